@@ -1,0 +1,53 @@
+#pragma once
+// What is wrong with a file a user wrote: where, what, and what to write instead. A loader gathers every
+// Diagnostic of a file and throws one InputError; the program prints it and exits with 3.
+
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+enum class Severity { error, warning };
+
+struct Diagnostic {
+  std::string file;
+  int line = 0;    ///< 1-based; 0 when the whole file is meant
+  int column = 0;  ///< 1-based, in characters
+  std::string key_path;     ///< "links[0].bandwidth"; empty for syntax errors
+  std::string message;      ///< lower case, no full stop, names quoted
+  std::string hint;         ///< what to write instead; may be empty
+  std::string source_line;  ///< the text of the line; empty when there is none to show
+  int width = 1;            ///< characters underlined by the caret
+  Severity severity = Severity::error;
+};
+
+/// "file:4:35: error: message (in key.path)", the line, and a caret with the hint below it.
+std::string to_string(const Diagnostic& diagnostic);
+
+/// Input that is wrong whatever the hardware: exit code 3.
+class InputError : public std::exception {
+ public:
+  explicit InputError(std::vector<Diagnostic> diagnostics);
+  /// An error that no file holds: a command-line name, a combination of values.
+  explicit InputError(std::string message, std::string hint = {});
+
+  [[nodiscard]] const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::vector<Diagnostic> diagnostics_;
+  std::string text_;
+};
+
+/// Files that cannot be read or written: exit code 5.
+class FileError : public std::exception {
+ public:
+  explicit FileError(std::string text) : text_(std::move(text)) {}
+  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,62 @@
+#pragma once
+// A YAML file as a checked tree of our own: positions kept, nothing implicit. The only door for text that users
+// write; yaml-cpp sits behind it (yaml.cpp) and nowhere else.
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/diagnostic.hpp"
+
+namespace trainyard::config {
+
+/// 1-based position in the text; column in characters, not bytes.
+struct Mark {
+  int line = 0;
+  int column = 0;
+};
+
+struct Node {
+  enum class Kind { null, scalar, sequence, mapping };
+  struct Entry;
+
+  Kind kind = Kind::null;
+  Mark mark;
+  std::string scalar;   ///< the text of a scalar
+  bool quoted = false;  ///< "12" is text, 12 is a number
+  std::vector<Node> items;     ///< of a sequence
+  std::vector<Entry> entries;  ///< of a mapping, in the order written, keys unique
+
+  [[nodiscard]] const Node* find(std::string_view key) const;
+};
+
+struct Node::Entry {
+  std::string key;
+  Mark mark;
+  Node value;
+};
+
+struct Document {
+  std::string name;                ///< as printed in diagnostics
+  std::vector<std::string> lines;  ///< for the line under a message
+  Node root;
+
+  /// The node at "links[0].bandwidth", or its nearest parent that exists; never null.
+  [[nodiscard]] const Node& nearest(std::string_view path) const;
+};
+
+/// Parses one YAML document as strictly as the table in platforms/README.md ("Strict input") says.
+/// Throws InputError with every problem found.
+Document parse(std::string name, std::string_view text);
+
+/// Reads and parses a file. Throws FileError if it cannot be read, InputError if it is not a valid document.
+Document load(const std::filesystem::path& file);
+
+/// Sets `path` ("platform.fabric.nic", "links[0].lanes") to the YAML value `text`, creating mappings on the way,
+/// as --set does. Later errors about it are reported at "--set PATH=TEXT". Throws InputError if text or path do
+/// not parse.
+void set(Document& document, std::string_view path, std::string_view text);
+
+}  // namespace trainyard::config

@@ -1,0 +1,65 @@
+#pragma once
+// A machine: the devices of one node and the links between them as a Boost.Graph graph, and the fabric that
+// joins nodes. Built from a platform file (load.hpp); expanded to a number of nodes by cluster.hpp.
+
+#include <boost/graph/adjacency_list.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "units/sourced.hpp"
+#include "units/quantity.hpp"
+
+namespace trainyard {
+
+enum class DeviceKind { gpu, cpu, nvswitch, pcie_switch, nic };
+
+struct Device {
+  DeviceKind kind{};
+  int number = 0;    ///< within its kind
+  std::string name;  ///< "gpu3"
+};
+
+/// The kind of a link decides its protocol costs (NCCL's tables know NVLink, PCI and network).
+enum class LinkKind { nvlink1, nvlink2, nvlink3, nvlink4, pcie3, pcie4, pcie5, qpi, upi, xbus, infinity_fabric };
+
+/// A full-duplex link; every rate is per direction and for all lanes together.
+struct Link {
+  LinkKind kind{};
+  int lanes = 1;
+  Sourced<Bandwidth> bandwidth;  ///< what the specification promises
+  Sourced<Bandwidth> effective;  ///< what collectives reach, used by the simulation; = bandwidth when unknown
+  Sourced<Seconds> latency;
+};
+
+using NodeGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, Device, Link>;
+using DeviceId = boost::graph_traits<NodeGraph>::vertex_descriptor;
+
+enum class FabricKind { none, fat_tree };
+
+/// What joins the nodes. A fat tree has one leaf switch per `nodes_per_leaf` nodes; `oversubscription` is the
+/// ratio of bandwidth entering a leaf from its nodes to bandwidth leaving it upwards (1: non-blocking).
+struct Fabric {
+  FabricKind kind = FabricKind::none;
+  Sourced<Bandwidth> nic;        ///< per NIC and direction, as specified
+  Sourced<Bandwidth> effective;  ///< what collectives reach per NIC; = nic when unknown
+  Sourced<Seconds> latency;      ///< NIC to NIC, all switches included
+  int nodes_per_leaf = 16;
+  double oversubscription = 1;
+};
+
+struct Platform {
+  std::string name;
+  std::string title;
+  NodeGraph node;
+  std::vector<DeviceId> gpus;  ///< in rank order
+  std::vector<DeviceId> nics;  ///< those that reach the fabric
+  std::string gpu_profile;     ///< name of the profile in platforms/gpus
+  Fabric fabric;
+  std::optional<Sourced<Watts>> power_max;
+  std::optional<Sourced<Dollars>> price;  ///< list price of one node
+  std::string price_date;
+  std::vector<std::string> sources;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,59 @@
+#pragma once
+// Quantities and numbers as text: what users write ("25 GB/s", "100 Gbps", "1.2 us") and what they read.
+// Bits and bytes are different words; GB is 1e9 bytes, GiB is 2^30. Locale never matters.
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "units/quantity.hpp"
+
+namespace trainyard {
+
+/// Why a text is not a quantity, with what to write instead.
+struct UnitError {
+  std::string message;  ///< e.g. "bandwidth needs a unit"
+  std::string hint;     ///< e.g. "100 Gbps (bits) or 100 GB/s (bytes)?"
+};
+
+template <class Q>
+using Parsed = std::variant<Q, UnitError>;
+
+/// Reads a number and its unit; the blank between them is optional. Rejects NaN, infinities, overflow,
+/// underflow, hexadecimal, digit separators and trailing text. Instantiated for every type of quantity.hpp.
+template <class Q>
+Parsed<Q> parse_quantity(std::string_view text);
+
+/// Reads a plain decimal number without a unit, as strictly as parse_quantity.
+Parsed<double> parse_number(std::string_view text);
+
+/// Reads a whole number; "1e3" is 1000, "1.5" and "0x10" are errors.
+Parsed<long long> parse_integer(std::string_view text);
+
+/// The kind of quantity in words ("bandwidth", "time", "size", "FLOP rate" ...), for messages and schemas.
+template <class Q>
+std::string_view quantity_name();
+
+/// An example with a unit ("25 GB/s"), for hints and schemas.
+template <class Q>
+std::string_view quantity_example();
+
+/// A regular expression (ECMA) that every accepted text matches, for JSON Schema.
+template <class Q>
+std::string quantity_pattern();
+
+/// For people: four significant digits and a fitting prefix, "3.74 ms", "122.4 GB/s", "25.56 MB".
+template <class Q>
+std::string human(Q quantity);
+
+/// The shortest text in SI base units that reads back to the same bits: "3.740016e-03 s".
+template <class Q>
+std::string exact(Q quantity);
+
+/// The shortest decimal form that reads back to the same bits, for traces and resolved experiments.
+std::string shortest(double number);
+
+/// Twelve significant digits without trailing zeros, for reports (CSV and JSON).
+std::string digits12(double number);
+
+}  // namespace trainyard
