@@ -12,8 +12,8 @@ enum class Severity { error, warning };
 
 struct Diagnostic {
   std::string file;
-  int line = 0;    ///< 1-based; 0 when the whole file is meant
-  int column = 0;  ///< 1-based, in characters
+  int line = 0;             ///< 1-based; 0 when the whole file is meant
+  int column = 0;           ///< 1-based, in characters
   std::string key_path;     ///< "links[0].bandwidth"; empty for syntax errors
   std::string message;      ///< lower case, no full stop, names quoted
   std::string hint;         ///< what to write instead; may be empty
@@ -27,7 +27,7 @@ std::string to_string(const Diagnostic& diagnostic);
 
 /// Input that is wrong whatever the hardware: exit code 3.
 class InputError : public std::exception {
- public:
+public:
   explicit InputError(std::vector<Diagnostic> diagnostics);
   /// An error that no file holds: a command-line name, a combination of values.
   explicit InputError(std::string message, std::string hint = {});
@@ -35,18 +35,18 @@ class InputError : public std::exception {
   [[nodiscard]] const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
 
- private:
+private:
   std::vector<Diagnostic> diagnostics_;
   std::string text_;
 };
 
 /// Files that cannot be read or written: exit code 5.
 class FileError : public std::exception {
- public:
+public:
   explicit FileError(std::string text) : text_(std::move(text)) {}
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
 
- private:
+private:
   std::string text_;
 };
 

@@ -1,12 +1,14 @@
 #pragma once
 // Key tables: one description of a YAML mapping from which its reader, its writer, its JSON Schema and its
-// documentation come. A folder that owns a struct describes it by specialising Keys (and Names for its enums):
+// documentation come. A folder that owns a struct describes it by specialising Keys (and Names for its
+// enums):
 //
 //     struct PowerSpec { Sourced<Watts> max; double share = 0.5; };
 //     template <> struct config::Keys<PowerSpec> {
 //       static auto table() {
 //         return std::tuple{required("max", &PowerSpec::max, "what the box may draw").above(0).at_most(1e6),
-//                           optional("share", &PowerSpec::share, "part drawn when idle").at_least(0).at_most(1)};
+//                           optional("share", &PowerSpec::share, "part drawn when
+//                           idle").at_least(0).at_most(1)};
 //       }
 //     };
 //     template <> struct config::Names<Colour> {
@@ -40,8 +42,8 @@ struct Name {
 template <class E>
 Name(const char*, E, const char*) -> Name<E>;
 
-/// One key of a mapping. Bounds are in SI base units and apply to numbers, quantities and, element by element,
-/// to lists of them.
+/// One key of a mapping. Bounds are in SI base units and apply to numbers, quantities and, element by
+/// element, to lists of them.
 template <class Owner, class Field>
 struct Key {
   std::string_view name;

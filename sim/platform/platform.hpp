@@ -2,13 +2,13 @@
 // A machine: the devices of one node and the links between them as a Boost.Graph graph, and the fabric that
 // joins nodes. Built from a platform file (load.hpp); expanded to a number of nodes by cluster.hpp.
 
+#include "units/quantity.hpp"
+#include "units/sourced.hpp"
+
 #include <boost/graph/adjacency_list.hpp>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "units/sourced.hpp"
-#include "units/quantity.hpp"
 
 namespace trainyard {
 
@@ -16,12 +16,30 @@ enum class DeviceKind { gpu, cpu, nvswitch, pcie_switch, nic };
 
 struct Device {
   DeviceKind kind{};
-  int number = 0;    ///< within its kind
-  std::string name;  ///< "gpu3"
+  int number = 0;     ///< within its kind
+  std::string name;   ///< "gpu3"
+  std::string model;  ///< "Xeon Platinum 8168"; empty when not stated
+  /// Of a CPU: every root port is a host bridge of its own, so that devices below two ports are NODE apart
+  /// and not PHB. Changes the printed matrix only.
+  bool host_bridge_per_port = false;
 };
 
 /// The kind of a link decides its protocol costs (NCCL's tables know NVLink, PCI and network).
-enum class LinkKind { nvlink1, nvlink2, nvlink3, nvlink4, pcie3, pcie4, pcie5, qpi, upi, xbus, infinity_fabric };
+enum class LinkKind {
+  nvlink1,
+  nvlink2,
+  nvlink3,
+  nvlink4,
+  pcie3,
+  pcie4,
+  pcie5,
+  qpi,
+  upi,
+  xbus,
+  infinity_fabric
+};
+
+constexpr bool is_nvlink(LinkKind kind) { return kind <= LinkKind::nvlink4; }
 
 /// A full-duplex link; every rate is per direction and for all lanes together.
 struct Link {
@@ -34,6 +52,7 @@ struct Link {
 
 using NodeGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, Device, Link>;
 using DeviceId = boost::graph_traits<NodeGraph>::vertex_descriptor;
+using EdgeId = boost::graph_traits<NodeGraph>::edge_descriptor;
 
 enum class FabricKind { none, fat_tree };
 
@@ -44,8 +63,8 @@ struct Fabric {
   Sourced<Bandwidth> nic;        ///< per NIC and direction, as specified
   Sourced<Bandwidth> effective;  ///< what collectives reach per NIC; = nic when unknown
   Sourced<Seconds> latency;      ///< NIC to NIC, all switches included
-  int nodes_per_leaf = 16;
-  double oversubscription = 1;
+  Sourced<int> nodes_per_leaf{.value = 16};
+  Sourced<double> oversubscription{.value = 1};
 };
 
 struct Platform {

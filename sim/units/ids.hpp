@@ -5,9 +5,9 @@
 
 namespace trainyard {
 
-enum class Rank : std::int32_t {};    ///< one GPU's process, 0-based, in node order
-enum class NodeId : std::int32_t {};  ///< one machine of the cluster
-enum class LinkId : std::uint32_t {}; ///< one direction of one link of the cluster
+enum class Rank : std::int32_t {};     ///< one GPU's process, 0-based, in node order
+enum class NodeId : std::int32_t {};   ///< one machine of the cluster
+enum class LinkId : std::uint32_t {};  ///< one direction of one link of the cluster
 
 constexpr int index(Rank rank) { return static_cast<int>(rank); }
 constexpr int index(NodeId node) { return static_cast<int>(node); }

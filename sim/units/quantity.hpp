@@ -11,7 +11,7 @@ namespace trainyard {
 /// A value in second^S * byte^B * FLOP^F * joule^J * dollar^D.
 template <int S, int B, int F, int J, int D>
 class Quantity {
- public:
+public:
   constexpr Quantity() = default;
   constexpr explicit Quantity(double si) : si_(si) {}
 
@@ -33,7 +33,7 @@ class Quantity {
   friend constexpr Quantity operator/(Quantity a, double ratio) { return Quantity(a.si_ / ratio); }
   friend constexpr auto operator<=>(Quantity, Quantity) = default;
 
- private:
+private:
   double si_ = 0;
 };
 

@@ -2,11 +2,11 @@
 // Quantities and numbers as text: what users write ("25 GB/s", "100 Gbps", "1.2 us") and what they read.
 // Bits and bytes are different words; GB is 1e9 bytes, GiB is 2^30. Locale never matters.
 
+#include "units/quantity.hpp"
+
 #include <string>
 #include <string_view>
 #include <variant>
-
-#include "units/quantity.hpp"
 
 namespace trainyard {
 
@@ -20,7 +20,8 @@ template <class Q>
 using Parsed = std::variant<Q, UnitError>;
 
 /// Reads a number and its unit; the blank between them is optional. Rejects NaN, infinities, overflow,
-/// underflow, hexadecimal, digit separators and trailing text. Instantiated for every type of quantity.hpp.
+/// underflow, hexadecimal, leading zeros, digit separators and trailing text. Instantiated for every type of
+/// quantity.hpp.
 template <class Q>
 Parsed<Q> parse_quantity(std::string_view text);
 
@@ -42,16 +43,20 @@ std::string_view quantity_example();
 template <class Q>
 std::string quantity_pattern();
 
-/// For people: four significant digits and a fitting prefix, "3.74 ms", "122.4 GB/s", "25.56 MB".
+/// For people: four significant digits and a fitting prefix, "3.74 ms", "122.4 GB/s", "25.56 MB", "2.5 h".
 template <class Q>
 std::string human(Q quantity);
 
-/// The shortest text in SI base units that reads back to the same bits: "3.740016e-03 s".
+/// The shortest decimal that reads back to the same bits, with a fitting prefix: "3.740016 ms", "150 GB/s".
+/// parse_quantity moves the decimal point of the text before it converts, so the prefix costs no accuracy.
 template <class Q>
 std::string exact(Q quantity);
 
 /// The shortest decimal form that reads back to the same bits, for traces and resolved experiments.
 std::string shortest(double number);
+
+/// A user's text as messages quote it: in single quotes, at most 60 characters, no control characters.
+std::string in_quotes(std::string_view text);
 
 /// Twelve significant digits without trailing zeros, for reports (CSV and JSON).
 std::string digits12(double number);

@@ -1,12 +1,17 @@
 #pragma once
 // A trace: the ordered ops of one training step as one rank runs them. Made from a model's hyper-parameters
-// (resnet.hpp), read from a CSV that a user exported or measured (trace_csv.hpp), and replayed by the schedule.
+// (make_trace.hpp), read from a CSV that a user exported or measured (trace_csv.hpp), timed by compute/ and
+// replayed by the schedule. The names of its enums are the words of the CSV, the YAML files and the reports.
 
+#include <array>
+#include <compare>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "config/keys.hpp"
 #include "units/quantity.hpp"
 
 namespace trainyard {
@@ -31,14 +36,14 @@ enum class OpKind {
 struct ConvShape {
   int batch = 0, in_channels = 0, height = 0, width = 0, out_channels = 0;
   int kernel_h = 0, kernel_w = 0, stride = 1, pad_h = 0, pad_w = 0, groups = 1;
-  friend bool operator==(const ConvShape&, const ConvShape&) = default;
+  friend auto operator<=>(const ConvShape&, const ConvShape&) = default;
 };
 
 /// C[m x n] = A[m x k] * B[k x n], `batch` times; row-major roles as in BLAS with the transposes named.
 struct GemmShape {
   int batch = 1, m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
-  friend bool operator==(const GemmShape&, const GemmShape&) = default;
+  friend auto operator<=>(const GemmShape&, const GemmShape&) = default;
 };
 
 struct VectorShape {
@@ -65,13 +70,14 @@ struct Op {
   std::string layer;
   OpKind kind{};
   Shape shape;
-  Flops flops;  ///< of this op for the whole batch
-  Bytes bytes;  ///< read from and written to device memory
-  std::vector<Gradient> gradients;  ///< complete when this op ends, in the order they become ready
-  std::optional<Seconds> duration;  ///< measured by a user, or the one a former run computed
-  std::optional<ComputeSource> source;  ///< of the duration
+  Flops flops;                          ///< of this op for the whole batch
+  Bytes bytes;                          ///< read from and written to device memory
+  std::vector<Gradient> gradients;      ///< complete when this op ends, in the order they become ready
+  std::optional<Seconds> duration;      ///< measured by a user, or the one a former run computed
+  std::optional<ComputeSource> source;  ///< of the duration; without it a duration counts as measured
   Communication communication = Communication::none;  ///< launched when this op ends
   Bytes communication_bytes;                          ///< of that collective, one rank's buffer
+  friend bool operator==(const Op&, const Op&) = default;
 };
 
 enum class Precision { fp32, tf32, fp16, amp, bf16, amp_bf16 };
@@ -79,9 +85,76 @@ enum class Optimizer { sgd, momentum, adam };
 
 struct Trace {
   std::string model;
-  int batch_per_gpu = 0;  ///< samples in the step of one rank
+  int batch_per_gpu = 0;  ///< samples in the step of one rank; 0 in a user's trace that does not say
   Precision precision{};
   std::vector<Op> ops;
+  friend bool operator==(const Trace&, const Trace&) = default;
 };
 
+namespace config {
+
+template <>
+struct Names<Phase> {
+  static constexpr std::string_view what = "phase";
+  static constexpr std::array table{Name{"forward", Phase::forward, "forward pass"},
+                                    Name{"backward", Phase::backward, "backward pass"},
+                                    Name{"optimizer", Phase::optimizer, "update of the parameters"}};
+};
+
+template <>
+struct Names<OpKind> {
+  static constexpr std::string_view what = "op kind";
+  static constexpr std::array table{
+      Name{"conv_forward", OpKind::conv_forward, "convolution"},
+      Name{"conv_dgrad", OpKind::conv_dgrad, "gradient of a convolution's input"},
+      Name{"conv_wgrad", OpKind::conv_wgrad, "gradient of a convolution's weights"},
+      Name{"gemm", OpKind::gemm, "matrix product"},
+      Name{"batch_norm_forward", OpKind::batch_norm_forward, "batch normalisation"},
+      Name{"batch_norm_backward", OpKind::batch_norm_backward, "gradients of batch normalisation"},
+      Name{"elementwise", OpKind::elementwise, "one value out per value in: ReLU, addition, cast"},
+      Name{"pooling", OpKind::pooling, "maximum or average pooling"},
+      Name{"softmax", OpKind::softmax, "softmax, with the loss"},
+      Name{"optimizer", OpKind::optimizer, "update of the parameters"},
+      Name{"measured", OpKind::measured, "anything of which only the duration is known"}};
+};
+
+template <>
+struct Names<ComputeSource> {
+  static constexpr std::string_view what = "duration source";
+  static constexpr std::array table{
+      Name{"measured", ComputeSource::measured, "a measured table or a user's measurement"},
+      Name{"fitted", ComputeSource::fitted, "a curve fitted to measured kernels of its class"},
+      Name{"roofline", ComputeSource::roofline, "peak rates and assumed fractions of them"}};
+};
+
+template <>
+struct Names<Communication> {
+  static constexpr std::string_view what = "communication";
+  static constexpr std::array table{
+      Name{"none", Communication::none, "nothing"},
+      Name{"all_reduce", Communication::all_reduce, "sum over all ranks, result on all"}};
+};
+
+template <>
+struct Names<Precision> {
+  static constexpr std::string_view what = "precision";
+  static constexpr std::array table{
+      Name{"fp32", Precision::fp32, "everything in fp32"},
+      Name{"tf32", Precision::tf32, "fp32 storage, TF32 matrix units; fp32 where the GPU has none"},
+      Name{"fp16", Precision::fp16, "activations, weights and gradients in fp16, fp32 master weights"},
+      Name{"amp", Precision::amp, "fp16 autocast: fp16 activations and matrix ops, fp32 weights and gradients"},
+      Name{"bf16", Precision::bf16, "as fp16, in bfloat16"},
+      Name{"amp_bf16", Precision::amp_bf16, "as amp, in bfloat16"}};
+};
+
+template <>
+struct Names<Optimizer> {
+  static constexpr std::string_view what = "optimizer";
+  static constexpr std::array table{
+      Name{"sgd", Optimizer::sgd, "plain gradient descent: no state"},
+      Name{"momentum", Optimizer::momentum, "gradient descent with momentum: one value per parameter"},
+      Name{"adam", Optimizer::adam, "Adam: two values per parameter"}};
+};
+
+}  // namespace config
 }  // namespace trainyard

@@ -1,0 +1,205 @@
+#pragma once
+// A GPU: its memory, its peak rates and how much of them kernels reach (platforms/gpus/*.yaml). What op_time turns
+// ops into seconds with.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "compute/kernel_table.hpp"
+#include "config/document.hpp"
+#include "config/keys.hpp"
+#include "units/quantity.hpp"
+#include "units/sourced.hpp"
+
+namespace trainyard {
+
+/// time = max(FLOPs / (efficiency x peak), bytes / (bandwidth_fraction x memory bandwidth)) + t0
+struct Roofline {
+  double efficiency = 0;
+  double bandwidth_fraction = 0;
+  Seconds t0;
+};
+
+/// The same with an efficiency per class of convolution. Above 1 where the algorithm (Winograd) needs fewer
+/// operations than are counted.
+struct ConvFit {
+  std::optional<double> first_layer;  ///< at most 3 input channels
+  double pointwise = 0;               ///< 1x1, stride 1
+  double pointwise_strided = 0;       ///< 1x1, larger stride
+  double spatial_3x3 = 0;             ///< 3x3, stride 1
+  double other = 0;
+  double bandwidth_fraction = 0;
+  Seconds t0;
+};
+
+struct ConvPasses {
+  Sourced<ConvFit> forward;
+  Sourced<ConvFit> dgrad;
+  Sourced<ConvFit> wgrad;
+};
+
+/// Matrix work in one data type.
+struct MatrixRates {
+  Sourced<FlopRate> peak;
+  std::optional<Sourced<Roofline>> gemm;
+  std::optional<ConvPasses> conv;
+};
+
+struct MatrixUnits {
+  MatrixRates fp32;
+  std::optional<MatrixRates> tf32;
+  std::optional<MatrixRates> fp16;
+  std::optional<MatrixRates> bf16;
+};
+
+/// Fractions of the memory bandwidth that ops limited by it reach, and the fixed time of each.
+struct VectorRates {
+  Sourced<double> elementwise;
+  Sourced<double> batch_norm;
+  Sourced<double> pooling;
+  Sourced<double> softmax;
+  Sourced<double> optimizer;
+  Sourced<Seconds> t0;
+};
+
+struct GpuMemory {
+  Sourced<Bytes> capacity;
+  Sourced<Bandwidth> bandwidth;
+};
+
+struct GpuProfile {
+  std::string name;
+  std::string title;
+  Sourced<double> compute_capability;
+  GpuMemory memory;
+  Sourced<Watts> tdp;
+  MatrixUnits matrix;
+  VectorRates vector;
+  Sourced<Roofline> roofline;          ///< for matrix work without a fit
+  std::optional<std::string> kernels;  ///< file of measured kernels beside the profile
+  std::vector<std::string> source;
+
+  KernelTable kernel_table;  ///< what that file holds; no key
+};
+
+/// Reads and checks a profile and the kernel table beside it. Throws InputError with every problem found, FileError
+/// if the table cannot be read. Warnings are appended to `warnings`.
+GpuProfile load_gpu_profile(const config::Document& document, std::vector<Diagnostic>* warnings = nullptr);
+
+namespace config {
+
+inline constexpr double largest_flop_rate = 1e17;  // 100 PFLOP/s; no GPU is near it
+inline constexpr double largest_efficiency = 4;    // Winograd F(4x4, 3x3) saves a factor of 4
+inline constexpr double longest_t0 = 1e-2;
+
+template <>
+struct Keys<Roofline> {
+  static auto table() {
+    return std::tuple{required("efficiency", &Roofline::efficiency, "part of the peak rate reached").above(0).at_most(1),
+                      required("bandwidth_fraction", &Roofline::bandwidth_fraction,
+                               "part of the memory bandwidth reached")
+                          .above(0)
+                          .at_most(1),
+                      required("t0", &Roofline::t0, "fixed time of each kernel").at_least(0).at_most(longest_t0)};
+  }
+};
+
+template <>
+struct Keys<ConvFit> {
+  static auto table() {
+    const auto efficiency = [](auto key) { return key.above(0).at_most(largest_efficiency); };
+    return std::tuple{
+        efficiency(optional("first_layer", &ConvFit::first_layer, "part of the peak, at most 3 input channels")),
+        efficiency(required("pointwise", &ConvFit::pointwise, "part of the peak, 1x1 with stride 1")),
+        efficiency(required("pointwise_strided", &ConvFit::pointwise_strided,
+                            "part of the peak, 1x1 with a larger stride")),
+        efficiency(required("spatial_3x3", &ConvFit::spatial_3x3, "part of the peak, 3x3 with stride 1")),
+        efficiency(required("other", &ConvFit::other, "part of the peak, all other windows")),
+        required("bandwidth_fraction", &ConvFit::bandwidth_fraction, "part of the memory bandwidth reached")
+            .above(0)
+            .at_most(1),
+        required("t0", &ConvFit::t0, "fixed time of each kernel").at_least(0).at_most(longest_t0)};
+  }
+};
+
+template <>
+struct Keys<ConvPasses> {
+  static auto table() {
+    return std::tuple{required("forward", &ConvPasses::forward, "forward pass"),
+                      required("dgrad", &ConvPasses::dgrad, "gradient of the input"),
+                      required("wgrad", &ConvPasses::wgrad, "gradient of the weights")};
+  }
+};
+
+template <>
+struct Keys<MatrixRates> {
+  static auto table() {
+    return std::tuple{required("peak", &MatrixRates::peak, "peak rate, multiply and add counted apart")
+                          .at_least(1e9)
+                          .at_most(largest_flop_rate),
+                      optional("gemm", &MatrixRates::gemm, "curve for matrix products"),
+                      optional("conv", &MatrixRates::conv, "curves for convolutions")};
+  }
+};
+
+template <>
+struct Keys<MatrixUnits> {
+  static auto table() {
+    return std::tuple{
+        required("fp32", &MatrixUnits::fp32, "fp32 without tensor cores; also the rate of vector work"),
+        optional("tf32", &MatrixUnits::tf32, "TF32 tensor cores; without this key tf32 runs as fp32"),
+        optional("fp16", &MatrixUnits::fp16, "fp16 with fp32 accumulation, for fp16 and amp"),
+        optional("bf16", &MatrixUnits::bf16, "bfloat16 with fp32 accumulation, for bf16 and amp_bf16")};
+  }
+};
+
+template <>
+struct Keys<VectorRates> {
+  static auto table() {
+    const auto fraction = [](auto key) { return key.above(0).at_most(1); };
+    return std::tuple{
+        fraction(required("elementwise", &VectorRates::elementwise, "part of the bandwidth, elementwise ops")),
+        fraction(required("batch_norm", &VectorRates::batch_norm,
+                          "part of the bandwidth, batch normalisation (3 passes forward, 5 backward)")),
+        fraction(required("pooling", &VectorRates::pooling, "part of the bandwidth, pooling")),
+        fraction(required("softmax", &VectorRates::softmax, "part of the bandwidth, softmax")),
+        fraction(required("optimizer", &VectorRates::optimizer, "part of the bandwidth, parameter updates")),
+        required("t0", &VectorRates::t0, "fixed time of each of these ops").at_least(0).at_most(longest_t0)};
+  }
+};
+
+template <>
+struct Keys<GpuMemory> {
+  static auto table() {
+    return std::tuple{
+        required("capacity", &GpuMemory::capacity, "device memory").above(0).at_most(1e14),
+        required("bandwidth", &GpuMemory::bandwidth, "peak bandwidth, reads and writes together")
+            .at_least(1e8)
+            .at_most(1e14)};
+  }
+};
+
+template <>
+struct Keys<GpuProfile> {
+  static auto table() {
+    return std::tuple{
+        required("name", &GpuProfile::name, "the file's name without .yaml"),
+        optional("title", &GpuProfile::title, "for people"),
+        optional("compute_capability", &GpuProfile::compute_capability, "CUDA's, for example 7.0; 0 if it has none")
+            .at_least(0)
+            .at_most(100),
+        required("memory", &GpuProfile::memory, "device memory"),
+        optional("tdp", &GpuProfile::tdp, "thermal design power").above(0).at_most(1e5),
+        required("matrix", &GpuProfile::matrix, "matrix products and convolutions by data type"),
+        required("vector", &GpuProfile::vector, "ops limited by memory bandwidth"),
+        required("roofline", &GpuProfile::roofline, "everything without a measured kernel or a fit"),
+        optional("kernels", &GpuProfile::kernels, "CSV of measured kernels in the same folder"),
+        optional("source", &GpuProfile::source, "where the figures come from")};
+  }
+};
+
+}  // namespace config
+}  // namespace trainyard

@@ -1,0 +1,137 @@
+#include "config/catalogue.hpp"
+
+#include "config/diagnostic.hpp"
+#include "config/suggest.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
+namespace trainyard::config {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view extension = ".yaml";
+
+bool is_root(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_directory(folder / "platforms", ignored) && fs::is_directory(folder / "workloads", ignored);
+}
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
+}
+
+bool is_path(std::string_view name_or_path) {
+  return name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(extension);
+}
+
+[[noreturn]] void unknown_name(const Catalogue& catalogue, Kind kind, std::string_view name) {
+  const std::vector<std::string> known = names(catalogue, kind);
+  const std::string local = std::string(name) + std::string(extension);
+  std::string hint = did_you_mean(name, known);
+  if (is_file(local)) hint = "to use the file here, write ./" + local;
+  if (catalogue.roots.empty())
+    hint = "no platforms/ and workloads/ found: set TRAINYARD_DATA to their folder";
+  std::string list;
+  for (const std::string& one : known) list += (list.empty() ? "known: " : ", ") + one;
+  if (!list.empty()) hint += (hint.empty() ? "" : " ") + (hint.empty() ? list : "(" + list + ")");
+  throw InputError("unknown " + std::string(word_of(kind)) + " " + in_quotes(name), hint);
+}
+
+fs::path find_path(Kind kind, std::string_view text, const fs::path& relative_to) {
+  const fs::path path(text);
+  if (!relative_to.empty() && path.is_relative()) {
+    const fs::path beside = relative_to.parent_path() / path;
+    if (is_file(beside)) return beside.lexically_normal();
+  }
+  if (is_file(path)) return path;
+  const std::string hint =
+      text.find('/') == std::string_view::npos ? "a name without .yaml is looked up among those shipped" : "";
+  throw InputError("no " + std::string(word_of(kind)) + " file " + in_quotes(text), hint);
+}
+
+}  // namespace
+
+std::string_view word_of(Kind kind) {
+  switch (kind) {
+    case Kind::platform:
+      return "platform";
+    case Kind::gpu:
+      return "GPU profile";
+    case Kind::model:
+      return "model";
+    case Kind::stack:
+      return "stack";
+    case Kind::experiment:
+      return "experiment";
+  }
+  return "";
+}
+
+std::string_view folder_of(Kind kind) {
+  switch (kind) {
+    case Kind::platform:
+      return "platforms";
+    case Kind::gpu:
+      return "platforms/gpus";
+    case Kind::model:
+      return "workloads/models";
+    case Kind::stack:
+      return "workloads/stacks";
+    case Kind::experiment:
+      return "workloads/experiments";
+  }
+  return "";
+}
+
+Catalogue find_catalogue() {
+  Catalogue catalogue;
+  const char* const data = std::getenv("TRAINYARD_DATA");
+  if (data != nullptr && *data != '\0') {
+    if (!is_root(data)) {
+      throw InputError("TRAINYARD_DATA is " + in_quotes(data) +
+                       ", which does not hold platforms/ and workloads/");
+    }
+    catalogue.roots.emplace_back(data);
+  }
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return catalogue;
+  const fs::path folder = program.parent_path();
+  for (const fs::path& root : {folder.parent_path() / "share/trainyard", folder.parent_path()}) {
+    if (is_root(root)) catalogue.roots.push_back(root);
+  }
+  return catalogue;
+}
+
+std::vector<std::string> names(const Catalogue& catalogue, Kind kind) {
+  std::vector<std::string> result;
+  for (const fs::path& root : catalogue.roots) {
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(root / folder_of(kind), error)) {
+      if (entry.path().extension() == extension && is_file(entry.path())) {
+        result.push_back(entry.path().stem().string());
+      }
+    }
+  }
+  std::sort(result.begin(), result.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
+fs::path find(const Catalogue& catalogue, Kind kind, std::string_view name_or_path,
+              const fs::path& relative_to) {
+  if (is_path(name_or_path)) return find_path(kind, name_or_path, relative_to);
+  for (const fs::path& root : catalogue.roots) {
+    fs::path file = root / folder_of(kind) / (std::string(name_or_path) + std::string(extension));
+    if (!name_or_path.empty() && is_file(file)) return file;
+  }
+  unknown_name(catalogue, kind, name_or_path);
+}
+
+}  // namespace trainyard::config

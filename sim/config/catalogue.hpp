@@ -1,0 +1,36 @@
+#pragma once
+// Where the shipped platforms, GPU profiles, models, stacks and experiments lie, and how a name a user writes
+// becomes a file.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard::config {
+
+struct Catalogue {
+  std::vector<std::filesystem::path> roots;  ///< each holds platforms/ and workloads/; the first wins
+};
+
+enum class Kind { platform, gpu, model, stack, experiment };
+
+/// "platform", "GPU profile", "model", "stack", "experiment".
+std::string_view word_of(Kind kind);
+/// The folder below a root: "platforms", "platforms/gpus", "workloads/models" ...
+std::string_view folder_of(Kind kind);
+
+/// The catalogue of this installation: $TRAINYARD_DATA if set, then the share/trainyard beside the program's
+/// bin/, then the source tree the program was built in. Independent of the current directory.
+Catalogue find_catalogue();
+
+/// The names of a kind, sorted, each once.
+std::vector<std::string> names(const Catalogue& catalogue, Kind kind);
+
+/// The file a name means. A plain name is looked up in the catalogue; a text with '/' or ending in .yaml is a
+/// path, first relative to the folder of the file `relative_to` (if given), then to the current directory.
+/// Throws InputError (did you mean, names that exist) if there is none.
+std::filesystem::path find(const Catalogue& catalogue, Kind kind, std::string_view name_or_path,
+                           const std::filesystem::path& relative_to = {});
+
+}  // namespace trainyard::config

@@ -1,0 +1,85 @@
+#pragma once
+// What a field of a key table can be: the classification that the reader, the writer and the schema share.
+
+#include "config/keys.hpp"
+#include "units/quantity.hpp"
+#include "units/sourced.hpp"
+
+#include <concepts>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace trainyard::config {
+
+/// Bounds of a key, in SI base units.
+struct Range {
+  std::optional<double> minimum = {};
+  std::optional<double> maximum = {};
+  bool minimum_excluded = false;
+};
+
+template <class Owner, class Field>
+constexpr Range range_of(const Key<Owner, Field>& key) {
+  return {key.minimum, key.maximum, key.minimum_excluded};
+}
+
+/// Name, necessity: what a mapping is checked against before its values are read.
+struct KeyInfo {
+  std::string_view name;
+  bool is_required = false;
+};
+
+template <class T>
+concept HasKeys = requires {
+  Keys<T>::table();
+};
+
+template <class T>
+concept HasNames = std::is_enum_v<T> && requires {
+  Names<T>::table;
+};
+
+template <class T>
+constexpr bool is_sourced = false;
+template <class T>
+constexpr bool is_sourced<Sourced<T>> = true;
+
+template <class T>
+constexpr bool is_optional = false;
+template <class T>
+constexpr bool is_optional<std::optional<T>> = true;
+
+template <class T>
+constexpr bool is_list = false;
+template <class T>
+constexpr bool is_list<std::vector<T>> = true;
+
+template <class T>
+constexpr bool is_map = false;
+template <class T>
+constexpr bool is_map<std::map<std::string, T>> = true;
+
+template <class T>
+constexpr bool is_quantity = false;
+template <int S, int B, int F, int J, int D>
+constexpr bool is_quantity<Quantity<S, B, F, J, D>> = true;
+
+template <class T>
+concept PlainScalar = is_quantity<T> || std::same_as<T, std::string> || std::same_as<T, bool> ||
+    std::same_as<T, int> || std::same_as<T, long long> || std::same_as<T, double>;
+
+/// The names of an enum, in table order.
+template <class E>
+constexpr auto texts_of() {
+  std::array<std::string_view, Names<E>::table.size()> texts{};
+  for (std::size_t i = 0; i < texts.size(); ++i) texts[i] = Names<E>::table[i].text;
+  return texts;
+}
+
+/// How provenance is spelt in YAML, indexed by Provenance; `unstated` is spelt by leaving it out.
+constexpr std::array<std::string_view, 5> provenance_keys{"", "measured", "fitted", "specified", "assumed"};
+
+}  // namespace trainyard::config

@@ -1,0 +1,185 @@
+// parse, load and set of document.hpp.
+#include "config/document.hpp"
+#include "config/path.hpp"
+#include "config/plain_text.hpp"
+#include "config/utf8.hpp"
+#include "config/yaml.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <system_error>
+
+namespace trainyard::config {
+
+namespace {
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+/// Where set() reports: the k-th override, and how far the value stands from its start.
+struct Place {
+  int source = 0;
+  int columns = 0;
+};
+
+void relocate(Node& node, Place place) {
+  const auto move = [&](Mark& mark) { mark = {1, mark.column + place.columns, place.source}; };
+  move(node.mark);
+  for (Node& item : node.items) relocate(item, place);
+  for (Node::Entry& entry : node.entries) {
+    move(entry.mark);
+    relocate(entry.value, place);
+  }
+}
+
+[[noreturn]] void reject(const Document& document, Mark mark, std::string message, std::string hint = {}) {
+  Diagnostic diagnostic = diagnostic_at(document, mark, 1);
+  diagnostic.message = std::move(message);
+  diagnostic.hint = std::move(hint);
+  throw InputError({std::move(diagnostic)});
+}
+
+/// The value after '=', its marks in the override.
+Node override_value(const Document& document, Place place, std::string_view text) {
+  Document value{.name = "--set"};
+  try {
+    const std::string plain = plain_text(value.name, text);
+    value.lines = lines_of(plain);
+    YamlResult result = read_yaml(value, plain);
+    if (!result.errors.empty()) throw InputError(std::move(result.errors));
+    relocate(result.root, place);
+    return std::move(result.root);
+  } catch (const InputError& error) {
+    std::vector<Diagnostic> diagnostics;
+    for (const Diagnostic& found : error.diagnostics()) {
+      const Mark mark{1, std::max(1, found.column) + place.columns, place.source};
+      diagnostics.push_back(diagnostic_at(document, mark, found.width));
+      diagnostics.back().message = found.message;
+      diagnostics.back().hint = found.hint;
+    }
+    throw InputError(std::move(diagnostics));
+  }
+}
+
+/// The value of `key`, made if it is not there.
+Node& enter_key(const Document& document, Node& node, const std::string& key, std::string_view reached,
+                Mark mark) {
+  if (node.kind == Node::Kind::null) node = Node{.kind = Node::Kind::mapping, .mark = mark};
+  if (node.kind != Node::Kind::mapping) {
+    reject(document, mark, in_quotes(reached) + " has no keys",
+           node.kind == Node::Kind::sequence ? "it is a list: [0]" : "it is a single value");
+  }
+  for (Node::Entry& entry : node.entries) {
+    if (entry.key == key) return entry.value;
+  }
+  return node.entries.emplace_back(Node::Entry{key, mark, Node{.mark = mark}}).value;
+}
+
+Node& enter_index(const Document& document, Node& node, std::size_t index, std::string_view reached,
+                  Mark mark) {
+  if (node.kind != Node::Kind::sequence) reject(document, mark, in_quotes(reached) + " is not a list");
+  if (index >= node.items.size()) {
+    reject(document, mark,
+           in_quotes(reached) + " has " + std::to_string(node.items.size()) + " items, the last is [" +
+               std::to_string(node.items.size() - 1) + "]");
+  }
+  return node.items[index];
+}
+
+}  // namespace
+
+Document parse(std::string name, std::string_view text) {
+  Document document{.name = std::move(name)};
+  const std::string plain = plain_text(document.name, text);
+  document.lines = lines_of(plain);
+  const auto first = std::find_if(document.lines.begin(), document.lines.end(), [](const std::string& line) {
+    const std::size_t content = line.find_first_not_of(" \t");
+    return content != std::string::npos && line[content] != '#';
+  });
+  if (first != document.lines.end() && first->starts_with('%')) {
+    reject(document, {static_cast<int>(first - document.lines.begin()) + 1, 1},
+           "directives ('%') are not read", "start with the first key");
+  }
+  YamlResult result = read_yaml(document, plain);
+  if (result.errors.empty() && result.root.kind == Node::Kind::null) {
+    reject(document, {}, "file is empty");
+  }
+  if (!result.errors.empty()) {
+    std::stable_sort(result.errors.begin(), result.errors.end(),
+                     [](const Diagnostic& a, const Diagnostic& b) {
+                       return a.line != b.line ? a.line < b.line : a.column < b.column;
+                     });
+    throw InputError(std::move(result.errors));
+  }
+  document.root = std::move(result.root);
+  return document;
+}
+
+Document load(const std::filesystem::path& file) {
+  const std::string name = file.string();
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (!std::filesystem::exists(status)) {
+    throw FileError("cannot read '" + name + "': " + (error ? error.message() : "no such file"));
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    const bool is_folder = std::filesystem::is_directory(status);
+    throw FileError("cannot read '" + name +
+                    "': " + (is_folder ? "it is a directory" : "not a regular file"));
+  }
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw FileError("cannot read '" + name + "': permission denied");
+  // One byte more than the cap is enough to see that it is exceeded.
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  std::string bytes(static_cast<std::size_t>(std::min<std::uintmax_t>(error ? 0 : size, largest_file + 1)),
+                    '\0');
+  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (stream.bad()) throw FileError("cannot read '" + name + "'");
+  bytes.resize(static_cast<std::size_t>(stream.gcount()));
+  return parse(name, bytes);
+}
+
+void set(Document& document, std::string_view path, std::string_view text) {
+  std::string shown = std::string(path) + "=" + std::string(text);
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; },
+      ' ');
+  document.overrides.push_back(std::move(shown));
+  const Place place{static_cast<int>(document.overrides.size()), count_characters(path) + 1};
+  const Mark start{1, 1, place.source};
+  auto parsed = parse_path(path);
+  if (const auto* error = std::get_if<PathError>(&parsed)) {
+    reject(document, {1, count_characters(path.substr(0, error->offset)) + 1, place.source}, error->message,
+           "a path looks like links[0].bandwidth");
+  }
+  const auto& steps = std::get<std::vector<PathStep>>(parsed);
+  if (steps.empty()) reject(document, start, "a key is missing", "a path looks like links[0].bandwidth");
+  if (text.find('\n') != std::string_view::npos) reject(document, start, "the value must be one line");
+  Node value = override_value(document, place, text);
+  if (value.kind == Node::Kind::null) {
+    reject(document, {1, place.columns + 1, place.source}, "the value is missing");
+  }
+  Node* node = &document.root;
+  std::string reached;
+  for (const PathStep& step : steps) {
+    if (const auto* key = std::get_if<std::string>(&step)) {
+      node = &enter_key(document, *node, *key, reached, start);
+      reached = join(reached, *key);
+    } else {
+      node = &enter_index(document, *node, std::get<std::size_t>(step), reached, start);
+      reached = join(reached, std::get<std::size_t>(step));
+    }
+  }
+  *node = std::move(value);
+}
+
+}  // namespace trainyard::config

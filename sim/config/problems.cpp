@@ -1,0 +1,85 @@
+#include "config/problems.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace trainyard::config {
+
+namespace {
+
+/// A file with more mistakes than this is of another kind altogether.
+constexpr std::size_t most_kept = 100;
+
+/// True if `whole` is `part` or contains it.
+bool contains(std::string_view whole, std::string_view part) {
+  if (!part.starts_with(whole)) return false;
+  return whole.empty() || part.size() == whole.size() || part[whole.size()] == '.' ||
+         part[whole.size()] == '[';
+}
+
+}  // namespace
+
+bool Problems::readable(std::string_view key_path) const {
+  return std::none_of(unreadable_.begin(), unreadable_.end(), [&](const std::string& path) {
+    return contains(path, key_path) || contains(key_path, path);
+  });
+}
+
+void Problems::add(Diagnostic diagnostic, Mark mark) {
+  if (found_.size() == most_kept) {
+    ++left_out_;
+    return;
+  }
+  found_.push_back({mark, std::move(diagnostic)});
+}
+
+void Problems::unreadable(std::string_view key_path, Mark mark, int width, std::string message,
+                          std::string hint) {
+  Diagnostic diagnostic = diagnostic_at(document_, mark, width);
+  diagnostic.key_path = key_path;
+  diagnostic.message = std::move(message);
+  diagnostic.hint = std::move(hint);
+  add(std::move(diagnostic), mark);
+  if (unreadable_.size() < most_kept) unreadable_.emplace_back(key_path);
+}
+
+void Problems::error(std::string_view key_path, std::string message, std::string hint) {
+  if (!readable(key_path)) return;
+  const Node& node = document_.nearest(key_path);
+  Diagnostic diagnostic = diagnostic_at(document_, node.mark, width_of(document_, node));
+  diagnostic.key_path = key_path;
+  diagnostic.message = std::move(message);
+  diagnostic.hint = std::move(hint);
+  add(std::move(diagnostic), node.mark);
+}
+
+void Problems::warning(std::string_view key_path, std::string message, std::string hint) {
+  const std::size_t before = found_.size();
+  error(key_path, std::move(message), std::move(hint));
+  if (found_.size() > before) found_.back().diagnostic.severity = Severity::warning;
+}
+
+void Problems::finish(std::vector<Diagnostic>* warnings) {
+  std::stable_sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
+    return std::tie(a.mark.source, a.mark.line, a.mark.column) <
+           std::tie(b.mark.source, b.mark.line, b.mark.column);
+  });
+  std::vector<Diagnostic> diagnostics;
+  for (Found& found : found_) diagnostics.push_back(std::move(found.diagnostic));
+  const bool failed = std::any_of(diagnostics.begin(), diagnostics.end(), [](const Diagnostic& diagnostic) {
+    return diagnostic.severity == Severity::error;
+  });
+  if (!failed && left_out_ == 0) {
+    if (warnings != nullptr) warnings->insert(warnings->end(), diagnostics.begin(), diagnostics.end());
+    return;
+  }
+  if (left_out_ > 0) {
+    Diagnostic more = diagnostic_at(document_, {}, 1);
+    more.message = "and " + std::to_string(left_out_) + " more";
+    diagnostics.push_back(std::move(more));
+  }
+  throw InputError(std::move(diagnostics));
+}
+
+}  // namespace trainyard::config

@@ -1,0 +1,246 @@
+#include "config/read.hpp"
+
+#include "config/suggest.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <variant>
+
+namespace trainyard::config {
+
+namespace {
+
+void report(Reader& reader, const Node& node, std::string message, std::string hint = {}) {
+  reader.problems.unreadable(reader.path, node.mark, width_of(reader.document, node), std::move(message),
+                             std::move(hint));
+}
+
+std::string_view word_of(Node::Kind kind) {
+  switch (kind) {
+    case Node::Kind::null:
+      return "nothing";
+    case Node::Kind::scalar:
+      return "a single value";
+    case Node::Kind::sequence:
+      return "a list";
+    case Node::Kind::mapping:
+      return "a mapping";
+  }
+  return "";
+}
+
+/// Reports a node of the wrong kind; `expected` is "a list", `hint` what to write.
+bool expect(Reader& reader, const Node& node, Node::Kind kind, std::string_view expected,
+            std::string hint = {}) {
+  if (node.kind == kind) return true;
+  if (node.kind == Node::Kind::null) {
+    report(reader, node, "value is missing: expected " + std::string(expected), std::move(hint));
+  } else {
+    report(reader, node, "expected " + std::string(expected) + ", not " + std::string(word_of(node.kind)),
+           std::move(hint));
+  }
+  return false;
+}
+
+/// "must be above 0 B/s and at most 100 TB/s"; `show` prints a bound.
+template <class Show>
+std::string range_hint(const Range& range, Show show) {
+  std::string text = "must be ";
+  if (range.minimum) text += (range.minimum_excluded ? "above " : "at least ") + show(*range.minimum);
+  if (range.minimum && range.maximum) text += " and ";
+  if (range.maximum) text += "at most " + show(*range.maximum);
+  return text;
+}
+
+bool inside(const Range& range, double value) {
+  if (range.minimum && value < *range.minimum) return false;
+  if (range.minimum_excluded && range.minimum && value == *range.minimum) return false;
+  return !range.maximum || value <= *range.maximum;
+}
+
+template <class Show>
+bool check_range(Reader& reader, const Node& node, const Range& range, double value, Show show) {
+  if (inside(range, value)) return true;
+  report(reader, node, in_quotes(node.scalar) + " is out of range", range_hint(range, show));
+  return false;
+}
+
+/// A number must not be text in quotes.
+bool expect_plain(Reader& reader, const Node& node, std::string_view expected) {
+  if (!expect(reader, node, Node::Kind::scalar, expected)) return false;
+  if (!node.quoted) return true;
+  report(reader, node, in_quotes(node.scalar) + " is text: expected " + std::string(expected),
+         "write it without quotes");
+  return false;
+}
+
+template <class Q>
+void read_quantity(Reader& reader, const Node& node, const Range& range, Q& value) {
+  const std::string name(quantity_name<Q>());
+  const std::string expected = "a number with a unit (" + name + ")";
+  if (!expect(reader, node, Node::Kind::scalar, expected,
+              "for example " + std::string(quantity_example<Q>()))) {
+    return;
+  }
+  const Parsed<Q> parsed = parse_quantity<Q>(node.scalar);
+  if (const auto* error = std::get_if<UnitError>(&parsed)) {
+    report(reader, node, error->message, error->hint);
+    return;
+  }
+  const Q quantity = std::get<Q>(parsed);
+  if (check_range(reader, node, range, quantity.si(), [](double bound) { return exact(Q(bound)); })) {
+    value = quantity;
+  }
+}
+
+template <class Integer>
+void read_integer(Reader& reader, const Node& node, const Range& range, Integer& value) {
+  if (!expect_plain(reader, node, "a whole number")) return;
+  const Parsed<long long> parsed = parse_integer(node.scalar);
+  if (const auto* error = std::get_if<UnitError>(&parsed)) {
+    report(reader, node, error->message, error->hint);
+    return;
+  }
+  const long long number = std::get<long long>(parsed);
+  if (number > std::numeric_limits<Integer>::max() || number < std::numeric_limits<Integer>::min()) {
+    report(reader, node, in_quotes(node.scalar) + " is too large",
+           "at most " + std::to_string(std::numeric_limits<Integer>::max()));
+    return;
+  }
+  const auto show = [](double bound) { return shortest(bound); };
+  if (check_range(reader, node, range, static_cast<double>(number), show)) {
+    value = static_cast<Integer>(number);
+  }
+}
+
+}  // namespace
+
+Step::Step(Reader& reader, std::string_view key) : reader_(reader), length_(reader.path.size()) {
+  reader.path = join(reader.path, key);
+}
+
+Step::Step(Reader& reader, std::size_t index) : reader_(reader), length_(reader.path.size()) {
+  reader.path = join(reader.path, index);
+}
+
+void read_scalar(Reader& reader, const Node& node, const Range&, bool& value) {
+  if (!expect_plain(reader, node, "true or false")) return;
+  if (node.scalar == "true" || node.scalar == "false") {
+    value = node.scalar == "true";
+    return;
+  }
+  report(reader, node, in_quotes(node.scalar) + " is neither true nor false", "true or false");
+}
+
+void read_scalar(Reader& reader, const Node& node, const Range& range, int& value) {
+  read_integer(reader, node, range, value);
+}
+
+void read_scalar(Reader& reader, const Node& node, const Range& range, long long& value) {
+  read_integer(reader, node, range, value);
+}
+
+void read_scalar(Reader& reader, const Node& node, const Range& range, double& value) {
+  if (!expect_plain(reader, node, "a number")) return;
+  const Parsed<double> parsed = parse_number(node.scalar);
+  if (const auto* error = std::get_if<UnitError>(&parsed)) {
+    report(reader, node, error->message, error->hint);
+    return;
+  }
+  const double number = std::get<double>(parsed);
+  if (check_range(reader, node, range, number, [](double bound) { return shortest(bound); })) value = number;
+}
+
+void read_scalar(Reader& reader, const Node& node, const Range&, std::string& value) {
+  if (expect(reader, node, Node::Kind::scalar, "text")) value = node.scalar;
+}
+
+#define TRAINYARD_READ_QUANTITY(Q)                                                   \
+  void read_scalar(Reader& reader, const Node& node, const Range& range, Q& value) { \
+    read_quantity(reader, node, range, value);                                       \
+  }
+
+TRAINYARD_READ_QUANTITY(Seconds)
+TRAINYARD_READ_QUANTITY(Bytes)
+TRAINYARD_READ_QUANTITY(Bandwidth)
+TRAINYARD_READ_QUANTITY(Flops)
+TRAINYARD_READ_QUANTITY(FlopRate)
+TRAINYARD_READ_QUANTITY(Joules)
+TRAINYARD_READ_QUANTITY(Watts)
+TRAINYARD_READ_QUANTITY(Dollars)
+
+#undef TRAINYARD_READ_QUANTITY
+
+std::optional<std::size_t> read_choice(Reader& reader, const Node& node,
+                                       std::span<const std::string_view> names, std::string_view what) {
+  const std::string hint = suggest(node.scalar, names);
+  if (!expect(reader, node, Node::Kind::scalar, "a name", hint)) return std::nullopt;
+  const auto found = std::find(names.begin(), names.end(), node.scalar);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  report(reader, node, "unknown " + std::string(what) + " " + in_quotes(node.scalar), hint);
+  return std::nullopt;
+}
+
+bool open_mapping(Reader& reader, const Node& node, std::span<const KeyInfo> keys) {
+  if (!expect(reader, node, Node::Kind::mapping, "a mapping (key: value)")) return false;
+  std::vector<std::string_view> names;
+  for (const KeyInfo& key : keys) names.push_back(key.name);
+  for (const Node::Entry& entry : node.entries) {
+    if (std::find(names.begin(), names.end(), entry.key) != names.end()) continue;
+    const Step step(reader, entry.key);
+    const Node as_written{.kind = Node::Kind::null, .mark = entry.mark};
+    reader.problems.unreadable(reader.path, entry.mark, width_of(reader.document, as_written),
+                               "unknown key " + in_quotes(entry.key), suggest(entry.key, names));
+  }
+  for (const KeyInfo& key : keys) {
+    if (!key.is_required || node.find(key.name) != nullptr) continue;
+    const Step step(reader, key.name);
+    reader.problems.unreadable(reader.path, node.mark, 1, "key " + in_quotes(key.name) + " is missing");
+  }
+  return true;
+}
+
+bool open_map(Reader& reader, const Node& node) {
+  return expect(reader, node, Node::Kind::mapping, "a mapping (key: value)");
+}
+
+bool open_list(Reader& reader, const Node& node) {
+  return expect(reader, node, Node::Kind::sequence, "a list",
+                node.kind == Node::Kind::scalar ? "[" + node.scalar + "]" : "");
+}
+
+const Node* open_sourced(Reader& reader, const Node& node, Provenance& provenance, std::string& source) {
+  constexpr std::string_view hint = "one of measured, fitted, specified, assumed";
+  std::vector<KeyInfo> keys{{"value", true}};
+  for (const std::string_view name : provenance_keys) {
+    if (!name.empty()) keys.push_back({name});
+  }
+  open_mapping(reader, node, keys);
+  std::vector<std::size_t> stated;
+  for (std::size_t i = 1; i < provenance_keys.size(); ++i) {
+    if (node.find(provenance_keys[i]) != nullptr) stated.push_back(i);
+  }
+  if (stated.empty()) {
+    reader.problems.unreadable(reader.path, node.mark, 1, "the source of this value is missing",
+                               "add " + std::string(hint));
+  } else if (stated.size() > 1) {
+    const Node& second = *node.find(provenance_keys[stated[1]]);
+    report(reader, second,
+           "the value cannot be both " + std::string(provenance_keys[stated[0]]) + " and " +
+               std::string(provenance_keys[stated[1]]),
+           std::string(hint));
+  } else {
+    const std::string_view key = provenance_keys[stated[0]];
+    const Node& text = *node.find(key);
+    const Step step(reader, key);
+    if (expect(reader, text, Node::Kind::scalar, "a source in words")) {
+      if (text.scalar.empty()) report(reader, text, "the source is empty");
+      provenance = static_cast<Provenance>(stated[0]);
+      source = text.scalar;
+    }
+  }
+  return node.find("value");
+}
+
+}  // namespace trainyard::config

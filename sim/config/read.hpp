@@ -1,0 +1,155 @@
+#pragma once
+// Binds a YAML document to plain structs through their key tables (keys.hpp). All problems of a document are
+// found before one InputError is thrown; the work that does not depend on the type is in read.cpp.
+
+#include "config/document.hpp"
+#include "config/fields.hpp"
+#include "config/keys.hpp"
+#include "config/problems.hpp"
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace trainyard::config {
+
+/// Where the reader is in the document.
+struct Reader {
+  const Document& document;
+  Problems& problems;
+  std::string path = {};
+};
+
+/// One step down the tree, undone at the end of the scope.
+class Step {
+public:
+  Step(Reader& reader, std::string_view key);
+  Step(Reader& reader, std::size_t index);
+  ~Step() { reader_.path.resize(length_); }
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+private:
+  Reader& reader_;
+  std::size_t length_;
+};
+
+// Each of these reports what is wrong with `node` and then leaves `value` as it was, or returns false or
+// nothing.
+void read_scalar(Reader& reader, const Node& node, const Range& range, bool& value);
+void read_scalar(Reader& reader, const Node& node, const Range& range, int& value);
+void read_scalar(Reader& reader, const Node& node, const Range& range, long long& value);
+void read_scalar(Reader& reader, const Node& node, const Range& range, double& value);
+void read_scalar(Reader& reader, const Node& node, const Range& range, std::string& value);
+void read_scalar(Reader& reader, const Node& node, const Range& range, Seconds& value);
+void read_scalar(Reader& reader, const Node& node, const Range& range, Bytes& value);
+void read_scalar(Reader& reader, const Node& node, const Range& range, Bandwidth& value);
+void read_scalar(Reader& reader, const Node& node, const Range& range, Flops& value);
+void read_scalar(Reader& reader, const Node& node, const Range& range, FlopRate& value);
+void read_scalar(Reader& reader, const Node& node, const Range& range, Joules& value);
+void read_scalar(Reader& reader, const Node& node, const Range& range, Watts& value);
+void read_scalar(Reader& reader, const Node& node, const Range& range, Dollars& value);
+/// The index of the node's text among `names`; `what` they name is for the message.
+std::optional<std::size_t> read_choice(Reader& reader, const Node& node,
+                                       std::span<const std::string_view> names, std::string_view what);
+/// True if `node` is a mapping; reports its unknown keys and the required ones it lacks.
+bool open_mapping(Reader& reader, const Node& node, std::span<const KeyInfo> keys);
+/// True if `node` is a mapping, whatever its keys.
+bool open_map(Reader& reader, const Node& node);
+/// True if `node` is a list.
+bool open_list(Reader& reader, const Node& node);
+/// Reads {value: X, measured: "source"} but for X, whose node it returns (null if there is none).
+const Node* open_sourced(Reader& reader, const Node& node, Provenance& provenance, std::string& source);
+
+template <class T>
+void read_node(Reader& reader, const Node& node, const Range& range, T& value);
+
+template <class T, class Field>
+void read_key(Reader& reader, const Node& mapping, const Key<T, Field>& key, T& value) {
+  const Node* node = mapping.find(key.name);
+  if (node == nullptr) return;
+  const Step step(reader, key.name);
+  read_node(reader, *node, range_of(key), value.*key.member);
+}
+
+template <HasKeys T>
+void read_keys(Reader& reader, const Node& node, T& value) {
+  std::apply(
+      [&](const auto&... key) {
+        const std::array<KeyInfo, sizeof...(key)> infos{KeyInfo{key.name, key.is_required}...};
+        if (open_mapping(reader, node, infos)) (read_key(reader, node, key, value), ...);
+      },
+      Keys<T>::table());
+}
+
+template <class T>
+void read_sourced(Reader& reader, const Node& node, const Range& range, Sourced<T>& sourced) {
+  const bool own_mapping = (HasKeys<T> || is_map<T>)&&node.find("value") == nullptr;
+  if (node.kind != Node::Kind::mapping || own_mapping) {
+    read_node(reader, node, range, sourced.value);
+    return;
+  }
+  const Node* value = open_sourced(reader, node, sourced.provenance, sourced.source);
+  if (value == nullptr) return;
+  const Step step(reader, "value");
+  read_node(reader, *value, range, sourced.value);
+}
+
+/// Reads `node` into `value`, whatever field type of keys.hpp that is.
+template <class T>
+void read_node(Reader& reader, const Node& node, const Range& range, T& value) {
+  if constexpr (is_sourced<T>) {
+    read_sourced(reader, node, range, value);
+  } else if constexpr (is_optional<T>) {
+    read_node(reader, node, range, value.emplace());
+  } else if constexpr (is_list<T>) {
+    value.clear();
+    if (!open_list(reader, node)) return;
+    value.reserve(node.items.size());
+    for (std::size_t i = 0; i < node.items.size(); ++i) {
+      const Step step(reader, i);
+      typename T::value_type item{};
+      read_node(reader, node.items[i], range, item);
+      value.push_back(std::move(item));
+    }
+  } else if constexpr (is_map<T>) {
+    value.clear();
+    if (!open_map(reader, node)) return;
+    for (const Node::Entry& entry : node.entries) {
+      const Step step(reader, entry.key);
+      read_node(reader, entry.value, range, value[entry.key]);
+    }
+  } else if constexpr (HasNames<T>) {
+    static constexpr auto names = texts_of<T>();
+    if (const auto index = read_choice(reader, node, names, Names<T>::what)) {
+      value = Names<T>::table[*index].value;
+    }
+  } else if constexpr (HasKeys<T>) {
+    read_keys(reader, node, value);
+  } else {
+    static_assert(PlainScalar<T>, "a field needs Keys, Names or one of the types listed in keys.hpp");
+    read_scalar(reader, node, range, value);
+  }
+}
+
+/// The document as a T. `validate` sees the value when it is complete, and also when parts could not be read
+/// (those keep their defaults: ask Problems::readable before relying on one), so that all errors come at
+/// once. Warnings are appended to `warnings`. Throws one InputError with every problem.
+template <HasKeys T>
+T read(const Document& document, const std::function<void(const T&, Problems&)>& validate = {},
+       std::vector<Diagnostic>* warnings = nullptr) {
+  Problems problems(document);
+  Reader reader{document, problems};
+  T value{};
+  read_keys(reader, document.root, value);
+  if (validate) validate(value, problems);
+  problems.finish(warnings);
+  return value;
+}
+
+}  // namespace trainyard::config

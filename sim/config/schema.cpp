@@ -1,0 +1,154 @@
+#include "config/schema.hpp"
+
+#include <variant>
+
+namespace trainyard::config {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+/// A default as JSON: quantities stay text with a unit, as the schema types them.
+ordered_json json_of(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::null:
+      return nullptr;
+    case Node::Kind::sequence: {
+      ordered_json list = ordered_json::array();
+      for (const Node& item : node.items) list.push_back(json_of(item));
+      return list;
+    }
+    case Node::Kind::mapping: {
+      ordered_json object = ordered_json::object();
+      for (const Node::Entry& entry : node.entries) object[entry.key] = json_of(entry.value);
+      return object;
+    }
+    case Node::Kind::scalar:
+      break;
+  }
+  if (node.quoted) return node.scalar;
+  if (node.scalar == "true" || node.scalar == "false") return node.scalar == "true";
+  if (const auto whole = parse_integer(node.scalar); std::holds_alternative<long long>(whole)) {
+    return std::get<long long>(whole);
+  }
+  if (const auto number = parse_number(node.scalar); std::holds_alternative<double>(number)) {
+    return std::get<double>(number);
+  }
+  return node.scalar;
+}
+
+/// A bound as JSON: 1 rather than 1.0.
+ordered_json number_json(double bound) { return json_of(plain_node(shortest(bound))); }
+
+void add_range(ordered_json& json, const Range& range) {
+  if (range.minimum)
+    json[range.minimum_excluded ? "exclusiveMinimum" : "minimum"] = number_json(*range.minimum);
+  if (range.maximum) json["maximum"] = number_json(*range.maximum);
+}
+
+/// Bounds of a quantity cannot be checked on its text; they are told in words.
+std::string range_words(const Shape& shape) {
+  const Range& range = shape.range;
+  std::string words;
+  if (range.minimum)
+    words += (range.minimum_excluded ? "; above " : "; at least ") + shape.show(*range.minimum);
+  if (range.maximum) words += (words.empty() ? "; at most " : ", at most ") + shape.show(*range.maximum);
+  return words;
+}
+
+ordered_json json_of(const Shape& shape);
+
+ordered_json mapping_json(const Shape& shape) {
+  ordered_json json{{"type", "object"}, {"additionalProperties", false}};
+  ordered_json required = ordered_json::array();
+  ordered_json properties = ordered_json::object();
+  for (const Shape::Key& key : shape.keys) {
+    ordered_json property = json_of(key.shape);
+    std::string doc(key.doc);
+    if (property.contains("description"))
+      doc +=
+          (doc.empty() ? "" : " (") + property["description"].get<std::string>() + (doc.empty() ? "" : ")");
+    if (!doc.empty()) property["description"] = doc;
+    if (key.default_value) property["default"] = json_of(*key.default_value);
+    if (key.is_required) required.push_back(key.name);
+    properties[std::string(key.name)] = std::move(property);
+  }
+  json["properties"] = std::move(properties);
+  if (!required.empty()) json["required"] = std::move(required);
+  return json;
+}
+
+ordered_json choice_json(const Shape& shape) {
+  ordered_json json{{"type", "string"}, {"enum", ordered_json::array()}};
+  std::string words(shape.what);
+  for (const Shape::Choice& choice : shape.choices) {
+    json["enum"].push_back(choice.text);
+    words.append(&choice == &shape.choices.front() ? ": " : "; ").append(choice.text);
+    if (!choice.doc.empty()) words.append(" = ").append(choice.doc);
+  }
+  json["description"] = words;
+  return json;
+}
+
+ordered_json bare_json(const Shape& shape) {
+  switch (shape.kind) {
+    // Plain numbers and dates are text to our reader where text is expected (name: 2080, date: 2018-03).
+    case Shape::Kind::text:
+      return {{"type", {"string", "number"}}};
+    case Shape::Kind::boolean:
+      return {{"type", "boolean"}};
+    case Shape::Kind::integer:
+    case Shape::Kind::number: {
+      ordered_json json{{"type", shape.kind == Shape::Kind::integer ? "integer" : "number"}};
+      add_range(json, shape.range);
+      return json;
+    }
+    case Shape::Kind::quantity:
+      return {{"type", "string"},
+              {"pattern", shape.pattern},
+              {"description", std::string(shape.what) + " with its unit, for example " +
+                                  std::string(shape.example) + range_words(shape)}};
+    case Shape::Kind::choice:
+      return choice_json(shape);
+    case Shape::Kind::list:
+      return {{"type", "array"}, {"items", json_of(shape.element.at(0))}};
+    case Shape::Kind::map:
+      return {{"type", "object"}, {"additionalProperties", json_of(shape.element.at(0))}};
+    case Shape::Kind::mapping:
+      return mapping_json(shape);
+  }
+  return {};
+}
+
+/// A value alone, or with exactly one statement of where it comes from.
+ordered_json sourced_json(ordered_json value) {
+  ordered_json json = ordered_json::object();
+  if (value.contains("description")) json["description"] = value["description"];
+  value.erase("description");
+  ordered_json with_source{{"type", "object"},
+                           {"additionalProperties", false},
+                           {"properties", {{"value", value}}},
+                           {"required", {"value"}},
+                           {"minProperties", 2},
+                           {"maxProperties", 2}};
+  for (const std::string_view key : provenance_keys) {
+    if (!key.empty()) with_source["properties"][std::string(key)] = {{"type", "string"}, {"minLength", 1}};
+  }
+  json["anyOf"] = {value, with_source};
+  return json;
+}
+
+ordered_json json_of(const Shape& shape) {
+  ordered_json json = bare_json(shape);
+  return shape.is_sourced ? sourced_json(json) : json;
+}
+
+}  // namespace
+
+ordered_json schema(const Shape& shape, std::string_view title) {
+  ordered_json json{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}};
+  json.update(json_of(shape));
+  return json;
+}
+
+}  // namespace trainyard::config

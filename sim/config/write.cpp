@@ -1,0 +1,153 @@
+#include "config/write.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace trainyard::config {
+
+namespace {
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Words that some YAML reader takes for something else than text.
+bool is_reserved(std::string text) {
+  constexpr std::array<std::string_view, 11> words{"true", "false", "null", "yes", "no", "on",
+                                                   "off",  "y",     "n",    "nan", "inf"};
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+/// Text that needs no quotes anywhere, also in a list in brackets: a word, or several.
+bool is_plain(const std::string& text) {
+  if (text.empty() || !is_letter(text[0]) || text.back() == ' ' || is_reserved(text)) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return is_letter(c) || is_digit(c) || std::string_view(" ./+-").find(c) != std::string_view::npos;
+  });
+}
+
+std::string escaped(unsigned character, std::string_view form, int digits) {
+  constexpr std::string_view hex = "0123456789abcdef";
+  std::string text(form);
+  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) text += hex[(character >> shift) & 15U];
+  return text;
+}
+
+std::string in_double_quotes(const std::string& text) {
+  std::string result = "\"";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = [&](std::size_t n) {
+      return i + n < text.size() ? static_cast<unsigned char>(text[i + n]) : 0U;
+    };
+    if (text[i] == '"' || text[i] == '\\') {
+      result += '\\';
+      result += text[i];
+    } else if (text[i] == '\n') {
+      result += "\\n";
+    } else if (byte < 0x20 || byte == 0x7F) {
+      result += escaped(byte, "\\x", 2);
+    } else if (byte == 0xC2 && next(1) < 0xA0) {  // U+0080 to U+009F: U+0085 is a line end
+      result += escaped(next(1), "\\u", 4);
+      i += 1;
+    } else if (byte == 0xE2 && next(1) == 0x80 && (next(2) == 0xA8 || next(2) == 0xA9)) {
+      result += next(2) == 0xA8 ? "\\u2028" : "\\u2029";  // line and paragraph separators
+      i += 2;
+    } else if (byte == 0xEF && next(1) == 0xBB && next(2) == 0xBF) {
+      result += "\\ufeff";  // a byte order mark
+      i += 2;
+    } else {
+      result += text[i];
+    }
+  }
+  return result + "\"";
+}
+
+std::string scalar_text(const Node& node) {
+  return node.quoted && !is_plain(node.scalar) ? in_double_quotes(node.scalar) : node.scalar;
+}
+
+std::string key_text(const std::string& key) { return is_plain(key) ? key : in_double_quotes(key); }
+
+std::string one_line(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::null:
+      return "null";
+    case Node::Kind::scalar:
+      return scalar_text(node);
+    case Node::Kind::sequence: {
+      std::string text = "[";
+      for (const Node& item : node.items) text += (text.size() == 1 ? "" : ", ") + scalar_text(item);
+      return text + "]";
+    }
+    case Node::Kind::mapping:
+      break;
+  }
+  std::string text = "{";
+  for (const Node::Entry& entry : node.entries) {
+    text += (text.size() == 1 ? "" : ", ") + key_text(entry.key) + ": " + scalar_text(entry.value);
+  }
+  return text + "}";
+}
+
+/// True for what is written in one line: scalars, lists of scalars, and short mappings of scalars such as a
+/// value with its source.
+bool is_line(const Node& node) {
+  constexpr std::size_t longest_mapping = 100;
+  const auto is_scalar = [](const Node& part) { return part.kind == Node::Kind::scalar; };
+  switch (node.kind) {
+    case Node::Kind::sequence:
+      return std::ranges::all_of(node.items, is_scalar);
+    case Node::Kind::mapping:
+      return std::ranges::all_of(node.entries, is_scalar, &Node::Entry::value) &&
+             (node.entries.size() <= 4 && one_line(node).size() <= longest_mapping);
+    default:
+      return true;
+  }
+}
+
+/// Appends the lines of a mapping or list; the caller has written what stands before the first of them.
+void append_block(std::string& text, const Node& node, std::size_t indent, bool first_in_line) {
+  const auto start_line = [&] {
+    if (!std::exchange(first_in_line, false)) text.append(indent, ' ');
+  };
+  for (const Node& item : node.items) {
+    start_line();
+    text += "- ";
+    if (is_line(item)) {
+      text += one_line(item) + "\n";
+    } else {
+      append_block(text, item, indent + 2, true);
+    }
+  }
+  for (const Node::Entry& entry : node.entries) {
+    start_line();
+    text += key_text(entry.key) + ":";
+    if (is_line(entry.value)) {
+      text += " " + one_line(entry.value) + "\n";
+    } else {
+      text += "\n";
+      append_block(text, entry.value, indent + 2, false);
+    }
+  }
+}
+
+}  // namespace
+
+Node text_node(std::string text) {
+  return {.kind = Node::Kind::scalar, .scalar = std::move(text), .quoted = true};
+}
+
+Node plain_node(std::string text) { return {.kind = Node::Kind::scalar, .scalar = std::move(text)}; }
+
+std::string emit(const Node& node) {
+  const bool is_block = node.kind == Node::Kind::mapping && !node.entries.empty();
+  if (!is_block && is_line(node)) return one_line(node) + "\n";
+  std::string text;
+  append_block(text, node, 0, false);
+  return text;
+}
+
+}  // namespace trainyard::config

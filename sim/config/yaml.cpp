@@ -1,0 +1,291 @@
+#include "config/yaml.hpp"
+
+#include "config/utf8.hpp"
+#include "config/yaml_errors.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <utility>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
+namespace trainyard::config {
+
+namespace {
+
+/// Ends parsing; what was wrong is recorded already.
+struct Stop {};
+
+/// A mapping or list that is still being read.
+struct Frame {
+  Node node;
+  YAML::anchor_t anchor = 0;
+  bool is_flow = false;
+  std::size_t values = 1;  ///< nodes in it, itself included
+  int height = 1;          ///< levels of nesting in it, itself included
+  std::optional<Node> key = {};
+  bool keep = true;  ///< false: the key is wrong, so the value goes nowhere
+};
+
+/// A finished node with its size.
+struct Part {
+  Node node;
+  std::size_t values = 1;
+  int height = 0;
+};
+
+/// Builds our tree from yaml-cpp's events. Working on events keeps positions, sees repeated keys and lets us
+/// stop before the parser recurses too deep; YAML::Node does none of this.
+class Builder : public YAML::EventHandler {
+public:
+  Builder(const Document& document, const std::string& text) : document_(document), text_(text) {}
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (std::exchange(started_, true)) stop_at_second_document(mark);
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    Node node{.mark = position(mark)};
+    // An empty value has no text of its own; yaml-cpp marks whatever follows.
+    if (!frames_.empty() && frames_.back().key.has_value()) node.mark = frames_.back().key->mark;
+    add(Part{std::move(node)}, anchor);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    check_tag(mark, tag);
+    Node node{.kind = Node::Kind::scalar, .mark = position(mark), .scalar = value, .quoted = tag == "!"};
+    if (node.quoted && !is_closed(text_, static_cast<std::size_t>(mark.pos))) {
+      fail(node.mark, "this quote is never closed");
+    }
+    add(Part{std::move(node)}, anchor);
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const Mark here = position(mark);
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) {
+      error(here, "this alias refers to a value it is part of");
+      throw Stop{};
+    }
+    if (at_key()) error(here, "an alias cannot be a key", "write the key out");
+    check_depth(here, found->second.height);
+    count(here, found->second.values);
+    Part copy = found->second;
+    copy.node.mark = here;
+    add(std::move(copy), 0);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value style) override {
+    open(Node::Kind::sequence, mark, tag, anchor, style);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value style) override {
+    open(Node::Kind::mapping, mark, tag, anchor, style);
+  }
+  void OnMapEnd() override {
+    report_repeated_keys(frames_.back().node);
+    close();
+  }
+
+  /// Records what yaml-cpp has to say.
+  void syntax_error(const YAML::ParserException& exception) {
+    std::optional<Mark> bracket;
+    for (const Frame& frame : frames_) {
+      if (frame.is_flow) bracket = frame.node.mark;
+    }
+    const Mark mark = position(exception.mark);
+    const SyntaxError explained = explain(exception.msg, mark, document_.lines, bracket);
+    Diagnostic diagnostic = diagnostic_at(document_, explained.mark, 1);
+    diagnostic.message = explained.message;
+    diagnostic.hint = explained.hint;
+    errors_.push_back(std::move(diagnostic));
+  }
+
+  void error(Mark mark, std::string message, std::string hint = {}, int width = 1) {
+    constexpr std::size_t most_errors = 100;
+    Diagnostic diagnostic = diagnostic_at(document_, mark, width);
+    diagnostic.message = std::move(message);
+    diagnostic.hint = std::move(hint);
+    errors_.push_back(std::move(diagnostic));
+    if (errors_.size() >= most_errors) throw Stop{};
+  }
+
+  YamlResult result() && { return {std::move(root_), std::move(errors_)}; }
+
+private:
+  [[noreturn]] void fail(Mark mark, std::string message, std::string hint = {}) {
+    error(mark, std::move(message), std::move(hint));
+    throw Stop{};
+  }
+
+  void stop_at_second_document(const YAML::Mark& mark) {
+    const Mark here = position(mark);
+    const std::string_view line = line_at(here);
+    if (line.starts_with("---")) fail(here, "a second document starts here", "one file holds one document");
+    fail(here, "this text belongs to nothing above", "check the indentation");
+  }
+
+  /// yaml-cpp counts from 0 and in bytes.
+  Mark position(const YAML::Mark& mark) {
+    if (mark.line < 0 || mark.line >= static_cast<int>(document_.lines.size())) return end_of_text();
+    const int line = mark.line + 1;
+    const std::string_view text = document_.lines[static_cast<std::size_t>(mark.line)];
+    const auto bytes = std::min(static_cast<std::size_t>(std::max(mark.column, 0)), text.size());
+    // Marks mostly move forward; counting from the last one keeps long lines linear.
+    if (line != counted_line_ || bytes < counted_bytes_) {
+      counted_line_ = line;
+      counted_bytes_ = 0;
+      counted_characters_ = 0;
+    }
+    counted_characters_ += count_characters(text.substr(counted_bytes_, bytes - counted_bytes_));
+    counted_bytes_ = bytes;
+    return {line, counted_characters_ + 1};
+  }
+
+  [[nodiscard]] Mark end_of_text() const {
+    for (std::size_t i = document_.lines.size(); i-- > 0;) {
+      const std::string& line = document_.lines[i];
+      const std::size_t last = line.find_last_not_of(' ');
+      if (last == std::string::npos) continue;
+      return {static_cast<int>(i) + 1, count_characters(std::string_view(line).substr(0, last + 1)) + 1};
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::string_view line_at(Mark mark) const {
+    if (mark.line < 1) return {};
+    return document_.lines[static_cast<std::size_t>(mark.line - 1)];
+  }
+
+  [[nodiscard]] bool at_key() const {
+    return !frames_.empty() && frames_.back().node.kind == Node::Kind::mapping && !frames_.back().key;
+  }
+
+  void check_tag(const YAML::Mark& mark, const std::string& tag) {
+    if (tag.empty() || tag == "?" || tag == "!") return;
+    error(position(mark), "tags are not read", "write the value without '!'");
+  }
+
+  void check_depth(Mark mark, int added) {
+    if (static_cast<int>(frames_.size()) + added <= deepest_nesting) return;
+    fail(mark, "nested deeper than " + std::to_string(deepest_nesting) + " levels");
+  }
+
+  void count(Mark mark, std::size_t values) {
+    values_ += values;
+    if (values_ <= most_values) return;
+    fail(mark, "the document has more than " + std::to_string(most_values) + " values",
+         "aliases count as often as they are used");
+  }
+
+  void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+            YAML::EmitterStyle::value style) {
+    check_tag(mark, tag);
+    Frame frame{.node = {.kind = kind, .mark = position(mark)}, .anchor = anchor};
+    frame.is_flow = style == YAML::EmitterStyle::Flow;
+    check_depth(frame.node.mark, 1);
+    frames_.push_back(std::move(frame));
+  }
+
+  void close() {
+    Frame frame = std::move(frames_.back());
+    frames_.pop_back();
+    add(Part{std::move(frame.node), frame.values, frame.height}, frame.anchor);
+  }
+
+  /// Puts a finished node where it belongs.
+  void add(Part part, YAML::anchor_t anchor) {
+    const Mark mark = part.node.mark;
+    count(mark, 1);
+    if (anchor != 0) {
+      count(mark, part.values);  // the copy costs as much as the original
+      anchors_[anchor] = part;
+    }
+    if (frames_.empty()) {
+      root_ = std::move(part.node);
+      return;
+    }
+    Frame& parent = frames_.back();
+    parent.values += part.values;
+    parent.height = std::max(parent.height, part.height + 1);
+    if (parent.node.kind == Node::Kind::sequence) {
+      parent.node.items.push_back(std::move(part.node));
+    } else if (!parent.key) {
+      parent.keep = is_usable_key(part.node);
+      parent.key = std::move(part.node);
+    } else {
+      if (parent.keep) {
+        parent.node.entries.push_back(
+            {std::move(parent.key->scalar), parent.key->mark, std::move(part.node)});
+      }
+      parent.key.reset();
+    }
+  }
+
+  bool is_usable_key(const Node& key) {
+    if (key.kind != Node::Kind::scalar) {
+      const std::string kind = key.kind == Node::Kind::null       ? "nothing"
+                               : key.kind == Node::Kind::sequence ? "a list"
+                                                                  : "a mapping";
+      error(key.mark, "a key must be a word, not " + kind,
+            key.kind == Node::Kind::mapping ? "'{{...}}' is not expanded here" : "");
+      return false;
+    }
+    if (key.scalar == "<<" && !key.quoted) {
+      error(key.mark, "merge keys ('<<') are not read", "write the keys out", 2);
+      return false;
+    }
+    return true;
+  }
+
+  void report_repeated_keys(const Node& mapping) {
+    std::map<std::string_view, Mark> seen;
+    for (const Node::Entry& entry : mapping.entries) {
+      const auto [first, is_new] = seen.emplace(entry.key, entry.mark);
+      if (is_new) continue;
+      error(entry.mark, "key " + in_quotes(entry.key) + " is repeated",
+            "first on line " + std::to_string(first->second.line), std::max(1, count_characters(entry.key)));
+    }
+  }
+
+  const Document& document_;
+  const std::string& text_;
+  std::vector<Frame> frames_;
+  std::map<YAML::anchor_t, Part> anchors_;
+  Node root_;
+  std::vector<Diagnostic> errors_;
+  std::size_t values_ = 0;
+  bool started_ = false;
+  int counted_line_ = 0;
+  std::size_t counted_bytes_ = 0;
+  int counted_characters_ = 0;
+};
+
+}  // namespace
+
+YamlResult read_yaml(const Document& document, const std::string& text) {
+  Builder builder(document, text);
+  try {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    // Asking twice finds a second document, which HandleNextDocument alone would leave unread.
+    if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
+  } catch (const Stop&) {
+    // recorded
+  } catch (const YAML::ParserException& exception) {
+    builder.syntax_error(exception);
+  } catch (const std::exception& exception) {
+    builder.error({}, "cannot be read as YAML: " + std::string(exception.what()));
+  }
+  return std::move(builder).result();
+}
+
+}  // namespace trainyard::config

@@ -1,0 +1,18 @@
+#pragma once
+// Bytes that collectives put on each link.
+
+#include "schedule/task_graph.hpp"
+
+#include <span>
+#include <vector>
+
+namespace trainyard::engine {
+
+/// link_uses() of every pattern of the graph.
+std::vector<std::vector<LinkUse>> uses_of_patterns(const TaskGraph& graph);
+
+/// Adds what `collective` puts on each link.
+void add_link_bytes(const Collective& collective, std::span<const std::vector<LinkUse>> uses,
+                    std::vector<double>& bytes_by_link);
+
+}  // namespace trainyard::engine

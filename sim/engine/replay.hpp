@@ -1,0 +1,72 @@
+#pragma once
+// Walks every rank through its program: one cursor per rank and stream, events between streams, arrivals at
+// collectives. Knows nothing of how a collective is carried out: that is the Carrier's.
+
+#include "engine/calendar.hpp"
+#include "engine/engine.hpp"
+
+#include <vector>
+
+namespace trainyard::engine {
+
+/// Carries out collectives once ranks arrive; tells the Replay when a rank may go on.
+class Carrier {
+public:
+  virtual ~Carrier() = default;
+  /// `rank` has arrived at the collective at `date`. Called once for each simulated rank.
+  virtual void arrive(int collective, int rank, double date) = 0;
+  /// All ranks have arrived. Called after the last arrive().
+  virtual void start(int collective, double date) = 0;
+};
+
+class Replay {
+public:
+  Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& calendar);
+
+  /// Enters the start of every rank at date 0 into the calendar.
+  void begin(Carrier& carrier);
+  /// A Compute of this rank and stream has ended.
+  void wake(int rank, int stream, double date);
+  /// `rank` leaves the collective it is in; the last one ends it.
+  void leave(int collective, int rank, double date);
+  /// All ranks leave at once.
+  void leave_all(int collective, double date);
+
+  /// What was observed; throws EngineError naming who still waits if not every program has ended.
+  Timeline finish();
+
+private:
+  struct Cursor {
+    int task = 0;
+    int waiting_for = -1;   ///< event, when blocked in a Wait
+    double joined_at = -1;  ///< when blocked in a Join
+  };
+  struct RankState {
+    int weight = 0;  ///< how many identical ranks this one stands for; 0: simulated by another
+    Cursor cursors[stream_count];
+    std::vector<bool> happened;
+    RankSpan span;
+    bool recorded = false;
+  };
+  struct Meeting {
+    int arrived = 0;
+    int left = 0;
+    CollectiveSpan span;
+  };
+
+  void advance(int rank, int stream, double date);
+  [[nodiscard]] const Program& program(int rank) const;
+
+  const TaskGraph& graph_;
+  Calendar& calendar_;
+  Carrier* carrier_ = nullptr;
+  std::vector<RankState> ranks_;
+  std::vector<int> stands_in_;  ///< for each rank, the rank simulated in its place
+  std::vector<int> simulated_;
+  std::vector<Meeting> meetings_;
+  std::vector<TaskSpan> spans_;
+  std::vector<Rank> recorded_;
+  double last_date_ = 0;
+};
+
+}  // namespace trainyard::engine

@@ -1,0 +1,174 @@
+#include "engine/simgrid_network.hpp"
+
+#include <algorithm>
+#include <simgrid/kernel/resource/Model.hpp>
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+#include <simgrid/kernel/routing/NetPoint.hpp>
+#include <simgrid/kernel/routing/NetZoneImpl.hpp>
+#include <simgrid/s4u.hpp>
+#include <string>
+#include <unordered_set>
+#include <xbt/log.h>
+
+namespace trainyard::engine {
+
+namespace {
+
+namespace s4u = simgrid::s4u;
+using simgrid::kernel::resource::StandardLinkImpl;
+
+// SimGrid counts whole bytes; a ring's chunk is rarely one. Counting in 2^-16 bytes (and bandwidths likewise)
+// keeps the error below 1e-5 byte and sizes up to 2^48 bytes.
+constexpr double grains_per_byte = 65536;
+
+/// Routes by the number of their source host, composed beforehand: no route table, no graph search.
+class RouteZone final : public simgrid::kernel::routing::NetZoneImpl {
+public:
+  RouteZone() : NetZoneImpl("network") {}
+
+  void get_local_route(const simgrid::kernel::routing::NetPoint* source,
+                       const simgrid::kernel::routing::NetPoint*, simgrid::kernel::routing::Route* into,
+                       double* latency) override {
+    const auto& route = routes[source->id() - 1];
+    into->link_list_.insert(into->link_list_.end(), route.begin(), route.end());
+    // CM02 weighs a flow's share by its latency. One latency for all makes sharing fair; the latency factor
+    // then turns it into the true one.
+    if (latency != nullptr) *latency += 1.0;
+  }
+
+  std::vector<std::vector<StandardLinkImpl*>> routes;
+};
+
+/// Our calendar as one of the models whose next event SimGrid's clock advances to.
+class CalendarModel final : public simgrid::kernel::resource::Model {
+public:
+  CalendarModel() : Model("calendar") {}
+
+  double next_occurring_event(double now) override {
+    if (calendar == nullptr || calendar->empty()) return -1.0;
+    return std::max(0.0, calendar->next().date - now);
+  }
+
+  void update_actions_state(double now, double) override {
+    // The clock reaches a date by adding differences, so it may stop a rounding error short of it.
+    const double due = now + 1e-12 + now * 1e-15;
+    while (calendar != nullptr && !calendar->empty() && calendar->next().date <= due) {
+      listener->on_event(calendar->pop());
+    }
+  }
+
+  Calendar* calendar = nullptr;
+  Listener* listener = nullptr;
+};
+
+struct Flow {
+  s4u::CommPtr comm;
+  std::uint64_t tag = 0;
+};
+
+s4u::Engine& silent_engine() {
+  static std::string name = "trainyard";
+  static char* arguments[] = {name.data(), nullptr};
+  static int count = 1;
+  xbt_log_control_set("root.thres:critical");
+  static s4u::Engine engine(&count, arguments);
+  s4u::Engine::set_config("network/model:CM02");
+  s4u::Engine::set_config("network/crosstraffic:0");
+  s4u::Engine::set_config("network/TCP-gamma:1e30");
+  // Dates closer than this are one event to SimGrid; its default (10 us) is longer than our latencies.
+  s4u::Engine::set_config("surf/precision:1e-15");
+  return engine;
+}
+
+}  // namespace
+
+struct SimgridNetwork::World {
+  s4u::Engine& engine = silent_engine();
+  RouteZone* zone = nullptr;  ///< owned by the engine
+  s4u::Host* sink = nullptr;
+  std::vector<StandardLinkImpl*> links;
+  std::vector<s4u::Host*> sources;  ///< one per route
+  std::vector<double> latencies;    ///< of the flow started last on each route
+  std::shared_ptr<CalendarModel> calendar_model = std::make_shared<CalendarModel>();
+  Listener* listener = nullptr;
+  // A flow must outlive its own completion callback: finished ones wait for the clock to move on.
+  std::vector<std::unique_ptr<Flow>> flows;
+  std::vector<Flow*> idle;
+  std::vector<Flow*> finished;
+  std::uint64_t started = 0;
+};
+
+SimgridNetwork::SimgridNetwork(const std::vector<Bandwidth>& links) : world_(std::make_unique<World>()) {
+  World& world = *world_;
+  auto zone = std::make_unique<RouteZone>();
+  world.zone = zone.release();  // the first zone becomes the engine's root, which deletes it
+  s4u::NetZone* root = world.zone->get_iface();
+  world.sink = root->create_host("sink", 1.0);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    world.links.push_back(
+        root->create_link("link" + std::to_string(i), links[i].si() * grains_per_byte)->get_impl());
+  }
+  world.engine.add_model(world.calendar_model);
+}
+
+SimgridNetwork::~SimgridNetwork() = default;
+
+int SimgridNetwork::add_route(std::vector<int> links) {
+  World& world = *world_;
+  const auto route = static_cast<int>(world.sources.size());
+  world.sources.push_back(world.zone->get_iface()->create_host("route" + std::to_string(route), 1.0));
+  world.latencies.push_back(0);
+  std::vector<StandardLinkImpl*>& impl = world.zone->routes.emplace_back();
+  for (const int link : links) impl.push_back(world.links[static_cast<std::size_t>(link)]);
+  return route;
+}
+
+void SimgridNetwork::start(int route, Seconds latency, Bytes bytes, std::uint64_t tag) {
+  World& world = *world_;
+  if (world.idle.empty()) {
+    world.flows.push_back(std::make_unique<Flow>());
+    world.idle.push_back(world.flows.back().get());
+  }
+  Flow* flow = world.idle.back();
+  world.idle.pop_back();
+  flow->tag = tag;
+  ++world.started;
+  world.latencies[static_cast<std::size_t>(route)] = latency.si();
+  flow->comm = s4u::Comm::sendto_init();
+  // A flow of nothing would never start.
+  const double grains = std::max(1.0, bytes.si() * grains_per_byte);
+  flow->comm->set_payload_size(static_cast<std::uint64_t>(grains + 0.5));
+  flow->comm->set_data(flow);
+  flow->comm->set_source(world.sources[static_cast<std::size_t>(route)]);
+  flow->comm->set_destination(world.sink);  // starts it
+}
+
+void SimgridNetwork::run(Calendar& calendar, Listener& listener) {
+  World& world = *world_;
+  world.calendar_model->calendar = &calendar;
+  world.calendar_model->listener = &listener;
+  world.listener = &listener;
+  world.zone->get_iface()->get_network_model()->set_lat_factor_cb(
+      [&world](double, const s4u::Host* source, const s4u::Host*, const std::vector<s4u::Link*>&,
+               const std::unordered_set<s4u::NetZone*>&) {
+        return world.latencies[source->get_netpoint()->id() - 1];
+      });
+  world.zone->get_iface()->seal();
+  s4u::Activity::on_completion_cb([&world](const s4u::Activity& activity) {
+    auto* flow = activity.get_data<Flow>();
+    world.finished.push_back(flow);
+    world.listener->on_delivered(flow->tag, s4u::Engine::get_clock());
+  });
+  s4u::Engine::on_time_advance_cb([&world](double) {
+    for (Flow* flow : world.finished) {
+      flow->comm = nullptr;
+      world.idle.push_back(flow);
+    }
+    world.finished.clear();
+  });
+  world.engine.run();
+}
+
+std::uint64_t SimgridNetwork::flows() const { return world_->started; }
+
+}  // namespace trainyard::engine

@@ -1,0 +1,126 @@
+#include "platform/link_ends.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+/// Both ends of an entry; fewer than two if one could not be read.
+std::vector<DeviceList> read_ends(const LinkFile& link, const std::string& path, const DeviceCounts& counts,
+                                  config::Problems& problems) {
+  std::vector<DeviceList> ends;
+  if (!problems.readable(path)) return ends;
+  if (link.between.size() != 2) {
+    problems.error(path, fmt::format("a link has two ends, not {}", link.between.size()),
+                   "between: [\"gpu[0-15]\", nvswitch]");
+    return ends;
+  }
+  for (std::size_t end = 0; end < 2; ++end) {
+    const auto parsed = parse_devices(link.between[end], counts);
+    if (const auto* list = std::get_if<DeviceList>(&parsed)) {
+      ends.push_back(*list);
+    } else {
+      const auto& wrong = std::get<PatternError>(parsed);
+      problems.error(fmt::format("{}[{}]", path, end), wrong.message, wrong.hint);
+    }
+  }
+  return ends;
+}
+
+/// Every device of one list with every device of the other; a list with itself gives each pair once.
+std::vector<DevicePair> all_pairs(const DeviceList& ones, const DeviceList& others) {
+  std::vector<DevicePair> pairs;
+  for (std::size_t i = 0; i < ones.numbers.size(); ++i) {
+    const bool is_same_list = ones == others && ones.numbers.size() > 1;
+    for (std::size_t j = is_same_list ? i + 1 : 0; j < others.numbers.size(); ++j) {
+      pairs.push_back({{ones.kind, ones.numbers[i]}, {others.kind, others.numbers[j]}});
+    }
+  }
+  return pairs;
+}
+
+/// The longer list dealt out to the shorter in equal runs; none if that leaves a rest.
+std::vector<DevicePair> pairs_in_order(const DeviceList& ones, const DeviceList& others) {
+  const std::size_t count = std::max(ones.numbers.size(), others.numbers.size());
+  if (count % ones.numbers.size() != 0 || count % others.numbers.size() != 0) return {};
+  std::vector<DevicePair> pairs;
+  for (std::size_t i = 0; i < count; ++i) {
+    pairs.push_back({{ones.kind, ones.numbers[i / (count / ones.numbers.size())]},
+                     {others.kind, others.numbers[i / (count / others.numbers.size())]}});
+  }
+  return pairs;
+}
+
+/// The entry that first linked a pair, by the pair in ascending order.
+using LinkedBy = std::map<std::pair<DeviceName, DeviceName>, std::size_t>;
+
+/// Reports the first pair that is no link, and records the others in `linked_by`.
+bool check_pairs(const std::vector<DevicePair>& pairs, std::size_t entry, const std::string& path,
+                 LinkedBy& linked_by, config::Problems& problems) {
+  for (const auto& [one, other] : pairs) {
+    if (one == other) {
+      problems.error(path, fmt::format("{} is linked to itself", to_string(one)), "two different devices");
+      return false;
+    }
+    const auto [first, is_new] = linked_by.try_emplace(std::minmax(one, other), entry);
+    if (!is_new) {
+      problems.error(path,
+                     fmt::format("{} and {} are linked already, by node.links[{}]", to_string(one),
+                                 to_string(other), first->second),
+                     "one entry with more lanes");
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string to_string(DeviceName device) {
+  return fmt::format("{}{}", config::name_of(device.kind), device.number);
+}
+
+DeviceCounts device_counts(const NodeFile& node, const config::Problems& problems) {
+  const NodeDevicesFile& devices = node.devices;
+  DeviceCounts counts(config::Names<DeviceKind>::table.size(), 0);
+  const auto set = [&](DeviceKind kind, int count, const std::string& path) {
+    counts[static_cast<std::size_t>(kind)] = problems.readable(path) ? count : -1;
+  };
+  set(DeviceKind::gpu, node.gpus.count > 0 ? node.gpus.count : -1, "node.gpus");
+  set(DeviceKind::nvswitch, devices.nvswitch.count, "node.devices.nvswitch");
+  set(DeviceKind::cpu, devices.cpu.count, "node.devices.cpu");
+  set(DeviceKind::pcie_switch, devices.pcie_switch.count, "node.devices.pcie_switch");
+  set(DeviceKind::nic, devices.nic.count, "node.devices.nic");
+  return counts;
+}
+
+std::vector<std::vector<DevicePair>> link_ends(const NodeFile& node, config::Problems& problems) {
+  const DeviceCounts counts = device_counts(node, problems);
+  std::vector<std::vector<DevicePair>> result;
+  LinkedBy linked_by;
+  for (std::size_t entry = 0; entry < node.links.size(); ++entry) {
+    const LinkFile& link = node.links[entry];
+    const std::string path = fmt::format("node.links[{}].between", entry);
+    result.emplace_back();
+    const std::vector<DeviceList> ends = read_ends(link, path, counts, problems);
+    if (ends.size() != 2) continue;
+    std::vector<DevicePair> pairs =
+        link.pairing == Pairing::all ? all_pairs(ends[0], ends[1]) : pairs_in_order(ends[0], ends[1]);
+    if (pairs.empty()) {
+      problems.error(path,
+                     fmt::format("{} devices cannot be dealt out in equal runs to {}",
+                                 std::max(ends[0].numbers.size(), ends[1].numbers.size()),
+                                 std::min(ends[0].numbers.size(), ends[1].numbers.size())),
+                     "lists whose lengths divide each other, or pairing: all");
+      continue;
+    }
+    if (check_pairs(pairs, entry, path, linked_by, problems)) result.back() = std::move(pairs);
+  }
+  return result;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,63 @@
+#include "platform/link_groups.hpp"
+
+#include "platform/names.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <iterator>
+
+namespace trainyard {
+namespace {
+
+bool is_alike(const Link& a, const Link& b) {
+  return a.kind == b.kind && a.lanes == b.lanes && a.bandwidth == b.bandwidth && a.effective == b.effective &&
+         a.latency == b.latency;
+}
+
+std::string between(const NodeGraph& graph, const std::vector<EdgeId>& edges) {
+  std::vector<int> ones;
+  std::vector<int> others;
+  for (const EdgeId edge : edges) {
+    ones.push_back(graph[source(edge, graph)].number);
+    others.push_back(graph[target(edge, graph)].number);
+  }
+  return device_list(graph[source(edges.front(), graph)].kind, ones) + " - " +
+         device_list(graph[target(edges.front(), graph)].kind, others);
+}
+
+}  // namespace
+
+std::vector<LinkGroup> link_groups(const NodeGraph& graph) {
+  std::vector<LinkGroup> groups;
+  const auto kinds = [&](EdgeId edge) {
+    return std::pair{graph[source(edge, graph)].kind, graph[target(edge, graph)].kind};
+  };
+  for (auto [edge, end] = edges(graph); edge != end; ++edge) {
+    if (groups.empty() || !is_alike(groups.back().link, graph[*edge]) ||
+        kinds(groups.back().edges.back()) != kinds(*edge)) {
+      groups.push_back({graph[*edge], {}, {}});
+    }
+    groups.back().edges.push_back(*edge);
+  }
+  for (LinkGroup& group : groups) group.between = between(graph, group.edges);
+  return groups;
+}
+
+std::string device_list(DeviceKind kind, std::vector<int> numbers) {
+  std::ranges::sort(numbers);
+  numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
+  const std::string_view name = config::name_of(kind);
+  if (numbers.size() == 1) return fmt::format("{}{}", name, numbers.front());
+  std::string ranges;
+  for (std::size_t first = 0; first < numbers.size();) {
+    std::size_t last = first;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    if (!ranges.empty()) ranges += ',';
+    ranges += first == last ? fmt::format("{}", numbers[first])
+                            : fmt::format("{}-{}", numbers[first], numbers[last]);
+    first = last + 1;
+  }
+  return fmt::format("{}[{}]", name, ranges);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,142 @@
+#include "platform/node_routes.hpp"
+
+#include <algorithm>
+#include <boost/graph/dijkstra_shortest_paths.hpp>
+#include <boost/graph/filtered_graph.hpp>
+#include <boost/property_map/function_property_map.hpp>
+#include <limits>
+
+namespace trainyard {
+namespace {
+
+constexpr int unreachable = std::numeric_limits<int>::max();
+
+bool is_end(const Device& device) { return device.kind == DeviceKind::gpu || device.kind == DeviceKind::nic; }
+
+/// Keeps what a way starting at `from` may use: out of `from`, or out of a device that forwards. An
+/// undirected Boost graph gives every out-edge with the vertex it leaves as its source, which is what this
+/// rests on.
+struct Forwards {
+  const NodeGraph* graph = nullptr;
+  DeviceId from = 0;
+
+  bool operator()(EdgeId edge) const {
+    const DeviceId leaves = source(edge, *graph);
+    return leaves == from || !is_end((*graph)[leaves]);
+  }
+};
+
+int weight(const Link& link) { return is_nvlink(link.kind) ? 1 : 100; }
+
+/// Shortest distances from one device and the device before each on the way.
+struct Tree {
+  std::vector<int> distance;
+  std::vector<DeviceId> before;
+};
+
+Tree shortest_ways(const NodeGraph& graph, DeviceId from) {
+  const boost::filtered_graph<NodeGraph, Forwards> allowed(graph, Forwards{&graph, from});
+  const std::size_t devices = num_vertices(graph);
+  Tree tree{std::vector<int>(devices, unreachable), std::vector<DeviceId>(devices, from)};
+  const auto weights =
+      boost::make_function_property_map<EdgeId>([&](EdgeId edge) { return weight(graph[edge]); });
+  boost::dijkstra_shortest_paths(allowed, from,
+                                 boost::weight_map(weights)
+                                     .distance_map(boost::make_iterator_property_map(
+                                         tree.distance.begin(), get(boost::vertex_index, graph)))
+                                     .predecessor_map(boost::make_iterator_property_map(
+                                         tree.before.begin(), get(boost::vertex_index, graph)))
+                                     .distance_inf(unreachable));
+  return tree;
+}
+
+/// Number of the directed link from `a` to `b`, by device numbers; edges are numbered in the order of the
+/// file.
+using LinkNumbers = std::vector<std::vector<std::uint32_t>>;
+
+LinkNumbers number_links(const NodeGraph& graph) {
+  LinkNumbers numbers(num_vertices(graph), std::vector<std::uint32_t>(num_vertices(graph), 0));
+  std::uint32_t next = 0;
+  for (auto [edge, end] = edges(graph); edge != end; ++edge) {
+    numbers[source(*edge, graph)][target(*edge, graph)] = next++;
+    numbers[target(*edge, graph)][source(*edge, graph)] = next++;
+  }
+  return numbers;
+}
+
+NodePath path_to(const NodeGraph& graph, const Tree& tree, const LinkNumbers& numbers, DeviceId from,
+                 DeviceId to) {
+  NodePath path;
+  if (tree.distance[to] == unreachable) return path;
+  path.reachable = true;
+  path.distance = tree.distance[to];
+  for (DeviceId at = to; at != from; at = tree.before[at]) {
+    const Link& link = graph[edge(tree.before[at], at, graph).first];
+    path.links.push_back(numbers[tree.before[at]][at]);
+    path.latency += link.latency.value;
+    path.crosses_pcie = path.crosses_pcie || !is_nvlink(link.kind);
+  }
+  std::ranges::reverse(path.links);
+  return path;
+}
+
+NodePath reversed(NodePath path) {
+  std::ranges::reverse(path.links);
+  // the two directions of a link are neighbours: 2e and 2e + 1
+  for (std::uint32_t& link : path.links) link ^= 1U;
+  return path;
+}
+
+int nearest(const std::vector<NodePath>& paths) {
+  int best = -1;
+  for (std::size_t k = 0; k < paths.size(); ++k) {
+    if (!paths[k].reachable) continue;
+    if (best < 0 || paths[k].distance < paths[static_cast<std::size_t>(best)].distance)
+      best = static_cast<int>(k);
+  }
+  return best;
+}
+
+}  // namespace
+
+NodeRoutes node_routes(const Platform& platform) {
+  const NodeGraph& graph = platform.node;
+  const LinkNumbers numbers = number_links(graph);
+  const std::size_t gpus = platform.gpus.size();
+  const std::size_t nics = platform.nics.size();
+
+  NodeRoutes routes;
+  routes.gpu_to_gpu.assign(gpus, std::vector<NodePath>(gpus));
+  routes.gpu_to_nic.assign(gpus, std::vector<NodePath>(nics));
+  routes.nic_to_gpu.assign(nics, std::vector<NodePath>(gpus));
+  for (std::size_t from = 0; from < gpus; ++from) {
+    const DeviceId start = platform.gpus[from];
+    const Tree tree = shortest_ways(graph, start);
+    // only one of the two directions is searched, so that the way back is the same way
+    for (std::size_t to = from; to < gpus; ++to) {
+      routes.gpu_to_gpu[from][to] = path_to(graph, tree, numbers, start, platform.gpus[to]);
+      routes.gpu_to_gpu[to][from] = reversed(routes.gpu_to_gpu[from][to]);
+    }
+    for (std::size_t nic = 0; nic < nics; ++nic) {
+      routes.gpu_to_nic[from][nic] = path_to(graph, tree, numbers, start, platform.nics[nic]);
+      routes.nic_to_gpu[nic][from] = reversed(routes.gpu_to_nic[from][nic]);
+    }
+    routes.nearest_nic.push_back(nearest(routes.gpu_to_nic[from]));
+  }
+  for (auto [edge, end] = edges(graph); edge != end; ++edge) {
+    routes.capacity.insert(routes.capacity.end(), 2, graph[*edge].effective.value);
+    routes.specified.insert(routes.specified.end(), 2, graph[*edge].bandwidth.value);
+  }
+  return routes;
+}
+
+std::vector<DeviceId> devices_between(const NodeGraph& graph, DeviceId from, DeviceId to) {
+  const Tree tree = shortest_ways(graph, from);
+  if (tree.distance[to] == unreachable) return {};
+  std::vector<DeviceId> devices{to};
+  while (devices.back() != from) devices.push_back(tree.before[devices.back()]);
+  std::ranges::reverse(devices);
+  return devices;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,136 @@
+#include "platform/platform_checks.hpp"
+
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <string>
+
+namespace trainyard {
+namespace {
+
+void check_gpu_link(const LinkFile& link, const std::string& path, config::Problems& problems) {
+  const bool is_of_gpu =
+      std::ranges::any_of(link.between, [](const std::string& end) { return end.starts_with("gpu"); });
+  if (is_of_gpu && link.bandwidth.value < Bandwidth(1e9)) {
+    problems.warning(path + ".bandwidth",
+                     fmt::format("{} is little for a link of a GPU", human(link.bandwidth.value)),
+                     "bits or bytes, M or G? 100 Gbps is 12.5 GB/s");
+  }
+}
+
+// An effective rate above the specification would let a collective beat its own bound.
+void check_effective(const NodeFile& node, config::Problems& problems) {
+  for (std::size_t i = 0; i < node.links.size(); ++i) {
+    const LinkFile& link = node.links[i];
+    const std::string path = fmt::format("node.links[{}]", i);
+    const bool is_whole = problems.readable(path + ".bandwidth") && problems.readable(path + ".lanes") &&
+                          problems.readable(path + ".kind");
+    if (!is_whole) continue;
+    if (link.effective) {
+      if (link.effective->value > link.bandwidth.value) {
+        problems.error(path + ".effective",
+                       fmt::format("{} is more than the link's bandwidth of {}", human(link.effective->value),
+                                   human(link.bandwidth.value)),
+                       "what collectives reach, per direction, all lanes together");
+      }
+      continue;
+    }
+    const Sourced<Bandwidth>* lane = effective_per_lane(node.effective, link.kind);
+    // the last digits of a rate per lane are rounding, not a claim
+    if (lane != nullptr && lane->value * link.lanes > link.bandwidth.value * (1 + 1e-9)) {
+      problems.error(fmt::format("node.effective.{}", config::name_of(link.kind)),
+                     fmt::format("{} on each of {} lanes is more than the bandwidth of {}, {}",
+                                 human(lane->value), link.lanes, path, human(link.bandwidth.value)),
+                     "what collectives reach, per lane and direction");
+    }
+  }
+  if (!problems.readable("node.links")) return;
+  for (const auto& name : config::Names<LinkKind>::table) {
+    const bool is_used =
+        std::ranges::any_of(node.links, [&](const LinkFile& link) { return link.kind == name.value; });
+    if (effective_per_lane(node.effective, name.value) != nullptr && !is_used) {
+      problems.warning(fmt::format("node.effective.{}", name.text),
+                       fmt::format("no link is of kind {}, so this has no effect", name.text));
+    }
+  }
+}
+
+/// "2018-03" or "2018-03-27", month and day within their ranges.
+bool is_date(std::string_view text) {
+  if (text.size() != 7 && text.size() != 10) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_dash = i == 4 || i == 7;
+    if (is_dash ? text[i] != '-' : text[i] < '0' || text[i] > '9') return false;
+  }
+  const auto two_digits = [&](std::size_t at) { return (text[at] - '0') * 10 + (text[at + 1] - '0'); };
+  const bool is_month = two_digits(5) >= 1 && two_digits(5) <= 12;
+  return is_month && (text.size() == 7 || (two_digits(8) >= 1 && two_digits(8) <= 31));
+}
+
+void check_fabric(const PlatformFile& file, config::Problems& problems) {
+  if (!file.fabric || file.fabric->kind == FabricKind::none) return;
+  const FabricFile& fabric = *file.fabric;
+  if (!fabric.nic)
+    problems.error("fabric.nic", "key 'nic' is missing", "nic: 100 Gbps (bits) or 12.5 GB/s (bytes)");
+  if (!fabric.latency) problems.error("fabric.latency", "key 'latency' is missing", "latency: 2 us");
+  if (file.node.devices.nic.count == 0 && problems.readable("node.devices.nic")) {
+    problems.error("fabric", "a fabric joins NICs and the node has none", "node.devices: {nic: {count: 1}}");
+  }
+  if (fabric.nic && fabric.effective && fabric.effective->value > fabric.nic->value) {
+    problems.error(
+        "fabric.effective",
+        fmt::format("{} is more than the NIC's {}", human(fabric.effective->value), human(fabric.nic->value)),
+        "what collectives reach, per NIC and direction");
+  }
+}
+
+}  // namespace
+
+const Sourced<Bandwidth>* effective_per_lane(const EffectiveFile& effective, LinkKind kind) {
+  const auto get = [](const std::optional<Sourced<Bandwidth>>& rate) { return rate ? &*rate : nullptr; };
+  switch (kind) {
+    case LinkKind::nvlink1:
+      return get(effective.nvlink1);
+    case LinkKind::nvlink2:
+      return get(effective.nvlink2);
+    case LinkKind::nvlink3:
+      return get(effective.nvlink3);
+    case LinkKind::nvlink4:
+      return get(effective.nvlink4);
+    case LinkKind::pcie3:
+      return get(effective.pcie3);
+    case LinkKind::pcie4:
+      return get(effective.pcie4);
+    case LinkKind::pcie5:
+      return get(effective.pcie5);
+    case LinkKind::qpi:
+      return get(effective.qpi);
+    case LinkKind::upi:
+      return get(effective.upi);
+    case LinkKind::xbus:
+      return get(effective.xbus);
+    case LinkKind::infinity_fabric:
+      return get(effective.infinity_fabric);
+  }
+  return nullptr;
+}
+
+void check_platform_file(const PlatformFile& file, std::string_view file_stem, config::Problems& problems) {
+  if (file.name != file_stem) {
+    problems.error("name",
+                   fmt::format("the name is {}, the file is {}.yaml", in_quotes(file.name), file_stem),
+                   fmt::format("name: {}", file_stem));
+  }
+  for (std::size_t i = 0; i < file.node.links.size(); ++i) {
+    check_gpu_link(file.node.links[i], fmt::format("node.links[{}]", i), problems);
+  }
+  check_effective(file.node, problems);
+  if (file.node.price && !is_date(file.node.price->date)) {
+    problems.error("node.price.date", in_quotes(file.node.price->date) + " is not a date",
+                   "2018-03 or 2018-03-27");
+  }
+  check_fabric(file, problems);
+}
+
+}  // namespace trainyard

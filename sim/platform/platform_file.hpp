@@ -1,0 +1,280 @@
+#pragma once
+// A platform file as it is written: structs that mirror the YAML, and their key tables. load.hpp turns this
+// into a Platform; platforms/README.md describes the keys to users.
+
+#include "platform/names.hpp"
+#include "units/quantity.hpp"
+#include "units/sourced.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// Which devices of two lists a link entry joins.
+enum class Pairing { all, in_order };
+
+struct GpusFile {
+  int count = 0;
+  std::string profile;
+};
+
+struct DevicesFile {
+  int count = 0;
+  std::string model;
+};
+
+struct CpusFile {
+  int count = 0;
+  std::string model;
+  bool host_bridge_per_port = false;
+};
+
+struct NodeDevicesFile {
+  DevicesFile nvswitch;
+  CpusFile cpu;
+  DevicesFile pcie_switch;
+  DevicesFile nic;
+};
+
+struct LinkFile {
+  std::vector<std::string> between;
+  Pairing pairing = Pairing::all;
+  LinkKind kind{};
+  int lanes = 1;
+  Sourced<Bandwidth> bandwidth;
+  std::optional<Sourced<Bandwidth>> effective;
+  Sourced<Seconds> latency;
+  std::string source;
+};
+
+/// Rates per lane.
+struct EffectiveFile {
+  std::optional<Sourced<Bandwidth>> nvlink1, nvlink2, nvlink3, nvlink4;
+  std::optional<Sourced<Bandwidth>> pcie3, pcie4, pcie5;
+  std::optional<Sourced<Bandwidth>> qpi, upi, xbus, infinity_fabric;
+};
+
+struct PowerFile {
+  Sourced<Watts> max;
+};
+
+struct PriceFile {
+  Sourced<Dollars> list;
+  std::string date;
+  std::string source;
+};
+
+struct NodeFile {
+  GpusFile gpus;
+  NodeDevicesFile devices;
+  std::vector<LinkFile> links;
+  EffectiveFile effective;
+  std::optional<PowerFile> power;
+  std::optional<PriceFile> price;
+};
+
+struct FabricFile {
+  FabricKind kind{};
+  std::optional<Sourced<Bandwidth>> nic;
+  std::optional<Sourced<Bandwidth>> effective;
+  std::optional<Sourced<Seconds>> latency;
+  Sourced<int> nodes_per_leaf{.value = 16};
+  Sourced<double> oversubscription{.value = 1};
+};
+
+struct PlatformFile {
+  std::string name;
+  std::string title;
+  NodeFile node;
+  std::optional<FabricFile> fabric;
+  std::vector<std::string> source;
+};
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+// Above these a figure is a slip of a unit and not a machine.
+constexpr double absurd_bandwidth = 100e12;  // bytes per second
+constexpr double absurd_latency = 1;         // seconds
+constexpr double absurd_count = 256;         // devices of a kind in one node
+constexpr double absurd_power = 1e6;         // watts in one node
+constexpr double absurd_price = 1e9;         // dollars for one node
+
+template <>
+struct Names<Pairing> {
+  static constexpr std::string_view what = "pairing";
+  static constexpr std::array table{
+      Name{"all", Pairing::all, "every device of one list with every device of the other"},
+      Name{"in_order", Pairing::in_order, "the longer list dealt out to the shorter in equal runs"}};
+};
+
+template <>
+struct Keys<GpusFile> {
+  static auto table() {
+    return std::tuple{
+        required("count", &GpusFile::count, "GPUs of a node, gpu0 first; each can hold one rank")
+            .at_least(1)
+            .at_most(absurd_count),
+        required("profile", &GpusFile::profile,
+                 "GPU profile by name (platforms/gpus): decides compute times and memory")};
+  }
+};
+
+template <>
+struct Keys<DevicesFile> {
+  static auto table() {
+    return std::tuple{
+        required("count", &DevicesFile::count, "devices of this kind in a node, numbered from 0")
+            .at_least(1)
+            .at_most(absurd_count),
+        optional("model", &DevicesFile::model, "what it is called; printed only")};
+  }
+};
+
+template <>
+struct Keys<CpusFile> {
+  static auto table() {
+    return std::tuple{
+        required("count", &CpusFile::count, "CPU sockets of a node, numbered from 0")
+            .at_least(1)
+            .at_most(absurd_count),
+        optional("model", &CpusFile::model, "what it is called; printed only"),
+        optional(
+            "host_bridge_per_port", &CpusFile::host_bridge_per_port,
+            "each root port has a host bridge of its own: devices below two ports print as NODE, not PHB")};
+  }
+};
+
+template <>
+struct Keys<NodeDevicesFile> {
+  static auto table() {
+    return std::tuple{optional("nvswitch", &NodeDevicesFile::nvswitch, "NVLink crossbars"),
+                      optional("cpu", &NodeDevicesFile::cpu, "CPU sockets: where PCIe trees meet"),
+                      optional("pcie_switch", &NodeDevicesFile::pcie_switch, "PCIe switches"),
+                      optional("nic", &NodeDevicesFile::nic, "network cards that reach the fabric")};
+  }
+};
+
+template <>
+struct Keys<LinkFile> {
+  static auto table() {
+    return std::tuple{
+        required("between", &LinkFile::between,
+                 "two ends, each a device (gpu3, nvswitch) or a list (\"gpu[0-7,12]\")"),
+        optional("pairing", &LinkFile::pairing, "which devices of two lists are joined"),
+        required("kind", &LinkFile::kind, "what the link is: decides protocol costs and routes"),
+        optional("lanes", &LinkFile::lanes, "parallel lanes; every ring takes one").at_least(1).at_most(1024),
+        required("bandwidth", &LinkFile::bandwidth, "by specification, per direction, all lanes together")
+            .above(0)
+            .at_most(absurd_bandwidth),
+        optional(
+            "effective", &LinkFile::effective,
+            "what collectives reach, per direction, all lanes together; default: node.effective times lanes")
+            .above(0)
+            .at_most(absurd_bandwidth),
+        required("latency", &LinkFile::latency, "of this link alone, one way")
+            .above(0)
+            .at_most(absurd_latency),
+        optional("source", &LinkFile::source,
+                 "where figures of this entry come from that do not say it themselves")};
+  }
+};
+
+template <>
+struct Keys<EffectiveFile> {
+  static auto table() {
+    const auto rate = [](std::string_view name, std::optional<Sourced<Bandwidth>> EffectiveFile::*member) {
+      return optional(name, member,
+                      "what collectives reach per lane and direction; default: the specification")
+          .above(0)
+          .at_most(absurd_bandwidth);
+    };
+    return std::tuple{rate("nvlink1", &EffectiveFile::nvlink1),
+                      rate("nvlink2", &EffectiveFile::nvlink2),
+                      rate("nvlink3", &EffectiveFile::nvlink3),
+                      rate("nvlink4", &EffectiveFile::nvlink4),
+                      rate("pcie3", &EffectiveFile::pcie3),
+                      rate("pcie4", &EffectiveFile::pcie4),
+                      rate("pcie5", &EffectiveFile::pcie5),
+                      rate("qpi", &EffectiveFile::qpi),
+                      rate("upi", &EffectiveFile::upi),
+                      rate("xbus", &EffectiveFile::xbus),
+                      rate("infinity_fabric", &EffectiveFile::infinity_fabric)};
+  }
+};
+
+template <>
+struct Keys<PowerFile> {
+  static auto table() {
+    return std::tuple{
+        required("max", &PowerFile::max, "what the whole node may draw").above(0).at_most(absurd_power)};
+  }
+};
+
+template <>
+struct Keys<PriceFile> {
+  static auto table() {
+    return std::tuple{
+        required("list", &PriceFile::list, "list price of one node").above(0).at_most(absurd_price),
+        required("date", &PriceFile::date, "when it was asked: 2018-03 or 2018-03-27"),
+        optional("source", &PriceFile::source, "where the price comes from if it does not say it itself")};
+  }
+};
+
+template <>
+struct Keys<NodeFile> {
+  static auto table() {
+    return std::tuple{
+        required("gpus", &NodeFile::gpus, "the GPUs of one node"),
+        optional("devices", &NodeFile::devices, "what else the links join"),
+        optional("links", &NodeFile::links, "the links of one node, full duplex"),
+        optional("effective", &NodeFile::effective, "what collectives reach per lane, by link kind"),
+        optional("power", &NodeFile::power, "power of one node"),
+        optional("price", &NodeFile::price, "price of one node")};
+  }
+};
+
+template <>
+struct Keys<FabricFile> {
+  static auto table() {
+    return std::tuple{
+        required("kind", &FabricFile::kind, "how the nodes are joined"),
+        optional("nic", &FabricFile::nic,
+                 "by specification, per NIC and direction; required unless kind is none")
+            .above(0)
+            .at_most(absurd_bandwidth),
+        optional("effective", &FabricFile::effective,
+                 "what collectives reach per NIC and direction; default: nic")
+            .above(0)
+            .at_most(absurd_bandwidth),
+        optional("latency", &FabricFile::latency,
+                 "from NIC to NIC, one way, all switches included; required unless kind is none")
+            .above(0)
+            .at_most(absurd_latency),
+        optional("nodes_per_leaf", &FabricFile::nodes_per_leaf, "nodes on one leaf switch")
+            .at_least(1)
+            .at_most(1e6),
+        optional("oversubscription", &FabricFile::oversubscription,
+                 "bandwidth into a leaf from its nodes over bandwidth up to the core; 1 never blocks")
+            .at_least(1)
+            .at_most(1e6)};
+  }
+};
+
+template <>
+struct Keys<PlatformFile> {
+  static auto table() {
+    return std::tuple{
+        required("name", &PlatformFile::name, "the file's name without .yaml"),
+        optional("title", &PlatformFile::title, "what people call it"),
+        required("node", &PlatformFile::node, "one node; all nodes are alike"),
+        optional("fabric", &PlatformFile::fabric, "what joins nodes; without it there is one node only"),
+        optional("source", &PlatformFile::source, "publications the whole file rests on")};
+  }
+};
+
+}  // namespace trainyard::config

@@ -1,0 +1,48 @@
+#pragma once
+// The combinatorial part of channels.hpp: how many directed rings through all GPUs fit on the lanes of a node
+// when every ring takes a lane of its own, and which. Small and exact: branch and bound over one ring after
+// the other.
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace trainyard {
+
+/// Lanes of one node, each usable once in each direction. GPUs are numbered from 0.
+struct LaneGraph {
+  int gpus = 0;
+  std::vector<std::vector<int>> direct;  ///< [gpu][gpu], symmetric: lanes between two GPUs
+  std::vector<std::vector<int>> ports;   ///< [switch][gpu]: lanes between a switch and a GPU
+};
+
+/// GPUs in the order of travel; a ring closes from the last to the first.
+using GpuOrder = std::vector<int>;
+
+struct RingSearch {
+  std::vector<GpuOrder> rings;
+  bool is_exact = true;  ///< false if the search gave up before it had proved that no more rings fit
+};
+
+/// The most rings that fit; none for fewer than two GPUs. Never more than the lanes of the GPU with the
+/// fewest. The search gives up a number of rings after two million steps (some 20 ms) and tries one less.
+RingSearch find_rings(const LaneGraph& lanes);
+
+/// First and last GPU of a path through all GPUs; the same GPU twice on a node of one.
+struct PathEnds {
+  int first = 0;
+  int last = 0;
+};
+
+/// One path through all GPUs for each pair of ends, together taking no lane twice; nothing if that is
+/// impossible or was not found in two million steps.
+std::optional<std::vector<GpuOrder>> find_paths(const LaneGraph& lanes, std::span<const PathEnds> ends);
+
+/// A path through all GPUs from GPU 0, or else from the first GPU that one starts at; nothing if there is
+/// none.
+std::optional<GpuOrder> find_chain(const LaneGraph& lanes);
+
+/// Whether NVLinks join all GPUs.
+bool is_connected(const LaneGraph& lanes);
+
+}  // namespace trainyard

@@ -1,0 +1,219 @@
+#include "platform/topology.hpp"
+
+#include "config/fields.hpp"
+#include "platform/channels.hpp"
+#include "platform/cluster.hpp"
+#include "platform/connection.hpp"
+#include "platform/link_groups.hpp"
+#include "platform/min_cut.hpp"
+#include "platform/names.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+using Row = std::vector<std::string>;
+
+/// Columns two blanks apart, left-aligned, each row indented by two blanks.
+std::string aligned(const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths;
+  for (const Row& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()), 0);
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("  {:<{}}", row[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  return text;
+}
+
+/// Sources in the order they are first needed; each gets a number.
+class Footnotes {
+public:
+  template <class T>
+  std::string mark(const Sourced<T>& figure) {
+    const std::string text =
+        figure.provenance == Provenance::unstated
+            ? "no source stated"
+            : fmt::format("{}: {}", config::provenance_keys.at(static_cast<std::size_t>(figure.provenance)),
+                          figure.source);
+    const auto known = std::ranges::find(texts_, text);
+    const auto number = known - texts_.begin() + 1;
+    if (known == texts_.end()) texts_.push_back(text);
+    return fmt::format("[{}]", number);
+  }
+
+  [[nodiscard]] std::string list() const {
+    std::string lines;
+    for (std::size_t i = 0; i < texts_.size(); ++i)
+      lines += fmt::format("  {:<5}{}\n", fmt::format("[{}]", i + 1), texts_[i]);
+    return lines;
+  }
+
+private:
+  std::vector<std::string> texts_;
+};
+
+template <class Q>
+std::string figure(const Sourced<Q>& value, Footnotes& notes) {
+  return human(value.value) + " " + notes.mark(value);
+}
+
+std::string devices_section(const Platform& platform) {
+  std::vector<Row> rows;
+  for (const auto& name : config::Names<DeviceKind>::table) {
+    int count = 0;
+    std::string model;
+    for (DeviceId device = 0; device < num_vertices(platform.node); ++device) {
+      if (platform.node[device].kind != name.value) continue;
+      ++count;
+      model = platform.node[device].model;
+    }
+    if (count > 0) rows.push_back({fmt::format("{:>3}", count), std::string(name.text), model});
+  }
+  return "Devices of a node\n" + aligned(rows);
+}
+
+std::string upper_case(std::string_view kind, int number) {
+  std::string name(kind);
+  for (char& letter : name)
+    letter = static_cast<char>(letter >= 'a' && letter <= 'z' ? letter - 'a' + 'A' : letter);
+  return name + std::to_string(number);
+}
+
+std::string matrix_section(const Platform& platform) {
+  std::vector<DeviceId> devices = platform.gpus;
+  devices.insert(devices.end(), platform.nics.begin(), platform.nics.end());
+  const auto name = [&](DeviceId device) {
+    return upper_case(config::name_of(platform.node[device].kind), platform.node[device].number);
+  };
+  std::vector<Row> rows{{""}};
+  for (const DeviceId device : devices) rows.front().push_back(name(device));
+  rows.front().push_back("NUMA");
+  for (const DeviceId one : devices) {
+    rows.push_back({name(one)});
+    for (const DeviceId other : devices) rows.back().push_back(connection(platform, one, other));
+    const int cpu = nearest_cpu(platform, one);
+    rows.back().push_back(cpu < 0 ? "-" : std::to_string(cpu));
+  }
+  return "Connections (as nvidia-smi topo -m)\n" + aligned(rows) + "\n" + connection_legend();
+}
+
+std::string links_section(const Platform& platform, Footnotes& notes) {
+  std::vector<Row> rows{{"between", "links", "kind", "lanes", "bandwidth", "effective", "latency"}};
+  for (const LinkGroup& group : link_groups(platform.node)) {
+    const Link& link = group.link;
+    rows.push_back({group.between, std::to_string(group.edges.size()),
+                    std::string(config::name_of(link.kind)), std::to_string(link.lanes),
+                    figure(link.bandwidth, notes), figure(link.effective, notes),
+                    figure(link.latency, notes)});
+  }
+  const Fabric& fabric = platform.fabric;
+  if (fabric.kind != FabricKind::none) {
+    std::vector<int> nics;
+    for (const DeviceId nic : platform.nics) nics.push_back(platform.node[nic].number);
+    rows.push_back({device_list(DeviceKind::nic, nics) + " - fabric", std::to_string(nics.size()),
+                    std::string(config::name_of(fabric.kind)), "", figure(fabric.nic, notes),
+                    figure(fabric.effective, notes), figure(fabric.latency, notes)});
+  }
+  std::string text =
+      "Links (bandwidth per direction, all lanes; effective: what collectives reach)\n" + aligned(rows);
+  if (fabric.kind != FabricKind::none) {
+    // one after the other: the order of the notes must not be the compiler's choice
+    text += fmt::format("  leaf switches of {} nodes {},", fabric.nodes_per_leaf.value,
+                        notes.mark(fabric.nodes_per_leaf));
+    text += fmt::format(" oversubscription {} {}\n", shortest(fabric.oversubscription.value),
+                        notes.mark(fabric.oversubscription));
+  }
+  return text;
+}
+
+std::string cut_section(const Platform& platform) {
+  if (platform.gpus.size() < 2) return "Minimum cut: one GPU has no halves\n";
+  const auto gigabytes = [&](Rate rate, bool nvlink_alone) {
+    return fmt::format("{:.1f} GB/s", minimum_cut(platform, rate, nvlink_alone).si() / 1e9);
+  };
+  const int gpus = static_cast<int>(platform.gpus.size());
+  const auto half = [](int first, int last) {
+    std::vector<int> numbers;
+    for (int number = first; number < last; ++number) numbers.push_back(number);
+    return device_list(DeviceKind::gpu, numbers);
+  };
+  return fmt::format("Minimum cut between {} and {}, per direction\n", half(0, gpus / 2),
+                     half(gpus / 2, gpus)) +
+         aligned({{"", "specified", "effective"},
+                  {"NVLink alone", gigabytes(Rate::specified, true), gigabytes(Rate::effective, true)},
+                  {"all links", gigabytes(Rate::specified, false), gigabytes(Rate::effective, false)}});
+}
+
+std::string joined(const std::vector<Rank>& order, std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += fmt::format("{}{}", i > 0 ? " " : "", index(order[i]));
+  return text;
+}
+
+std::string channels_section(const Platform& platform) try {
+  const std::vector<Channel> channels = ring_channels(make_cluster(platform, 1));
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    const Channel& channel = channels[i];
+    rows.push_back({std::to_string(i), channel.is_chain ? "chain" : "ring",
+                    joined(channel.order, channel.order.size())});
+  }
+  std::string text = fmt::format("Ring channels of one node: {}\n", channels.size()) + aligned(rows);
+  if (platform.fabric.kind == FabricKind::none) return text;
+
+  const Cluster pair = make_cluster(platform, 2);
+  rows.clear();
+  for (const Channel& channel : ring_channels(pair)) {
+    rows.push_back({platform.node[platform.nics[static_cast<std::size_t>(channel.nic)]].name,
+                    joined(channel.order, channel.order.size() / 2)});
+  }
+  text += fmt::format("\nRing channels between nodes: {}, each in and out of every node through one NIC\n",
+                      rows.size());
+  return text + aligned(rows);
+} catch (const Unreachable& unreachable) {
+  return fmt::format("Ring channels: none, {}\n", unreachable.what());
+}
+
+std::string box_section(const Platform& platform, Footnotes& notes) {
+  std::vector<Row> rows;
+  if (platform.power_max) rows.push_back({"power, at most", figure(*platform.power_max, notes)});
+  if (platform.price) {
+    rows.push_back({"list price", fmt::format("{} USD, {} {}", shortest(platform.price->value.si()),
+                                              platform.price_date, notes.mark(*platform.price))});
+  }
+  return rows.empty() ? "" : "A node as a whole\n" + aligned(rows) + "\n";
+}
+
+}  // namespace
+
+std::string topology_report(const Platform& platform) {
+  Footnotes notes;
+  std::string text =
+      fmt::format("{}{}\n\n", platform.name, platform.title.empty() ? "" : ": " + platform.title);
+  text += devices_section(platform) + "\n";
+  text += matrix_section(platform) + "\n";
+  text += links_section(platform, notes) + "\n";
+  text += cut_section(platform) + "\n";
+  text += channels_section(platform) + "\n";
+  text += box_section(platform, notes);
+  text += "Sources of the figures\n" + notes.list();
+  if (!platform.sources.empty()) {
+    text += "\nSources of the whole\n";
+    for (const std::string& source : platform.sources) text += fmt::format("  {}\n", source);
+  }
+  return text;
+}
+
+}  // namespace trainyard

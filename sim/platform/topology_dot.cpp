@@ -1,0 +1,197 @@
+#include "platform/connection.hpp"
+#include "platform/link_groups.hpp"
+#include "platform/names.hpp"
+#include "platform/topology.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+std::string_view fill_colour(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::gpu:
+      return "#cfe8c6";
+    case DeviceKind::cpu:
+      return "#f6d9b8";
+    case DeviceKind::nvswitch:
+      return "#8fce7c";
+    case DeviceKind::pcie_switch:
+      return "#ececec";
+    case DeviceKind::nic:
+      return "#bfd9f2";
+  }
+  return "white";
+}
+
+std::string_view line_colour(LinkKind kind) {
+  if (is_nvlink(kind)) return "#4f9a3a";
+  const bool is_pcie = kind >= LinkKind::pcie3 && kind <= LinkKind::pcie5;
+  return is_pcie ? "#808080" : "#c0702a";
+}
+
+constexpr std::string_view fabric_colour = "#2f6fb0";
+
+std::string dot_text(std::string_view text) {
+  std::string quoted;
+  for (const char letter : text) {
+    if (letter == '"' || letter == '\\') quoted += '\\';
+    quoted += letter;
+  }
+  return quoted;
+}
+
+std::string in_html(std::string_view text) {
+  std::string escaped;
+  for (const char letter : text) {
+    if (letter == '&') {
+      escaped += "&amp;";
+    } else if (letter == '<') {
+      escaped += "&lt;";
+    } else if (letter == '>') {
+      escaped += "&gt;";
+    } else {
+      escaped += letter;
+    }
+  }
+  return escaped;
+}
+
+std::string device_line(const Device& device) {
+  const bool shows_model = device.kind == DeviceKind::cpu || device.kind == DeviceKind::nvswitch;
+  std::string label =
+      device.kind == DeviceKind::pcie_switch ? fmt::format("PCIe\\n{}", device.number) : device.name;
+  if (shows_model && !device.model.empty()) label += "\\n" + dot_text(device.model);
+  return fmt::format("  {} [label=\"{}\", fillcolor=\"{}\"];\n", device.name, label,
+                     fill_colour(device.kind));
+}
+
+/// Hops from the nearest CPU without NVLinks: what makes a PCIe tree hang below its socket.
+std::vector<int> depths(const NodeGraph& graph) {
+  constexpr int deepest = 1 << 20;
+  std::vector<int> depth(num_vertices(graph), deepest);
+  std::vector<DeviceId> open;
+  for (DeviceId device = 0; device < num_vertices(graph); ++device) {
+    if (graph[device].kind != DeviceKind::cpu) continue;
+    depth[device] = 0;
+    open.push_back(device);
+  }
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    for (auto [edge, end] = out_edges(open[i], graph); edge != end; ++edge) {
+      const DeviceId next = target(*edge, graph);
+      if (is_nvlink(graph[*edge].kind) || depth[next] != deepest) continue;
+      depth[next] = depth[open[i]] + 1;
+      open.push_back(next);
+    }
+  }
+  return depth;
+}
+
+std::string sockets(const Platform& platform) {
+  const NodeGraph& graph = platform.node;
+  std::map<int, std::string> by_socket;
+  for (DeviceId device = 0; device < num_vertices(graph); ++device) {
+    const bool is_shared = graph[device].kind == DeviceKind::nvswitch;
+    by_socket[is_shared ? -1 : nearest_cpu(platform, device)] += device_line(graph[device]);
+  }
+  std::string text;
+  for (const auto& [socket, lines] : by_socket) {
+    if (socket < 0) {
+      text += lines;
+    } else {
+      text += fmt::format(
+          "  subgraph cluster_{} {{\n  label=\"socket {}\"; style=rounded; color=\"#b0b0b0\";\n{}  }}\n",
+          socket, socket, lines);
+    }
+  }
+  return text;
+}
+
+/// Drawn downwards: from the CPUs over PCIe to GPUs and NICs, from those to NVSwitches.
+std::string link_lines(const NodeGraph& graph) {
+  const std::vector<int> depth = depths(graph);
+  std::string text;
+  for (const LinkGroup& group : link_groups(graph)) {
+    const std::string look = fmt::format("color=\"{}\", penwidth={}", line_colour(group.link.kind),
+                                         is_nvlink(group.link.kind) ? "2" : "1.3");
+    // a label on each of many parallel lines hides the drawing; the table below has them all
+    const std::string label =
+        group.edges.size() == 1 ? fmt::format(", label=\"{}\"", config::name_of(group.link.kind)) : "";
+    for (const EdgeId edge : group.edges) {
+      DeviceId upper = source(edge, graph);
+      DeviceId lower = target(edge, graph);
+      const bool is_switched =
+          graph[upper].kind == DeviceKind::nvswitch || graph[lower].kind == DeviceKind::nvswitch;
+      if (is_switched ? graph[upper].kind == DeviceKind::nvswitch : depth[lower] < depth[upper]) {
+        std::swap(upper, lower);
+      }
+      const bool is_level = graph[upper].kind == graph[lower].kind && depth[upper] == depth[lower];
+      text += fmt::format("  {} -> {} [{}{}{}];\n", graph[upper].name, graph[lower].name, look, label,
+                          is_level ? ", constraint=false" : "");
+    }
+  }
+  return text;
+}
+
+std::string fabric_lines(const Platform& platform) {
+  if (platform.fabric.kind == FabricKind::none) return "";
+  std::string text = fmt::format("  fabric [label=\"fabric ({})\", fillcolor=\"#e3eefa\"];\n",
+                                 config::name_of(platform.fabric.kind));
+  for (const DeviceId nic : platform.nics) {
+    text += fmt::format("  {} -> fabric [color=\"{}\", penwidth=1.3, style=dashed];\n",
+                        platform.node[nic].name, fabric_colour);
+  }
+  return text;
+}
+
+std::string table_row(std::string_view colour, const std::vector<std::string>& cells) {
+  std::string row = fmt::format("<TR><TD BGCOLOR=\"{}\" WIDTH=\"24\"></TD>", colour);
+  for (const std::string& cell : cells) row += fmt::format("<TD ALIGN=\"LEFT\">{}</TD>", in_html(cell));
+  return row + "</TR>\n";
+}
+
+std::string table(const Platform& platform) {
+  std::string rows = table_row("white", {"links", "kind", "lanes", "bandwidth", "effective", "latency"});
+  for (const LinkGroup& group : link_groups(platform.node)) {
+    const Link& link = group.link;
+    rows += table_row(line_colour(link.kind),
+                      {group.between, std::string(config::name_of(link.kind)), std::to_string(link.lanes),
+                       human(link.bandwidth.value), human(link.effective.value), human(link.latency.value)});
+  }
+  const Fabric& fabric = platform.fabric;
+  if (fabric.kind != FabricKind::none) {
+    rows += table_row(fabric_colour,
+                      {"nic - fabric", std::string(config::name_of(fabric.kind)), "", human(fabric.nic.value),
+                       human(fabric.effective.value), human(fabric.latency.value)});
+  }
+  const std::string title = platform.title.empty() ? platform.name : platform.name + ": " + platform.title;
+  return fmt::format(
+      "<<TABLE BORDER=\"0\" CELLSPACING=\"2\"><TR><TD COLSPAN=\"7\"><B>{}</B> (rates per direction, all "
+      "lanes)"
+      "</TD></TR>\n{}</TABLE>>",
+      in_html(title), rows);
+}
+
+}  // namespace
+
+std::string topology_dot(const Platform& platform) {
+  return fmt::format(
+             "digraph \"{}\" {{\n"
+             "  graph [rankdir=TB, ranksep=0.7, nodesep=0.12, fontname=\"Helvetica\", fontsize=12, "
+             "labelloc=b,\n"
+             "         label={}];\n"
+             "  node [shape=box, style=\"filled,rounded\", fontname=\"Helvetica\", fontsize=11, width=0.5, "
+             "height=0.4,\n"
+             "        margin=\"0.06,0.04\", color=\"#808080\"];\n"
+             "  edge [dir=none, fontname=\"Helvetica\", fontsize=10];\n",
+             dot_text(platform.name), table(platform)) +
+         sockets(platform) + link_lines(platform.node) + fabric_lines(platform) + "}\n";
+}
+
+}  // namespace trainyard

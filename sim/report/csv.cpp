@@ -1,0 +1,84 @@
+#include "report/csv.hpp"
+
+#include "report/names.hpp"
+#include "units/text.hpp"
+
+#include <initializer_list>
+#include <string_view>
+
+namespace trainyard {
+
+namespace {
+
+/// Quoted only where RFC 4180 asks for it, so that the usual file has no quotes at all.
+void append_field(std::string& csv, std::string_view field) {
+  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
+    csv += field;
+    return;
+  }
+  csv += '"';
+  for (const char c : field) {
+    if (c == '"') csv += '"';
+    csv += c;
+  }
+  csv += '"';
+}
+
+void append_row(std::string& csv, std::initializer_list<std::string_view> fields) {
+  bool is_first = true;
+  for (const std::string_view field : fields) {
+    if (!is_first) csv += ',';
+    is_first = false;
+    append_field(csv, field);
+  }
+  csv += '\n';
+}
+
+template <class Q>
+std::string si(Q quantity) {
+  return digits12(quantity.si());
+}
+
+}  // namespace
+
+std::string layers_csv(const Result& result) {
+  std::string csv = "phase,layer,kind,shape,flops,bytes,parameter_bytes,duration_s,source,start_s,end_s\n";
+  for (const LayerRow& row : result.layers) {
+    append_row(csv, {config::name_of(row.phase), row.layer, config::name_of(row.kind), row.shape,
+                     si(row.flops), si(row.bytes), si(row.parameter_bytes), si(row.duration),
+                     config::name_of(row.source), si(row.start), si(row.end)});
+  }
+  return csv;
+}
+
+std::string ranks_csv(const Result& result) {
+  std::string csv = "rank,node,gpu,compute_s,communication_s,end_s\n";
+  for (const RankRow& row : result.rank_rows) {
+    append_row(csv, {std::to_string(index(row.rank)), std::to_string(index(row.node)), row.gpu,
+                     si(row.compute), si(row.communication), si(row.end)});
+  }
+  return csv;
+}
+
+std::string links_csv(const Result& result) {
+  std::string csv = "link,capacity_bytes_per_s,bytes,utilization\n";
+  for (const LinkRow& row : result.links) {
+    append_row(csv, {row.name, si(row.capacity), si(row.bytes), digits12(row.utilization)});
+  }
+  return csv;
+}
+
+std::string collectives_csv(const Result& result) {
+  std::string csv =
+      "collective,operation,algorithm,channels,size_bytes,tensors,ready_after,ready_s,start_s,end_s,duration_"
+      "s,"
+      "bound_s,algbw_bytes_per_s,busbw_bytes_per_s\n";
+  for (const CollectiveRow& row : result.collectives) {
+    append_row(csv, {row.name, config::name_of(row.operation), row.algorithm, std::to_string(row.channels),
+                     si(row.size), std::to_string(row.tensors), row.ready_after, si(row.ready), si(row.start),
+                     si(row.end), si(row.end - row.start), si(row.bound), si(row.algbw), si(row.busbw)});
+  }
+  return csv;
+}
+
+}  // namespace trainyard

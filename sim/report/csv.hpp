@@ -1,0 +1,24 @@
+#pragma once
+// The tables of --out as CSV (RFC 4180, but lines end in a plain newline): one row per op, rank, link and
+// collective. Column names carry SI base units; numbers have twelve significant digits.
+
+#include "study/result.hpp"
+
+#include <string>
+
+namespace trainyard {
+
+/// The ops of one rank's step in the order they run: what, how much work, how long, resting on what, when on
+/// rank 0.
+std::string layers_csv(const Result& result);
+
+/// Every rank: where it sits and how long its two streams were busy.
+std::string ranks_csv(const Result& result);
+
+/// Every directed link that carried bytes: capacity, bytes of the step, share of the step it was busy.
+std::string links_csv(const Result& result);
+
+/// Every collective in the order launched: what it carried, when, how fast, and how fast it could have been.
+std::string collectives_csv(const Result& result);
+
+}  // namespace trainyard

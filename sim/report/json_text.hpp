@@ -1,0 +1,17 @@
+#pragma once
+// JSON as the reports print it: two blanks per level, numbers with twelve significant digits.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace trainyard {
+
+/// The value as indented text with a newline at its end. Throws std::logic_error on a number that is not
+/// finite: no quantity of a result may be one.
+std::string json_text(const nlohmann::ordered_json& value);
+
+/// The text in quotes, escaped; bytes that are not UTF-8 become U+FFFD.
+std::string json_quoted(std::string_view text);
+
+}  // namespace trainyard

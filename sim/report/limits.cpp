@@ -1,0 +1,80 @@
+#include "report/limits.hpp"
+
+#include "report/text_layout.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+/// Below this share of the step exposed communication is not what limits it: removing it all gains less.
+constexpr double negligible = 0.05;
+/// A link this busy during the collectives limits them by its bandwidth; a less busy one by latency.
+constexpr double saturated = 0.5;
+
+std::string compute_in_words(const Result& result) {
+  const double share = result.step_time.si() > 0 ? result.compute_time / result.step_time : 1;
+  if (result.ranks == 1) {
+    return fmt::format("Compute: one GPU, nothing to communicate; its kernels fill {} of the step.",
+                       percent(share));
+  }
+  return fmt::format(
+      "Compute: kernels fill {} of the step. Of {} of communication only {} is exposed: the rest "
+      "runs behind the backward pass. A faster network would gain at most {}.",
+      percent(share), human(result.communication_time), human(result.exposed_communication),
+      percent(result.exposed_communication / result.step_time));
+}
+
+std::string cause_in_words(const Result& result) {
+  const double busy = busy_while_communicating(result);
+  if (result.busiest_link.empty()) return {};
+  if (busy >= saturated) {
+    return fmt::format(" It is bandwidth: {} carries {} of its capacity while collectives run.",
+                       elide(result.busiest_link, 60), percent(busy));
+  }
+  return fmt::format(
+      " It is latency more than bandwidth: the busiest link, {}, carries {} of its capacity while "
+      "collectives run.",
+      elide(result.busiest_link, 60), percent(busy));
+}
+
+std::string communication_in_words(const Result& result) {
+  const Overlap times = overlap(result);
+  const Seconds tail = times.communication_end - times.backward_end;
+  std::string text =
+      fmt::format("Communication: {} of it is exposed, {} of the step.", human(result.exposed_communication),
+                  percent(result.exposed_communication / result.step_time));
+  if (tail.si() > 0) {
+    text += fmt::format(" The last collective ends {} after the last gradient is ready.", human(tail));
+  }
+  return text + cause_in_words(result);
+}
+
+}  // namespace
+
+Overlap overlap(const Result& result) {
+  Overlap times;
+  for (const LayerRow& row : result.layers) {
+    if (row.phase == Phase::backward) times.backward_end = std::max(times.backward_end, row.end);
+  }
+  for (const CollectiveRow& row : result.collectives) {
+    times.communication_end = std::max(times.communication_end, row.end);
+  }
+  times.hidden = std::max(Seconds(0), result.communication_time - result.exposed_communication);
+  return times;
+}
+
+double busy_while_communicating(const Result& result) {
+  if (result.communication_time.si() <= 0) return 0;
+  return std::min(1.0, result.link_utilization_max * (result.step_time / result.communication_time));
+}
+
+std::string limit_in_words(const Result& result) {
+  const bool is_compute = result.ranks == 1 || result.exposed_communication < negligible * result.step_time;
+  return is_compute ? compute_in_words(result) : communication_in_words(result);
+}
+
+}  // namespace trainyard

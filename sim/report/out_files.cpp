@@ -1,0 +1,247 @@
+#include "report/out_files.hpp"
+
+#include "config/diagnostic.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Holds SIGINT and SIGTERM back for its life; they arrive at its end.
+class SignalsHeld {
+public:
+  SignalsHeld() {
+    sigemptyset(&held_);
+    sigaddset(&held_, SIGINT);
+    sigaddset(&held_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &held_, &before_);
+  }
+  ~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+  [[nodiscard]] static bool is_pending() {
+    sigset_t pending;
+    sigpending(&pending);
+    return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1;
+  }
+
+private:
+  sigset_t held_{};
+  sigset_t before_{};
+};
+
+[[noreturn]] void fail(const fs::path& path, std::string_view reason) {
+  throw FileError(fmt::format("cannot write '{}': {}", path.string(), reason));
+}
+
+[[noreturn]] void fail_with_errno(const fs::path& path, int error) { fail(path, std::strerror(error)); }
+
+/// Writes all of `text` and closes. Every call is checked: a full disk may show at any of them. Not
+/// synchronised to the medium: after a power cut the simulation is repeated, and waiting for the disk would
+/// cost more than it did.
+void write_and_close(int descriptor, const fs::path& path, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      const int error = errno;
+      ::close(descriptor);
+      fail_with_errno(path, error);
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (::close(descriptor) != 0) fail_with_errno(path, errno);
+}
+
+/// Writes a file that does not exist yet; errors name `shown`, the path the user gave.
+void write_new(const fs::path& path, const fs::path& shown, std::string_view text) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) fail_with_errno(shown, errno);
+  write_and_close(descriptor, shown, text);
+}
+
+/// Removes what was written unless told that it is complete.
+class Unfinished {
+public:
+  explicit Unfinished(fs::path path) : path_(std::move(path)) {}
+  ~Unfinished() {
+    std::error_code ignored;  // there is nobody left to tell, and the first error is the one that matters
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  Unfinished(const Unfinished&) = delete;
+  Unfinished& operator=(const Unfinished&) = delete;
+  void complete() { path_.clear(); }
+
+private:
+  fs::path path_;
+};
+
+/// The folders that had to be made above a target; removed again, where nobody has put anything into them,
+/// unless told that they are in use.
+class MadeParents {
+public:
+  MadeParents(const fs::path& target, const fs::path& shown) {
+    std::error_code ignored;
+    for (fs::path parent = target.parent_path(); !fs::exists(parent, ignored);
+         parent = parent.parent_path()) {
+      made_.push_back(parent);
+    }
+    std::error_code error;
+    fs::create_directories(target.parent_path(), error);
+    if (error) fail(shown, error.message());
+  }
+  ~MadeParents() {
+    for (const fs::path& parent : made_) ::rmdir(parent.c_str());
+  }
+  MadeParents(const MadeParents&) = delete;
+  MadeParents& operator=(const MadeParents&) = delete;
+  void complete() { made_.clear(); }
+
+private:
+  std::vector<fs::path> made_;  ///< deepest first
+};
+
+/// The path without links, dots and a trailing slash, so that its parent and name mean what they say.
+fs::path settled(const fs::path& path) {
+  if (path.empty()) throw FileError("cannot write to a file without a name");
+  std::error_code error;
+  fs::path result = fs::absolute(path, error);
+  if (!error) result = fs::weakly_canonical(result, error);
+  if (error) fail(path, error.message());
+  if (!result.has_filename()) result = result.parent_path();
+  return result;
+}
+
+/// The nearest folder above `path` that exists.
+fs::path existing_parent(const fs::path& path) {
+  fs::path parent = path.parent_path();
+  std::error_code ignored;
+  while (!fs::exists(parent, ignored) && parent.has_relative_path()) parent = parent.parent_path();
+  return parent;
+}
+
+void check_parent(const fs::path& target, const fs::path& shown) {
+  const fs::path parent = existing_parent(target);
+  std::error_code ignored;
+  if (!fs::is_directory(parent, ignored)) fail(shown, fmt::format("'{}' is not a folder", parent.string()));
+  if (::access(parent.c_str(), W_OK | X_OK) != 0) fail_with_errno(shown, errno);
+}
+
+/// A name beside `target` that no other run uses.
+fs::path sibling(const fs::path& target, std::string_view word) {
+  return target.parent_path() / fmt::format("{}.{}-{}", target.filename().string(), word, ::getpid());
+}
+
+bool is_present(const fs::path& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+void check_existing_dir(const fs::path& target, const fs::path& shown,
+                        const std::map<std::string, std::string>& files, bool force) {
+  if (!is_present(target)) return;
+  std::error_code error;
+  if (!fs::is_directory(target, error)) fail(shown, "it exists and is not a folder");
+  for (const fs::directory_entry& entry : fs::directory_iterator(target, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!force) fail(shown, "the folder exists and is not empty; --force replaces it");
+    if (!files.contains(name)) {
+      fail(shown, fmt::format("it holds '{}', which trainyard did not write; choose another folder", name));
+    }
+  }
+  if (error) fail(shown, error.message());
+}
+
+/// Puts the complete folder in its place; an old one goes aside first and comes back if that fails.
+void replace_dir(const fs::path& complete, const fs::path& target, const fs::path& shown) {
+  const fs::path aside = sibling(target, "old");
+  const bool has_old = is_present(target);
+  if (has_old && ::rename(target.c_str(), aside.c_str()) != 0) fail_with_errno(shown, errno);
+  if (::rename(complete.c_str(), target.c_str()) != 0) {
+    const int error = errno;
+    if (has_old) ::rename(aside.c_str(), target.c_str());
+    fail_with_errno(shown, error);
+  }
+  std::error_code ignored;  // the new folder is complete; a left-over is no reason to call that a failure
+  if (has_old) fs::remove_all(aside, ignored);
+}
+
+/// True for what has no content of its own to replace: a device, a pipe, a terminal.
+bool is_special(const fs::path& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+void check_existing_file(const fs::path& target, const fs::path& shown, bool force) {
+  std::error_code ignored;
+  if (fs::is_directory(target, ignored)) fail(shown, "it is a folder");
+  if (is_present(target) && !force) fail(shown, "the file exists; --force replaces it");
+}
+
+}  // namespace
+
+void check_out_dir(const fs::path& dir, const std::map<std::string, std::string>& files, bool force) {
+  const fs::path target = settled(dir);
+  check_existing_dir(target, dir, files, force);
+  check_parent(target, dir);
+}
+
+void write_out_dir(const fs::path& dir, const std::map<std::string, std::string>& files, bool force) {
+  const SignalsHeld held;
+  const fs::path target = settled(dir);
+  check_existing_dir(target, dir, files, force);
+  check_parent(target, dir);
+  MadeParents parents(target, dir);
+  const fs::path partial = sibling(target, "partial");
+  if (::mkdir(partial.c_str(), 0777) != 0) fail_with_errno(dir, errno);
+  Unfinished unfinished(partial);
+  for (const auto& [name, text] : files) {
+    if (SignalsHeld::is_pending())
+      fail(dir, "interrupted");  // what was written goes first, then the signal arrives
+    write_new(partial / name, dir / name, text);
+  }
+  replace_dir(partial, target, dir);
+  unfinished.complete();
+  parents.complete();
+}
+
+void check_out_file(const fs::path& file, bool force) {
+  if (is_special(file)) return;
+  const fs::path target = settled(file);
+  check_existing_file(target, file, force);
+  check_parent(target, file);
+}
+
+void write_out_file(const fs::path& file, std::string_view text, bool force) {
+  const SignalsHeld held;
+  if (is_special(file)) {
+    const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) fail_with_errno(file, errno);
+    write_and_close(descriptor, file, text);
+    return;
+  }
+  check_out_file(file, force);
+  const fs::path target = settled(file);
+  MadeParents parents(target, file);
+  const fs::path partial = sibling(target, "partial");
+  Unfinished unfinished(partial);
+  write_new(partial, file, text);
+  if (::rename(partial.c_str(), target.c_str()) != 0) fail_with_errno(file, errno);
+  unfinished.complete();
+  parents.complete();
+}
+
+}  // namespace trainyard

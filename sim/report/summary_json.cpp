@@ -1,0 +1,83 @@
+#include "report/summary_json.hpp"
+
+#include "report/names.hpp"
+#include "report/unmodelled.hpp"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace trainyard {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Version of the field names and meanings below; raised when one is renamed, removed or means something
+/// else.
+constexpr int schema_version = 1;
+
+void add_what_ran(Json& json, const Result& result) {
+  json["experiment"] = result.experiment;
+  json["platform"] = result.resolved.platform;
+  json["model"] = result.model;
+  json["stack"] = result.resolved.stack;
+  json["precision"] = config::name_of(result.resolved.precision);
+  json["batch_per_gpu"] = result.resolved.batch_per_gpu;
+  json["global_batch"] = result.global_batch;
+  json["ranks"] = result.ranks;
+  json["nodes"] = result.nodes;
+  json["fidelity"] = result.fidelity;
+}
+
+void add_times(Json& json, const Result& result) {
+  json["step_time_s"] = result.step_time.si();
+  json["throughput_samples_per_s"] = result.throughput;
+  json["speedup"] = result.speedup;
+  json["scaling_efficiency"] = result.scaling_efficiency;
+  json["communication_overhead_s"] = result.communication_overhead.si();
+  json["compute_time_s"] = result.compute_time.si();
+  json["communication_time_s"] = result.communication_time.si();
+  json["exposed_communication_s"] = result.exposed_communication.si();
+  json["one_rank_step_time_s"] = result.one_rank_step_time.si();
+  json["lower_bound_s"] = result.lower_bound.si();
+  json["epoch_time_s"] = result.epoch_time ? Json(result.epoch_time->si()) : Json();
+}
+
+void add_utilization(Json& json, const Result& result) {
+  json["gpu_utilization"] = result.gpu_utilization;
+  json["network_utilization"] = result.network_utilization;
+  json["link_utilization_max"] = result.link_utilization_max;
+  json["busiest_link"] = result.busiest_link.empty() ? Json() : Json(result.busiest_link);
+  json["model_flops"] = result.model_flops.si();
+  json["achieved_flops_per_gpu"] = result.achieved_flops_per_gpu.si();
+  const std::optional<double>& mfu = result.model_flops_utilization;
+  json["model_flops_utilization"] = mfu ? Json(*mfu) : Json();
+}
+
+}  // namespace
+
+Json summary_json(const Result& result, const SimulationCost& cost) {
+  Json json;
+  json["schema_version"] = schema_version;
+  add_what_ran(json, result);
+  add_times(json, result);
+  add_utilization(json, result);
+  const ComputeSourceShares& shares = result.compute_source_shares;
+  json["compute_source_shares"] = {
+      {"measured", shares.measured}, {"fitted", shares.fitted}, {"roofline", shares.roofline}};
+  json["calibrated_on"] = result.calibrated_on;
+  json["notes"] = result.notes;
+  Json reasons = Json::object();
+  for (const auto& [field, reason] : unmodelled(result)) {
+    json[field] = nullptr;
+    reasons[field] = reason;
+  }
+  json["unmodelled"] = std::move(reasons);
+  json["simulation"] = {{"wall_s", cost.wall.si()},
+                        {"cpu_s", cost.cpu.si()},
+                        {"events", result.events},
+                        {"peak_rss_bytes", cost.peak_rss.si()}};
+  return json;
+}
+
+}  // namespace trainyard

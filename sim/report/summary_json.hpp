@@ -1,0 +1,23 @@
+#pragma once
+// The summary as one JSON object: what `run --json` prints and summary.json holds. Field names carry SI base
+// units.
+
+#include "study/result.hpp"
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+
+namespace trainyard {
+
+/// What simulating cost on this machine; the only part of a report that differs from run to run.
+struct SimulationCost {
+  Seconds wall;
+  Seconds cpu;  ///< user and system time of the process
+  Bytes peak_rss;
+};
+
+/// Every field of the summary in a fixed order. One that was not modelled is null and has its reason under
+/// "unmodelled"; json_text prints it.
+nlohmann::ordered_json summary_json(const Result& result, const SimulationCost& cost);
+
+}  // namespace trainyard

@@ -1,0 +1,14 @@
+#pragma once
+// The summary for people: what ran, how fast, where the time goes, what limits it, and what the numbers rest
+// on. At most 100 columns wide, plain ASCII but for names that are not.
+
+#include "study/result.hpp"
+
+#include <string>
+
+namespace trainyard {
+
+/// `colour`: with ANSI escapes, for a terminal.
+std::string summary_text(const Result& result, bool colour);
+
+}  // namespace trainyard

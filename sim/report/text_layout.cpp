@@ -1,0 +1,82 @@
+#include "report/text_layout.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+/// Puts commas into the whole part of a plain decimal number.
+std::string separated(std::string digits) {
+  const std::size_t first = digits.starts_with('-') ? 1 : 0;
+  std::size_t end = std::min(digits.find('.'), digits.size());
+  while (end > first + 3) {
+    end -= 3;
+    digits.insert(end, 1, ',');
+  }
+  return digits;
+}
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+/// Length in bytes of the first `count` characters.
+std::size_t bytes_of(std::string_view text, std::size_t count) {
+  std::size_t at = 0;
+  while (at < text.size() && count > 0) {
+    do ++at;
+    while (at < text.size() && is_continuation(text[at]));
+    --count;
+  }
+  return at;
+}
+
+}  // namespace
+
+std::string grouped(std::int64_t number) { return separated(fmt::format("{}", number)); }
+
+std::string rounded(double number) {
+  if (number == 0 || !std::isfinite(number)) return fmt::format("{}", number);
+  const std::string scientific = fmt::format("{:.3e}", number);
+  const int exponent = std::atoi(scientific.c_str() + scientific.find('e') + 1);
+  return separated(fmt::format("{:.{}f}", number, std::max(0, 3 - exponent)));
+}
+
+std::string percent(double ratio) {
+  if (ratio > 0 && ratio < 0.0005) return "< 0.1 %";
+  return fmt::format("{:.1f} %", 100 * ratio);
+}
+
+std::size_t columns(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));
+}
+
+std::string elide(std::string_view text, std::size_t width) {
+  const std::size_t length = columns(text);
+  if (length <= width) return std::string(text);
+  const std::size_t tail = (width - 3) / 2;
+  const std::size_t head = width - 3 - tail;
+  return std::string(text.substr(0, bytes_of(text, head))) + "..." +
+         std::string(text.substr(bytes_of(text, length - tail)));
+}
+
+std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  std::size_t at = 0;
+  while ((at = text.find_first_not_of(" \n", at)) != std::string_view::npos) {
+    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    const std::string word = elide(text.substr(at, end - at), width);
+    if (lines.empty() || columns(lines.back()) + 1 + columns(word) > width) {
+      lines.push_back(word);
+    } else {
+      lines.back() += ' ' + word;
+    }
+    at = end;
+  }
+  return lines;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,31 @@
+#pragma once
+// Small pieces of text that the reports for people share: rounded numbers, shares, wrapped paragraphs.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+/// A whole number with thousands separated: "25,557,032".
+std::string grouped(std::int64_t number);
+
+/// Four significant digits, never an exponent, thousands separated: "5,731", "367.0", "0.02500". Numbers of
+/// five and more digits keep their whole part.
+std::string rounded(double number);
+
+/// A ratio as a percentage with one decimal: "97.6 %"; "< 0.1 %" for what would print as zero and is not.
+std::string percent(double ratio);
+
+/// Columns a UTF-8 text takes on a terminal: its characters.
+std::size_t columns(std::string_view text);
+
+/// The text, cut in the middle to at most `width` (>= 5) columns: "node12.gp...nvswitch0".
+std::string elide(std::string_view text, std::size_t width);
+
+/// Breaks a text at blanks into lines of at most `width` columns; a longer word gets a line of its own, cut.
+std::vector<std::string> wrap(std::string_view text, std::size_t width);
+
+}  // namespace trainyard

@@ -1,0 +1,19 @@
+#pragma once
+// Rank 0's two streams as two lines of text: the picture of overlap that fits into a summary.
+
+#include "study/result.hpp"
+
+#include <string>
+
+namespace trainyard {
+
+struct TimelineChart {
+  std::string compute;  ///< f, b, o: the phase that fills most of the column; '.' while the stream waits
+  std::string communication;  ///< '=' where collectives run for most of the column, '-' for part of it
+};
+
+/// Both lines are `width` columns wide and show the step from 0 to its end. Blank when the step takes no
+/// time.
+TimelineChart timeline_chart(const Result& result, int width);
+
+}  // namespace trainyard

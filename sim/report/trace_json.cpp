@@ -1,0 +1,183 @@
+#include "report/trace_json.hpp"
+
+#include "report/json_text.hpp"
+#include "report/names.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <fmt/format.h>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+/// The format's time resolution: Perfetto keeps nanoseconds.
+std::int64_t nanoseconds(Seconds time) { return std::llround(time.si() * 1e9); }
+
+/// Nanoseconds as the format's microseconds, exactly.
+std::string microseconds(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
+
+std::string number(double si) { return digits12(si); }
+
+std::string op_args(const LayerRow& row) {
+  return fmt::format(R"({{"kind":"{}","shape":{},"flops":{},"bytes":{},"parameter_bytes":{},"source":"{}"}})",
+                     config::name_of(row.kind), json_quoted(row.shape), number(row.flops.si()),
+                     number(row.bytes.si()), number(row.parameter_bytes.si()), config::name_of(row.source));
+}
+
+std::string collective_args(const CollectiveRow& row) {
+  return fmt::format(
+      R"({{"operation":"{}","algorithm":{},"channels":{},"size_bytes":{},"tensors":{},"ready_after":{},)"
+      R"("ready_s":{},"bound_s":{},"algbw_bytes_per_s":{},"busbw_bytes_per_s":{}}})",
+      config::name_of(row.operation), json_quoted(row.algorithm), row.channels, number(row.size.si()),
+      row.tensors, json_quoted(row.ready_after), number(row.ready.si()), number(row.bound.si()),
+      number(row.algbw.si()), number(row.busbw.si()));
+}
+
+/// One rank's part of the timeline, each stream in the order of time.
+struct Track {
+  Rank rank{};
+  std::vector<const TimelineEvent*> streams[stream_count];
+};
+
+std::vector<Track> tracks(const Result& result) {
+  std::vector<Track> all;
+  for (const TimelineEvent& event : result.timeline) {
+    auto track = std::find_if(all.begin(), all.end(), [&](const Track& t) { return t.rank == event.rank; });
+    if (track == all.end()) track = all.insert(all.end(), Track{.rank = event.rank, .streams = {}});
+    track->streams[static_cast<int>(event.stream)].push_back(&event);
+  }
+  std::sort(all.begin(), all.end(), [](const Track& a, const Track& b) { return a.rank < b.rank; });
+  for (Track& track : all) {
+    for (auto& stream : track.streams) {
+      std::stable_sort(stream.begin(), stream.end(),
+                       [](const TimelineEvent* a, const TimelineEvent* b) { return a->start < b->start; });
+    }
+  }
+  return all;
+}
+
+class TraceWriter {
+public:
+  explicit TraceWriter(const Result& result) : result_(result) {
+    for (const LayerRow& row : result.layers) op_args_.push_back(op_args(row));
+    for (const CollectiveRow& row : result.collectives) collective_args_.push_back(collective_args(row));
+  }
+
+  std::string write() {
+    const std::vector<Track> all = tracks(result_);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      write_names(all[i]);
+      write_phases(all[i]);
+      for (const auto& stream : all[i].streams) {
+        for (const TimelineEvent* event : stream) write_event(*event);
+      }
+      write_flows(all[i], i);
+    }
+    return fmt::format(
+        "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"experiment\":{},\"fidelity\":{}}},\n"
+        "\"traceEvents\":[\n{}\n]}}\n",
+        json_quoted(result_.experiment), json_quoted(result_.fidelity), fmt::to_string(events_));
+  }
+
+private:
+  template <class... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    if (events_.size() > 0) events_.append(std::string_view(",\n"));
+    fmt::format_to(std::back_inserter(events_), format, std::forward<Args>(args)...);
+  }
+
+  void write_names(const Track& track) {
+    const int pid = index(track.rank);
+    const auto row = std::find_if(result_.rank_rows.begin(), result_.rank_rows.end(),
+                                  [&](const RankRow& r) { return r.rank == track.rank; });
+    std::string name = fmt::format("rank {}", pid);
+    if (row != result_.rank_rows.end()) name += fmt::format(" (node {}, {})", index(row->node), row->gpu);
+    add(R"({{"name":"process_name","ph":"M","pid":{},"args":{{"name":{}}}}})", pid, json_quoted(name));
+    add(R"({{"name":"process_sort_index","ph":"M","pid":{},"args":{{"sort_index":{}}}}})", pid, pid);
+    constexpr std::string_view names[stream_count] = {"compute", "communication"};
+    for (int tid = 0; tid < stream_count; ++tid) {
+      add(R"({{"name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}})", pid, tid,
+          names[tid]);
+      add(R"({{"name":"thread_sort_index","ph":"M","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", pid, tid,
+          tid);
+    }
+  }
+
+  void write_complete(std::string_view name, std::string_view category, int pid, int tid, Seconds start,
+                      Seconds end, std::string_view args) {
+    const std::int64_t begin = nanoseconds(start);
+    add(R"({{"name":{},"cat":{},"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"args":{}}})", json_quoted(name),
+        json_quoted(category), pid, tid, microseconds(begin), microseconds(nanoseconds(end) - begin), args);
+  }
+
+  /// One event around each run of ops of the same phase.
+  void write_phases(const Track& track) {
+    const auto& ops = track.streams[static_cast<int>(Stream::compute)];
+    for (std::size_t first = 0; first < ops.size();) {
+      std::size_t last = first;
+      while (last + 1 < ops.size() && ops[last + 1]->category == ops[first]->category) ++last;
+      write_complete(ops[first]->category, "phase", index(track.rank), static_cast<int>(Stream::compute),
+                     ops[first]->start, ops[last]->end, fmt::format(R"({{"ops":{}}})", last - first + 1));
+      first = last + 1;
+    }
+  }
+
+  void write_event(const TimelineEvent& event) {
+    std::string_view args = "{}";
+    if (event.op >= 0) args = op_args_.at(static_cast<std::size_t>(event.op));
+    if (event.collective >= 0) args = collective_args_.at(static_cast<std::size_t>(event.collective));
+    write_complete(event.name, event.category, index(event.rank), static_cast<int>(event.stream), event.start,
+                   event.end, args);
+  }
+
+  /// The op of this rank that completed the collective's bucket: the last one of that layer that ended
+  /// before.
+  const TimelineEvent* completing_op(const Track& track, const TimelineEvent& communication) const {
+    const std::string& layer =
+        result_.collectives.at(static_cast<std::size_t>(communication.collective)).ready_after;
+    const TimelineEvent* found = nullptr;
+    for (const TimelineEvent* op : track.streams[static_cast<int>(Stream::compute)]) {
+      if (op->end > communication.end) break;
+      if (op->op < 0) continue;
+      const LayerRow& row = result_.layers.at(static_cast<std::size_t>(op->op));
+      if (row.phase == Phase::backward && row.layer == layer) found = op;
+    }
+    return found;
+  }
+
+  /// A flow binds to the event that encloses its time: the last nanosecond of the op, the first of the
+  /// collective.
+  void write_flows(const Track& track, std::size_t track_number) {
+    const int pid = index(track.rank);
+    for (const TimelineEvent* event : track.streams[static_cast<int>(Stream::communication)]) {
+      if (event->collective < 0) continue;
+      const TimelineEvent* op = completing_op(track, *event);
+      if (op == nullptr) continue;
+      const std::size_t id =
+          track_number * result_.collectives.size() + static_cast<std::size_t>(event->collective);
+      const std::int64_t begin = nanoseconds(op->start);
+      const std::int64_t leave = std::max(begin, nanoseconds(op->end) - 1);
+      add(R"({{"name":"bucket","cat":"bucket","ph":"s","id":{},"pid":{},"tid":{},"ts":{}}})", id, pid,
+          static_cast<int>(Stream::compute), microseconds(leave));
+      add(R"({{"name":"bucket","cat":"bucket","ph":"f","bp":"e","id":{},"pid":{},"tid":{},"ts":{}}})", id,
+          pid, static_cast<int>(Stream::communication), microseconds(nanoseconds(event->start)));
+    }
+  }
+
+  const Result& result_;
+  std::vector<std::string> op_args_;
+  std::vector<std::string> collective_args_;
+  fmt::memory_buffer events_;
+};
+
+}  // namespace
+
+std::string trace_json(const Result& result) { return TraceWriter(result).write(); }
+
+}  // namespace trainyard

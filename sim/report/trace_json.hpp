@@ -1,0 +1,16 @@
+#pragma once
+// The timeline in Chrome's trace event format, which Perfetto (ui.perfetto.dev) and chrome://tracing open.
+// One process per recorded rank, one thread per stream; phases enclose the ops of the compute stream; an
+// arrow leads from the op that completed a bucket to the bucket's collective.
+
+#include "study/result.hpp"
+
+#include <string>
+
+namespace trainyard {
+
+/// The whole file. Times are whole nanoseconds, written in microseconds as the format wants, so that rounding
+/// never makes two events of a track overlap. The text depends on nothing but the result.
+std::string trace_json(const Result& result);
+
+}  // namespace trainyard

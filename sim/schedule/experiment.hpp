@@ -1,0 +1,107 @@
+#pragma once
+// An experiment: which model (or trace) trains on which platform with which software, how many ranks and what
+// batch. The file a user writes; everything it leaves out is filled in and written beside the result.
+
+#include "config/document.hpp"
+#include "config/keys.hpp"
+#include "workload/trace.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace trainyard {
+
+enum class SyncKind { all_reduce };
+enum class Algorithm { automatic, ring };
+enum class UpdateRule { sync };
+
+struct Sync {
+  SyncKind kind = SyncKind::all_reduce;
+  Algorithm algorithm = Algorithm::automatic;
+  UpdateRule update = UpdateRule::sync;
+};
+
+struct Experiment {
+  std::string platform;  ///< name in platforms/ or path of a file
+  int nodes = 1;
+  std::optional<int> gpus;           ///< total ranks, taken in node order; all there are when absent
+  std::optional<int> gpus_per_node;  ///< when fewer than a node has
+  std::optional<std::string> model;  ///< name in workloads/models or path; either this or trace
+  std::optional<std::string> trace;  ///< path of a trace CSV, relative to the experiment's file
+  std::string stack;
+  Precision precision = Precision::fp32;
+  int batch_per_gpu = 0;
+  Optimizer optimizer = Optimizer::momentum;
+  Sync sync;
+  std::map<std::string, std::string>
+      set;  ///< overrides of the files named above: "platform.fabric.nic": 25 Gbps
+};
+
+/// Reads an experiment and checks what can be checked without the files it names. Throws InputError.
+Experiment load_experiment(const config::Document& document);
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<SyncKind> {
+  static constexpr std::string_view what = "kind of synchronisation";
+  static constexpr std::array table{
+      Name{"all_reduce", SyncKind::all_reduce, "every rank averages its gradients with all others"}};
+};
+
+template <>
+struct Names<Algorithm> {
+  static constexpr std::string_view what = "algorithm";
+  static constexpr std::array table{
+      Name{"auto", Algorithm::automatic, "the best this version has: ring"},
+      Name{"ring", Algorithm::ring, "reduce-scatter and all-gather over every channel of the ring search"}};
+};
+
+template <>
+struct Names<UpdateRule> {
+  static constexpr std::string_view what = "update rule";
+  static constexpr std::array table{Name{"sync", UpdateRule::sync, "one update per step, from all ranks"}};
+};
+
+template <>
+struct Keys<Sync> {
+  static auto table() {
+    return std::tuple{optional("kind", &Sync::kind, "how ranks agree on an update"),
+                      optional("algorithm", &Sync::algorithm, "how a collective is carried out"),
+                      optional("update", &Sync::update, "which gradients an update waits for")};
+  }
+};
+
+template <>
+struct Keys<Experiment> {
+  static auto table() {
+    return std::tuple{
+        required("platform", &Experiment::platform,
+                 "the machine: a name in platforms/ or the path of a file"),
+        optional("nodes", &Experiment::nodes, "how many of it").at_least(1).at_most(1e6),
+        optional("gpus", &Experiment::gpus, "ranks in all, taken in node order; every GPU when absent")
+            .at_least(1)
+            .at_most(1e7),
+        optional("gpus_per_node", &Experiment::gpus_per_node, "ranks on each node; every GPU when absent")
+            .at_least(1)
+            .at_most(1e4),
+        optional("model", &Experiment::model,
+                 "what is trained: a name in workloads/models or the path of a file"),
+        optional("trace", &Experiment::trace, "in place of a model: the path of a trace CSV"),
+        required("stack", &Experiment::stack,
+                 "the software: a name in workloads/stacks or the path of a file"),
+        optional("precision", &Experiment::precision, "of activations, weights and matrix units"),
+        required("batch_per_gpu", &Experiment::batch_per_gpu, "samples per rank and step")
+            .at_least(1)
+            .at_most(1e7),
+        optional("optimizer", &Experiment::optimizer, "what turns gradients into an update"),
+        optional("sync", &Experiment::sync, "how ranks stay in step"),
+        optional("set", &Experiment::set,
+                 "overrides of the files named above, as --set: \"platform.fabric.nic\": 25 Gbps")};
+  }
+};
+
+}  // namespace trainyard::config

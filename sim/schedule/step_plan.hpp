@@ -1,0 +1,47 @@
+#pragma once
+// Trace + stack + cluster -> task graph of one data-parallel training step: the one place where the parts
+// meet.
+
+#include "compute/op_time.hpp"
+#include "platform/channels.hpp"
+#include "platform/cluster.hpp"
+#include "schedule/experiment.hpp"
+#include "schedule/task_graph.hpp"
+#include "strategy/stack.hpp"
+#include "workload/trace.hpp"
+
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// What a collective of the plan is for.
+struct PlannedCollective {
+  std::string name;  ///< "bucket 0"
+  int tensors = 0;
+  int ready_op = -1;  ///< index in the trace: complete when it ends
+  Seconds bound;      ///< no algorithm on this network is faster
+};
+
+struct StepPlan {
+  TaskGraph graph;
+  std::vector<OpTime> op_times;                ///< of each op of the trace, software overhead included
+  std::vector<PlannedCollective> collectives;  ///< of each collective of the graph
+  std::vector<Channel> channels;
+  std::string algorithm;
+};
+
+/// Plans one step: compute ops in trace order on the compute stream; collectives in bucket order on the
+/// communication stream, each once its gradients are complete; optimizer ops after the last collective. The
+/// trace's own communication is used if it names any, else the stack's bucket rule. Throws InputError (an
+/// algorithm or precision that cannot be) or Unreachable.
+StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack, const Cluster& cluster,
+                   const Sync& sync);
+
+/// The capacities of all links of a cluster, by LinkId.
+std::vector<Bandwidth> capacities(const Cluster& cluster);
+
+/// The same step with every collective as fast as its bound: what the ideal engine takes is a lower bound.
+TaskGraph ideal(const StepPlan& plan);
+
+}  // namespace trainyard

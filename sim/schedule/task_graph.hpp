@@ -1,0 +1,59 @@
+#pragma once
+// The task graph of one training step: what every rank computes, what it waits for, and the collectives in
+// which ranks meet. Ranks that run the same trace share one program; the engine keeps a cursor per rank and
+// stream, so nothing here or there grows as ranks x layers.
+
+#include "collectives/collective.hpp"
+#include "units/quantity.hpp"
+
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace trainyard {
+
+/// A GPU stream runs its tasks in order, as in CUDA; streams meet through events and collectives.
+enum class Stream : int { compute, communication };
+inline constexpr int stream_count = 2;
+
+/// Occupies the stream for a fixed time. `op` is the index in the trace, for the reports.
+struct Compute {
+  Seconds duration;
+  int op = -1;
+};
+
+/// Takes part in a collective: starts when all its ranks have arrived, holds the stream until it ends.
+struct Join {
+  int collective = -1;
+};
+
+/// Marks an event of this rank as happened (cudaEventRecord).
+struct Record {
+  int event = -1;
+};
+
+/// Holds the stream until the event has happened (cudaStreamWaitEvent).
+struct Wait {
+  int event = -1;
+};
+
+using Task = std::variant<Compute, Join, Record, Wait>;
+
+/// What one rank does in a step.
+struct Program {
+  std::vector<Task> streams[stream_count];
+  int events = 0;  ///< events are numbered from 0 to this
+};
+
+struct TaskGraph {
+  std::vector<Program> programs;
+  std::vector<int> program_of_rank;
+  std::vector<Pattern> patterns;
+  std::vector<Collective> collectives;  ///< every rank of the graph takes part in each
+  std::vector<Bandwidth> links;         ///< capacity of each directed link, by LinkId
+
+  [[nodiscard]] int ranks() const { return static_cast<int>(program_of_rank.size()); }
+};
+
+}  // namespace trainyard

@@ -1,0 +1,80 @@
+#pragma once
+// A software stack: how the framework groups gradients into collectives and what it adds to every op
+// (workloads/stacks/*.yaml).
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "collectives/nccl.hpp"
+#include "config/document.hpp"
+#include "config/keys.hpp"
+#include "units/quantity.hpp"
+#include "units/sourced.hpp"
+
+namespace trainyard {
+
+/// The type of the gradient tensors that are reduced.
+enum class GradientDtype { fp32, fp16 };
+
+Bytes size_of(GradientDtype dtype);
+
+struct Stack {
+  std::string name;
+  std::string title;
+  Sourced<Bytes> bucket_first{Bytes(1024.0 * 1024)};     ///< the first bucket closes at this size
+  Sourced<Bytes> bucket_cap{Bytes(25.0 * 1024 * 1024)};  ///< the others at this
+  GradientDtype gradient_dtype = GradientDtype::fp32;
+  bool overlap = true;  ///< buckets are reduced while backward goes on; otherwise all after it
+  NcclVersion nccl = NcclVersion::v2_7_8;
+  Sourced<Seconds> op_overhead;  ///< added to every op
+  std::vector<std::string> source;
+};
+
+/// Reads and checks a stack file. Throws InputError with every problem found. Warnings are appended to `warnings`.
+Stack load_stack(const config::Document& document, std::vector<Diagnostic>* warnings = nullptr);
+
+namespace config {
+
+template <>
+struct Names<GradientDtype> {
+  static constexpr std::string_view what = "gradient type";
+  static constexpr std::array table{Name{"fp32", GradientDtype::fp32, "4 bytes per value"},
+                                    Name{"fp16", GradientDtype::fp16, "2 bytes per value"}};
+};
+
+template <>
+struct Names<NcclVersion> {
+  static constexpr std::string_view what = "NCCL version";
+  static constexpr std::array table{Name{"2.7.8", NcclVersion::v2_7_8, "2020; most published V100 runs"},
+                                    Name{"2.12", NcclVersion::v2_12, "2022"},
+                                    Name{"2.30", NcclVersion::v2_30, "2026"}};
+};
+
+template <>
+struct Keys<Stack> {
+  static auto table() {
+    constexpr double largest_bucket = 1e12;
+    return std::tuple{
+        required("name", &Stack::name, "the file's name without .yaml"),
+        optional("title", &Stack::title, "for people"),
+        optional("bucket_first", &Stack::bucket_first, "size at which the first gradient bucket closes")
+            .above(0)
+            .at_most(largest_bucket),
+        optional("bucket_cap", &Stack::bucket_cap,
+                 "size at which the other buckets close; one larger than the model gives one flat bucket")
+            .above(0)
+            .at_most(largest_bucket),
+        optional("gradient_dtype", &Stack::gradient_dtype, "type of the reduced gradients: their bytes"),
+        optional("overlap", &Stack::overlap,
+                 "true: a bucket is reduced as soon as its gradients are ready; false: after backward"),
+        optional("nccl", &Stack::nccl, "version whose latency table the collectives use (write it in quotes)"),
+        optional("op_overhead", &Stack::op_overhead, "time added to every op").at_least(0).at_most(1),
+        optional("source", &Stack::source, "where these rules are documented")};
+  }
+};
+
+}  // namespace config
+}  // namespace trainyard

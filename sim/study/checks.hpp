@@ -1,0 +1,17 @@
+#pragma once
+// What must hold of every run, whatever was simulated. A violation is this program's bug, never the user's.
+
+#include "engine/engine.hpp"
+#include "schedule/step_plan.hpp"
+
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// Sentences naming what does not hold; empty when all is well: no collective faster than its bound, no step
+/// shorter than the ideal engine's, every byte sent carried by every link on its way, no two tasks at once on
+/// one stream.
+std::vector<std::string> violations(const StepPlan& plan, const Timeline& timeline, Seconds lower_bound);
+
+}  // namespace trainyard

@@ -1,0 +1,30 @@
+#include "study/export_trace.hpp"
+
+#include "schedule/step_plan.hpp"
+#include "study/simulate.hpp"
+
+namespace trainyard {
+
+Trace export_trace(const Inputs& inputs, bool with_durations) {
+  const Cluster cluster = cluster_of(inputs);
+  const StepPlan plan = plan_step(inputs.trace, inputs.gpu, inputs.stack, cluster, inputs.experiment.sync);
+  Trace trace = inputs.trace;
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    Op& op = trace.ops[i];
+    op.duration.reset();
+    op.source.reset();
+    op.communication = Communication::none;
+    op.communication_bytes = Bytes{};
+    if (!with_durations) continue;
+    op.duration = plan.op_times[i].duration;
+    op.source = plan.op_times[i].source;
+  }
+  for (std::size_t c = 0; c < plan.collectives.size(); ++c) {
+    Op& op = trace.ops[static_cast<std::size_t>(plan.collectives[c].ready_op)];
+    op.communication = Communication::all_reduce;
+    op.communication_bytes = plan.graph.collectives[c].size;
+  }
+  return trace;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,123 @@
+#pragma once
+// What a simulated step says: the values behind the summary, --json and the files of --out. One value, many
+// writers (report/).
+
+#include "engine/engine.hpp"
+#include "schedule/experiment.hpp"
+#include "schedule/task_graph.hpp"
+#include "units/quantity.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// Shares of the compute time by what the durations rest on; they add up to 1.
+struct ComputeSourceShares {
+  double measured = 0, fitted = 0, roofline = 0;
+};
+
+/// One op of the trace with its duration; a row of layers.csv.
+struct LayerRow {
+  Phase phase{};
+  std::string layer;
+  OpKind kind{};
+  std::string shape;  ///< as in a trace
+  Flops flops;
+  Bytes bytes;
+  Bytes parameter_bytes;
+  Seconds duration;
+  ComputeSource source{};
+  Seconds start;  ///< on rank 0
+  Seconds end;
+};
+
+/// One collective; a row of collectives.csv. Times are those of its first arriving and last leaving rank.
+struct CollectiveRow {
+  std::string name;  ///< "bucket 0"
+  Operation operation{};
+  std::string algorithm;
+  int channels = 0;
+  Bytes size;
+  int tensors = 0;
+  std::string ready_after;  ///< layer whose gradient completed the bucket
+  Seconds ready;            ///< when the last rank's gradients were ready
+  Seconds start;            ///< when the stream was free and it began
+  Seconds end;
+  Seconds bound;    ///< no algorithm on this network is faster
+  Bandwidth algbw;  ///< size / duration
+  Bandwidth busbw;
+};
+
+struct RankRow {
+  Rank rank{};
+  NodeId node{};
+  std::string gpu;
+  Seconds compute;        ///< busy time of the compute stream
+  Seconds communication;  ///< busy time of the communication stream
+  Seconds end;
+};
+
+/// A directed link that carried bytes; a row of links.csv.
+struct LinkRow {
+  std::string name;
+  Bandwidth capacity;
+  Bytes bytes;
+  double utilization = 0;  ///< bytes / (capacity x step time)
+};
+
+/// One bar of the timeline in trace.json.
+struct TimelineEvent {
+  Rank rank{};
+  Stream stream{};
+  std::string name;
+  std::string category;  ///< forward, backward, optimizer, communication
+  Seconds start;
+  Seconds end;
+  int op = -1;          ///< index in layers, for compute
+  int collective = -1;  ///< index in collectives, for communication
+};
+
+struct Result {
+  std::string experiment;  ///< its name: the file's stem
+  std::string platform_title;
+  std::string model;
+  Experiment resolved;
+  int ranks = 0, nodes = 0;
+  std::string fidelity;
+  std::int64_t global_batch = 0;
+
+  Seconds step_time;
+  Seconds one_rank_step_time;  ///< same per-GPU batch, no communication
+  Seconds lower_bound;
+  Seconds compute_time;        ///< of rank 0's compute stream: the sum of the kernels
+  Seconds communication_time;  ///< busy time of rank 0's communication stream
+  Seconds exposed_communication;
+  double throughput = 0;  ///< samples per second
+  double speedup = 0, scaling_efficiency = 0;
+  Seconds communication_overhead;
+  double gpu_utilization = 0, network_utilization = 0, link_utilization_max = 0;
+  std::string busiest_link;  ///< empty when nothing was sent
+  Flops model_flops;         ///< matrix FLOPs (GEMM, convolution) of one rank's step
+  FlopRate achieved_flops_per_gpu;
+  std::optional<double> model_flops_utilization;
+  std::optional<Seconds> epoch_time;
+  ComputeSourceShares compute_source_shares;
+  std::vector<std::string> calibrated_on;
+  std::map<std::string, std::string> unmodelled;  ///< field of the summary -> why it is null
+
+  std::vector<LayerRow> layers;
+  std::vector<CollectiveRow> collectives;
+  std::vector<RankRow> rank_rows;
+  std::vector<LinkRow> links;
+  std::vector<TimelineEvent> timeline;  ///< of the ranks recorded
+  std::vector<std::string> notes;       ///< what a reader should know: warnings, assumptions
+  std::string resolved_experiment;      ///< YAML text
+
+  std::uint64_t events = 0;  ///< of the simulation
+};
+
+}  // namespace trainyard

@@ -1,0 +1,36 @@
+#pragma once
+// An experiment with everything it names read and checked.
+
+#include "compute/gpu_profile.hpp"
+#include "config/catalogue.hpp"
+#include "platform/platform.hpp"
+#include "schedule/experiment.hpp"
+#include "strategy/stack.hpp"
+#include "workload/trace.hpp"
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+
+/// --set KEY=VALUE, in the order given.
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+struct Inputs {
+  std::string name;       ///< of the experiment: its file's stem
+  Experiment experiment;  ///< resolved: every default filled in, overrides applied
+  Platform platform;
+  GpuProfile gpu;
+  Stack stack;
+  Trace trace;  ///< without durations unless the user's trace has them
+  std::optional<double> samples_per_epoch;
+  std::vector<Diagnostic> warnings;
+};
+
+/// Reads an experiment (name or path) and the files it names. Throws InputError or FileError.
+Inputs read_inputs(const config::Catalogue& catalogue, const std::string& experiment,
+                   const Overrides& overrides);
+
+}  // namespace trainyard

@@ -1,0 +1,227 @@
+#include "study/simulate.hpp"
+
+#include "collectives/ring.hpp"
+#include "config/write.hpp"
+#include "schedule/step_plan.hpp"
+#include "study/checks.hpp"
+#include "workload/shape_text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+/// Ranks whose every op goes into the timeline: those of the first nodes, as many as a person can look at.
+constexpr int most_recorded = 16;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+bool is_matrix(OpKind kind) {
+  return kind == OpKind::conv_forward || kind == OpKind::conv_dgrad || kind == OpKind::conv_wgrad ||
+         kind == OpKind::gemm;
+}
+
+Bytes parameter_bytes(const Op& op) {
+  double elements = 0;
+  for (const Gradient& gradient : op.gradients) elements += gradient.elements;
+  return Bytes{4 * elements};
+}
+
+std::vector<LayerRow> layer_rows(const Trace& trace, const StepPlan& plan) {
+  std::vector<LayerRow> rows;
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    const Op& op = trace.ops[i];
+    LayerRow& row = rows.emplace_back();
+    row.phase = op.phase;
+    row.layer = op.layer;
+    row.kind = op.kind;
+    row.shape = to_string(op.shape);
+    row.flops = op.flops;
+    row.bytes = op.bytes;
+    row.parameter_bytes = parameter_bytes(op);
+    row.duration = plan.op_times[i].duration;
+    row.source = plan.op_times[i].source;
+  }
+  return rows;
+}
+
+std::vector<CollectiveRow> collective_rows(const Trace& trace, const StepPlan& plan,
+                                           const Timeline& timeline) {
+  std::vector<CollectiveRow> rows;
+  for (std::size_t i = 0; i < plan.collectives.size(); ++i) {
+    const PlannedCollective& planned = plan.collectives[i];
+    const Collective& collective = plan.graph.collectives[i];
+    const CollectiveSpan& span = timeline.collectives[i];
+    const Seconds taken = span.end - span.start;
+    CollectiveRow& row = rows.emplace_back();
+    row.name = planned.name;
+    row.operation = collective.operation;
+    row.algorithm = plan.algorithm;
+    row.channels = static_cast<int>(plan.channels.size());
+    row.size = collective.size;
+    row.tensors = planned.tensors;
+    row.ready_after = trace.ops[at(planned.ready_op)].layer;
+    row.start = span.start;
+    row.end = span.end;
+    row.bound = planned.bound;
+    row.algbw = collective.size / taken;
+    row.busbw = all_reduce_busbw(plan.graph.ranks(), collective.size, taken);
+  }
+  return rows;
+}
+
+std::vector<LinkRow> link_rows(const Cluster& cluster, const StepPlan& plan, const Timeline& timeline) {
+  std::vector<LinkRow> rows;
+  for (std::size_t link = 0; link < timeline.link_bytes.size(); ++link) {
+    const Bytes bytes{timeline.link_bytes[link]};
+    if (bytes <= Bytes{}) continue;
+    const Bandwidth capacity = plan.graph.links[link];
+    rows.push_back({.name = link_name(cluster, LinkId{static_cast<std::uint32_t>(link)}),
+                    .capacity = capacity,
+                    .bytes = bytes,
+                    .utilization = bytes / (capacity * timeline.makespan)});
+  }
+  return rows;
+}
+
+std::vector<RankRow> rank_rows(const Cluster& cluster, const Timeline& timeline) {
+  std::vector<RankRow> rows;
+  for (int rank = 0; rank < cluster.ranks(); ++rank) {
+    const RankSpan& span = timeline.ranks[at(rank)];
+    rows.push_back({.rank = Rank{rank},
+                    .node = cluster.node_of(Rank{rank}),
+                    .gpu = cluster.platform.node[cluster.gpu_of(Rank{rank})].name,
+                    .compute = span.compute,
+                    .communication = span.communication,
+                    .end = span.end});
+  }
+  return rows;
+}
+
+/// Turns the recorded spans into named bars, and fills in when the ops of rank 0 and the buckets were ready.
+void add_timeline(const Trace& trace, const StepPlan& plan, const Timeline& timeline, Result& result) {
+  const Program& program = plan.graph.programs.front();
+  for (const TaskSpan& span : timeline.spans) {
+    TimelineEvent& bar = result.timeline.emplace_back();
+    bar.rank = span.rank;
+    bar.stream = span.stream;
+    bar.start = span.start;
+    bar.end = span.end;
+    const Task& task = program.streams[static_cast<int>(span.stream)][at(span.task)];
+    if (const auto* compute = std::get_if<Compute>(&task)) {
+      const Op& op = trace.ops[at(compute->op)];
+      bar.op = compute->op;
+      bar.name = op.layer;
+      bar.category = std::string(config::name_of(op.phase));
+      if (span.rank == Rank{0}) {
+        result.layers[at(compute->op)].start = span.start;
+        result.layers[at(compute->op)].end = span.end;
+      }
+    } else {
+      bar.collective = std::get<Join>(task).collective;
+      bar.name = plan.collectives[at(bar.collective)].name;
+      bar.category = "communication";
+      bar.start = timeline.collectives[at(bar.collective)].start;
+    }
+  }
+  for (std::size_t i = 0; i < result.collectives.size(); ++i) {
+    result.collectives[i].ready = result.layers[at(plan.collectives[i].ready_op)].end;
+  }
+}
+
+void add_network(const Cluster& cluster, const StepPlan& plan, const Timeline& timeline, Result& result) {
+  result.links = link_rows(cluster, plan, timeline);
+  double sum = 0;
+  for (const LinkRow& link : result.links) {
+    sum += link.utilization;
+    if (link.utilization <= result.link_utilization_max) continue;
+    result.link_utilization_max = link.utilization;
+    result.busiest_link = link.name;
+  }
+  if (!result.links.empty()) result.network_utilization = sum / static_cast<double>(result.links.size());
+}
+
+ComputeSourceShares shares_of(const std::vector<OpTime>& times) {
+  Seconds total;
+  Seconds by_source[3];
+  for (const OpTime& time : times) {
+    total += time.duration;
+    by_source[static_cast<int>(time.source)] += time.duration;
+  }
+  if (total <= Seconds{}) return {};
+  return {.measured = by_source[static_cast<int>(ComputeSource::measured)] / total,
+          .fitted = by_source[static_cast<int>(ComputeSource::fitted)] / total,
+          .roofline = by_source[static_cast<int>(ComputeSource::roofline)] / total};
+}
+
+void add_compute(const Inputs& inputs, const StepPlan& plan, Result& result) {
+  // Added in the order of the stream, so that one rank's step and the sum of its kernels are the same bits.
+  for (const OpTime& time : plan.op_times) result.one_rank_step_time += time.duration;
+  result.compute_time = result.one_rank_step_time;
+  result.compute_source_shares = shares_of(plan.op_times);
+  for (const Op& op : inputs.trace.ops) {
+    if (is_matrix(op.kind)) result.model_flops += op.flops;
+  }
+  result.achieved_flops_per_gpu = result.model_flops / result.step_time;
+  if (const std::optional<FlopRate> peak = peak_rate(inputs.gpu, inputs.trace.precision)) {
+    result.model_flops_utilization = result.achieved_flops_per_gpu / *peak;
+  }
+}
+
+}  // namespace
+
+Cluster cluster_of(const Inputs& inputs) {
+  const Experiment& experiment = inputs.experiment;
+  return make_cluster(inputs.platform, experiment.nodes, experiment.gpus.value_or(0),
+                      experiment.gpus_per_node.value_or(0));
+}
+
+Result simulate(const Inputs& inputs, const SimulateOptions& options) {
+  const Cluster cluster = cluster_of(inputs);
+  const StepPlan plan = plan_step(inputs.trace, inputs.gpu, inputs.stack, cluster, inputs.experiment.sync);
+
+  EngineOptions engine{.fidelity = options.fidelity, .fold = options.fold, .recorded = {}};
+  for (int rank = 0; rank < std::min(cluster.ranks(), most_recorded); ++rank)
+    engine.recorded.push_back(Rank{rank});
+  const Seconds lower_bound = run(ideal(plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
+  const Timeline timeline = run(plan.graph, engine);
+  const std::vector<std::string> wrong = violations(plan, timeline, lower_bound);
+  if (!wrong.empty()) throw EngineError(fmt::format("a result broke physics: {}", fmt::join(wrong, "; ")));
+
+  Result result;
+  result.experiment = inputs.name;
+  result.platform_title = inputs.platform.title;
+  result.model = inputs.trace.model;
+  result.resolved = inputs.experiment;
+  result.resolved.gpus = cluster.ranks();
+  result.resolved_experiment = config::write(result.resolved);
+  result.ranks = cluster.ranks();
+  result.nodes = cluster.nodes;
+  result.fidelity = std::string(config::name_of(options.fidelity));
+  result.global_batch = static_cast<std::int64_t>(inputs.experiment.batch_per_gpu) * result.ranks;
+
+  result.step_time = timeline.makespan;
+  result.lower_bound = lower_bound;
+  add_compute(inputs, plan, result);
+  result.communication_time = timeline.ranks.front().communication;
+  result.exposed_communication = std::max(Seconds{}, result.step_time - result.compute_time);
+  result.communication_overhead = result.step_time - result.one_rank_step_time;
+  result.throughput = static_cast<double>(result.global_batch) / result.step_time.si();
+  result.scaling_efficiency = result.one_rank_step_time / result.step_time;
+  result.speedup = result.scaling_efficiency * result.ranks;
+  result.gpu_utilization = result.compute_time / result.step_time;
+  if (inputs.samples_per_epoch) result.epoch_time = Seconds{*inputs.samples_per_epoch / result.throughput};
+
+  result.layers = layer_rows(inputs.trace, plan);
+  result.collectives = collective_rows(inputs.trace, plan, timeline);
+  result.rank_rows = rank_rows(cluster, timeline);
+  add_network(cluster, plan, timeline, result);
+  add_timeline(inputs.trace, plan, timeline, result);
+  for (const Diagnostic& warning : inputs.warnings) result.notes.push_back(warning.message);
+  result.events = timeline.events;
+  return result;
+}
+
+}  // namespace trainyard

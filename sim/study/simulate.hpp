@@ -1,0 +1,23 @@
+#pragma once
+// From an experiment's inputs to its Result: plans the step, runs the engine, checks what must hold and
+// gathers what the reports need.
+
+#include "engine/engine.hpp"
+#include "platform/cluster.hpp"
+#include "study/result.hpp"
+#include "study/setup.hpp"
+
+namespace trainyard {
+
+struct SimulateOptions {
+  Fidelity fidelity = Fidelity::flow;
+  bool fold = true;
+};
+
+/// The ranks that the experiment asks for. Throws InputError if there are fewer GPUs.
+Cluster cluster_of(const Inputs& inputs);
+
+/// Runs the experiment behind `inputs`. Throws EngineError if a check of the result fails (checks.hpp).
+Result simulate(const Inputs& inputs, const SimulateOptions& options);
+
+}  // namespace trainyard

@@ -1,0 +1,44 @@
+#pragma once
+// Decimal numbers as text, strictly: what parse_quantity, parse_number and parse_integer share. A number
+// keeps its decimal exponent apart, so that a unit's power of ten is applied before the one rounding to
+// binary: "1.2 us" is the double nearest to 1.2e-6.
+
+#include "units/text.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace trainyard {
+
+struct Decimal {
+  bool negative = false;
+  std::string digits;  ///< significant digits without point and leading zeros; empty for zero
+  long exponent = 0;   ///< value = 0.digits * 10^exponent
+};
+
+/// The number a text starts with, and the text after it.
+struct LeadingDecimal {
+  Decimal decimal;
+  std::string_view rest;
+};
+
+/// Reads the number `text` starts with; nothing if it starts with none.
+std::optional<LeadingDecimal> leading_decimal(std::string_view text);
+
+/// Why `text` is no decimal number although it looks like a number: infinite, hexadecimal, separators,
+/// leading zeros. Nothing if there is no particular reason.
+std::optional<UnitError> number_mistake(std::string_view text);
+
+/// The double nearest to decimal * 10^shift, or why there is none (too large, or too small to tell from 0).
+/// `text` is the number as written, for the message.
+std::variant<double, UnitError> to_double(const Decimal& decimal, int shift, std::string_view text);
+
+/// The decimal of shortest(number); `number` is finite.
+Decimal shortest_decimal(double number);
+
+/// decimal * 10^-shift as text: "150", "0.00375", "1.5e+25".
+std::string to_text(const Decimal& decimal, int shift);
+
+}  // namespace trainyard

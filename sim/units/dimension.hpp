@@ -1,0 +1,39 @@
+#pragma once
+// The units of each kind of quantity: every spelling that is read, and the ones that are written.
+
+#include <span>
+#include <string_view>
+
+namespace trainyard {
+
+/// One of this is 10^tens * 2^twos * times in SI base units.
+struct Unit {
+  std::string_view text;
+  int tens = 0;
+  int twos = 0;
+  int times = 1;
+};
+
+struct Dimension {
+  std::string_view name;       ///< "bandwidth"
+  std::string_view article;    ///< "a"
+  std::string_view example;    ///< "25 GB/s"
+  std::string_view unit_hint;  ///< what to write when the unit is missing; # stands for the number
+  std::span<const Unit> units;
+  std::span<const Unit> shown;            ///< powers of ten for output, ascending
+  std::span<const Unit> long_shown = {};  ///< for output of large values to people, ascending
+};
+
+extern const Dimension time_dimension;
+extern const Dimension size_dimension;
+extern const Dimension bandwidth_dimension;
+extern const Dimension flops_dimension;
+extern const Dimension flop_rate_dimension;
+extern const Dimension energy_dimension;
+extern const Dimension power_dimension;
+extern const Dimension money_dimension;
+
+/// All of the above, for telling a user which one a unit belongs to.
+std::span<const Dimension* const> all_dimensions();
+
+}  // namespace trainyard

@@ -1,0 +1,226 @@
+#include "units/text.hpp"
+
+#include "units/decimal.hpp"
+#include "units/dimension.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <span>
+
+namespace trainyard {
+
+namespace {
+
+template <class Q>
+const Dimension& dimension_of();
+// clang-format off
+template <> const Dimension& dimension_of<Seconds>() { return time_dimension; }
+template <> const Dimension& dimension_of<Bytes>() { return size_dimension; }
+template <> const Dimension& dimension_of<Bandwidth>() { return bandwidth_dimension; }
+template <> const Dimension& dimension_of<Flops>() { return flops_dimension; }
+template <> const Dimension& dimension_of<FlopRate>() { return flop_rate_dimension; }
+template <> const Dimension& dimension_of<Joules>() { return energy_dimension; }
+template <> const Dimension& dimension_of<Watts>() { return power_dimension; }
+template <> const Dimension& dimension_of<Dollars>() { return money_dimension; }
+// clang-format on
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::string with_article(const Dimension& dimension) {
+  return std::string(dimension.article) + " " + std::string(dimension.name);
+}
+
+std::string example_hint(const Dimension& dimension) {
+  return "for example " + std::string(dimension.example);
+}
+
+const Unit* find_unit(const Dimension& dimension, std::string_view text) {
+  const auto unit = std::find_if(dimension.units.begin(), dimension.units.end(),
+                                 [&](const Unit& candidate) { return candidate.text == text; });
+  return unit == dimension.units.end() ? nullptr : &*unit;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return result;
+}
+
+/// The units that differ from `text` only in capitals: "gb/s" may mean GB/s or Gb/s.
+std::string spelling_hint(const Dimension& dimension, std::string_view number, std::string_view text) {
+  std::string bits;
+  std::string bytes;
+  const std::string wanted = lower(text == "GBps" || text == "MBps" ? std::string(text, 0, 2) + "/s" : text);
+  for (const Unit& unit : dimension.units) {
+    if (lower(unit.text) != wanted) continue;
+    std::string& place = unit.twos == -3 ? bits : bytes;
+    if (place.empty()) place = std::string(number) + " " + std::string(unit.text);
+  }
+  if (!bits.empty() && !bytes.empty()) return bytes + " (bytes) or " + bits + " (bits)?";
+  if (!bits.empty() || !bytes.empty()) return "did you mean " + bits + bytes + "?";
+  std::string known;
+  for (const Unit& unit : dimension.shown) known += (known.empty() ? "" : ", ") + std::string(unit.text);
+  return "units: " + known;
+}
+
+UnitError missing_unit(const Dimension& dimension, std::string_view number) {
+  std::string hint;
+  for (const char c : dimension.unit_hint) {
+    if (c == '#') {
+      hint += number;
+    } else {
+      hint += c;
+    }
+  }
+  return {std::string(dimension.name) + " needs a unit", hint};
+}
+
+UnitError unknown_unit(const Dimension& dimension, std::string_view text, std::string_view number,
+                       std::string_view unit) {
+  for (const Dimension* other : all_dimensions()) {
+    if (find_unit(*other, unit) == nullptr) continue;
+    return {in_quotes(text) + " is " + with_article(*other) + ", not " + with_article(dimension),
+            example_hint(dimension)};
+  }
+  return {"unknown unit " + in_quotes(unit), spelling_hint(dimension, number, unit)};
+}
+
+std::variant<double, UnitError> parse(const Dimension& dimension, std::string_view raw) {
+  const std::string_view text = trim(raw);
+  const auto number = leading_decimal(text);
+  const bool broken = number.has_value() && !number->rest.empty() &&
+                      std::string_view("0123456789._,xXoO+-").find(number->rest[0]) != std::string_view::npos;
+  if (!number.has_value() || broken) {
+    // "1,000 GB/s": the mistake is in the number, before the first blank
+    if (const auto mistake = number_mistake(text.substr(0, text.find(' ')))) return *mistake;
+    return UnitError{in_quotes(text) + " is not " + with_article(dimension), example_hint(dimension)};
+  }
+  const std::string_view digits = text.substr(0, text.size() - number->rest.size());
+  const std::string_view unit_text = trim(number->rest);
+  if (unit_text.empty()) return missing_unit(dimension, digits);
+  const Unit* unit = find_unit(dimension, unit_text);
+  if (unit == nullptr) return unknown_unit(dimension, text, digits, unit_text);
+  const auto scaled = to_double(number->decimal, unit->tens, text);
+  if (std::holds_alternative<UnitError>(scaled)) return scaled;
+  const double value = std::ldexp(std::get<double>(scaled) * unit->times, unit->twos);
+  if (!std::isfinite(value)) return UnitError{in_quotes(text) + " is too large for a number", ""};
+  return value;
+}
+
+/// `value` with four significant digits.
+double four_digits(double value) {
+  char buffer[40];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific, 3).ptr;
+  double rounded = 0;
+  std::from_chars(buffer, end, rounded);
+  return rounded;
+}
+
+/// The largest of `units` whose size is at most that of a number with `point` digits before its decimal
+/// point.
+const Unit& fitting_unit(std::span<const Unit> units, long point) {
+  const Unit* best = &units.front();
+  for (const Unit& unit : units) {
+    if (unit.tens < point) best = &unit;
+  }
+  return *best;
+}
+
+const Unit& base_unit(const Dimension& dimension) {
+  return *std::find_if(dimension.shown.begin(), dimension.shown.end(),
+                       [](const Unit& unit) { return unit.tens == 0; });
+}
+
+std::string print(const Dimension& dimension, double value) {
+  if (!std::isfinite(value)) return shortest(value) + " " + std::string(base_unit(dimension).text);
+  const Decimal decimal = shortest_decimal(value);
+  const Unit& unit =
+      decimal.digits.empty() ? base_unit(dimension) : fitting_unit(dimension.shown, decimal.exponent);
+  return to_text(decimal, unit.tens) + " " + std::string(unit.text);
+}
+
+std::string print_for_people(const Dimension& dimension, double value) {
+  // A time is told in minutes from two of them, in hours from two of them.
+  for (auto unit = dimension.long_shown.rbegin(); unit != dimension.long_shown.rend(); ++unit) {
+    const double count = four_digits(value / unit->times);
+    if (std::abs(count) >= 2) return to_text(shortest_decimal(count), 0) + " " + std::string(unit->text);
+  }
+  return print(dimension, four_digits(value));
+}
+
+}  // namespace
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t longest = 60;
+  std::string result = "'";
+  std::size_t characters = 0;
+  for (const char c : text) {
+    const bool continues = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;  // inside a UTF-8 character
+    if (!continues && ++characters > longest) return result + "...'";
+    result += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
+  }
+  return result + "'";
+}
+
+template <class Q>
+Parsed<Q> parse_quantity(std::string_view text) {
+  const auto value = parse(dimension_of<Q>(), text);
+  if (const auto* error = std::get_if<UnitError>(&value)) return *error;
+  return Q(std::get<double>(value));
+}
+
+template <class Q>
+std::string_view quantity_name() {
+  return dimension_of<Q>().name;
+}
+
+template <class Q>
+std::string_view quantity_example() {
+  return dimension_of<Q>().example;
+}
+
+template <class Q>
+std::string quantity_pattern() {
+  std::string units;
+  for (const Unit& unit : dimension_of<Q>().units) {
+    if (!units.empty()) units += '|';
+    units += unit.text;
+  }
+  return R"(^ *[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)? *()" + units + ") *$";
+}
+
+template <class Q>
+std::string human(Q quantity) {
+  return print_for_people(dimension_of<Q>(), quantity.si());
+}
+
+template <class Q>
+std::string exact(Q quantity) {
+  return print(dimension_of<Q>(), quantity.si());
+}
+
+#define TRAINYARD_QUANTITY_TEXT(Q)                        \
+  template Parsed<Q> parse_quantity<Q>(std::string_view); \
+  template std::string_view quantity_name<Q>();           \
+  template std::string_view quantity_example<Q>();        \
+  template std::string quantity_pattern<Q>();             \
+  template std::string human<Q>(Q);                       \
+  template std::string exact<Q>(Q)
+
+TRAINYARD_QUANTITY_TEXT(Seconds);
+TRAINYARD_QUANTITY_TEXT(Bytes);
+TRAINYARD_QUANTITY_TEXT(Bandwidth);
+TRAINYARD_QUANTITY_TEXT(Flops);
+TRAINYARD_QUANTITY_TEXT(FlopRate);
+TRAINYARD_QUANTITY_TEXT(Joules);
+TRAINYARD_QUANTITY_TEXT(Watts);
+TRAINYARD_QUANTITY_TEXT(Dollars);
+
+#undef TRAINYARD_QUANTITY_TEXT
+
+}  // namespace trainyard

@@ -1,0 +1,197 @@
+#include "workload/csv.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "config/utf8.hpp"
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t largest_file = std::size_t{64} << 20;
+constexpr std::size_t most_problems = 50;
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+std::optional<CsvComment> parse_comment(std::string_view line, int number) {
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const std::string_view value = trim(line.substr(colon + 1));
+  const auto start = static_cast<std::size_t>(value.data() - line.data());
+  CsvComment comment;
+  comment.key = trim(line.substr(1, colon - 1));
+  comment.value = {std::string(value), config::count_characters(line.substr(0, start)) + 1, std::max(1, config::count_characters(value))};
+  comment.line = number;
+  return comment;
+}
+
+/// Reads a quoted cell that starts at `at`; returns the offset after its closing quote, or npos if there is none.
+std::size_t read_quoted(std::string_view line, std::size_t at, std::string& text) {
+  for (std::size_t i = at + 1; i < line.size(); ++i) {
+    if (line[i] != '"') {
+      text += line[i];
+    } else if (i + 1 < line.size() && line[i + 1] == '"') {
+      text += '"';
+      ++i;
+    } else {
+      return i + 1;
+    }
+  }
+  return std::string_view::npos;
+}
+
+CsvRow parse_row(std::string_view line, int number, CsvProblems& problems) {
+  CsvRow row{number, {}};
+  int column = 1;
+  for (std::size_t at = 0;;) {
+    CsvCell cell;
+    cell.column = column;
+    std::size_t end = 0;
+    if (at < line.size() && line[at] == '"') {
+      end = read_quoted(line, at, cell.text);
+      const bool is_closed = end != std::string_view::npos;
+      if (!is_closed || (end < line.size() && line[end] != ',')) {
+        problems.error(number, cell, "", is_closed ? "text after the closing quote" : "the quote is not closed",
+                       "write \"\" for a quote inside a quoted cell");
+        row.cells.clear();
+        return row;
+      }
+    } else {
+      end = std::min(line.find(',', at), line.size());
+      cell.text = trim(line.substr(at, end - at));
+    }
+    const int width = config::count_characters(line.substr(at, end - at));
+    cell.width = std::max(1, width);
+    row.cells.push_back(std::move(cell));
+    if (end >= line.size()) return row;
+    at = end + 1;
+    column += width + 1;
+  }
+}
+
+std::string_view without_carriage_return(std::string_view line) {
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
+/// The text of line `number`, 1-based.
+std::string_view line_at(std::string_view text, int number) {
+  for (int i = 1; i < number; ++i) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return {};
+    text.remove_prefix(end + 1);
+  }
+  return without_carriage_return(text.substr(0, text.find('\n')));
+}
+
+}  // namespace
+
+void CsvProblems::add(Diagnostic diagnostic) {
+  if (found_.size() == most_problems) {
+    ++left_out_;
+    return;
+  }
+  diagnostic.file = name_;
+  if (diagnostic.line > 0) {
+    std::string_view line = line_at(text_, diagnostic.line);
+    constexpr std::string_view mark = "\xEF\xBB\xBF";
+    if (diagnostic.line == 1 && line.starts_with(mark)) line.remove_prefix(mark.size());
+    if (!config::find_invalid_utf8(line)) diagnostic.source_line = line;
+  }
+  found_.push_back(std::move(diagnostic));
+}
+
+void CsvProblems::error(int line, const CsvCell& cell, std::string_view column_name, std::string message,
+                        std::string hint) {
+  Diagnostic diagnostic;
+  diagnostic.line = line;
+  diagnostic.column = cell.column;
+  diagnostic.width = cell.width;
+  diagnostic.key_path = column_name;
+  diagnostic.message = std::move(message);
+  diagnostic.hint = std::move(hint);
+  add(std::move(diagnostic));
+}
+
+void CsvProblems::error(int line, std::string message, std::string hint) {
+  Diagnostic diagnostic;
+  diagnostic.line = line;
+  diagnostic.column = line > 0 ? 1 : 0;
+  diagnostic.message = std::move(message);
+  diagnostic.hint = std::move(hint);
+  add(std::move(diagnostic));
+}
+
+void CsvProblems::finish() {
+  if (found_.empty()) return;
+  if (left_out_ > 0) {
+    Diagnostic rest;
+    rest.file = name_;
+    rest.message = "and " + std::to_string(left_out_) + " more errors";
+    found_.push_back(std::move(rest));
+  }
+  throw InputError(std::move(found_));
+}
+
+CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
+  CsvFile file;
+  if (text.size() > largest_file) {
+    problems.error(0, "the file has " + std::to_string(text.size()) + " bytes",
+                   "a trace or table has at most 64 MiB");
+    return file;
+  }
+  if (const auto offset = config::find_invalid_utf8(text)) {
+    const auto line = static_cast<int>(std::count(text.begin(), text.begin() + static_cast<long>(*offset), '\n'));
+    problems.error(line + 1, "byte " + std::to_string(*offset) + " of the file is not UTF-8 text",
+                   "save the file as UTF-8");
+    return file;
+  }
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+
+  bool has_header = false;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = without_carriage_return(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (trim(line).empty()) continue;
+    if (line.front() == '#') {
+      if (auto comment = parse_comment(line, number)) file.comments.push_back(std::move(*comment));
+      continue;
+    }
+    CsvRow row = parse_row(line, number, problems);
+    if (!has_header) {
+      file.header = std::move(row);
+      has_header = true;
+    } else if (row.cells.empty()) {
+      continue;  // reported by parse_row
+    } else if (row.cells.size() != file.header.cells.size()) {
+      problems.error(number, "the line has " + std::to_string(row.cells.size()) + " cells, the header " +
+                                 std::to_string(file.header.cells.size()));
+    } else {
+      file.rows.push_back(std::move(row));
+    }
+  }
+  if (!has_header) problems.error(0, "the file is empty", "the first line names the columns");
+  return file;
+}
+
+std::string csv_cell(std::string_view text) {
+  const bool is_plain = text.find_first_of(",\"\r\n") == std::string_view::npos && trim(text) == text &&
+                        !text.starts_with('#');
+  if (is_plain) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+}  // namespace trainyard

@@ -1,0 +1,112 @@
+#pragma once
+// A layer of a model per sample: shapes, parameter tensors, arithmetic, memory traffic and what it keeps for the
+// backward pass. Model families (resnet.hpp) build lists of these; make_trace.hpp turns them into ops. Counts are
+// doubles: exact up to 2^53, and never an overflow.
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/keys.hpp"
+#include "units/quantity.hpp"
+
+namespace trainyard {
+
+enum class LayerKind { conv, batch_norm, relu, max_pool, add, average_pool, linear, softmax_cross_entropy };
+
+/// A trainable tensor.
+struct Parameter {
+  std::string name;  ///< "layer1.0.conv1.weight"
+  double elements = 0;
+  friend bool operator==(const Parameter&, const Parameter&) = default;
+};
+
+/// The matrix product a layer is per sample: C[m x n] = A[m x k] * B[k x n]; all zero for other layers.
+struct LayerGemm {
+  int m = 0, n = 0, k = 0;
+  friend bool operator==(const LayerGemm&, const LayerGemm&) = default;
+};
+
+struct Layer {
+  std::string name;
+  LayerKind kind{};
+  std::vector<int> in_shape;   ///< of one sample: channels, height, width, or features
+  std::vector<int> out_shape;
+  int kernel = 0;  ///< edge of the square window; 0 if there is none
+  int stride = 0;
+  int padding = 0;
+  bool has_input_gradient = true;      ///< false for the layer that sees the data
+  std::vector<Parameter> parameters;   ///< in registration order
+  double forward_macs = 0;             ///< multiply-accumulates of the matrix work
+  Flops forward_flops;                 ///< 2 x MACs, plus the arithmetic of the other layers
+  Flops backward_flops;
+  double in_elements = 0;
+  double out_elements = 0;
+  double saved_elements = 0;           ///< activations kept for backward, in the activations' type
+  Bytes saved_fixed;                   ///< kept for backward whatever the precision: indices
+  double forward_rw_elements = 0;      ///< read and written by the forward pass
+  double backward_rw_elements = 0;
+  LayerGemm gemm;
+};
+
+/// Values in all parameter tensors of a layer.
+double parameter_elements(const Layer& layer);
+
+struct FeatureMap {
+  int channels = 0, height = 0, width = 0;
+};
+
+struct ConvWindow {
+  int out_channels = 0, kernel = 0, stride = 1, padding = 0;
+};
+
+// One function per kind of layer; each states its cost rules. A multiply-accumulate is two FLOPs.
+
+/// Convolution without bias. Forward 2 x MACs; backward twice that (input gradient and weight gradient), once for a
+/// layer without an input gradient. Traffic forward: input, output, weights once each; backward twice that.
+/// Keeps its input. Throws InputError if the window does not fit in the padded input.
+Layer conv_layer(std::string name, FeatureMap in, ConvWindow window);
+
+/// Batch normalisation in training. Traffic: forward three passes (statistics read, normalise read, write), backward
+/// five (two reads of input and output gradient, one write). 4 and 8 FLOPs per value. Keeps its input.
+Layer batch_norm_layer(std::string name, FeatureMap in);
+
+/// In-place ReLU: its output is what the next layer keeps, so it keeps nothing itself.
+Layer relu_layer(std::string name, FeatureMap in);
+
+/// Keeps its input and one 8-byte index per output value (PyTorch).
+Layer max_pool_layer(std::string name, FeatureMap in, int kernel, int stride, int padding);
+
+/// Sum of two equal maps. Backward passes the gradient on without touching memory.
+Layer add_layer(std::string name, FeatureMap in);
+
+/// Mean over each channel.
+Layer average_pool_layer(std::string name, FeatureMap in);
+
+/// y = x W^T + b of one row. Costs as conv_layer. Keeps its input.
+Layer linear_layer(std::string name, int in_features, int out_features);
+
+/// Log-softmax and cross entropy over `classes` values. Keeps the probabilities.
+Layer softmax_cross_entropy_layer(std::string name, int classes);
+
+/// The map a layer writes, for the next one. The layer must have three output dimensions.
+FeatureMap output_map(const Layer& layer);
+
+namespace config {
+
+template <>
+struct Names<LayerKind> {
+  static constexpr std::string_view what = "layer kind";
+  static constexpr std::array table{Name{"conv", LayerKind::conv, "2-D convolution"},
+                                    Name{"batchnorm", LayerKind::batch_norm, "batch normalisation"},
+                                    Name{"relu", LayerKind::relu, "rectified linear unit"},
+                                    Name{"maxpool", LayerKind::max_pool, "maximum pooling"},
+                                    Name{"add", LayerKind::add, "sum of two maps"},
+                                    Name{"avgpool", LayerKind::average_pool, "global average pooling"},
+                                    Name{"linear", LayerKind::linear, "fully connected"},
+                                    Name{"softmax_xent", LayerKind::softmax_cross_entropy, "softmax and loss"}};
+};
+
+}  // namespace config
+}  // namespace trainyard

@@ -1,0 +1,38 @@
+#pragma once
+// A model: its layers in the order of the forward pass, and what they add up to.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "units/sourced.hpp"
+#include "workload/layer.hpp"
+
+namespace trainyard {
+
+struct Model {
+  std::string name;
+  std::string title;
+  std::vector<Layer> layers;
+  std::optional<Sourced<double>> samples_per_epoch;
+};
+
+/// Sums over the layers, per sample but for the parameters.
+struct ModelTotals {
+  double parameters = 0;
+  int tensors = 0;
+  double forward_macs = 0;
+  Flops forward_flops;
+  Flops backward_flops;
+  double saved_elements = 0;
+  Bytes saved_fixed;
+  double forward_rw_elements = 0;
+  double backward_rw_elements = 0;
+};
+
+ModelTotals totals(const std::vector<Layer>& layers);
+
+/// Activations one sample keeps for its backward pass when an activation value takes `element` bytes.
+Bytes saved_activations(const ModelTotals& totals, Bytes element);
+
+}  // namespace trainyard

@@ -1,0 +1,145 @@
+#include "workload/model_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "config/diagnostic.hpp"
+#include "units/text.hpp"
+
+namespace trainyard {
+namespace {
+
+struct Line {
+  std::string name, kind, input, output, window, parameters, macs;
+};
+
+/// 25557032 as "25,557,032".
+std::string grouped(double whole) {
+  std::string digits = fmt::format("{:.0f}", whole);
+  for (std::ptrdiff_t at = std::ssize(digits) - 3; at > 0; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
+  }
+  return digits;
+}
+
+std::string grouped_or_dash(double whole) { return whole > 0 ? grouped(whole) : "-"; }
+
+std::string shape_text(int batch, const std::vector<int>& shape) {
+  std::string text = "[" + std::to_string(batch);
+  for (const int size : shape) text += ", " + std::to_string(size);
+  return text + "]";
+}
+
+std::string window_text(const Layer& layer) {
+  if (layer.kernel == 0) return "";
+  return fmt::format("{0}x{0} /{1}", layer.kernel, layer.stride);
+}
+
+std::vector<std::string_view> parts_of(std::string_view name) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t dot = std::min(name.find('.'), name.size());
+    parts.push_back(name.substr(0, dot));
+    if (dot == name.size()) return parts;
+    name.remove_prefix(dot + 1);
+  }
+}
+
+std::string indented(std::size_t depth, std::string_view name) {
+  return std::string(2 * depth, ' ') + std::string(name);
+}
+
+/// What the layers from `first` on whose names start with `prefix` add up to.
+Line group_line(const std::vector<Layer>& layers, std::size_t first, const std::string& prefix, std::size_t depth,
+                std::string_view name, int batch) {
+  double parameters = 0;
+  double macs = 0;
+  for (std::size_t i = first; i < layers.size() && layers[i].name.starts_with(prefix); ++i) {
+    parameters += parameter_elements(layers[i]);
+    macs += layers[i].forward_macs;
+  }
+  return {indented(depth, name), "", "", "", "", grouped_or_dash(parameters), grouped_or_dash(batch * macs)};
+}
+
+std::vector<Line> lines_of(const std::vector<Layer>& layers, int batch) {
+  std::vector<Line> lines;
+  std::vector<std::string_view> open;  // the groups the previous layer was in
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const Layer& layer = layers[i];
+    const auto parts = parts_of(layer.name);
+    std::string prefix;
+    bool is_same = true;
+    for (std::size_t depth = 0; depth + 1 < parts.size(); ++depth) {
+      prefix += std::string(parts[depth]) + ".";
+      is_same = is_same && depth + 1 < open.size() && open[depth] == parts[depth];
+      if (!is_same) lines.push_back(group_line(layers, i, prefix, depth, parts[depth], batch));
+    }
+    open = parts;
+    lines.push_back({indented(parts.size() - 1, parts.back()), std::string(config::name_of(layer.kind)),
+                     shape_text(batch, layer.in_shape), shape_text(batch, layer.out_shape), window_text(layer),
+                     grouped_or_dash(parameter_elements(layer)), grouped_or_dash(batch * layer.forward_macs)});
+  }
+  return lines;
+}
+
+std::string table_text(const std::vector<Line>& lines) {
+  const auto width = [&](std::string Line::*column) {
+    std::size_t widest = 0;
+    for (const Line& line : lines) widest = std::max(widest, (line.*column).size());
+    return widest;
+  };
+  const std::size_t name = width(&Line::name);
+  const std::size_t kind = width(&Line::kind);
+  const std::size_t input = width(&Line::input);
+  const std::size_t output = width(&Line::output);
+  const std::size_t window = width(&Line::window);
+  const std::size_t parameters = width(&Line::parameters);
+  const std::size_t macs = width(&Line::macs);
+  std::string text;
+  for (const Line& line : lines) {
+    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {:<{}}  {:<{}}  {:>{}}  {:>{}}\n", line.name, name, line.kind,
+                        kind, line.input, input, line.output, output, line.window, window, line.parameters,
+                        parameters, line.macs, macs);
+  }
+  return text;
+}
+
+std::string totals_text(const Model& model, int batch) {
+  const ModelTotals sum = totals(model.layers);
+  const auto giga = [](double value) { return fmt::format("{:.3f} G", value / 1e9); };
+  const Bytes single = saved_activations(sum, Bytes(4));
+  const Bytes half = saved_activations(sum, Bytes(2));
+  std::string text;
+  const auto add = [&](std::string_view what, const std::string& value) {
+    text += fmt::format("{:<26}{}\n", what, value);
+  };
+  add("parameters", fmt::format("{} in {} tensors, {} in fp32", grouped(sum.parameters), sum.tensors,
+                                human(sum.parameters * Bytes(4))));
+  add("forward per sample",
+      giga(sum.forward_macs) + "MAC of matrix work, " + giga(sum.forward_flops.si()) + "FLOP in all");
+  add("backward per sample", giga(sum.backward_flops.si()) + "FLOP");
+  add("forward per batch", giga(batch * sum.forward_macs) + "MAC");
+  add("saved activations", fmt::format("{} per sample, {} per batch in fp32", human(single), human(batch * single)));
+  add("", fmt::format("{} per sample, {} per batch in 16 bits", human(half), human(batch * half)));
+  if (model.samples_per_epoch) add("samples per epoch", grouped(model.samples_per_epoch->value));
+  return text;
+}
+
+}  // namespace
+
+std::string model_table(const Model& model, int batch) {
+  if (batch < 1) throw InputError("batch is " + std::to_string(batch), "a batch has at least one sample");
+  std::vector<Line> lines = lines_of(model.layers, batch);
+  lines.insert(lines.begin(), {"layer", "kind", "input", "output", "window", "parameters", "MACs"});
+  const std::string table = table_text(lines);
+  const std::string rule(table.find('\n'), '-');
+  const std::size_t header = table.find('\n') + 1;
+  return fmt::format("{} ({}), batch {}\n\n{}{}\n{}{}\n{}", model.title, model.name, batch, table.substr(0, header),
+                     rule, table.substr(header), rule, totals_text(model, batch));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,319 @@
+#include <array>
+#include <cmath>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "config/suggest.hpp"
+#include "units/text.hpp"
+#include "workload/csv.hpp"
+#include "workload/shape_text.hpp"
+#include "workload/trace_columns.hpp"
+#include "workload/trace_csv.hpp"
+
+namespace trainyard {
+namespace {
+
+constexpr double longest_op = 86400;     // s; beyond it the unit is wrong
+constexpr double most_bytes = 1e18;      // of one op: years of any memory
+constexpr double most_flops = 1e24;
+constexpr double most_elements = 1e15;   // of one tensor; sums of bytes stay exact
+
+template <class E>
+constexpr auto texts() {
+  std::array<std::string_view, config::Names<E>::table.size()> result{};
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = config::Names<E>::table[i].text;
+  return result;
+}
+
+constexpr auto column_texts() {
+  std::array<std::string_view, trace_columns.size()> result{};
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = trace_columns[i].text;
+  return result;
+}
+
+/// Where each known column is in the file; -1 if it is not there.
+using Positions = std::array<int, trace_columns.size()>;
+
+/// One row on its way to an Op.
+struct Row {
+  const CsvRow& csv;
+  const Positions& positions;
+  CsvProblems& problems;
+
+  [[nodiscard]] const CsvCell* find(TraceColumn column) const {
+    const int at = positions[static_cast<std::size_t>(column)];
+    return at < 0 ? nullptr : &csv.cells[static_cast<std::size_t>(at)];
+  }
+  [[nodiscard]] bool has(TraceColumn column) const {
+    const CsvCell* cell = find(column);
+    return cell != nullptr && !cell->text.empty();
+  }
+  /// Reports the cell of `column`, or the line if the file has no such column.
+  void error(TraceColumn column, std::string message, std::string hint = {}) const {
+    const std::string_view name = trace_columns[static_cast<std::size_t>(column)].text;
+    if (const CsvCell* cell = find(column)) {
+      problems.error(csv.line, *cell, name, std::move(message), std::move(hint));
+    } else {
+      problems.error(csv.line, std::move(message), std::move(hint));
+    }
+  }
+};
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+Positions find_columns(const CsvFile& file, CsvProblems& problems) {
+  constexpr auto names = column_texts();
+  Positions positions;
+  positions.fill(-1);
+  for (std::size_t i = 0; i < file.header.cells.size(); ++i) {
+    const CsvCell& cell = file.header.cells[i];
+    std::size_t known = 0;
+    while (known < names.size() && names[known] != cell.text) ++known;
+    if (known == names.size()) {
+      problems.error(file.header.line, cell, "", "unknown column " + quoted(cell.text),
+                     config::suggest(cell.text, names));
+    } else if (positions[known] >= 0) {
+      problems.error(file.header.line, cell, "", "column " + quoted(cell.text) + " appears twice");
+    } else {
+      positions[known] = static_cast<int>(i);
+    }
+  }
+  const auto is_missing = [&](TraceColumn column) { return positions[static_cast<std::size_t>(column)] < 0; };
+  for (const TraceColumn column : {TraceColumn::phase, TraceColumn::layer}) {
+    if (!is_missing(column)) continue;
+    problems.error(file.header.line,
+                   "column " + quoted(names[static_cast<std::size_t>(column)]) + " is missing",
+                   "a trace needs the columns phase, layer and kind or duration_s");
+  }
+  if (is_missing(TraceColumn::kind) && is_missing(TraceColumn::duration_s)) {
+    problems.error(file.header.line, "columns 'kind' and 'duration_s' are both missing",
+                   "add duration_s, or kind with flops and bytes");
+  }
+  return positions;
+}
+
+/// The enum value a cell names; `fallback` if the cell is empty or there is no such column.
+template <class E>
+E read_choice(const Row& row, TraceColumn column, E fallback) {
+  if (!row.has(column)) return fallback;
+  const std::string& text = row.find(column)->text;
+  for (const auto& name : config::Names<E>::table) {
+    if (name.text == text) return name.value;
+  }
+  constexpr auto names = texts<E>();
+  row.error(column, "unknown " + std::string(config::Names<E>::what) + " " + quoted(text),
+            config::suggest(text, names));
+  return fallback;
+}
+
+/// The number in a cell, 0 if it is empty; reports what is no number, negative or above `largest`.
+double read_number(const Row& row, TraceColumn column, double largest, std::string_view hint = {}) {
+  if (!row.has(column)) return 0;
+  const std::string& text = row.find(column)->text;
+  const Parsed<double> parsed = parse_number(text);
+  if (const UnitError* error = std::get_if<UnitError>(&parsed)) {
+    row.error(column, error->message, error->hint.empty() ? std::string(hint) : error->hint);
+    return 0;
+  }
+  const double value = std::get<double>(parsed);
+  if (value < 0) {
+    row.error(column, quoted(text) + " is negative");
+    return 0;
+  }
+  if (value > largest) {
+    row.error(column, quoted(text) + " is absurdly large", std::string(hint));
+    return 0;
+  }
+  return value;
+}
+
+void read_gradient(const Row& row, std::string_view item, std::vector<Gradient>& gradients) {
+  const std::size_t colon = item.rfind(':');
+  const Parsed<double> parsed =
+      colon == std::string_view::npos ? Parsed<double>(UnitError{}) : parse_number(item.substr(colon + 1));
+  const double* elements = std::get_if<double>(&parsed);
+  if (elements == nullptr || colon == 0 || !(*elements >= 1) || *elements > most_elements ||
+      std::floor(*elements) != *elements) {
+    row.error(TraceColumn::gradients, quoted(item) + " is no gradient",
+              "write tensor:elements, for example fc.bias:1000;fc.weight:2048000");
+    return;
+  }
+  gradients.push_back({std::string(item.substr(0, colon)), *elements});
+}
+
+std::vector<Gradient> read_gradient_list(const Row& row) {
+  std::vector<Gradient> gradients;
+  if (!row.has(TraceColumn::gradients)) return gradients;
+  std::string_view rest = row.find(TraceColumn::gradients)->text;
+  while (true) {
+    const std::size_t end = std::min(rest.find(';'), rest.size());
+    read_gradient(row, rest.substr(0, end), gradients);
+    if (end == rest.size()) return gradients;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+std::vector<Gradient> read_gradients(const Row& row, const std::string& layer) {
+  std::vector<Gradient> gradients = read_gradient_list(row);
+  if (!row.has(TraceColumn::parameter_bytes)) return gradients;
+  const double bytes = read_number(row, TraceColumn::parameter_bytes, most_elements * parameter_size.si());
+  if (row.has(TraceColumn::gradients)) {
+    double elements = 0;
+    for (const Gradient& gradient : gradients) elements += gradient.elements;
+    if (elements * parameter_size.si() != bytes) {
+      row.error(TraceColumn::parameter_bytes,
+                row.find(TraceColumn::parameter_bytes)->text + " bytes, but the gradients are " +
+                    shortest(elements) + " values of 4 bytes",
+                "leave one of the two columns empty");
+    }
+    return gradients;
+  }
+  if (bytes == 0) return gradients;
+  if (std::fmod(bytes, parameter_size.si()) != 0) {
+    row.error(TraceColumn::parameter_bytes, "not a multiple of 4 bytes",
+              "parameter_bytes counts fp32 parameters whatever the precision");
+    return gradients;
+  }
+  // the line keeps tensors apart that belong to layers of the same name
+  gradients.push_back({layer + "#" + std::to_string(row.csv.line), bytes / parameter_size.si()});
+  return gradients;
+}
+
+void read_duration(const Row& row, Op& op) {
+  if (row.has(TraceColumn::duration_s)) {
+    op.duration = Seconds(read_number(row, TraceColumn::duration_s, longest_op,
+                                      "duration_s is in seconds: 35.2 us is 35.2e-6"));
+  }
+  if (row.has(TraceColumn::duration_source)) {
+    if (!op.duration) row.error(TraceColumn::duration_source, "a source without a duration");
+    op.source = read_choice(row, TraceColumn::duration_source, ComputeSource::measured);
+  }
+}
+
+void read_communication(const Row& row, Op& op) {
+  op.communication = read_choice(row, TraceColumn::communication, Communication::none);
+  op.communication_bytes = Bytes(read_number(row, TraceColumn::communication_bytes, most_bytes));
+  const bool has_bytes = op.communication_bytes > Bytes();
+  if (op.communication == Communication::none && has_bytes) {
+    row.error(TraceColumn::communication_bytes, "bytes without a collective",
+              "name the collective in 'communication'");
+  }
+  if (op.communication != Communication::none && !has_bytes) {
+    row.error(TraceColumn::communication, "a collective of 0 bytes", "fill in communication_bytes");
+  }
+}
+
+void check_work(const Row& row, const Op& op) {
+  if (op.duration || row.has(TraceColumn::duration_s)) return;
+  if (!row.has(TraceColumn::kind) || op.kind == OpKind::measured) {
+    row.error(TraceColumn::duration_s, "duration_s is missing",
+              "give a duration, or a kind with its flops and bytes");
+  } else if (!row.has(TraceColumn::flops) && !row.has(TraceColumn::bytes)) {
+    row.error(TraceColumn::kind, "an op without flops, bytes and duration_s",
+              "give a duration, or the kind's flops and bytes");
+  }
+}
+
+Op read_op(const Row& row) {
+  Op op;
+  op.phase = read_choice(row, TraceColumn::phase, Phase::forward);
+  if (row.find(TraceColumn::phase) != nullptr && !row.has(TraceColumn::phase)) {
+    row.error(TraceColumn::phase, "the phase is missing", "forward, backward or optimizer");
+  }
+  if (const CsvCell* layer = row.find(TraceColumn::layer)) op.layer = layer->text;
+  op.kind = read_choice(row, TraceColumn::kind, OpKind::measured);
+  if (row.has(TraceColumn::shape)) {
+    const std::string& text = row.find(TraceColumn::shape)->text;
+    const auto shape = parse_shape(text);
+    if (!shape) {
+      row.error(TraceColumn::shape, quoted(text) + " is no shape",
+                "for example n128 c64 h56 w56 k256 r1x1 s1 p0x0, m128 n1000 k2048 nt, e802816");
+    }
+    op.shape = shape.value_or(Shape());
+  }
+  op.flops = Flops(read_number(row, TraceColumn::flops, most_flops));
+  op.bytes = Bytes(read_number(row, TraceColumn::bytes, most_bytes));
+  op.gradients = read_gradients(row, op.layer);
+  read_duration(row, op);
+  read_communication(row, op);
+  check_work(row, op);
+  return op;
+}
+
+void check_order(const Row& row, Phase before, Phase now) {
+  if (now >= before) return;
+  row.error(TraceColumn::phase,
+            std::string(config::name_of(now)) + " after " + std::string(config::name_of(before)),
+            "a step runs forward, backward, optimizer in this order");
+}
+
+void check_tensors(const Row& row, const Op& op, std::set<std::string, std::less<>>& seen) {
+  for (const Gradient& gradient : op.gradients) {
+    if (!seen.insert(gradient.tensor).second) {
+      row.error(TraceColumn::gradients, "gradient " + quoted(gradient.tensor) + " is completed a second time");
+    }
+  }
+}
+
+void read_comment(const CsvComment& comment, Trace& trace, CsvProblems& problems) {
+  const std::string& text = comment.value.text;
+  if (comment.key == "model") {
+    trace.model = text;
+  } else if (comment.key == "trainyard trace" || comment.key == "batch_per_gpu") {
+    const Parsed<long long> number = parse_integer(text);
+    const long long* value = std::get_if<long long>(&number);
+    const bool is_version = comment.key != "batch_per_gpu";
+    if (is_version && (value == nullptr || *value != trace_format_version)) {
+      problems.error(comment.line, comment.value, comment.key, "unknown version " + quoted(text),
+                     "this program reads version " + std::to_string(trace_format_version));
+    } else if (!is_version && (value == nullptr || *value < 1 || *value > 1'000'000'000)) {
+      problems.error(comment.line, comment.value, comment.key, quoted(text) + " is no batch size",
+                     "a whole number, at least 1");
+    } else if (!is_version) {
+      trace.batch_per_gpu = static_cast<int>(*value);
+    }
+  } else if (comment.key == "precision") {
+    for (const auto& name : config::Names<Precision>::table) {
+      if (name.text != text) continue;
+      trace.precision = name.value;
+      return;
+    }
+    constexpr auto names = texts<Precision>();
+    problems.error(comment.line, comment.value, comment.key, "unknown precision " + quoted(text),
+                   config::suggest(text, names));
+  }
+}
+
+}  // namespace
+
+Trace read_trace(std::string name, std::string_view text) {
+  CsvProblems problems(std::move(name), text);
+  const CsvFile file = parse_csv(text, problems);
+  if (file.header.cells.empty()) problems.finish();
+
+  Trace trace;
+  for (const CsvComment& comment : file.comments) read_comment(comment, trace, problems);
+  const Positions positions = find_columns(file, problems);
+  if (!problems.empty()) problems.finish();  // rows mean nothing under a wrong header
+
+  std::set<std::string, std::less<>> tensors;
+  Phase phase = Phase::forward;
+  trace.ops.reserve(file.rows.size());
+  for (const CsvRow& csv : file.rows) {
+    const Row row{csv, positions, problems};
+    Op op = read_op(row);
+    check_order(row, phase, op.phase);
+    check_tensors(row, op, tensors);
+    phase = op.phase;
+    trace.ops.push_back(std::move(op));
+  }
+  if (trace.ops.empty() && problems.empty()) {
+    problems.error(0, "the trace has no ops", "one line per op below the header");
+  }
+  problems.finish();
+  return trace;
+}
+
+}  // namespace trainyard

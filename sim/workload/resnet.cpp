@@ -1,0 +1,77 @@
+#include "workload/resnet.hpp"
+
+#include <string>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+constexpr int expansion = 4;  // a bottleneck writes four times the channels it works on
+
+/// Convolution, batch norm and, if it has a name, ReLU.
+struct ConvNames {
+  std::string conv, batch_norm, relu;
+};
+
+FeatureMap append_conv(std::vector<Layer>& layers, const ConvNames& names, FeatureMap in, ConvWindow window) {
+  layers.push_back(conv_layer(names.conv, in, window));
+  const FeatureMap out = output_map(layers.back());
+  layers.push_back(batch_norm_layer(names.batch_norm, out));
+  if (!names.relu.empty()) layers.push_back(relu_layer(names.relu, out));
+  return out;
+}
+
+struct Block {
+  int channels = 0;
+  int stride = 1;
+  bool has_downsample = false;
+};
+
+FeatureMap append_bottleneck(std::vector<Layer>& layers, const std::string& prefix, FeatureMap in, Block block,
+                             StridePlace place) {
+  const int stride1 = place == StridePlace::conv1 ? block.stride : 1;
+  const int stride2 = place == StridePlace::conv2 ? block.stride : 1;
+  const int out_channels = block.channels * expansion;
+  FeatureMap map = append_conv(layers, {prefix + "conv1", prefix + "bn1", prefix + "relu1"}, in,
+                               {block.channels, 1, stride1, 0});
+  map = append_conv(layers, {prefix + "conv2", prefix + "bn2", prefix + "relu2"}, map,
+                    {block.channels, 3, stride2, 1});
+  map = append_conv(layers, {prefix + "conv3", prefix + "bn3", ""}, map, {out_channels, 1, 1, 0});
+  if (block.has_downsample) {
+    const std::size_t conv = layers.size();
+    append_conv(layers, {prefix + "downsample.0", prefix + "downsample.1", ""}, in,
+                {out_channels, 1, block.stride, 0});
+    layers[conv].saved_elements = 0;  // conv1 keeps the same input
+  }
+  layers.push_back(add_layer(prefix + "add", map));
+  layers.push_back(relu_layer(prefix + "relu3", map));
+  return map;
+}
+
+}  // namespace
+
+std::vector<Layer> resnet_layers(const ResnetHyperparameters& parameters) {
+  std::vector<Layer> layers;
+  FeatureMap map{3, parameters.image_size, parameters.image_size};
+  map = append_conv(layers, {"conv1", "bn1", "relu1"}, map, {parameters.width, 7, 2, 3});
+  layers.front().has_input_gradient = false;
+  layers.front().backward_flops = layers.front().forward_flops;
+  layers.push_back(max_pool_layer("maxpool", map, 3, 2, 1));
+  map = output_map(layers.back());
+
+  int channels = parameters.width;
+  for (std::size_t stage = 0; stage < parameters.blocks.size(); ++stage) {
+    for (int b = 0; b < parameters.blocks[stage]; ++b) {
+      const std::string prefix = "layer" + std::to_string(stage + 1) + "." + std::to_string(b) + ".";
+      const int stride = stage > 0 && b == 0 ? 2 : 1;
+      map = append_bottleneck(layers, prefix, map, {channels, stride, b == 0}, parameters.stride_on);
+    }
+    channels *= 2;
+  }
+  layers.push_back(average_pool_layer("avgpool", map));
+  layers.push_back(linear_layer("fc", map.channels, parameters.classes));
+  layers.push_back(softmax_cross_entropy_layer("loss", parameters.classes));
+  return layers;
+}
+
+}  // namespace trainyard

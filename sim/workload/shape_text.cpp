@@ -1,0 +1,129 @@
+#include "workload/shape_text.hpp"
+
+#include <charconv>
+#include <system_error>
+
+#include "units/text.hpp"
+
+namespace trainyard {
+namespace {
+
+/// Reads "n128 c64 ..." from left to right; `ok` tells whether everything so far was as expected.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : rest_(text) {}
+
+  int number(std::string_view before, int at_least) {
+    skip(before);
+    int value = 0;
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    // "+1" and "007" would not be written back as they were read
+    ok_ = ok_ && error == std::errc() && value >= at_least && (value == 0 || rest_.front() != '0');
+    if (ok_) rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+    return value;
+  }
+
+  bool letter(char yes, char no) {
+    const bool is_yes = !rest_.empty() && rest_.front() == yes;
+    ok_ = ok_ && (is_yes || (!rest_.empty() && rest_.front() == no));
+    if (ok_) rest_.remove_prefix(1);
+    return is_yes;
+  }
+
+  void skip(std::string_view expected) {
+    ok_ = ok_ && rest_.starts_with(expected);
+    if (ok_) rest_.remove_prefix(expected.size());
+  }
+
+  [[nodiscard]] bool at(std::string_view expected) const { return rest_.starts_with(expected); }
+  [[nodiscard]] bool done() const { return ok_ && rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+std::string text_of(const ConvShape& s) {
+  const auto n = [](int value) { return std::to_string(value); };
+  std::string text = "n" + n(s.batch) + " c" + n(s.in_channels) + " h" + n(s.height) + " w" + n(s.width) + " k" +
+                     n(s.out_channels) + " r" + n(s.kernel_h) + "x" + n(s.kernel_w) + " s" + n(s.stride) + " p" +
+                     n(s.pad_h) + "x" + n(s.pad_w);
+  if (s.groups != 1) text += " g" + n(s.groups);
+  return text;
+}
+
+std::string text_of(const GemmShape& s) {
+  const auto n = [](int value) { return std::to_string(value); };
+  std::string text = s.batch == 1 ? "" : "b" + n(s.batch) + " ";
+  text += "m" + n(s.m) + " n" + n(s.n) + " k" + n(s.k) + " ";
+  text += s.transpose_a ? 't' : 'n';
+  text += s.transpose_b ? 't' : 'n';
+  return text;
+}
+
+std::string text_of(const VectorShape& s) { return "e" + shortest(s.elements); }
+
+std::string text_of(std::monostate) { return {}; }
+
+std::optional<Shape> parse_conv(std::string_view text) {
+  Scanner scan(text);
+  ConvShape s;
+  s.batch = scan.number("n", 1);
+  s.in_channels = scan.number(" c", 1);
+  s.height = scan.number(" h", 1);
+  s.width = scan.number(" w", 1);
+  s.out_channels = scan.number(" k", 1);
+  s.kernel_h = scan.number(" r", 1);
+  s.kernel_w = scan.number("x", 1);
+  s.stride = scan.number(" s", 1);
+  s.pad_h = scan.number(" p", 0);
+  s.pad_w = scan.number("x", 0);
+  if (scan.at(" g")) s.groups = scan.number(" g", 2);
+  return scan.done() ? std::optional<Shape>(s) : std::nullopt;
+}
+
+std::optional<Shape> parse_gemm(std::string_view text) {
+  Scanner scan(text);
+  GemmShape s;
+  if (scan.at("b")) {
+    s.batch = scan.number("b", 2);
+    scan.skip(" ");
+  }
+  s.m = scan.number("m", 1);
+  s.n = scan.number(" n", 1);
+  s.k = scan.number(" k", 1);
+  scan.skip(" ");
+  s.transpose_a = scan.letter('t', 'n');
+  s.transpose_b = scan.letter('t', 'n');
+  return scan.done() ? std::optional<Shape>(s) : std::nullopt;
+}
+
+std::optional<Shape> parse_vector(std::string_view text) {
+  const Parsed<double> elements = parse_number(text.substr(1));
+  const double* value = std::get_if<double>(&elements);
+  if (value == nullptr || *value <= 0) return std::nullopt;
+  return VectorShape{*value};
+}
+
+}  // namespace
+
+std::string to_string(const Shape& shape) {
+  return std::visit([](const auto& s) { return text_of(s); }, shape);
+}
+
+std::optional<Shape> parse_shape(std::string_view text) {
+  if (text.empty()) return Shape();
+  switch (text.front()) {
+    case 'n':
+      return parse_conv(text);
+    case 'b':
+    case 'm':
+      return parse_gemm(text);
+    case 'e':
+      return parse_vector(text);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,46 @@
+#pragma once
+// The columns of a trace CSV, in the order they are written: what its reader and its writer share.
+
+#include <array>
+
+#include "config/keys.hpp"
+#include "units/quantity.hpp"
+
+namespace trainyard {
+
+inline constexpr int trace_format_version = 1;
+
+/// `parameter_bytes` counts fp32 parameters, whatever the precision of the run.
+inline constexpr Bytes parameter_size{4};
+
+enum class TraceColumn {
+  phase,
+  layer,
+  kind,
+  shape,
+  flops,
+  bytes,
+  parameter_bytes,
+  gradients,
+  duration_s,
+  duration_source,
+  communication,
+  communication_bytes
+};
+
+inline constexpr std::array trace_columns{
+    config::Name{"phase", TraceColumn::phase, "forward, backward or optimizer, in this order"},
+    config::Name{"layer", TraceColumn::layer, "any name; what the reports call the op"},
+    config::Name{"kind", TraceColumn::kind, "what it computes; measured if left out"},
+    config::Name{"shape", TraceColumn::shape, "sizes, for the measured kernel table"},
+    config::Name{"flops", TraceColumn::flops, "FLOP of the op for the whole batch"},
+    config::Name{"bytes", TraceColumn::bytes, "bytes it reads from and writes to device memory"},
+    config::Name{"parameter_bytes", TraceColumn::parameter_bytes,
+                 "4 bytes for each parameter whose gradient it completes"},
+    config::Name{"gradients", TraceColumn::gradients, "those tensors as name:elements, separated by semicolons"},
+    config::Name{"duration_s", TraceColumn::duration_s, "seconds it takes; replaces flops and bytes"},
+    config::Name{"duration_source", TraceColumn::duration_source, "measured (default), fitted or roofline"},
+    config::Name{"communication", TraceColumn::communication, "collective launched when it ends"},
+    config::Name{"communication_bytes", TraceColumn::communication_bytes, "bytes of that collective"}};
+
+}  // namespace trainyard

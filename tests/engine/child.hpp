@@ -1,0 +1,11 @@
+#pragma once
+// Runs the engine in a child process: SimGrid allows one simulation per process.
+
+#include "engine/engine.hpp"
+
+namespace trainyard::testing {
+
+/// run(graph, options) in a child. Throws EngineError with the child's message if it threw one.
+Timeline run_in_child(const TaskGraph& graph, const EngineOptions& options);
+
+}  // namespace trainyard::testing

@@ -1,0 +1,177 @@
+#include "platform/ring_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <doctest/doctest.h>
+#include <map>
+#include <numeric>
+#include <rapidcheck.h>
+#include <utility>
+
+using namespace trainyard;
+
+namespace {
+
+// NVLinks of an 8-GPU cube mesh as `nvidia-smi topo -m` printed them on a node of OneFlow's DLPerf cluster.
+const std::vector<std::vector<int>> cube_mesh{
+    {0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0}, {1, 2, 0, 2, 0, 0, 1, 0}, {2, 1, 2, 0, 0, 0, 0, 1},
+    {2, 0, 0, 0, 0, 1, 1, 2}, {0, 2, 0, 0, 1, 0, 2, 1}, {0, 0, 1, 0, 1, 2, 0, 2}, {0, 0, 0, 1, 2, 1, 2, 0}};
+
+LaneGraph first_of_mesh(int gpus) {
+  LaneGraph lanes{gpus, cube_mesh, {}};
+  lanes.direct.resize(static_cast<std::size_t>(gpus));
+  for (std::vector<int>& row : lanes.direct) row.resize(static_cast<std::size_t>(gpus));
+  return lanes;
+}
+
+LaneGraph crossbar(int gpus, int lanes_per_gpu) {
+  const auto count = static_cast<std::size_t>(gpus);
+  return {gpus, std::vector(count, std::vector<int>(count, 0)), {std::vector<int>(count, lanes_per_gpu)}};
+}
+
+/// Every ring visits each GPU once and no lane between two GPUs is taken more often than it exists.
+bool fits(const LaneGraph& lanes, const std::vector<GpuOrder>& rings) {
+  std::map<std::pair<int, int>, int> used;
+  for (const GpuOrder& ring : rings) {
+    GpuOrder sorted = ring;
+    std::ranges::sort(sorted);
+    GpuOrder all(static_cast<std::size_t>(lanes.gpus));
+    std::iota(all.begin(), all.end(), 0);
+    if (sorted != all) return false;
+    for (std::size_t i = 0; i < ring.size(); ++i) ++used[{ring[i], ring[(i + 1) % ring.size()]}];
+  }
+  return std::ranges::all_of(used, [&](const auto& entry) {
+    const auto& [hop, count] = entry;
+    return count <= lanes.direct[static_cast<std::size_t>(hop.first)][static_cast<std::size_t>(hop.second)];
+  });
+}
+
+/// The most rings by trying every set of rings, for graphs of a few GPUs.
+int most_rings(const std::vector<GpuOrder>& rings, std::size_t from, std::vector<std::vector<int>>& lanes) {
+  int best = 0;
+  for (std::size_t r = from; r < rings.size(); ++r) {
+    const GpuOrder& ring = rings[r];
+    const auto lane = [&](std::size_t i) -> int& {
+      return lanes[static_cast<std::size_t>(ring[i])][static_cast<std::size_t>(ring[(i + 1) % ring.size()])];
+    };
+    bool free = true;
+    for (std::size_t i = 0; i < ring.size(); ++i) free = free && lane(i) > 0;
+    if (!free) continue;
+    for (std::size_t i = 0; i < ring.size(); ++i) --lane(i);
+    best = std::max(best, 1 + most_rings(rings, r, lanes));
+    for (std::size_t i = 0; i < ring.size(); ++i) ++lane(i);
+  }
+  return best;
+}
+
+int most_rings(const LaneGraph& lanes) {
+  GpuOrder order(static_cast<std::size_t>(lanes.gpus));
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<GpuOrder> rings;
+  do {
+    rings.push_back(order);
+  } while (std::next_permutation(order.begin() + 1, order.end()));
+  std::vector<std::vector<int>> left = lanes.direct;
+  return most_rings(rings, 0, left);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "2 to 8 GPUs of the cube mesh hold 1, 2, 4, 0, 2, 4 and 6 rings, as their measured bus bandwidths show") {
+  constexpr std::array<std::size_t, 7> expected{1, 2, 4, 0, 2, 4, 6};
+  for (int gpus = 2; gpus <= 8; ++gpus) {
+    CAPTURE(gpus);
+    const LaneGraph lanes = first_of_mesh(gpus);
+    const RingSearch found = find_rings(lanes);
+    CHECK(found.rings.size() == expected[static_cast<std::size_t>(gpus - 2)]);
+    CHECK(found.is_exact);
+    CHECK(fits(lanes, found.rings));
+  }
+}
+
+TEST_CASE("five GPUs of the cube mesh have a chain though they have no ring") {
+  const std::optional<GpuOrder> chain = find_chain(first_of_mesh(5));
+  REQUIRE(chain);
+  REQUIRE(chain->size() == 5);
+  for (std::size_t i = 0; i + 1 < 5; ++i) {
+    CHECK(cube_mesh[static_cast<std::size_t>((*chain)[i])][static_cast<std::size_t>((*chain)[i + 1])] > 0);
+  }
+}
+
+TEST_CASE("GPUs on a crossbar have as many rings as lanes, found in less than a millisecond") {
+  for (const int gpus : {2, 3, 12, 16}) {
+    CAPTURE(gpus);
+    const std::clock_t start = std::clock();
+    const RingSearch found = find_rings(crossbar(gpus, 6));
+    const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    CHECK(found.rings.size() == 6);
+    CHECK(found.is_exact);
+    // the bound for an ordinary build; sanitizers make it several times slower
+    CHECK(took < 0.02);
+  }
+}
+
+TEST_CASE("the GPU with the fewest lanes bounds the rings on a crossbar") {
+  LaneGraph lanes = crossbar(4, 6);
+  lanes.ports[0][2] = 5;
+  CHECK(find_rings(lanes).rings.size() == 5);
+}
+
+TEST_CASE("two crossbars add their lanes and a ring may change between them") {
+  LaneGraph lanes = crossbar(4, 2);
+  lanes.ports.push_back({1, 1, 1, 1});
+  CHECK(find_rings(lanes).rings.size() == 3);
+  // GPU 0 and GPU 3 share only the second crossbar, the others only the first: one ring needs both
+  lanes.ports = {{1, 1, 1, 0}, {1, 0, 1, 1}};
+  const RingSearch found = find_rings(lanes);
+  CHECK(found.rings.size() == 1);
+  CHECK(found.is_exact);
+}
+
+TEST_CASE("one GPU has no ring, and two GPUs without a link have none either") {
+  CHECK(find_rings({1, {{0}}, {}}).rings.empty());
+  CHECK(find_rings({2, {{0, 0}, {0, 0}}, {}}).rings.empty());
+  CHECK_FALSE(find_chain({2, {{0, 0}, {0, 0}}, {}}));
+}
+
+TEST_CASE("connectedness counts direct links and crossbars") {
+  CHECK(is_connected(first_of_mesh(5)));
+  CHECK(is_connected(crossbar(16, 6)));
+  CHECK_FALSE(is_connected({3, {{0, 1, 0}, {1, 0, 0}, {0, 0, 0}}, {}}));
+  CHECK(is_connected({3, {{0, 1, 0}, {1, 0, 0}, {0, 0, 0}}, {{0, 1, 1}}}));
+}
+
+TEST_CASE("paths keep their ends and share no lane") {
+  const std::array<PathEnds, 4> ends{PathEnds{0, 1}, PathEnds{2, 3}, PathEnds{4, 5}, PathEnds{6, 7}};
+  const auto paths = find_paths(first_of_mesh(8), ends);
+  REQUIRE(paths);
+  std::map<std::pair<int, int>, int> used;
+  for (std::size_t k = 0; k < ends.size(); ++k) {
+    CHECK((*paths)[k].front() == ends[k].first);
+    CHECK((*paths)[k].back() == ends[k].last);
+    CHECK((*paths)[k].size() == 8);
+    for (std::size_t i = 0; i + 1 < 8; ++i) ++used[{(*paths)[k][i], (*paths)[k][i + 1]}];
+  }
+  for (const auto& [hop, count] : used) {
+    CHECK(count <= cube_mesh[static_cast<std::size_t>(hop.first)][static_cast<std::size_t>(hop.second)]);
+  }
+}
+
+TEST_CASE("the search finds as many rings as trying every set of rings") {
+  CHECK(rc::check([] {
+    const int gpus = *rc::gen::inRange(2, 6);
+    const auto count = static_cast<std::size_t>(gpus);
+    LaneGraph lanes{gpus, std::vector(count, std::vector<int>(count, 0)), {}};
+    for (std::size_t a = 0; a < count; ++a) {
+      for (std::size_t b = a + 1; b < count; ++b) {
+        lanes.direct[a][b] = lanes.direct[b][a] = *rc::gen::inRange(0, 3);
+      }
+    }
+    const RingSearch found = find_rings(lanes);
+    RC_ASSERT(found.is_exact);
+    RC_ASSERT(fits(lanes, found.rings));
+    RC_ASSERT(static_cast<int>(found.rings.size()) == most_rings(lanes));
+  }));
+}

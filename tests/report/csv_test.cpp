@@ -1,0 +1,38 @@
+#include "report/csv.hpp"
+
+#include <doctest/doctest.h>
+
+#include "sample.hpp"
+
+using namespace trainyard;
+
+TEST_CASE("layers.csv has one row per op with units in the column names") {
+  CHECK(layers_csv(sample_result()) ==
+        "phase,layer,kind,shape,flops,bytes,parameter_bytes,duration_s,source,start_s,end_s\n"
+        "forward,conv1,conv_forward,n64,1000000000,2000000,4000,0.004,measured,0,0.004\n"
+        "backward,fc,gemm,n64,1000000000,2000000,4000,0.004,measured,0.004,0.008\n"
+        "backward,conv1,conv_wgrad,n64,1000000000,2000000,4000,0.002,measured,0.008,0.01\n"
+        "optimizer,all,optimizer,n64,1000000000,2000000,4000,0.001,measured,0.012,0.013\n");
+}
+
+TEST_CASE("ranks.csv, links.csv and collectives.csv print SI base units") {
+  const Result result = sample_result();
+  CHECK(ranks_csv(result) ==
+        "rank,node,gpu,compute_s,communication_s,end_s\n"
+        "0,0,gpu0,0.011,0.004,0.013\n"
+        "1,0,gpu1,0.011,0.004,0.013\n");
+  CHECK(links_csv(result) ==
+        "link,capacity_bytes_per_s,bytes,utilization\n"
+        "node0.gpu0->node0.gpu1,25000000000,100000000,0.3\n");
+  CHECK(collectives_csv(result) ==
+        "collective,operation,algorithm,channels,size_bytes,tensors,ready_after,ready_s,start_s,end_s,duration_s,"
+        "bound_s,algbw_bytes_per_s,busbw_bytes_per_s\n"
+        "bucket 0,all_reduce,ring,6,100000000,3,fc,0.008,0.008,0.012,0.004,0.003,25000000000,25000000000\n");
+}
+
+TEST_CASE("a field with a comma, a quote or a line break is quoted") {
+  Result result = sample_result();
+  result.layers.resize(1);
+  result.layers[0].layer = "a,\"b\"\nc";
+  CHECK(layers_csv(result).find("forward,\"a,\"\"b\"\"\nc\",conv_forward") != std::string::npos);
+}

@@ -1,0 +1,221 @@
+#include "report/out_files.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "config/diagnostic.hpp"
+
+using namespace trainyard;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder of its own for each test, removed at its end.
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = (fs::temp_directory_path() / "trainyard-test-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~Scratch() { fs::remove_all(path_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  [[nodiscard]] fs::path operator/(const std::string& name) const { return path_ / name; }
+  [[nodiscard]] std::set<std::string> names() const {
+    std::set<std::string> all;
+    for (const auto& entry : fs::directory_iterator(path_)) all.insert(entry.path().filename().string());
+    return all;
+  }
+
+ private:
+  fs::path path_;
+};
+
+std::string content(const fs::path& file) {
+  std::ifstream in(file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+void put(const fs::path& file, const std::string& text) { std::ofstream(file) << text; }
+
+using Files = std::map<std::string, std::string>;
+const Files two_files{{"a.csv", "1\n"}, {"b.json", "{}\n"}};
+
+std::string message_of(auto&& function) {
+  try {
+    function();
+  } catch (const FileError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// Runs `body` in a child process. Returns its exit code, or 1000 + the signal that ended it.
+int in_child(auto&& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    body();
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+}  // namespace
+
+TEST_CASE("a folder is written with all its files, and the folders above it") {
+  const Scratch scratch;
+  write_out_dir(scratch / "deep/er/out", two_files, false);
+  CHECK(content(scratch / "deep/er/out/a.csv") == "1\n");
+  CHECK(content(scratch / "deep/er/out/b.json") == "{}\n");
+  CHECK(scratch.names() == std::set<std::string>{"deep"});
+}
+
+TEST_CASE("a trailing slash means the same folder") {
+  const Scratch scratch;
+  write_out_dir(scratch / "out/", two_files, false);
+  CHECK(content(scratch / "out/a.csv") == "1\n");
+}
+
+TEST_CASE("nothing is overwritten without force") {
+  const Scratch scratch;
+  fs::create_directory(scratch / "out");
+  put(scratch / "out/a.csv", "old");
+  const std::string message = message_of([&] { write_out_dir(scratch / "out", two_files, false); });
+  CHECK(message == "cannot write '" + (scratch / "out").string() +
+                       "': the folder exists and is not empty; --force replaces it");
+  CHECK(message_of([&] { check_out_dir(scratch / "out", two_files, false); }) == message);
+  CHECK(content(scratch / "out/a.csv") == "old");
+  CHECK(scratch.names() == std::set<std::string>{"out"});
+}
+
+TEST_CASE("an empty folder may be filled") {
+  const Scratch scratch;
+  fs::create_directory(scratch / "out");
+  write_out_dir(scratch / "out", two_files, false);
+  CHECK(content(scratch / "out/a.csv") == "1\n");
+  CHECK(scratch.names() == std::set<std::string>{"out"});
+}
+
+TEST_CASE("force replaces an earlier result and leaves no trace of it") {
+  const Scratch scratch;
+  fs::create_directory(scratch / "out");
+  put(scratch / "out/a.csv", "old");
+  write_out_dir(scratch / "out", two_files, true);
+  CHECK(content(scratch / "out/a.csv") == "1\n");
+  CHECK(scratch.names() == std::set<std::string>{"out"});
+}
+
+TEST_CASE("force never replaces a folder that holds anything else") {
+  const Scratch scratch;
+  fs::create_directory(scratch / "home");
+  put(scratch / "home/thesis.tex", "years of work");
+  CHECK(message_of([&] { write_out_dir(scratch / "home", two_files, true); }) ==
+        "cannot write '" + (scratch / "home").string() +
+            "': it holds 'thesis.tex', which trainyard did not write; choose another folder");
+  CHECK(content(scratch / "home/thesis.tex") == "years of work");
+}
+
+TEST_CASE("a file in the place of the folder or of one above it is an error") {
+  const Scratch scratch;
+  put(scratch / "file", "text");
+  CHECK(message_of([&] { write_out_dir(scratch / "file", two_files, true); }) ==
+        "cannot write '" + (scratch / "file").string() + "': it exists and is not a folder");
+  const std::string below = message_of([&] { write_out_dir(scratch / "file/out", two_files, false); });
+  CHECK(below != "no error");
+  CHECK(content(scratch / "file") == "text");
+}
+
+TEST_CASE("a place that cannot be written to is told before anything is simulated") {
+  CHECK(message_of([] { check_out_dir("/proc/trainyard-out", two_files, false); }) != "no error");
+  CHECK(message_of([] { write_out_dir("/proc/trainyard-out", two_files, false); }) != "no error");
+}
+
+TEST_CASE("a limit on file sizes leaves nothing half-written") {
+  const Scratch scratch;
+  const int code = in_child([&] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{.rlim_cur = 1000, .rlim_max = 1000};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    try {
+      write_out_dir(scratch / "new/out", {{"a", "small"}, {"b", std::string(5000, 'x')}}, false);
+    } catch (const FileError& error) {
+      ::_exit(std::string(error.what()).ends_with("b': File too large") ? 5 : 6);
+    }
+  });
+  CHECK(code == 5);
+  CHECK(scratch.names().empty());
+}
+
+TEST_CASE("a full disk leaves nothing half-written and keeps the earlier result") {
+  const Scratch scratch;
+  const fs::path disk = scratch / "disk";
+  fs::create_directory(disk);
+  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k") != 0) {
+    MESSAGE("not allowed to mount a small disk; the limit on file sizes is tested instead");
+    return;
+  }
+  write_out_dir(disk / "out", two_files, false);
+  const std::string message =
+      message_of([&] { write_out_dir(disk / "out", {{"a.csv", "2\n"}, {"b.json", std::string(100000, 'x')}}, true); });
+  const std::string kept = content(disk / "out/a.csv");
+  const auto names = std::distance(fs::directory_iterator(disk), fs::directory_iterator());
+  ::umount2(disk.c_str(), MNT_DETACH);
+  CHECK(message.ends_with("b.json': No space left on device"));
+  CHECK(kept == "1\n");
+  CHECK(names == 1);
+}
+
+TEST_CASE("a signal while writing arrives when nothing is half-written") {
+  const Scratch scratch;
+  const int code = in_child([&] {
+    std::signal(SIGINT, [](int) { ::_exit(130); });
+    sigset_t interrupt;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    ::pthread_sigmask(SIG_BLOCK, &interrupt, nullptr);
+    ::raise(SIGINT);  // pending now, as if it came while the first file is written
+    try {
+      write_out_dir(scratch / "out", two_files, false);
+    } catch (const FileError&) {
+      ::pthread_sigmask(SIG_UNBLOCK, &interrupt, nullptr);
+      ::_exit(1);
+    }
+  });
+  CHECK(code == 130);
+  CHECK(scratch.names().empty());
+}
+
+TEST_CASE("a single file is written whole, and replaced only with force") {
+  const Scratch scratch;
+  write_out_file(scratch / "t.csv", "one", false);
+  CHECK(content(scratch / "t.csv") == "one");
+  const std::string message = message_of([&] { write_out_file(scratch / "t.csv", "two", false); });
+  CHECK(message == "cannot write '" + (scratch / "t.csv").string() + "': the file exists; --force replaces it");
+  CHECK(message_of([&] { check_out_file(scratch / "t.csv", false); }) == message);
+  CHECK(content(scratch / "t.csv") == "one");
+  write_out_file(scratch / "t.csv", "three", true);
+  CHECK(content(scratch / "t.csv") == "three");
+  CHECK(scratch.names() == std::set<std::string>{"t.csv"});
+}
+
+TEST_CASE("a device is written to and not replaced") {
+  write_out_file("/dev/null", "text", false);
+  CHECK(fs::is_character_file("/dev/null"));
+  CHECK(message_of([] { write_out_file("/dev/full", "text", false); }) ==
+        "cannot write '/dev/full': No space left on device");
+}

@@ -1,0 +1,104 @@
+#include "report/summary_text.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+#include <string>
+
+#include "report/limits.hpp"
+#include "report/text_layout.hpp"
+#include "report/timeline_chart.hpp"
+#include "sample.hpp"
+
+using namespace trainyard;
+
+namespace {
+
+std::size_t widest_line(const std::string& text) {
+  std::istringstream in(text);
+  std::size_t widest = 0;
+  for (std::string line; std::getline(in, line);) widest = std::max(widest, columns(line));
+  return widest;
+}
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("the summary of a small step reads as it should") {
+  CHECK(summary_text(sample_result(), false) == R"(@)");
+}
+
+TEST_CASE("the summary stays within 100 columns whatever the names are") {
+  Result result = sample_result();
+  result.experiment = std::string(150, 'x');
+  result.platform_title = "A machine with a rather long title that somebody wrote to say everything about it at once";
+  result.busiest_link = "node1023.gpu15->" + std::string(120, 'n');
+  result.notes = {std::string(130, 'w') + " and more words that follow after the very long one, to make it wrap again"};
+  result.calibrated_on = {std::string(90, 'c'), std::string(90, 'd')};
+  result.ranks = 8192;
+  result.nodes = 512;
+  CHECK(widest_line(summary_text(result, false)) <= 100);
+  CHECK(widest_line(summary_text(sample_result(), false)) <= 100);
+}
+
+TEST_CASE("no line of the summary ends in a blank") {
+  CHECK_FALSE(contains(summary_text(sample_result(), false), " \n"));
+}
+
+TEST_CASE("colour adds escapes and changes no text") {
+  const std::string coloured = summary_text(sample_result(), true);
+  std::string plain;
+  for (std::size_t i = 0; i < coloured.size(); ++i) {
+    if (coloured[i] == '\x1b') {
+      i = coloured.find('m', i);
+    } else {
+      plain += coloured[i];
+    }
+  }
+  CHECK(coloured != plain);
+  CHECK(plain == summary_text(sample_result(), false));
+}
+
+TEST_CASE("one GPU has no speedup and no communication to report") {
+  Result result = sample_result();
+  result.ranks = 1;
+  result.collectives.clear();
+  result.busiest_link.clear();
+  result.communication_time = result.exposed_communication = Seconds(0);
+  const std::string text = summary_text(result, false);
+  CHECK_FALSE(contains(text, "speedup"));
+  CHECK_FALSE(contains(text, "exposed"));
+  CHECK(contains(text, "Compute: one GPU, nothing to communicate"));
+}
+
+TEST_CASE("little exposed communication means compute limits the step") {
+  Result result = sample_result();
+  result.exposed_communication = Seconds(0.0001);
+  CHECK(limit_in_words(result) ==
+        "Compute: kernels fill 84.6 % of the step. Of 4 ms of communication only 100 us is exposed: the rest runs "
+        "behind the backward pass. A faster network would gain at most 0.8 %.");
+}
+
+TEST_CASE("a busy link means bandwidth, an idle one latency") {
+  Result result = sample_result();
+  CHECK(limit_in_words(result) ==
+        "Communication: 2 ms of it is exposed, 15.4 % of the step. The last collective ends 2 ms after the last "
+        "gradient is ready. It is bandwidth: node0.gpu0->node0.gpu1 carries 97.5 % of its capacity while collectives "
+        "run.");
+  result.link_utilization_max = 0.03;
+  CHECK(contains(limit_in_words(result), "It is latency more than bandwidth: the busiest link, "
+                                         "node0.gpu0->node0.gpu1, carries 9.8 % of its capacity"));
+}
+
+TEST_CASE("the chart shows each phase where it ran and communication below it") {
+  const TimelineChart chart = timeline_chart(sample_result(), 26);
+  CHECK(chart.compute == "ffffffffbbbbbbbbbbbb....oo");
+  CHECK(chart.communication == "                ========  ");
+}
+
+TEST_CASE("a collective too short for half a column is still seen") {
+  Result result = sample_result();
+  result.collectives[0].end = Seconds(0.0081);
+  CHECK(timeline_chart(result, 26).communication == "                -         ");
+}

@@ -1,0 +1,91 @@
+#include "report/trace_json.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sample.hpp"
+#include "trace_rules.hpp"
+
+using namespace trainyard;
+using Json = nlohmann::json;
+
+TEST_CASE("the trace keeps the rules of the trace event format") {
+  CHECK(broken_trace_rules(Json::parse(trace_json(sample_result()))) == std::vector<std::string>{});
+}
+
+TEST_CASE("every rank is a process with a track per stream") {
+  const Json trace = Json::parse(trace_json(sample_result()));
+  std::map<std::string, int> names;
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] == "M" && event["args"].contains("name")) ++names[event["args"]["name"].get<std::string>()];
+  }
+  CHECK(names == std::map<std::string, int>{{"rank 0 (node 0, gpu0)", 1},
+                                            {"rank 1 (node 0, gpu1)", 1},
+                                            {"compute", 2},
+                                            {"communication", 2}});
+}
+
+TEST_CASE("an op's event says what it did, in exact microseconds") {
+  const Json trace = Json::parse(trace_json(sample_result()));
+  const auto event = std::find_if(trace["traceEvents"].begin(), trace["traceEvents"].end(), [](const Json& e) {
+    return e["ph"] == "X" && e["name"] == "conv1" && e["cat"] == "backward" && e["pid"] == 1;
+  });
+  REQUIRE(event != trace["traceEvents"].end());
+  CHECK((*event)["ts"] == 8000.0);
+  CHECK((*event)["dur"] == 2000.0);
+  CHECK((*event)["tid"] == 0);
+  CHECK((*event)["args"] == Json{{"kind", "conv_wgrad"},
+                                 {"shape", "n64"},
+                                 {"flops", 1e9},
+                                 {"bytes", 2e6},
+                                 {"parameter_bytes", 4e3},
+                                 {"source", "measured"}});
+}
+
+TEST_CASE("an arrow leads from the op that completed the bucket to its collective, on each rank") {
+  const Json trace = Json::parse(trace_json(sample_result()));
+  std::map<std::pair<int, std::string>, Json> flows;
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] == "s" || event["ph"] == "f") flows[{event["pid"].get<int>(), event["ph"].get<std::string>()}] = event;
+  }
+  REQUIRE(flows.size() == 4);
+  for (const int rank : {0, 1}) {
+    const Json& from = flows[{rank, "s"}];
+    const Json& to = flows[{rank, "f"}];
+    CHECK(from["id"] == to["id"]);
+    CHECK(from["ts"] == 7999.999);  // the last nanosecond of fc's backward op
+    CHECK(to["ts"] == 8000.0);
+    CHECK(from["tid"] == 0);
+    CHECK(to["tid"] == 1);
+  }
+  CHECK(flows[{0, "s"}]["id"] != flows[{1, "s"}]["id"]);
+}
+
+TEST_CASE("ops that follow each other without a gap do not overlap after rounding") {
+  Result result = sample_result();
+  result.layers.clear();
+  result.timeline.clear();
+  Seconds now;
+  for (int i = 0; i < 500; ++i) {
+    LayerRow row = sample_result().layers[0];
+    row.start = now;
+    now += Seconds(1e-3 / 7 + 1e-10 * i);
+    row.end = now;
+    result.layers.push_back(row);
+    result.timeline.push_back({.name = "op", .category = "forward", .start = row.start, .end = row.end, .op = i});
+  }
+  CHECK(broken_trace_rules(Json::parse(trace_json(result))) == std::vector<std::string>{});
+}
+
+TEST_CASE("the rules' checker sees an overlap") {
+  Result result = sample_result();
+  result.timeline[1].start = Seconds(0.003);
+  CHECK_FALSE(broken_trace_rules(Json::parse(trace_json(result))).empty());
+}
