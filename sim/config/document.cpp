@@ -80,7 +80,7 @@ int width_of(const Document& document, const Node& node) {
   if (rest.empty()) return 1;
   // A missing value is marked at its key.
   if (node.kind == Node::Kind::null) {
-    return std::max(1, count_characters(rest.substr(0, rest.find_first_of(":,} "))));
+    return std::max(1, count_characters(rest.substr(0, rest.find_first_of(":,=} "))));
   }
   if (rest[0] == '*') return count_characters(rest.substr(0, rest.find_first_of(",]} ")));  // an alias
   if (node.quoted) return rest[0] == '"' || rest[0] == '\'' ? quoted_width(rest) : 1;

@@ -74,9 +74,11 @@ Node override_value(const Document& document, Place place, std::string_view text
 Node& enter_key(const Document& document, Node& node, const std::string& key, std::string_view reached,
                 Mark mark) {
   if (node.kind == Node::Kind::null) node = Node{.kind = Node::Kind::mapping, .mark = mark};
-  if (node.kind != Node::Kind::mapping) {
-    reject(document, mark, in_quotes(reached) + " has no keys",
-           node.kind == Node::Kind::sequence ? "it is a list: [0]" : "it is a single value");
+  if (node.kind == Node::Kind::sequence) {
+    reject(document, mark, in_quotes(reached) + " is a list", "write " + join(reached, std::size_t{0}));
+  }
+  if (node.kind == Node::Kind::scalar) {
+    reject(document, mark, in_quotes(reached) + " is a single value without keys");
   }
   for (Node::Entry& entry : node.entries) {
     if (entry.key == key) return entry.value;

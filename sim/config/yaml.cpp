@@ -51,8 +51,12 @@ public:
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     Node node{.mark = position(mark)};
-    // An empty value has no text of its own; yaml-cpp marks whatever follows.
-    if (!frames_.empty() && frames_.back().key.has_value()) node.mark = frames_.back().key->mark;
+    // An empty value has no text of its own, and yaml-cpp marks whatever follows.
+    if (!frames_.empty() && frames_.back().key.has_value()) {
+      node.mark = frames_.back().key->mark;
+    } else if (!frames_.empty()) {
+      node.mark = dash_before(mark).value_or(node.mark);
+    }
     add(Part{std::move(node)}, anchor);
   }
 
@@ -148,6 +152,19 @@ private:
     counted_characters_ += count_characters(text.substr(counted_bytes_, bytes - counted_bytes_));
     counted_bytes_ = bytes;
     return {line, counted_characters_ + 1};
+  }
+
+  /// The '-' of an empty item, if only blanks stand between it and `mark`.
+  [[nodiscard]] std::optional<Mark> dash_before(const YAML::Mark& mark) const {
+    if (mark.pos <= 0 || static_cast<std::size_t>(mark.pos) > text_.size()) return std::nullopt;
+    const auto end = static_cast<std::size_t>(mark.pos);
+    const std::size_t dash = text_.find_last_not_of(" \n", end - 1);
+    if (dash == std::string::npos || text_[dash] != '-') return std::nullopt;
+    const auto lines = std::count(text_.begin() + static_cast<std::ptrdiff_t>(dash),
+                                  text_.begin() + static_cast<std::ptrdiff_t>(end), '\n');
+    const std::size_t line_start = text_.rfind('\n', dash) + 1;  // npos + 1 is 0
+    return Mark{mark.line + 1 - static_cast<int>(lines),
+                count_characters(std::string_view(text_).substr(line_start, dash - line_start)) + 1};
   }
 
   [[nodiscard]] Mark end_of_text() const {

@@ -25,8 +25,10 @@ SyntaxError explain(const std::string& message, Mark mark, const std::vector<std
   }
   if (message.starts_with("end of map flow") || message.starts_with("end of sequence flow")) {
     const std::string_view closer = message.starts_with("end of map") ? "'}'" : "']'";
+    const bool same_line = !bracket || bracket->line == mark.line;
     return {bracket.value_or(mark), "this bracket is never closed",
-            "expected ',' or " + std::string(closer) + " by line " + std::to_string(mark.line)};
+            "expected ',' or " + std::string(closer) +
+                (same_line ? "" : " by line " + std::to_string(mark.line))};
   }
   if (message.starts_with("end of map") || message.starts_with("end of sequence")) {
     return {mark, "this does not fit what stands before it", "check the indentation, quotes and brackets"};

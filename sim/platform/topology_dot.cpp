@@ -1,4 +1,3 @@
-#include "platform/connection.hpp"
 #include "platform/link_groups.hpp"
 #include "platform/names.hpp"
 #include "platform/topology.hpp"
@@ -6,7 +5,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -93,23 +91,39 @@ std::vector<int> depths(const NodeGraph& graph) {
   return depth;
 }
 
-std::string sockets(const Platform& platform) {
-  const NodeGraph& graph = platform.node;
-  std::map<int, std::string> by_socket;
-  for (DeviceId device = 0; device < num_vertices(graph); ++device) {
-    const bool is_shared = graph[device].kind == DeviceKind::nvswitch;
-    by_socket[is_shared ? -1 : nearest_cpu(platform, device)] += device_line(graph[device]);
+/// A device and what hangs below it on PCIe, each switch with its devices in an invisible box of its own:
+/// otherwise Graphviz mixes the devices of neighbouring switches to save a crossing further down.
+void append_tree(const NodeGraph& graph, const std::vector<int>& depth, DeviceId device,
+                 std::vector<char>& drawn, std::string& text) {
+  if (drawn[device] != 0) return;
+  drawn[device] = 1;
+  const bool has_box = graph[device].kind == DeviceKind::pcie_switch;
+  if (has_box)
+    text += fmt::format("  subgraph cluster_{} {{ peripheries=0; label=\"\";\n", graph[device].name);
+  text += device_line(graph[device]);
+  for (auto [edge, end] = out_edges(device, graph); edge != end; ++edge) {
+    const DeviceId below = target(*edge, graph);
+    if (!is_nvlink(graph[*edge].kind) && depth[below] > depth[device])
+      append_tree(graph, depth, below, drawn, text);
   }
+  if (has_box) text += "  }\n";
+}
+
+std::string device_lines(const NodeGraph& graph) {
+  const std::vector<int> depth = depths(graph);
+  std::vector<char> drawn(num_vertices(graph), 0);
   std::string text;
-  for (const auto& [socket, lines] : by_socket) {
-    if (socket < 0) {
-      text += lines;
-    } else {
-      text += fmt::format(
-          "  subgraph cluster_{} {{\n  label=\"socket {}\"; style=rounded; color=\"#b0b0b0\";\n{}  }}\n",
-          socket, socket, lines);
-    }
+  for (DeviceId device = 0; device < num_vertices(graph); ++device) {
+    if (graph[device].kind != DeviceKind::cpu) continue;
+    const int socket = graph[device].number;
+    text += fmt::format("  subgraph cluster_socket{} {{\n  label=\"socket {}\"; labelloc=t; labeljust=l;",
+                        socket, socket);
+    text += " style=rounded; color=\"#b0b0b0\";\n";
+    append_tree(graph, depth, device, drawn, text);
+    text += "  }\n";
   }
+  for (DeviceId device = 0; device < num_vertices(graph); ++device)
+    append_tree(graph, depth, device, drawn, text);
   return text;
 }
 
@@ -183,7 +197,8 @@ std::string table(const Platform& platform) {
 std::string topology_dot(const Platform& platform) {
   return fmt::format(
              "digraph \"{}\" {{\n"
-             "  graph [rankdir=TB, ranksep=0.7, nodesep=0.12, fontname=\"Helvetica\", fontsize=12, "
+             "  graph [rankdir=TB, ranksep=0.6, nodesep=0.12, fontname=\"Helvetica\", "
+             "fontsize=12, "
              "labelloc=b,\n"
              "         label={}];\n"
              "  node [shape=box, style=\"filled,rounded\", fontname=\"Helvetica\", fontsize=11, width=0.5, "
@@ -191,7 +206,7 @@ std::string topology_dot(const Platform& platform) {
              "        margin=\"0.06,0.04\", color=\"#808080\"];\n"
              "  edge [dir=none, fontname=\"Helvetica\", fontsize=10];\n",
              dot_text(platform.name), table(platform)) +
-         sockets(platform) + link_lines(platform.node) + fabric_lines(platform) + "}\n";
+         device_lines(platform.node) + link_lines(platform.node) + fabric_lines(platform) + "}\n";
 }
 
 }  // namespace trainyard

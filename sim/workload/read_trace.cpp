@@ -94,18 +94,21 @@ Positions find_columns(const CsvFile& file, CsvProblems& problems) {
   return positions;
 }
 
-/// The enum value a cell names; `fallback` if the cell is empty or there is no such column.
+/// Sets `value` to what a cell names; leaves it if the cell is empty or there is no such column. False if the cell
+/// names nothing known, which is reported.
 template <class E>
-E read_choice(const Row& row, TraceColumn column, E fallback) {
-  if (!row.has(column)) return fallback;
+bool read_choice(const Row& row, TraceColumn column, E& value) {
+  if (!row.has(column)) return true;
   const std::string& text = row.find(column)->text;
   for (const auto& name : config::Names<E>::table) {
-    if (name.text == text) return name.value;
+    if (name.text != text) continue;
+    value = name.value;
+    return true;
   }
   constexpr auto names = texts<E>();
   row.error(column, "unknown " + std::string(config::Names<E>::what) + " " + quoted(text),
             config::suggest(text, names));
-  return fallback;
+  return false;
 }
 
 /// The number in a cell, 0 if it is empty; reports what is no number, negative or above `largest`.
@@ -188,14 +191,15 @@ void read_duration(const Row& row, Op& op) {
   }
   if (row.has(TraceColumn::duration_source)) {
     if (!op.duration) row.error(TraceColumn::duration_source, "a source without a duration");
-    op.source = read_choice(row, TraceColumn::duration_source, ComputeSource::measured);
+    read_choice(row, TraceColumn::duration_source, op.source.emplace());
   }
 }
 
 void read_communication(const Row& row, Op& op) {
-  op.communication = read_choice(row, TraceColumn::communication, Communication::none);
+  const bool is_known = read_choice(row, TraceColumn::communication, op.communication);
   op.communication_bytes = Bytes(read_number(row, TraceColumn::communication_bytes, most_bytes));
   const bool has_bytes = op.communication_bytes > Bytes();
+  if (!is_known) return;
   if (op.communication == Communication::none && has_bytes) {
     row.error(TraceColumn::communication_bytes, "bytes without a collective",
               "name the collective in 'communication'");
@@ -218,12 +222,13 @@ void check_work(const Row& row, const Op& op) {
 
 Op read_op(const Row& row) {
   Op op;
-  op.phase = read_choice(row, TraceColumn::phase, Phase::forward);
+  read_choice(row, TraceColumn::phase, op.phase);
   if (row.find(TraceColumn::phase) != nullptr && !row.has(TraceColumn::phase)) {
     row.error(TraceColumn::phase, "the phase is missing", "forward, backward or optimizer");
   }
   if (const CsvCell* layer = row.find(TraceColumn::layer)) op.layer = layer->text;
-  op.kind = read_choice(row, TraceColumn::kind, OpKind::measured);
+  op.kind = OpKind::measured;
+  const bool is_known = read_choice(row, TraceColumn::kind, op.kind);
   if (row.has(TraceColumn::shape)) {
     const std::string& text = row.find(TraceColumn::shape)->text;
     const auto shape = parse_shape(text);
@@ -238,7 +243,7 @@ Op read_op(const Row& row) {
   op.gradients = read_gradients(row, op.layer);
   read_duration(row, op);
   read_communication(row, op);
-  check_work(row, op);
+  if (is_known) check_work(row, op);
   return op;
 }
 

@@ -1,13 +1,13 @@
 #pragma once
 // Small structs with key tables: every field type once, for the tests of this folder.
 
+#include "config/read.hpp"
+
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "config/read.hpp"
 
 namespace trainyard {
 
@@ -44,7 +44,8 @@ struct Yard {
 template <>
 struct config::Names<Colour> {
   static constexpr std::string_view what = "colour";
-  static constexpr std::array table{Name{"red", Colour::red, "as blood"}, Name{"blue", Colour::blue, "as the sky"},
+  static constexpr std::array table{Name{"red", Colour::red, "as blood"},
+                                    Name{"blue", Colour::blue, "as the sky"},
                                     Name{"green", Colour::green, ""}};
 };
 

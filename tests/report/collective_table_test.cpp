@@ -1,7 +1,6 @@
 #include "report/collective_table.hpp"
 
 #include <doctest/doctest.h>
-
 #include <nlohmann/json.hpp>
 
 using namespace trainyard;

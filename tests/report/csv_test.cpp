@@ -1,8 +1,8 @@
 #include "report/csv.hpp"
 
-#include <doctest/doctest.h>
-
 #include "sample.hpp"
+
+#include <doctest/doctest.h>
 
 using namespace trainyard;
 
@@ -25,7 +25,8 @@ TEST_CASE("ranks.csv, links.csv and collectives.csv print SI base units") {
         "link,capacity_bytes_per_s,bytes,utilization\n"
         "node0.gpu0->node0.gpu1,25000000000,100000000,0.3\n");
   CHECK(collectives_csv(result) ==
-        "collective,operation,algorithm,channels,size_bytes,tensors,ready_after,ready_s,start_s,end_s,duration_s,"
+        "collective,operation,algorithm,channels,size_bytes,tensors,ready_after,ready_s,start_s,end_s,"
+        "duration_s,"
         "bound_s,algbw_bytes_per_s,busbw_bytes_per_s\n"
         "bucket 0,all_reduce,ring,6,100000000,3,fc,0.008,0.008,0.012,0.004,0.003,25000000000,25000000000\n");
 }

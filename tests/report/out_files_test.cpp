@@ -1,19 +1,18 @@
 #include "report/out_files.hpp"
 
-#include <doctest/doctest.h>
-#include <sys/mount.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "config/diagnostic.hpp"
 
 #include <csignal>
 #include <cstdlib>
+#include <doctest/doctest.h>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
-
-#include "config/diagnostic.hpp"
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace trainyard;
 namespace fs = std::filesystem;
@@ -22,7 +21,7 @@ namespace {
 
 /// A folder of its own for each test, removed at its end.
 class Scratch {
- public:
+public:
   Scratch() {
     std::string name = (fs::temp_directory_path() / "trainyard-test-XXXXXX").string();
     REQUIRE(::mkdtemp(name.data()) != nullptr);
@@ -38,7 +37,7 @@ class Scratch {
     return all;
   }
 
- private:
+private:
   fs::path path_;
 };
 
@@ -170,8 +169,9 @@ TEST_CASE("a full disk leaves nothing half-written and keeps the earlier result"
     return;
   }
   write_out_dir(disk / "out", two_files, false);
-  const std::string message =
-      message_of([&] { write_out_dir(disk / "out", {{"a.csv", "2\n"}, {"b.json", std::string(100000, 'x')}}, true); });
+  const std::string message = message_of([&] {
+    write_out_dir(disk / "out", {{"a.csv", "2\n"}, {"b.json", std::string(100000, 'x')}}, true);
+  });
   const std::string kept = content(disk / "out/a.csv");
   const auto names = std::distance(fs::directory_iterator(disk), fs::directory_iterator());
   ::umount2(disk.c_str(), MNT_DETACH);
@@ -205,7 +205,8 @@ TEST_CASE("a single file is written whole, and replaced only with force") {
   write_out_file(scratch / "t.csv", "one", false);
   CHECK(content(scratch / "t.csv") == "one");
   const std::string message = message_of([&] { write_out_file(scratch / "t.csv", "two", false); });
-  CHECK(message == "cannot write '" + (scratch / "t.csv").string() + "': the file exists; --force replaces it");
+  CHECK(message ==
+        "cannot write '" + (scratch / "t.csv").string() + "': the file exists; --force replaces it");
   CHECK(message_of([&] { check_out_file(scratch / "t.csv", false); }) == message);
   CHECK(content(scratch / "t.csv") == "one");
   write_out_file(scratch / "t.csv", "three", true);

@@ -1,12 +1,13 @@
 #pragma once
-// A small result made by hand, so that the writers are tested without an engine: two layers, two ranks, one bucket.
+// A small result made by hand, so that the writers are tested without an engine: two layers, two ranks, one
+// bucket.
 
 #include "study/result.hpp"
 
 namespace trainyard {
 
-/// Forward 4 ms, backward 4 + 2 ms, optimizer 1 ms on each of two ranks; one 100 MB all-reduce from 8 to 12 ms, of
-/// which 2 ms are exposed: a step of 13 ms on 2 x 64 samples.
+/// Forward 4 ms, backward 4 + 2 ms, optimizer 1 ms on each of two ranks; one 100 MB all-reduce from 8 to 12
+/// ms, of which 2 ms are exposed: a step of 13 ms on 2 x 64 samples.
 inline Result sample_result() {
   Result result;
   result.experiment = "tiny";

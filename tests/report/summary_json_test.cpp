@@ -1,14 +1,13 @@
 #include "report/summary_json.hpp"
 
-#include <doctest/doctest.h>
+#include "report/json_text.hpp"
+#include "sample.hpp"
 
 #include <cmath>
+#include <doctest/doctest.h>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
-
-#include "report/json_text.hpp"
-#include "sample.hpp"
 
 using namespace trainyard;
 using Json = nlohmann::ordered_json;
@@ -21,15 +20,44 @@ const SimulationCost cost{.wall = Seconds(0.05), .cpu = Seconds(0.04), .peak_rss
 
 TEST_CASE("the summary has every promised field, and each null has its reason") {
   const Json json = summary_json(sample_result(), cost);
-  for (const char* field :
-       {"schema_version", "step_time_s", "throughput_samples_per_s", "speedup", "scaling_efficiency",
-        "communication_overhead_s", "compute_time_s", "communication_time_s", "exposed_communication_s",
-        "lower_bound_s", "gpu_utilization", "link_utilization_max", "busiest_link", "memory_peak_bytes",
-        "memory_capacity_bytes", "energy_per_step_j", "average_power_w", "epoch_time_s", "cost_per_epoch_usd",
-        "throughput_tokens_per_s", "achieved_flops_per_gpu", "model_flops_utilization", "cpu_utilization",
-        "memory_utilization", "network_utilization", "storage_utilization", "updates_per_s", "staleness_mean",
-        "staleness_max", "wasted_compute_s", "goodput_samples_per_s", "compute_source_shares", "calibrated_on",
-        "ranks", "nodes", "fidelity", "unmodelled", "simulation"}) {
+  for (const char* field : {"schema_version",
+                            "step_time_s",
+                            "throughput_samples_per_s",
+                            "speedup",
+                            "scaling_efficiency",
+                            "communication_overhead_s",
+                            "compute_time_s",
+                            "communication_time_s",
+                            "exposed_communication_s",
+                            "lower_bound_s",
+                            "gpu_utilization",
+                            "link_utilization_max",
+                            "busiest_link",
+                            "memory_peak_bytes",
+                            "memory_capacity_bytes",
+                            "energy_per_step_j",
+                            "average_power_w",
+                            "epoch_time_s",
+                            "cost_per_epoch_usd",
+                            "throughput_tokens_per_s",
+                            "achieved_flops_per_gpu",
+                            "model_flops_utilization",
+                            "cpu_utilization",
+                            "memory_utilization",
+                            "network_utilization",
+                            "storage_utilization",
+                            "updates_per_s",
+                            "staleness_mean",
+                            "staleness_max",
+                            "wasted_compute_s",
+                            "goodput_samples_per_s",
+                            "compute_source_shares",
+                            "calibrated_on",
+                            "ranks",
+                            "nodes",
+                            "fidelity",
+                            "unmodelled",
+                            "simulation"}) {
     CAPTURE(field);
     CHECK(json.contains(field));
   }
@@ -53,7 +81,8 @@ TEST_CASE("the summary's numbers are those of the result in SI units") {
   CHECK(json["epoch_time_s"] == 130.2);
   CHECK(json["model_flops_utilization"] == 0.21);
   CHECK(json["compute_source_shares"] == Json{{"measured", 0.75}, {"fitted", 0.0}, {"roofline", 0.25}});
-  CHECK(json["simulation"] == Json{{"wall_s", 0.05}, {"cpu_s", 0.04}, {"events", 42}, {"peak_rss_bytes", 3e7}});
+  CHECK(json["simulation"] ==
+        Json{{"wall_s", 0.05}, {"cpu_s", 0.04}, {"events", 42}, {"peak_rss_bytes", 3e7}});
 }
 
 TEST_CASE("what a result could not tell is null with the reason the study gave") {
@@ -69,7 +98,10 @@ TEST_CASE("what a result could not tell is null with the reason the study gave")
 }
 
 TEST_CASE("JSON text has twelve significant digits and parses back") {
-  const Json value{{"third", 1.0 / 3}, {"whole", 7}, {"list", Json::array({1.5, "a\"b"})}, {"none", nullptr},
+  const Json value{{"third", 1.0 / 3},
+                   {"whole", 7},
+                   {"list", Json::array({1.5, "a\"b"})},
+                   {"none", nullptr},
                    {"empty", Json::object()}};
   const std::string text = json_text(value);
   CHECK(text ==

@@ -1,14 +1,13 @@
 #include "report/summary_text.hpp"
 
-#include <doctest/doctest.h>
-
-#include <sstream>
-#include <string>
-
 #include "report/limits.hpp"
 #include "report/text_layout.hpp"
 #include "report/timeline_chart.hpp"
 #include "sample.hpp"
+
+#include <doctest/doctest.h>
+#include <sstream>
+#include <string>
 
 using namespace trainyard;
 
@@ -32,9 +31,11 @@ TEST_CASE("the summary of a small step reads as it should") {
 TEST_CASE("the summary stays within 100 columns whatever the names are") {
   Result result = sample_result();
   result.experiment = std::string(150, 'x');
-  result.platform_title = "A machine with a rather long title that somebody wrote to say everything about it at once";
+  result.platform_title =
+      "A machine with a rather long title that somebody wrote to say everything about it at once";
   result.busiest_link = "node1023.gpu15->" + std::string(120, 'n');
-  result.notes = {std::string(130, 'w') + " and more words that follow after the very long one, to make it wrap again"};
+  result.notes = {std::string(130, 'w') +
+                  " and more words that follow after the very long one, to make it wrap again"};
   result.calibrated_on = {std::string(90, 'c'), std::string(90, 'd')};
   result.ranks = 8192;
   result.nodes = 512;
@@ -76,19 +77,23 @@ TEST_CASE("little exposed communication means compute limits the step") {
   Result result = sample_result();
   result.exposed_communication = Seconds(0.0001);
   CHECK(limit_in_words(result) ==
-        "Compute: kernels fill 84.6 % of the step. Of 4 ms of communication only 100 us is exposed: the rest runs "
+        "Compute: kernels fill 84.6 % of the step. Of 4 ms of communication only 100 us is exposed: the rest "
+        "runs "
         "behind the backward pass. A faster network would gain at most 0.8 %.");
 }
 
 TEST_CASE("a busy link means bandwidth, an idle one latency") {
   Result result = sample_result();
   CHECK(limit_in_words(result) ==
-        "Communication: 2 ms of it is exposed, 15.4 % of the step. The last collective ends 2 ms after the last "
-        "gradient is ready. It is bandwidth: node0.gpu0->node0.gpu1 carries 97.5 % of its capacity while collectives "
+        "Communication: 2 ms of it is exposed, 15.4 % of the step. The last collective ends 2 ms after the "
+        "last "
+        "gradient is ready. It is bandwidth: node0.gpu0->node0.gpu1 carries 97.5 % of its capacity while "
+        "collectives "
         "run.");
   result.link_utilization_max = 0.03;
-  CHECK(contains(limit_in_words(result), "It is latency more than bandwidth: the busiest link, "
-                                         "node0.gpu0->node0.gpu1, carries 9.8 % of its capacity"));
+  CHECK(contains(limit_in_words(result),
+                 "It is latency more than bandwidth: the busiest link, "
+                 "node0.gpu0->node0.gpu1, carries 9.8 % of its capacity"));
 }
 
 TEST_CASE("the chart shows each phase where it ran and communication below it") {

@@ -1,17 +1,16 @@
 #include "report/trace_json.hpp"
 
-#include <doctest/doctest.h>
+#include "sample.hpp"
+#include "trace_rules.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <doctest/doctest.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "sample.hpp"
-#include "trace_rules.hpp"
 
 using namespace trainyard;
 using Json = nlohmann::json;
@@ -24,7 +23,8 @@ TEST_CASE("every rank is a process with a track per stream") {
   const Json trace = Json::parse(trace_json(sample_result()));
   std::map<std::string, int> names;
   for (const Json& event : trace["traceEvents"]) {
-    if (event["ph"] == "M" && event["args"].contains("name")) ++names[event["args"]["name"].get<std::string>()];
+    if (event["ph"] == "M" && event["args"].contains("name"))
+      ++names[event["args"]["name"].get<std::string>()];
   }
   CHECK(names == std::map<std::string, int>{{"rank 0 (node 0, gpu0)", 1},
                                             {"rank 1 (node 0, gpu1)", 1},
@@ -34,9 +34,10 @@ TEST_CASE("every rank is a process with a track per stream") {
 
 TEST_CASE("an op's event says what it did, in exact microseconds") {
   const Json trace = Json::parse(trace_json(sample_result()));
-  const auto event = std::find_if(trace["traceEvents"].begin(), trace["traceEvents"].end(), [](const Json& e) {
-    return e["ph"] == "X" && e["name"] == "conv1" && e["cat"] == "backward" && e["pid"] == 1;
-  });
+  const auto event =
+      std::find_if(trace["traceEvents"].begin(), trace["traceEvents"].end(), [](const Json& e) {
+        return e["ph"] == "X" && e["name"] == "conv1" && e["cat"] == "backward" && e["pid"] == 1;
+      });
   REQUIRE(event != trace["traceEvents"].end());
   CHECK((*event)["ts"] == 8000.0);
   CHECK((*event)["dur"] == 2000.0);
@@ -53,7 +54,8 @@ TEST_CASE("an arrow leads from the op that completed the bucket to its collectiv
   const Json trace = Json::parse(trace_json(sample_result()));
   std::map<std::pair<int, std::string>, Json> flows;
   for (const Json& event : trace["traceEvents"]) {
-    if (event["ph"] == "s" || event["ph"] == "f") flows[{event["pid"].get<int>(), event["ph"].get<std::string>()}] = event;
+    if (event["ph"] == "s" || event["ph"] == "f")
+      flows[{event["pid"].get<int>(), event["ph"].get<std::string>()}] = event;
   }
   REQUIRE(flows.size() == 4);
   for (const int rank : {0, 1}) {
@@ -79,7 +81,8 @@ TEST_CASE("ops that follow each other without a gap do not overlap after roundin
     now += Seconds(1e-3 / 7 + 1e-10 * i);
     row.end = now;
     result.layers.push_back(row);
-    result.timeline.push_back({.name = "op", .category = "forward", .start = row.start, .end = row.end, .op = i});
+    result.timeline.push_back(
+        {.name = "op", .category = "forward", .start = row.start, .end = row.end, .op = i});
   }
   CHECK(broken_trace_rules(Json::parse(trace_json(result))) == std::vector<std::string>{});
 }

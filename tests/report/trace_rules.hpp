@@ -11,8 +11,9 @@
 
 namespace trainyard {
 
-/// Sentences about what is broken: complete events of a track nest (in whole nanoseconds), every track is named,
-/// every flow starts inside an event and ends inside one that does not end before. Empty for a good file.
+/// Sentences about what is broken: complete events of a track nest (in whole nanoseconds), every track is
+/// named, every flow starts inside an event and ends inside one that does not end before. Empty for a good
+/// file.
 inline std::vector<std::string> broken_trace_rules(const nlohmann::json& trace) {
   struct Span {
     long long begin, end;
@@ -60,7 +61,8 @@ inline std::vector<std::string> broken_trace_rules(const nlohmann::json& trace) 
   const auto is_inside = [&](const nlohmann::json& event) {
     const long long time = ns(event.at("ts"));
     for (const Span& span : spans[track_of(event)]) {
-      if (span.begin <= time && (time < span.end || (time == span.end && span.begin == span.end))) return true;
+      if (span.begin <= time && (time < span.end || (time == span.end && span.begin == span.end)))
+        return true;
     }
     return false;
   };

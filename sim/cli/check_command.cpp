@@ -1,0 +1,96 @@
+#include "cli/commands.hpp"
+#include "cli/file_kind.hpp"
+#include "cli/terminal.hpp"
+#include "compute/gpu_profile.hpp"
+#include "config/catalogue.hpp"
+#include "platform/load.hpp"
+#include "strategy/stack.hpp"
+#include "study/setup.hpp"
+#include "workload/model_file.hpp"
+#include "workload/trace_csv.hpp"
+
+#include <fmt/format.h>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+std::string text_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  if (!in || !(text << in.rdbuf())) throw FileError(fmt::format("cannot read '{}'", file));
+  return text.str();
+}
+
+/// Reads the file as what it is; an experiment with everything it names.
+void read_file(const std::string& file, std::vector<Diagnostic>& warnings) {
+  if (file.ends_with(".csv")) {
+    read_trace(file, text_of(file));
+    return;
+  }
+  const config::Document document = config::load(file);
+  switch (kind_of(file, document)) {
+    case config::Kind::platform:
+      load_platform(document, &warnings);
+      break;
+    case config::Kind::gpu:
+      load_gpu_profile(document, &warnings);
+      break;
+    case config::Kind::model:
+      load_model(document, &warnings);
+      break;
+    case config::Kind::stack:
+      load_stack(document, &warnings);
+      break;
+    case config::Kind::experiment: {
+      // With a slash it is a path, whatever it is called.
+      const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
+      const Inputs inputs = read_inputs(config::find_catalogue(), path, {});
+      warnings.insert(warnings.end(), inputs.warnings.begin(), inputs.warnings.end());
+      break;
+    }
+  }
+}
+
+void check_files(const std::vector<std::string>& files) {
+  std::vector<Diagnostic> errors;
+  std::string unreadable;
+  for (const std::string& file : files) {
+    std::vector<Diagnostic> warnings;
+    try {
+      read_file(file, warnings);
+      print_warnings(warnings);
+      print_result(file + ": ok\n");
+    } catch (const InputError& error) {
+      errors.insert(errors.end(), error.diagnostics().begin(), error.diagnostics().end());
+    } catch (const FileError& error) {
+      unreadable += (unreadable.empty() ? "" : "\n") + std::string(error.what());
+    }
+  }
+  if (!unreadable.empty() && !errors.empty()) print_message("trainyard: " + unreadable);
+  if (!errors.empty()) throw InputError(std::move(errors));
+  if (!unreadable.empty()) throw FileError(unreadable);
+}
+
+}  // namespace
+
+void add_check(CLI::App& program) {
+  auto files = std::make_shared<std::vector<std::string>>();
+  CLI::App& command =
+      *program.add_subcommand("check", "read files without running anything and print every error in them");
+  command
+      .add_option(
+          "FILE", *files,
+          "platforms, GPU profiles, models, stacks, experiments (YAML) and traces (CSV); the folder or the "
+          "keys tell which")
+      ->required();
+  command.footer("Example: trainyard check my_machine.yaml my_experiment.yaml");
+  command.callback([files] { check_files(*files); });
+}
+
+}  // namespace trainyard

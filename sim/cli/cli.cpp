@@ -1,0 +1,128 @@
+#include "cli/cli.hpp"
+
+#include "cli/commands.hpp"
+#include "cli/help.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/terminal.hpp"
+#include "config/diagnostic.hpp"
+#include "config/suggest.hpp"
+#include "platform/cluster.hpp"
+
+#include <CLI/App.hpp>
+#include <exception>
+#include <fmt/format.h>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+void add_commands(CLI::App& program) {
+  program.name("trainyard");
+  program.formatter(std::make_shared<HelpFormatter>());
+  program.set_version_flag("--version", "trainyard " TRAINYARD_VERSION, "print the version");
+  program.set_help_flag("-h,--help", "print this help");
+  program.require_subcommand(1);
+  program.footer(
+      "'trainyard COMMAND --help' explains a command and gives an example. Files are looked up in "
+      "$TRAINYARD_DATA,\n"
+      "then among those shipped. NO_COLOR=1 turns colour off.\n"
+      "Exit codes: 0 done, 2 wrong command line, 3 wrong input, 4 the machine cannot do it, 5 cannot read or "
+      "write,\n"
+      "70 a bug in trainyard, 130 interrupted.");
+  add_run(program);
+  add_trace(program);
+  add_model(program);
+  add_topology(program);
+  add_collective(program);
+  add_check(program);
+  add_schema(program);
+}
+
+int refuse(std::string_view problem, std::string_view hint, const CLI::App& program) {
+  const auto chosen = program.get_subcommands();
+  print_message(fmt::format("trainyard: error: {}", problem));
+  if (!hint.empty()) print_message(fmt::format("  {}", hint));
+  print_message(fmt::format("  'trainyard {}--help' says what can be asked for",
+                            chosen.empty() ? "" : chosen.front()->get_name() + " "));
+  return exit_wrong_command_line;
+}
+
+int refuse_command(const std::string& word, const CLI::App& program) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return refuse(fmt::format("unknown command '{}'", word), config::did_you_mean(word, names), program);
+}
+
+/// An option or argument that the chosen command does not know.
+int refuse_extra(const CLI::App& program) {
+  const auto chosen = program.get_subcommands();
+  const CLI::App& command = chosen.empty() ? program : *chosen.front();
+  const std::vector<std::string> extras = program.remaining(true);
+  const std::string word = extras.empty() ? std::string() : extras.front();
+  if (!word.starts_with('-')) return refuse(fmt::format("unexpected argument '{}'", word), {}, program);
+  const std::string name = word.substr(0, word.find('='));
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
+  }
+  return refuse(fmt::format("unknown option '{}'", name), config::did_you_mean(name, names), program);
+}
+
+int parse_and_run(int argc, const char* const* argv) {
+  CLI::App program(
+      "Simulates a training step of a neural network on many GPUs: how long, and what limits it.");
+  add_commands(program);
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (!first.empty() && !first.starts_with('-') && program.get_subcommand_no_throw(first) == nullptr) {
+    return refuse_command(first, program);
+  }
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    print_result(program.help());
+  } catch (const CLI::CallForVersion& version) {
+    print_result(std::string(version.what()) + "\n");
+  } catch (const CLI::ExtrasError&) {
+    return refuse_extra(program);
+  } catch (const CLI::RequiredError& error) {
+    return refuse(argc > 1 ? error.what() : "a command is missing", {}, program);
+  } catch (const CLI::Error& error) {
+    return refuse(error.what(), {}, program);
+  }
+  return exit_done;
+}
+
+}  // namespace
+
+int run_cli(int argc, const char* const* argv) {
+  end_on_interrupt();
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const InputError& error) {
+    print_message(error.what());
+    return exit_wrong_input;
+  } catch (const Unreachable& error) {
+    print_message(fmt::format("trainyard: error: {}", error.what()));
+    return exit_job_impossible;
+  } catch (const FileError& error) {
+    print_message(fmt::format("trainyard: error: {}", error.what()));
+    return exit_file;
+  } catch (const std::bad_alloc&) {
+    print_message("trainyard: error: this computer has too little memory for the simulation");
+    return exit_bug;
+  } catch (const std::exception& error) {
+    print_message(
+        fmt::format("trainyard: error: {}\n  this is a bug in trainyard: please report it with the command "
+                    "and its files",
+                    error.what()));
+    return exit_bug;
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,21 @@
+#pragma once
+// The command line: which command was asked for, and what each end of it means as an exit code. One file per
+// command (commands.hpp); CLI11 is used in this folder only.
+
+namespace trainyard {
+
+/// Exit codes, as README.md documents them.
+enum ExitCode : int {
+  exit_done = 0,
+  exit_wrong_command_line = 2,
+  exit_wrong_input = 3,     ///< wrong whatever the hardware: syntax, names, units, more ranks than GPUs
+  exit_job_impossible = 4,  ///< valid, but the machine cannot do it
+  exit_file = 5,            ///< cannot read or write
+  exit_bug = 70,            ///< trainyard's own fault
+  exit_interrupted = 130,   ///< SIGINT or SIGTERM
+};
+
+/// Runs the program. Results go to stdout, everything else to stderr. Returns the exit code; throws nothing.
+int run_cli(int argc, const char* const* argv);
+
+}  // namespace trainyard

@@ -1,0 +1,11 @@
+#pragma once
+// What the process has used so far: the "simulation" part of the summary.
+
+#include "report/summary_json.hpp"
+
+namespace trainyard {
+
+/// Wall time since the process started, CPU time and peak memory of the process.
+SimulationCost cost_so_far();
+
+}  // namespace trainyard

@@ -1,0 +1,99 @@
+#include "cli/file_kind.hpp"
+
+#include "compute/gpu_profile.hpp"
+#include "config/schema.hpp"
+#include "config/suggest.hpp"
+#include "platform/platform_file.hpp"
+#include "schedule/experiment.hpp"
+#include "strategy/stack.hpp"
+#include "workload/model_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+using config::Kind;
+
+struct KindWord {
+  std::string_view word;
+  Kind kind;
+};
+
+constexpr std::array kinds{KindWord{"platform", Kind::platform}, KindWord{"gpu", Kind::gpu},
+                           KindWord{"model", Kind::model}, KindWord{"stack", Kind::stack},
+                           KindWord{"experiment", Kind::experiment}};
+
+/// Calls `use` with an empty value of the struct that files of this kind are read into.
+template <class Use>
+auto with_file_of(Kind kind, const Use& use) {
+  switch (kind) {
+    case Kind::platform:
+      return use(PlatformFile{});
+    case Kind::gpu:
+      return use(GpuProfile{});
+    case Kind::model:
+      return use(ModelFile{});
+    case Kind::stack:
+      return use(Stack{});
+    case Kind::experiment:
+      break;
+  }
+  return use(Experiment{});
+}
+
+/// Keys of the document that a file of this kind may have.
+int known_keys(Kind kind, const config::Node& root) {
+  return with_file_of(kind, [&]<class File>(const File&) {
+    return std::apply([&](const auto&... key) { return (int{root.find(key.name) != nullptr} + ... + 0); },
+                      config::Keys<File>::table());
+  });
+}
+
+}  // namespace
+
+Kind kind_named(const std::string& word) {
+  std::vector<std::string_view> words;
+  for (const KindWord& known : kinds) {
+    if (known.word == word) return known.kind;
+    words.push_back(known.word);
+  }
+  throw InputError("unknown kind of file '" + word + "'", config::suggest(word, words));
+}
+
+nlohmann::ordered_json schema_of(Kind kind) {
+  const std::string title = "trainyard " + std::string(config::word_of(kind));
+  return with_file_of(kind, [&]<class File>(const File&) { return config::schema<File>(title); });
+}
+
+Kind kind_of(const std::filesystem::path& file, const config::Document& document) {
+  const std::filesystem::path folder = std::filesystem::absolute(file).lexically_normal().parent_path();
+  for (const KindWord& known : kinds) {
+    const std::filesystem::path expected(config::folder_of(known.kind));
+    const bool has_parent = expected.has_parent_path();
+    if (folder.filename() == expected.filename() &&
+        (!has_parent || folder.parent_path().filename() == expected.parent_path())) {
+      return known.kind;
+    }
+  }
+  const auto best = std::max_element(kinds.begin(), kinds.end(), [&](const KindWord& a, const KindWord& b) {
+    return known_keys(a.kind, document.root) < known_keys(b.kind, document.root);
+  });
+  if (known_keys(best->kind, document.root) == 0) {
+    throw InputError(
+        {Diagnostic{.file = document.name,
+                    .key_path = {},
+                    .message = "no key of this file is one of a platform, GPU profile, model, stack or "
+                               "experiment",
+                    .hint = "trainyard schema platform prints the keys of a platform",
+                    .source_line = {}}});
+  }
+  return best->kind;
+}
+
+}  // namespace trainyard

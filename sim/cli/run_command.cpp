@@ -1,0 +1,107 @@
+#include "cli/commands.hpp"
+#include "cli/cost.hpp"
+#include "cli/terminal.hpp"
+#include "cli/values.hpp"
+#include "report/csv.hpp"
+#include "report/json_text.hpp"
+#include "report/out_files.hpp"
+#include "report/summary_json.hpp"
+#include "report/summary_text.hpp"
+#include "report/trace_json.hpp"
+#include "study/setup.hpp"
+#include "study/simulate.hpp"
+
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+struct RunOptions {
+  std::string experiment;
+  std::vector<std::string> set;
+  std::optional<std::string> out;
+  bool force = false;
+  bool json = false;
+  std::string fidelity = "flow";
+};
+
+using Files = std::map<std::string, std::string>;
+
+/// The names of --out; their contents come with the result.
+Files empty_files() {
+  return {{"summary.json", {}},
+          {"layers.csv", {}},
+          {"ranks.csv", {}},
+          {"links.csv", {}},
+          {"trace.json", {}},
+          {"collectives.csv", {}},
+          {"experiment.resolved.yaml", {}}};
+}
+
+Files files_of(const Result& result, const std::string& summary) {
+  Files files = empty_files();
+  files["summary.json"] = summary;
+  files["layers.csv"] = layers_csv(result);
+  files["ranks.csv"] = ranks_csv(result);
+  files["links.csv"] = links_csv(result);
+  files["collectives.csv"] = collectives_csv(result);
+  files["trace.json"] = trace_json(result);
+  files["experiment.resolved.yaml"] = result.resolved_experiment;
+  return files;
+}
+
+void run_experiment(const RunOptions& options) {
+  const SimulateOptions how{.fidelity = choice<Fidelity>(options.fidelity)};
+  const Overrides overrides = overrides_of(options.set);
+  if (options.out) check_out_dir(*options.out, empty_files(), options.force);
+  const Inputs inputs = read_inputs(config::find_catalogue(), options.experiment, overrides);
+  print_warnings(inputs.warnings);
+
+  const Result result = simulate(inputs, how);
+  const std::string summary =
+      options.out || options.json ? json_text(summary_json(result, cost_so_far())) : std::string();
+  if (options.out) write_out_dir(*options.out, files_of(result, summary), options.force);
+  print_result(options.json ? summary : summary_text(result, wants_colour()));
+}
+
+}  // namespace
+
+void add_run(CLI::App& program) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App& command = *program.add_subcommand("run", "simulate one training step and say what limits it");
+  command
+      .add_option("EXPERIMENT", options->experiment,
+                  "name of a shipped experiment, or the path of a YAML file")
+      ->required();
+  command
+      .add_option("--set", options->set,
+                  "KEY=VALUE, repeatable: overrides a key of the experiment (nodes=4) or of a file it names "
+                  "(platform.fabric.nic=\"25 Gbps\", stack.bucket_cap=\"50 MiB\")")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      .add_option(
+          "--out", options->out,
+          "write summary.json, layers.csv, ranks.csv, links.csv, collectives.csv, trace.json (Perfetto) and "
+          "experiment.resolved.yaml into this new folder")
+      ->type_name("DIR");
+  command.add_flag("--force", options->force, "replace DIR if it holds an earlier result");
+  command.add_flag("--json", options->json, "print the summary as JSON, in SI base units");
+  command
+      .add_option("--fidelity", options->fidelity,
+                  "how exactly collectives are simulated, cheapest first: " + names_of<Fidelity>())
+      ->type_name("F")
+      ->capture_default_str();
+  command.footer("Example: trainyard run resnet50_dgx2 --set batch_per_gpu=64 --out results");
+  command.callback([options] { run_experiment(*options); });
+}
+
+}  // namespace trainyard

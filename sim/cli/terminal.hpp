@@ -1,0 +1,24 @@
+#pragma once
+// What the program says: results on stdout, everything else on stderr.
+
+#include "config/diagnostic.hpp"
+
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+/// Writes a result to stdout and makes sure that it arrived. Throws FileError if it did not (a full disk, a
+/// closed stream).
+void print_result(std::string_view text);
+
+/// Writes a line to stderr.
+void print_message(std::string_view text);
+
+/// Writes each warning to stderr.
+void print_warnings(const std::vector<Diagnostic>& warnings);
+
+/// True if stdout is a terminal that shows colour and the user has not set NO_COLOR (no-color.org).
+bool wants_colour();
+
+}  // namespace trainyard

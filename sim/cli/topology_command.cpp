@@ -1,0 +1,41 @@
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+#include "config/catalogue.hpp"
+#include "platform/load.hpp"
+#include "platform/topology.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+struct TopologyOptions {
+  std::string platform;
+  bool dot = false;
+};
+
+void show_topology(const TopologyOptions& options) {
+  const auto file = config::find(config::find_catalogue(), config::Kind::platform, options.platform);
+  std::vector<Diagnostic> warnings;
+  const Platform platform = load_platform(config::load(file), &warnings);
+  print_warnings(warnings);
+  print_result(options.dot ? topology_dot(platform) : topology_report(platform));
+}
+
+}  // namespace
+
+void add_topology(CLI::App& program) {
+  auto options = std::make_shared<TopologyOptions>();
+  CLI::App& command = *program.add_subcommand(
+      "topology", "print a machine: devices, who reaches whom and how, links, cuts and ring channels");
+  command.add_option("PLATFORM", options->platform, "name of a shipped platform, or the path of a YAML file")
+      ->required();
+  command.add_flag("--dot", options->dot, "print the graph in Graphviz's language instead");
+  command.footer("Example: trainyard topology dgx2 --dot | dot -Tsvg > dgx2.svg");
+  command.callback([options] { show_topology(*options); });
+}
+
+}  // namespace trainyard

@@ -1,0 +1,58 @@
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+#include "cli/values.hpp"
+#include "report/out_files.hpp"
+#include "study/export_trace.hpp"
+#include "study/setup.hpp"
+#include "workload/trace_csv.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+struct TraceOptions {
+  std::string experiment;
+  std::string out;
+  std::vector<std::string> set;
+  bool without_durations = false;
+  bool force = false;
+};
+
+void export_to_csv(const TraceOptions& options) {
+  const Overrides overrides = overrides_of(options.set);
+  check_out_file(options.out, options.force);
+  const Inputs inputs = read_inputs(config::find_catalogue(), options.experiment, overrides);
+  print_warnings(inputs.warnings);
+  const Trace trace = export_trace(inputs, !options.without_durations);
+  write_out_file(options.out, write_trace(trace), options.force);
+}
+
+}  // namespace
+
+void add_trace(CLI::App& program) {
+  auto options = std::make_shared<TraceOptions>();
+  CLI::App& command = *program.add_subcommand(
+      "trace",
+      "write the ops of one rank's step as CSV, to look at, to edit and to replay with 'trace: T.csv'");
+  command
+      .add_option("EXPERIMENT", options->experiment,
+                  "name of a shipped experiment, or the path of a YAML file")
+      ->required();
+  command.add_option("-o,--output", options->out, "the file to write")->required()->type_name("T.csv");
+  command.add_option("--set", options->set, "KEY=VALUE, repeatable: overrides a key, as for run")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_flag("--without-durations", options->without_durations,
+                   "leave the durations out, so that a replay works them out for its own GPU");
+  command.add_flag("--force", options->force, "replace the file if it exists");
+  command.footer("Example: trainyard trace resnet50_dgx2 -o resnet50.csv");
+  command.callback([options] { export_to_csv(*options); });
+}
+
+}  // namespace trainyard

@@ -1,0 +1,62 @@
+#include "cli/values.hpp"
+
+#include "units/text.hpp"
+
+#include <CLI/Error.hpp>
+#include <cmath>
+#include <fmt/format.h>
+#include <variant>
+
+namespace trainyard {
+
+namespace {
+
+[[noreturn]] void wrong(const std::string& option, const std::string& text, std::string_view expected) {
+  throw CLI::ValidationError(option, fmt::format("'{}' is not {}", text, expected));
+}
+
+}  // namespace
+
+int whole_number(const std::string& option, const std::string& text, int minimum, int maximum) {
+  const Parsed<long long> parsed = parse_integer(text);
+  const auto* number = std::get_if<long long>(&parsed);
+  if (number == nullptr) wrong(option, text, "a whole number");
+  if (*number < minimum) wrong(option, text, fmt::format("at least {}", minimum));
+  if (*number > maximum) wrong(option, text, fmt::format("at most {}", maximum));
+  return static_cast<int>(*number);
+}
+
+Bytes nccl_size(const std::string& option, const std::string& text) {
+  constexpr std::string_view expected = "a size like 8, 64K, 1M or 2G";
+  constexpr std::string_view suffixes = "KMG";
+  constexpr double largest = 1099511627776.0;  // 1 TiB: more than any GPU holds
+  std::string digits = text;
+  double unit = 1;
+  if (!digits.empty()) {
+    const auto suffix =
+        suffixes.find(static_cast<char>(std::toupper(static_cast<unsigned char>(digits.back()))));
+    if (suffix != std::string_view::npos) {
+      unit = std::pow(1024.0, static_cast<double>(suffix + 1));
+      digits.pop_back();
+    }
+  }
+  const Parsed<long long> parsed = parse_integer(digits);
+  const auto* number = std::get_if<long long>(&parsed);
+  if (number == nullptr) wrong(option, text, expected);
+  const double size = static_cast<double>(*number) * unit;
+  if (size < 4) wrong(option, text, "at least 4 bytes, one element");
+  if (size > largest) wrong(option, text, "at most 1024G");
+  return Bytes(size);
+}
+
+std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<std::string>& texts) {
+  std::vector<std::pair<std::string, std::string>> overrides;
+  for (const std::string& text : texts) {
+    const std::size_t sign = text.find('=');
+    if (sign == 0 || sign == std::string::npos) wrong("--set", text, "KEY=VALUE");
+    overrides.emplace_back(text.substr(0, sign), text.substr(sign + 1));
+  }
+  return overrides;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,48 @@
+#pragma once
+// Values of options: strict as the YAML files are, and wrong ones are a wrong command line (exit code 2).
+
+#include "config/diagnostic.hpp"
+#include "config/fields.hpp"
+#include "config/suggest.hpp"
+#include "units/quantity.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+
+/// A whole number from `minimum` to `maximum`. `option` ("--gpus") is for the message. Throws
+/// CLI::ValidationError.
+int whole_number(const std::string& option, const std::string& text, int minimum,
+                 int maximum = 1'000'000'000);
+
+/// A size as nccl-tests takes it: 8, 64K, 1M, 2G; K, M and G are powers of 1,024. Throws
+/// CLI::ValidationError.
+Bytes nccl_size(const std::string& option, const std::string& text);
+
+/// The KEY=VALUE texts of --set, in their order. Throws CLI::ValidationError.
+std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<std::string>& texts);
+
+/// The value that `text` names. An unknown name is as wrong here as in a file: throws InputError.
+template <class E>
+E choice(const std::string& text) {
+  static constexpr auto names = config::texts_of<E>();
+  for (const auto& name : config::Names<E>::table) {
+    if (name.text == text) return name.value;
+  }
+  throw InputError("unknown " + std::string(config::Names<E>::what) + " '" + text + "'",
+                   config::suggest(text, names));
+}
+
+/// The names of an enum for a help text: "closed, flow, rounds, steps".
+template <class E>
+std::string names_of() {
+  std::string all;
+  for (const std::string_view text : config::texts_of<E>())
+    all += (all.empty() ? "" : ", ") + std::string(text);
+  return all;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,176 @@
+// Times the program against the limits the project has set itself, as whole processes in CPU seconds, and
+// prints each case's answer beside the closed form's. `./dev bench` builds and runs it.
+//
+//     bench [--repetitions N] [--program PATH]     exit 1 when a limit is missed
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/child.hpp"
+
+namespace trainyard::bench {
+
+namespace {
+
+/// A command of trainyard that prints JSON, and what it may cost.
+struct Case {
+  std::string name;
+  std::vector<std::string> arguments;
+  std::optional<std::string> answer = {};  ///< JSON pointer to the seconds compared with the closed form
+  std::optional<Seconds> cpu_limit = {};
+  std::optional<Bytes> memory_limit = {};
+};
+
+struct Measurement {
+  std::optional<double> answer_s = {};
+  std::optional<double> closed_s = {};
+  Seconds cpu = {};  ///< median
+  Bytes peak_memory = {};
+};
+
+Case training_case(const std::string& name, const std::string& override, double cpu_limit_s) {
+  return {.name = name,
+          .arguments = {"run", TRAINYARD_SOURCE_DIR "/workloads/experiments/resnet50_dgx2.yaml", "--set",
+                        override, "--json"},
+          .answer = "/step_time_s",
+          .cpu_limit = Seconds(cpu_limit_s)};
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all{{.name = "process start (--version)", .arguments = {"--version"}},
+                        training_case("ResNet-50, DGX-2, 8 GPUs", "gpus=8", 0.05),
+                        training_case("ResNet-50, DGX-2, 64 GPUs", "nodes=4", 0.06),
+                        training_case("ResNet-50, DGX-2, 1,024 GPUs", "nodes=64", 0.2),
+                        training_case("ResNet-50, DGX-2, 8,192 GPUs", "nodes=512", 1.5)};
+  all.back().memory_limit = Bytes(200e6);
+  all.push_back({.name = "all-reduce of 1 GiB, DGX-2, 12 GPUs",
+                 .arguments = {"collective", "all_reduce", "--platform", "dgx2", "--gpus", "12", "-b", "1G", "-e",
+                               "1G", "--json"},
+                 .answer = "/rows/0/time_s"});
+  return all;
+}
+
+ChildRun run_case(const std::string& program, const std::vector<std::string>& arguments) {
+  std::vector<std::string> command{program};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  ChildRun run = run_child(command);
+  if (run.exit_code != 0) throw std::runtime_error(fmt::format("{} exited with {}", fmt::join(command, " "), run.exit_code));
+  return run;
+}
+
+double answer_in(const std::string& output, const std::string& pointer) {
+  return nlohmann::json::parse(output).at(nlohmann::json::json_pointer(pointer)).get<double>();
+}
+
+Seconds median(std::vector<Seconds> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+Measurement measure(const std::string& program, const Case& one, int repetitions) {
+  Measurement result;
+  std::vector<Seconds> cpu;
+  std::string output;
+  for (int i = 0; i < repetitions; ++i) {
+    ChildRun run = run_case(program, one.arguments);
+    cpu.push_back(run.cpu);
+    result.peak_memory = std::max(result.peak_memory, run.peak_memory);
+    output = std::move(run.output);
+  }
+  result.cpu = median(std::move(cpu));
+  if (one.answer) {
+    std::vector<std::string> closed = one.arguments;
+    closed.insert(closed.end(), {"--fidelity", "closed"});
+    result.answer_s = answer_in(output, *one.answer);
+    result.closed_s = answer_in(run_case(program, closed).output, *one.answer);
+  }
+  return result;
+}
+
+bool within_limits(const Case& one, const Measurement& measured) {
+  return (!one.cpu_limit || measured.cpu <= *one.cpu_limit) &&
+         (!one.memory_limit || measured.peak_memory <= *one.memory_limit);
+}
+
+constexpr auto row_format = "{:<38}{:>13}{:>13}{:>9}{:>9}{:>8}{:>10}{:>8}  {}\n";
+
+void print_header() {
+  fmt::print(row_format, "", "answer", "closed form", "ratio", "CPU", "limit", "peak RSS", "limit", "");
+}
+
+void print_row(const Case& one, const Measurement& measured) {
+  const auto milliseconds = [](std::optional<double> seconds) {
+    return seconds ? fmt::format("{:.4f} ms", 1e3 * *seconds) : std::string();
+  };
+  const bool limited = one.cpu_limit || one.memory_limit;
+  const char* verdict = within_limits(one, measured) ? "ok" : "MISSED";
+  fmt::print(row_format, one.name, milliseconds(measured.answer_s), milliseconds(measured.closed_s),
+             measured.answer_s ? fmt::format("{:.6f}", *measured.answer_s / *measured.closed_s) : "",
+             fmt::format("{:.3f} s", measured.cpu.si()),
+             one.cpu_limit ? fmt::format("{:.2f} s", one.cpu_limit->si()) : "",
+             fmt::format("{:.0f} MB", measured.peak_memory.si() / 1e6),
+             one.memory_limit ? fmt::format("{:.0f} MB", one.memory_limit->si() / 1e6) : "",
+             limited ? verdict : "");
+  std::fflush(stdout);
+}
+
+struct Options {
+  std::string program = TRAINYARD_PROGRAM;
+  int repetitions = 7;
+};
+
+/// Nothing if the command line is not understood.
+std::optional<Options> options_in(const std::vector<std::string>& words) {
+  Options options;
+  if (words.size() % 2 != 0) return {};
+  for (std::size_t i = 0; i < words.size(); i += 2) {
+    const std::string& value = words[i + 1];
+    const char* end = value.data() + value.size();
+    if (words[i] == "--program") {
+      options.program = value;
+    } else if (words[i] != "--repetitions" ||
+               std::from_chars(value.data(), end, options.repetitions).ptr != end || options.repetitions < 1) {
+      return {};
+    }
+  }
+  return options;
+}
+
+int bench(const Options& options) {
+  bool all_within = true;
+  fmt::print("{}: median CPU time of {} runs, user and system\n", options.program, options.repetitions);
+  print_header();
+  for (const Case& one : cases()) {
+    const Measurement measured = measure(options.program, one, options.repetitions);
+    print_row(one, measured);
+    all_within = all_within && within_limits(one, measured);
+  }
+  return all_within ? 0 : 1;
+}
+
+}  // namespace
+
+}  // namespace trainyard::bench
+
+int main(int count, char** arguments) {
+  const auto options = trainyard::bench::options_in({arguments + 1, arguments + count});
+  if (!options) {
+    fmt::print(stderr, "usage: bench [--repetitions N] [--program PATH]\n");
+    return 2;
+  }
+  try {
+    return trainyard::bench::bench(*options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,74 @@
+#include "bench/child.hpp"
+
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace trainyard::bench {
+
+namespace {
+
+void check(int error, const std::string& what) {
+  if (error != 0) throw std::system_error(error, std::generic_category(), what);
+}
+
+std::string read_to_end(int file) {
+  std::string text;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t size = read(file, buffer.data(), buffer.size());
+    if (size == 0) return text;
+    if (size > 0) {
+      text.append(buffer.data(), static_cast<std::size_t>(size));
+    } else if (errno != EINTR) {
+      check(errno, "reading a child's output");
+    }
+  }
+}
+
+Seconds seconds(const timeval& time) {
+  return Seconds(static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec));
+}
+
+}  // namespace
+
+ChildRun run_child(const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+
+  std::array<int, 2> ends{};
+  check(pipe(ends.data()) == 0 ? 0 : errno, "pipe");
+  const auto [read_end, write_end] = ends;
+  posix_spawn_file_actions_t actions;
+  check(posix_spawn_file_actions_init(&actions), "preparing " + command.front());
+  check(posix_spawn_file_actions_adddup2(&actions, write_end, STDOUT_FILENO), "redirecting");
+  check(posix_spawn_file_actions_addclose(&actions, read_end), "redirecting");
+  check(posix_spawn_file_actions_addclose(&actions, write_end), "redirecting");
+  pid_t child = 0;
+  const int error = posix_spawn(&child, arguments.front(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(write_end);
+  if (error != 0) close(read_end);
+  check(error, "cannot start " + command.front());
+
+  ChildRun run;
+  run.output = read_to_end(read_end);
+  close(read_end);
+  int status = 0;
+  rusage usage{};
+  while (wait4(child, &status, 0, &usage) < 0) {
+    if (errno != EINTR) check(errno, "waiting for " + command.front());
+  }
+  run.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  run.cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  run.peak_memory = Bytes(1024.0 * static_cast<double>(usage.ru_maxrss));
+  return run;
+}
+
+}  // namespace trainyard::bench

@@ -1,0 +1,71 @@
+#!/bin/bash
+# Proves that the script installs all it needs: makes an empty Debian 12 in the folder ROOT, puts a clean clone of the
+# last commit there, and runs the commands in it (by default ./dev run and ./dev test), printing how long each took.
+#
+#     tests/clean_root.sh [--base FILE] ROOT [COMMAND...]
+#
+# ROOT must not exist or be empty, and is yours to delete afterwards. With --base the pristine system is unpacked from
+# FILE, or kept there if FILE does not exist yet. Needs root and debootstrap. The mirror, and any proxy, are those of
+# this machine's apt.
+set -euo pipefail
+
+die() {
+  echo "clean_root.sh: $*" >&2
+  exit 1
+}
+
+base=
+if [ "${1:-}" = --base ]; then
+  base=${2:?--base needs a file}
+  shift 2
+fi
+[ $# -ge 1 ] || die 'usage: clean_root.sh [--base FILE] ROOT [COMMAND...]'
+root=$1
+shift
+[ $# -gt 0 ] || set -- './dev run' './dev test'
+
+[ "$(id -u)" = 0 ] || die 'only root can make a root'
+[ ! -e "$root" ] || [ -d "$root" ] || die "$root is not a folder"
+[ -z "$(ls -A "$root" 2>/dev/null)" ] || die "$root is not empty"
+mkdir -p "$root"
+root=$(cd "$root" && pwd)
+repository=$(git -C "$(dirname "${BASH_SOURCE[0]}")" rev-parse --show-toplevel)
+[ -z "$(git -C "$repository" status --porcelain)" ] ||
+  echo 'clean_root.sh: there are uncommitted changes: they are not tested' >&2
+
+# "URI SUITE COMPONENT" of each package list of Debian 12 that this machine's apt uses.
+sources() {
+  apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+    sed -n 's/^Debian \(.* bookworm\(-[^ ]*\)\? .*\)/\1/p' | sort -u
+}
+mirror=$(sources | awk '$2 == "bookworm" {print $1; exit}')
+[ -n "$mirror" ] || die "this machine's apt knows no mirror of bookworm (is apt-get update due?)"
+
+if [ -n "$base" ] && [ -e "$base" ]; then
+  tar -C "$root" -xf "$base"
+else
+  command -v debootstrap >/dev/null || die 'needs debootstrap'
+  debootstrap --variant=minbase bookworm "$root" "$mirror"
+  [ -z "$base" ] || tar -C "$root" -cf "$base" .
+fi
+sources | sed 's/^/deb /' >"$root/etc/apt/sources.list"
+apt-config dump | grep -E '^Acquire::(https?|ftp|Check-|Retries|ForceIPv)' >"$root/etc/apt/apt.conf.d/99host" || :
+cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
+git clone --quiet --no-hardlinks "$repository" "$root/trainyard"
+
+# Nothing of this machine's own file system is mounted, so that deleting ROOT can do it no harm.
+trap 'umount "$root/proc"' EXIT
+mount -t proc proc "$root/proc"
+
+proxies=()
+for name in http_proxy https_proxy no_proxy; do
+  [ -z "${!name:-}" ] || proxies+=("$name=${!name}")
+done
+echo "clean_root.sh: $(git -C "$repository" log -1 --format='%h %s')"
+for command; do
+  started=$SECONDS status=0
+  chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root "${proxies[@]}" \
+    bash -c "cd /trainyard && $command" || status=$?
+  echo "clean_root.sh: $command: exit $status after $((SECONDS - started)) s"
+  [ $status = 0 ] || exit $status
+done

@@ -1,0 +1,263 @@
+#include "config/read.hpp"
+
+#include "config/samples.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace trainyard;
+using namespace trainyard::config;
+
+TEST_CASE("every field type is read") {
+  const Yard yard = read<Yard>(parse("yard.yaml", R"(
+title: the yard
+links:
+  - {name: nvlink, bandwidth: 150 GB/s, latency: 1.2 us, lanes: 6}
+  - name: nic
+    bandwidth: {value: 100 Gbps, specified: "data sheet, 2018-03"}
+colour: blue
+share: 0.25
+open: false
+gpus: 1e3
+samples: 9000000000
+memory: 32 GiB
+sizes: [64, 128, 256]
+power: {idle: {value: 50 W, assumed: no figure published}, max: 300 W}
+peak: 125 TFLOP/s
+work: 4.089 GFLOP
+energy: 3 kJ
+price: 399000 USD
+)"));
+  CHECK(yard == Yard{.title = "the yard",
+                     .links = {{"nvlink", {Bandwidth(150e9)}, Seconds(1.2e-6), 6},
+                               {"nic", {Bandwidth(12.5e9), Provenance::specified, "data sheet, 2018-03"}}},
+                     .colour = Colour::blue,
+                     .share = 0.25,
+                     .open = false,
+                     .gpus = 1000,
+                     .samples = 9'000'000'000,
+                     .memory = Bytes(34359738368.0),
+                     .sizes = {64, 128, 256},
+                     .power = {{"idle", {Watts(50), Provenance::assumed, "no figure published"}},
+                               {"max", {Watts(300)}}},
+                     .peak = FlopRate(125e12),
+                     .work = Flops(4.089e9),
+                     .energy = Joules(3000),
+                     .price = Dollars(399000)});
+}
+
+TEST_CASE("what is left out keeps the default of the member") {
+  CHECK(read<Yard>(parse("yard.yaml", "title: x\n")) == Yard{.title = "x"});
+}
+
+TEST_CASE("all errors of a file come at once, each with line, caret and hint") {
+  CHECK(errors_of("title: \"gr\u00fcn\"\n"
+                  "links:\n"
+                  "  - {name: \u00e4, bandwith: 100 GB/s, lanes: 0}\n"
+                  "  - {name: \u00e9\u00e9, bandwidth: 100, latency: 2 us}\n"
+                  "coluor: red\n") ==
+        "yard.yaml:3:5: error: key 'bandwidth' is missing (in links[0].bandwidth)\n"
+        "  3 |   - {name: \u00e4, bandwith: 100 GB/s, lanes: 0}\n"
+        "    |     ^\n"
+        "yard.yaml:3:15: error: unknown key 'bandwith' (in links[0].bandwith)\n"
+        "  3 |   - {name: \u00e4, bandwith: 100 GB/s, lanes: 0}\n"
+        "    |               ^^^^^^^^ did you mean 'bandwidth'?\n"
+        "yard.yaml:3:42: error: '0' is out of range (in links[0].lanes)\n"
+        "  3 |   - {name: \u00e4, bandwith: 100 GB/s, lanes: 0}\n"
+        "    |                                          ^ must be at least 1 and at most 64\n"
+        "yard.yaml:4:27: error: bandwidth needs a unit (in links[1].bandwidth)\n"
+        "  4 |   - {name: \u00e9\u00e9, bandwidth: 100, latency: 2 us}\n"
+        "    |                           ^^^ 100 Gbps (bits) or 100 GB/s (bytes)?\n"
+        "yard.yaml:5:1: error: unknown key 'coluor' (in coluor)\n"
+        "  5 | coluor: red\n"
+        "    | ^^^^^^ did you mean 'colour'?");
+}
+
+TEST_CASE("a key that resembles no other is answered with the keys there are") {
+  CHECK(messages_of("title: x\nlinks: [{name: a, bandwidth: 1 GB/s, zzzz: 1}]\n") ==
+        "2:38 unknown key 'zzzz' (in links[0].zzzz) | one of name, bandwidth, latency, lanes\n");
+  CHECK(messages_of("title: x\nzzzz: 1\n") == "2:1 unknown key 'zzzz' (in zzzz)\n");  // too many to list
+}
+
+TEST_CASE("a missing key is reported at its parent") {
+  CHECK(messages_of("gpus: 3\n") == "1:1 key 'title' is missing (in title)\n");
+  CHECK(messages_of("title: x\nlinks:\n  - lanes: 2\n") ==
+        "3:5 key 'name' is missing (in links[0].name)\n"
+        "3:5 key 'bandwidth' is missing (in links[0].bandwidth)\n");
+}
+
+TEST_CASE("a missing value is reported at its key") {
+  CHECK(errors_of("title: x\nmemory:\ngpus: ~\nlinks:\n  -\ncolour:\n") ==
+        "yard.yaml:2:1: error: value is missing: expected a number with a unit (size) (in memory)\n"
+        "  2 | memory:\n"
+        "    | ^^^^^^ for example 25 MB\n"
+        "yard.yaml:3:1: error: value is missing: expected a whole number (in gpus)\n"
+        "  3 | gpus: ~\n"
+        "    | ^^^^\n"
+        "yard.yaml:5:3: error: value is missing: expected a mapping (key: value) (in links[0])\n"
+        "  5 |   -\n"
+        "    |   ^\n"
+        "yard.yaml:6:1: error: value is missing: expected a name (in colour)\n"
+        "  6 | colour:\n"
+        "    | ^^^^^^ one of red, blue, green");
+}
+
+TEST_CASE("a value of the wrong kind says what was expected") {
+  CHECK(messages_of(
+            "title: [x]\nlinks: 3\ncolour: []\nshare: {a: 1}\nsizes: 64\npower: [1 W]\nmemory: [1 GB]\n") ==
+        "1:8 expected text, not a list (in title)\n"
+        "2:8 expected a list, not a single value (in links) | [3]\n"
+        "3:9 expected a name, not a list (in colour) | one of red, blue, green\n"
+        "4:8 expected a number, not a mapping (in share)\n"
+        "5:8 expected a list, not a single value (in sizes) | [64]\n"
+        "6:8 expected a mapping (key: value), not a list (in power)\n"
+        "7:9 expected a number with a unit (size), not a list (in memory) | for example 25 MB\n");
+  CHECK(messages_of("[1, 2]\n") == "1:1 expected a mapping (key: value), not a list\n");
+  CHECK(messages_of("just text\n") == "1:1 expected a mapping (key: value), not a single value\n");
+}
+
+TEST_CASE("only true and false are booleans") {
+  CHECK(read<Yard>(parse("y", "title: x\nopen: true\n")).open);
+  for (const std::string word : {"yes", "on", "True", "1", "y"}) {
+    CHECK(messages_of("title: x\nopen: " + word + "\n") ==
+          "2:7 '" + word + "' is neither true nor false (in open) | true or false\n");
+  }
+  CHECK(messages_of("title: x\nopen: 'true'\n") ==
+        "2:7 'true' is text: expected true or false (in open) | write it without quotes\n");
+}
+
+TEST_CASE("whole numbers are decimal, plain and whole") {
+  const auto gpus = [](const std::string& text) { return messages_of("title: x\ngpus: " + text + "\n"); };
+  CHECK(gpus("1e3") == "no error\n");
+  CHECK(gpus("010") == "2:7 '010' starts with a zero (in gpus) | write 10 (decimal; octal is not read)\n");
+  CHECK(gpus("0x10") == "2:7 '0x10' is not a decimal number (in gpus) | decimal digits only\n");
+  CHECK(gpus("3.9") == "2:7 '3.9' is not a whole number (in gpus)\n");
+  CHECK(gpus("1_000") ==
+        "2:7 '1_000' has a digit separator (in gpus) | write 1000 (a decimal fraction takes a point)\n");
+  CHECK(gpus("1,000") ==
+        "2:7 '1,000' has a digit separator (in gpus) | write 1000 (a decimal fraction takes a point)\n");
+  CHECK(gpus("12 GB") == "2:7 '12 GB' is not a whole number (in gpus) | a plain number, without a unit\n");
+  CHECK(gpus("\"12\"") == "2:7 '12' is text: expected a whole number (in gpus) | write it without quotes\n");
+  CHECK(gpus("3000000000") == "2:7 '3000000000' is too large (in gpus) | at most 2147483647\n");
+  CHECK(gpus("-1") == "2:7 '-1' is out of range (in gpus) | must be at least 1\n");
+}
+
+TEST_CASE("ratios are finite, plain and in range") {
+  const auto share = [](const std::string& text) { return messages_of("title: x\nshare: " + text + "\n"); };
+  CHECK(share("0") == "no error\n");
+  CHECK(share("1") == "no error\n");
+  CHECK(share("1.0001") == "2:8 '1.0001' is out of range (in share) | must be at least 0 and at most 1\n");
+  CHECK(share(".inf") == "2:8 '.inf' is not a finite number (in share)\n");
+  CHECK(share("-.Inf") == "2:8 '-.Inf' is not a finite number (in share)\n");
+  CHECK(share(".nan") == "2:8 '.nan' is not a finite number (in share)\n");
+  CHECK(share("1e-400") == "2:8 '1e-400' is too small to tell from 0 (in share) | write 0\n");
+  CHECK(share("1e400") ==
+        "2:8 '1e400' is too large for a number (in share) | at most 1.7e308 in base units\n");
+  CHECK(share("0x1p3") == "2:8 '0x1p3' is not a decimal number (in share) | decimal digits only\n");
+}
+
+TEST_CASE(
+    "zero, negative and absurd quantities are out of range, also inside lists, maps and sourced values") {
+  const auto link = [](const std::string& bandwidth) {
+    return messages_of("title: x\nlinks:\n- name: a\n  bandwidth: " + bandwidth + "\n");
+  };
+  const std::string hint = " | must be above 0 B/s and at most 100 TB/s\n";
+  CHECK(link("100 TB/s") == "no error\n");
+  CHECK(link("0 GB/s") == "4:14 '0 GB/s' is out of range (in links[0].bandwidth)" + hint);
+  CHECK(link("-5 GB/s") == "4:14 '-5 GB/s' is out of range (in links[0].bandwidth)" + hint);
+  CHECK(link("101 TB/s") == "4:14 '101 TB/s' is out of range (in links[0].bandwidth)" + hint);
+  CHECK(link("{value: 0 B/s, measured: x}") ==
+        "4:22 '0 B/s' is out of range (in links[0].bandwidth.value)" + hint);
+  CHECK(messages_of("title: x\nsizes: [1, 0, 5000]\n") ==
+        "2:12 '0' is out of range (in sizes[1]) | must be at least 1 and at most 4096\n"
+        "2:15 '5000' is out of range (in sizes[2]) | must be at least 1 and at most 4096\n");
+  CHECK(messages_of("title: x\npower: {idle: 0 W, \"a.b\": 2 MW}\n") ==
+        "2:15 '0 W' is out of range (in power.idle) | must be above 0 W and at most 1 MW\n"
+        "2:27 '2 MW' is out of range (in power[\"a.b\"]) | must be above 0 W and at most 1 MW\n");
+  CHECK(messages_of("title: x\nmemory: 0 GB\n") ==
+        "2:9 '0 GB' is out of range (in memory) | must be above 0 B\n");
+}
+
+TEST_CASE("a name that does not exist is answered with the closest or with all") {
+  CHECK(messages_of("title: x\ncolour: bleu\n") ==
+        "2:9 unknown colour 'bleu' (in colour) | did you mean 'blue'?\n");
+  CHECK(messages_of("title: x\ncolour: Red\n") ==
+        "2:9 unknown colour 'Red' (in colour) | did you mean 'red'?\n");
+  CHECK(messages_of("title: x\ncolour: 7\n") ==
+        "2:9 unknown colour '7' (in colour) | one of red, blue, green\n");
+}
+
+TEST_CASE("a value with a source has exactly one kind of source, in words") {
+  const auto power = [](const std::string& text) {
+    return messages_of("title: x\npower: {max: " + text + "}\n");
+  };
+  CHECK(power("{value: 3 W, fitted: to table 2}") == "no error\n");
+  CHECK(power("{value: 3 W}") ==
+        "2:14 the source of this value is missing (in power.max) | add one of measured, fitted, specified, "
+        "assumed\n");
+  CHECK(power("{value: 3 W, fitted: x, assumed: y}") ==
+        "2:47 the value cannot be both fitted and assumed (in power.max) | one of measured, fitted, "
+        "specified, assumed\n");
+  CHECK(power("{measured: x}") == "2:14 key 'value' is missing (in power.max.value)\n");
+  CHECK(power("{value: 3 W, measured: ''}") == "2:37 the source is empty (in power.max.measured)\n");
+  CHECK(power("{value: 3 W, mesured: x}") ==
+        "2:14 the source of this value is missing (in power.max) | add one of measured, fitted, specified, "
+        "assumed\n"
+        "2:27 unknown key 'mesured' (in power.max.mesured) | did you mean 'measured'?\n");
+}
+
+TEST_CASE("checks of meaning run with the reading and stay silent about what could not be read") {
+  const auto validate = [](const Yard& yard, Problems& problems) {
+    if (yard.gpus % 2 != 0) problems.error("gpus", "an odd number of GPUs", "write 8");
+    if (yard.links.size() != 2) problems.error("links", "two links are needed");
+    if (yard.share == 0.5) problems.error("share", "a share of a half");
+    problems.error("links[0].lanes", "never right");
+    problems.error("", "never right either");
+  };
+  CHECK(errors_of("title: x\ngpus: 7\nlinks: [{name: a, bandwidth: 1 GB/s}]\nshare: a half\n", validate) ==
+        "yard.yaml:2:7: error: an odd number of GPUs (in gpus)\n"
+        "  2 | gpus: 7\n"
+        "    |       ^ write 8\n"
+        "yard.yaml:3:8: error: two links are needed (in links)\n"
+        "  3 | links: [{name: a, bandwidth: 1 GB/s}]\n"
+        "    |        ^\n"
+        "yard.yaml:3:9: error: never right (in links[0].lanes)\n"
+        "  3 | links: [{name: a, bandwidth: 1 GB/s}]\n"
+        "    |         ^\n"
+        "yard.yaml:4:8: error: 'a half' is not a number (in share)\n"
+        "  4 | share: a half\n"
+        "    |        ^^^^^^");
+}
+
+TEST_CASE("warnings reach the caller and fail nothing") {
+  std::vector<Diagnostic> warnings;
+  const Document document = parse("yard.yaml", "title: x\nlinks:\n- {name: a, bandwidth: 0.1 GB/s}\n");
+  const Yard yard = read<Yard>(
+      document,
+      [](const Yard&, Problems& problems) {
+        problems.warning("links[0].bandwidth", "bits or bytes?", "0.1 GB/s is 0.8 Gbps");
+      },
+      &warnings);
+  CHECK(yard.links.size() == 1);
+  REQUIRE(warnings.size() == 1);
+  CHECK(to_string(warnings[0]) ==
+        "yard.yaml:3:24: warning: bits or bytes? (in links[0].bandwidth)\n"
+        "  3 | - {name: a, bandwidth: 0.1 GB/s}\n"
+        "    |                        ^^^^^^^^ 0.1 GB/s is 0.8 Gbps");
+}
+
+TEST_CASE("a file full of errors reports the first hundred") {
+  std::string text = "title: x\n";
+  for (int i = 0; i < 150; ++i) text += "zz" + std::to_string(i) + "q: 1\n";
+  try {
+    read<Yard>(parse("yard.yaml", text));
+    FAIL("no error");
+  } catch (const InputError& error) {
+    CHECK(error.diagnostics().size() == 101);
+    CHECK(to_string(error.diagnostics().back()) == "yard.yaml: error: and 50 more");
+  }
+}
+
+TEST_CASE("an error without a file is one line and its hint") {
+  CHECK(std::string(InputError("unknown fidelity 'x'", "one of flow, steps").what()) ==
+        "error: unknown fidelity 'x'\n  one of flow, steps");
+}

@@ -1,0 +1,179 @@
+#include "config/yaml.hpp"
+
+#include "config/samples.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace trainyard;
+using namespace trainyard::config;
+
+namespace {
+
+std::string repeated(std::string_view text, int times) {
+  std::string result;
+  for (int i = 0; i < times; ++i) result += text;
+  return result;
+}
+
+std::string parse_errors(std::string_view text) {
+  try {
+    parse("f.yaml", text);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string first_message(std::string_view text) {
+  try {
+    parse("f.yaml", text);
+  } catch (const InputError& error) {
+    const Diagnostic& first = error.diagnostics().front();
+    return std::to_string(first.line) + ":" + std::to_string(first.column) + " " + first.message;
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("a document becomes a tree with positions in characters") {
+  const Document document =
+      parse("f.yaml", "title: \"gr\u00fcn\"\nlinks:\n  - {n\u00e4me: \u00e9\u00e9, lanes: 6}\n");
+  const Node& links = *document.root.find("links");
+  CHECK(links.kind == Node::Kind::sequence);
+  CHECK(links.mark == Mark{3, 3});
+  const Node& lanes = document.nearest("links[0].lanes");
+  CHECK(lanes.scalar == "6");
+  CHECK(lanes.mark == Mark{3, 23});
+  CHECK_FALSE(lanes.quoted);
+  const Node& title = *document.root.find("title");
+  CHECK(title.scalar == "gr\u00fcn");
+  CHECK(title.quoted);
+  CHECK(document.root.find("nothing") == nullptr);
+  CHECK(&document.nearest("links[7].lanes") == &links);
+  CHECK(&document.nearest("nothing.at.all") == &document.root);
+}
+
+TEST_CASE("a repeated key is an error at the second one") {
+  CHECK(parse_errors("a: 1\nb: {c: 1, d: 2, c: 3}\na: 2\n") ==
+        "f.yaml:2:17: error: key 'c' is repeated\n"
+        "  2 | b: {c: 1, d: 2, c: 3}\n"
+        "    |                 ^ first on line 2\n"
+        "f.yaml:3:1: error: key 'a' is repeated\n"
+        "  3 | a: 2\n"
+        "    | ^ first on line 1");
+}
+
+TEST_CASE("a second document is an error") {
+  CHECK(parse_errors("a: 1\n---\nb: 2\n") ==
+        "f.yaml:2:1: error: a second document starts here\n"
+        "  2 | ---\n"
+        "    | ^ one file holds one document");
+  CHECK(first_message("- a\nb: 1\n") == "2:1 this text belongs to nothing above");
+  CHECK(first_message("---\na: 1\n...\n# end\n") == "no error");
+}
+
+TEST_CASE("an alias inside its own anchor is an error") {
+  CHECK(parse_errors("a: &x [1, *x]\n") ==
+        "f.yaml:1:11: error: this alias refers to a value it is part of\n"
+        "  1 | a: &x [1, *x]\n"
+        "    |           ^");
+  CHECK(first_message("&x {a: {b: *x}}\n") == "1:12 this alias refers to a value it is part of");
+}
+
+TEST_CASE("aliases are copies, positioned where they are used") {
+  const Document document = parse("f.yaml", "a: &x {bandwidth: 3 GB/s}\nb: *x\n");
+  const Node& copy = *document.root.find("b");
+  CHECK(copy.mark == Mark{2, 4});
+  CHECK(copy.find("bandwidth")->scalar == "3 GB/s");
+  CHECK(first_message("a: *x\n") == "1:4 this alias refers to no anchor");
+  CHECK(first_message("a: &x 1\n*x : 2\n") == "2:1 an alias cannot be a key");
+}
+
+TEST_CASE("an alias bomb stops at 200,000 values") {
+  std::string bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
+  for (int i = 1; i < 9; ++i) {
+    const std::string last = "*a" + std::to_string(i - 1);
+    bomb +=
+        "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + last + repeated(", " + last, 8) + "]\n";
+  }
+  const std::string message = first_message(bomb);
+  CHECK(message.substr(message.find(' ') + 1) == "the document has more than 200000 values");
+  CHECK(first_message(repeated("- 1\n", 199'999)) == "no error");
+  CHECK(first_message(repeated("- 1\n", 200'001)) == "200001:3 the document has more than 200000 values");
+}
+
+TEST_CASE("aliases cannot nest a document deeper than its cap") {
+  std::string text = "a0: &a0 " + repeated("[", 20) + repeated("]", 20) + "\n";
+  text += "a1: " + repeated("[", 12) + "*a0" + repeated("]", 12) + "\n";
+  CHECK(first_message(text) == "2:17 nested deeper than 32 levels");
+}
+
+TEST_CASE("merge keys are an error") {
+  CHECK(parse_errors("base: &b {a: 1}\nuse:\n  <<: *b\n") ==
+        "f.yaml:3:3: error: merge keys ('<<') are not read\n"
+        "  3 |   <<: *b\n"
+        "    |   ^^ write the keys out");
+}
+
+TEST_CASE("nesting deeper than 32 levels is an error in both forms, at the level that is too deep") {
+  CHECK(first_message("a: " + repeated("[", 31) + repeated("]", 31)) == "no error");
+  CHECK(first_message("a: " + repeated("[", 32) + repeated("]", 32)) == "1:35 nested deeper than 32 levels");
+  CHECK(first_message(repeated("- ", 33) + "1") == "1:65 nested deeper than 32 levels");
+  CHECK(first_message(repeated("[", 100'000)) == "1:33 nested deeper than 32 levels");
+  CHECK(first_message(repeated("{a: ", 100'000)) == "1:129 nested deeper than 32 levels");
+  std::string block;
+  for (int i = 0; i < 600; ++i) block += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
+  CHECK(first_message(block) == "33:33 nested deeper than 32 levels");
+}
+
+TEST_CASE("an empty file says so") {
+  for (const char* text : {"", "\n\n", "# only a comment\n", "---\n", "~\n", "\xEF\xBB\xBF"}) {
+    CHECK(parse_errors(text) == "f.yaml: error: file is empty");
+  }
+}
+
+TEST_CASE("a key is a word") {
+  CHECK(first_message("? [a]\n: 1\n") == "1:3 a key must be a word, not a list");
+  CHECK(first_message("{{x}}: 1\n") == "1:1 a key must be a word, not a mapping");
+  CHECK(first_message(": 1\n") == "1:1 a key must be a word, not nothing");
+  CHECK(first_message(repeated("k", 1030) + ": 1\n") == "1:1031 a key has more than 1024 characters");
+}
+
+TEST_CASE("tags and directives are not read") {
+  CHECK(first_message("a: !!str 1\n") == "1:4 tags are not read");
+  CHECK(first_message("a: !gpu {b: 1}\n") == "1:4 tags are not read");
+  CHECK(first_message("%YAML 1.1\n---\na: 1\n") == "1:1 directives ('%') are not read");
+}
+
+TEST_CASE("quotes and brackets that are never closed are found where they open") {
+  CHECK(parse_errors("title: \"x\ngpus: 3\n") ==
+        "f.yaml:1:8: error: this quote is never closed\n"
+        "  1 | title: \"x\n"
+        "    |        ^");
+  CHECK(first_message("a: 'it''s\n") == "1:4 this quote is never closed");
+  CHECK(first_message("a: \"\\\"\n") == "1:4 this quote is never closed");
+  CHECK(first_message("a: &x \"b\n") == "1:4 this quote is never closed");
+  CHECK(first_message("a: 'it''s'\nb: \"\\\"\"\nc: &x 'y'\nd: |\n  \"\n") == "no error");
+  CHECK(parse_errors("a: [1,\n  2\nb: 3\n") ==
+        "f.yaml:1:4: error: this bracket is never closed\n"
+        "  1 | a: [1,\n"
+        "    |    ^ expected ',' or ']' by line 3");
+  CHECK(first_message("a: {b: 1\n") == "1:4 this bracket is never closed");
+}
+
+TEST_CASE("wrong indentation and stray characters are told in words") {
+  CHECK(first_message("a: b: c\n") == "1:5 ':' is not expected here");
+  CHECK(first_message("a:\n  b: 1\n c: 2\n") == "3:2 this does not fit what stands before it");
+  CHECK(first_message("a: @x\n") == "1:4 '@' cannot start a value");
+  CHECK(first_message("\u00fc: `x`\n") == "1:4 '`' cannot start a value");
+}
+
+TEST_CASE("an error in a long line shows the part around it") {
+  const std::string text = "a: [" + repeated("x, ", 100) + "@]\n";
+  const std::string shown = parse_errors(text);
+  CHECK(shown.find("...") != std::string::npos);
+  const std::size_t caret_line = shown.rfind('\n') + 1;
+  const std::size_t source_line = shown.rfind('\n', caret_line - 2) + 1;
+  CHECK(shown.at(source_line + shown.find('^', caret_line) - caret_line) == '@');
+}

@@ -1,0 +1,1 @@
+model resnet50 --batch 128

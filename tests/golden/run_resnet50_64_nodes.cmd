@@ -1,0 +1,1 @@
+run resnet50_dgx2 --set nodes=64

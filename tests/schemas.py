@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Checks the JSON Schemas: the shipped ones are what the program prints, every shipped YAML file is valid under its
+schema, and a misspelt key is not.
+
+usage: schemas.py PROGRAM SOURCE_DIR [--update]
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import jsonschema
+import yaml
+
+# kind -> where its schema lies, and its files
+KINDS = {
+    "platform": ("platforms/schema", "platforms/*.yaml"),
+    "gpu": ("platforms/schema", "platforms/gpus/*.yaml"),
+    "model": ("workloads/schema", "workloads/models/*.yaml"),
+    "stack": ("workloads/schema", "workloads/stacks/*.yaml"),
+    "experiment": ("workloads/schema", "workloads/experiments/*.yaml"),
+}
+
+
+class AsText(yaml.SafeLoader):
+    """Leaves dates as text, as trainyard's own reader does."""
+
+
+AsText.yaml_implicit_resolvers = {
+    first: [(tag, regexp) for tag, regexp in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def main():
+    program, source = sys.argv[1], pathlib.Path(sys.argv[2])
+    problems = []
+    for kind, (folder, pattern) in KINDS.items():
+        printed = subprocess.run([program, "schema", kind], capture_output=True, text=True, check=True).stdout
+        shipped = source / folder / f"{kind}.json"
+        if "--update" in sys.argv:
+            shipped.parent.mkdir(exist_ok=True)
+            shipped.write_text(printed)
+        if not shipped.exists() or shipped.read_text() != printed:
+            problems.append(f"{shipped}: not what `trainyard schema {kind}` prints")
+        validator = jsonschema.Draft202012Validator(json.loads(printed))
+        validator.check_schema(validator.schema)
+        files = sorted(source.glob(pattern))
+        if not files:
+            problems.append(f"no file matches {pattern}")
+        for file in files:
+            value = yaml.load(file.read_text(), AsText)
+            problems += [f"{file}: {error.json_path}: {error.message}" for error in validator.iter_errors(value)]
+            if validator.is_valid({**value, "plaform": 1}):
+                problems.append(f"{kind}: the schema accepts an unknown key")
+            first_line = file.read_text().splitlines()[0]
+            named = file.parent / first_line.rpartition("$schema=")[2]
+            if not named.resolve() == shipped.resolve():
+                problems.append(f"{file}: its first line does not name {shipped}")
+    print("\n".join(problems) or "every shipped file is valid under its schema")
+    return 1 if problems else 0
+
+
+sys.exit(main())

@@ -1,0 +1,94 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "workload/csv.hpp"
+
+using namespace trainyard;
+
+namespace {
+
+std::vector<Diagnostic> errors_of(const std::string& text) {
+  CsvProblems problems("t.csv", text);
+  parse_csv(text, problems);
+  try {
+    problems.finish();
+  } catch (const InputError& error) {
+    return error.diagnostics();
+  }
+  return {};
+}
+
+CsvFile parse(const std::string& text) {
+  CsvProblems problems("t.csv", text);
+  CsvFile file = parse_csv(text, problems);
+  CHECK(problems.empty());
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("cells are split, trimmed and unquoted, and know where they stand") {
+  const CsvFile file = parse("\xEF\xBB\xBF# made by: hand\r\n\r\na, b ,c\r\n1,\"x, \"\"y\"\"\",\xC3\xA9\r\n");
+  REQUIRE(file.comments.size() == 1);
+  CHECK(file.comments[0].key == "made by");
+  CHECK(file.comments[0].value.text == "hand");
+  CHECK(file.comments[0].value.column == 12);
+  REQUIRE(file.header.cells.size() == 3);
+  CHECK(file.header.cells[1].text == "b");
+  REQUIRE(file.rows.size() == 1);
+  CHECK(file.rows[0].line == 4);
+  CHECK(file.rows[0].cells[1].text == "x, \"y\"");
+  CHECK(file.rows[0].cells[1].column == 3);
+  CHECK(file.rows[0].cells[2].text == "\xC3\xA9");
+  CHECK(file.rows[0].cells[2].column == 14);
+  CHECK(file.rows[0].cells[2].width == 1);
+}
+
+TEST_CASE("a last line without a line break counts, empty cells too") {
+  const CsvFile file = parse("a,b\n1,\n,2");
+  REQUIRE(file.rows.size() == 2);
+  CHECK(file.rows[0].cells[1].text.empty());
+  CHECK(file.rows[1].cells[1].text == "2");
+}
+
+TEST_CASE("files that are no CSV are reported, not guessed at") {
+  for (const char* text : {"", "\n\n", "# only: comments\n", "\xEF\xBB\xBF"}) {
+    const auto errors = errors_of(text);
+    REQUIRE(errors.size() == 1);
+    CHECK(errors[0].message == "the file is empty");
+  }
+  const auto latin = errors_of("a,b\n1,caf\xE9\n");
+  REQUIRE(latin.size() == 1);
+  CHECK(latin[0].line == 2);
+  CHECK(latin[0].message == "byte 9 of the file is not UTF-8 text");
+  CHECK(errors_of(std::string((64U << 20U) + 1, 'a')).at(0).message == "the file has 67108865 bytes");
+}
+
+TEST_CASE("all broken rows are reported with their lines") {
+  const auto errors = errors_of("a,b\n1\n1,2\n1,2,3\n\"x,1\n\"x\"y,1\n");
+  REQUIRE(errors.size() == 4);
+  CHECK(errors[0].line == 2);
+  CHECK(errors[0].message == "the line has 1 cells, the header 2");
+  CHECK(errors[1].line == 4);
+  CHECK(errors[2].message == "the quote is not closed");
+  CHECK(errors[3].message == "text after the closing quote");
+  CHECK(errors[3].source_line == "\"x\"y,1");
+}
+
+TEST_CASE("the errors of a hopeless file are counted, not all printed") {
+  std::string text = "a,b\n";
+  for (int i = 0; i < 60; ++i) text += "1\n";
+  const auto errors = errors_of(text);
+  REQUIRE(errors.size() == 51);
+  CHECK(errors.back().message == "and 10 more errors");
+}
+
+TEST_CASE("cells are quoted only where they must be") {
+  CHECK(csv_cell("layer1.0") == "layer1.0");
+  CHECK(csv_cell("a,b") == "\"a,b\"");
+  CHECK(csv_cell("say \"x\"") == "\"say \"\"x\"\"\"");
+  CHECK(csv_cell(" x") == "\" x\"");
+  CHECK(csv_cell("#x") == "\"#x\"");
+}

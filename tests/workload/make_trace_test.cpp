@@ -1,0 +1,188 @@
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "config/diagnostic.hpp"
+#include "workload/make_trace.hpp"
+#include "workload/resnet.hpp"
+
+using namespace trainyard;
+
+namespace {
+
+Model resnet(std::vector<int> blocks) {
+  return {"resnet", "ResNet", resnet_layers({.blocks = std::move(blocks)}), std::nullopt};
+}
+
+std::vector<std::string> registered_tensors(const Model& model) {
+  std::vector<std::string> names;
+  for (const Layer& layer : model.layers) {
+    for (const Parameter& parameter : layer.parameters) names.push_back(parameter.name);
+  }
+  return names;
+}
+
+std::vector<std::string> ready_tensors(const Trace& trace) {
+  std::vector<std::string> names;
+  for (const Op& op : trace.ops) {
+    for (const Gradient& gradient : op.gradients) names.push_back(gradient.tensor);
+  }
+  return names;
+}
+
+const Op& find_op(const Trace& trace, Phase phase, const std::string& layer, OpKind kind) {
+  const auto it = std::find_if(trace.ops.begin(), trace.ops.end(), [&](const Op& op) {
+    return op.phase == phase && op.layer == layer && op.kind == kind;
+  });
+  REQUIRE(it != trace.ops.end());
+  return *it;
+}
+
+double total_flops(const Trace& trace, Phase phase) {
+  double sum = 0;
+  for (const Op& op : trace.ops) sum += op.phase == phase ? op.flops.si() : 0;
+  return sum;
+}
+
+double total_bytes(const Trace& trace, Phase phase) {
+  double sum = 0;
+  for (const Op& op : trace.ops) sum += op.phase == phase ? op.bytes.si() : 0;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("gradients become ready in exactly the reverse of registration order") {
+  const Model model = resnet({3, 4, 6, 3});
+  std::vector<std::string> expected = registered_tensors(model);
+  std::reverse(expected.begin(), expected.end());
+  CHECK(expected.size() == 161);
+  CHECK(expected[0] == "fc.bias");
+  CHECK(expected[1] == "fc.weight");
+  for (const Precision precision : {Precision::fp32, Precision::fp16, Precision::amp}) {
+    CHECK(ready_tensors(make_trace(model, 1, precision, Optimizer::sgd)) == expected);
+  }
+}
+
+TEST_CASE("a trace runs forward, backward and one optimizer op") {
+  const Trace trace = make_trace(resnet({3, 4, 6, 3}), 128, Precision::fp32, Optimizer::momentum);
+  CHECK(trace.batch_per_gpu == 128);
+  CHECK(std::is_sorted(trace.ops.begin(), trace.ops.end(),
+                       [](const Op& a, const Op& b) { return a.phase < b.phase; }));
+  const auto count = [&](Phase phase) {
+    return std::count_if(trace.ops.begin(), trace.ops.end(), [&](const Op& op) { return op.phase == phase; });
+  };
+  CHECK(count(Phase::forward) == 175);   // one per layer
+  CHECK(count(Phase::backward) == 212);  // 175 - 16 additions, + 52 input gradients of convolutions, + 1 of fc
+  CHECK(count(Phase::optimizer) == 1);
+}
+
+TEST_CASE("the FLOPs of a trace are the layers' times the batch") {
+  const Model model = resnet({3, 4, 6, 3});
+  const ModelTotals sum = totals(model.layers);
+  const Trace trace = make_trace(model, 128, Precision::fp32, Optimizer::momentum);
+  CHECK(total_flops(trace, Phase::forward) == 128 * sum.forward_flops.si());
+  CHECK(total_flops(trace, Phase::backward) == 128 * sum.backward_flops.si());
+}
+
+TEST_CASE("the bytes of a trace are the layers' traffic, the weights once per op") {
+  const Model model = resnet({3, 4, 6, 3});
+  const ModelTotals sum = totals(model.layers);
+  const Layer& stem = model.layers.front();
+  const Trace one = make_trace(model, 1, Precision::fp32, Optimizer::momentum);
+  CHECK(total_bytes(one, Phase::forward) == 4 * sum.forward_rw_elements);
+  // the table counts two passes over the first layer, which has no input gradient
+  CHECK(total_bytes(one, Phase::backward) == 4 * (sum.backward_rw_elements - stem.forward_rw_elements));
+
+  const Trace eight = make_trace(model, 8, Precision::fp32, Optimizer::momentum);
+  double weights = 0;
+  for (const Layer& layer : model.layers) {
+    if (layer.forward_macs > 0) weights += parameter_elements(layer);
+  }
+  CHECK(total_bytes(eight, Phase::forward) == 4 * (8 * (sum.forward_rw_elements - weights) + weights));
+}
+
+TEST_CASE("a convolution's backward is its input gradient and then its weight gradient") {
+  const Trace trace = make_trace(resnet({1, 1, 1, 1}), 16, Precision::fp32, Optimizer::sgd);
+  const ConvShape shape{.batch = 16,
+                        .in_channels = 64,
+                        .height = 56,
+                        .width = 56,
+                        .out_channels = 64,
+                        .kernel_h = 3,
+                        .kernel_w = 3,
+                        .stride = 1,
+                        .pad_h = 1,
+                        .pad_w = 1};
+  const Op& dgrad = find_op(trace, Phase::backward, "layer1.0.conv2", OpKind::conv_dgrad);
+  const Op& wgrad = find_op(trace, Phase::backward, "layer1.0.conv2", OpKind::conv_wgrad);
+  CHECK(&wgrad == &dgrad + 1);
+  CHECK(dgrad.shape == Shape(shape));
+  CHECK(wgrad.shape == Shape(shape));
+  CHECK(dgrad.flops.si() == 16 * 231'211'008.0);
+  CHECK(dgrad.bytes.si() == 4 * (16 * 2 * 200'704.0 + 36'864));
+  CHECK(dgrad.gradients.empty());
+  CHECK(wgrad.gradients == std::vector<Gradient>{{"layer1.0.conv2.weight", 36'864}});
+  for (const Op& op : trace.ops) CHECK_FALSE((op.layer == "conv1" && op.kind == OpKind::conv_dgrad));
+}
+
+TEST_CASE("a fully connected layer is three row-major products") {
+  const Trace trace = make_trace(resnet({1, 1, 1, 1}), 16, Precision::fp32, Optimizer::sgd);
+  const Op& forward = find_op(trace, Phase::forward, "fc", OpKind::gemm);
+  CHECK(forward.shape == Shape(GemmShape{1, 16, 1000, 2048, false, true}));
+  const Op& dgrad = find_op(trace, Phase::backward, "fc", OpKind::gemm);
+  CHECK(dgrad.shape == Shape(GemmShape{1, 16, 2048, 1000, false, false}));
+  const Op& wgrad = *(&dgrad + 1);
+  CHECK(wgrad.shape == Shape(GemmShape{1, 1000, 2048, 16, true, false}));
+  CHECK(wgrad.gradients == std::vector<Gradient>{{"fc.bias", 1000}, {"fc.weight", 2'048'000}});
+}
+
+TEST_CASE("the optimizer's bytes are its passes over weights, gradients and state") {
+  const auto bytes = [](Optimizer optimizer, Precision precision) {
+    return optimizer_bytes_per_parameter(optimizer, precision).si();
+  };
+  CHECK(bytes(Optimizer::sgd, Precision::fp32) == 12);       // r w, r g, w w
+  CHECK(bytes(Optimizer::momentum, Precision::fp32) == 20);  // + r m, w m
+  CHECK(bytes(Optimizer::adam, Precision::amp) == 28);       // + r v, w v
+  CHECK(bytes(Optimizer::momentum, Precision::fp16) == 20);  // g in 2 bytes, and a 2-byte copy of w
+  const Trace trace = make_trace(resnet({3, 4, 6, 3}), 1, Precision::fp32, Optimizer::momentum);
+  CHECK(trace.ops.back().phase == Phase::optimizer);
+  CHECK(trace.ops.back().bytes.si() == 20 * 25'557'032.0);
+}
+
+TEST_CASE("fp16 halves the activations' bytes, autocast also casts weights and gradients") {
+  const Model model = resnet({1, 1, 1, 1});
+  const Trace fp32 = make_trace(model, 4, Precision::fp32, Optimizer::sgd);
+  const Trace fp16 = make_trace(model, 4, Precision::fp16, Optimizer::sgd);
+  const Trace amp = make_trace(model, 4, Precision::amp, Optimizer::sgd);
+  CHECK(2 * total_bytes(fp16, Phase::forward) == total_bytes(fp32, Phase::forward));
+  REQUIRE(fp16.ops.size() == fp32.ops.size());
+  const Op& cast = find_op(amp, Phase::forward, "fc.cast", OpKind::elementwise);
+  CHECK(cast.bytes.si() == 6 * 2'049'000.0);
+  const Op& back = find_op(amp, Phase::backward, "fc.cast", OpKind::elementwise);
+  CHECK(back.gradients.size() == 2);  // ready only in fp32
+  CHECK(find_op(amp, Phase::backward, "conv1", OpKind::conv_wgrad).gradients.empty());
+}
+
+TEST_CASE("twice the batch is twice the work of every op but casts and the optimizer's") {
+  const Model model = resnet({1, 1, 1, 1});
+  CHECK(rc::check([&] {
+    const int batch = *rc::gen::inRange(1, 512);
+    const Trace one = make_trace(model, batch, Precision::fp32, Optimizer::adam);
+    const Trace two = make_trace(model, 2 * batch, Precision::fp32, Optimizer::adam);
+    RC_ASSERT(one.ops.size() == two.ops.size());
+    for (std::size_t i = 0; i + 1 < one.ops.size(); ++i) {
+      RC_ASSERT(two.ops[i].flops == 2 * one.ops[i].flops);
+      RC_ASSERT(two.ops[i].bytes <= 2 * one.ops[i].bytes);
+      RC_ASSERT(two.ops[i].bytes > one.ops[i].bytes);
+      RC_ASSERT(two.ops[i].gradients == one.ops[i].gradients);
+    }
+  }));
+}
+
+TEST_CASE("a batch below one is an input error") {
+  CHECK_THROWS_AS(make_trace(resnet({1, 1, 1, 1}), 0, Precision::fp32, Optimizer::sgd), InputError);
+}

@@ -1,0 +1,234 @@
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "config/diagnostic.hpp"
+#include "workload/make_trace.hpp"
+#include "workload/resnet.hpp"
+#include "workload/trace_csv.hpp"
+
+using namespace trainyard;
+
+namespace {
+
+std::vector<Diagnostic> errors_of(const std::string& text) {
+  try {
+    read_trace("t.csv", text);
+  } catch (const InputError& error) {
+    return error.diagnostics();
+  }
+  return {};
+}
+
+const std::string header = "phase,layer,kind,flops,bytes,parameter_bytes,gradients,duration_s\n";
+
+/// The one error of a file; fails the test if there are none or more.
+Diagnostic error_of(const std::string& text) {
+  const auto errors = errors_of(text);
+  REQUIRE(errors.size() == 1);
+  return errors[0];
+}
+
+/// Any non-negative double a trace may hold, with many of its bits in use.
+double any_number(double largest) {
+  const int mantissa = *rc::gen::inRange(0, 1'000'000'000);
+  const int exponent = *rc::gen::inRange(-60, 40);
+  return std::min(std::ldexp(mantissa / 3.0, exponent), largest);
+}
+
+std::string any_name() {
+  return *rc::gen::container<std::string>(
+      rc::gen::elementOf(std::string("abcXYZ0123456789._-:,\"# /+")));
+}
+
+Op any_op(Phase phase, int index) {
+  Op op;
+  op.phase = phase;
+  op.layer = any_name();
+  op.kind = *rc::gen::elementOf(std::vector<OpKind>{OpKind::conv_forward, OpKind::gemm, OpKind::elementwise,
+                                                     OpKind::softmax, OpKind::batch_norm_backward});
+  if (*rc::gen::arbitrary<bool>()) op.shape = VectorShape{any_number(1e15) + 1};
+  op.flops = Flops(any_number(1e24));
+  op.bytes = Bytes(any_number(1e18));
+  const int gradients = *rc::gen::inRange(0, 3);
+  for (int i = 0; i < gradients; ++i) {
+    op.gradients.push_back({any_name() + "#" + std::to_string(index) + "." + std::to_string(i),
+                            static_cast<double>(*rc::gen::inRange(1, 100'000'000))});
+  }
+  if (*rc::gen::arbitrary<bool>()) {
+    op.duration = Seconds(any_number(86400));
+    if (*rc::gen::arbitrary<bool>()) op.source = ComputeSource::roofline;
+  }
+  if (*rc::gen::arbitrary<bool>()) {
+    op.communication = Communication::all_reduce;
+    op.communication_bytes = Bytes(1 + any_number(1e17));
+  }
+  return op;
+}
+
+}  // namespace
+
+TEST_CASE("a trace reads back equal to the bit") {
+  CHECK(rc::check([] {
+    Trace trace;
+    trace.model = *rc::gen::elementOf(std::vector<std::string>{"resnet50", "my model", ""});
+    trace.batch_per_gpu = *rc::gen::inRange(0, 4096);
+    trace.precision = *rc::gen::elementOf(std::vector<Precision>{Precision::fp32, Precision::amp_bf16});
+    int index = 0;
+    for (const Phase phase : {Phase::forward, Phase::backward, Phase::optimizer}) {
+      const int ops = *rc::gen::inRange(1, 4);
+      for (int i = 0; i < ops; ++i) trace.ops.push_back(any_op(phase, index++));
+    }
+    RC_ASSERT(read_trace("t.csv", write_trace(trace)) == trace);
+  }));
+}
+
+TEST_CASE("a model's trace reads back equal to the bit") {
+  const Model model{"resnet", "", resnet_layers({.blocks = {3, 4, 6, 3}}), std::nullopt};
+  Trace trace = make_trace(model, 96, Precision::amp, Optimizer::adam);
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    trace.ops[i].duration = Seconds(1e-6 / static_cast<double>(i + 3));
+    trace.ops[i].source = ComputeSource::fitted;
+  }
+  CHECK(read_trace("t.csv", write_trace(trace)) == trace);
+}
+
+TEST_CASE("the export names its version, what it is a trace of, and its columns") {
+  const Model model{"net", "", {linear_layer("fc", 3, 2)}, std::nullopt};
+  CHECK(write_trace(make_trace(model, 2, Precision::fp32, Optimizer::sgd)) ==
+        "# trainyard trace: 1\n"
+        "# model: net\n"
+        "# batch_per_gpu: 2\n"
+        "# precision: fp32\n"
+        "phase,layer,kind,shape,flops,bytes,parameter_bytes,gradients,duration_s,duration_source,communication,"
+        "communication_bytes\n"
+        "forward,fc,gemm,m2 n2 k3 nt,24,72,,,,,,\n"
+        "backward,fc,gemm,m2 n3 k2 nn,24,72,,,,,,\n"
+        "backward,fc,gemm,m2 n3 k2 tn,24,72,32,fc.bias:2;fc.weight:6,,,,\n"
+        "optimizer,optimizer,optimizer,e8,16,96,,,,,,\n");
+}
+
+TEST_CASE("a user's trace needs phases, layers and durations only") {
+  const Trace trace = read_trace("t.csv",
+                                 "phase,layer,duration_s\r\nforward,all of it,0.1\r\n"
+                                 "backward,all of it,2e-1\r\noptimizer,\"sgd, fused\",1e-3\r\n");
+  REQUIRE(trace.ops.size() == 3);
+  CHECK(trace.batch_per_gpu == 0);
+  CHECK(trace.precision == Precision::fp32);
+  CHECK(trace.ops[0].kind == OpKind::measured);
+  CHECK(trace.ops[0].duration == Seconds(0.1));
+  CHECK_FALSE(trace.ops[0].source.has_value());
+  CHECK(trace.ops[2].layer == "sgd, fused");
+}
+
+TEST_CASE("parameter bytes alone make one gradient per row") {
+  const Trace trace = read_trace("t.csv",
+                                 "phase,layer,duration_s,parameter_bytes\nforward,a,1,\n"
+                                 "backward,b,2,400\nbackward,b,1,0\nbackward,b,1,8\n");
+  CHECK(trace.ops[0].gradients.empty());
+  CHECK(trace.ops[1].gradients == std::vector<Gradient>{{"b#3", 100}});
+  CHECK(trace.ops[2].gradients.empty());
+  CHECK(trace.ops[3].gradients == std::vector<Gradient>{{"b#5", 2}});
+}
+
+TEST_CASE("parameter bytes that contradict the gradients are an error") {
+  const Diagnostic error = error_of(header + "backward,fc,gemm,1,1,404,fc.bias:1;fc.weight:99,\n");
+  CHECK(error.line == 2);
+  CHECK(error.column == 22);
+  CHECK(error.width == 3);
+  CHECK(error.key_path == "parameter_bytes");
+  CHECK(error.message == "404 bytes, but the gradients are 100 values of 4 bytes");
+}
+
+TEST_CASE("unknown, repeated and missing columns are reported together") {
+  const auto errors = errors_of("phase,layr,kind,kind,flop\n");
+  REQUIRE(errors.size() == 4);
+  CHECK(errors[0].message == "unknown column 'layr'");
+  CHECK(errors[0].hint == "did you mean 'layer'?");
+  CHECK(errors[0].column == 7);
+  CHECK(errors[1].message == "column 'kind' appears twice");
+  CHECK(errors[1].column == 17);
+  CHECK(errors[2].hint == "did you mean 'flops'?");
+  CHECK(errors[3].message == "column 'layer' is missing");
+  CHECK(errors_of("phase,layer\nforward,a\n").at(0).message == "columns 'kind' and 'duration_s' are both missing");
+}
+
+TEST_CASE("all bad cells of a trace are reported, each at its place") {
+  const auto errors = errors_of(header +
+                                "foreward,a,gem,1,1,,,\n"
+                                "backward,b,gemm,-1,nan,,,\n"
+                                "backward,c,gemm,1e30,1 GB,,,\n"
+                                "backward,d,,,,,,35.2us\n"
+                                "backward,e,,,,3,,1\n"
+                                "backward,f,,,,,x:1.5;y;:3,1\n");
+  REQUIRE(errors.size() == 11);
+  CHECK(errors[0].message == "unknown phase 'foreward'");
+  CHECK(errors[0].hint == "did you mean 'forward'?");
+  CHECK(errors[1].message == "unknown op kind 'gem'");
+  CHECK(errors[1].hint == "did you mean 'gemm'?");
+  CHECK(errors[2].message == "'-1' is negative");
+  CHECK(errors[2].line == 3);
+  CHECK(errors[2].column == 17);
+  CHECK(errors[3].key_path == "bytes");
+  CHECK(errors[4].message == "'1e30' is absurdly large");
+  CHECK(errors[5].column == 22);
+  CHECK(errors[6].key_path == "duration_s");
+  CHECK(errors[7].message == "not a multiple of 4 bytes");
+  CHECK(errors[8].message == "'x:1.5' is no gradient");
+  CHECK(errors[9].message == "'y' is no gradient");
+  CHECK(errors[10].message == "':3' is no gradient");
+}
+
+TEST_CASE("durations in another unit than seconds are noticed") {
+  const Diagnostic error = error_of("phase,layer,duration_s\nforward,a,352000\n");
+  CHECK(error.message == "'352000' is absurdly large");
+  CHECK(error.hint == "duration_s is in seconds: 35.2 us is 35.2e-6");
+}
+
+TEST_CASE("an op without work and without a duration is an error") {
+  CHECK(error_of(header + "forward,a,,1,1,,,\n").message == "duration_s is missing");
+  CHECK(error_of(header + "forward,a,measured,1,1,,,\n").message == "duration_s is missing");
+  CHECK(error_of(header + "forward,a,gemm,,,,,\n").message == "an op without flops, bytes and duration_s");
+  CHECK(error_of(header + ",a,gemm,1,1,,,\n").message == "the phase is missing");
+}
+
+TEST_CASE("phases out of order are an error") {
+  const Diagnostic error = error_of(
+      "phase,layer,duration_s\nforward,a,1\noptimizer,o,1\nbackward,a,1\n");
+  CHECK(error.line == 4);
+  CHECK(error.message == "backward after optimizer");
+}
+
+TEST_CASE("a gradient is completed once") {
+  const Diagnostic error = error_of(header + "backward,a,,,,,w:1,1\nbackward,b,,,,,w:1,1\n");
+  CHECK(error.line == 3);
+  CHECK(error.message == "gradient 'w' is completed a second time");
+}
+
+TEST_CASE("a collective and its bytes come together") {
+  const std::string columns = "phase,layer,duration_s,communication,communication_bytes\n";
+  CHECK(read_trace("t.csv", columns + "backward,a,1,all_reduce,100\n").ops[0].communication_bytes == Bytes(100));
+  CHECK(error_of(columns + "backward,a,1,all_reduce,\n").message == "a collective of 0 bytes");
+  CHECK(error_of(columns + "backward,a,1,,100\n").message == "bytes without a collective");
+  CHECK(error_of(columns + "backward,a,1,all_redcue,9\n").hint == "did you mean 'all_reduce'?");
+}
+
+TEST_CASE("a trace without ops is an error") {
+  CHECK(error_of(header).message == "the trace has no ops");
+  CHECK(error_of("").message == "the file is empty");
+}
+
+TEST_CASE("what the leading comments say is checked") {
+  const std::string body = "phase,layer,duration_s\nforward,a,1\n";
+  const Trace trace =
+      read_trace("t.csv", "# a note\n# host: box7\n# model: net\n#batch_per_gpu: 32\n# precision: amp\n" + body);
+  CHECK(trace.model == "net");
+  CHECK(trace.batch_per_gpu == 32);
+  CHECK(trace.precision == Precision::amp);
+  CHECK(error_of("# trainyard trace: 2\n" + body).message == "unknown version '2'");
+  CHECK(error_of("# batch_per_gpu: 0\n" + body).column == 18);
+  CHECK(error_of("# precision: fp23\n" + body).hint == "did you mean 'fp32'?");
+}
