@@ -35,6 +35,7 @@ repository=$(git -C "$(dirname "${BASH_SOURCE[0]}")" rev-parse --show-toplevel)
 
 # "URI SUITE COMPONENT" of each package list of Debian 12 that this machine's apt uses.
 sources() {
+  # shellcheck disable=SC2016 # apt-get's own variables
   apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
     sed -n 's/^Debian \(.* bookworm\(-[^ ]*\)\? .*\)/\1/p' | sort -u
 }
@@ -54,8 +55,8 @@ cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 git clone --quiet --no-hardlinks "$repository" "$root/trainyard"
 
 # Nothing of this machine's own file system is mounted, so that deleting ROOT can do it no harm.
-trap 'umount "$root/proc"' EXIT
 mount -t proc proc "$root/proc"
+trap 'umount "$root/proc"' EXIT
 
 proxies=()
 for name in http_proxy https_proxy no_proxy; do

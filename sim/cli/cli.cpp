@@ -9,6 +9,7 @@
 #include "platform/cluster.hpp"
 
 #include <CLI/App.hpp>
+#include <algorithm>
 #include <exception>
 #include <fmt/format.h>
 #include <memory>
@@ -51,12 +52,12 @@ int refuse(std::string_view problem, std::string_view hint, const CLI::App& prog
   return exit_wrong_command_line;
 }
 
-int refuse_command(const std::string& word, const CLI::App& program) {
+std::vector<std::string> command_names(const CLI::App& program) {
   std::vector<std::string> names;
   for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
     names.push_back(command->get_name());
   }
-  return refuse(fmt::format("unknown command '{}'", word), config::did_you_mean(word, names), program);
+  return names;
 }
 
 /// An option or argument that the chosen command does not know.
@@ -79,8 +80,10 @@ int parse_and_run(int argc, const char* const* argv) {
       "Simulates a training step of a neural network on many GPUs: how long, and what limits it.");
   add_commands(program);
   const std::string first = argc > 1 ? argv[1] : "";
-  if (!first.empty() && !first.starts_with('-') && program.get_subcommand_no_throw(first) == nullptr) {
-    return refuse_command(first, program);
+  const std::vector<std::string> commands = command_names(program);
+  if (!first.empty() && !first.starts_with('-') &&
+      std::find(commands.begin(), commands.end(), first) == commands.end()) {
+    return refuse(fmt::format("unknown command '{}'", first), config::did_you_mean(first, commands), program);
   }
   try {
     program.parse(argc, argv);

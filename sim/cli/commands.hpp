@@ -3,6 +3,8 @@
 // then calls it. Nothing is read and nothing is computed before that.
 
 #include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 
 namespace trainyard {
 

@@ -1,13 +1,13 @@
 #include "compute/gpu_profile.hpp"
 
+#include "config/read.hpp"
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <utility>
-
-#include "config/read.hpp"
 
 namespace trainyard {
 namespace {
@@ -27,7 +27,8 @@ std::string read_file(const std::filesystem::path& path) {
   std::error_code error;
   std::ifstream file(path, std::ios::binary);
   if (!file || std::filesystem::is_directory(path, error)) {
-    throw FileError("cannot read " + path.string() + ": " + (file ? "it is a directory" : std::strerror(errno)));
+    throw FileError("cannot read " + path.string() + ": " +
+                    (file ? "it is a directory" : std::strerror(errno)));
   }
   return {std::istreambuf_iterator<char>(file), {}};
 }

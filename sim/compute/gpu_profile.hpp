@@ -1,18 +1,18 @@
 #pragma once
-// A GPU: its memory, its peak rates and how much of them kernels reach (platforms/gpus/*.yaml). What op_time turns
-// ops into seconds with.
-
-#include <optional>
-#include <string>
-#include <string_view>
-#include <tuple>
-#include <vector>
+// A GPU: its memory, its peak rates and how much of them kernels reach (platforms/gpus/*.yaml). What op_time
+// turns ops into seconds with.
 
 #include "compute/kernel_table.hpp"
 #include "config/document.hpp"
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
 
 namespace trainyard {
 
@@ -85,8 +85,8 @@ struct GpuProfile {
   KernelTable kernel_table;  ///< what that file holds; no key
 };
 
-/// Reads and checks a profile and the kernel table beside it. Throws InputError with every problem found, FileError
-/// if the table cannot be read. Warnings are appended to `warnings`.
+/// Reads and checks a profile and the kernel table beside it. Throws InputError with every problem found,
+/// FileError if the table cannot be read. Warnings are appended to `warnings`.
 GpuProfile load_gpu_profile(const config::Document& document, std::vector<Diagnostic>* warnings = nullptr);
 
 namespace config {
@@ -98,12 +98,12 @@ inline constexpr double longest_t0 = 1e-2;
 template <>
 struct Keys<Roofline> {
   static auto table() {
-    return std::tuple{required("efficiency", &Roofline::efficiency, "part of the peak rate reached").above(0).at_most(1),
-                      required("bandwidth_fraction", &Roofline::bandwidth_fraction,
-                               "part of the memory bandwidth reached")
-                          .above(0)
-                          .at_most(1),
-                      required("t0", &Roofline::t0, "fixed time of each kernel").at_least(0).at_most(longest_t0)};
+    return std::tuple{
+        required("efficiency", &Roofline::efficiency, "part of the peak rate reached").above(0).at_most(1),
+        required("bandwidth_fraction", &Roofline::bandwidth_fraction, "part of the memory bandwidth reached")
+            .above(0)
+            .at_most(1),
+        required("t0", &Roofline::t0, "fixed time of each kernel").at_least(0).at_most(longest_t0)};
   }
 };
 
@@ -112,7 +112,8 @@ struct Keys<ConvFit> {
   static auto table() {
     const auto efficiency = [](auto key) { return key.above(0).at_most(largest_efficiency); };
     return std::tuple{
-        efficiency(optional("first_layer", &ConvFit::first_layer, "part of the peak, at most 3 input channels")),
+        efficiency(
+            optional("first_layer", &ConvFit::first_layer, "part of the peak, at most 3 input channels")),
         efficiency(required("pointwise", &ConvFit::pointwise, "part of the peak, 1x1 with stride 1")),
         efficiency(required("pointwise_strided", &ConvFit::pointwise_strided,
                             "part of the peak, 1x1 with a larger stride")),
@@ -161,7 +162,8 @@ struct Keys<VectorRates> {
   static auto table() {
     const auto fraction = [](auto key) { return key.above(0).at_most(1); };
     return std::tuple{
-        fraction(required("elementwise", &VectorRates::elementwise, "part of the bandwidth, elementwise ops")),
+        fraction(
+            required("elementwise", &VectorRates::elementwise, "part of the bandwidth, elementwise ops")),
         fraction(required("batch_norm", &VectorRates::batch_norm,
                           "part of the bandwidth, batch normalisation (3 passes forward, 5 backward)")),
         fraction(required("pooling", &VectorRates::pooling, "part of the bandwidth, pooling")),
@@ -188,7 +190,8 @@ struct Keys<GpuProfile> {
     return std::tuple{
         required("name", &GpuProfile::name, "the file's name without .yaml"),
         optional("title", &GpuProfile::title, "for people"),
-        optional("compute_capability", &GpuProfile::compute_capability, "CUDA's, for example 7.0; 0 if it has none")
+        optional("compute_capability", &GpuProfile::compute_capability,
+                 "CUDA's, for example 7.0; 0 if it has none")
             .at_least(0)
             .at_most(100),
         required("memory", &GpuProfile::memory, "device memory"),

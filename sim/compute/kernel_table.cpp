@@ -1,14 +1,14 @@
 #include "compute/kernel_table.hpp"
 
-#include <algorithm>
-#include <array>
-#include <tuple>
-#include <utility>
-
 #include "config/suggest.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
 #include "workload/shape_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -40,9 +40,11 @@ std::optional<std::size_t> position(const std::array<std::string_view, N>& names
 }
 
 bool check_header(const CsvFile& file, CsvProblems& problems) {
-  const bool is_right = std::equal(file.header.cells.begin(), file.header.cells.end(), columns.begin(),
-                                   columns.end(), [](const CsvCell& c, std::string_view n) { return c.text == n; });
-  if (!is_right) problems.error(file.header.line, "wrong columns", "a kernel table has op,dtype,shape,time_us");
+  const bool is_right =
+      std::equal(file.header.cells.begin(), file.header.cells.end(), columns.begin(), columns.end(),
+                 [](const CsvCell& c, std::string_view n) { return c.text == n; });
+  if (!is_right)
+    problems.error(file.header.line, "wrong columns", "a kernel table has op,dtype,shape,time_us");
   return is_right;
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 // Measured times of convolutions and matrix products by shape: the first place op_time looks.
 
+#include "workload/trace.hpp"
+
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "workload/trace.hpp"
 
 namespace trainyard {
 
@@ -39,8 +39,8 @@ struct MeasuredTime {
   std::optional<Seconds> at_most = {};   ///< of a batch below the smallest measured: that one's time
 };
 
-/// A convolution's time: exact shape; the batch may lie between two measured ones, the time being linear between
-/// them. Never extrapolated.
+/// A convolution's time: exact shape; the batch may lie between two measured ones, the time being linear
+/// between them. Never extrapolated.
 MeasuredTime find_kernel(const KernelTable& table, OpKind pass, Dtype dtype, const ConvShape& shape);
 
 /// A matrix product's time: exact shape or nothing.

@@ -1,11 +1,11 @@
 #include "compute/op_time.hpp"
 
+#include "config/diagnostic.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <string>
 #include <utility>
-
-#include "config/diagnostic.hpp"
 
 namespace trainyard {
 namespace {
@@ -15,7 +15,8 @@ ComputeSource source_of(Provenance provenance) {
   return is_measured ? ComputeSource::fitted : ComputeSource::roofline;
 }
 
-Seconds roofline_time(const Roofline& roofline, FlopRate peak, Bandwidth bandwidth, Flops flops, Bytes bytes) {
+Seconds roofline_time(const Roofline& roofline, FlopRate peak, Bandwidth bandwidth, Flops flops,
+                      Bytes bytes) {
   const Seconds arithmetic = flops / (roofline.efficiency * peak);
   const Seconds memory = bytes / (roofline.bandwidth_fraction * bandwidth);
   return std::max(arithmetic, memory) + roofline.t0;
@@ -23,7 +24,9 @@ Seconds roofline_time(const Roofline& roofline, FlopRate peak, Bandwidth bandwid
 
 const MatrixRates* find_rates(const GpuProfile& gpu, Dtype dtype) {
   const MatrixUnits& units = gpu.matrix;
-  const auto optional_rates = [](const std::optional<MatrixRates>& rates) { return rates ? &*rates : nullptr; };
+  const auto optional_rates = [](const std::optional<MatrixRates>& rates) {
+    return rates ? &*rates : nullptr;
+  };
   switch (dtype) {
     case Dtype::fp32:
       return &units.fp32;
@@ -44,12 +47,15 @@ const MatrixRates& rates_of(const GpuProfile& gpu, Dtype dtype) {
 }
 
 const Sourced<ConvFit>& fit_of(const ConvPasses& passes, OpKind pass) {
-  return pass == OpKind::conv_dgrad ? passes.dgrad : pass == OpKind::conv_wgrad ? passes.wgrad : passes.forward;
+  return pass == OpKind::conv_dgrad   ? passes.dgrad
+         : pass == OpKind::conv_wgrad ? passes.wgrad
+                                      : passes.forward;
 }
 
 std::optional<double> class_efficiency(const ConvFit& fit, const ConvShape& shape) {
   if (shape.in_channels <= 3) return fit.first_layer;
-  if (shape.kernel_h == 1 && shape.kernel_w == 1) return shape.stride == 1 ? fit.pointwise : fit.pointwise_strided;
+  if (shape.kernel_h == 1 && shape.kernel_w == 1)
+    return shape.stride == 1 ? fit.pointwise : fit.pointwise_strided;
   if (shape.kernel_h == 3 && shape.kernel_w == 3 && shape.stride == 1) return fit.spatial_3x3;
   return fit.other;
 }
@@ -63,7 +69,8 @@ struct Work {
 };
 
 /// The curve of a convolution's class; nothing if there is no such fit.
-std::optional<OpTime> conv_fit_time(const GpuProfile& gpu, Dtype dtype, const ConvShape& shape, const Work& work) {
+std::optional<OpTime> conv_fit_time(const GpuProfile& gpu, Dtype dtype, const ConvShape& shape,
+                                    const Work& work) {
   const MatrixRates& rates = rates_of(gpu, dtype);
   if (!rates.conv) return std::nullopt;
   const Sourced<ConvFit>& fit = fit_of(*rates.conv, work.kind);
@@ -75,8 +82,8 @@ std::optional<OpTime> conv_fit_time(const GpuProfile& gpu, Dtype dtype, const Co
 }
 
 OpTime general_time(const GpuProfile& gpu, Dtype dtype, const Work& work) {
-  return {roofline_time(gpu.roofline.value, rates_of(gpu, dtype).peak.value, gpu.memory.bandwidth.value, work.flops,
-                        work.bytes),
+  return {roofline_time(gpu.roofline.value, rates_of(gpu, dtype).peak.value, gpu.memory.bandwidth.value,
+                        work.flops, work.bytes),
           ComputeSource::roofline};
 }
 
@@ -100,8 +107,9 @@ OpTime gemm_time(const GpuProfile& gpu, Dtype dtype, const Work& work) {
   }
   const MatrixRates& rates = rates_of(gpu, dtype);
   if (!rates.gemm) return general_time(gpu, dtype, work);
-  return {roofline_time(rates.gemm->value, rates.peak.value, gpu.memory.bandwidth.value, work.flops, work.bytes),
-          source_of(rates.gemm->provenance)};
+  return {
+      roofline_time(rates.gemm->value, rates.peak.value, gpu.memory.bandwidth.value, work.flops, work.bytes),
+      source_of(rates.gemm->provenance)};
 }
 
 /// In 16 bits a framework's search takes the fp32 kernel where it is faster; it moves twice the bytes.
@@ -193,15 +201,6 @@ OpTime op_time(const GpuProfile& gpu, Precision precision, const Op& op) {
     default:
       return vector_time(gpu, op);
   }
-}
-
-Trace with_durations(const GpuProfile& gpu, Trace trace) {
-  for (Op& op : trace.ops) {
-    const OpTime time = op_time(gpu, trace.precision, op);
-    op.duration = time.duration;
-    op.source = time.source;
-  }
-  return trace;
 }
 
 }  // namespace trainyard

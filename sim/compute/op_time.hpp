@@ -1,5 +1,6 @@
 #pragma once
-// Time of an op on a GPU: the first of a measured table for its shape, a curve fitted for its class, a roofline.
+// Time of an op on a GPU: the first of a measured table for its shape, a curve fitted for its class, a
+// roofline.
 
 #include "compute/gpu_profile.hpp"
 #include "workload/trace.hpp"
@@ -18,17 +19,16 @@ Dtype matrix_dtype(const GpuProfile& gpu, Precision precision);
 /// Peak rate of matrix work in this precision, for utilisations. Throws as matrix_dtype.
 FlopRate peak_rate(const GpuProfile& gpu, Precision precision);
 
-/// The duration of one op on `gpu` in `precision` and what it rests on. An op that carries a duration keeps it.
-/// - convolution: the kernel table (batch interpolated, never extrapolated), else the fit of its class and pass, but
-///   no less than the table's largest batch and no more than its smallest; in 16 bits, the fp32 time where that is
-///   shorter, as frameworks then pick it.
+/// The duration of one op on `gpu` in `precision` and what it rests on. An op that carries a duration keeps
+/// it.
+/// - convolution: the kernel table (batch interpolated, never extrapolated), else the fit of its class and
+/// pass, but
+///   no less than the table's largest batch and no more than its smallest; in 16 bits, the fp32 time where
+///   that is shorter, as frameworks then pick it.
 /// - matrix product: the kernel table (exact shape), else the fit.
 /// - all others: bytes over the fraction of the memory bandwidth of their kind.
-/// A rate whose provenance is `assumed` or `specified` counts as roofline, a measured or fitted one as fitted.
-/// Throws as matrix_dtype, and InputError for an op of kind `measured` without a duration.
+/// A rate whose provenance is `assumed` or `specified` counts as roofline, a measured or fitted one as
+/// fitted. Throws as matrix_dtype, and InputError for an op of kind `measured` without a duration.
 OpTime op_time(const GpuProfile& gpu, Precision precision, const Op& op);
-
-/// The trace with op_time's duration and source in every op: what `trainyard trace` exports and the schedule runs.
-Trace with_durations(const GpuProfile& gpu, Trace trace);
 
 }  // namespace trainyard

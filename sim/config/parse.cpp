@@ -131,7 +131,9 @@ Document load(const std::filesystem::path& file) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(file, error);
   if (!std::filesystem::exists(status)) {
-    throw FileError("cannot read '" + name + "': " + (error ? error.message() : "no such file"));
+    throw FileError(
+        "cannot read '" + name +
+        "': " + (status.type() == std::filesystem::file_type::not_found ? "no such file" : error.message()));
   }
   if (!std::filesystem::is_regular_file(status)) {
     const bool is_folder = std::filesystem::is_directory(status);

@@ -71,7 +71,7 @@ Node to_node(const T& value) {
   }
 }
 
-/// The value as YAML text.
+/// The value as YAML text. A source in it must not be empty: the reader rejects that.
 template <HasKeys T>
 std::string write(const T& value) {
   return emit(to_node(value));

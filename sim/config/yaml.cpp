@@ -1,5 +1,6 @@
 #include "config/yaml.hpp"
 
+#include "config/positions.hpp"
 #include "config/utf8.hpp"
 #include "config/yaml_errors.hpp"
 #include "units/text.hpp"
@@ -42,7 +43,8 @@ struct Part {
 /// stop before the parser recurses too deep; YAML::Node does none of this.
 class Builder : public YAML::EventHandler {
 public:
-  Builder(const Document& document, const std::string& text) : document_(document), text_(text) {}
+  Builder(const Document& document, const std::string& text)
+      : document_(document), text_(text), positions_(document.lines, text) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (std::exchange(started_, true)) stop_at_second_document(mark);
@@ -55,7 +57,7 @@ public:
     if (!frames_.empty() && frames_.back().key.has_value()) {
       node.mark = frames_.back().key->mark;
     } else if (!frames_.empty()) {
-      node.mark = dash_before(mark).value_or(node.mark);
+      node.mark = positions_.dash_before(mark.line, mark.pos).value_or(node.mark);
     }
     add(Part{std::move(node)}, anchor);
   }
@@ -137,45 +139,7 @@ private:
     fail(here, "this text belongs to nothing above", "check the indentation");
   }
 
-  /// yaml-cpp counts from 0 and in bytes.
-  Mark position(const YAML::Mark& mark) {
-    if (mark.line < 0 || mark.line >= static_cast<int>(document_.lines.size())) return end_of_text();
-    const int line = mark.line + 1;
-    const std::string_view text = document_.lines[static_cast<std::size_t>(mark.line)];
-    const auto bytes = std::min(static_cast<std::size_t>(std::max(mark.column, 0)), text.size());
-    // Marks mostly move forward; counting from the last one keeps long lines linear.
-    if (line != counted_line_ || bytes < counted_bytes_) {
-      counted_line_ = line;
-      counted_bytes_ = 0;
-      counted_characters_ = 0;
-    }
-    counted_characters_ += count_characters(text.substr(counted_bytes_, bytes - counted_bytes_));
-    counted_bytes_ = bytes;
-    return {line, counted_characters_ + 1};
-  }
-
-  /// The '-' of an empty item, if only blanks stand between it and `mark`.
-  [[nodiscard]] std::optional<Mark> dash_before(const YAML::Mark& mark) const {
-    if (mark.pos <= 0 || static_cast<std::size_t>(mark.pos) > text_.size()) return std::nullopt;
-    const auto end = static_cast<std::size_t>(mark.pos);
-    const std::size_t dash = text_.find_last_not_of(" \n", end - 1);
-    if (dash == std::string::npos || text_[dash] != '-') return std::nullopt;
-    const auto lines = std::count(text_.begin() + static_cast<std::ptrdiff_t>(dash),
-                                  text_.begin() + static_cast<std::ptrdiff_t>(end), '\n');
-    const std::size_t line_start = text_.rfind('\n', dash) + 1;  // npos + 1 is 0
-    return Mark{mark.line + 1 - static_cast<int>(lines),
-                count_characters(std::string_view(text_).substr(line_start, dash - line_start)) + 1};
-  }
-
-  [[nodiscard]] Mark end_of_text() const {
-    for (std::size_t i = document_.lines.size(); i-- > 0;) {
-      const std::string& line = document_.lines[i];
-      const std::size_t last = line.find_last_not_of(' ');
-      if (last == std::string::npos) continue;
-      return {static_cast<int>(i) + 1, count_characters(std::string_view(line).substr(0, last + 1)) + 1};
-    }
-    return {};
-  }
+  Mark position(const YAML::Mark& mark) { return positions_.at(mark.line, mark.column); }
 
   [[nodiscard]] std::string_view line_at(Mark mark) const {
     if (mark.line < 1) return {};
@@ -275,15 +239,13 @@ private:
 
   const Document& document_;
   const std::string& text_;
+  Positions positions_;
   std::vector<Frame> frames_;
   std::map<YAML::anchor_t, Part> anchors_;
   Node root_;
   std::vector<Diagnostic> errors_;
   std::size_t values_ = 0;
   bool started_ = false;
-  int counted_line_ = 0;
-  std::size_t counted_bytes_ = 0;
-  int counted_characters_ = 0;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 #include <string>
 
 namespace trainyard {
@@ -21,6 +22,7 @@ void check_gpu_link(const LinkFile& link, const std::string& path, config::Probl
 
 // An effective rate above the specification would let a collective beat its own bound.
 void check_effective(const NodeFile& node, config::Problems& problems) {
+  std::set<LinkKind> reported;  // one error per key, however many links it is too much for
   for (std::size_t i = 0; i < node.links.size(); ++i) {
     const LinkFile& link = node.links[i];
     const std::string path = fmt::format("node.links[{}]", i);
@@ -38,10 +40,11 @@ void check_effective(const NodeFile& node, config::Problems& problems) {
     }
     const Sourced<Bandwidth>* lane = effective_per_lane(node.effective, link.kind);
     // the last digits of a rate per lane are rounding, not a claim
-    if (lane != nullptr && lane->value * link.lanes > link.bandwidth.value * (1 + 1e-9)) {
+    const bool is_above = lane != nullptr && lane->value * link.lanes > link.bandwidth.value * (1 + 1e-9);
+    if (is_above && reported.insert(link.kind).second) {
       problems.error(fmt::format("node.effective.{}", config::name_of(link.kind)),
-                     fmt::format("{} on each of {} lanes is more than the bandwidth of {}, {}",
-                                 human(lane->value), link.lanes, path, human(link.bandwidth.value)),
+                     fmt::format("{} on {} lane{} is more than the bandwidth of {}, {}", human(lane->value),
+                                 link.lanes, link.lanes == 1 ? "" : "s", path, human(link.bandwidth.value)),
                      "what collectives reach, per lane and direction");
     }
   }

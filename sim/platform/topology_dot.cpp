@@ -157,9 +157,17 @@ std::string fabric_lines(const Platform& platform) {
   if (platform.fabric.kind == FabricKind::none) return "";
   std::string text = fmt::format("  fabric [label=\"fabric ({})\", fillcolor=\"#e3eefa\"];\n",
                                  config::name_of(platform.fabric.kind));
+  const NodeGraph& graph = platform.node;
+  // below the NVSwitches, whose links alone then decide the order of the row above: both together tangle it
+  bool is_placed = false;
+  for (DeviceId device = 0; device < num_vertices(graph); ++device) {
+    if (graph[device].kind != DeviceKind::nvswitch) continue;
+    text += fmt::format("  {} -> fabric [style=invis];\n", graph[device].name);
+    is_placed = true;
+  }
   for (const DeviceId nic : platform.nics) {
-    text += fmt::format("  {} -> fabric [color=\"{}\", penwidth=1.3, style=dashed];\n",
-                        platform.node[nic].name, fabric_colour);
+    text += fmt::format("  {} -> fabric [color=\"{}\", penwidth=1.3, style=dashed{}];\n", graph[nic].name,
+                        fabric_colour, is_placed ? ", constraint=false" : "");
   }
   return text;
 }

@@ -132,11 +132,14 @@ fs::path existing_parent(const fs::path& path) {
   return parent;
 }
 
+/// Asks the file system itself whether a folder can be made above `target`: permissions do not tell
+/// everything.
 void check_parent(const fs::path& target, const fs::path& shown) {
+  const SignalsHeld held;
   const fs::path parent = existing_parent(target);
-  std::error_code ignored;
-  if (!fs::is_directory(parent, ignored)) fail(shown, fmt::format("'{}' is not a folder", parent.string()));
-  if (::access(parent.c_str(), W_OK | X_OK) != 0) fail_with_errno(shown, errno);
+  const fs::path probe = parent / fmt::format("{}.probe-{}", target.filename().string(), ::getpid());
+  if (::mkdir(probe.c_str(), 0777) != 0) fail_with_errno(shown, errno);
+  ::rmdir(probe.c_str());
 }
 
 /// A name beside `target` that no other run uses.
@@ -203,7 +206,6 @@ void write_out_dir(const fs::path& dir, const std::map<std::string, std::string>
   const SignalsHeld held;
   const fs::path target = settled(dir);
   check_existing_dir(target, dir, files, force);
-  check_parent(target, dir);
   MadeParents parents(target, dir);
   const fs::path partial = sibling(target, "partial");
   if (::mkdir(partial.c_str(), 0777) != 0) fail_with_errno(dir, errno);
@@ -233,8 +235,8 @@ void write_out_file(const fs::path& file, std::string_view text, bool force) {
     write_and_close(descriptor, file, text);
     return;
   }
-  check_out_file(file, force);
   const fs::path target = settled(file);
+  check_existing_file(target, file, force);
   MadeParents parents(target, file);
   const fs::path partial = sibling(target, "partial");
   Unfinished unfinished(partial);

@@ -97,10 +97,9 @@ std::string long_time(Seconds time) {
 void write_title(Page& out, const Result& result) {
   out.paragraph(fmt::format("{}: {} training step", result.experiment, result.model), 0);
   out.paragraph(
-      fmt::format("{} on {}, {} of {}; {}, {}, batch {} per GPU", count(result.ranks, "GPU"),
-                  count(result.nodes, "node"), result.nodes == 1 ? "a" : "each a", result.platform_title,
-                  result.resolved.stack, config::name_of(result.resolved.precision),
-                  grouped(result.resolved.batch_per_gpu)),
+      fmt::format("{} of {} x {}; {}, {}, batch {} per GPU", count(result.ranks, "GPU"),
+                  grouped(result.nodes), result.platform_title, result.resolved.stack,
+                  config::name_of(result.resolved.precision), grouped(result.resolved.batch_per_gpu)),
       2);
 }
 
@@ -114,10 +113,9 @@ void write_headline(Page& out, const Result& result) {
   out.row("one GPU alone", human(result.one_rank_step_time),
           fmt::format("{} samples/s with the same batch per GPU",
                       rounded(result.resolved.batch_per_gpu / result.one_rank_step_time.si())));
-  out.row(
-      "speedup", rounded(result.speedup) + " x",
-      fmt::format("of {}: scaling efficiency {}, {} per step more than linear scaling", grouped(result.ranks),
-                  percent(result.scaling_efficiency), human(result.communication_overhead)));
+  out.row("speedup", rounded(result.speedup) + " x",
+          fmt::format("of {}: scaling efficiency {}; linear scaling would save {}", grouped(result.ranks),
+                      percent(result.scaling_efficiency), human(result.communication_overhead)));
 }
 
 std::string bar(double share) {
@@ -217,9 +215,7 @@ void write_trust(Page& out, const Result& result) {
   out.text_row("fidelity", fmt::format("{} ({} events)", result.fidelity,
                                        grouped(static_cast<std::int64_t>(result.events))));
   for (const std::string& note : result.notes) out.text_row("note", note);
-  std::vector<std::string> fields;
-  for (const auto& [field, reason] : unmodelled(result)) fields.push_back(field);
-  out.text_row("not modelled", joined(fields) + " (reasons: --json)");
+  out.text_row("not modelled", joined(unmodelled_topics(result)) + " (more with --json)");
 }
 
 }  // namespace

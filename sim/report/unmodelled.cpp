@@ -1,40 +1,51 @@
 #include "report/unmodelled.hpp"
 
+#include <algorithm>
 #include <array>
-#include <utility>
 
 namespace trainyard {
 
 namespace {
 
-constexpr const char* no_memory = "memory is not modelled";
-constexpr const char* no_energy = "energy is not modelled";
-constexpr const char* no_host = "the host and its input pipeline are not modelled";
-constexpr const char* same_for_all =
-    "every rank applies every update and nothing fails, so there is nothing to tell apart";
+struct Topic {
+  const char* name;  ///< for the summary; empty where nothing is missing, there is just nothing to tell
+  const char* reason;
+};
+
+constexpr Topic memory{"memory", "memory is not modelled"};
+constexpr Topic energy{"energy", "energy is not modelled"};
+constexpr Topic cost{"cost", "cost is not modelled"};
+constexpr Topic host{"host CPUs and input pipeline", "the host and its input pipeline are not modelled"};
+constexpr Topic sequences{"", "the model does not read sequences"};
+constexpr Topic updates{
+    "", "every rank applies every update and nothing fails, so there is nothing to tell apart"};
+
+struct Field {
+  const char* name;
+  const Topic* topic;
+};
 
 /// Fields that no result of this version has.
-constexpr std::array<std::pair<const char*, const char*>, 14> never{{
-    {"memory_peak_bytes", no_memory},
-    {"memory_capacity_bytes", no_memory},
-    {"memory_utilization", no_memory},
-    {"energy_per_step_j", no_energy},
-    {"average_power_w", no_energy},
-    {"cost_per_epoch_usd", "cost is not modelled"},
-    {"throughput_tokens_per_s", "the model does not read sequences"},
-    {"cpu_utilization", no_host},
-    {"storage_utilization", no_host},
-    {"updates_per_s", same_for_all},
-    {"staleness_mean", same_for_all},
-    {"staleness_max", same_for_all},
-    {"wasted_compute_s", same_for_all},
-    {"goodput_samples_per_s", same_for_all},
-}};
+constexpr std::array never{Field{"memory_peak_bytes", &memory},
+                           Field{"memory_capacity_bytes", &memory},
+                           Field{"memory_utilization", &memory},
+                           Field{"energy_per_step_j", &energy},
+                           Field{"average_power_w", &energy},
+                           Field{"cost_per_epoch_usd", &cost},
+                           Field{"cpu_utilization", &host},
+                           Field{"storage_utilization", &host},
+                           Field{"throughput_tokens_per_s", &sequences},
+                           Field{"updates_per_s", &updates},
+                           Field{"staleness_mean", &updates},
+                           Field{"staleness_max", &updates},
+                           Field{"wasted_compute_s", &updates},
+                           Field{"goodput_samples_per_s", &updates}};
 
 }  // namespace
 
 std::map<std::string, std::string> unmodelled(const Result& result) {
-  std::map<std::string, std::string> reasons(never.begin(), never.end());
+  std::map<std::string, std::string> reasons;
+  for (const Field& field : never) reasons[field.name] = field.topic->reason;
   if (!result.epoch_time) reasons["epoch_time_s"] = "the model does not state the samples of an epoch";
   if (!result.model_flops_utilization) {
     reasons["model_flops_utilization"] = "the GPU profile does not state a peak for this precision";
@@ -42,6 +53,17 @@ std::map<std::string, std::string> unmodelled(const Result& result) {
   if (result.busiest_link.empty()) reasons["busiest_link"] = "nothing was sent";
   for (const auto& [field, reason] : result.unmodelled) reasons[field] = reason;
   return reasons;
+}
+
+std::vector<std::string> unmodelled_topics(const Result& result) {
+  std::vector<std::string> topics;
+  for (const Field& field : never) {
+    const std::string name = field.topic->name;
+    if (!name.empty() && std::find(topics.begin(), topics.end(), name) == topics.end())
+      topics.push_back(name);
+  }
+  for (const auto& [field, reason] : result.unmodelled) topics.push_back(field);
+  return topics;
 }
 
 }  // namespace trainyard

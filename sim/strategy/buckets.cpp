@@ -1,22 +1,24 @@
 #include "strategy/buckets.hpp"
 
-#include <utility>
-
 #include "config/diagnostic.hpp"
+
+#include <utility>
 
 namespace trainyard {
 
 std::vector<ReadyGradient> ready_gradients(const Trace& trace) {
   std::vector<ReadyGradient> ready;
   for (std::size_t op = 0; op < trace.ops.size(); ++op) {
-    for (const Gradient& gradient : trace.ops[op].gradients) ready.push_back({gradient, static_cast<int>(op)});
+    for (const Gradient& gradient : trace.ops[op].gradients)
+      ready.push_back({gradient, static_cast<int>(op)});
   }
   return ready;
 }
 
 std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, const Stack& stack) {
   if (stack.bucket_first.value <= Bytes() || stack.bucket_cap.value <= Bytes()) {
-    throw InputError("a gradient bucket of 0 bytes", "PyTorch DDP's are bucket_first: 1 MiB, bucket_cap: 25 MiB");
+    throw InputError("a gradient bucket of 0 bytes",
+                     "PyTorch DDP's are bucket_first: 1 MiB, bucket_cap: 25 MiB");
   }
   const Bytes value = size_of(stack.gradient_dtype);
   std::vector<Bucket> buckets;

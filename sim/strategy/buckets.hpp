@@ -1,11 +1,12 @@
 #pragma once
-// Gradient buckets of data-parallel training: which gradients are reduced together, and when a bucket is complete.
-
-#include <span>
-#include <vector>
+// Gradient buckets of data-parallel training: which gradients are reduced together, and when a bucket is
+// complete.
 
 #include "strategy/stack.hpp"
 #include "workload/trace.hpp"
+
+#include <span>
+#include <vector>
 
 namespace trainyard {
 
@@ -19,18 +20,18 @@ struct ReadyGradient {
 struct Bucket {
   Bytes bytes;                      ///< in the stack's gradient type: one rank's buffer
   std::vector<Gradient> gradients;  ///< in the order they became ready
-  int ready_after = -1;             ///< index of the op of the trace after whose end the bucket may be reduced
+  int ready_after = -1;  ///< index of the op of the trace after whose end the bucket may be reduced
 };
 
 /// The gradients of a trace in the order its ops complete them.
 std::vector<ReadyGradient> ready_gradients(const Trace& trace);
 
-/// PyTorch DDP's rule: gradients in ready order join the open bucket, which closes once it has reached its limit
-/// (so it may exceed it by up to one tensor); the first bucket's limit is bucket_first, all others' bucket_cap. This
-/// is the assignment after DDP has rebuilt its buckets at the end of the first step. With overlap: false the buckets
-/// are the same, but all are ready only after the last gradient. Gradients must be in the order of their ops. No
-/// gradients, no buckets. Throws InputError if a limit is not positive.
-/// Source: PyTorch torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
+/// PyTorch DDP's rule: gradients in ready order join the open bucket, which closes once it has reached its
+/// limit (so it may exceed it by up to one tensor); the first bucket's limit is bucket_first, all others'
+/// bucket_cap. This is the assignment after DDP has rebuilt its buckets at the end of the first step. With
+/// overlap: false the buckets are the same, but all are ready only after the last gradient. Gradients must be
+/// in the order of their ops. No gradients, no buckets. Throws InputError if a limit is not positive. Source:
+/// PyTorch torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
 std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, const Stack& stack);
 
 }  // namespace trainyard

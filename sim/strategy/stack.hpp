@@ -2,17 +2,17 @@
 // A software stack: how the framework groups gradients into collectives and what it adds to every op
 // (workloads/stacks/*.yaml).
 
-#include <array>
-#include <string>
-#include <string_view>
-#include <tuple>
-#include <vector>
-
 #include "collectives/nccl.hpp"
 #include "config/document.hpp"
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
 
 namespace trainyard {
 
@@ -33,7 +33,8 @@ struct Stack {
   std::vector<std::string> source;
 };
 
-/// Reads and checks a stack file. Throws InputError with every problem found. Warnings are appended to `warnings`.
+/// Reads and checks a stack file. Throws InputError with every problem found. Warnings are appended to
+/// `warnings`.
 Stack load_stack(const config::Document& document, std::vector<Diagnostic>* warnings = nullptr);
 
 namespace config {
@@ -70,7 +71,8 @@ struct Keys<Stack> {
         optional("gradient_dtype", &Stack::gradient_dtype, "type of the reduced gradients: their bytes"),
         optional("overlap", &Stack::overlap,
                  "true: a bucket is reduced as soon as its gradients are ready; false: after backward"),
-        optional("nccl", &Stack::nccl, "version whose latency table the collectives use (write it in quotes)"),
+        optional("nccl", &Stack::nccl,
+                 "version whose latency table the collectives use (write it in quotes)"),
         optional("op_overhead", &Stack::op_overhead, "time added to every op").at_least(0).at_most(1),
         optional("source", &Stack::source, "where these rules are documented")};
   }

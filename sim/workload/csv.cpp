@@ -1,11 +1,11 @@
 #include "workload/csv.hpp"
 
+#include "config/utf8.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <utility>
-
-#include "config/utf8.hpp"
 
 namespace trainyard {
 namespace {
@@ -26,12 +26,14 @@ std::optional<CsvComment> parse_comment(std::string_view line, int number) {
   const auto start = static_cast<std::size_t>(value.data() - line.data());
   CsvComment comment;
   comment.key = trim(line.substr(1, colon - 1));
-  comment.value = {std::string(value), config::count_characters(line.substr(0, start)) + 1, std::max(1, config::count_characters(value))};
+  comment.value = {std::string(value), config::count_characters(line.substr(0, start)) + 1,
+                   std::max(1, config::count_characters(value))};
   comment.line = number;
   return comment;
 }
 
-/// Reads a quoted cell that starts at `at`; returns the offset after its closing quote, or npos if there is none.
+/// Reads a quoted cell that starts at `at`; returns the offset after its closing quote, or npos if there is
+/// none.
 std::size_t read_quoted(std::string_view line, std::size_t at, std::string& text) {
   for (std::size_t i = at + 1; i < line.size(); ++i) {
     if (line[i] != '"') {
@@ -57,7 +59,8 @@ CsvRow parse_row(std::string_view line, int number, CsvProblems& problems) {
       end = read_quoted(line, at, cell.text);
       const bool is_closed = end != std::string_view::npos;
       if (!is_closed || (end < line.size() && line[end] != ',')) {
-        problems.error(number, cell, "", is_closed ? "text after the closing quote" : "the quote is not closed",
+        problems.error(number, cell, "",
+                       is_closed ? "text after the closing quote" : "the quote is not closed",
                        "write \"\" for a quote inside a quoted cell");
         row.cells.clear();
         return row;
@@ -147,7 +150,8 @@ CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
     return file;
   }
   if (const auto offset = config::find_invalid_utf8(text)) {
-    const auto line = static_cast<int>(std::count(text.begin(), text.begin() + static_cast<long>(*offset), '\n'));
+    const auto line =
+        static_cast<int>(std::count(text.begin(), text.begin() + static_cast<long>(*offset), '\n'));
     problems.error(line + 1, "byte " + std::to_string(*offset) + " of the file is not UTF-8 text",
                    "save the file as UTF-8");
     return file;
@@ -183,8 +187,8 @@ CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
 }
 
 std::string csv_cell(std::string_view text) {
-  const bool is_plain = text.find_first_of(",\"\r\n") == std::string_view::npos && trim(text) == text &&
-                        !text.starts_with('#');
+  const bool is_plain =
+      text.find_first_of(",\"\r\n") == std::string_view::npos && trim(text) == text && !text.starts_with('#');
   if (is_plain) return std::string(text);
   std::string quoted = "\"";
   for (const char c : text) {

@@ -1,12 +1,13 @@
 #pragma once
-// CSV that users write, with positions: comment lines start with '#', cells may be quoted ("a, b", with "" for a
-// quote), lines may end in CRLF, a UTF-8 byte order mark is skipped. Trace CSVs and kernel tables are read with it.
+// CSV that users write, with positions: comment lines start with '#', cells may be quoted ("a, b", with ""
+// for a quote), lines may end in CRLF, a UTF-8 byte order mark is skipped. Trace CSVs and kernel tables are
+// read with it.
+
+#include "config/diagnostic.hpp"
 
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "config/diagnostic.hpp"
 
 namespace trainyard {
 
@@ -30,7 +31,7 @@ struct CsvComment {
 
 /// The errors of one CSV file, gathered while it is read. At most 50 are kept; the rest are counted.
 class CsvProblems {
- public:
+public:
   CsvProblems(std::string name, std::string_view text) : name_(std::move(name)), text_(text) {}
 
   /// Reports a cell of line `line`; `column_name` is the header's word for it.
@@ -42,7 +43,7 @@ class CsvProblems {
   /// Throws InputError if anything was reported.
   void finish();
 
- private:
+private:
   void add(Diagnostic diagnostic);
 
   std::string name_;
@@ -57,8 +58,8 @@ struct CsvFile {
   std::vector<CsvRow> rows;  ///< each with as many cells as the header
 };
 
-/// Splits `text`. Reports to `problems`: a file that is empty, larger than 64 MiB or not UTF-8, a cell whose quotes
-/// do not close on its line, rows with more or fewer cells than the header.
+/// Splits `text`. Reports to `problems`: a file that is empty, larger than 64 MiB or not UTF-8, a cell whose
+/// quotes do not close on its line, rows with more or fewer cells than the header.
 CsvFile parse_csv(std::string_view text, CsvProblems& problems);
 
 /// `text` as a cell, quoted if it must be. It must not hold a line break.

@@ -1,9 +1,9 @@
 #include "workload/layer.hpp"
 
+#include "config/diagnostic.hpp"
+
 #include <cassert>
 #include <utility>
-
-#include "config/diagnostic.hpp"
 
 namespace trainyard {
 namespace {
@@ -59,7 +59,8 @@ Layer conv_layer(std::string name, FeatureMap in, ConvWindow window) {
   layer.kernel = window.kernel;
   layer.stride = window.stride;
   layer.padding = window.padding;
-  const double weights = static_cast<double>(window.out_channels) * in.channels * window.kernel * window.kernel;
+  const double weights =
+      static_cast<double>(window.out_channels) * in.channels * window.kernel * window.kernel;
   layer.parameters = {{layer.name + ".weight", weights}};
   layer.forward_macs = weights * out.height * out.width;
   layer.forward_flops = Flops(2 * layer.forward_macs);

@@ -1,15 +1,15 @@
 #pragma once
-// A layer of a model per sample: shapes, parameter tensors, arithmetic, memory traffic and what it keeps for the
-// backward pass. Model families (resnet.hpp) build lists of these; make_trace.hpp turns them into ops. Counts are
-// doubles: exact up to 2^53, and never an overflow.
+// A layer of a model per sample: shapes, parameter tensors, arithmetic, memory traffic and what it keeps for
+// the backward pass. Model families (resnet.hpp) build lists of these; make_trace.hpp turns them into ops.
+// Counts are doubles: exact up to 2^53, and never an overflow.
+
+#include "config/keys.hpp"
+#include "units/quantity.hpp"
 
 #include <array>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "config/keys.hpp"
-#include "units/quantity.hpp"
 
 namespace trainyard {
 
@@ -31,21 +31,21 @@ struct LayerGemm {
 struct Layer {
   std::string name;
   LayerKind kind{};
-  std::vector<int> in_shape;   ///< of one sample: channels, height, width, or features
+  std::vector<int> in_shape;  ///< of one sample: channels, height, width, or features
   std::vector<int> out_shape;
   int kernel = 0;  ///< edge of the square window; 0 if there is none
   int stride = 0;
   int padding = 0;
-  bool has_input_gradient = true;      ///< false for the layer that sees the data
-  std::vector<Parameter> parameters;   ///< in registration order
-  double forward_macs = 0;             ///< multiply-accumulates of the matrix work
-  Flops forward_flops;                 ///< 2 x MACs, plus the arithmetic of the other layers
+  bool has_input_gradient = true;     ///< false for the layer that sees the data
+  std::vector<Parameter> parameters;  ///< in registration order
+  double forward_macs = 0;            ///< multiply-accumulates of the matrix work
+  Flops forward_flops;                ///< 2 x MACs, plus the arithmetic of the other layers
   Flops backward_flops;
   double in_elements = 0;
   double out_elements = 0;
-  double saved_elements = 0;           ///< activations kept for backward, in the activations' type
-  Bytes saved_fixed;                   ///< kept for backward whatever the precision: indices
-  double forward_rw_elements = 0;      ///< read and written by the forward pass
+  double saved_elements = 0;       ///< activations kept for backward, in the activations' type
+  Bytes saved_fixed;               ///< kept for backward whatever the precision: indices
+  double forward_rw_elements = 0;  ///< read and written by the forward pass
   double backward_rw_elements = 0;
   LayerGemm gemm;
 };
@@ -63,13 +63,14 @@ struct ConvWindow {
 
 // One function per kind of layer; each states its cost rules. A multiply-accumulate is two FLOPs.
 
-/// Convolution without bias. Forward 2 x MACs; backward twice that (input gradient and weight gradient), once for a
-/// layer without an input gradient. Traffic forward: input, output, weights once each; backward twice that.
-/// Keeps its input. Throws InputError if the window does not fit in the padded input.
+/// Convolution without bias. Forward 2 x MACs; backward twice that (input gradient and weight gradient), once
+/// for a layer without an input gradient. Traffic forward: input, output, weights once each; backward twice
+/// that. Keeps its input. Throws InputError if the window does not fit in the padded input.
 Layer conv_layer(std::string name, FeatureMap in, ConvWindow window);
 
-/// Batch normalisation in training. Traffic: forward three passes (statistics read, normalise read, write), backward
-/// five (two reads of input and output gradient, one write). 4 and 8 FLOPs per value. Keeps its input.
+/// Batch normalisation in training. Traffic: forward three passes (statistics read, normalise read, write),
+/// backward five (two reads of input and output gradient, one write). 4 and 8 FLOPs per value. Keeps its
+/// input.
 Layer batch_norm_layer(std::string name, FeatureMap in);
 
 /// In-place ReLU: its output is what the next layer keeps, so it keeps nothing itself.
@@ -98,14 +99,15 @@ namespace config {
 template <>
 struct Names<LayerKind> {
   static constexpr std::string_view what = "layer kind";
-  static constexpr std::array table{Name{"conv", LayerKind::conv, "2-D convolution"},
-                                    Name{"batchnorm", LayerKind::batch_norm, "batch normalisation"},
-                                    Name{"relu", LayerKind::relu, "rectified linear unit"},
-                                    Name{"maxpool", LayerKind::max_pool, "maximum pooling"},
-                                    Name{"add", LayerKind::add, "sum of two maps"},
-                                    Name{"avgpool", LayerKind::average_pool, "global average pooling"},
-                                    Name{"linear", LayerKind::linear, "fully connected"},
-                                    Name{"softmax_xent", LayerKind::softmax_cross_entropy, "softmax and loss"}};
+  static constexpr std::array table{
+      Name{"conv", LayerKind::conv, "2-D convolution"},
+      Name{"batchnorm", LayerKind::batch_norm, "batch normalisation"},
+      Name{"relu", LayerKind::relu, "rectified linear unit"},
+      Name{"maxpool", LayerKind::max_pool, "maximum pooling"},
+      Name{"add", LayerKind::add, "sum of two maps"},
+      Name{"avgpool", LayerKind::average_pool, "global average pooling"},
+      Name{"linear", LayerKind::linear, "fully connected"},
+      Name{"softmax_xent", LayerKind::softmax_cross_entropy, "softmax and loss"}};
 };
 
 }  // namespace config

@@ -1,11 +1,11 @@
 #include "workload/make_trace.hpp"
 
+#include "config/diagnostic.hpp"
+
 #include <cassert>
 #include <ranges>
 #include <string>
 #include <utility>
-
-#include "config/diagnostic.hpp"
 
 namespace trainyard {
 namespace {
@@ -82,12 +82,13 @@ Op vector_op(Phase phase, const Layer& layer, Flops flops, double rw_elements, c
                  setting.batch * rw_elements * setting.sizes.activation);
 }
 
-bool is_matrix(const Layer& layer) { return layer.kind == LayerKind::conv || layer.kind == LayerKind::linear; }
+bool is_matrix(const Layer& layer) {
+  return layer.kind == LayerKind::conv || layer.kind == LayerKind::linear;
+}
 
 void append_forward(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
   if (!is_matrix(layer)) {
-    ops.push_back(
-        vector_op(Phase::forward, layer, layer.forward_flops, layer.forward_rw_elements, setting));
+    ops.push_back(vector_op(Phase::forward, layer, layer.forward_flops, layer.forward_rw_elements, setting));
     return;
   }
   if (setting.sizes.casts) ops.push_back(cast_op(Phase::forward, layer, setting));
@@ -115,8 +116,8 @@ void append_matrix_backward(std::vector<Op>& ops, const Layer& layer, const Sett
   }
   const Shape shape = is_conv ? Shape(conv_shape(layer, setting.batch))
                               : Shape(GemmShape{1, layer.gemm.n, layer.gemm.k, rows, true, false});
-  ops.push_back(make_op(Phase::backward, layer.name, is_conv ? OpKind::conv_wgrad : OpKind::gemm, shape, flops,
-                        bytes));
+  ops.push_back(
+      make_op(Phase::backward, layer.name, is_conv ? OpKind::conv_wgrad : OpKind::gemm, shape, flops, bytes));
   if (setting.sizes.casts) ops.push_back(cast_op(Phase::backward, layer, setting));
   ops.back().gradients = gradients_of(layer);
 }

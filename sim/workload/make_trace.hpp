@@ -1,6 +1,7 @@
 #pragma once
-// From a model's layers to the trace of one training step: forward ops in order, backward ops in reverse order with
-// the gradients they complete, one optimizer op. workloads/README.md ("How a trace is made") says the same in words.
+// From a model's layers to the trace of one training step: forward ops in order, backward ops in reverse
+// order with the gradients they complete, one optimizer op. workloads/README.md ("How a trace is made") says
+// the same in words.
 
 #include "workload/model.hpp"
 #include "workload/trace.hpp"
@@ -9,24 +10,25 @@ namespace trainyard {
 
 /// Bytes per value of what a step moves.
 struct ElementSizes {
-  Bytes activation;         ///< and of its gradient
-  Bytes compute_weight;     ///< the weights as matrix ops read them
-  Bytes parameter;          ///< the weights as the optimizer keeps them
-  Bytes gradient;           ///< as the optimizer reads it
-  bool casts = false;       ///< weights are cast for matrix ops and their gradients cast back (autocast)
-  bool writes_copy = false; ///< the optimizer also writes the weights in the compute type (master weights)
+  Bytes activation;          ///< and of its gradient
+  Bytes compute_weight;      ///< the weights as matrix ops read them
+  Bytes parameter;           ///< the weights as the optimizer keeps them
+  Bytes gradient;            ///< as the optimizer reads it
+  bool casts = false;        ///< weights are cast for matrix ops and their gradients cast back (autocast)
+  bool writes_copy = false;  ///< the optimizer also writes the weights in the compute type (master weights)
 };
 
-/// fp32, tf32: 4 bytes throughout. fp16, bf16: 2-byte activations, weights and gradients, 4-byte master weights and
-/// optimizer state. amp, amp_bf16: 2-byte activations and casted weights, 4-byte parameters and gradients.
+/// fp32, tf32: 4 bytes throughout. fp16, bf16: 2-byte activations, weights and gradients, 4-byte master
+/// weights and optimizer state. amp, amp_bf16: 2-byte activations and casted weights, 4-byte parameters and
+/// gradients.
 ElementSizes element_sizes(Precision precision);
 
-/// Bytes the optimizer moves per parameter when it makes one pass: sgd reads w, g and writes w; momentum also reads
-/// and writes one state value, adam two.
+/// Bytes the optimizer moves per parameter when it makes one pass: sgd reads w, g and writes w; momentum also
+/// reads and writes one state value, adam two.
 Bytes optimizer_bytes_per_parameter(Optimizer optimizer, Precision precision);
 
-/// The trace of one step. Gradients become ready in exactly the reverse of registration order, as PyTorch's reducer
-/// expects them: within a layer the bias before the weight. No durations and no communication yet.
+/// The trace of one step. Gradients become ready in exactly the reverse of registration order, as PyTorch's
+/// reducer expects them: within a layer the bias before the weight. No durations and no communication yet.
 /// Throws InputError if batch_per_gpu < 1.
 Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Optimizer optimizer);
 

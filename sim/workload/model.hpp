@@ -1,12 +1,12 @@
 #pragma once
 // A model: its layers in the order of the forward pass, and what they add up to.
 
+#include "units/sourced.hpp"
+#include "workload/layer.hpp"
+
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "units/sourced.hpp"
-#include "workload/layer.hpp"
 
 namespace trainyard {
 

@@ -1,8 +1,8 @@
 #include "workload/model_file.hpp"
 
-#include <utility>
-
 #include "config/read.hpp"
+
+#include <utility>
 
 namespace trainyard {
 namespace {

@@ -1,18 +1,18 @@
 #pragma once
 // A model as a YAML file describes it (workloads/models/*.yaml): a family and its hyper-parameters.
 
+#include "config/document.hpp"
+#include "config/keys.hpp"
+#include "units/sourced.hpp"
+#include "workload/model.hpp"
+#include "workload/resnet.hpp"
+
 #include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
-
-#include "config/document.hpp"
-#include "config/keys.hpp"
-#include "units/sourced.hpp"
-#include "workload/model.hpp"
-#include "workload/resnet.hpp"
 
 namespace trainyard {
 
@@ -30,7 +30,8 @@ struct ModelFile {
 /// The layers a file's family makes of its hyper-parameters. Throws InputError if they do not fit together.
 Model make_model(const ModelFile& file);
 
-/// Reads and checks a model file. Throws InputError with every problem found. Warnings are appended to `warnings`.
+/// Reads and checks a model file. Throws InputError with every problem found. Warnings are appended to
+/// `warnings`.
 Model load_model(const config::Document& document, std::vector<Diagnostic>* warnings = nullptr);
 
 namespace config {
@@ -38,22 +39,22 @@ namespace config {
 template <>
 struct Names<ModelFamily> {
   static constexpr std::string_view what = "model family";
-  static constexpr std::array table{Name{"resnet", ModelFamily::resnet, "residual network of bottleneck blocks"}};
+  static constexpr std::array table{
+      Name{"resnet", ModelFamily::resnet, "residual network of bottleneck blocks"}};
 };
 
 template <>
 struct Keys<ModelFile> {
   static auto table() {
-    return std::tuple{
-        required("name", &ModelFile::name, "the file's name without .yaml"),
-        optional("title", &ModelFile::title, "for people"),
-        required("family", &ModelFile::family, "which hyper-parameters follow"),
-        optional("resnet", &ModelFile::resnet, "hyper-parameters of the family resnet"),
-        optional("samples_per_epoch", &ModelFile::samples_per_epoch,
-                 "samples of the training set; gives the time per epoch")
-            .at_least(1)
-            .at_most(1e15),
-        optional("source", &ModelFile::source, "where the hyper-parameters are published")};
+    return std::tuple{required("name", &ModelFile::name, "the file's name without .yaml"),
+                      optional("title", &ModelFile::title, "for people"),
+                      required("family", &ModelFile::family, "which hyper-parameters follow"),
+                      optional("resnet", &ModelFile::resnet, "hyper-parameters of the family resnet"),
+                      optional("samples_per_epoch", &ModelFile::samples_per_epoch,
+                               "samples of the training set; gives the time per epoch")
+                          .at_least(1)
+                          .at_most(1e15),
+                      optional("source", &ModelFile::source, "where the hyper-parameters are published")};
   }
 };
 

@@ -1,14 +1,13 @@
 #include "workload/model_table.hpp"
 
-#include <fmt/format.h>
+#include "config/diagnostic.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <fmt/format.h>
 #include <string_view>
 #include <vector>
-
-#include "config/diagnostic.hpp"
-#include "units/text.hpp"
 
 namespace trainyard {
 namespace {
@@ -54,8 +53,8 @@ std::string indented(std::size_t depth, std::string_view name) {
 }
 
 /// What the layers from `first` on whose names start with `prefix` add up to.
-Line group_line(const std::vector<Layer>& layers, std::size_t first, const std::string& prefix, std::size_t depth,
-                std::string_view name, int batch) {
+Line group_line(const std::vector<Layer>& layers, std::size_t first, const std::string& prefix,
+                std::size_t depth, std::string_view name, int batch) {
   double parameters = 0;
   double macs = 0;
   for (std::size_t i = first; i < layers.size() && layers[i].name.starts_with(prefix); ++i) {
@@ -80,8 +79,9 @@ std::vector<Line> lines_of(const std::vector<Layer>& layers, int batch) {
     }
     open = parts;
     lines.push_back({indented(parts.size() - 1, parts.back()), std::string(config::name_of(layer.kind)),
-                     shape_text(batch, layer.in_shape), shape_text(batch, layer.out_shape), window_text(layer),
-                     grouped_or_dash(parameter_elements(layer)), grouped_or_dash(batch * layer.forward_macs)});
+                     shape_text(batch, layer.in_shape), shape_text(batch, layer.out_shape),
+                     window_text(layer), grouped_or_dash(parameter_elements(layer)),
+                     grouped_or_dash(batch * layer.forward_macs)});
   }
   return lines;
 }
@@ -101,16 +101,15 @@ std::string table_text(const std::vector<Line>& lines) {
   const std::size_t macs = width(&Line::macs);
   std::string text;
   for (const Line& line : lines) {
-    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {:<{}}  {:<{}}  {:>{}}  {:>{}}\n", line.name, name, line.kind,
-                        kind, line.input, input, line.output, output, line.window, window, line.parameters,
-                        parameters, line.macs, macs);
+    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {:<{}}  {:<{}}  {:>{}}  {:>{}}\n", line.name, name,
+                        line.kind, kind, line.input, input, line.output, output, line.window, window,
+                        line.parameters, parameters, line.macs, macs);
   }
   return text;
 }
 
 std::string totals_text(const Model& model, int batch) {
   const ModelTotals sum = totals(model.layers);
-  const auto giga = [](double value) { return fmt::format("{:.3f} G", value / 1e9); };
   const Bytes single = saved_activations(sum, Bytes(4));
   const Bytes half = saved_activations(sum, Bytes(2));
   std::string text;
@@ -120,10 +119,11 @@ std::string totals_text(const Model& model, int batch) {
   add("parameters", fmt::format("{} in {} tensors, {} in fp32", grouped(sum.parameters), sum.tensors,
                                 human(sum.parameters * Bytes(4))));
   add("forward per sample",
-      giga(sum.forward_macs) + "MAC of matrix work, " + giga(sum.forward_flops.si()) + "FLOP in all");
-  add("backward per sample", giga(sum.backward_flops.si()) + "FLOP");
-  add("forward per batch", giga(batch * sum.forward_macs) + "MAC");
-  add("saved activations", fmt::format("{} per sample, {} per batch in fp32", human(single), human(batch * single)));
+      fmt::format("{} MAC of matrix work, {} in all", grouped(sum.forward_macs), human(sum.forward_flops)));
+  add("backward per sample", human(sum.backward_flops));
+  add("forward per batch", grouped(batch * sum.forward_macs) + " MAC");
+  add("saved activations",
+      fmt::format("{} per sample, {} per batch in fp32", human(single), human(batch * single)));
   add("", fmt::format("{} per sample, {} per batch in 16 bits", human(half), human(batch * half)));
   if (model.samples_per_epoch) add("samples per epoch", grouped(model.samples_per_epoch->value));
   return text;
@@ -138,8 +138,8 @@ std::string model_table(const Model& model, int batch) {
   const std::string table = table_text(lines);
   const std::string rule(table.find('\n'), '-');
   const std::size_t header = table.find('\n') + 1;
-  return fmt::format("{} ({}), batch {}\n\n{}{}\n{}{}\n{}", model.title, model.name, batch, table.substr(0, header),
-                     rule, table.substr(header), rule, totals_text(model, batch));
+  return fmt::format("{} ({}), batch {}\n\n{}{}\n{}{}\n{}", model.title, model.name, batch,
+                     table.substr(0, header), rule, table.substr(header), rule, totals_text(model, batch));
 }
 
 }  // namespace trainyard

@@ -1,10 +1,3 @@
-#include <array>
-#include <cmath>
-#include <set>
-#include <span>
-#include <string>
-#include <utility>
-
 #include "config/suggest.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
@@ -12,13 +5,20 @@
 #include "workload/trace_columns.hpp"
 #include "workload/trace_csv.hpp"
 
+#include <array>
+#include <cmath>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
 namespace trainyard {
 namespace {
 
-constexpr double longest_op = 86400;     // s; beyond it the unit is wrong
-constexpr double most_bytes = 1e18;      // of one op: years of any memory
+constexpr double longest_op = 86400;  // s; beyond it the unit is wrong
+constexpr double most_bytes = 1e18;   // of one op: years of any memory
 constexpr double most_flops = 1e24;
-constexpr double most_elements = 1e15;   // of one tensor; sums of bytes stay exact
+constexpr double most_elements = 1e15;  // of one tensor; sums of bytes stay exact
 
 template <class E>
 constexpr auto texts() {
@@ -94,8 +94,8 @@ Positions find_columns(const CsvFile& file, CsvProblems& problems) {
   return positions;
 }
 
-/// Sets `value` to what a cell names; leaves it if the cell is empty or there is no such column. False if the cell
-/// names nothing known, which is reported.
+/// Sets `value` to what a cell names; leaves it if the cell is empty or there is no such column. False if the
+/// cell names nothing known, which is reported.
 template <class E>
 bool read_choice(const Row& row, TraceColumn column, E& value) {
   if (!row.has(column)) return true;
@@ -257,7 +257,8 @@ void check_order(const Row& row, Phase before, Phase now) {
 void check_tensors(const Row& row, const Op& op, std::set<std::string, std::less<>>& seen) {
   for (const Gradient& gradient : op.gradients) {
     if (!seen.insert(gradient.tensor).second) {
-      row.error(TraceColumn::gradients, "gradient " + quoted(gradient.tensor) + " is completed a second time");
+      row.error(TraceColumn::gradients,
+                "gradient " + quoted(gradient.tensor) + " is completed a second time");
     }
   }
 }

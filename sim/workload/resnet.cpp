@@ -27,8 +27,8 @@ struct Block {
   bool has_downsample = false;
 };
 
-FeatureMap append_bottleneck(std::vector<Layer>& layers, const std::string& prefix, FeatureMap in, Block block,
-                             StridePlace place) {
+FeatureMap append_bottleneck(std::vector<Layer>& layers, const std::string& prefix, FeatureMap in,
+                             Block block, StridePlace place) {
   const int stride1 = place == StridePlace::conv1 ? block.stride : 1;
   const int stride2 = place == StridePlace::conv2 ? block.stride : 1;
   const int out_channels = block.channels * expansion;

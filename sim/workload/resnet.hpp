@@ -1,18 +1,18 @@
 #pragma once
-// Residual networks of bottleneck blocks (He et al. 2015, arXiv 1512.03385) from their hyper-parameters: ResNet-50,
-// 101 and 152 differ in the number of blocks only. Layer and tensor names are torchvision's.
+// Residual networks of bottleneck blocks (He et al. 2015, arXiv 1512.03385) from their hyper-parameters:
+// ResNet-50, 101 and 152 differ in the number of blocks only. Layer and tensor names are torchvision's.
+
+#include "config/keys.hpp"
+#include "workload/layer.hpp"
 
 #include <array>
 #include <string_view>
 #include <vector>
 
-#include "config/keys.hpp"
-#include "workload/layer.hpp"
-
 namespace trainyard {
 
-/// Which convolution of a stage's first block halves the image: the paper's first 1x1 (v1), or the 3x3 (v1.5), which
-/// is what torchvision and every framework's benchmark run.
+/// Which convolution of a stage's first block halves the image: the paper's first 1x1 (v1), or the 3x3
+/// (v1.5), which is what torchvision and every framework's benchmark run.
 enum class StridePlace { conv1, conv2 };
 
 struct ResnetHyperparameters {
@@ -23,7 +23,8 @@ struct ResnetHyperparameters {
   int classes = 1000;
 };
 
-/// The layers in forward order, ending in the loss. Throws InputError if the image is too small for the strides.
+/// The layers in forward order, ending in the loss. Throws InputError if the image is too small for the
+/// strides.
 std::vector<Layer> resnet_layers(const ResnetHyperparameters& parameters);
 
 namespace config {
@@ -41,12 +42,17 @@ struct Keys<ResnetHyperparameters> {
   static auto table() {
     using R = ResnetHyperparameters;
     return std::tuple{
-        required("blocks", &R::blocks, "bottleneck blocks of each of the four stages").at_least(1).at_most(1000),
-        optional("stride_on", &R::stride_on, "which convolution halves the image: conv1 (v1) or conv2 (v1.5)"),
+        required("blocks", &R::blocks, "bottleneck blocks of each of the four stages")
+            .at_least(1)
+            .at_most(1000),
+        optional("stride_on", &R::stride_on,
+                 "which convolution halves the image: conv1 (v1) or conv2 (v1.5)"),
         optional("width", &R::width, "channels of the stem; stage s has width x 2^s inside its blocks")
             .at_least(1)
             .at_most(4096),
-        optional("image_size", &R::image_size, "edge of the square RGB input, pixels").at_least(16).at_most(8192),
+        optional("image_size", &R::image_size, "edge of the square RGB input, pixels")
+            .at_least(16)
+            .at_most(8192),
         optional("classes", &R::classes, "outputs of the last layer").at_least(1).at_most(10'000'000)};
   }
 };

@@ -1,16 +1,16 @@
 #include "workload/shape_text.hpp"
 
+#include "units/text.hpp"
+
 #include <charconv>
 #include <system_error>
-
-#include "units/text.hpp"
 
 namespace trainyard {
 namespace {
 
 /// Reads "n128 c64 ..." from left to right; `ok` tells whether everything so far was as expected.
 class Scanner {
- public:
+public:
   explicit Scanner(std::string_view text) : rest_(text) {}
 
   int number(std::string_view before, int at_least) {
@@ -38,16 +38,16 @@ class Scanner {
   [[nodiscard]] bool at(std::string_view expected) const { return rest_.starts_with(expected); }
   [[nodiscard]] bool done() const { return ok_ && rest_.empty(); }
 
- private:
+private:
   std::string_view rest_;
   bool ok_ = true;
 };
 
 std::string text_of(const ConvShape& s) {
   const auto n = [](int value) { return std::to_string(value); };
-  std::string text = "n" + n(s.batch) + " c" + n(s.in_channels) + " h" + n(s.height) + " w" + n(s.width) + " k" +
-                     n(s.out_channels) + " r" + n(s.kernel_h) + "x" + n(s.kernel_w) + " s" + n(s.stride) + " p" +
-                     n(s.pad_h) + "x" + n(s.pad_w);
+  std::string text = "n" + n(s.batch) + " c" + n(s.in_channels) + " h" + n(s.height) + " w" + n(s.width) +
+                     " k" + n(s.out_channels) + " r" + n(s.kernel_h) + "x" + n(s.kernel_w) + " s" +
+                     n(s.stride) + " p" + n(s.pad_h) + "x" + n(s.pad_w);
   if (s.groups != 1) text += " g" + n(s.groups);
   return text;
 }

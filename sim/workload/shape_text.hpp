@@ -1,24 +1,26 @@
 #pragma once
 // The shape of an op as text, in trace CSVs, kernel tables and reports:
-//   convolution     n128 c64 h56 w56 k256 r1x1 s1 p0x0      batch, channels in, height, width, channels out, window,
+//   convolution     n128 c64 h56 w56 k256 r1x1 s1 p0x0      batch, channels in, height, width, channels out,
+//   window,
 //                                                           stride, padding; " g32" follows if grouped
-//   matrix product  m128 n1000 k2048 nt                     C[m x n] = A[m x k] B[k x n], which operands are stored
+//   matrix product  m128 n1000 k2048 nt                     C[m x n] = A[m x k] B[k x n], which operands are
+//   stored
 //                                                           transposed (n or t); "b16 " leads if batched
 //   vector          e802816                                 values
+
+#include "workload/trace.hpp"
 
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "workload/trace.hpp"
 
 namespace trainyard {
 
 /// Empty for std::monostate. The shortest form of vectors' elements, so that it reads back to the same bits.
 std::string to_string(const Shape& shape);
 
-/// The shape a text means, nothing if it is none. Sizes are at least 1, paddings at least 0. The empty text is
-/// std::monostate.
+/// The shape a text means, nothing if it is none. Sizes are at least 1, paddings at least 0. The empty text
+/// is std::monostate.
 std::optional<Shape> parse_shape(std::string_view text);
 
 }  // namespace trainyard

@@ -3,6 +3,9 @@
 // (make_trace.hpp), read from a CSV that a user exported or measured (trace_csv.hpp), timed by compute/ and
 // replayed by the schedule. The names of its enums are the words of the CSV, the YAML files and the reports.
 
+#include "config/keys.hpp"
+#include "units/quantity.hpp"
+
 #include <array>
 #include <compare>
 #include <optional>
@@ -10,9 +13,6 @@
 #include <string_view>
 #include <variant>
 #include <vector>
-
-#include "config/keys.hpp"
-#include "units/quantity.hpp"
 
 namespace trainyard {
 
@@ -142,7 +142,8 @@ struct Names<Precision> {
       Name{"fp32", Precision::fp32, "everything in fp32"},
       Name{"tf32", Precision::tf32, "fp32 storage, TF32 matrix units; fp32 where the GPU has none"},
       Name{"fp16", Precision::fp16, "activations, weights and gradients in fp16, fp32 master weights"},
-      Name{"amp", Precision::amp, "fp16 autocast: fp16 activations and matrix ops, fp32 weights and gradients"},
+      Name{"amp", Precision::amp,
+           "fp16 autocast: fp16 activations and matrix ops, fp32 weights and gradients"},
       Name{"bf16", Precision::bf16, "as fp16, in bfloat16"},
       Name{"amp_bf16", Precision::amp_bf16, "as amp, in bfloat16"}};
 };

@@ -1,10 +1,10 @@
 #pragma once
 // The columns of a trace CSV, in the order they are written: what its reader and its writer share.
 
-#include <array>
-
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
+
+#include <array>
 
 namespace trainyard {
 
@@ -37,7 +37,8 @@ inline constexpr std::array trace_columns{
     config::Name{"bytes", TraceColumn::bytes, "bytes it reads from and writes to device memory"},
     config::Name{"parameter_bytes", TraceColumn::parameter_bytes,
                  "4 bytes for each parameter whose gradient it completes"},
-    config::Name{"gradients", TraceColumn::gradients, "those tensors as name:elements, separated by semicolons"},
+    config::Name{"gradients", TraceColumn::gradients,
+                 "those tensors as name:elements, separated by semicolons"},
     config::Name{"duration_s", TraceColumn::duration_s, "seconds it takes; replaces flops and bytes"},
     config::Name{"duration_source", TraceColumn::duration_source, "measured (default), fitted or roofline"},
     config::Name{"communication", TraceColumn::communication, "collective launched when it ends"},

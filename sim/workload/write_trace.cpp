@@ -1,10 +1,10 @@
-#include <string>
-
 #include "units/text.hpp"
 #include "workload/csv.hpp"
 #include "workload/shape_text.hpp"
 #include "workload/trace_columns.hpp"
 #include "workload/trace_csv.hpp"
+
+#include <string>
 
 namespace trainyard {
 namespace {

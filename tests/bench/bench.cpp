@@ -3,18 +3,17 @@
 //
 //     bench [--repetitions N] [--program PATH]     exit 1 when a limit is missed
 
-#include <fmt/format.h>
+#include "bench/child.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <exception>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "bench/child.hpp"
 
 namespace trainyard::bench {
 
@@ -52,8 +51,8 @@ std::vector<Case> cases() {
                         training_case("ResNet-50, DGX-2, 8,192 GPUs", "nodes=512", 1.5)};
   all.back().memory_limit = Bytes(200e6);
   all.push_back({.name = "all-reduce of 1 GiB, DGX-2, 12 GPUs",
-                 .arguments = {"collective", "all_reduce", "--platform", "dgx2", "--gpus", "12", "-b", "1G", "-e",
-                               "1G", "--json"},
+                 .arguments = {"collective", "all_reduce", "--platform", "dgx2", "--gpus", "12", "-b", "1G",
+                               "-e", "1G", "--json"},
                  .answer = "/rows/0/time_s"});
   return all;
 }
@@ -62,7 +61,8 @@ ChildRun run_case(const std::string& program, const std::vector<std::string>& ar
   std::vector<std::string> command{program};
   command.insert(command.end(), arguments.begin(), arguments.end());
   ChildRun run = run_child(command);
-  if (run.exit_code != 0) throw std::runtime_error(fmt::format("{} exited with {}", fmt::join(command, " "), run.exit_code));
+  if (run.exit_code != 0)
+    throw std::runtime_error(fmt::format("{} exited with {}", fmt::join(command, " "), run.exit_code));
   return run;
 }
 
@@ -138,7 +138,8 @@ std::optional<Options> options_in(const std::vector<std::string>& words) {
     if (words[i] == "--program") {
       options.program = value;
     } else if (words[i] != "--repetitions" ||
-               std::from_chars(value.data(), end, options.repetitions).ptr != end || options.repetitions < 1) {
+               std::from_chars(value.data(), end, options.repetitions).ptr != end ||
+               options.repetitions < 1) {
       return {};
     }
   }

@@ -1,13 +1,12 @@
 #include "bench/child.hpp"
 
+#include <array>
+#include <cerrno>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
 #include <system_error>
+#include <unistd.h>
 
 namespace trainyard::bench {
 

@@ -2,10 +2,10 @@
 // One run of a program as a child process and what it cost: the bench measures whole processes, start and
 // dynamic linking included, because that is what a user waits for.
 
+#include "units/quantity.hpp"
+
 #include <string>
 #include <vector>
-
-#include "units/quantity.hpp"
 
 namespace trainyard::bench {
 

@@ -23,16 +23,16 @@ struct Lane {
 };
 
 struct Yard {
-  std::string title;
-  std::vector<Lane> links;
+  std::string title = {};
+  std::vector<Lane> links = {};
   Colour colour = Colour::red;
   double share = 0.5;
   bool open = true;
   int gpus = 8;
   long long samples = 1281167;
-  std::optional<Bytes> memory;
+  std::optional<Bytes> memory = {};
   std::vector<int> sizes = {1, 2};
-  std::map<std::string, Sourced<Watts>> power;
+  std::map<std::string, Sourced<Watts>> power = {};
   FlopRate peak{15.7e12};
   Flops work{0};
   Joules energy{0};

@@ -1,5 +1,7 @@
 #include "platform/ring_search.hpp"
 
+#include "platform/machines.hpp"
+
 #include <algorithm>
 #include <array>
 #include <ctime>
@@ -13,13 +15,8 @@ using namespace trainyard;
 
 namespace {
 
-// NVLinks of an 8-GPU cube mesh as `nvidia-smi topo -m` printed them on a node of OneFlow's DLPerf cluster.
-const std::vector<std::vector<int>> cube_mesh{
-    {0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0}, {1, 2, 0, 2, 0, 0, 1, 0}, {2, 1, 2, 0, 0, 0, 0, 1},
-    {2, 0, 0, 0, 0, 1, 1, 2}, {0, 2, 0, 0, 1, 0, 2, 1}, {0, 0, 1, 0, 1, 2, 0, 2}, {0, 0, 0, 1, 2, 1, 2, 0}};
-
 LaneGraph first_of_mesh(int gpus) {
-  LaneGraph lanes{gpus, cube_mesh, {}};
+  LaneGraph lanes{gpus, cube_mesh(), {}};
   lanes.direct.resize(static_cast<std::size_t>(gpus));
   for (std::vector<int>& row : lanes.direct) row.resize(static_cast<std::size_t>(gpus));
   return lanes;
@@ -96,7 +93,7 @@ TEST_CASE("five GPUs of the cube mesh have a chain though they have no ring") {
   REQUIRE(chain);
   REQUIRE(chain->size() == 5);
   for (std::size_t i = 0; i + 1 < 5; ++i) {
-    CHECK(cube_mesh[static_cast<std::size_t>((*chain)[i])][static_cast<std::size_t>((*chain)[i + 1])] > 0);
+    CHECK(cube_mesh()[static_cast<std::size_t>((*chain)[i])][static_cast<std::size_t>((*chain)[i + 1])] > 0);
   }
 }
 
@@ -155,7 +152,7 @@ TEST_CASE("paths keep their ends and share no lane") {
     for (std::size_t i = 0; i + 1 < 8; ++i) ++used[{(*paths)[k][i], (*paths)[k][i + 1]}];
   }
   for (const auto& [hop, count] : used) {
-    CHECK(count <= cube_mesh[static_cast<std::size_t>(hop.first)][static_cast<std::size_t>(hop.second)]);
+    CHECK(count <= cube_mesh()[static_cast<std::size_t>(hop.first)][static_cast<std::size_t>(hop.second)]);
   }
 }
 

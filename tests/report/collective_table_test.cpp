@@ -14,7 +14,8 @@ CollectiveReport sample() {
                           .nodes = 1,
                           .algorithm = "ring",
                           .protocol = "Simple",
-                          .channels = 6};
+                          .channels = 6,
+                          .rows = {}};
   const auto add = [&](double size, double us, double bound_us) {
     const Seconds time(us * 1e-6);
     const Bandwidth algbw = Bytes(size) / time;

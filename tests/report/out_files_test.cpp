@@ -135,7 +135,8 @@ TEST_CASE("a file in the place of the folder or of one above it is an error") {
   CHECK(message_of([&] { write_out_dir(scratch / "file", two_files, true); }) ==
         "cannot write '" + (scratch / "file").string() + "': it exists and is not a folder");
   const std::string below = message_of([&] { write_out_dir(scratch / "file/out", two_files, false); });
-  CHECK(below != "no error");
+  CHECK(below == "cannot write '" + (scratch / "file/out").string() + "': Not a directory");
+  CHECK(message_of([&] { check_out_dir(scratch / "file/out", two_files, false); }) == below);
   CHECK(content(scratch / "file") == "text");
 }
 

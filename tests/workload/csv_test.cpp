@@ -1,9 +1,8 @@
-#include <doctest/doctest.h>
+#include "workload/csv.hpp"
 
+#include <doctest/doctest.h>
 #include <string>
 #include <vector>
-
-#include "workload/csv.hpp"
 
 using namespace trainyard;
 

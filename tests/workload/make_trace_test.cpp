@@ -1,13 +1,13 @@
-#include <doctest/doctest.h>
-#include <rapidcheck.h>
-
-#include <algorithm>
-#include <string>
-#include <vector>
+#include "workload/make_trace.hpp"
 
 #include "config/diagnostic.hpp"
-#include "workload/make_trace.hpp"
 #include "workload/resnet.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+#include <string>
+#include <vector>
 
 using namespace trainyard;
 
@@ -75,8 +75,9 @@ TEST_CASE("a trace runs forward, backward and one optimizer op") {
   const auto count = [&](Phase phase) {
     return std::count_if(trace.ops.begin(), trace.ops.end(), [&](const Op& op) { return op.phase == phase; });
   };
-  CHECK(count(Phase::forward) == 175);   // one per layer
-  CHECK(count(Phase::backward) == 212);  // 175 - 16 additions, + 52 input gradients of convolutions, + 1 of fc
+  CHECK(count(Phase::forward) == 175);  // one per layer
+  CHECK(count(Phase::backward) ==
+        212);  // 175 - 16 additions, + 52 input gradients of convolutions, + 1 of fc
   CHECK(count(Phase::optimizer) == 1);
 }
 

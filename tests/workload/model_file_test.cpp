@@ -1,10 +1,10 @@
-#include <doctest/doctest.h>
-
-#include <string>
-#include <vector>
+#include "workload/model_file.hpp"
 
 #include "config/document.hpp"
-#include "workload/model_file.hpp"
+
+#include <doctest/doctest.h>
+#include <string>
+#include <vector>
 
 using namespace trainyard;
 

@@ -1,15 +1,15 @@
-#include <doctest/doctest.h>
-
-#include <fstream>
-#include <sstream>
-#include <string>
-#include <vector>
+#include "workload/resnet.hpp"
 
 #include "config/diagnostic.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
 #include "workload/model.hpp"
-#include "workload/resnet.hpp"
+
+#include <doctest/doctest.h>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
 
 using namespace trainyard;
 

@@ -1,9 +1,8 @@
+#include "workload/shape_text.hpp"
+
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
-
 #include <string>
-
-#include "workload/shape_text.hpp"
 
 using namespace trainyard;
 
@@ -29,21 +28,20 @@ TEST_CASE("a shape reads back as it was written") {
   CHECK(rc::check([] {
     const auto size = [] { return *rc::gen::inRange(1, 100'000); };
     const auto flag = [] { return *rc::gen::arbitrary<bool>(); };
-    const Shape shapes[] = {
-        Shape(ConvShape{size(), size(), size(), size(), size(), size(), size(), size(), size() - 1, size() - 1,
-                        flag() ? 1 : size()}),
-        Shape(GemmShape{flag() ? 1 : size(), size(), size(), size(), flag(), flag()}),
-        Shape(VectorShape{size() / 7.0})};
+    const Shape shapes[] = {Shape(ConvShape{size(), size(), size(), size(), size(), size(), size(), size(),
+                                            size() - 1, size() - 1, flag() ? 1 : size()}),
+                            Shape(GemmShape{flag() ? 1 : size(), size(), size(), size(), flag(), flag()}),
+                            Shape(VectorShape{size() / 7.0})};
     for (const Shape& shape : shapes) RC_ASSERT(parse_shape(to_string(shape)) == shape);
   }));
 }
 
 TEST_CASE("what is not exactly a shape is none") {
   for (const char* text :
-       {"n128", "n128 c3 h224 w224 k64 r7x7 s2", "n128 c3 h224 w224 k64 r7x7 s2 p3x3 ", "n0 c3 h9 w9 k4 r1x1 s1 p0x0",
-        "n-1 c3 h9 w9 k4 r1x1 s1 p0x0", "n01 c3 h9 w9 k4 r1x1 s1 p0x0", "n99999999999 c3 h9 w9 k4 r1x1 s1 p0x0",
-        "n1 c3 h9 w9 k4 r1x1 s1 p0x0 g1", "m1 n2 k3", "m1 n2 k3 nx", "m1 n2 k3 ntt", "b1 m1 n2 k3 nn", "e", "e0",
-        "e-5", "enan", "x", " e5", "128x64"}) {
+       {"n128", "n128 c3 h224 w224 k64 r7x7 s2", "n128 c3 h224 w224 k64 r7x7 s2 p3x3 ",
+        "n0 c3 h9 w9 k4 r1x1 s1 p0x0", "n-1 c3 h9 w9 k4 r1x1 s1 p0x0", "n01 c3 h9 w9 k4 r1x1 s1 p0x0",
+        "n99999999999 c3 h9 w9 k4 r1x1 s1 p0x0", "n1 c3 h9 w9 k4 r1x1 s1 p0x0 g1", "m1 n2 k3", "m1 n2 k3 nx",
+        "m1 n2 k3 ntt", "b1 m1 n2 k3 nn", "e", "e0", "e-5", "enan", "x", " e5", "128x64"}) {
     INFO(text);
     CHECK_FALSE(parse_shape(text).has_value());
   }

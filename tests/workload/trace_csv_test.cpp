@@ -1,14 +1,14 @@
-#include <doctest/doctest.h>
-#include <rapidcheck.h>
-
-#include <cmath>
-#include <string>
-#include <vector>
+#include "workload/trace_csv.hpp"
 
 #include "config/diagnostic.hpp"
 #include "workload/make_trace.hpp"
 #include "workload/resnet.hpp"
-#include "workload/trace_csv.hpp"
+
+#include <cmath>
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+#include <string>
+#include <vector>
 
 using namespace trainyard;
 
@@ -40,8 +40,7 @@ double any_number(double largest) {
 }
 
 std::string any_name() {
-  return *rc::gen::container<std::string>(
-      rc::gen::elementOf(std::string("abcXYZ0123456789._-:,\"# /+")));
+  return *rc::gen::container<std::string>(rc::gen::elementOf(std::string("abcXYZ0123456789._-:,\"# /+")));
 }
 
 Op any_op(Phase phase, int index) {
@@ -49,7 +48,7 @@ Op any_op(Phase phase, int index) {
   op.phase = phase;
   op.layer = any_name();
   op.kind = *rc::gen::elementOf(std::vector<OpKind>{OpKind::conv_forward, OpKind::gemm, OpKind::elementwise,
-                                                     OpKind::softmax, OpKind::batch_norm_backward});
+                                                    OpKind::softmax, OpKind::batch_norm_backward});
   if (*rc::gen::arbitrary<bool>()) op.shape = VectorShape{any_number(1e15) + 1};
   op.flops = Flops(any_number(1e24));
   op.bytes = Bytes(any_number(1e18));
@@ -98,17 +97,18 @@ TEST_CASE("a model's trace reads back equal to the bit") {
 
 TEST_CASE("the export names its version, what it is a trace of, and its columns") {
   const Model model{"net", "", {linear_layer("fc", 3, 2)}, std::nullopt};
-  CHECK(write_trace(make_trace(model, 2, Precision::fp32, Optimizer::sgd)) ==
-        "# trainyard trace: 1\n"
-        "# model: net\n"
-        "# batch_per_gpu: 2\n"
-        "# precision: fp32\n"
-        "phase,layer,kind,shape,flops,bytes,parameter_bytes,gradients,duration_s,duration_source,communication,"
-        "communication_bytes\n"
-        "forward,fc,gemm,m2 n2 k3 nt,24,72,,,,,,\n"
-        "backward,fc,gemm,m2 n3 k2 nn,24,72,,,,,,\n"
-        "backward,fc,gemm,m2 n3 k2 tn,24,72,32,fc.bias:2;fc.weight:6,,,,\n"
-        "optimizer,optimizer,optimizer,e8,16,96,,,,,,\n");
+  CHECK(
+      write_trace(make_trace(model, 2, Precision::fp32, Optimizer::sgd)) ==
+      "# trainyard trace: 1\n"
+      "# model: net\n"
+      "# batch_per_gpu: 2\n"
+      "# precision: fp32\n"
+      "phase,layer,kind,shape,flops,bytes,parameter_bytes,gradients,duration_s,duration_source,communication,"
+      "communication_bytes\n"
+      "forward,fc,gemm,m2 n2 k3 nt,24,72,,,,,,\n"
+      "backward,fc,gemm,m2 n3 k2 nn,24,72,,,,,,\n"
+      "backward,fc,gemm,m2 n3 k2 tn,24,72,32,fc.bias:2;fc.weight:6,,,,\n"
+      "optimizer,optimizer,optimizer,e8,16,96,,,,,,\n");
 }
 
 TEST_CASE("a user's trace needs phases, layers and durations only") {
@@ -153,7 +153,8 @@ TEST_CASE("unknown, repeated and missing columns are reported together") {
   CHECK(errors[1].column == 17);
   CHECK(errors[2].hint == "did you mean 'flops'?");
   CHECK(errors[3].message == "column 'layer' is missing");
-  CHECK(errors_of("phase,layer\nforward,a\n").at(0).message == "columns 'kind' and 'duration_s' are both missing");
+  CHECK(errors_of("phase,layer\nforward,a\n").at(0).message ==
+        "columns 'kind' and 'duration_s' are both missing");
 }
 
 TEST_CASE("all bad cells of a trace are reported, each at its place") {
@@ -196,8 +197,7 @@ TEST_CASE("an op without work and without a duration is an error") {
 }
 
 TEST_CASE("phases out of order are an error") {
-  const Diagnostic error = error_of(
-      "phase,layer,duration_s\nforward,a,1\noptimizer,o,1\nbackward,a,1\n");
+  const Diagnostic error = error_of("phase,layer,duration_s\nforward,a,1\noptimizer,o,1\nbackward,a,1\n");
   CHECK(error.line == 4);
   CHECK(error.message == "backward after optimizer");
 }
@@ -210,7 +210,8 @@ TEST_CASE("a gradient is completed once") {
 
 TEST_CASE("a collective and its bytes come together") {
   const std::string columns = "phase,layer,duration_s,communication,communication_bytes\n";
-  CHECK(read_trace("t.csv", columns + "backward,a,1,all_reduce,100\n").ops[0].communication_bytes == Bytes(100));
+  CHECK(read_trace("t.csv", columns + "backward,a,1,all_reduce,100\n").ops[0].communication_bytes ==
+        Bytes(100));
   CHECK(error_of(columns + "backward,a,1,all_reduce,\n").message == "a collective of 0 bytes");
   CHECK(error_of(columns + "backward,a,1,,100\n").message == "bytes without a collective");
   CHECK(error_of(columns + "backward,a,1,all_redcue,9\n").hint == "did you mean 'all_reduce'?");
@@ -223,8 +224,8 @@ TEST_CASE("a trace without ops is an error") {
 
 TEST_CASE("what the leading comments say is checked") {
   const std::string body = "phase,layer,duration_s\nforward,a,1\n";
-  const Trace trace =
-      read_trace("t.csv", "# a note\n# host: box7\n# model: net\n#batch_per_gpu: 32\n# precision: amp\n" + body);
+  const Trace trace = read_trace(
+      "t.csv", "# a note\n# host: box7\n# model: net\n#batch_per_gpu: 32\n# precision: amp\n" + body);
   CHECK(trace.model == "net");
   CHECK(trace.batch_per_gpu == 32);
   CHECK(trace.precision == Precision::amp);

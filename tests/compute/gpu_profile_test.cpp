@@ -1,0 +1,102 @@
+#include "compute/gpu_profile.hpp"
+
+#include "compute/op_time.hpp"
+#include "compute/tiny_gpu.hpp"
+
+#include <doctest/doctest.h>
+#include <string>
+#include <vector>
+
+using namespace trainyard;
+
+namespace {
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+std::vector<Diagnostic> errors_of(const std::string& text) {
+  try {
+    load_gpu_profile(config::parse("gpu.yaml", text));
+  } catch (const InputError& error) {
+    return error.diagnostics();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("the shipped V100-SXM3 profile has its published figures and DeepBench's kernels") {
+  const GpuProfile gpu =
+      load_gpu_profile(config::load(TRAINYARD_SOURCE_DIR "/platforms/gpus/v100_sxm3_32gb.yaml"));
+  CHECK(gpu.name == "v100_sxm3_32gb");
+  CHECK(gpu.memory.capacity.value == Bytes(32.0 * 1024 * 1024 * 1024));
+  CHECK(gpu.memory.bandwidth.value == Bandwidth(900e9));
+  CHECK(gpu.matrix.fp32.peak.value == FlopRate(15.7e12));
+  CHECK(gpu.matrix.fp32.peak.provenance == Provenance::assumed);
+  REQUIRE(gpu.matrix.fp16);
+  CHECK(gpu.matrix.fp16->peak.value == FlopRate(125e12));
+  CHECK_FALSE(gpu.matrix.tf32);
+  CHECK_FALSE(gpu.matrix.bf16);
+  CHECK(gpu.kernel_table.convs.size() == 520);
+  CHECK(gpu.kernel_table.gemms.size() == 320);
+}
+
+TEST_CASE("every figure of the shipped profile says where it comes from") {
+  const GpuProfile gpu =
+      load_gpu_profile(config::load(TRAINYARD_SOURCE_DIR "/platforms/gpus/v100_sxm3_32gb.yaml"));
+  const auto states = [](const auto& sourced) {
+    return sourced.provenance != Provenance::unstated && !sourced.source.empty();
+  };
+  CHECK(states(gpu.compute_capability));
+  CHECK(states(gpu.memory.capacity));
+  CHECK(states(gpu.memory.bandwidth));
+  CHECK(states(gpu.tdp));
+  for (const MatrixRates* rates : {&gpu.matrix.fp32, &*gpu.matrix.fp16}) {
+    CHECK(states(rates->peak));
+    CHECK(states(*rates->gemm));
+    CHECK(states(rates->conv->forward));
+    CHECK(states(rates->conv->dgrad));
+    CHECK(states(rates->conv->wgrad));
+  }
+  CHECK(states(gpu.vector.elementwise));
+  CHECK(states(gpu.vector.batch_norm));
+  CHECK(states(gpu.vector.pooling));
+  CHECK(states(gpu.vector.softmax));
+  CHECK(states(gpu.vector.optimizer));
+  CHECK(states(gpu.vector.t0));
+  CHECK(states(gpu.roofline));
+}
+
+TEST_CASE("absurd rates and fractions are errors where they are written") {
+  const auto rate = errors_of(replaced(tiny_gpu, "peak: 10 TFLOP/s", "peak: 10 FLOP/s"));
+  REQUIRE(rate.size() == 1);
+  CHECK(rate[0].key_path == "matrix.fp32.peak");
+  CHECK(errors_of(replaced(tiny_gpu, "peak: 10 TFLOP/s", "peak: 1000 PFLOP/s")).size() == 1);
+  CHECK(errors_of(replaced(tiny_gpu, "peak: 10 TFLOP/s", "peak: 0 TFLOP/s")).size() == 1);
+  CHECK(errors_of(replaced(tiny_gpu, "bandwidth: 1 TB/s", "bandwidth: 101 TB/s")).size() == 1);
+  CHECK(errors_of(replaced(tiny_gpu, "bandwidth: 1 TB/s", "bandwidth: 1000")).at(0).message ==
+        "bandwidth needs a unit");
+  CHECK(errors_of(replaced(tiny_gpu, "capacity: 16 GB", "capacity: 0 GB")).size() == 1);
+  CHECK(errors_of(replaced(tiny_gpu, "value: 0.8, measured", "value: 1.1, measured")).at(0).key_path ==
+        "vector.elementwise.value");
+  CHECK(errors_of(replaced(tiny_gpu, "spatial_3x3: 0.8", "spatial_3x3: 8")).size() == 1);
+  CHECK(errors_of(replaced(tiny_gpu, "efficiency: 0.8", "efficiency: -0.8")).size() == 1);
+}
+
+TEST_CASE("a kernel table lies beside its profile") {
+  const auto errors = errors_of(tiny_gpu + "kernels: ../other/k.csv\n");
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].key_path == "kernels");
+  CHECK_THROWS_AS(load_gpu_profile(config::parse("/nowhere/gpu.yaml", tiny_gpu + "kernels: k.csv\n")),
+                  FileError);
+}
+
+TEST_CASE("an fp16 peak below the fp32 peak is only doubted") {
+  std::vector<Diagnostic> warnings;
+  load_gpu_profile(config::parse("gpu.yaml", replaced(tiny_gpu, "100 TFLOP/s", "5 TFLOP/s")), &warnings);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].key_path == "matrix.fp16.peak");
+}

@@ -1,0 +1,61 @@
+#include "strategy/stack.hpp"
+
+#include <doctest/doctest.h>
+#include <string>
+#include <vector>
+
+using namespace trainyard;
+
+namespace {
+
+std::vector<Diagnostic> errors_of(const std::string& text) {
+  try {
+    load_stack(config::parse("stack.yaml", text));
+  } catch (const InputError& error) {
+    return error.diagnostics();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("the shipped pytorch_ddp.yaml is PyTorch's defaults, each with its source") {
+  const Stack stack = load_stack(config::load(TRAINYARD_SOURCE_DIR "/workloads/stacks/pytorch_ddp.yaml"));
+  CHECK(stack.name == "pytorch_ddp");
+  CHECK(stack.bucket_first.value == Bytes(1 << 20));
+  CHECK(stack.bucket_first.provenance == Provenance::specified);
+  CHECK(stack.bucket_cap.value == Bytes(25 << 20));
+  CHECK(stack.bucket_cap.provenance == Provenance::specified);
+  CHECK(stack.gradient_dtype == GradientDtype::fp32);
+  CHECK(stack.overlap);
+  CHECK(stack.nccl == NcclVersion::v2_7_8);
+  CHECK(stack.op_overhead.value == Seconds(0));
+  CHECK(stack.op_overhead.provenance == Provenance::assumed);
+}
+
+TEST_CASE("what a stack leaves out is as in PyTorch DDP") {
+  const Stack stack = load_stack(config::parse("stack.yaml", "name: s\n"));
+  CHECK(stack.bucket_first.value == Bytes(1 << 20));
+  CHECK(stack.bucket_cap.value == Bytes(25 << 20));
+  CHECK(stack.overlap);
+}
+
+TEST_CASE("all errors of a stack are reported at once") {
+  const auto errors = errors_of(
+      "name: s\nbucket_cap: 0 MiB\ngradient_dtype: fp23\noverlap: yes\nnccl: 2.7.9\nop_overhead: -1 us\n"
+      "bucket_frst: 1 MiB\n");
+  REQUIRE(errors.size() == 6);
+  CHECK(errors[0].key_path == "bucket_cap");
+  CHECK(errors[1].key_path == "gradient_dtype");
+  CHECK(errors[2].key_path == "overlap");
+  CHECK(errors[3].key_path == "nccl");
+  CHECK(errors[4].key_path == "op_overhead");
+  CHECK(errors[5].hint == "did you mean 'bucket_first'?");
+}
+
+TEST_CASE("a first bucket larger than the others is only doubted") {
+  std::vector<Diagnostic> warnings;
+  load_stack(config::parse("stack.yaml", "name: s\nbucket_first: 30 MiB\n"), &warnings);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].key_path == "bucket_first");
+}
