@@ -61,7 +61,7 @@ enum class FabricKind { none, fat_tree };
 struct Fabric {
   FabricKind kind = FabricKind::none;
   Sourced<Bandwidth> nic;        ///< per NIC and direction, as specified
-  Sourced<Bandwidth> effective;  ///< what collectives reach per NIC; = nic when unknown
+  Sourced<Bandwidth> effective;  ///< what collectives reach per NIC: nic times the file's efficiency
   Sourced<Seconds> latency;      ///< NIC to NIC, all switches included
   Sourced<int> nodes_per_leaf{.value = 16};
   Sourced<double> oversubscription{.value = 1};

@@ -80,12 +80,6 @@ void check_fabric(const PlatformFile& file, config::Problems& problems) {
   if (file.node.devices.nic.count == 0 && problems.readable("node.devices.nic")) {
     problems.error("fabric", "a fabric joins NICs and the node has none", "node.devices: {nic: {count: 1}}");
   }
-  if (fabric.nic && fabric.effective && fabric.effective->value > fabric.nic->value) {
-    problems.error(
-        "fabric.effective",
-        fmt::format("{} is more than the NIC's {}", human(fabric.effective->value), human(fabric.nic->value)),
-        "what collectives reach, per NIC and direction");
-  }
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ struct NodeFile {
 struct FabricFile {
   FabricKind kind{};
   std::optional<Sourced<Bandwidth>> nic;
-  std::optional<Sourced<Bandwidth>> effective;
+  Sourced<double> efficiency{.value = 1};
   std::optional<Sourced<Seconds>> latency;
   Sourced<int> nodes_per_leaf{.value = 16};
   Sourced<double> oversubscription{.value = 1};
@@ -247,10 +247,9 @@ struct Keys<FabricFile> {
                  "by specification, per NIC and direction; required unless kind is none")
             .above(0)
             .at_most(absurd_bandwidth),
-        optional("effective", &FabricFile::effective,
-                 "what collectives reach per NIC and direction; default: nic")
+        optional("efficiency", &FabricFile::efficiency, "part of nic that collectives reach")
             .above(0)
-            .at_most(absurd_bandwidth),
+            .at_most(1),
         optional("latency", &FabricFile::latency,
                  "from NIC to NIC, one way, all switches included; required unless kind is none")
             .above(0)

@@ -124,8 +124,9 @@ std::string bar(double share) {
 
 void write_share(Page& out, std::string_view label, Seconds time, Seconds step, std::string_view colour) {
   const double share = step.si() > 0 ? time / step : 0;
-  out.line(fmt::format("  {:<16}{:<11} {:>7} {}", label, human(time), percent(share),
-                       out.painted(colour, bar(share))));
+  std::string line = fmt::format("  {:<16}{:<11} {:>7}", label, human(time), percent(share));
+  if (const std::string filled = bar(share); !filled.empty()) line += ' ' + out.painted(colour, filled);
+  out.line(line);
 }
 
 void write_where(Page& out, const Result& result) {
@@ -186,8 +187,8 @@ void write_limits(Page& out, const Result& result) {
   }
   if (result.lower_bound.si() > 0) {
     out.row("lower bound", human(result.lower_bound),
-            fmt::format("with a network free of contention; the step takes {} x that",
-                        rounded(result.step_time / result.lower_bound)));
+            fmt::format("with every collective alone on the network; the step takes {} longer",
+                        percent(result.step_time / result.lower_bound - 1)));
   }
   std::string rate = human(result.achieved_flops_per_gpu) + " per GPU";
   if (result.model_flops_utilization) {

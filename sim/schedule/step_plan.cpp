@@ -23,9 +23,10 @@ std::vector<Launch> recorded_launches(const Trace& trace) {
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     const Op& op = trace.ops[i];
     tensors += static_cast<int>(op.gradients.size());
-    if (op.communication == Communication::none) continue;
-    launches.push_back({static_cast<int>(i), op.communication_bytes, tensors});
-    tensors = 0;
+    for (const Bytes size : op.communication_bytes) {
+      launches.push_back({static_cast<int>(i), size, tensors});
+      tensors = 0;
+    }
   }
   return launches;
 }

@@ -14,7 +14,7 @@ Trace export_trace(const Inputs& inputs, bool with_durations) {
     op.duration.reset();
     op.source.reset();
     op.communication = Communication::none;
-    op.communication_bytes = Bytes{};
+    op.communication_bytes.clear();
     if (!with_durations) continue;
     op.duration = plan.op_times[i].duration;
     op.source = plan.op_times[i].source;
@@ -22,7 +22,7 @@ Trace export_trace(const Inputs& inputs, bool with_durations) {
   for (std::size_t c = 0; c < plan.collectives.size(); ++c) {
     Op& op = trace.ops[static_cast<std::size_t>(plan.collectives[c].ready_op)];
     op.communication = Communication::all_reduce;
-    op.communication_bytes = plan.graph.collectives[c].size;
+    op.communication_bytes.push_back(plan.graph.collectives[c].size);
   }
   return trace;
 }

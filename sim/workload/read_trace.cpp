@@ -111,10 +111,10 @@ bool read_choice(const Row& row, TraceColumn column, E& value) {
   return false;
 }
 
-/// The number in a cell, 0 if it is empty; reports what is no number, negative or above `largest`.
-double read_number(const Row& row, TraceColumn column, double largest, std::string_view hint = {}) {
-  if (!row.has(column)) return 0;
-  const std::string& text = row.find(column)->text;
+/// The number that `text`, a cell of `column` or a part of it, holds; reports what is no number, negative or
+/// above `largest`.
+double read_number(const Row& row, TraceColumn column, std::string_view text, double largest,
+                   std::string_view hint = {}) {
   const Parsed<double> parsed = parse_number(text);
   if (const UnitError* error = std::get_if<UnitError>(&parsed)) {
     row.error(column, error->message, error->hint.empty() ? std::string(hint) : error->hint);
@@ -130,6 +130,22 @@ double read_number(const Row& row, TraceColumn column, double largest, std::stri
     return 0;
   }
   return value;
+}
+
+/// The number in a cell, 0 if it is empty.
+double read_number(const Row& row, TraceColumn column, double largest, std::string_view hint = {}) {
+  return row.has(column) ? read_number(row, column, row.find(column)->text, largest, hint) : 0;
+}
+
+/// Calls `item` with each part of a list "a;b;c".
+template <class Item>
+void for_each_item(std::string_view list, Item item) {
+  while (true) {
+    const std::size_t end = std::min(list.find(';'), list.size());
+    item(list.substr(0, end));
+    if (end == list.size()) return;
+    list.remove_prefix(end + 1);
+  }
 }
 
 void read_gradient(const Row& row, std::string_view item, std::vector<Gradient>& gradients) {
@@ -149,13 +165,9 @@ void read_gradient(const Row& row, std::string_view item, std::vector<Gradient>&
 std::vector<Gradient> read_gradient_list(const Row& row) {
   std::vector<Gradient> gradients;
   if (!row.has(TraceColumn::gradients)) return gradients;
-  std::string_view rest = row.find(TraceColumn::gradients)->text;
-  while (true) {
-    const std::size_t end = std::min(rest.find(';'), rest.size());
-    read_gradient(row, rest.substr(0, end), gradients);
-    if (end == rest.size()) return gradients;
-    rest.remove_prefix(end + 1);
-  }
+  for_each_item(row.find(TraceColumn::gradients)->text,
+                [&](std::string_view item) { read_gradient(row, item, gradients); });
+  return gradients;
 }
 
 std::vector<Gradient> read_gradients(const Row& row, const std::string& layer) {
@@ -197,16 +209,24 @@ void read_duration(const Row& row, Op& op) {
 
 void read_communication(const Row& row, Op& op) {
   const bool is_known = read_choice(row, TraceColumn::communication, op.communication);
-  op.communication_bytes = Bytes(read_number(row, TraceColumn::communication_bytes, most_bytes));
-  const bool has_bytes = op.communication_bytes > Bytes();
+  const bool has_bytes = row.has(TraceColumn::communication_bytes);
   if (!is_known) return;
   if (op.communication == Communication::none && has_bytes) {
     row.error(TraceColumn::communication_bytes, "bytes without a collective",
               "name the collective in 'communication'");
   }
-  if (op.communication != Communication::none && !has_bytes) {
-    row.error(TraceColumn::communication, "a collective of 0 bytes", "fill in communication_bytes");
+  if (op.communication == Communication::none || !has_bytes) {
+    if (op.communication != Communication::none) {
+      row.error(TraceColumn::communication, "a collective of 0 bytes", "fill in communication_bytes");
+    }
+    return;
   }
+  for_each_item(row.find(TraceColumn::communication_bytes)->text, [&](std::string_view item) {
+    const double bytes = read_number(row, TraceColumn::communication_bytes, item, most_bytes);
+    if (bytes == 0)
+      row.error(TraceColumn::communication, "a collective of 0 bytes", "fill in communication_bytes");
+    op.communication_bytes.emplace_back(bytes);
+  });
 }
 
 void check_work(const Row& row, const Op& op) {

@@ -75,8 +75,8 @@ struct Op {
   std::vector<Gradient> gradients;      ///< complete when this op ends, in the order they become ready
   std::optional<Seconds> duration;      ///< measured by a user, or the one a former run computed
   std::optional<ComputeSource> source;  ///< of the duration; without it a duration counts as measured
-  Communication communication = Communication::none;  ///< launched when this op ends
-  Bytes communication_bytes;                          ///< of that collective, one rank's buffer
+  Communication communication = Communication::none;  ///< what is launched when this op ends
+  std::vector<Bytes> communication_bytes;  ///< of each collective launched, in order: one rank's buffer
   friend bool operator==(const Op&, const Op&) = default;
 };
 

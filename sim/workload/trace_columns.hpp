@@ -42,6 +42,7 @@ inline constexpr std::array trace_columns{
     config::Name{"duration_s", TraceColumn::duration_s, "seconds it takes; replaces flops and bytes"},
     config::Name{"duration_source", TraceColumn::duration_source, "measured (default), fitted or roofline"},
     config::Name{"communication", TraceColumn::communication, "collective launched when it ends"},
-    config::Name{"communication_bytes", TraceColumn::communication_bytes, "bytes of that collective"}};
+    config::Name{"communication_bytes", TraceColumn::communication_bytes,
+                 "bytes of each such collective: 1000 or 1000;2000"}};
 
 }  // namespace trainyard

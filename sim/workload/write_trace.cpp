@@ -18,6 +18,12 @@ std::string gradient_list(const std::vector<Gradient>& gradients) {
   return text;
 }
 
+std::string byte_list(const std::vector<Bytes>& sizes) {
+  std::string text;
+  for (const Bytes size : sizes) text += (text.empty() ? "" : ";") + shortest(size.si());
+  return text;
+}
+
 std::string parameter_bytes(const std::vector<Gradient>& gradients) {
   if (gradients.empty()) return {};
   double elements = 0;
@@ -50,7 +56,7 @@ std::string cell(const Op& op, TraceColumn column) {
     case TraceColumn::communication:
       return op.communication == Communication::none ? "" : std::string(config::name_of(op.communication));
     case TraceColumn::communication_bytes:
-      return op.communication == Communication::none ? "" : shortest(op.communication_bytes.si());
+      return byte_list(op.communication_bytes);
   }
   return {};
 }

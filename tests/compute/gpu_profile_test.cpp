@@ -2,6 +2,7 @@
 
 #include "compute/op_time.hpp"
 #include "compute/tiny_gpu.hpp"
+#include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
 #include <string>
@@ -99,4 +100,16 @@ TEST_CASE("an fp16 peak below the fp32 peak is only doubted") {
   load_gpu_profile(config::parse("gpu.yaml", replaced(tiny_gpu, "100 TFLOP/s", "5 TFLOP/s")), &warnings);
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].key_path == "matrix.fp16.peak");
+}
+
+TEST_CASE("platforms/gpus/README.md names every key of a profile") {
+  const std::string readme = readme_text("platforms/gpus/README.md");
+  check_documented<GpuProfile>(readme);
+  check_documented<GpuMemory>(readme);
+  check_documented<MatrixUnits>(readme);
+  check_documented<MatrixRates>(readme);
+  check_documented<ConvPasses>(readme);
+  check_documented<ConvFit>(readme);
+  check_documented<Roofline>(readme);
+  check_documented<VectorRates>(readme);
 }

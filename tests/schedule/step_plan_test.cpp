@@ -1,10 +1,10 @@
 #include "schedule/step_plan.hpp"
 
-#include <doctest/doctest.h>
-
 #include "config/document.hpp"
 #include "engine/engine.hpp"
 #include "platform/load.hpp"
+
+#include <doctest/doctest.h>
 
 using namespace trainyard;
 
@@ -36,7 +36,9 @@ StepPlan plan(const Trace& trace, int gpus, const Stack& stack = {}) {
   return plan_step(trace, GpuProfile{}, stack, cluster, Sync{});
 }
 
-Timeline closed(const StepPlan& plan) { return run(plan.graph, {.fidelity = Fidelity::closed, .recorded = {}}); }
+Timeline closed(const StepPlan& plan) {
+  return run(plan.graph, {.fidelity = Fidelity::closed, .recorded = {}});
+}
 
 }  // namespace
 
@@ -77,7 +79,8 @@ TEST_CASE("communication that a trace names replaces the bucket rule") {
 TEST_CASE("without overlap every bucket waits for the end of backward") {
   Stack stack;
   stack.overlap = false;
-  for (const PlannedCollective& collective : plan(two_layers(), 2, stack).collectives) CHECK(collective.ready_op == 3);
+  for (const PlannedCollective& collective : plan(two_layers(), 2, stack).collectives)
+    CHECK(collective.ready_op == 3);
 }
 
 TEST_CASE("software overhead is added to ops whose time is computed, not to measured ones") {
@@ -87,6 +90,7 @@ TEST_CASE("software overhead is added to ops whose time is computed, not to meas
   CHECK(plan(trace, 1, stack).op_times[0].duration == Seconds{8e-3});
   GpuProfile gpu;
   gpu.memory.bandwidth.value = Bandwidth{1e12};
+  gpu.matrix.fp32.peak.value = FlopRate{1e13};
   gpu.vector.elementwise = {.value = 1.0, .provenance = Provenance::assumed, .source = "test"};
   trace.ops[0].duration.reset();
   trace.ops[0].kind = OpKind::elementwise;

@@ -1,5 +1,7 @@
 #include "strategy/stack.hpp"
 
+#include "workload/readme_keys.hpp"
+
 #include <doctest/doctest.h>
 #include <string>
 #include <vector>
@@ -58,4 +60,8 @@ TEST_CASE("a first bucket larger than the others is only doubted") {
   load_stack(config::parse("stack.yaml", "name: s\nbucket_first: 30 MiB\n"), &warnings);
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].key_path == "bucket_first");
+}
+
+TEST_CASE("workloads/README.md names every key of a stack") {
+  check_documented<Stack>(readme_text("workloads/README.md"));
 }

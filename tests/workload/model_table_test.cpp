@@ -29,7 +29,7 @@ TEST_CASE("the model table groups layers by name and ends in totals") {
         "----------------------------------------------------------------------------\n"
         "parameters                129,156 in 6 tensors, 516.6 kB in fp32\n"
         "forward per sample        130,240 MAC of matrix work, 261.1 kFLOP in all\n"
-        "backward per sample       523 kFLOP\n"
+        "backward per sample       522.1 kFLOP\n"
         "forward per batch         260,480 MAC\n"
         "saved activations         2.048 kB per sample, 4.096 kB per batch in fp32\n"
         "                          1.024 kB per sample, 2.048 kB per batch in 16 bits\n"

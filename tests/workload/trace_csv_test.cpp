@@ -63,7 +63,7 @@ Op any_op(Phase phase, int index) {
   }
   if (*rc::gen::arbitrary<bool>()) {
     op.communication = Communication::all_reduce;
-    op.communication_bytes = Bytes(1 + any_number(1e17));
+    op.communication_bytes = {Bytes(1 + any_number(1e17)), Bytes(7)};
   }
   return op;
 }
@@ -211,7 +211,11 @@ TEST_CASE("a gradient is completed once") {
 TEST_CASE("a collective and its bytes come together") {
   const std::string columns = "phase,layer,duration_s,communication,communication_bytes\n";
   CHECK(read_trace("t.csv", columns + "backward,a,1,all_reduce,100\n").ops[0].communication_bytes ==
-        Bytes(100));
+        std::vector{Bytes(100)});
+  CHECK(read_trace("t.csv", columns + "backward,a,1,all_reduce,100;20\n").ops[0].communication_bytes ==
+        std::vector{Bytes(100), Bytes(20)});
+  CHECK(error_of(columns + "backward,a,1,all_reduce,100;\n").message != "");
+  CHECK(error_of(columns + "backward,a,1,all_reduce,0\n").message == "a collective of 0 bytes");
   CHECK(error_of(columns + "backward,a,1,all_reduce,\n").message == "a collective of 0 bytes");
   CHECK(error_of(columns + "backward,a,1,,100\n").message == "bytes without a collective");
   CHECK(error_of(columns + "backward,a,1,all_redcue,9\n").hint == "did you mean 'all_reduce'?");

@@ -1,0 +1,128 @@
+#include "engine/child.hpp"
+#include "engine/flat_network.hpp"
+
+#include <cstring>
+#include <doctest/doctest.h>
+
+using namespace trainyard;
+using namespace trainyard::testing;
+
+namespace {
+
+Timeline closed(const TaskGraph& graph) {
+  return run(graph, {.fidelity = Fidelity::closed, .recorded = {Rank{0}}});
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("streams run side by side and meet at events") {
+  Program program;
+  program.events = 1;
+  program.streams[0] = {Compute{Seconds{1}, 0}, Record{0}, Compute{Seconds{5}, 1}};
+  program.streams[1] = {Wait{0}, Compute{Seconds{2}, 2}};
+  const Timeline timeline = closed(graph_of(1, program, {}));
+  REQUIRE(timeline.spans.size() == 3);
+  CHECK(timeline.spans[2].stream == Stream::communication);
+  CHECK(timeline.spans[2].start == Seconds{1});
+  CHECK(timeline.spans[2].end == Seconds{3});
+  CHECK(timeline.makespan == Seconds{6});
+  CHECK(timeline.ranks[0].compute == Seconds{8});
+}
+
+TEST_CASE("an event that has already happened holds nobody up") {
+  Program program;
+  program.events = 1;
+  program.streams[0] = {Record{0}};
+  program.streams[1] = {Compute{Seconds{2}, 0}, Wait{0}, Compute{Seconds{1}, 1}};
+  CHECK(closed(graph_of(1, program, {})).makespan == Seconds{3});
+}
+
+TEST_CASE("a collective starts when its last rank arrives, and waiting is not communication") {
+  TaskGraph graph = one_ring(2, Bytes{1e9}, Bandwidth{1e9}, Seconds{});
+  Program late = graph.programs[0];
+  late.streams[0].insert(late.streams[0].begin(), Compute{Seconds{3}, 0});
+  graph.programs.push_back(late);
+  graph.program_of_rank = {0, 1};
+  for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::steps}) {
+    const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {}});
+    CHECK(timeline.collectives[0].first_arrival == Seconds{});
+    CHECK(timeline.collectives[0].start == Seconds{3});
+    CHECK(timeline.collectives[0].end.si() == doctest::Approx(4).epsilon(1e-9));
+    CHECK(timeline.ranks[0].communication.si() == doctest::Approx(1).epsilon(1e-9));
+    CHECK(timeline.ranks[0].compute == Seconds{});
+    CHECK(timeline.ranks[1].compute == Seconds{3});
+  }
+}
+
+TEST_CASE("folding identical ranks changes no bit") {
+  for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds}) {
+    TaskGraph graph = two_rings(16, Bytes{25e6}, Bandwidth{12.5e9}, Seconds{5e-6});
+    // Two kinds of ranks, so that folding has classes to tell apart.
+    Program slow = graph.programs[0];
+    slow.streams[0].insert(slow.streams[0].begin(), Compute{Seconds{0.1 / 3}, 0});
+    graph.programs.push_back(slow);
+    for (std::size_t rank = 0; rank < 16; rank += 3) graph.program_of_rank[rank] = 1;
+    const std::vector<Rank> recorded = {Rank{0}, Rank{1}, Rank{7}};
+    const Timeline folded = run_in_child(graph, {.fidelity = fidelity, .fold = true, .recorded = recorded});
+    const Timeline whole = run_in_child(graph, {.fidelity = fidelity, .fold = false, .recorded = recorded});
+    CHECK(folded.makespan == whole.makespan);
+    CHECK(same_bits(folded.ranks, whole.ranks));
+    CHECK(same_bits(folded.collectives, whole.collectives));
+    REQUIRE(folded.spans.size() == whole.spans.size());
+    for (std::size_t i = 0; i < folded.spans.size(); ++i) {
+      CHECK(folded.spans[i].rank == whole.spans[i].rank);
+      CHECK(folded.spans[i].start == whole.spans[i].start);
+      CHECK(folded.spans[i].end == whole.spans[i].end);
+    }
+    CHECK(same_bits(folded.link_bytes, whole.link_bytes));
+    CHECK(folded.events < whole.events);
+  }
+}
+
+TEST_CASE("links carry the same bytes in every fidelity") {
+  const TaskGraph graph = two_rings(8, Bytes{25e6}, Bandwidth{12.5e9}, Seconds{5e-6});
+  const Timeline formula = closed(graph);
+  // Each host sends 2(n-1)/n of both buffers.
+  CHECK(formula.link_bytes[0] == doctest::Approx(1.6 * 25e6 * 14 / 8).epsilon(1e-12));
+  for (const Fidelity fidelity : {Fidelity::flow, Fidelity::steps}) {
+    const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {}});
+    for (std::size_t link = 0; link < formula.link_bytes.size(); ++link) {
+      CHECK(timeline.link_bytes[link] == doctest::Approx(formula.link_bytes[link]).epsilon(1e-9));
+    }
+  }
+}
+
+TEST_CASE("a deadlock names who waits for what") {
+  TaskGraph graph = one_ring(2, Bytes{1e6}, Bandwidth{1e9}, Seconds{});
+  graph.programs.push_back(Program{});
+  graph.program_of_rank = {0, 1};
+  try {
+    closed(graph);
+    FAIL("no deadlock found");
+  } catch (const EngineError& error) {
+    CHECK(std::string(error.what()) ==
+          "deadlock: 1 streams wait for ever\n"
+          "  rank 0, compute stream, task 0: waits for collective 0 (1 of 2 ranks there)");
+  }
+}
+
+TEST_CASE("more bandwidth and less latency are never slower") {
+  double before = 1e9;
+  for (const double bandwidth : {1e9, 2e9, 8e9, 64e9}) {
+    const Timeline timeline = run_in_child(two_rings(8, Bytes{25e6}, Bandwidth{bandwidth}, Seconds{5e-6}),
+                                           {.fidelity = Fidelity::flow, .recorded = {}});
+    CHECK(timeline.makespan.si() < before);
+    before = timeline.makespan.si();
+  }
+  for (const double latency : {4e-6, 2e-6, 0.0}) {
+    const Timeline timeline = run_in_child(two_rings(8, Bytes{25e6}, Bandwidth{64e9}, Seconds{latency}),
+                                           {.fidelity = Fidelity::flow, .recorded = {}});
+    CHECK(timeline.makespan.si() < before);
+    before = timeline.makespan.si();
+  }
+}

@@ -1,0 +1,156 @@
+#include "study/simulate.hpp"
+
+#include "schedule/step_plan.hpp"
+#include "study/checks.hpp"
+#include "study/export_trace.hpp"
+#include "workload/trace_csv.hpp"
+
+#include <cstdlib>
+#include <doctest/doctest.h>
+#include <filesystem>
+#include <fstream>
+
+using namespace trainyard;
+
+namespace {
+
+config::Catalogue catalogue() { return {{TRAINYARD_SOURCE_DIR}}; }
+
+Inputs inputs(const Overrides& overrides) { return read_inputs(catalogue(), "resnet50_dgx2", overrides); }
+
+/// In-process: `closed` needs no SimGrid, so any number may run.
+Result closed(const Inputs& inputs) { return simulate(inputs, {.fidelity = Fidelity::closed}); }
+
+struct TemporaryFolder {
+  std::filesystem::path path;
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "trainyard-XXXXXX").string();
+    path = ::mkdtemp(name.data());
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+};
+
+std::string message_of(const std::string& experiment, const Overrides& overrides) {
+  try {
+    cluster_of(read_inputs(catalogue(), experiment, overrides));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("ResNet-50, fp32, batch 128 on one V100, nothing fitted: between 320 and 440 images/s") {
+  const Result result = closed(inputs({{"gpus", "1"}}));
+  CHECK(result.throughput > 320);
+  CHECK(result.throughput < 440);
+  CHECK(result.step_time == result.compute_time);
+  CHECK(result.speedup == 1);
+  CHECK(result.collectives.empty());
+  CHECK(result.links.empty());
+}
+
+TEST_CASE("the parts of a result agree with each other") {
+  const Result result = closed(inputs({{"nodes", "2"}}));
+  CHECK(result.ranks == 32);
+  CHECK(result.global_batch == 32 * 128);
+  CHECK(result.throughput * result.step_time.si() == doctest::Approx(4096).epsilon(1e-12));
+  CHECK(result.speedup == doctest::Approx(32 * result.scaling_efficiency).epsilon(1e-12));
+  CHECK(result.step_time >= result.lower_bound);
+  CHECK(result.exposed_communication.si() ==
+        doctest::Approx((result.step_time - result.compute_time).si()).epsilon(1e-12));
+  CHECK(result.epoch_time->si() == doctest::Approx(1281167 / result.throughput).epsilon(1e-12));
+  const ComputeSourceShares& shares = result.compute_source_shares;
+  CHECK(shares.measured + shares.fitted + shares.roofline == doctest::Approx(1).epsilon(1e-12));
+  REQUIRE(result.collectives.size() == 5);
+  CHECK(result.collectives[0].size == Bytes{8196000});
+  CHECK(result.collectives[4].size == Bytes{9724160});
+  for (const CollectiveRow& row : result.collectives) {
+    CHECK(row.ready <= row.start);
+    CHECK(row.end - row.start >= row.bound);
+  }
+  CHECK(result.layers.front().start == Seconds{});
+  CHECK(result.layers.back().end.si() == doctest::Approx(result.step_time.si()).epsilon(1e-12));
+}
+
+TEST_CASE("replaying an exported trace gives the same step to the bit") {
+  const TemporaryFolder folder;
+  for (const std::string overlap : {"true", "false"}) {
+    const Inputs original = inputs({{"gpus", "12"}, {"stack.overlap", overlap}});
+    std::ofstream(folder.path / "t.csv") << write_trace(export_trace(original, true));
+    std::ofstream(folder.path / "replay.yaml")
+        << "platform: dgx2\ngpus: 12\ntrace: t.csv\nstack: pytorch_ddp\nbatch_per_gpu: 128\n";
+    const Result again = closed(read_inputs(catalogue(), (folder.path / "replay.yaml").string(), {}));
+    const Result first = closed(original);
+    CHECK(again.step_time == first.step_time);
+    CHECK(again.compute_source_shares.fitted == first.compute_source_shares.fitted);
+    CHECK(again.collectives.size() == first.collectives.size());
+  }
+}
+
+TEST_CASE("a trace without durations asks the GPU anew, one with a user's durations does not") {
+  const TemporaryFolder folder;
+  const std::string experiment = (folder.path / "user.yaml").string();
+  std::ofstream(experiment)
+      << "platform: dgx2\ngpus: 2\ntrace: t.csv\nstack: pytorch_ddp\nbatch_per_gpu: 128\n";
+  std::ofstream(folder.path / "t.csv") << write_trace(export_trace(inputs({{"gpus", "2"}}), false));
+  const double ours = closed(read_inputs(catalogue(), experiment, {})).compute_time.si();
+  const Overrides fast = {{"gpu.memory.bandwidth", "1800 GB/s"}};
+  CHECK(closed(read_inputs(catalogue(), experiment, fast)).compute_time.si() < ours);
+
+  std::ofstream(folder.path / "t.csv")
+      << "phase,layer,duration_s,parameter_bytes\n"
+         "forward,all,0.25,\nbackward,all,0.5,4000000\noptimizer,all,0.01,\n";
+  const Result measured = closed(read_inputs(catalogue(), experiment, fast));
+  CHECK(measured.compute_time.si() == doctest::Approx(0.76).epsilon(1e-12));
+  CHECK(measured.compute_source_shares.measured == 1);
+  REQUIRE(measured.collectives.size() == 1);
+  CHECK(measured.collectives[0].size == Bytes{4e6});
+}
+
+TEST_CASE("--set reaches the files an experiment names") {
+  const double before = closed(inputs({{"nodes", "4"}})).step_time.si();
+  CHECK(closed(inputs({{"nodes", "4"}, {"platform.fabric.nic", "8 Gbps"}})).step_time.si() > before);
+  CHECK(closed(inputs({{"nodes", "4"}, {"stack.bucket_cap", "1 GiB"}})).collectives.size() == 2);
+  CHECK(closed(inputs({{"batch_per_gpu", "64"}})).global_batch == 16 * 64);
+}
+
+TEST_CASE("a resolved experiment gives the same result again") {
+  const TemporaryFolder folder;
+  const Result first = closed(inputs({{"nodes", "2"}, {"platform.fabric.nic", "25 Gbps"}}));
+  std::ofstream(folder.path / "again.yaml") << first.resolved_experiment;
+  const Result again = closed(read_inputs(catalogue(), (folder.path / "again.yaml").string(), {}));
+  CHECK(again.step_time == first.step_time);
+  CHECK(again.resolved_experiment == first.resolved_experiment);
+}
+
+TEST_CASE("what does not exist is an error with what does") {
+  CHECK(message_of("resnet50_dgx", {}).find("did you mean 'resnet50_dgx2'") != std::string::npos);
+  CHECK(message_of("resnet50_dgx2", {{"model", "resnet5"}}).find("did you mean 'resnet50'") !=
+        std::string::npos);
+  CHECK(message_of("resnet50_dgx2", {{"gpus", "17"}}).find("17") != std::string::npos);
+  CHECK(message_of("resnet50_dgx2", {{"platfrom", "dgx2"}}).find("did you mean 'platform'") !=
+        std::string::npos);
+  CHECK(message_of("resnet50_dgx2", {{"trace", "x.csv"}}).find("exclude each other") != std::string::npos);
+}
+
+TEST_CASE("a run that beats physics is found out") {
+  const Inputs some = inputs({{"gpus", "4"}});
+  StepPlan plan = plan_step(some.trace, some.gpu, some.stack, cluster_of(some), some.experiment.sync);
+  const Timeline good = run(plan.graph, {.fidelity = Fidelity::closed, .recorded = {Rank{0}}});
+  CHECK(violations(plan, good, good.makespan).empty());
+
+  CHECK(violations(plan, good, good.makespan * 1.001).size() == 1);
+  Timeline fast = good;
+  fast.collectives[1].end = fast.collectives[1].start + plan.collectives[1].bound * 0.5;
+  CHECK(violations(plan, fast, Seconds{}).front().find("faster than its bound") != std::string::npos);
+  Timeline lossy = good;
+  lossy.link_bytes[0] /= 2;
+  CHECK(violations(plan, lossy, Seconds{}).front().find("links carried") != std::string::npos);
+  Timeline crowded = good;
+  crowded.spans[1].start = crowded.spans[0].start;
+  CHECK(violations(plan, crowded, Seconds{}).front().find("overlap on one stream") != std::string::npos);
+}
