@@ -1,6 +1,7 @@
 #include "engine/simgrid_network.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/kernel/routing/NetPoint.hpp>
@@ -71,7 +72,11 @@ s4u::Engine& silent_engine() {
   static char* arguments[] = {name.data(), nullptr};
   static int count = 1;
   xbt_log_control_set("root.thres:critical");
+  // The constructor takes Ctrl-C for itself; how the program ends is for the program to say.
+  struct sigaction interrupt {};
+  ::sigaction(SIGINT, nullptr, &interrupt);
   static s4u::Engine engine(&count, arguments);
+  ::sigaction(SIGINT, &interrupt, nullptr);
   s4u::Engine::set_config("network/model:CM02");
   s4u::Engine::set_config("network/crosstraffic:0");
   s4u::Engine::set_config("network/TCP-gamma:1e30");

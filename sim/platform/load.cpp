@@ -65,9 +65,11 @@ Fabric build_fabric(const std::optional<FabricFile>& file) {
   if (!file || file->kind == FabricKind::none) return fabric;
   fabric.kind = file->kind;
   fabric.nic = *file->nic;
-  fabric.effective = {.value = file->nic->value * file->efficiency.value,
-                      .provenance = file->efficiency.provenance,
-                      .source = file->efficiency.source};
+  const bool is_as_specified = file->efficiency == FabricFile{}.efficiency;
+  fabric.effective = is_as_specified ? *file->nic
+                                     : Sourced<Bandwidth>{.value = file->nic->value * file->efficiency.value,
+                                                          .provenance = file->efficiency.provenance,
+                                                          .source = file->efficiency.source};
   fabric.latency = *file->latency;
   fabric.nodes_per_leaf = file->nodes_per_leaf;
   fabric.oversubscription = file->oversubscription;

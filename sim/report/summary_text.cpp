@@ -23,7 +23,7 @@ constexpr std::size_t page = 100;
 constexpr std::size_t label_width = 18;  ///< with the indent of 2
 constexpr std::size_t value_width = 18;
 constexpr int chart_width = 76;
-constexpr double bar_width = 40;
+constexpr double bar_width = 56;
 
 std::string padded(std::string_view text, std::size_t width) {
   const std::size_t used = columns(text);
@@ -114,7 +114,7 @@ void write_headline(Page& out, const Result& result) {
           fmt::format("{} samples/s with the same batch per GPU",
                       rounded(result.resolved.batch_per_gpu / result.one_rank_step_time.si())));
   out.row("speedup", rounded(result.speedup) + " x",
-          fmt::format("of {}: scaling efficiency {}; linear scaling would save {}", grouped(result.ranks),
+          fmt::format("of {}: scaling efficiency {}; {} over linear scaling", grouped(result.ranks),
                       percent(result.scaling_efficiency), human(result.communication_overhead)));
 }
 
@@ -156,9 +156,13 @@ void write_kinds(Page& out, const Result& result) {
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;
+  Seconds rest = sum;
   for (const auto& [kind, time] : sorted) {
+    if (time / sum < 0.01) break;
+    rest -= time;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", config::name_of(kind), percent(time / sum));
   }
+  if (rest / sum > 1e-9) text += ", others " + percent(rest / sum);
   out.text_row("kernels", fmt::format("{} in all: {}", human(sum), text));
 }
 
@@ -187,7 +191,7 @@ void write_limits(Page& out, const Result& result) {
   }
   if (result.lower_bound.si() > 0) {
     out.row("lower bound", human(result.lower_bound),
-            fmt::format("with every collective alone on the network; the step takes {} longer",
+            fmt::format("all collectives at their bound; the step takes {} longer",
                         percent(result.step_time / result.lower_bound - 1)));
   }
   std::string rate = human(result.achieved_flops_per_gpu) + " per GPU";
@@ -208,8 +212,7 @@ void write_trust(Page& out, const Result& result) {
   out.heading("what the numbers rest on");
   const ComputeSourceShares& shares = result.compute_source_shares;
   out.text_row("compute times",
-               fmt::format("{} from measured kernels, {} from curves fitted to kernels, {} from a "
-                           "roofline",
+               fmt::format("{} measured kernels, {} curves fitted to kernels, {} roofline",
                            percent(shares.measured), percent(shares.fitted), percent(shares.roofline)));
   out.text_row("calibrated on", result.calibrated_on.empty() ? "nothing: no end-to-end run was used"
                                                              : joined(result.calibrated_on));

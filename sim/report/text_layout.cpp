@@ -22,6 +22,14 @@ std::string separated(std::string digits) {
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
+std::size_t end_of_word(std::string_view text, std::size_t at) {
+  return std::min(text.find_first_of(" \n", at), text.size());
+}
+
+bool is_number(std::string_view word) {
+  return word.find_first_not_of("0123456789.,") == std::string_view::npos;
+}
+
 /// Length in bytes of the first `count` characters.
 std::size_t bytes_of(std::string_view text, std::size_t count) {
   std::size_t at = 0;
@@ -67,7 +75,9 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   std::size_t at = 0;
   while ((at = text.find_first_not_of(" \n", at)) != std::string_view::npos) {
-    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    std::size_t end = end_of_word(text, at);
+    // A number stays with its unit.
+    if (is_number(text.substr(at, end - at)) && end < text.size()) end = end_of_word(text, end + 1);
     const std::string word = elide(text.substr(at, end - at), width);
     if (lines.empty() || columns(lines.back()) + 1 + columns(word) > width) {
       lines.push_back(word);

@@ -25,7 +25,8 @@ std::size_t columns(std::string_view text);
 /// The text, cut in the middle to at most `width` (>= 5) columns: "node12.gp...nvswitch0".
 std::string elide(std::string_view text, std::size_t width);
 
-/// Breaks a text at blanks into lines of at most `width` columns; a longer word gets a line of its own, cut.
+/// Breaks a text at blanks into lines of at most `width` columns, but not between a number and its unit; a
+/// longer word gets a line of its own, cut.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
 }  // namespace trainyard

@@ -82,7 +82,7 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
                    const Sync& sync) {
   StepPlan plan;
   for (const Op& op : trace.ops) {
-    OpTime time = op_time(gpu, trace.precision, op);
+    OpTime time = op_time(gpu, trace.precision.value_or(Precision::fp32), op);
     // A duration that the trace brings was measured with its software, or computed with it by a former run.
     if (!op.duration) time.duration += stack.op_overhead.value;
     plan.op_times.push_back(time);

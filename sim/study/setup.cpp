@@ -51,6 +51,11 @@ Trace load_trace(const fs::path& path, const Experiment& experiment) {
                                  path.string(), trace.batch_per_gpu, experiment.batch_per_gpu),
                      "a trace cannot be stretched: record one for each batch");
   }
+  if (trace.precision && *trace.precision != experiment.precision) {
+    throw InputError(fmt::format("{} is a step in {}, the experiment has precision: {}", path.string(),
+                                 config::name_of(*trace.precision), config::name_of(experiment.precision)),
+                     "record a trace for each precision");
+  }
   return trace;
 }
 

@@ -165,7 +165,7 @@ void add_compute(const Inputs& inputs, const StepPlan& plan, Result& result) {
     if (is_matrix(op.kind)) result.model_flops += op.flops;
   }
   result.achieved_flops_per_gpu = result.model_flops / result.step_time;
-  if (const std::optional<FlopRate> peak = peak_rate(inputs.gpu, inputs.trace.precision)) {
+  if (const std::optional<FlopRate> peak = peak_rate(inputs.gpu, inputs.experiment.precision)) {
     result.model_flops_utilization = result.achieved_flops_per_gpu / *peak;
   }
 }

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -111,30 +112,30 @@ bool read_choice(const Row& row, TraceColumn column, E& value) {
   return false;
 }
 
-/// The number that `text`, a cell of `column` or a part of it, holds; reports what is no number, negative or
-/// above `largest`.
-double read_number(const Row& row, TraceColumn column, std::string_view text, double largest,
-                   std::string_view hint = {}) {
+/// The number that `text`, a cell of `column` or a part of it, holds; nothing, after reporting it, if that is
+/// no number, negative or above `largest`.
+std::optional<double> parse_part(const Row& row, TraceColumn column, std::string_view text, double largest,
+                                 std::string_view hint = {}) {
   const Parsed<double> parsed = parse_number(text);
   if (const UnitError* error = std::get_if<UnitError>(&parsed)) {
     row.error(column, error->message, error->hint.empty() ? std::string(hint) : error->hint);
-    return 0;
+    return std::nullopt;
   }
   const double value = std::get<double>(parsed);
   if (value < 0) {
     row.error(column, quoted(text) + " is negative");
-    return 0;
+    return std::nullopt;
   }
   if (value > largest) {
     row.error(column, quoted(text) + " is absurdly large", std::string(hint));
-    return 0;
+    return std::nullopt;
   }
   return value;
 }
 
-/// The number in a cell, 0 if it is empty.
+/// The number in a cell; 0 if it is empty or, after reporting it, none.
 double read_number(const Row& row, TraceColumn column, double largest, std::string_view hint = {}) {
-  return row.has(column) ? read_number(row, column, row.find(column)->text, largest, hint) : 0;
+  return row.has(column) ? parse_part(row, column, row.find(column)->text, largest, hint).value_or(0) : 0;
 }
 
 /// Calls `item` with each part of a list "a;b;c".
@@ -222,10 +223,9 @@ void read_communication(const Row& row, Op& op) {
     return;
   }
   for_each_item(row.find(TraceColumn::communication_bytes)->text, [&](std::string_view item) {
-    const double bytes = read_number(row, TraceColumn::communication_bytes, item, most_bytes);
-    if (bytes == 0)
-      row.error(TraceColumn::communication, "a collective of 0 bytes", "fill in communication_bytes");
-    op.communication_bytes.emplace_back(bytes);
+    const auto bytes = parse_part(row, TraceColumn::communication_bytes, item, most_bytes);
+    if (bytes == 0.0) row.error(TraceColumn::communication_bytes, "a collective of 0 bytes");
+    op.communication_bytes.emplace_back(bytes.value_or(0));
   });
 }
 

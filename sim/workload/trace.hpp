@@ -86,7 +86,7 @@ enum class Optimizer { sgd, momentum, adam };
 struct Trace {
   std::string model;
   int batch_per_gpu = 0;  ///< samples in the step of one rank; 0 in a user's trace that does not say
-  Precision precision{};
+  std::optional<Precision> precision;  ///< not every user's trace states it
   std::vector<Op> ops;
   friend bool operator==(const Trace&, const Trace&) = default;
 };

@@ -25,7 +25,41 @@ bool contains(const std::string& text, std::string_view part) { return text.find
 }  // namespace
 
 TEST_CASE("the summary of a small step reads as it should") {
-  CHECK(summary_text(sample_result(), false) == R"(@)");
+  CHECK(summary_text(sample_result(), false) == R"(tiny: toy training step
+  2 GPUs of 1 x Two GPUs; pytorch_ddp, fp32, batch 64 per GPU
+
+  step time       13 ms             one optimizer update with 128 samples
+  throughput      9,846 samples/s   an epoch takes 2 min 10 s
+  one GPU alone   11 ms             5,818 samples/s with the same batch per GPU
+  speedup         1.692 x           of 2: scaling efficiency 84.6 %; 2 ms over linear scaling
+
+where the time goes  rank 0, share of the step
+  forward         4 ms         30.8 % #################
+  backward        6 ms         46.2 % ##########################
+  optimizer       1 ms          7.7 % ####
+  exposed comm.   2 ms         15.4 % #########
+  communication   4 ms              in all, 50.0 % of it hidden behind compute; 1 collective
+  kernels         11 ms in all: conv_forward 36.4 %, gemm 36.4 %, conv_wgrad 18.2 %, optimizer 9.1 %
+
+timeline of rank 0  f forward, b backward, o optimizer, . waiting; = communication
+  compute         |fffffffffffffffffffffffbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb............oooooo|
+  communication   |                                              -=======================-     |
+                   0                                                                      13 ms
+
+what limits it
+  Communication: 2 ms of it is exposed, 15.4 % of the step. The last collective ends 2 ms after the
+  last gradient is ready. It is bandwidth: node0.gpu0->node0.gpu1 carries 97.5 % of its capacity
+  while collectives run.
+  busiest link    node0.gpu0->node0.gpu1, busy for 30.0 % of the step (100 MB at 25 GB/s)
+  lower bound     12.5 ms           all collectives at their bound; the step takes 4.0 % longer
+  matrix FLOPs    3.385 TFLOP/s per GPU, 21.0 % of its peak in fp32 (model FLOPs utilisation)
+
+what the numbers rest on
+  compute times   75.0 % measured kernels, 0.0 % curves fitted to kernels, 25.0 % roofline
+  calibrated on   nothing: no end-to-end run was used
+  fidelity        flow (42 events)
+  not modelled    memory, energy, cost, host CPUs and input pipeline (more with --json)
+)");
 }
 
 TEST_CASE("the summary stays within 100 columns whatever the names are") {

@@ -30,6 +30,7 @@ TEST_CASE("a share that is not zero never prints as zero") {
 
 TEST_CASE("text wraps at blanks and long words are cut in the middle") {
   CHECK(wrap("one two three", 8) == std::vector<std::string>{"one two", "three"});
+  CHECK(wrap("about 12.5 ms more", 11) == std::vector<std::string>{"about", "12.5 ms", "more"});
   CHECK(wrap("", 8).empty());
   CHECK(wrap("abcdefghijklmnop", 9) == std::vector<std::string>{"abc...nop"});
   CHECK(elide("short", 9) == "short");

@@ -237,3 +237,24 @@ TEST_CASE("what the leading comments say is checked") {
   CHECK(error_of("# batch_per_gpu: 0\n" + body).column == 18);
   CHECK(error_of("# precision: fp23\n" + body).hint == "did you mean 'fp32'?");
 }
+
+TEST_CASE("no text breaks the reader: it reads or says what is wrong") {
+  const Model model{"net", "", {linear_layer("fc", 3, 2)}, std::nullopt};
+  const std::string good = write_trace(make_trace(model, 2, Precision::fp32, Optimizer::sgd));
+  CHECK(rc::check([&] {
+    std::string text = good;
+    const int edits = *rc::gen::inRange(1, 6);
+    for (int i = 0; i < edits; ++i) {
+      const auto at = static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(text.size())));
+      const int length = *rc::gen::inRange(0, 3);
+      text.replace(at, static_cast<std::size_t>(length),
+                   *rc::gen::container<std::string>(rc::gen::arbitrary<char>()));
+    }
+    try {
+      const Trace trace = read_trace("t.csv", text);
+      RC_ASSERT(read_trace("t.csv", write_trace(trace)) == trace);
+    } catch (const InputError& error) {
+      RC_ASSERT(!error.diagnostics().empty());
+    }
+  }));
+}

@@ -1,0 +1,118 @@
+#pragma once
+// Runs the built program as its users do: as a process of its own, with arguments, an environment and
+// redirections.
+
+#include <csignal>
+#include <cstdlib>
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace trainyard {
+
+inline std::string content(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+/// A folder of its own for each test, removed at its end.
+class Scratch {
+public:
+  Scratch() {
+    std::string name = (std::filesystem::temp_directory_path() / "trainyard-test-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~Scratch() { std::filesystem::remove_all(path_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  [[nodiscard]] std::string put(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name) << text;
+    return *this / name;
+  }
+  [[nodiscard]] std::set<std::string> names(const std::string& folder = ".") const {
+    std::set<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator(path_ / folder)) {
+      all.insert(entry.path().filename().string());
+    }
+    return all;
+  }
+
+private:
+  std::filesystem::path path_;
+};
+
+struct Ended {
+  int code = 0;  ///< exit code, or 1000 + the signal that ended the process
+  std::string out;
+  std::string err;
+};
+
+/// A started program; wait() collects it.
+class Process {
+public:
+  /// `out`: where stdout goes; a file of the process's own when empty.
+  explicit Process(const std::vector<std::string>& arguments, const std::string& out = {}) : out_(out) {
+    std::vector<char*> argv;
+    std::vector<std::string> words{TRAINYARD_PROGRAM};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    if (out_.empty()) out_ = files_ / "out";
+    pid_ = ::fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ > 0) return;
+    ::setenv("TRAINYARD_DATA", TRAINYARD_SOURCE_DIR, 1);
+    const int to = ::open(out_.c_str(), O_WRONLY | O_CREAT, 0600);
+    const int errors = ::open((files_ / "err").c_str(), O_WRONLY | O_CREAT, 0600);
+    ::dup2(to, STDOUT_FILENO);
+    ::dup2(errors, STDERR_FILENO);
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+
+  void send(int signal) const { ::kill(pid_, signal); }
+
+  [[nodiscard]] bool is_running() {
+    if (!is_collected_ && ::waitpid(pid_, &status_, WNOHANG) == pid_) is_collected_ = true;
+    return !is_collected_;
+  }
+
+  Ended wait() {
+    if (!is_collected_) ::waitpid(pid_, &status_, 0);
+    is_collected_ = true;
+    const int code = WIFEXITED(status_) ? WEXITSTATUS(status_) : 1000 + WTERMSIG(status_);
+    return {code, content(files_ / "out"), content(files_ / "err")};
+  }
+
+private:
+  Scratch files_;
+  std::string out_;
+  pid_t pid_ = -1;
+  int status_ = 0;
+  bool is_collected_ = false;
+};
+
+inline Ended run_program(const std::vector<std::string>& arguments) { return Process(arguments).wait(); }
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// An experiment on the shipped machine, model and stack.
+inline std::string experiment_with(const std::string& lines) {
+  return "platform: dgx2\nmodel: resnet50\nstack: pytorch_ddp\nbatch_per_gpu: 32\n" + lines;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,210 @@
+// `trainyard run` from the outside: what it prints, what it writes, and how bad runs end.
+
+#include "../report/trace_rules.hpp"
+#include "process.hpp"
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <sys/mount.h>
+#include <thread>
+
+using namespace trainyard;
+using Json = nlohmann::json;
+
+namespace {
+
+const std::set<std::string> out_files{"summary.json",
+                                      "layers.csv",
+                                      "ranks.csv",
+                                      "links.csv",
+                                      "trace.json",
+                                      "collectives.csv",
+                                      "experiment.resolved.yaml"};
+
+}  // namespace
+
+TEST_CASE("the shipped experiment prints its summary on stdout and nothing on stderr") {
+  const Ended ended = run_program({"run", "resnet50_dgx2"});
+  CHECK(ended.code == 0);
+  CHECK(ended.err.empty());
+  CHECK(contains(ended.out, "step time"));
+  CHECK(contains(ended.out, "what limits it"));
+  CHECK_FALSE(contains(ended.out, "\x1b"));  // not a terminal: no colour
+}
+
+TEST_CASE("--json prints one object and nothing else") {
+  const Ended ended = run_program({"run", "resnet50_dgx2", "--json"});
+  REQUIRE(ended.code == 0);
+  const Json json = Json::parse(ended.out);
+  CHECK(json["schema_version"] == 1);
+  CHECK(json["ranks"] == 16);
+  CHECK(json["step_time_s"].get<double>() >= json["lower_bound_s"].get<double>());
+  CHECK(json["simulation"]["peak_rss_bytes"].get<double>() > 0);
+  CHECK(ended.err.empty());
+}
+
+TEST_CASE("--set changes what is simulated, in the experiment and in the files it names") {
+  const auto run = [](const std::vector<std::string>& set) {
+    std::vector<std::string> arguments{"run", "resnet50_dgx2", "--json"};
+    for (const std::string& one : set) arguments.insert(arguments.end(), {"--set", one});
+    const Ended ended = run_program(arguments);
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    return Json::parse(ended.out);
+  };
+  CHECK(run({"gpus=4", "batch_per_gpu=64"})["global_batch"] == 256);
+  const double fast = run({"nodes=2"})["step_time_s"];
+  const double slow = run({"nodes=2", "platform.fabric.nic=100 Mbps"})["step_time_s"];
+  CHECK(slow > 2 * fast);
+}
+
+TEST_CASE("--out writes every file, and each of them reads back") {
+  const Scratch scratch;
+  const Ended ended = run_program({"run", "resnet50_dgx2", "--set", "gpus=4", "--out", scratch / "out"});
+  REQUIRE(ended.code == 0);
+  CHECK(scratch.names() == std::set<std::string>{"out"});
+  CHECK(scratch.names("out") == out_files);
+  const Json summary = Json::parse(content(scratch / "out/summary.json"));
+  CHECK(summary["ranks"] == 4);
+  CHECK(broken_trace_rules(Json::parse(content(scratch / "out/trace.json"))) == std::vector<std::string>{});
+  CHECK(content(scratch / "out/layers.csv").starts_with("phase,layer,"));
+  CHECK(content(scratch / "out/collectives.csv").find("bucket 0,all_reduce,ring,") != std::string::npos);
+
+  const Ended again = run_program({"run", scratch / "out/experiment.resolved.yaml", "--json"});
+  REQUIRE(again.code == 0);
+  CHECK(Json::parse(again.out)["step_time_s"] == summary["step_time_s"]);
+}
+
+TEST_CASE("every rank's trace has an arrow to each collective of a step") {
+  const Scratch scratch;
+  REQUIRE(run_program({"run", "resnet50_dgx2", "--set", "gpus=2", "--out", scratch / "out"}).code == 0);
+  const Json trace = Json::parse(content(scratch / "out/trace.json"));
+  int collectives = 0, arrows = 0;
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] == "X" && event["cat"] == "communication") ++collectives;
+    if (event["ph"] == "f") ++arrows;
+  }
+  CHECK(collectives > 2);
+  CHECK(arrows == collectives);
+}
+
+TEST_CASE("an existing result is kept without --force and replaced with it") {
+  const Scratch scratch;
+  const std::vector<std::string> once{"run", "resnet50_dgx2", "--set", "gpus=2", "--out", scratch / "out"};
+  REQUIRE(run_program(once).code == 0);
+  const std::string before = content(scratch / "out/summary.json");
+  const Ended refused = run_program(once);
+  CHECK(refused.code == 5);
+  CHECK(refused.out.empty());
+  CHECK(contains(refused.err, "the folder exists and is not empty; --force replaces it"));
+  CHECK(content(scratch / "out/summary.json") == before);
+  const Ended forced =
+      run_program({"run", "resnet50_dgx2", "--set", "gpus=4", "--out", scratch / "out", "--force"});
+  CHECK(forced.code == 0);
+  CHECK(Json::parse(content(scratch / "out/summary.json"))["ranks"] == 4);
+  CHECK(scratch.names() == std::set<std::string>{"out"});
+}
+
+TEST_CASE("a folder that cannot be written to is an error before anything is simulated") {
+  const Ended ended = run_program({"run", "resnet50_dgx2", "--out", "/proc/trainyard-out"});
+  CHECK(ended.code == 5);
+  CHECK(ended.out.empty());
+  CHECK(contains(ended.err, "cannot write '/proc/trainyard-out'"));
+}
+
+TEST_CASE("a full disk is an error that leaves nothing behind") {
+  const Scratch scratch;
+  const std::string disk = scratch / "disk";
+  std::filesystem::create_directory(disk);
+  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k") != 0) {
+    MESSAGE("not allowed to mount a small disk");
+    return;
+  }
+  const Ended ended = run_program({"run", "resnet50_dgx2", "--out", disk + "/out"});
+  const bool is_empty = std::filesystem::is_empty(disk);
+  ::umount2(disk.c_str(), MNT_DETACH);
+  CHECK(ended.code == 5);
+  CHECK(ended.out.empty());
+  CHECK(contains(ended.err, "No space left on device"));
+  CHECK(is_empty);
+}
+
+TEST_CASE("a result that stdout does not take is an error") {
+  for (const char* more : {"--json", "--set=gpus=2"}) {
+    const Ended ended = Process({"run", "resnet50_dgx2", more}, "/dev/full").wait();
+    CHECK(ended.code == 5);
+    CHECK(ended.err == "trainyard: error: cannot write to stdout: No space left on device\n");
+  }
+  CHECK(Process({"--version"}, "/dev/full").wait().code == 5);
+  CHECK(Process({"run", "--help"}, "/dev/full").wait().code == 5);
+}
+
+TEST_CASE("Ctrl-C during a long simulation ends it at once and leaves nothing behind") {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const Scratch scratch;
+    Process process(
+        {"run", "resnet50_dgx2", "--set", "nodes=64", "--fidelity", "steps", "--out", scratch / "out"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    REQUIRE(process.is_running());
+    process.send(signal);
+    const Ended ended = process.wait();
+    CHECK(ended.code == 130);
+    CHECK(ended.out.empty());
+    CHECK(ended.err == "trainyard: interrupted\n");
+    CHECK(scratch.names().empty());
+  }
+}
+
+TEST_CASE("unknown names are wrong input with a suggestion") {
+  const auto error_of = [](const std::vector<std::string>& arguments) {
+    const Ended ended = run_program(arguments);
+    CHECK(ended.code == 3);
+    CHECK(ended.out.empty());
+    return ended.err;
+  };
+  CHECK(contains(error_of({"run", "resnet50_dgx"}), "did you mean 'resnet50_dgx2'?"));
+  CHECK(contains(error_of({"run", "resnet50_dgx2", "--set", "platform=dxg2"}), "did you mean 'dgx2'?"));
+  CHECK(contains(error_of({"run", "resnet50_dgx2", "--set", "model=resnet5"}), "did you mean 'resnet50'?"));
+  CHECK(contains(error_of({"run", "resnet50_dgx2", "--set", "stack=pytorch_dpd"}),
+                 "did you mean 'pytorch_ddp'?"));
+  CHECK(contains(error_of({"run", "resnet50_dgx2", "--set", "bacth_per_gpu=3"}),
+                 "did you mean 'batch_per_gpu'?"));
+  CHECK(contains(error_of({"run", "resnet50_dgx2", "--set", "sync.algorithm=rign"}), "did you mean 'ring'?"));
+  CHECK(contains(error_of({"run", "resnet50_dgx2", "--fidelity", "step"}), "did you mean 'steps'?"));
+  CHECK(contains(error_of({"topology", "dgx"}), "did you mean 'dgx2'?"));
+  CHECK(contains(error_of({"model", "resnet"}), "resnet50"));
+  CHECK(contains(error_of({"collective", "allreduce", "--platform", "dgx2"}), "did you mean 'all_reduce'?"));
+  CHECK(contains(error_of({"collective", "all_reduce", "--platform", "dgx3"}), "did you mean 'dgx2'?"));
+  CHECK(contains(error_of({"schema", "platfrom"}), "did you mean 'platform'?"));
+}
+
+TEST_CASE("more GPUs than exist is wrong input that says how many there are") {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"run", "resnet50_dgx2", "--set", "gpus=17"},
+        std::vector<std::string>{"collective", "all_reduce", "--platform", "dgx2", "--gpus", "17"}}) {
+    const Ended ended = run_program(arguments);
+    CHECK(ended.code == 3);
+    CHECK(ended.out.empty());
+    CHECK(contains(ended.err, "17"));
+    CHECK(contains(ended.err, "16"));
+  }
+}
+
+TEST_CASE("an experiment with several errors prints all of them with their places") {
+  const Scratch scratch;
+  const std::string file = scratch.put("bad.yaml", experiment_with("precision: fp23\nnodse: 2\ngpus: -1\n"));
+  const Ended ended = run_program({"run", file, "--out", scratch / "out"});
+  CHECK(ended.code == 3);
+  CHECK(contains(ended.err, file + ":5:12: error: "));
+  CHECK(contains(ended.err, file + ":6:1: error: "));
+  CHECK(contains(ended.err, file + ":7:7: error: "));
+  CHECK(contains(ended.err, "did you mean 'fp32'?"));
+  CHECK(contains(ended.err, "did you mean 'nodes'?"));
+  CHECK(scratch.names() == std::set<std::string>{"bad.yaml"});
+}
+
+TEST_CASE("a file that cannot be read is exit code 5 or a name that does not exist") {
+  const Scratch scratch;
+  CHECK(run_program({"run", scratch / "none.yaml"}).code == 3);
+  CHECK(run_program({"check", scratch / "none.yaml"}).code == 5);
+}

@@ -1,0 +1,109 @@
+#include "config/schema.hpp"
+#include "platform/load.hpp"
+#include "platform/platform_file.hpp"
+
+#include <doctest/doctest.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using namespace trainyard;
+
+namespace {
+
+const std::filesystem::path folder = std::filesystem::path(TRAINYARD_SOURCE_DIR) / "platforms";
+
+std::vector<std::filesystem::path> shipped() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+  }
+  return files;
+}
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+template <class T>
+bool is_stated(const Sourced<T>& figure) {
+  return figure.provenance != Provenance::unstated && !figure.source.empty();
+}
+
+/// "node.links[].lanes" and the like, all keys of a mapping and of those below it.
+void list_keys(const config::Shape& shape, const std::string& path, std::vector<std::string>& keys) {
+  for (const config::Shape::Key& key : shape.keys) {
+    const std::string full = path.empty() ? std::string(key.name) : fmt::format("{}.{}", path, key.name);
+    keys.push_back(full);
+    const bool is_list = key.shape.kind == config::Shape::Kind::list;
+    list_keys(is_list ? key.shape.element.front() : key.shape, is_list ? full + "[]" : full, keys);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every shipped platform loads without a warning and names its schema first") {
+  REQUIRE_FALSE(shipped().empty());
+  for (const auto& file : shipped()) {
+    CAPTURE(file.string());
+    std::vector<Diagnostic> warnings;
+    CHECK_NOTHROW((void)load_platform(config::load(file), &warnings));
+    CHECK(warnings.empty());
+    CHECK(text_of(file).starts_with("# yaml-language-server: $schema=schema/platform.json\n"));
+  }
+}
+
+TEST_CASE("every figure of the shipped platforms says where it comes from") {
+  for (const auto& file : shipped()) {
+    CAPTURE(file.string());
+    const Platform platform = load_platform(config::load(file));
+    for (auto [edge, end] = edges(platform.node); edge != end; ++edge) {
+      const Link& link = platform.node[*edge];
+      CAPTURE(platform.node[source(*edge, platform.node)].name);
+      CHECK(is_stated(link.bandwidth));
+      CHECK(is_stated(link.effective));
+      CHECK(is_stated(link.latency));
+    }
+    if (platform.fabric.kind != FabricKind::none) {
+      CHECK(is_stated(platform.fabric.nic));
+      CHECK(is_stated(platform.fabric.effective));
+      CHECK(is_stated(platform.fabric.latency));
+      CHECK(is_stated(platform.fabric.nodes_per_leaf));
+      CHECK(is_stated(platform.fabric.oversubscription));
+    }
+    if (platform.power_max) CHECK(is_stated(*platform.power_max));
+    if (platform.price) CHECK(is_stated(*platform.price));
+    CHECK_FALSE(platform.sources.empty());
+  }
+}
+
+TEST_CASE("the README names every key of a platform file and every word that a choice can take") {
+  const std::string readme = text_of(folder / "README.md");
+  std::vector<std::string> words;
+  list_keys(config::shape_of<PlatformFile>({}), "", words);
+  REQUIRE(words.size() > 40);
+  for (const auto& name : config::Names<LinkKind>::table) words.emplace_back(name.text);
+  for (const auto& name : config::Names<FabricKind>::table) words.emplace_back(name.text);
+  for (const auto& name : config::Names<Pairing>::table) words.emplace_back(name.text);
+  for (const std::string& word : words) {
+    CAPTURE(word);
+    CHECK(readme.find("`" + word + "`") != std::string::npos);
+  }
+}
+
+TEST_CASE("the example of the README is a valid platform") {
+  const std::string readme = text_of(folder / "README.md");
+  const std::string fence = "```yaml\n";
+  const std::size_t start = readme.find(fence) + fence.size();
+  const std::string example = readme.substr(start, readme.find("```", start) - start);
+  std::vector<Diagnostic> warnings;
+  const Platform platform = load_platform(config::parse("two_by_four.yaml", example), &warnings);
+  CHECK(warnings.empty());
+  CHECK(platform.gpus.size() == 4);
+  CHECK(num_edges(platform.node) == 6 + 4 + 2 + 2);
+}
