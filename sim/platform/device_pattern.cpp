@@ -1,5 +1,6 @@
 #include "platform/device_pattern.hpp"
 
+#include "config/fields.hpp"
 #include "config/suggest.hpp"
 #include "platform/names.hpp"
 #include "units/text.hpp"
@@ -69,8 +70,7 @@ std::variant<DeviceList, PatternError> parse_devices(std::string_view pattern, c
   const auto& names = config::Names<DeviceKind>::table;
   const auto name = std::ranges::find(names, word, [](const auto& entry) { return entry.text; });
   if (name == names.end()) {
-    std::vector<std::string_view> words;
-    for (const auto& entry : names) words.push_back(entry.text);
+    constexpr auto words = config::texts_of<DeviceKind>();
     return PatternError{"there is no device called " + in_quotes(pattern), config::suggest(word, words)};
   }
 

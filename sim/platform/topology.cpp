@@ -121,6 +121,7 @@ std::string links_section(const Platform& platform, Footnotes& notes) {
   const Fabric& fabric = platform.fabric;
   if (fabric.kind != FabricKind::none) {
     std::vector<int> nics;
+    nics.reserve(platform.nics.size());
     for (const DeviceId nic : platform.nics) nics.push_back(platform.node[nic].number);
     rows.push_back({device_list(DeviceKind::nic, nics) + " - fabric", std::to_string(nics.size()),
                     std::string(config::name_of(fabric.kind)), "", figure(fabric.nic, notes),
