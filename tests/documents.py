@@ -40,7 +40,7 @@ def matches(shown, printed):
 
 def main():
     program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
-    subcommands = set(re.findall(r"^\s*([a-z]+)\)", (source / "dev").read_text(), flags=re.M))
+    subcommands = set(re.findall(r"^  ([a-z]+) ", (source / "dev").read_text(), flags=re.M))
     run = failed = 0
     for document in sorted(source.glob("**/README.md")):
         if any(part.startswith("build") for part in document.relative_to(source).parts):

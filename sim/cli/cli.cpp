@@ -28,12 +28,10 @@ void add_commands(CLI::App& program) {
   program.set_help_flag("-h,--help", "print this help");
   program.require_subcommand(1);
   program.footer(
-      "'trainyard COMMAND --help' explains a command and gives an example. Files are looked up in "
-      "$TRAINYARD_DATA,\n"
-      "then among those shipped. NO_COLOR=1 turns colour off.\n"
-      "Exit codes: 0 done, 2 wrong command line, 3 wrong input, 4 the machine cannot do it, 5 cannot read or "
-      "write,\n"
-      "70 a bug in trainyard, 130 interrupted.");
+      "'trainyard COMMAND --help' explains a command and gives an example. Names are looked up in\n"
+      "$TRAINYARD_DATA, then among the files shipped. NO_COLOR=1 turns colour off.\n"
+      "Exit codes: 0 done, 2 wrong command line, 3 wrong input, 4 the machine cannot do it, 5 cannot read\n"
+      "or write, 70 a bug in trainyard, 130 interrupted.");
   add_run(program);
   add_trace(program);
   add_model(program);
@@ -94,6 +92,7 @@ int parse_and_run(int argc, const char* const* argv) {
   } catch (const CLI::ExtrasError&) {
     return refuse_extra(program);
   } catch (const CLI::RequiredError& error) {
+    if (!program.remaining(true).empty()) return refuse_extra(program);
     return refuse(argc > 1 ? error.what() : "a command is missing", {}, program);
   } catch (const CLI::Error& error) {
     return refuse(error.what(), {}, program);

@@ -46,7 +46,7 @@ std::string HelpFormatter::make_subcommand(const CLI::App* command) const {
 
 std::string HelpFormatter::make_footer(const CLI::App* command) const {
   const std::string footer = command->get_footer();
-  return footer.empty() ? "" : '\n' + footer + '\n';
+  return footer.empty() ? "" : footer + '\n';
 }
 
 }  // namespace trainyard

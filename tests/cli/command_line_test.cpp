@@ -26,8 +26,9 @@ TEST_CASE("help is printed on stdout, for the program and for every command") {
   }
 }
 
-TEST_CASE("help stays within 100 columns") {
-  for (const char* command : {"run", "trace", "model", "topology", "collective", "check", "schema"}) {
+TEST_CASE("help stays within 100 columns and ends with a line break") {
+  CHECK(run_program({"--help"}).out.ends_with("interrupted.\n"));
+  for (const char* command : {"-h", "run", "trace", "model", "topology", "collective", "check", "schema"}) {
     std::istringstream text(run_program({command, "--help"}).out);
     for (std::string line; std::getline(text, line);) {
       CAPTURE(line);
@@ -79,6 +80,9 @@ TEST_CASE("a missing or an extra argument is wrong") {
   CHECK(missing.code == 2);
   CHECK(contains(missing.err, "EXPERIMENT is required"));
   CHECK(contains(missing.err, "'trainyard run --help'"));
+  const Ended both = run_program({"run", "--experiment=x"});
+  CHECK(both.code == 2);
+  CHECK(contains(both.err, "unknown option '--experiment'"));
   const Ended extra = run_program({"topology", "dgx2", "dgx1v"});
   CHECK(extra.code == 2);
   CHECK(contains(extra.err, "unexpected argument 'dgx1v'"));

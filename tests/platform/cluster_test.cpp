@@ -177,7 +177,7 @@ TEST_CASE("every link has a name of its own and a capacity within its specificat
 
 TEST_CASE("the way back has the links of the way there, backwards") {
   const Cluster cluster = make_cluster(oversubscribed(), 5);
-  const auto backwards = [](std::string name) {
+  const auto backwards = [](const std::string& name) {
     const std::size_t arrow = name.find("->");
     std::string from = name.substr(0, arrow);
     std::string to = name.substr(arrow + 2);
