@@ -1,6 +1,7 @@
 #include "collectives/ring.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace trainyard {
 
@@ -16,6 +17,11 @@ Seconds edge_latency(const Route& route, const RingCosts& costs) {
 Pattern ring_pattern(const Cluster& cluster, std::span<const Channel> channels) {
   Pattern pattern;
   for (const Channel& channel : channels) {
+    if (channel.is_chain) {
+      throw InputError(
+          fmt::format("no ring of NVLinks passes through the {} GPUs, only a chain", channel.order.size()),
+          "use another number of GPUs: a ring all-reduce over a chain is not modelled");
+    }
     const int n = static_cast<int>(channel.order.size());
     const int first = static_cast<int>(pattern.edges.size());
     for (int i = 0; i < n; ++i) {

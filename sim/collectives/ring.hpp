@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-/// One edge per rank and channel, to the next rank of the channel's order.
+/// One edge per rank and channel, to the next rank of the channel's order. Throws InputError for a chain.
 Pattern ring_pattern(const Cluster& cluster, std::span<const Channel> channels);
 
 /// What one step of the ring costs besides its bytes: the mean over the ring's edges, because a chunk travels

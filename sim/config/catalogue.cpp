@@ -44,7 +44,7 @@ bool is_path(std::string_view name_or_path) {
 }
 
 fs::path find_path(Kind kind, std::string_view text, const fs::path& relative_to) {
-  const fs::path path(text);
+  fs::path path(text);
   if (!relative_to.empty() && path.is_relative()) {
     const fs::path beside = relative_to.parent_path() / path;
     if (is_file(beside)) return beside.lexically_normal();

@@ -39,6 +39,13 @@ const Node* step_into(const Node& node, const PathStep& step) {
 
 }  // namespace
 
+Node make_node(Node::Kind kind, Mark mark) {
+  Node node;
+  node.kind = kind;
+  node.mark = mark;
+  return node;
+}
+
 const Node* Node::find(std::string_view key) const {
   const auto entry = std::find_if(entries.begin(), entries.end(),
                                   [&](const Entry& candidate) { return candidate.key == key; });

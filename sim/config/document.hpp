@@ -26,11 +26,11 @@ struct Node {
   struct Entry;
 
   Kind kind = Kind::null;
-  Mark mark = {};
-  std::string scalar = {};          ///< the text of a scalar
-  bool quoted = false;              ///< "12" is text, 12 is a number
-  std::vector<Node> items = {};     ///< of a sequence
-  std::vector<Entry> entries = {};  ///< of a mapping, in the order written, keys unique
+  Mark mark;
+  std::string scalar;          ///< the text of a scalar
+  bool quoted = false;         ///< "12" is text, 12 is a number
+  std::vector<Node> items;     ///< of a sequence
+  std::vector<Entry> entries;  ///< of a mapping, in the order written, keys unique
 
   [[nodiscard]] const Node* find(std::string_view key) const;
 };
@@ -40,6 +40,9 @@ struct Node::Entry {
   Mark mark;
   Node value;
 };
+
+/// An empty node of a kind.
+Node make_node(Node::Kind kind, Mark mark = {});
 
 struct Document {
   std::string name;                     ///< as printed in diagnostics
@@ -71,7 +74,7 @@ Document load(const std::filesystem::path& file);
 
 /// Sets `path` ("platform.fabric.nic", "links[0].lanes") to the YAML value `text`, creating mappings on the
 /// way, as --set does. Later errors about it are reported at "--set PATH=TEXT". Throws InputError if text or
-/// path do not parse.
-void set(Document& document, std::string_view path, std::string_view text);
+/// path do not parse. `file` is shown before the path where the user named the document so: "platform.".
+void set(Document& document, std::string_view path, std::string_view text, std::string_view file = {});
 
 }  // namespace trainyard::config

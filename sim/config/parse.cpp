@@ -73,7 +73,7 @@ Node override_value(const Document& document, Place place, std::string_view text
 /// The value of `key`, made if it is not there.
 Node& enter_key(const Document& document, Node& node, const std::string& key, std::string_view reached,
                 Mark mark) {
-  if (node.kind == Node::Kind::null) node = Node{.kind = Node::Kind::mapping, .mark = mark};
+  if (node.kind == Node::Kind::null) node = make_node(Node::Kind::mapping, mark);
   if (node.kind == Node::Kind::sequence) {
     reject(document, mark, in_quotes(reached) + " is a list", "write " + join(reached, std::size_t{0}));
   }
@@ -83,7 +83,7 @@ Node& enter_key(const Document& document, Node& node, const std::string& key, st
   for (Node::Entry& entry : node.entries) {
     if (entry.key == key) return entry.value;
   }
-  return node.entries.emplace_back(Node::Entry{key, mark, Node{.mark = mark}}).value;
+  return node.entries.emplace_back(Node::Entry{key, mark, make_node(Node::Kind::null, mark)}).value;
 }
 
 Node& enter_index(const Document& document, Node& node, std::size_t index, std::string_view reached,
@@ -152,18 +152,19 @@ Document load(const std::filesystem::path& file) {
   return parse(name, bytes);
 }
 
-void set(Document& document, std::string_view path, std::string_view text) {
-  std::string shown = std::string(path) + "=" + std::string(text);
+void set(Document& document, std::string_view path, std::string_view text, std::string_view file) {
+  std::string shown = std::string(file) + std::string(path) + "=" + std::string(text);
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; },
       ' ');
   document.overrides.push_back(std::move(shown));
-  const Place place{static_cast<int>(document.overrides.size()), count_characters(path) + 1};
-  const Mark start{1, 1, place.source};
+  const int before_path = count_characters(file);
+  const Place place{static_cast<int>(document.overrides.size()), before_path + count_characters(path) + 1};
+  const Mark start{1, before_path + 1, place.source};
   auto parsed = parse_path(path);
   if (const auto* error = std::get_if<PathError>(&parsed)) {
-    reject(document, {1, count_characters(path.substr(0, error->offset)) + 1, place.source}, error->message,
-           "a path looks like links[0].bandwidth");
+    reject(document, {1, before_path + count_characters(path.substr(0, error->offset)) + 1, place.source},
+           error->message, "a path looks like links[0].bandwidth");
   }
   const auto& steps = std::get<std::vector<PathStep>>(parsed);
   if (steps.empty()) reject(document, start, "a key is missing", "a path looks like links[0].bandwidth");

@@ -66,6 +66,7 @@ void Problems::finish(std::vector<Diagnostic>* warnings) {
            std::tie(b.mark.source, b.mark.line, b.mark.column);
   });
   std::vector<Diagnostic> diagnostics;
+  diagnostics.reserve(found_.size());
   for (Found& found : found_) diagnostics.push_back(std::move(found.diagnostic));
   const bool failed = std::any_of(diagnostics.begin(), diagnostics.end(), [](const Diagnostic& diagnostic) {
     return diagnostic.severity == Severity::error;

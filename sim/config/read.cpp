@@ -189,7 +189,7 @@ bool open_mapping(Reader& reader, const Node& node, std::span<const KeyInfo> key
   for (const Node::Entry& entry : node.entries) {
     if (std::find(names.begin(), names.end(), entry.key) != names.end()) continue;
     const Step step(reader, entry.key);
-    const Node as_written{.kind = Node::Kind::null, .mark = entry.mark};
+    const Node as_written = make_node(Node::Kind::null, entry.mark);
     reader.problems.unreadable(reader.path, entry.mark, width_of(reader.document, as_written),
                                "unknown key " + in_quotes(entry.key), suggest(entry.key, names));
   }

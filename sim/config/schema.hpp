@@ -28,21 +28,21 @@ struct Shape {
 
   Kind kind = Kind::text;
   bool is_sourced = false;
-  Range range = {};                       ///< of integers, numbers and quantities
-  std::string_view what = {};             ///< of a quantity or a choice: what it is called
-  std::string_view example = {};          ///< of a quantity
+  Range range;                            ///< of integers, numbers and quantities
+  std::string_view what;                  ///< of a quantity or a choice: what it is called
+  std::string_view example;               ///< of a quantity
   std::string (*show)(double) = nullptr;  ///< of a quantity: a bound as text with a unit
-  std::string pattern = {};               ///< of a quantity
-  std::vector<Choice> choices = {};       ///< of a choice
-  std::vector<Shape> element = {};        ///< of a list or map: exactly one
-  std::vector<Key> keys = {};             ///< of a mapping
+  std::string pattern;                    ///< of a quantity
+  std::vector<Choice> choices;            ///< of a choice
+  std::vector<Shape> element;             ///< of a list or map: exactly one
+  std::vector<Key> keys;                  ///< of a mapping
 };
 
 struct Shape::Key {
   std::string_view name;
   std::string_view doc;
   bool is_required = false;
-  std::optional<Node> default_value = {};
+  std::optional<Node> default_value;
   Shape shape;
 };
 
@@ -54,10 +54,11 @@ Shape shape_of(const Range& range);
 
 template <class T, class Field>
 Shape::Key key_shape(const Key<T, Field>& key, const T& defaults) {
-  Shape::Key result{.name = key.name,
-                    .doc = key.doc,
-                    .is_required = key.is_required,
-                    .shape = shape_of<Field>(range_of(key))};
+  Shape::Key result;
+  result.name = key.name;
+  result.doc = key.doc;
+  result.is_required = key.is_required;
+  result.shape = shape_of<Field>(range_of(key));
   if (!key.is_required) {
     Node value = to_node(defaults.*key.member);
     if (value.kind != Node::Kind::null) result.default_value = std::move(value);
@@ -67,43 +68,45 @@ Shape::Key key_shape(const Key<T, Field>& key, const T& defaults) {
 
 template <class T>
 Shape shape_of(const Range& range) {
+  Shape shape;
+  shape.range = range;
   if constexpr (is_sourced<T>) {
-    Shape shape = shape_of<decltype(T::value)>(range);
+    shape = shape_of<decltype(T::value)>(range);
     shape.is_sourced = true;
-    return shape;
   } else if constexpr (is_optional<T>) {
     return shape_of<typename T::value_type>(range);
   } else if constexpr (is_list<T>) {
-    return {.kind = Shape::Kind::list, .element = {shape_of<typename T::value_type>(range)}};
+    shape.kind = Shape::Kind::list;
+    shape.element.push_back(shape_of<typename T::value_type>(range));
   } else if constexpr (is_map<T>) {
-    return {.kind = Shape::Kind::map, .element = {shape_of<typename T::mapped_type>(range)}};
+    shape.kind = Shape::Kind::map;
+    shape.element.push_back(shape_of<typename T::mapped_type>(range));
   } else if constexpr (HasNames<T>) {
-    Shape shape{.kind = Shape::Kind::choice, .what = Names<T>::what};
+    shape.kind = Shape::Kind::choice;
+    shape.what = Names<T>::what;
     for (const auto& name : Names<T>::table) shape.choices.push_back({name.text, name.doc});
-    return shape;
   } else if constexpr (HasKeys<T>) {
-    Shape shape{.kind = Shape::Kind::mapping};
+    shape.kind = Shape::Kind::mapping;
     const T defaults{};
     std::apply([&](const auto&... key) { (shape.keys.push_back(key_shape(key, defaults)), ...); },
                Keys<T>::table());
-    return shape;
   } else if constexpr (is_quantity<T>) {
-    return {.kind = Shape::Kind::quantity,
-            .range = range,
-            .what = quantity_name<T>(),
-            .example = quantity_example<T>(),
-            .show = [](double si) { return exact(T(si)); },
-            .pattern = quantity_pattern<T>()};
+    shape.kind = Shape::Kind::quantity;
+    shape.what = quantity_name<T>();
+    shape.example = quantity_example<T>();
+    shape.show = [](double si) { return exact(T(si)); };
+    shape.pattern = quantity_pattern<T>();
   } else if constexpr (std::same_as<T, std::string>) {
-    return {.kind = Shape::Kind::text};
+    shape.kind = Shape::Kind::text;
   } else if constexpr (std::same_as<T, bool>) {
-    return {.kind = Shape::Kind::boolean};
+    shape.kind = Shape::Kind::boolean;
   } else if constexpr (std::same_as<T, double>) {
-    return {.kind = Shape::Kind::number, .range = range};
+    shape.kind = Shape::Kind::number;
   } else {
     static_assert(PlainScalar<T>, "a field needs Keys, Names or one of the types listed in keys.hpp");
-    return {.kind = Shape::Kind::integer, .range = range};
+    shape.kind = Shape::Kind::integer;
   }
+  return shape;
 }
 
 /// JSON Schema of a YAML document that reads as a T.

@@ -140,7 +140,11 @@ Node text_node(std::string text) {
   return {.kind = Node::Kind::scalar, .scalar = std::move(text), .quoted = true};
 }
 
-Node plain_node(std::string text) { return {.kind = Node::Kind::scalar, .scalar = std::move(text)}; }
+Node plain_node(std::string text) {
+  Node node = make_node(Node::Kind::scalar);
+  node.scalar = std::move(text);
+  return node;
+}
 
 std::string emit(const Node& node) {
   const bool is_block = node.kind == Node::Kind::mapping && !node.entries.empty();

@@ -37,7 +37,7 @@ template <class T>
 Node to_node(const T& value) {
   if constexpr (is_sourced<T>) {
     if (value.provenance == Provenance::unstated) return to_node(value.value);
-    Node node{.kind = Node::Kind::mapping};
+    Node node = make_node(Node::Kind::mapping);
     node.entries.push_back({"value", {}, to_node(value.value)});
     const auto index = static_cast<std::size_t>(value.provenance);
     node.entries.push_back({std::string(provenance_keys.at(index)), {}, text_node(value.source)});
@@ -45,17 +45,17 @@ Node to_node(const T& value) {
   } else if constexpr (is_optional<T>) {
     return value.has_value() ? to_node(*value) : Node{};
   } else if constexpr (is_list<T>) {
-    Node node{.kind = Node::Kind::sequence};
+    Node node = make_node(Node::Kind::sequence);
     for (const auto& item : value) node.items.push_back(to_node(item));
     return node;
   } else if constexpr (is_map<T>) {
-    Node node{.kind = Node::Kind::mapping};
+    Node node = make_node(Node::Kind::mapping);
     for (const auto& [key, item] : value) node.entries.push_back({key, {}, to_node(item)});
     return node;
   } else if constexpr (HasNames<T>) {
     return text_node(std::string(name_of(value)));
   } else if constexpr (HasKeys<T>) {
-    Node node{.kind = Node::Kind::mapping};
+    Node node = make_node(Node::Kind::mapping);
     std::apply([&](const auto&... key) { (add_key(node, key, value), ...); }, Keys<T>::table());
     return node;
   } else if constexpr (std::same_as<T, std::string>) {

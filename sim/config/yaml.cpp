@@ -52,7 +52,7 @@ public:
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    Node node{.mark = position(mark)};
+    Node node = make_node(Node::Kind::null, position(mark));
     // An empty value has no text of its own, and yaml-cpp marks whatever follows.
     if (!frames_.empty() && frames_.back().key.has_value()) {
       node.mark = frames_.back().key->mark;
@@ -65,7 +65,9 @@ public:
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     check_tag(mark, tag);
-    Node node{.kind = Node::Kind::scalar, .mark = position(mark), .scalar = value, .quoted = tag == "!"};
+    Node node = make_node(Node::Kind::scalar, position(mark));
+    node.scalar = value;
+    node.quoted = tag == "!";
     if (node.quoted && !is_closed(text_, static_cast<std::size_t>(mark.pos))) {
       fail(node.mark, "this quote is never closed");
     }

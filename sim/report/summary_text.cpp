@@ -114,7 +114,7 @@ void write_headline(Page& out, const Result& result) {
           fmt::format("{} samples/s with the same batch per GPU",
                       rounded(result.resolved.batch_per_gpu / result.one_rank_step_time.si())));
   out.row("speedup", rounded(result.speedup) + " x",
-          fmt::format("of {}: scaling efficiency {}; {} over linear scaling", grouped(result.ranks),
+          fmt::format("of {}: efficiency {}, {} over linear scaling", grouped(result.ranks),
                       percent(result.scaling_efficiency), human(result.communication_overhead)));
 }
 
@@ -189,7 +189,7 @@ void write_limits(Page& out, const Result& result) {
       text += fmt::format(" ({} at {})", human(link->bytes), human(link->capacity));
     out.text_row("busiest link", text);
   }
-  if (result.lower_bound.si() > 0) {
+  if (result.ranks > 1 && result.lower_bound.si() > 0) {
     out.row("lower bound", human(result.lower_bound),
             fmt::format("all collectives at their bound; the step takes {} longer",
                         percent(result.step_time / result.lower_bound - 1)));

@@ -32,7 +32,8 @@ config::Document load_with(const fs::path& path, std::string_view file,
                            const std::map<std::string, std::string>& set) {
   config::Document document = config::load(path);
   for (const auto& [key, value] : set) {
-    if (file_of(key) == file) config::set(document, key.substr(file.size() + 1), value);
+    if (file_of(key) == file)
+      config::set(document, key.substr(file.size() + 1), value, key.substr(0, file.size() + 1));
   }
   return document;
 }

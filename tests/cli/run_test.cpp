@@ -190,6 +190,25 @@ TEST_CASE("more GPUs than exist is wrong input that says how many there are") {
   }
 }
 
+TEST_CASE("GPUs that cannot reach each other are a machine that cannot do the job") {
+  const Scratch scratch;
+  const std::string platform = scratch.put("split.yaml", R"(name: split
+title: two GPUs that do not meet
+node:
+  gpus: {count: 2, profile: v100_sxm3_32gb}
+  devices: {cpu: {count: 2}}
+  links:
+    - {between: [gpu0, cpu0], kind: pcie3, bandwidth: 15.75 GB/s, latency: 1 us}
+    - {between: [gpu1, cpu1], kind: pcie3, bandwidth: 15.75 GB/s, latency: 1 us}
+)");
+  const Ended ended =
+      run_program({"run", "resnet50_dgx2", "--set", "platform=" + platform, "--out", scratch / "out"});
+  CHECK(ended.code == 4);
+  CHECK(ended.out.empty());
+  CHECK(contains(ended.err, "trainyard: error: gpu1 of split cannot be reached from gpu0"));
+  CHECK(scratch.names() == std::set<std::string>{"split.yaml"});
+}
+
 TEST_CASE("an experiment with several errors prints all of them with their places") {
   const Scratch scratch;
   const std::string file = scratch.put("bad.yaml", experiment_with("precision: fp23\nnodse: 2\ngpus: -1\n"));
