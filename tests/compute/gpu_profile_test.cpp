@@ -102,8 +102,8 @@ TEST_CASE("an fp16 peak below the fp32 peak is only doubted") {
   CHECK(warnings[0].key_path == "matrix.fp16.peak");
 }
 
-TEST_CASE("platforms/gpus/README.md names every key of a profile") {
-  const std::string readme = readme_text("platforms/gpus/README.md");
+TEST_CASE("platforms/README.md names every key of a profile") {
+  const std::string readme = readme_text("platforms/README.md");
   check_documented<GpuProfile>(readme);
   check_documented<GpuMemory>(readme);
   check_documented<MatrixUnits>(readme);
