@@ -1,5 +1,7 @@
 #include "collectives/ring.hpp"
 
+#include "config/diagnostic.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 

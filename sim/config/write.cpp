@@ -136,13 +136,15 @@ void append_block(std::string& text, const Node& node, std::size_t indent, bool 
 
 }  // namespace
 
-Node text_node(std::string text) {
-  return {.kind = Node::Kind::scalar, .scalar = std::move(text), .quoted = true};
-}
-
 Node plain_node(std::string text) {
   Node node = make_node(Node::Kind::scalar);
   node.scalar = std::move(text);
+  return node;
+}
+
+Node text_node(std::string text) {
+  Node node = plain_node(std::move(text));
+  node.quoted = true;
   return node;
 }
 

@@ -172,7 +172,7 @@ private:
   void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
             YAML::EmitterStyle::value style) {
     check_tag(mark, tag);
-    Frame frame{.node = {.kind = kind, .mark = position(mark)}, .anchor = anchor};
+    Frame frame{.node = make_node(kind, position(mark)), .anchor = anchor};
     frame.is_flow = style == YAML::EmitterStyle::Flow;
     check_depth(frame.node.mark, 1);
     frames_.push_back(std::move(frame));

@@ -1,6 +1,7 @@
 #include "engine/simgrid_network.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
@@ -142,7 +143,7 @@ void SimgridNetwork::start(int route, Seconds latency, Bytes bytes, std::uint64_
   flow->comm = s4u::Comm::sendto_init();
   // A flow of nothing would never start.
   const double grains = std::max(1.0, bytes.si() * grains_per_byte);
-  flow->comm->set_payload_size(static_cast<std::uint64_t>(grains + 0.5));
+  flow->comm->set_payload_size(static_cast<std::uint64_t>(std::llround(grains)));
   flow->comm->set_data(flow);
   flow->comm->set_source(world.sources[static_cast<std::size_t>(route)]);
   flow->comm->set_destination(world.sink);  // starts it
