@@ -74,7 +74,8 @@ std::optional<UnitError> number_mistake(std::string_view text) {
   for (const std::string_view name : {"inf", "nan", "infinity"}) {
     if (equal_ignoring_case(word, name)) return UnitError{in_quotes(text) + " is not a finite number", ""};
   }
-  if (body.size() > 2 && body[0] == '0' && std::string_view("xXoObB").find(body[1]) != std::string_view::npos) {
+  if (body.size() > 2 && body[0] == '0' &&
+      std::string_view("xXoObB").find(body[1]) != std::string_view::npos) {
     return UnitError{in_quotes(text) + " is not a decimal number", "decimal digits only"};
   }
   if (body.size() > 1 && body[0] == '0' && is_digit(body[1])) {

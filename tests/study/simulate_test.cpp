@@ -88,6 +88,10 @@ TEST_CASE("replaying an exported trace gives the same step to the bit") {
     CHECK(again.step_time == first.step_time);
     CHECK(again.compute_source_shares.fitted == first.compute_source_shares.fitted);
     CHECK(again.collectives.size() == first.collectives.size());
+    CHECK(message_of((folder.path / "replay.yaml").string(), {{"precision", "amp"}})
+              .find("is a step in fp32") != std::string::npos);
+    CHECK(message_of((folder.path / "replay.yaml").string(), {{"batch_per_gpu", "64"}}).find("128 samples") !=
+          std::string::npos);
   }
 }
 

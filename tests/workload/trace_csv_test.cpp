@@ -117,7 +117,7 @@ TEST_CASE("a user's trace needs phases, layers and durations only") {
                                  "backward,all of it,2e-1\r\noptimizer,\"sgd, fused\",1e-3\r\n");
   REQUIRE(trace.ops.size() == 3);
   CHECK(trace.batch_per_gpu == 0);
-  CHECK(trace.precision == Precision::fp32);
+  CHECK(!trace.precision.has_value());
   CHECK(trace.ops[0].kind == OpKind::measured);
   CHECK(trace.ops[0].duration == Seconds(0.1));
   CHECK_FALSE(trace.ops[0].source.has_value());
