@@ -44,8 +44,10 @@ Timeline run_closed(const TaskGraph& graph, const EngineOptions& options) {
   }
   Timeline timeline = replay.finish();
   timeline.link_bytes.assign(graph.links.size(), 0);
-  for (const Collective& collective : graph.collectives)
-    add_link_bytes(collective, uses, timeline.link_bytes);
+  for (const Collective& collective : graph.collectives) {
+    add_link_bytes(collective.bytes * collective.rounds, uses[static_cast<std::size_t>(collective.pattern)],
+                   timeline.link_bytes);
+  }
   return timeline;
 }
 

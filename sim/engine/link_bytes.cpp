@@ -8,12 +8,8 @@ std::vector<std::vector<LinkUse>> uses_of_patterns(const TaskGraph& graph) {
   return uses;
 }
 
-void add_link_bytes(const Collective& collective, std::span<const std::vector<LinkUse>> uses,
-                    std::vector<double>& bytes_by_link) {
-  const double bytes = collective.bytes.si() * collective.rounds;
-  for (const LinkUse& use : uses[static_cast<std::size_t>(collective.pattern)]) {
-    bytes_by_link[index(use.link)] += bytes * use.times;
-  }
+void add_link_bytes(Bytes bytes, std::span<const LinkUse> uses, std::vector<double>& bytes_by_link) {
+  for (const LinkUse& use : uses) bytes_by_link[index(use.link)] += bytes.si() * use.times;
 }
 
 }  // namespace trainyard::engine

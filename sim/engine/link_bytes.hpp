@@ -11,8 +11,7 @@ namespace trainyard::engine {
 /// link_uses() of every pattern of the graph.
 std::vector<std::vector<LinkUse>> uses_of_patterns(const TaskGraph& graph);
 
-/// Adds what `collective` puts on each link.
-void add_link_bytes(const Collective& collective, std::span<const std::vector<LinkUse>> uses,
-                    std::vector<double>& bytes_by_link);
+/// Adds what a pattern whose every edge carried `bytes` has put on each link.
+void add_link_bytes(Bytes bytes, std::span<const LinkUse> uses, std::vector<double>& bytes_by_link);
 
 }  // namespace trainyard::engine

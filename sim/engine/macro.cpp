@@ -55,7 +55,9 @@ public:
         rounds_limit_(options.fidelity == Fidelity::flow ? options.flow_rounds : 0),
         network_(network),
         replay_(replay),
-        rounds_done_(graph.collectives.size(), 0) {}
+        rounds_done_(graph.collectives.size(), 0) {
+    delivered.resize(graph.collectives.size());
+  }
 
   void arrive(int, int, double) override {}
   void start(int collective, double) override { send(collective); }
@@ -63,12 +65,16 @@ public:
   void on_event(const Event& event) override { replay_.wake(event.target, event.stream, event.date); }
   void on_delivered(std::uint64_t tag, double date) override {
     const auto collective = static_cast<int>(tag);
-    if (++rounds_done_[tag] == flows_for(graph_.collectives[tag])) {
+    const Collective& what = graph_.collectives[tag];
+    delivered[tag] += what.bytes * (static_cast<double>(what.rounds) / flows_for(what));
+    if (++rounds_done_[tag] == flows_for(what)) {
       replay_.leave_all(collective, date);
     } else {
       send(collective);
     }
   }
+
+  std::vector<Bytes> delivered;  ///< by collective: what each edge has carried, counted flow by flow
 
 private:
   /// How many flows carry a collective: all its rounds, or so few that each stands for several.
@@ -95,9 +101,9 @@ private:
 
 Timeline run_macro(const TaskGraph& graph, const EngineOptions& options) {
   const std::vector<std::vector<LinkUse>> uses = uses_of_patterns(graph);
-  MergedNetwork merged = merge_links(graph, uses);
+  const MergedNetwork merged = merge_links(graph, uses);
   SimgridNetwork network(merged.links);
-  for (std::vector<int>& route : merged.routes) network.add_route(std::move(route));
+  for (const std::vector<int>& route : merged.routes) network.add_route(route);
 
   Calendar calendar;
   Replay replay(graph, options, calendar);
@@ -107,8 +113,10 @@ Timeline run_macro(const TaskGraph& graph, const EngineOptions& options) {
   Timeline timeline = replay.finish();
   timeline.events += network.flows();
   timeline.link_bytes.assign(graph.links.size(), 0);
-  for (const Collective& collective : graph.collectives)
-    add_link_bytes(collective, uses, timeline.link_bytes);
+  for (std::size_t i = 0; i < graph.collectives.size(); ++i) {
+    add_link_bytes(carrier.delivered[i], uses[static_cast<std::size_t>(graph.collectives[i].pattern)],
+                   timeline.link_bytes);
+  }
   return timeline;
 }
 

@@ -20,7 +20,7 @@ namespace s4u = simgrid::s4u;
 using simgrid::kernel::resource::StandardLinkImpl;
 
 // SimGrid counts whole bytes; a ring's chunk is rarely one. Counting in 2^-16 bytes (and bandwidths likewise)
-// keeps the error below 1e-5 byte and sizes up to 2^48 bytes.
+// keeps the error below 1e-5 byte and sizes up to 2^47 bytes.
 constexpr double grains_per_byte = 65536;
 
 /// Routes by the number of their source host, composed beforehand: no route table, no graph search.
@@ -119,7 +119,7 @@ SimgridNetwork::SimgridNetwork(const std::vector<Bandwidth>& links) : world_(std
 
 SimgridNetwork::~SimgridNetwork() = default;
 
-int SimgridNetwork::add_route(std::vector<int> links) {
+int SimgridNetwork::add_route(const std::vector<int>& links) {
   World& world = *world_;
   const auto route = static_cast<int>(world.sources.size());
   world.sources.push_back(world.zone->get_iface()->create_host("route" + std::to_string(route), 1.0));

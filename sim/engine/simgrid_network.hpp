@@ -30,7 +30,7 @@ public:
 
   /// A fixed way over links (indices into the constructor's list); a link named k times weighs k.
   /// Only before run().
-  int add_route(std::vector<int> links);
+  int add_route(const std::vector<int>& links);
 
   /// Sends `bytes` over a route after `latency`. Only while run() is under way.
   void start(int route, Seconds latency, Bytes bytes, std::uint64_t tag);

@@ -124,7 +124,7 @@ Timeline run_steps(const TaskGraph& graph, const EngineOptions& options) {
     for (std::size_t e = 0; e < pattern.edges.size(); ++e) {
       std::vector<int> route;
       for (const LinkId link : pattern.route(e)) route.push_back(static_cast<int>(index(link)));
-      network.add_route(std::move(route));
+      network.add_route(route);
     }
   }
   Calendar calendar;

@@ -1,14 +1,16 @@
 #include "study/setup.hpp"
 
+#include "compute/op_time.hpp"
 #include "config/read.hpp"
 #include "platform/load.hpp"
 #include "workload/make_trace.hpp"
 #include "workload/model_file.hpp"
 #include "workload/trace_csv.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 
 namespace trainyard {
 
@@ -40,27 +42,89 @@ config::Document load_with(const fs::path& path, std::string_view file,
 
 std::string read_text(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) throw FileError(fmt::format("cannot read {}", path.string()));
-  return text.str();
+  if (!in || !fs::is_regular_file(path)) throw FileError(fmt::format("cannot read {}", path.string()));
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
-Trace load_trace(const fs::path& path, const Experiment& experiment) {
-  const Trace trace = read_trace(path.string(), read_text(path));
-  if (trace.batch_per_gpu != 0 && trace.batch_per_gpu != experiment.batch_per_gpu) {
-    throw InputError(fmt::format("{} is a step of {} samples, the experiment has batch_per_gpu: {}",
-                                 path.string(), trace.batch_per_gpu, experiment.batch_per_gpu),
-                     "a trace cannot be stretched: record one for each batch");
+/// Everything wrong with the files of one experiment, gathered: a step that throws keeps the others going.
+class Gathered {
+public:
+  /// Runs a step that depends on what `key` of the experiment says. An error without a place gets that key's.
+  template <class Step>
+  void run(const config::Document& document, std::string_view key, Step step) {
+    try {
+      step();
+    } catch (const InputError& error) {
+      if (error.diagnostics().front().file.empty()) {
+        place(document, key, error.diagnostics().front());
+      } else {
+        all_.insert(all_.end(), error.diagnostics().begin(), error.diagnostics().end());
+      }
+    }
   }
-  if (trace.precision && *trace.precision != experiment.precision) {
-    throw InputError(fmt::format("{} is a step in {}, the experiment has precision: {}", path.string(),
-                                 config::name_of(*trace.precision), config::name_of(experiment.precision)),
-                     "record a trace for each precision");
+  void finish() const {
+    if (!all_.empty()) throw InputError(all_);
   }
-  return trace;
+
+private:
+  void place(const config::Document& document, std::string_view key, const Diagnostic& error) {
+    config::Problems problems(document);
+    problems.error(key, error.message, error.hint);
+    try {
+      problems.finish(nullptr);
+    } catch (const InputError& placed) {
+      all_.push_back(placed.diagnostics().front());
+    }
+  }
+
+  std::vector<Diagnostic> all_;
+};
+
+void check_batch(const Trace& trace, const Experiment& experiment) {
+  if (trace.batch_per_gpu == 0 || trace.batch_per_gpu == experiment.batch_per_gpu) return;
+  throw InputError(
+      fmt::format("the trace is a step of {} samples, not {}", trace.batch_per_gpu, experiment.batch_per_gpu),
+      "a trace cannot be stretched: record one for each batch");
+}
+
+void check_precision(const Trace& trace, const Experiment& experiment) {
+  if (!trace.precision || *trace.precision == experiment.precision) return;
+  throw InputError(fmt::format("the trace is a step in {}, not {}", config::name_of(*trace.precision),
+                               config::name_of(experiment.precision)),
+                   "record a trace for each precision");
+}
+
+/// What a reader of a replay must know: which keys of the experiment its trace has already answered.
+std::vector<std::string> replay_notes(const Trace& trace, int ranks) {
+  const auto has_duration = [](const Op& op) { return op.duration.has_value(); };
+  const auto communicates = [](const Op& op) { return op.communication != Communication::none; };
+  const auto has_gradients = [](const Op& op) { return !op.gradients.empty(); };
+  std::vector<std::string> notes;
+  if (std::ranges::any_of(trace.ops, has_duration)) {
+    notes.emplace_back(
+        "durations are the trace's: the GPU profile, optimizer and op_overhead do not change them "
+        "(empty duration_s to ask the profile)");
+  }
+  if (ranks == 1) return notes;
+  if (std::ranges::any_of(trace.ops, communicates)) {
+    notes.emplace_back(
+        "collectives are the trace's: the stack's buckets, gradient type and overlap are not used "
+        "(empty both communication columns to ask the stack)");
+  } else if (std::ranges::none_of(trace.ops, has_gradients)) {
+    notes.emplace_back(
+        "the trace names neither gradients nor collectives, so its ranks exchange nothing "
+        "(fill in parameter_bytes)");
+  }
+  return notes;
 }
 
 }  // namespace
+
+Cluster cluster_of(const Inputs& inputs) {
+  const Experiment& experiment = inputs.experiment;
+  return make_cluster(inputs.platform, experiment.nodes, experiment.gpus.value_or(0),
+                      experiment.gpus_per_node.value_or(0));
+}
 
 Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, const Overrides& overrides) {
   const fs::path file = config::find(catalogue, config::Kind::experiment, name);
@@ -79,33 +143,58 @@ Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, 
   inputs.experiment = load_experiment(document);
   for (const auto& [key, value] : set) inputs.experiment.set[key] = value;
   Experiment& experiment = inputs.experiment;
+  Gathered gathered;
 
   // A path is written into the resolved experiment so that it means the same file from any folder.
   const auto find = [&](config::Kind kind, std::string& what) {
     const fs::path found = config::find(catalogue, kind, what, file);
-    if (what.find('/') != std::string::npos || what.ends_with(".yaml"))
+    if (what.find('/') != std::string::npos || what.ends_with(".yaml")) {
       what = fs::weakly_canonical(found).string();
+    }
     return found;
   };
-  const fs::path platform = find(config::Kind::platform, experiment.platform);
-  inputs.platform = load_platform(load_with(platform, "platform", experiment.set), &inputs.warnings);
-  const fs::path gpu = config::find(catalogue, config::Kind::gpu, inputs.platform.gpu_profile, platform);
-  inputs.gpu = load_gpu_profile(load_with(gpu, "gpu", experiment.set));
-  const fs::path stack = find(config::Kind::stack, experiment.stack);
-  inputs.stack = load_stack(load_with(stack, "stack", experiment.set));
-
+  bool has_platform = false;
+  gathered.run(document, "platform", [&] {
+    const fs::path path = find(config::Kind::platform, experiment.platform);
+    inputs.platform = load_platform(load_with(path, "platform", experiment.set), &inputs.warnings);
+    has_platform = true;
+    const fs::path gpu = config::find(catalogue, config::Kind::gpu, inputs.platform.gpu_profile, path);
+    inputs.gpu = load_gpu_profile(load_with(gpu, "gpu", experiment.set), &inputs.warnings);
+    gathered.run(document, "precision", [&] { matrix_dtype(inputs.gpu, experiment.precision); });
+  });
+  gathered.run(document, "stack", [&] {
+    const fs::path path = find(config::Kind::stack, experiment.stack);
+    inputs.stack = load_stack(load_with(path, "stack", experiment.set), &inputs.warnings);
+  });
   if (experiment.trace) {
-    fs::path path = *experiment.trace;
-    if (path.is_relative() && fs::exists(file.parent_path() / path)) path = file.parent_path() / path;
-    inputs.trace = load_trace(path, experiment);
+    gathered.run(document, "trace", [&] {
+      for (const auto& [key, value] : experiment.set) {
+        if (file_of(key) == "model")
+          throw InputError("a replayed trace has no model to set", "edit the trace");
+      }
+      fs::path path = *experiment.trace;
+      if (path.is_relative() && fs::exists(file.parent_path() / path)) path = file.parent_path() / path;
+      inputs.trace = read_trace(path.string(), read_text(path));
+      experiment.trace = fs::weakly_canonical(path).string();
+    });
+    gathered.run(document, "batch_per_gpu", [&] { check_batch(inputs.trace, experiment); });
+    gathered.run(document, "precision", [&] { check_precision(inputs.trace, experiment); });
     inputs.trace.precision = experiment.precision;
-    experiment.trace = fs::weakly_canonical(path).string();
   } else {
-    const fs::path model_file = find(config::Kind::model, *experiment.model);
-    const Model model = load_model(load_with(model_file, "model", experiment.set));
-    inputs.trace = make_trace(model, experiment.batch_per_gpu, experiment.precision, experiment.optimizer);
-    if (model.samples_per_epoch) inputs.samples_per_epoch = model.samples_per_epoch->value;
+    gathered.run(document, "model", [&] {
+      const fs::path path = find(config::Kind::model, *experiment.model);
+      const Model model = load_model(load_with(path, "model", experiment.set), &inputs.warnings);
+      inputs.trace = make_trace(model, experiment.batch_per_gpu, experiment.precision, experiment.optimizer);
+      if (model.samples_per_epoch) inputs.samples_per_epoch = model.samples_per_epoch->value;
+    });
   }
+  if (has_platform) {
+    gathered.run(document, experiment.gpus ? "gpus" : "gpus_per_node", [&] {
+      const int ranks = cluster_of(inputs).ranks();
+      if (experiment.trace) inputs.notes = replay_notes(inputs.trace, ranks);
+    });
+  }
+  gathered.finish();
   return inputs;
 }
 

@@ -3,7 +3,7 @@
 
 #include "compute/gpu_profile.hpp"
 #include "config/catalogue.hpp"
-#include "platform/platform.hpp"
+#include "platform/cluster.hpp"
 #include "schedule/experiment.hpp"
 #include "strategy/stack.hpp"
 #include "workload/trace.hpp"
@@ -27,9 +27,14 @@ struct Inputs {
   Trace trace;  ///< without durations unless the user's trace has them
   std::optional<double> samples_per_epoch;
   std::vector<Diagnostic> warnings;
+  std::vector<std::string> notes;  ///< what a reader of the result should know
 };
 
-/// Reads an experiment (name or path) and the files it names. Throws InputError or FileError.
+/// The ranks that the experiment asks for. Throws InputError if there are fewer GPUs.
+Cluster cluster_of(const Inputs& inputs);
+
+/// Reads an experiment (name or path) and the files it names. Throws one InputError with what is wrong in all
+/// of them, or FileError.
 Inputs read_inputs(const config::Catalogue& catalogue, const std::string& experiment,
                    const Overrides& overrides);
 

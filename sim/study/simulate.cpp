@@ -172,12 +172,6 @@ void add_compute(const Inputs& inputs, const StepPlan& plan, Result& result) {
 
 }  // namespace
 
-Cluster cluster_of(const Inputs& inputs) {
-  const Experiment& experiment = inputs.experiment;
-  return make_cluster(inputs.platform, experiment.nodes, experiment.gpus.value_or(0),
-                      experiment.gpus_per_node.value_or(0));
-}
-
 Result simulate(const Inputs& inputs, const SimulateOptions& options) {
   const Cluster cluster = cluster_of(inputs);
   const StepPlan plan = plan_step(inputs.trace, inputs.gpu, inputs.stack, cluster, inputs.experiment.sync);
@@ -219,6 +213,7 @@ Result simulate(const Inputs& inputs, const SimulateOptions& options) {
   result.rank_rows = rank_rows(cluster, timeline);
   add_network(cluster, plan, timeline, result);
   add_timeline(inputs.trace, plan, timeline, result);
+  result.notes = inputs.notes;
   for (const Diagnostic& warning : inputs.warnings) result.notes.push_back(warning.message);
   result.events = timeline.events;
   return result;

@@ -14,9 +14,6 @@ struct SimulateOptions {
   bool fold = true;
 };
 
-/// The ranks that the experiment asks for. Throws InputError if there are fewer GPUs.
-Cluster cluster_of(const Inputs& inputs);
-
 /// Runs the experiment behind `inputs`. Throws EngineError if a check of the result fails (checks.hpp).
 Result simulate(const Inputs& inputs, const SimulateOptions& options);
 

@@ -210,6 +210,10 @@ void read_duration(const Row& row, Op& op) {
 
 void read_communication(const Row& row, Op& op) {
   const bool is_known = read_choice(row, TraceColumn::communication, op.communication);
+  if (is_known && op.communication != Communication::none && op.phase == Phase::optimizer) {
+    row.error(TraceColumn::communication, "the optimizer waits for every collective and cannot launch one",
+              "launch it after the backward op that completes its gradients");
+  }
   const bool has_bytes = row.has(TraceColumn::communication_bytes);
   if (!is_known) return;
   if (op.communication == Communication::none && has_bytes) {
@@ -337,6 +341,11 @@ Trace read_trace(std::string name, std::string_view text) {
   }
   if (trace.ops.empty() && problems.empty()) {
     problems.error(0, "the trace has no ops", "one line per op below the header");
+  }
+  Seconds total;
+  for (const Op& op : trace.ops) total += op.duration.value_or(Seconds(1));
+  if (!trace.ops.empty() && problems.empty() && total <= Seconds()) {
+    problems.error(0, "every duration is 0", "duration_s is in seconds: 35.2 us is 35.2e-6");
   }
   problems.finish();
   return trace;

@@ -89,9 +89,9 @@ TEST_CASE("replaying an exported trace gives the same step to the bit") {
     CHECK(again.compute_source_shares.fitted == first.compute_source_shares.fitted);
     CHECK(again.collectives.size() == first.collectives.size());
     CHECK(message_of((folder.path / "replay.yaml").string(), {{"precision", "amp"}})
-              .find("is a step in fp32") != std::string::npos);
-    CHECK(message_of((folder.path / "replay.yaml").string(), {{"batch_per_gpu", "64"}}).find("128 samples") !=
-          std::string::npos);
+              .find("a step in fp32, not amp") != std::string::npos);
+    CHECK(message_of((folder.path / "replay.yaml").string(), {{"batch_per_gpu", "64"}})
+              .find("a step of 128 samples, not 64") != std::string::npos);
   }
 }
 
@@ -139,6 +139,50 @@ TEST_CASE("what does not exist is an error with what does") {
   CHECK(message_of("resnet50_dgx2", {{"platfrom", "dgx2"}}).find("did you mean 'platform'") !=
         std::string::npos);
   CHECK(message_of("resnet50_dgx2", {{"trace", "x.csv"}}).find("exclude each other") != std::string::npos);
+}
+
+TEST_CASE("all mistakes of an experiment come at once, each at its key") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "wrong.yaml").string();
+  std::ofstream(file) << "platform: dgx2\ngpus: 400\nmodel: resnet51\nstack: pytorch_dpp\nprecision: bf16\n"
+                         "batch_per_gpu: 8\n";
+  try {
+    read_inputs(catalogue(), file, {});
+    FAIL("nothing found");
+  } catch (const InputError& error) {
+    std::vector<std::string> found;
+    for (const Diagnostic& diagnostic : error.diagnostics()) found.push_back(diagnostic.key_path);
+    CHECK(found == std::vector<std::string>{"precision", "stack", "model", "gpus"});
+    CHECK(error.diagnostics()[3].line == 2);
+    CHECK(error.diagnostics()[2].hint.find("did you mean 'resnet50'") != std::string::npos);
+  }
+}
+
+TEST_CASE("a replay says which keys its trace has answered") {
+  const TemporaryFolder folder;
+  const std::string experiment = (folder.path / "user.yaml").string();
+  std::ofstream(experiment) << "platform: dgx2\ntrace: t.csv\nstack: pytorch_ddp\nbatch_per_gpu: 8\n";
+  const auto notes_of = [&](const std::string& csv) {
+    std::ofstream(folder.path / "t.csv") << csv;
+    return closed(read_inputs(catalogue(), experiment, {})).notes;
+  };
+  const std::vector<std::string> silent = notes_of("phase,layer,duration_s\nforward,a,0.1\n");
+  REQUIRE(silent.size() == 2);
+  CHECK(silent[0].starts_with("durations are the trace's"));
+  CHECK(silent[1].starts_with("the trace names neither gradients nor collectives"));
+  const std::vector<std::string> named =
+      notes_of("phase,layer,duration_s,communication,communication_bytes\nbackward,a,0.1,all_reduce,8\n");
+  REQUIRE(named.size() == 2);
+  CHECK(named[1].starts_with("collectives are the trace's"));
+
+  std::ofstream(folder.path / "t.csv") << "";
+  CHECK(message_of(experiment, {}).find("empty") != std::string::npos);
+  CHECK(message_of(experiment, {{"model.nonsense", "1"}}).find("no model to set") != std::string::npos);
+}
+
+TEST_CASE("warnings of every file reach the result") {
+  CHECK(!closed(inputs({{"stack.bucket_first", "50 MiB"}})).notes.empty());
+  CHECK(closed(inputs({})).notes.empty());
 }
 
 TEST_CASE("a run that beats physics is found out") {

@@ -61,7 +61,7 @@ Op any_op(Phase phase, int index) {
     op.duration = Seconds(any_number(86400));
     if (*rc::gen::arbitrary<bool>()) op.source = ComputeSource::roofline;
   }
-  if (*rc::gen::arbitrary<bool>()) {
+  if (op.phase != Phase::optimizer && *rc::gen::arbitrary<bool>()) {
     op.communication = Communication::all_reduce;
     op.communication_bytes = {Bytes(1 + any_number(1e17)), Bytes(7)};
   }
@@ -216,6 +216,9 @@ TEST_CASE("a collective and its bytes come together") {
         std::vector{Bytes(100), Bytes(20)});
   CHECK(error_of(columns + "backward,a,1,all_reduce,100;\n").message != "");
   CHECK(error_of(columns + "backward,a,1,all_reduce,0\n").message == "a collective of 0 bytes");
+  CHECK(error_of(columns + "optimizer,a,1,all_reduce,9\n").message ==
+        "the optimizer waits for every collective and cannot launch one");
+  CHECK(error_of(columns + "backward,a,0,,\n").message == "every duration is 0");
   CHECK(error_of(columns + "backward,a,1,all_reduce,\n").message == "a collective of 0 bytes");
   CHECK(error_of(columns + "backward,a,1,,100\n").message == "bytes without a collective");
   CHECK(error_of(columns + "backward,a,1,all_redcue,9\n").hint == "did you mean 'all_reduce'?");
