@@ -2,7 +2,7 @@
 # Golden outputs: runs the program with the arguments in each NAME.cmd of this folder and compares what it prints
 # with NAME.out. `golden.sh PROGRAM --update` writes the .out files anew; read the diff before committing it.
 set -eu
-program=$1
+program=$(readlink -f "$1")
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
