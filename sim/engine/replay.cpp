@@ -8,8 +8,6 @@ namespace trainyard::engine {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 constexpr std::string_view stream_names[stream_count] = {"compute", "communication"};
 
 }  // namespace

@@ -5,8 +5,6 @@ namespace trainyard::engine {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// Every message is a flow. An edge sends its next message when its last one has arrived, and so has the one
 /// it passes on; a rank leaves when all messages to and from it have arrived.
 class StepsCarrier final : public Carrier, public Listener {

@@ -183,8 +183,8 @@ std::string channels_section(const Platform& platform) try {
   text += fmt::format("\nRing channels between nodes: {}, each in and out of every node through one NIC\n",
                       rows.size());
   return text + aligned(rows);
-} catch (const Unreachable& unreachable) {
-  return fmt::format("Ring channels: none, {}\n", unreachable.what());
+} catch (const Unreachable& error) {
+  return fmt::format("Ring channels: none, {}\n", error.what());
 }
 
 std::string box_section(const Platform& platform, Footnotes& notes) {

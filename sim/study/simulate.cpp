@@ -16,8 +16,6 @@ namespace {
 /// Ranks whose every op goes into the timeline: those of the first nodes, as many as a person can look at.
 constexpr int most_recorded = 16;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 bool is_matrix(OpKind kind) {
   return kind == OpKind::conv_forward || kind == OpKind::conv_dgrad || kind == OpKind::conv_wgrad ||
          kind == OpKind::gemm;

@@ -1,6 +1,7 @@
 #pragma once
 // Identifiers as types of their own: a rank is not a node and neither is a link.
 
+#include <cstddef>
 #include <cstdint>
 
 namespace trainyard {
@@ -12,5 +13,8 @@ enum class LinkId : std::uint32_t {};  ///< one direction of one link of the clu
 constexpr int index(Rank rank) { return static_cast<int>(rank); }
 constexpr int index(NodeId node) { return static_cast<int>(node); }
 constexpr std::uint32_t index(LinkId link) { return static_cast<std::uint32_t>(link); }
+
+/// A number that counts from 0 as an index of a container.
+constexpr std::size_t at(int number) { return static_cast<std::size_t>(number); }
 
 }  // namespace trainyard

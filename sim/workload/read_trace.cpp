@@ -62,8 +62,6 @@ struct Row {
   }
 };
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
-
 Positions find_columns(const CsvFile& file, CsvProblems& problems) {
   constexpr auto names = column_texts();
   Positions positions;
@@ -73,10 +71,10 @@ Positions find_columns(const CsvFile& file, CsvProblems& problems) {
     std::size_t known = 0;
     while (known < names.size() && names[known] != cell.text) ++known;
     if (known == names.size()) {
-      problems.error(file.header.line, cell, "", "unknown column " + quoted(cell.text),
+      problems.error(file.header.line, cell, "", "unknown column " + in_quotes(cell.text),
                      config::suggest(cell.text, names));
     } else if (positions[known] >= 0) {
-      problems.error(file.header.line, cell, "", "column " + quoted(cell.text) + " appears twice");
+      problems.error(file.header.line, cell, "", "column " + in_quotes(cell.text) + " appears twice");
     } else {
       positions[known] = static_cast<int>(i);
     }
@@ -85,7 +83,7 @@ Positions find_columns(const CsvFile& file, CsvProblems& problems) {
   for (const TraceColumn column : {TraceColumn::phase, TraceColumn::layer}) {
     if (!is_missing(column)) continue;
     problems.error(file.header.line,
-                   "column " + quoted(names[static_cast<std::size_t>(column)]) + " is missing",
+                   "column " + in_quotes(names[static_cast<std::size_t>(column)]) + " is missing",
                    "a trace needs the columns phase, layer and kind or duration_s");
   }
   if (is_missing(TraceColumn::kind) && is_missing(TraceColumn::duration_s)) {
@@ -107,7 +105,7 @@ bool read_choice(const Row& row, TraceColumn column, E& value) {
     return true;
   }
   constexpr auto names = texts<E>();
-  row.error(column, "unknown " + std::string(config::Names<E>::what) + " " + quoted(text),
+  row.error(column, "unknown " + std::string(config::Names<E>::what) + " " + in_quotes(text),
             config::suggest(text, names));
   return false;
 }
@@ -123,11 +121,11 @@ std::optional<double> parse_part(const Row& row, TraceColumn column, std::string
   }
   const double value = std::get<double>(parsed);
   if (value < 0) {
-    row.error(column, quoted(text) + " is negative");
+    row.error(column, in_quotes(text) + " is negative");
     return std::nullopt;
   }
   if (value > largest) {
-    row.error(column, quoted(text) + " is absurdly large", std::string(hint));
+    row.error(column, in_quotes(text) + " is absurdly large", std::string(hint));
     return std::nullopt;
   }
   return value;
@@ -156,7 +154,7 @@ void read_gradient(const Row& row, std::string_view item, std::vector<Gradient>&
   const double* elements = std::get_if<double>(&parsed);
   if (elements == nullptr || colon == 0 || !(*elements >= 1) || *elements > most_elements ||
       std::floor(*elements) != *elements) {
-    row.error(TraceColumn::gradients, quoted(item) + " is no gradient",
+    row.error(TraceColumn::gradients, in_quotes(item) + " is no gradient",
               "write tensor:elements, for example fc.bias:1000;fc.weight:2048000");
     return;
   }
@@ -257,7 +255,7 @@ Op read_op(const Row& row) {
     const std::string& text = row.find(TraceColumn::shape)->text;
     const auto shape = parse_shape(text);
     if (!shape) {
-      row.error(TraceColumn::shape, quoted(text) + " is no shape",
+      row.error(TraceColumn::shape, in_quotes(text) + " is no shape",
                 "for example n128 c64 h56 w56 k256 r1x1 s1 p0x0, m128 n1000 k2048 nt, e802816");
     }
     op.shape = shape.value_or(Shape());
@@ -282,7 +280,7 @@ void check_tensors(const Row& row, const Op& op, std::set<std::string, std::less
   for (const Gradient& gradient : op.gradients) {
     if (!seen.insert(gradient.tensor).second) {
       row.error(TraceColumn::gradients,
-                "gradient " + quoted(gradient.tensor) + " is completed a second time");
+                "gradient " + in_quotes(gradient.tensor) + " is completed a second time");
     }
   }
 }
@@ -296,10 +294,10 @@ void read_comment(const CsvComment& comment, Trace& trace, CsvProblems& problems
     const long long* value = std::get_if<long long>(&number);
     const bool is_version = comment.key != "batch_per_gpu";
     if (is_version && (value == nullptr || *value != trace_format_version)) {
-      problems.error(comment.line, comment.value, comment.key, "unknown version " + quoted(text),
+      problems.error(comment.line, comment.value, comment.key, "unknown version " + in_quotes(text),
                      "this program reads version " + std::to_string(trace_format_version));
     } else if (!is_version && (value == nullptr || *value < 1 || *value > 1'000'000'000)) {
-      problems.error(comment.line, comment.value, comment.key, quoted(text) + " is no batch size",
+      problems.error(comment.line, comment.value, comment.key, in_quotes(text) + " is no batch size",
                      "a whole number, at least 1");
     } else if (!is_version) {
       trace.batch_per_gpu = static_cast<int>(*value);
@@ -311,7 +309,7 @@ void read_comment(const CsvComment& comment, Trace& trace, CsvProblems& problems
       return;
     }
     constexpr auto names = texts<Precision>();
-    problems.error(comment.line, comment.value, comment.key, "unknown precision " + quoted(text),
+    problems.error(comment.line, comment.value, comment.key, "unknown precision " + in_quotes(text),
                    config::suggest(text, names));
   }
 }

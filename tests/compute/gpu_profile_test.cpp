@@ -18,7 +18,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
-std::vector<Diagnostic> errors_of(const std::string& text) {
+std::vector<Diagnostic> profile_errors(const std::string& text) {
   try {
     load_gpu_profile(config::parse("gpu.yaml", text));
   } catch (const InputError& error) {
@@ -72,23 +72,23 @@ TEST_CASE("every figure of the shipped profile says where it comes from") {
 }
 
 TEST_CASE("absurd rates and fractions are errors where they are written") {
-  const auto rate = errors_of(replaced(tiny_gpu, "peak: 10 TFLOP/s", "peak: 10 FLOP/s"));
+  const auto rate = profile_errors(replaced(tiny_gpu, "peak: 10 TFLOP/s", "peak: 10 FLOP/s"));
   REQUIRE(rate.size() == 1);
   CHECK(rate[0].key_path == "matrix.fp32.peak");
-  CHECK(errors_of(replaced(tiny_gpu, "peak: 10 TFLOP/s", "peak: 1000 PFLOP/s")).size() == 1);
-  CHECK(errors_of(replaced(tiny_gpu, "peak: 10 TFLOP/s", "peak: 0 TFLOP/s")).size() == 1);
-  CHECK(errors_of(replaced(tiny_gpu, "bandwidth: 1 TB/s", "bandwidth: 101 TB/s")).size() == 1);
-  CHECK(errors_of(replaced(tiny_gpu, "bandwidth: 1 TB/s", "bandwidth: 1000")).at(0).message ==
+  CHECK(profile_errors(replaced(tiny_gpu, "peak: 10 TFLOP/s", "peak: 1000 PFLOP/s")).size() == 1);
+  CHECK(profile_errors(replaced(tiny_gpu, "peak: 10 TFLOP/s", "peak: 0 TFLOP/s")).size() == 1);
+  CHECK(profile_errors(replaced(tiny_gpu, "bandwidth: 1 TB/s", "bandwidth: 101 TB/s")).size() == 1);
+  CHECK(profile_errors(replaced(tiny_gpu, "bandwidth: 1 TB/s", "bandwidth: 1000")).at(0).message ==
         "bandwidth needs a unit");
-  CHECK(errors_of(replaced(tiny_gpu, "capacity: 16 GB", "capacity: 0 GB")).size() == 1);
-  CHECK(errors_of(replaced(tiny_gpu, "value: 0.8, measured", "value: 1.1, measured")).at(0).key_path ==
+  CHECK(profile_errors(replaced(tiny_gpu, "capacity: 16 GB", "capacity: 0 GB")).size() == 1);
+  CHECK(profile_errors(replaced(tiny_gpu, "value: 0.8, measured", "value: 1.1, measured")).at(0).key_path ==
         "vector.elementwise.value");
-  CHECK(errors_of(replaced(tiny_gpu, "spatial_3x3: 0.8", "spatial_3x3: 8")).size() == 1);
-  CHECK(errors_of(replaced(tiny_gpu, "efficiency: 0.8", "efficiency: -0.8")).size() == 1);
+  CHECK(profile_errors(replaced(tiny_gpu, "spatial_3x3: 0.8", "spatial_3x3: 8")).size() == 1);
+  CHECK(profile_errors(replaced(tiny_gpu, "efficiency: 0.8", "efficiency: -0.8")).size() == 1);
 }
 
 TEST_CASE("a kernel table lies beside its profile") {
-  const auto errors = errors_of(tiny_gpu + "kernels: ../other/k.csv\n");
+  const auto errors = profile_errors(tiny_gpu + "kernels: ../other/k.csv\n");
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].key_path == "kernels");
   CHECK_THROWS_AS(load_gpu_profile(config::parse("/nowhere/gpu.yaml", tiny_gpu + "kernels: k.csv\n")),

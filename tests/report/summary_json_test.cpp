@@ -10,7 +10,7 @@
 #include <string>
 
 using namespace trainyard;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 namespace {
 
@@ -19,7 +19,7 @@ const SimulationCost cost{.wall = Seconds(0.05), .cpu = Seconds(0.04), .peak_rss
 }  // namespace
 
 TEST_CASE("the summary has every promised field, and each null has its reason") {
-  const Json json = summary_json(sample_result(), cost);
+  const OrderedJson json = summary_json(sample_result(), cost);
   for (const char* field : {"schema_version",
                             "step_time_s",
                             "throughput_samples_per_s",
@@ -73,16 +73,16 @@ TEST_CASE("the summary has every promised field, and each null has its reason") 
 }
 
 TEST_CASE("the summary's numbers are those of the result in SI units") {
-  const Json json = summary_json(sample_result(), cost);
+  const OrderedJson json = summary_json(sample_result(), cost);
   CHECK(json["schema_version"] == 1);
   CHECK(json["step_time_s"] == 0.013);
   CHECK(json["ranks"] == 2);
   CHECK(json["fidelity"] == "flow");
   CHECK(json["epoch_time_s"] == 130.2);
   CHECK(json["model_flops_utilization"] == 0.21);
-  CHECK(json["compute_source_shares"] == Json{{"measured", 0.75}, {"fitted", 0.0}, {"roofline", 0.25}});
+  CHECK(json["compute_source_shares"] == OrderedJson{{"measured", 0.75}, {"fitted", 0.0}, {"roofline", 0.25}});
   CHECK(json["simulation"] ==
-        Json{{"wall_s", 0.05}, {"cpu_s", 0.04}, {"events", 42}, {"peak_rss_bytes", 3e7}});
+        OrderedJson{{"wall_s", 0.05}, {"cpu_s", 0.04}, {"events", 42}, {"peak_rss_bytes", 3e7}});
 }
 
 TEST_CASE("what a result could not tell is null with the reason the study gave") {
@@ -90,7 +90,7 @@ TEST_CASE("what a result could not tell is null with the reason the study gave")
   result.epoch_time.reset();
   result.busiest_link.clear();
   result.unmodelled["speedup"] = "no run on one rank to compare with";
-  const Json json = summary_json(result, cost);
+  const OrderedJson json = summary_json(result, cost);
   CHECK(json["epoch_time_s"].is_null());
   CHECK(json["busiest_link"].is_null());
   CHECK(json["speedup"].is_null());
@@ -98,19 +98,19 @@ TEST_CASE("what a result could not tell is null with the reason the study gave")
 }
 
 TEST_CASE("JSON text has twelve significant digits and parses back") {
-  const Json value{{"third", 1.0 / 3},
+  const OrderedJson value{{"third", 1.0 / 3},
                    {"whole", 7},
-                   {"list", Json::array({1.5, "a\"b"})},
+                   {"list", OrderedJson::array({1.5, "a\"b"})},
                    {"none", nullptr},
-                   {"empty", Json::object()}};
+                   {"empty", OrderedJson::object()}};
   const std::string text = json_text(value);
   CHECK(text ==
         "{\n  \"third\": 0.333333333333,\n  \"whole\": 7,\n  \"list\": [\n    1.5,\n    \"a\\\"b\"\n  ],\n"
         "  \"none\": null,\n  \"empty\": {}\n}\n");
-  CHECK(Json::parse(text)["list"] == value["list"]);
+  CHECK(OrderedJson::parse(text)["list"] == value["list"]);
 }
 
 TEST_CASE("a number that is not finite is our bug, never a file") {
-  CHECK_THROWS_AS(json_text(Json{{"x", std::nan("")}}), std::logic_error);
-  CHECK_THROWS_AS(json_text(Json{{"x", std::numeric_limits<double>::infinity()}}), std::logic_error);
+  CHECK_THROWS_AS(json_text(OrderedJson{{"x", std::nan("")}}), std::logic_error);
+  CHECK_THROWS_AS(json_text(OrderedJson{{"x", std::numeric_limits<double>::infinity()}}), std::logic_error);
 }

@@ -8,7 +8,7 @@ using namespace trainyard;
 
 namespace {
 
-std::vector<Diagnostic> errors_of(const std::string& text) {
+std::vector<Diagnostic> csv_errors(const std::string& text) {
   CsvProblems problems("t.csv", text);
   parse_csv(text, problems);
   try {
@@ -54,19 +54,19 @@ TEST_CASE("a last line without a line break counts, empty cells too") {
 
 TEST_CASE("files that are no CSV are reported, not guessed at") {
   for (const char* text : {"", "\n\n", "# only: comments\n", "\xEF\xBB\xBF"}) {
-    const auto errors = errors_of(text);
+    const auto errors = csv_errors(text);
     REQUIRE(errors.size() == 1);
     CHECK(errors[0].message == "the file is empty");
   }
-  const auto latin = errors_of("a,b\n1,caf\xE9\n");
+  const auto latin = csv_errors("a,b\n1,caf\xE9\n");
   REQUIRE(latin.size() == 1);
   CHECK(latin[0].line == 2);
   CHECK(latin[0].message == "byte 9 of the file is not UTF-8 text");
-  CHECK(errors_of(std::string((64U << 20U) + 1, 'a')).at(0).message == "the file has 67108865 bytes");
+  CHECK(csv_errors(std::string((64U << 20U) + 1, 'a')).at(0).message == "the file has 67108865 bytes");
 }
 
 TEST_CASE("all broken rows are reported with their lines") {
-  const auto errors = errors_of("a,b\n1\n1,2\n1,2,3\n\"x,1\n\"x\"y,1\n");
+  const auto errors = csv_errors("a,b\n1\n1,2\n1,2,3\n\"x,1\n\"x\"y,1\n");
   REQUIRE(errors.size() == 4);
   CHECK(errors[0].line == 2);
   CHECK(errors[0].message == "the line has 1 cells, the header 2");
@@ -79,7 +79,7 @@ TEST_CASE("all broken rows are reported with their lines") {
 TEST_CASE("the errors of a hopeless file are counted, not all printed") {
   std::string text = "a,b\n";
   for (int i = 0; i < 60; ++i) text += "1\n";
-  const auto errors = errors_of(text);
+  const auto errors = csv_errors(text);
   REQUIRE(errors.size() == 51);
   CHECK(errors.back().message == "and 10 more errors");
 }

@@ -12,7 +12,7 @@ namespace {
 
 Model load_text(const std::string& text) { return load_model(config::parse("model.yaml", text)); }
 
-std::vector<Diagnostic> errors_of(const std::string& text) {
+std::vector<Diagnostic> model_errors(const std::string& text) {
   try {
     load_text(text);
   } catch (const InputError& error) {
@@ -41,24 +41,24 @@ TEST_CASE("hyper-parameters a model file leaves out are ResNet-50's") {
 }
 
 TEST_CASE("a family without its hyper-parameters is an error at the family") {
-  const auto errors = errors_of("name: m\nfamily: resnet\n");
+  const auto errors = model_errors("name: m\nfamily: resnet\n");
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].line == 2);
   CHECK(errors[0].key_path == "family");
 }
 
 TEST_CASE("a ResNet has four stages of at least one block") {
-  const auto three = errors_of("name: m\nfamily: resnet\nresnet: {blocks: [3, 4, 6]}\n");
+  const auto three = model_errors("name: m\nfamily: resnet\nresnet: {blocks: [3, 4, 6]}\n");
   REQUIRE(three.size() == 1);
   CHECK(three[0].key_path == "resnet.blocks");
   CHECK(three[0].message == "3 stages");
-  const auto zero = errors_of("name: m\nfamily: resnet\nresnet: {blocks: [3, 0, 6, 3]}\n");
+  const auto zero = model_errors("name: m\nfamily: resnet\nresnet: {blocks: [3, 0, 6, 3]}\n");
   REQUIRE(zero.size() == 1);
   CHECK(zero[0].key_path == "resnet.blocks[1]");
 }
 
 TEST_CASE("all errors of a model file are reported at once") {
-  const auto errors = errors_of(
+  const auto errors = model_errors(
       "name: m\nfamily: resnext\nresnet: {blocks: [3, 4, 6, 3], image_size: 4, clases: 10}\n"
       "samples_per_epoch: -1\n");
   REQUIRE(errors.size() == 4);
@@ -70,7 +70,7 @@ TEST_CASE("all errors of a model file are reported at once") {
 }
 
 TEST_CASE("a model beyond 1e13 parameters is an error, not an overflow") {
-  const auto errors = errors_of(
+  const auto errors = model_errors(
       "name: m\nfamily: resnet\n"
       "resnet: {blocks: [1000, 1000, 1000, 1000], width: 4096, image_size: 8192, classes: 10000000}\n");
   REQUIRE(errors.size() == 1);

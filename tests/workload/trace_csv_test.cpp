@@ -14,7 +14,7 @@ using namespace trainyard;
 
 namespace {
 
-std::vector<Diagnostic> errors_of(const std::string& text) {
+std::vector<Diagnostic> trace_errors(const std::string& text) {
   try {
     read_trace("t.csv", text);
   } catch (const InputError& error) {
@@ -27,7 +27,7 @@ const std::string header = "phase,layer,kind,flops,bytes,parameter_bytes,gradien
 
 /// The one error of a file; fails the test if there are none or more.
 Diagnostic error_of(const std::string& text) {
-  const auto errors = errors_of(text);
+  const auto errors = trace_errors(text);
   REQUIRE(errors.size() == 1);
   return errors[0];
 }
@@ -144,7 +144,7 @@ TEST_CASE("parameter bytes that contradict the gradients are an error") {
 }
 
 TEST_CASE("unknown, repeated and missing columns are reported together") {
-  const auto errors = errors_of("phase,layr,kind,kind,flop\n");
+  const auto errors = trace_errors("phase,layr,kind,kind,flop\n");
   REQUIRE(errors.size() == 4);
   CHECK(errors[0].message == "unknown column 'layr'");
   CHECK(errors[0].hint == "did you mean 'layer'?");
@@ -153,12 +153,12 @@ TEST_CASE("unknown, repeated and missing columns are reported together") {
   CHECK(errors[1].column == 17);
   CHECK(errors[2].hint == "did you mean 'flops'?");
   CHECK(errors[3].message == "column 'layer' is missing");
-  CHECK(errors_of("phase,layer\nforward,a\n").at(0).message ==
+  CHECK(trace_errors("phase,layer\nforward,a\n").at(0).message ==
         "columns 'kind' and 'duration_s' are both missing");
 }
 
 TEST_CASE("all bad cells of a trace are reported, each at its place") {
-  const auto errors = errors_of(header +
+  const auto errors = trace_errors(header +
                                 "foreward,a,gem,1,1,,,\n"
                                 "backward,b,gemm,-1,nan,,,\n"
                                 "backward,c,gemm,1e30,1 GB,,,\n"
