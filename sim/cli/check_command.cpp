@@ -3,16 +3,15 @@
 #include "cli/terminal.hpp"
 #include "compute/gpu_profile.hpp"
 #include "config/catalogue.hpp"
+#include "config/read_file.hpp"
 #include "platform/load.hpp"
 #include "strategy/stack.hpp"
 #include "study/setup.hpp"
+#include "workload/csv.hpp"
 #include "workload/model_file.hpp"
 #include "workload/trace_csv.hpp"
 
-#include <fmt/format.h>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -20,17 +19,10 @@ namespace trainyard {
 
 namespace {
 
-std::string text_of(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) throw FileError(fmt::format("cannot read '{}'", file));
-  return text.str();
-}
-
 /// Reads the file as what it is; an experiment with everything it names.
-void read_file(const std::string& file, std::vector<Diagnostic>& warnings) {
+void check_file(const std::string& file, std::vector<Diagnostic>& warnings) {
   if (file.ends_with(".csv")) {
-    read_trace(file, text_of(file));
+    read_trace(file, config::read_file(file, largest_csv));
     return;
   }
   const config::Document document = config::load(file);
@@ -63,7 +55,7 @@ void check_files(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     std::vector<Diagnostic> warnings;
     try {
-      read_file(file, warnings);
+      check_file(file, warnings);
       print_warnings(warnings);
       print_result(file + ": ok\n");
     } catch (const InputError& error) {

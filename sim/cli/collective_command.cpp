@@ -28,19 +28,26 @@ struct CollectiveOptions {
   std::string begin = "8";
   std::string end = "1G";
   std::string factor = "2";
+  std::string step;
   std::string algorithm = "auto";
   std::string fidelity = "flow";
   bool json = false;
 };
 
-/// Whole elements of 4 bytes, from the first size on, each `factor` times the one before.
+/// Whole elements of 4 bytes, from the first size on, each `factor` times or `step` more than the one before.
 std::vector<Bytes> sizes_of(const CollectiveOptions& options) {
   const Bytes begin = nccl_size("-b", options.begin);
   const Bytes end = nccl_size("-e", options.end);
   const int factor = whole_number("-f", options.factor, 2);
   if (end < begin) throw CLI::ValidationError("-e", "'" + options.end + "' is less than -b");
   std::vector<Bytes> sizes;
-  for (Bytes size = begin; size <= end; size = size * factor)
+  const bool adds = !options.step.empty();
+  const Bytes step = adds ? nccl_size("-i", options.step) : Bytes{};
+  constexpr double most_sizes = 10'000;
+  if (adds && (end - begin) / step > most_sizes) {
+    throw CLI::ValidationError("-i", "'" + options.step + "' makes more than 10000 sizes");
+  }
+  for (Bytes size = begin; size <= end; size = adds ? size + step : size * factor)
     sizes.push_back(Bytes(4 * std::floor(size.si() / 4)));
   return sizes;
 }
@@ -91,9 +98,13 @@ void add_collective(CLI::App& program) {
       ->type_name("SIZE")
       ->capture_default_str();
   command.add_option("-e,--maxbytes", options->end, "largest size")->type_name("SIZE")->capture_default_str();
-  command.add_option("-f,--stepfactor", options->factor, "each size is this many times the one before")
-      ->type_name("N")
-      ->capture_default_str();
+  CLI::Option* factor =
+      command.add_option("-f,--stepfactor", options->factor, "each size is this many times the one before")
+          ->type_name("N")
+          ->capture_default_str();
+  command.add_option("-i,--stepbytes", options->step, "each size is this much more than the one before")
+      ->type_name("SIZE")
+      ->excludes(factor);
   command.add_option("--algorithm", options->algorithm, "how it is carried out: " + names_of<Algorithm>())
       ->type_name("A")
       ->capture_default_str();

@@ -28,7 +28,7 @@ struct RunOptions {
   std::optional<std::string> out;
   bool force = false;
   bool json = false;
-  std::string fidelity = "flow";
+  std::optional<std::string> fidelity;
 };
 
 using Files = std::map<std::string, std::string>;
@@ -57,7 +57,8 @@ Files files_of(const Result& result, const std::string& summary) {
 }
 
 void run_experiment(const RunOptions& options) {
-  const SimulateOptions how{.fidelity = choice<Fidelity>(options.fidelity)};
+  SimulateOptions how;
+  if (options.fidelity) how.fidelity = choice<Fidelity>(*options.fidelity);
   const Overrides overrides = overrides_of(options.set);
   if (options.out) check_out_dir(*options.out, empty_files(), options.force);
   const Inputs inputs = read_inputs(config::find_catalogue(), options.experiment, overrides);
@@ -97,9 +98,9 @@ void add_run(CLI::App& program) {
   command.add_flag("--json", options->json, "print the summary as JSON, in SI base units");
   command
       .add_option("--fidelity", options->fidelity,
-                  "how exactly collectives are simulated, cheapest first: " + names_of<Fidelity>())
-      ->type_name("F")
-      ->capture_default_str();
+                  "how exactly collectives are simulated, cheapest first: " + names_of<Fidelity>() +
+                      " (default: the experiment's, else flow)")
+      ->type_name("F");
   command.footer("Example: trainyard run resnet50_dgx2 --set batch_per_gpu=64 --out results");
   command.callback([options] { run_experiment(*options); });
 }

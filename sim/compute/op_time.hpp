@@ -23,8 +23,9 @@ FlopRate peak_rate(const GpuProfile& gpu, Precision precision);
 /// it.
 /// - convolution: the kernel table (batch interpolated, never extrapolated), else the fit of its class and
 /// pass, but
-///   no less than the table's largest batch and no more than its smallest; in 16 bits, the fp32 time where
-///   that is shorter, as frameworks then pick it.
+///   no less than the table's largest batch and no more than its smallest (which counts as fitted all the
+///   same: nobody measured this shape); in 16 bits, the fp32 time where that is shorter, as frameworks then
+///   pick it.
 /// - matrix product: the kernel table (exact shape), else the fit.
 /// - all others: bytes over the fraction of the memory bandwidth of their kind.
 /// A rate whose provenance is `assumed` or `specified` counts as roofline, a measured or fitted one as

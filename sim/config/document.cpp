@@ -9,12 +9,15 @@ namespace trainyard::config {
 
 namespace {
 
+const Override& override_of(const Document& document, Mark mark) {
+  return document.overrides.at(static_cast<std::size_t>(mark.source - 1));
+}
+
 /// The line a mark lies in; empty if there is none.
 std::string_view line_of(const Document& document, Mark mark) {
-  const auto& lines = mark.source > 0 ? document.overrides : document.lines;
-  const int index = mark.source > 0 ? mark.source : mark.line;
-  if (index < 1 || index > static_cast<int>(lines.size())) return {};
-  return lines[static_cast<std::size_t>(index - 1)];
+  if (mark.source > 0) return override_of(document, mark).text;
+  if (mark.line < 1 || mark.line > static_cast<int>(document.lines.size())) return {};
+  return document.lines[static_cast<std::size_t>(mark.line - 1)];
 }
 
 constexpr std::string_view override_prefix = "--set ";
@@ -65,6 +68,9 @@ const Node& Document::nearest(std::string_view path) const {
 }
 
 Diagnostic diagnostic_at(const Document& document, Mark mark, int width) {
+  if (mark.source > 0 && override_of(document, mark).written_at) {
+    return *override_of(document, mark).written_at;
+  }
   Diagnostic diagnostic;
   diagnostic.width = width;
   diagnostic.source_line = line_of(document, mark);

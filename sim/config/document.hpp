@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,11 +45,19 @@ struct Node::Entry {
 /// An empty node of a kind.
 Node make_node(Node::Kind kind, Mark mark = {});
 
+/// A value that set() has put into a document.
+struct Override {
+  std::string text;                        ///< "PATH=TEXT"
+  std::optional<Diagnostic> written_at{};  ///< where it stands in a file; none: on the command line
+};
+
 struct Document {
   std::string name;                     ///< as printed in diagnostics
   std::vector<std::string> lines = {};  ///< for the line under a message
   Node root = {};
-  std::vector<std::string> overrides = {};  ///< what set() was given, "PATH=TEXT"
+  std::vector<Override> overrides = {};
+  std::vector<Diagnostic> errors =
+      {};  ///< of the YAML that do not hide the rest: a key twice, a tag, an alias
 
   /// The node at "links[0].bandwidth", or its nearest parent that exists; never null.
   [[nodiscard]] const Node& nearest(std::string_view path) const;
@@ -65,16 +74,19 @@ std::string join(std::string_view path, std::string_view key);
 /// The path of an item below `path`: "a[3]".
 std::string join(std::string_view path, std::size_t index);
 
-/// Parses one YAML document as strictly as the table in platforms/README.md ("Strict input") says.
-/// Throws InputError with every problem found.
+/// Parses one YAML document as strictly as the table in platforms/README.md ("Strict input") says. Throws
+/// InputError if the text cannot be read to its end; errors after which the rest still means what it says are
+/// kept in the document, so that read() reports them with its own.
 Document parse(std::string name, std::string_view text);
 
 /// Reads and parses a file. Throws FileError if it cannot be read, InputError if it is not a valid document.
 Document load(const std::filesystem::path& file);
 
 /// Sets `path` ("platform.fabric.nic", "links[0].lanes") to the YAML value `text`, creating mappings on the
-/// way, as --set does. Later errors about it are reported at "--set PATH=TEXT". Throws InputError if text or
-/// path do not parse. `file` is shown before the path where the user named the document so: "platform.".
-void set(Document& document, std::string_view path, std::string_view text, std::string_view file = {});
+/// way, as --set does. Later errors about it are reported at `written_at` (a diagnostic_at the place of the
+/// value in a file), or at "--set PATH=TEXT" if that is null. Throws InputError if text or path do not parse.
+/// `file` is shown before the path where the user named the document so: "platform.".
+void set(Document& document, std::string_view path, std::string_view text, std::string_view file = {},
+         const Diagnostic* written_at = nullptr);
 
 }  // namespace trainyard::config

@@ -2,14 +2,12 @@
 #include "config/document.hpp"
 #include "config/path.hpp"
 #include "config/plain_text.hpp"
+#include "config/read_file.hpp"
 #include "config/utf8.hpp"
 #include "config/yaml.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
-#include <cstdint>
-#include <fstream>
-#include <system_error>
 
 namespace trainyard::config {
 
@@ -115,49 +113,27 @@ Document parse(std::string name, std::string_view text) {
   if (result.errors.empty() && result.root.kind == Node::Kind::null) {
     reject(document, {}, "file is empty");
   }
-  if (!result.errors.empty()) {
-    std::stable_sort(result.errors.begin(), result.errors.end(),
-                     [](const Diagnostic& a, const Diagnostic& b) {
-                       return a.line != b.line ? a.line < b.line : a.column < b.column;
-                     });
-    throw InputError(std::move(result.errors));
-  }
+  std::stable_sort(result.errors.begin(), result.errors.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    return a.line != b.line ? a.line < b.line : a.column < b.column;
+  });
+  if (!result.is_whole) throw InputError(std::move(result.errors));
   document.root = std::move(result.root);
+  document.errors = std::move(result.errors);
   return document;
 }
 
 Document load(const std::filesystem::path& file) {
-  const std::string name = file.string();
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(file, error);
-  if (!std::filesystem::exists(status)) {
-    throw FileError(
-        "cannot read '" + name +
-        "': " + (status.type() == std::filesystem::file_type::not_found ? "no such file" : error.message()));
-  }
-  if (!std::filesystem::is_regular_file(status)) {
-    const bool is_folder = std::filesystem::is_directory(status);
-    throw FileError("cannot read '" + name +
-                    "': " + (is_folder ? "it is a directory" : "not a regular file"));
-  }
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw FileError("cannot read '" + name + "': permission denied");
-  // One byte more than the cap is enough to see that it is exceeded.
-  const std::uintmax_t size = std::filesystem::file_size(file, error);
-  std::string bytes(static_cast<std::size_t>(std::min<std::uintmax_t>(error ? 0 : size, largest_file + 1)),
-                    '\0');
-  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (stream.bad()) throw FileError("cannot read '" + name + "'");
-  bytes.resize(static_cast<std::size_t>(stream.gcount()));
-  return parse(name, bytes);
+  return parse(file.string(), read_file(file, largest_file));
 }
 
-void set(Document& document, std::string_view path, std::string_view text, std::string_view file) {
+void set(Document& document, std::string_view path, std::string_view text, std::string_view file,
+         const Diagnostic* written_at) {
   std::string shown = std::string(file) + std::string(path) + "=" + std::string(text);
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; },
       ' ');
-  document.overrides.push_back(std::move(shown));
+  document.overrides.push_back(
+      {std::move(shown), written_at == nullptr ? std::nullopt : std::optional(*written_at)});
   const int before_path = count_characters(file);
   const Place place{static_cast<int>(document.overrides.size()), before_path + count_characters(path) + 1};
   const Mark start{1, before_path + 1, place.source};

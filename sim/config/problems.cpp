@@ -1,6 +1,9 @@
 #include "config/problems.hpp"
 
+#include "units/text.hpp"
+
 #include <algorithm>
+#include <filesystem>
 #include <tuple>
 #include <utility>
 
@@ -19,6 +22,16 @@ bool contains(std::string_view whole, std::string_view part) {
 }
 
 }  // namespace
+
+Problems::Problems(const Document& document) : document_(document) {
+  for (const Diagnostic& error : document.errors) add(error, {error.line, error.column});
+}
+
+void Problems::check_name(std::string_view name) {
+  const std::string stem = std::filesystem::path(document_.name).stem().string();
+  if (name == stem) return;
+  error("name", "the name is " + in_quotes(name) + ", the file is " + stem + ".yaml", "name: " + stem);
+}
 
 bool Problems::readable(std::string_view key_path) const {
   return std::none_of(unreadable_.begin(), unreadable_.end(), [&](const std::string& path) {

@@ -13,7 +13,8 @@ namespace trainyard::config {
 
 class Problems {
 public:
-  explicit Problems(const Document& document) : document_(document) {}
+  /// Starts with the errors of the document itself.
+  explicit Problems(const Document& document);
 
   /// Reports a value whose meaning is wrong. The position is that of `key_path` or its nearest parent that
   /// exists. Nothing is added when reading that value, a part of it or the whole it belongs to has failed
@@ -22,6 +23,8 @@ public:
   void error(std::string_view key_path, std::string message, std::string hint = {});
   /// The same, for what is probably but not certainly wrong.
   void warning(std::string_view key_path, std::string message, std::string hint = {});
+  /// An error unless the key "name" repeats the file's name without .yaml: names are looked up by file.
+  void check_name(std::string_view name);
   /// False if the value at `key_path`, a part of it or a whole it belongs to could not be read.
   [[nodiscard]] bool readable(std::string_view key_path) const;
 

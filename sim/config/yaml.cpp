@@ -78,8 +78,7 @@ public:
     const Mark here = position(mark);
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) {
-      error(here, "this alias refers to a value it is part of");
-      throw Stop{};
+      fail(here, "this alias refers to a value it is part of");
     }
     if (at_key()) error(here, "an alias cannot be a key", "write the key out");
     check_depth(here, found->second.height);
@@ -115,6 +114,7 @@ public:
     diagnostic.message = explained.message;
     diagnostic.hint = explained.hint;
     errors_.push_back(std::move(diagnostic));
+    is_whole_ = false;
   }
 
   void error(Mark mark, std::string message, std::string hint = {}, int width = 1) {
@@ -123,22 +123,28 @@ public:
     diagnostic.message = std::move(message);
     diagnostic.hint = std::move(hint);
     errors_.push_back(std::move(diagnostic));
-    if (errors_.size() >= most_errors) throw Stop{};
+    if (errors_.size() < most_errors) return;
+    is_whole_ = false;
+    throw Stop{};
   }
 
-  YamlResult result() && { return {std::move(root_), std::move(errors_)}; }
+  void give_up() { is_whole_ = false; }
+
+  YamlResult result() && { return {std::move(root_), std::move(errors_), is_whole_}; }
 
 private:
   [[noreturn]] void fail(Mark mark, std::string message, std::string hint = {}) {
     error(mark, std::move(message), std::move(hint));
+    is_whole_ = false;
     throw Stop{};
   }
 
   void stop_at_second_document(const YAML::Mark& mark) {
     const Mark here = position(mark);
     const std::string_view line = line_at(here);
-    if (line.starts_with("---")) fail(here, "a second document starts here", "one file holds one document");
-    fail(here, "this text belongs to nothing above", "check the indentation");
+    if (!line.starts_with("---")) fail(here, "this text belongs to nothing above", "check the indentation");
+    error(here, "a second document starts here", "one file holds one document");
+    throw Stop{};  // the first is whole
   }
 
   Mark position(const YAML::Mark& mark) { return positions_.at(mark.line, mark.column); }
@@ -248,6 +254,7 @@ private:
   std::vector<Diagnostic> errors_;
   std::size_t values_ = 0;
   bool started_ = false;
+  bool is_whole_ = true;
 };
 
 }  // namespace
@@ -265,6 +272,7 @@ YamlResult read_yaml(const Document& document, const std::string& text) {
     builder.syntax_error(exception);
   } catch (const std::exception& exception) {
     builder.error({}, "cannot be read as YAML: " + std::string(exception.what()));
+    builder.give_up();
   }
   return std::move(builder).result();
 }

@@ -17,6 +17,7 @@ constexpr std::size_t most_values = 200'000;
 struct YamlResult {
   Node root;
   std::vector<Diagnostic> errors;
+  bool is_whole = true;  ///< false: reading stopped at the last error
 };
 
 /// Reads the one YAML document that `text` (plain_text) holds; document.lines are its lines. Never throws for

@@ -2,7 +2,7 @@
 // Replays a task graph on a network: the discrete-event engine. Everything before this is values; everything
 // after reads the Timeline. README.md in this folder says how it uses SimGrid and what was measured.
 
-#include "config/keys.hpp"
+#include "schedule/fidelity.hpp"
 #include "schedule/task_graph.hpp"
 
 #include <cstdint>
@@ -12,14 +12,6 @@
 #include <vector>
 
 namespace trainyard {
-
-/// How exactly collectives are simulated; cheapest first.
-enum class Fidelity {
-  closed,  ///< every collective takes its closed-form time, as if it had the network for itself
-  flow,    ///< 16 macro rounds sharing links with everything else; the default
-  rounds,  ///< every round, all edges of a round in lock-step
-  steps,   ///< every message; the reference
-};
 
 struct EngineOptions {
   Fidelity fidelity = Fidelity::flow;
@@ -71,13 +63,3 @@ class EngineError : public std::logic_error {
 Timeline run(const TaskGraph& graph, const EngineOptions& options);
 
 }  // namespace trainyard
-
-template <>
-struct trainyard::config::Names<trainyard::Fidelity> {
-  static constexpr std::string_view what = "fidelity";
-  static constexpr std::array table{
-      Name{"closed", Fidelity::closed, "the formula: every collective alone on the network"},
-      Name{"flow", Fidelity::flow, "16 macro rounds per collective, sharing links with everything else"},
-      Name{"rounds", Fidelity::rounds, "every round, its edges in lock-step"},
-      Name{"steps", Fidelity::steps, "every message: the slow reference"}};
-};

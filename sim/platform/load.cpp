@@ -7,7 +7,6 @@
 #include "platform/platform_checks.hpp"
 #include "platform/platform_file.hpp"
 
-#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <string>
@@ -121,12 +120,11 @@ void warn_of_loose_gpus(const Platform& platform, config::Problems& problems) {
 }  // namespace
 
 Platform load_platform(const config::Document& document, std::vector<Diagnostic>* warnings) {
-  const std::string stem = std::filesystem::path(document.name).stem().string();
   std::vector<std::vector<DevicePair>> pairs;
   const auto file = config::read<PlatformFile>(
       document,
       [&](const PlatformFile& read, config::Problems& problems) {
-        check_platform_file(read, stem, problems);
+        check_platform_file(read, problems);
         pairs = link_ends(read.node, problems);
       },
       warnings);

@@ -10,13 +10,29 @@
 namespace trainyard {
 namespace {
 
-void check_gpu_link(const LinkFile& link, const std::string& path, config::Problems& problems) {
+/// Most likely a wrong unit.
+void warn_if_little(Bandwidth bandwidth, Bandwidth least, const std::string& path, std::string_view what,
+                    config::Problems& problems) {
+  if (bandwidth >= least) return;
+  problems.warning(path, fmt::format("{} is little for {}", human(bandwidth), what),
+                   "bits or bytes, M or G? 100 Gbps is 12.5 GB/s");
+}
+
+constexpr Bandwidth least_gpu_link{1e9};
+constexpr Bandwidth least_nic{125e6};  // 1 Gbps
+
+void check_gpu_link(const LinkFile& link, const std::string& path, const EffectiveFile& effective,
+                    config::Problems& problems) {
   const bool is_of_gpu =
       std::ranges::any_of(link.between, [](const std::string& end) { return end.starts_with("gpu"); });
-  if (is_of_gpu && link.bandwidth.value < Bandwidth(1e9)) {
-    problems.warning(path + ".bandwidth",
-                     fmt::format("{} is little for a link of a GPU", human(link.bandwidth.value)),
-                     "bits or bytes, M or G? 100 Gbps is 12.5 GB/s");
+  if (!is_of_gpu) return;
+  warn_if_little(link.bandwidth.value, least_gpu_link, path + ".bandwidth", "a link of a GPU", problems);
+  if (link.bandwidth.value < least_gpu_link) return;
+  if (link.effective) {
+    warn_if_little(link.effective->value, least_gpu_link, path + ".effective", "a link of a GPU", problems);
+  } else if (const Sourced<Bandwidth>* lane = effective_per_lane(effective, link.kind)) {
+    warn_if_little(lane->value * link.lanes, least_gpu_link,
+                   fmt::format("node.effective.{}", config::name_of(link.kind)), "a link of a GPU", problems);
   }
 }
 
@@ -76,6 +92,7 @@ void check_fabric(const PlatformFile& file, config::Problems& problems) {
   const FabricFile& fabric = *file.fabric;
   if (!fabric.nic)
     problems.error("fabric.nic", "key 'nic' is missing", "nic: 100 Gbps (bits) or 12.5 GB/s (bytes)");
+  if (fabric.nic) warn_if_little(fabric.nic->value, least_nic, "fabric.nic", "a NIC", problems);
   if (!fabric.latency) problems.error("fabric.latency", "key 'latency' is missing", "latency: 2 us");
   if (file.node.devices.nic.count == 0 && problems.readable("node.devices.nic")) {
     problems.error("fabric", "a fabric joins NICs and the node has none", "node.devices: {nic: {count: 1}}");
@@ -113,14 +130,10 @@ const Sourced<Bandwidth>* effective_per_lane(const EffectiveFile& effective, Lin
   return nullptr;
 }
 
-void check_platform_file(const PlatformFile& file, std::string_view file_stem, config::Problems& problems) {
-  if (file.name != file_stem) {
-    problems.error("name",
-                   fmt::format("the name is {}, the file is {}.yaml", in_quotes(file.name), file_stem),
-                   fmt::format("name: {}", file_stem));
-  }
+void check_platform_file(const PlatformFile& file, config::Problems& problems) {
+  problems.check_name(file.name);
   for (std::size_t i = 0; i < file.node.links.size(); ++i) {
-    check_gpu_link(file.node.links[i], fmt::format("node.links[{}]", i), problems);
+    check_gpu_link(file.node.links[i], fmt::format("node.links[{}]", i), file.node.effective, problems);
   }
   check_effective(file.node, problems);
   if (file.node.price && !is_date(file.node.price->date)) {

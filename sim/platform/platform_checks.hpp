@@ -13,6 +13,6 @@ const Sourced<Bandwidth>* effective_per_lane(const EffectiveFile& effective, Lin
 
 /// Reports every error and doubt about the meaning of the file but those of link_ends(). `file_stem` is the
 /// file's name without folder and .yaml.
-void check_platform_file(const PlatformFile& file, std::string_view file_stem, config::Problems& problems);
+void check_platform_file(const PlatformFile& file, config::Problems& problems);
 
 }  // namespace trainyard

@@ -197,7 +197,7 @@ void write_limits(Page& out, const Result& result) {
   std::string rate = human(result.achieved_flops_per_gpu) + " per GPU";
   if (result.model_flops_utilization) {
     rate += fmt::format(", {} of its peak in {} (model FLOPs utilisation)",
-                        percent(*result.model_flops_utilization), config::name_of(result.resolved.precision));
+                        percent(*result.model_flops_utilization), result.matrix_dtype);
   }
   out.text_row("matrix FLOPs", rate);
 }

@@ -62,6 +62,24 @@ std::vector<Track> tracks(const Result& result) {
   return all;
 }
 
+// Viewers take a thread whose number is its process's for the main thread and sort it first, and treat
+// process 0 as no process: so processes count from 1 and threads from 1001.
+int process_of(Rank rank) { return index(rank) + 1; }
+int thread_of(Stream stream) { return 1001 + static_cast<int>(stream); }
+
+/// Names tell events apart in a viewer's totals: "conv1", "conv1 wgrad", "fc backward".
+std::string title(const LayerRow& row) {
+  if (row.phase != Phase::backward) return row.layer;
+  if (row.kind == OpKind::conv_dgrad) return row.layer + " dgrad";
+  if (row.kind == OpKind::conv_wgrad) return row.layer + " wgrad";
+  return row.layer + " backward";
+}
+
+/// "all_reduce 31.5 MB (bucket 1)".
+std::string title(const CollectiveRow& row) {
+  return fmt::format("{} {} ({})", config::name_of(row.operation), human(row.size), row.name);
+}
+
 class TraceWriter {
 public:
   explicit TraceWriter(const Result& result) : result_(result) {
@@ -93,27 +111,29 @@ private:
   }
 
   void write_names(const Track& track) {
-    const int pid = index(track.rank);
+    const int pid = process_of(track.rank);
     const auto row = std::find_if(result_.rank_rows.begin(), result_.rank_rows.end(),
                                   [&](const RankRow& r) { return r.rank == track.rank; });
-    std::string name = fmt::format("rank {}", pid);
+    std::string name = fmt::format("rank {}", index(track.rank));
     if (row != result_.rank_rows.end()) name += fmt::format(" (node {}, {})", index(row->node), row->gpu);
     add(R"({{"name":"process_name","ph":"M","pid":{},"args":{{"name":{}}}}})", pid, json_quoted(name));
     add(R"({{"name":"process_sort_index","ph":"M","pid":{},"args":{{"sort_index":{}}}}})", pid, pid);
     constexpr std::string_view names[stream_count] = {"compute", "communication"};
-    for (int tid = 0; tid < stream_count; ++tid) {
+    for (int stream = 0; stream < stream_count; ++stream) {
+      const int tid = thread_of(static_cast<Stream>(stream));
       add(R"({{"name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}})", pid, tid,
-          names[tid]);
+          names[stream]);
       add(R"({{"name":"thread_sort_index","ph":"M","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", pid, tid,
-          tid);
+          stream);
     }
   }
 
-  void write_complete(std::string_view name, std::string_view category, int pid, int tid, Seconds start,
-                      Seconds end, std::string_view args) {
+  void write_complete(std::string_view name, std::string_view category, Rank rank, Stream stream,
+                      Seconds start, Seconds end, std::string_view args) {
     const std::int64_t begin = nanoseconds(start);
     add(R"({{"name":{},"cat":{},"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"args":{}}})", json_quoted(name),
-        json_quoted(category), pid, tid, microseconds(begin), microseconds(nanoseconds(end) - begin), args);
+        json_quoted(category), process_of(rank), thread_of(stream), microseconds(begin),
+        microseconds(nanoseconds(end) - begin), args);
   }
 
   /// One event around each run of ops of the same phase.
@@ -122,18 +142,18 @@ private:
     for (std::size_t first = 0; first < ops.size();) {
       std::size_t last = first;
       while (last + 1 < ops.size() && ops[last + 1]->category == ops[first]->category) ++last;
-      write_complete(ops[first]->category, "phase", index(track.rank), static_cast<int>(Stream::compute),
-                     ops[first]->start, ops[last]->end, fmt::format(R"({{"ops":{}}})", last - first + 1));
+      write_complete(ops[first]->category, "phase", track.rank, Stream::compute, ops[first]->start,
+                     ops[last]->end, fmt::format(R"({{"ops":{}}})", last - first + 1));
       first = last + 1;
     }
   }
 
   void write_event(const TimelineEvent& event) {
-    std::string_view args = "{}";
-    if (event.op >= 0) args = op_args_.at(static_cast<std::size_t>(event.op));
-    if (event.collective >= 0) args = collective_args_.at(static_cast<std::size_t>(event.collective));
-    write_complete(event.name, event.category, index(event.rank), static_cast<int>(event.stream), event.start,
-                   event.end, args);
+    const bool is_op = event.op >= 0;
+    const std::string name =
+        is_op ? title(result_.layers.at(at(event.op))) : title(result_.collectives.at(at(event.collective)));
+    const std::string& args = is_op ? op_args_.at(at(event.op)) : collective_args_.at(at(event.collective));
+    write_complete(name, event.category, event.rank, event.stream, event.start, event.end, args);
   }
 
   /// The op of this rank that completed the collective's bucket: the last one of that layer that ended
@@ -154,7 +174,7 @@ private:
   /// A flow binds to the event that encloses its time: the last nanosecond of the op, the first of the
   /// collective.
   void write_flows(const Track& track, std::size_t track_number) {
-    const int pid = index(track.rank);
+    const int pid = process_of(track.rank);
     for (const TimelineEvent* event : track.streams[static_cast<int>(Stream::communication)]) {
       if (event->collective < 0) continue;
       const TimelineEvent* op = completing_op(track, *event);
@@ -164,9 +184,9 @@ private:
       const std::int64_t begin = nanoseconds(op->start);
       const std::int64_t leave = std::max(begin, nanoseconds(op->end) - 1);
       add(R"({{"name":"bucket","cat":"bucket","ph":"s","id":{},"pid":{},"tid":{},"ts":{}}})", id, pid,
-          static_cast<int>(Stream::compute), microseconds(leave));
+          thread_of(Stream::compute), microseconds(leave));
       add(R"({{"name":"bucket","cat":"bucket","ph":"f","bp":"e","id":{},"pid":{},"tid":{},"ts":{}}})", id,
-          pid, static_cast<int>(Stream::communication), microseconds(nanoseconds(event->start)));
+          pid, thread_of(Stream::communication), microseconds(nanoseconds(event->start)));
     }
   }
 

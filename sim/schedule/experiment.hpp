@@ -4,6 +4,7 @@
 
 #include "config/document.hpp"
 #include "config/keys.hpp"
+#include "schedule/fidelity.hpp"
 #include "workload/trace.hpp"
 
 #include <map>
@@ -34,6 +35,7 @@ struct Experiment {
   int batch_per_gpu = 0;
   Optimizer optimizer = Optimizer::momentum;
   Sync sync;
+  Fidelity fidelity = Fidelity::flow;
   std::map<std::string, std::string>
       set;  ///< overrides of the files named above: "platform.fabric.nic": 25 Gbps
 };
@@ -99,6 +101,8 @@ struct Keys<Experiment> {
             .at_most(1e7),
         optional("optimizer", &Experiment::optimizer, "what turns gradients into an update"),
         optional("sync", &Experiment::sync, "how ranks stay in step"),
+        optional("fidelity", &Experiment::fidelity,
+                 "how exactly collectives are simulated; --fidelity overrides it"),
         optional("set", &Experiment::set,
                  "overrides of the files named above, as --set: \"platform.fabric.nic\": 25 Gbps")};
   }

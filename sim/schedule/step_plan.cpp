@@ -39,6 +39,8 @@ std::vector<Launch> bucket_launches(const Trace& trace, const Stack& stack) {
   return launches;
 }
 
+Algorithm chosen(Algorithm asked) { return asked == Algorithm::automatic ? Algorithm::ring : asked; }
+
 Program step_program(const Trace& trace, const std::vector<OpTime>& times,
                      const std::vector<Launch>& launches) {
   Program program;
@@ -93,7 +95,7 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
   if (ranks > 1) {
     launches = recorded_launches(trace);
     if (launches.empty()) launches = bucket_launches(trace, stack);
-    if (sync.algorithm == Algorithm::automatic || sync.algorithm == Algorithm::ring) plan.algorithm = "ring";
+    plan.algorithm = config::name_of(chosen(sync.algorithm));
     plan.channels = ring_channels(cluster);
     plan.graph.patterns.push_back(ring_pattern(cluster, plan.channels));
     plan.graph.links = capacities(cluster);

@@ -6,6 +6,7 @@ namespace trainyard {
 namespace {
 
 void validate(const Stack& stack, config::Problems& problems) {
+  problems.check_name(stack.name);
   if (!problems.readable("bucket_first") || !problems.readable("bucket_cap")) return;
   if (stack.bucket_first.value > stack.bucket_cap.value) {
     problems.warning("bucket_first", "the first bucket is larger than the others",

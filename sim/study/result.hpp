@@ -73,7 +73,6 @@ struct LinkRow {
 struct TimelineEvent {
   Rank rank{};
   Stream stream{};
-  std::string name;
   std::string category;  ///< forward, backward, optimizer, communication
   Seconds start;
   Seconds end;
@@ -104,6 +103,7 @@ struct Result {
   Flops model_flops;         ///< matrix FLOPs (GEMM, convolution) of one rank's step
   FlopRate achieved_flops_per_gpu;
   std::optional<double> model_flops_utilization;
+  std::string matrix_dtype;  ///< of the matrix units that the precision means on this GPU
   std::optional<Seconds> epoch_time;
   ComputeSourceShares compute_source_shares;
   std::vector<std::string> calibrated_on;

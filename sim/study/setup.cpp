@@ -2,15 +2,17 @@
 
 #include "compute/op_time.hpp"
 #include "config/read.hpp"
+#include "config/read_file.hpp"
 #include "platform/load.hpp"
+#include "workload/csv.hpp"
 #include "workload/make_trace.hpp"
 #include "workload/model_file.hpp"
 #include "workload/trace_csv.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
-#include <iterator>
+#include <map>
+#include <optional>
 
 namespace trainyard {
 
@@ -30,20 +32,35 @@ std::string_view file_of(std::string_view path) {
   return {};
 }
 
-config::Document load_with(const fs::path& path, std::string_view file,
-                           const std::map<std::string, std::string>& set) {
-  config::Document document = config::load(path);
-  for (const auto& [key, value] : set) {
-    if (file_of(key) == file)
-      config::set(document, key.substr(file.size() + 1), value, key.substr(0, file.size() + 1));
+/// An override of a key of a file that the experiment names, and where it was written.
+struct FileOverride {
+  std::string value;
+  std::optional<Diagnostic> written_at;  ///< none: on the command line
+};
+using FileOverrides = std::map<std::string, FileOverride>;
+
+/// Those of the experiment's key `set` and of the command line, which wins.
+FileOverrides file_overrides(const config::Document& document, const Experiment& experiment,
+                             const Overrides& command_line) {
+  FileOverrides all;
+  for (const auto& [key, value] : experiment.set) {
+    const config::Node& node = document.nearest(config::join("set", key));
+    all[key] = {value, config::diagnostic_at(document, node.mark, config::width_of(document, node))};
   }
-  return document;
+  for (const auto& [key, value] : command_line) {
+    if (!file_of(key).empty()) all[key] = {value, std::nullopt};
+  }
+  return all;
 }
 
-std::string read_text(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in || !fs::is_regular_file(path)) throw FileError(fmt::format("cannot read {}", path.string()));
-  return {std::istreambuf_iterator<char>(in), {}};
+config::Document load_with(const fs::path& path, std::string_view file, const FileOverrides& overrides) {
+  config::Document document = config::load(path);
+  for (const auto& [key, item] : overrides) {
+    if (file_of(key) != file) continue;
+    config::set(document, key.substr(file.size() + 1), item.value, key.substr(0, file.size() + 1),
+                item.written_at ? &*item.written_at : nullptr);
+  }
+  return document;
 }
 
 /// Everything wrong with the files of one experiment, gathered: a step that throws keeps the others going.
@@ -129,20 +146,16 @@ Cluster cluster_of(const Inputs& inputs) {
 Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, const Overrides& overrides) {
   const fs::path file = config::find(catalogue, config::Kind::experiment, name);
   config::Document document = config::load(file);
-  std::map<std::string, std::string> set;
   for (const auto& [key, value] : overrides) {
-    if (file_of(key).empty()) {
-      config::set(document, key, value);
-    } else {
-      set[key] = value;
-    }
+    if (file_of(key).empty()) config::set(document, key, value);
   }
 
   Inputs inputs;
   inputs.name = file.stem().string();
   inputs.experiment = load_experiment(document);
-  for (const auto& [key, value] : set) inputs.experiment.set[key] = value;
   Experiment& experiment = inputs.experiment;
+  const FileOverrides set = file_overrides(document, experiment, overrides);
+  for (const auto& [key, item] : set) experiment.set[key] = item.value;
   Gathered gathered;
 
   // A path is written into the resolved experiment so that it means the same file from any folder.
@@ -156,15 +169,15 @@ Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, 
   bool has_platform = false;
   gathered.run(document, "platform", [&] {
     const fs::path path = find(config::Kind::platform, experiment.platform);
-    inputs.platform = load_platform(load_with(path, "platform", experiment.set), &inputs.warnings);
+    inputs.platform = load_platform(load_with(path, "platform", set), &inputs.warnings);
     has_platform = true;
     const fs::path gpu = config::find(catalogue, config::Kind::gpu, inputs.platform.gpu_profile, path);
-    inputs.gpu = load_gpu_profile(load_with(gpu, "gpu", experiment.set), &inputs.warnings);
+    inputs.gpu = load_gpu_profile(load_with(gpu, "gpu", set), &inputs.warnings);
     gathered.run(document, "precision", [&] { matrix_dtype(inputs.gpu, experiment.precision); });
   });
   gathered.run(document, "stack", [&] {
     const fs::path path = find(config::Kind::stack, experiment.stack);
-    inputs.stack = load_stack(load_with(path, "stack", experiment.set), &inputs.warnings);
+    inputs.stack = load_stack(load_with(path, "stack", set), &inputs.warnings);
   });
   if (experiment.trace) {
     gathered.run(document, "trace", [&] {
@@ -174,7 +187,7 @@ Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, 
       }
       fs::path path = *experiment.trace;
       if (path.is_relative() && fs::exists(file.parent_path() / path)) path = file.parent_path() / path;
-      inputs.trace = read_trace(path.string(), read_text(path));
+      inputs.trace = read_trace(path.string(), config::read_file(path, largest_csv));
       experiment.trace = fs::weakly_canonical(path).string();
     });
     gathered.run(document, "batch_per_gpu", [&] { check_batch(inputs.trace, experiment); });
@@ -183,7 +196,7 @@ Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, 
   } else {
     gathered.run(document, "model", [&] {
       const fs::path path = find(config::Kind::model, *experiment.model);
-      const Model model = load_model(load_with(path, "model", experiment.set), &inputs.warnings);
+      const Model model = load_model(load_with(path, "model", set), &inputs.warnings);
       inputs.trace = make_trace(model, experiment.batch_per_gpu, experiment.precision, experiment.optimizer);
       if (model.samples_per_epoch) inputs.samples_per_epoch = model.samples_per_epoch->value;
     });

@@ -111,7 +111,6 @@ void add_timeline(const Trace& trace, const StepPlan& plan, const Timeline& time
     if (const auto* compute = std::get_if<Compute>(&task)) {
       const Op& op = trace.ops[at(compute->op)];
       bar.op = compute->op;
-      bar.name = op.layer;
       bar.category = std::string(config::name_of(op.phase));
       if (span.rank == Rank{0}) {
         result.layers[at(compute->op)].start = span.start;
@@ -119,7 +118,6 @@ void add_timeline(const Trace& trace, const StepPlan& plan, const Timeline& time
       }
     } else {
       bar.collective = std::get<Join>(task).collective;
-      bar.name = plan.collectives[at(bar.collective)].name;
       bar.category = "communication";
       bar.start = timeline.collectives[at(bar.collective)].start;
     }
@@ -163,8 +161,12 @@ void add_compute(const Inputs& inputs, const StepPlan& plan, Result& result) {
     if (is_matrix(op.kind)) result.model_flops += op.flops;
   }
   result.achieved_flops_per_gpu = result.model_flops / result.step_time;
-  if (const std::optional<FlopRate> peak = peak_rate(inputs.gpu, inputs.experiment.precision)) {
-    result.model_flops_utilization = result.achieved_flops_per_gpu / *peak;
+  const Precision precision = inputs.experiment.precision;
+  result.model_flops_utilization = result.achieved_flops_per_gpu / peak_rate(inputs.gpu, precision);
+  const Dtype dtype = matrix_dtype(inputs.gpu, precision);
+  result.matrix_dtype = std::string(config::name_of(dtype));
+  if (precision == Precision::tf32 && dtype == Dtype::fp32) {
+    result.notes.push_back(inputs.gpu.name + " has no TF32 units: tf32 is fp32 on it");
   }
 }
 
@@ -174,7 +176,8 @@ Result simulate(const Inputs& inputs, const SimulateOptions& options) {
   const Cluster cluster = cluster_of(inputs);
   const StepPlan plan = plan_step(inputs.trace, inputs.gpu, inputs.stack, cluster, inputs.experiment.sync);
 
-  EngineOptions engine{.fidelity = options.fidelity, .fold = options.fold, .recorded = {}};
+  const Fidelity fidelity = options.fidelity.value_or(inputs.experiment.fidelity);
+  EngineOptions engine{.fidelity = fidelity, .fold = options.fold, .recorded = {}};
   for (int rank = 0; rank < std::min(cluster.ranks(), most_recorded); ++rank)
     engine.recorded.push_back(Rank{rank});
   const Seconds lower_bound = run(ideal(plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
@@ -188,10 +191,11 @@ Result simulate(const Inputs& inputs, const SimulateOptions& options) {
   result.model = inputs.trace.model;
   result.resolved = inputs.experiment;
   result.resolved.gpus = cluster.ranks();
+  result.resolved.fidelity = fidelity;
   result.resolved_experiment = config::write(result.resolved);
   result.ranks = cluster.ranks();
   result.nodes = cluster.nodes;
-  result.fidelity = std::string(config::name_of(options.fidelity));
+  result.fidelity = std::string(config::name_of(fidelity));
   result.global_batch = static_cast<std::int64_t>(inputs.experiment.batch_per_gpu) * result.ranks;
 
   result.step_time = timeline.makespan;
@@ -211,7 +215,7 @@ Result simulate(const Inputs& inputs, const SimulateOptions& options) {
   result.rank_rows = rank_rows(cluster, timeline);
   add_network(cluster, plan, timeline, result);
   add_timeline(inputs.trace, plan, timeline, result);
-  result.notes = inputs.notes;
+  result.notes.insert(result.notes.end(), inputs.notes.begin(), inputs.notes.end());
   for (const Diagnostic& warning : inputs.warnings) result.notes.push_back(warning.message);
   result.events = timeline.events;
   return result;

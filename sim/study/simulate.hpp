@@ -7,10 +7,12 @@
 #include "study/result.hpp"
 #include "study/setup.hpp"
 
+#include <optional>
+
 namespace trainyard {
 
 struct SimulateOptions {
-  Fidelity fidelity = Fidelity::flow;
+  std::optional<Fidelity> fidelity = {};  ///< in place of the experiment's
   bool fold = true;
 };
 

@@ -10,7 +10,6 @@
 namespace trainyard {
 namespace {
 
-constexpr std::size_t largest_file = std::size_t{64} << 20;
 constexpr std::size_t most_problems = 50;
 
 std::string_view trim(std::string_view text) {
@@ -144,7 +143,7 @@ void CsvProblems::finish() {
 
 CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
   CsvFile file;
-  if (text.size() > largest_file) {
+  if (text.size() > largest_csv) {
     problems.error(0, "the file has " + std::to_string(text.size()) + " bytes",
                    "a trace or table has at most 64 MiB");
     return file;

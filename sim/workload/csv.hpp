@@ -11,6 +11,9 @@
 
 namespace trainyard {
 
+/// Bytes; a trace of millions of ops is a mistake.
+inline constexpr std::size_t largest_csv = std::size_t{64} << 20U;
+
 struct CsvCell {
   std::string text;
   int column = 1;  ///< of its first character in the line, 1-based, in characters

@@ -25,6 +25,7 @@ void validate_resnet(const ResnetHyperparameters& resnet, config::Problems& prob
 }
 
 void validate(const ModelFile& file, config::Problems& problems) {
+  problems.check_name(file.name);
   if (problems.readable("family") && !file.resnet) {
     problems.error("family", "the hyper-parameters of the family are missing",
                    "add 'resnet: {blocks: [3, 4, 6, 3]}'");

@@ -242,6 +242,41 @@ void check_work(const Row& row, const Op& op) {
   }
 }
 
+/// Which alternative of Shape an op of a kind has, and how it is written.
+struct ShapeRule {
+  std::size_t alternative;
+  std::string_view example;
+};
+
+ShapeRule shape_rule(OpKind kind) {
+  switch (kind) {
+    case OpKind::conv_forward:
+    case OpKind::conv_dgrad:
+    case OpKind::conv_wgrad:
+      return {Shape(ConvShape()).index(), "n128 c64 h56 w56 k256 r1x1 s1 p0x0"};
+    case OpKind::gemm:
+      return {Shape(GemmShape()).index(), "m128 n1000 k2048 nt"};
+    default:
+      return {Shape(VectorShape()).index(), "e802816"};
+  }
+}
+
+Shape read_shape(const Row& row, OpKind kind, bool is_known_kind) {
+  if (!row.has(TraceColumn::shape)) return {};
+  const std::string& text = row.find(TraceColumn::shape)->text;
+  const auto shape = parse_shape(text);
+  const ShapeRule rule = shape_rule(kind);
+  if (!shape) {
+    row.error(TraceColumn::shape, in_quotes(text) + " is no shape",
+              "for example n128 c64 h56 w56 k256 r1x1 s1 p0x0, m128 n1000 k2048 nt, e802816");
+  } else if (is_known_kind && kind != OpKind::measured && shape->index() != rule.alternative) {
+    row.error(TraceColumn::shape,
+              in_quotes(text) + " is no shape of an op of kind " + std::string(config::name_of(kind)),
+              "for example " + std::string(rule.example));
+  }
+  return shape.value_or(Shape());
+}
+
 Op read_op(const Row& row) {
   Op op;
   read_choice(row, TraceColumn::phase, op.phase);
@@ -251,15 +286,7 @@ Op read_op(const Row& row) {
   if (const CsvCell* layer = row.find(TraceColumn::layer)) op.layer = layer->text;
   op.kind = OpKind::measured;
   const bool is_known = read_choice(row, TraceColumn::kind, op.kind);
-  if (row.has(TraceColumn::shape)) {
-    const std::string& text = row.find(TraceColumn::shape)->text;
-    const auto shape = parse_shape(text);
-    if (!shape) {
-      row.error(TraceColumn::shape, in_quotes(text) + " is no shape",
-                "for example n128 c64 h56 w56 k256 r1x1 s1 p0x0, m128 n1000 k2048 nt, e802816");
-    }
-    op.shape = shape.value_or(Shape());
-  }
+  op.shape = read_shape(row, op.kind, is_known && row.has(TraceColumn::kind));
   op.flops = Flops(read_number(row, TraceColumn::flops, most_flops));
   op.bytes = Bytes(read_number(row, TraceColumn::bytes, most_bytes));
   op.gradients = read_gradients(row, op.layer);

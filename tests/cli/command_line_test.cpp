@@ -110,6 +110,9 @@ TEST_CASE("numbers and sizes are read strictly") {
   CHECK(contains(error_of(with({"-b", "2"})), "-b: '2' is not at least 4 bytes"));
   CHECK(contains(error_of(with({"-b", "2M", "-e", "1M"})), "-e: '1M' is less than -b"));
   CHECK(contains(error_of(with({"-f", "1"})), "-f: '1' is not at least 2"));
+  CHECK(contains(error_of(with({"-i", "0"})), "-i: '0' is not at least 4 bytes"));
+  CHECK(contains(error_of(with({"-i", "4"})), "-i: '4' makes more than 10000 sizes"));
+  CHECK(contains(error_of(with({"-i", "1M", "-f", "2"})), "excludes"));
   CHECK(contains(error_of(with({"--gpus", "1.5"})), "--gpus: '1.5' is not a whole number"));
   CHECK(contains(error_of({"run", "resnet50_dgx2", "--set", "nodes"}), "--set: 'nodes' is not KEY=VALUE"));
 }

@@ -103,6 +103,16 @@ TEST_CASE("the collective's JSON has the same rows") {
   CHECK(json["rows"][0]["size_bytes"] == 1024);
 }
 
+TEST_CASE("-i adds to the size instead of multiplying it") {
+  const Ended ended = run_program({"collective", "all_reduce", "--platform", "dgx2", "--gpus", "2", "-b",
+                                   "1M", "-e", "4M", "-i", "1M", "--json"});
+  REQUIRE(ended.code == 0);
+  std::vector<double> sizes;
+  const Json json = Json::parse(ended.out);
+  for (const Json& row : json["rows"]) sizes.push_back(row["size_bytes"]);
+  CHECK(sizes == std::vector<double>{1 << 20, 2 << 20, 3 << 20, 4 << 20});
+}
+
 TEST_CASE("the shipped files pass the check") {
   std::vector<std::string> arguments{"check"};
   std::string expected;

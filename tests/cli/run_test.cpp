@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/mount.h>
 #include <thread>
+#include <tuple>
 
 using namespace trainyard;
 using Json = nlohmann::json;
@@ -41,6 +42,20 @@ TEST_CASE("--json prints one object and nothing else") {
   CHECK(json["step_time_s"].get<double>() >= json["lower_bound_s"].get<double>());
   CHECK(json["simulation"]["peak_rss_bytes"].get<double>() > 0);
   CHECK(ended.err.empty());
+}
+
+TEST_CASE("a trace from a spreadsheet, with a byte order mark and CRLF, runs") {
+  const Scratch scratch;
+  std::ignore = scratch.put("t.csv",
+                            "\xEF\xBB\xBFphase,layer,duration_s,parameter_bytes\r\n"
+                            "forward,all,0.25,\r\nbackward,all,0.5,4000000\r\n");
+  const std::string experiment = scratch.put(
+      "e.yaml",
+      "\xEF\xBB\xBFplatform: dgx2\r\ntrace: t.csv\r\nstack: pytorch_ddp\r\nbatch_per_gpu: 8\r\ngpus: 2\r\n");
+  const Ended ended = run_program({"run", experiment, "--json"});
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(Json::parse(ended.out)["compute_time_s"] == 0.75);
 }
 
 TEST_CASE("--set changes what is simulated, in the experiment and in the files it names") {

@@ -20,7 +20,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 std::vector<Diagnostic> profile_errors(const std::string& text) {
   try {
-    load_gpu_profile(config::parse("gpu.yaml", text));
+    load_gpu_profile(config::parse("tiny.yaml", text));
   } catch (const InputError& error) {
     return error.diagnostics();
   }
@@ -91,13 +91,13 @@ TEST_CASE("a kernel table lies beside its profile") {
   const auto errors = profile_errors(tiny_gpu + "kernels: ../other/k.csv\n");
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].key_path == "kernels");
-  CHECK_THROWS_AS(load_gpu_profile(config::parse("/nowhere/gpu.yaml", tiny_gpu + "kernels: k.csv\n")),
+  CHECK_THROWS_AS(load_gpu_profile(config::parse("/nowhere/tiny.yaml", tiny_gpu + "kernels: k.csv\n")),
                   FileError);
 }
 
 TEST_CASE("an fp16 peak below the fp32 peak is only doubted") {
   std::vector<Diagnostic> warnings;
-  load_gpu_profile(config::parse("gpu.yaml", replaced(tiny_gpu, "100 TFLOP/s", "5 TFLOP/s")), &warnings);
+  load_gpu_profile(config::parse("tiny.yaml", replaced(tiny_gpu, "100 TFLOP/s", "5 TFLOP/s")), &warnings);
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].key_path == "matrix.fp16.peak");
 }

@@ -17,7 +17,7 @@ std::string repeated(std::string_view text, int times) {
 
 std::string parse_errors(std::string_view text) {
   try {
-    parse("f.yaml", text);
+    Problems(parse("f.yaml", text)).finish(nullptr);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -26,7 +26,7 @@ std::string parse_errors(std::string_view text) {
 
 std::string first_message(std::string_view text) {
   try {
-    parse("f.yaml", text);
+    Problems(parse("f.yaml", text)).finish(nullptr);
   } catch (const InputError& error) {
     const Diagnostic& first = error.diagnostics().front();
     return std::to_string(first.line) + ":" + std::to_string(first.column) + " " + first.message;

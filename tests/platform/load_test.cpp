@@ -183,6 +183,12 @@ TEST_CASE("a GPU link below 1 GB/s is probably a slip of bits and bytes") {
         All{{"node.links[1].bandwidth", "12.5 MB/s is little for a link of a GPU",
              "bits or bytes, M or G? 100 Gbps is 12.5 GB/s"}});
   CHECK(warnings(box(entry("[nic, cpu0]", "kind: pcie3, bandwidth: 100 Mbps, latency: 1 us"))).empty());
+  const std::string hint = "bits or bytes, M or G? 100 Gbps is 12.5 GB/s";
+  CHECK(warnings(box("  effective: {nvlink2: 20 MB/s}\n")) ==
+        All{{"node.effective.nvlink2", "120 MB/s is little for a link of a GPU", hint}});
+  CHECK(warnings(
+            box(entry("[nic, \"gpu[0-3]\"]"), "fabric: {kind: fat_tree, nic: 100 Mbps, latency: 2 us}\n")) ==
+        All{{"fabric.nic", "12.5 MB/s is little for a NIC", hint}});
 }
 
 TEST_CASE("the ends of a link are devices that exist") {

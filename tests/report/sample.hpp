@@ -38,6 +38,7 @@ inline Result sample_result() {
   result.achieved_flops_per_gpu = FlopRate(44e9 / 0.013);
   result.model_flops_utilization = 0.21;
   result.epoch_time = Seconds(130.2);
+  result.matrix_dtype = "fp32";
   result.compute_source_shares = {.measured = 0.75, .fitted = 0, .roofline = 0.25};
 
   const auto layer = [&](Phase phase, const char* name, OpKind kind, double start_ms, double end_ms) {
@@ -81,7 +82,6 @@ inline Result sample_result() {
       const LayerRow& row = result.layers.at(static_cast<std::size_t>(op));
       result.timeline.push_back({.rank = Rank{rank},
                                  .stream = Stream::compute,
-                                 .name = row.layer,
                                  .category = std::string(config::name_of(row.phase)),
                                  .start = row.start,
                                  .end = row.end,
@@ -89,7 +89,6 @@ inline Result sample_result() {
     }
     result.timeline.push_back({.rank = Rank{rank},
                                .stream = Stream::communication,
-                               .name = "bucket 0",
                                .category = "communication",
                                .start = Seconds(0.008),
                                .end = Seconds(0.012),

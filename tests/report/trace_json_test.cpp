@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,18 +37,30 @@ TEST_CASE("an op's event says what it did, in exact microseconds") {
   const Json trace = Json::parse(trace_json(sample_result()));
   const auto event =
       std::find_if(trace["traceEvents"].begin(), trace["traceEvents"].end(), [](const Json& e) {
-        return e["ph"] == "X" && e["name"] == "conv1" && e["cat"] == "backward" && e["pid"] == 1;
+        return e["ph"] == "X" && e["name"] == "conv1 wgrad" && e["cat"] == "backward" && e["pid"] == 2;
       });
   REQUIRE(event != trace["traceEvents"].end());
   CHECK((*event)["ts"] == 8000.0);
   CHECK((*event)["dur"] == 2000.0);
-  CHECK((*event)["tid"] == 0);
+  CHECK((*event)["tid"] == 1001);
   CHECK((*event)["args"] == Json{{"kind", "conv_wgrad"},
                                  {"shape", "n64"},
                                  {"flops", 1e9},
                                  {"bytes", 2e6},
                                  {"parameter_bytes", 4e3},
                                  {"source", "measured"}});
+}
+
+TEST_CASE("every event that stands beside another of its layer has a name of its own") {
+  const Json trace = Json::parse(trace_json(sample_result()));
+  std::set<std::string> names;
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] == "X" && event["cat"] != "phase") names.insert(event["name"].get<std::string>());
+  }
+  CHECK(names.contains("conv1"));
+  CHECK(names.contains("conv1 wgrad"));
+  CHECK(names.contains("fc backward"));
+  CHECK(names.contains("all_reduce 100 MB (bucket 0)"));
 }
 
 TEST_CASE("an arrow leads from the op that completed the bucket to its collective, on each rank") {
@@ -58,16 +71,16 @@ TEST_CASE("an arrow leads from the op that completed the bucket to its collectiv
       flows[{event["pid"].get<int>(), event["ph"].get<std::string>()}] = event;
   }
   REQUIRE(flows.size() == 4);
-  for (const int rank : {0, 1}) {
-    const Json& from = flows[{rank, "s"}];
-    const Json& to = flows[{rank, "f"}];
+  for (const int process : {1, 2}) {
+    const Json& from = flows[{process, "s"}];
+    const Json& to = flows[{process, "f"}];
     CHECK(from["id"] == to["id"]);
     CHECK(from["ts"] == 7999.999);  // the last nanosecond of fc's backward op
     CHECK(to["ts"] == 8000.0);
-    CHECK(from["tid"] == 0);
-    CHECK(to["tid"] == 1);
+    CHECK(from["tid"] == 1001);
+    CHECK(to["tid"] == 1002);
   }
-  CHECK(flows[{0, "s"}]["id"] != flows[{1, "s"}]["id"]);
+  CHECK(flows[{1, "s"}]["id"] != flows[{2, "s"}]["id"]);
 }
 
 TEST_CASE("ops that follow each other without a gap do not overlap after rounding") {
@@ -81,8 +94,7 @@ TEST_CASE("ops that follow each other without a gap do not overlap after roundin
     now += Seconds(1e-3 / 7 + 1e-10 * i);
     row.end = now;
     result.layers.push_back(row);
-    result.timeline.push_back(
-        {.name = "op", .category = "forward", .start = row.start, .end = row.end, .op = i});
+    result.timeline.push_back({.category = "forward", .start = row.start, .end = row.end, .op = i});
   }
   CHECK(broken_trace_rules(Json::parse(trace_json(result))) == std::vector<std::string>{});
 }

@@ -13,7 +13,7 @@ namespace trainyard {
 
 /// Sentences about what is broken: complete events of a track nest (in whole nanoseconds), every track is
 /// named, every flow starts inside an event and ends inside one that does not end before. Empty for a good
-/// file.
+/// file. No thread has a process's number: Perfetto would take it for that process's main thread.
 inline std::vector<std::string> broken_trace_rules(const nlohmann::json& trace) {
   struct Span {
     long long begin, end;
@@ -47,6 +47,9 @@ inline std::vector<std::string> broken_trace_rules(const nlohmann::json& trace) 
   }
   for (const auto& [track, list] : spans) {
     if (names[track] != 1) broken.push_back("a track without exactly one name");
+    for (const auto& [other, unused] : spans) {
+      if (track.second == other.first) broken.push_back("a thread with a process's number");
+    }
     std::vector<Span> open;  // a parent comes before its children in the file
     auto sorted = list;
     std::stable_sort(sorted.begin(), sorted.end(), [](const Span& a, const Span& b) {

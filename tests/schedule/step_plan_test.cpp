@@ -3,6 +3,7 @@
 #include "config/document.hpp"
 #include "engine/engine.hpp"
 #include "platform/load.hpp"
+#include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
 
@@ -108,4 +109,10 @@ TEST_CASE("the ideal step is as fast as its bounds and no faster than its comput
   CHECK(bound.makespan >= Seconds{40e-3});
   CHECK((bound.collectives[0].end - bound.collectives[0].start).si() ==
         doctest::Approx(two.collectives[0].bound.si()).epsilon(1e-9));
+}
+
+TEST_CASE("workloads/README.md names every key of an experiment") {
+  const std::string readme = readme_text("workloads/README.md");
+  check_documented<Experiment>(readme);
+  check_documented<Sync>(readme);
 }

@@ -12,7 +12,7 @@ namespace {
 
 std::vector<Diagnostic> errors_of(const std::string& text) {
   try {
-    load_stack(config::parse("stack.yaml", text));
+    load_stack(config::parse("s.yaml", text));
   } catch (const InputError& error) {
     return error.diagnostics();
   }
@@ -36,7 +36,7 @@ TEST_CASE("the shipped pytorch_ddp.yaml is PyTorch's defaults, each with its sou
 }
 
 TEST_CASE("what a stack leaves out is as in PyTorch DDP") {
-  const Stack stack = load_stack(config::parse("stack.yaml", "name: s\n"));
+  const Stack stack = load_stack(config::parse("s.yaml", "name: s\n"));
   CHECK(stack.bucket_first.value == Bytes(1 << 20));
   CHECK(stack.bucket_cap.value == Bytes(25 << 20));
   CHECK(stack.overlap);
@@ -55,9 +55,15 @@ TEST_CASE("all errors of a stack are reported at once") {
   CHECK(errors[5].hint == "did you mean 'bucket_first'?");
 }
 
+TEST_CASE("a stack is called what its file is called") {
+  const auto errors = errors_of("name: t\n");
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].message == "the name is 't', the file is s.yaml");
+}
+
 TEST_CASE("a first bucket larger than the others is only doubted") {
   std::vector<Diagnostic> warnings;
-  load_stack(config::parse("stack.yaml", "name: s\nbucket_first: 30 MiB\n"), &warnings);
+  load_stack(config::parse("s.yaml", "name: s\nbucket_first: 30 MiB\n"), &warnings);
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].key_path == "bucket_first");
 }

@@ -122,6 +122,52 @@ TEST_CASE("--set reaches the files an experiment names") {
   CHECK(closed(inputs({{"batch_per_gpu", "64"}})).global_batch == 16 * 64);
 }
 
+TEST_CASE(
+    "an experiment's own overrides reach the files too, and their mistakes are shown where they stand") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "own.yaml").string();
+  const auto write = [&](const std::string& nic) {
+    std::ofstream(file) << "platform: dgx2\nmodel: resnet50\nstack: pytorch_ddp\nbatch_per_gpu: 8\nnodes: 2\n"
+                           "set:\n  platform.fabric.nic: " +
+                               nic + "\n  stack.bucket_cpa: 1 MiB\n";
+  };
+  write("25 Gbsp");
+  try {
+    read_inputs(catalogue(), file, {});
+    FAIL("nothing found");
+  } catch (const InputError& error) {
+    REQUIRE(error.diagnostics().size() == 2);
+    const Diagnostic& nic = error.diagnostics()[0];
+    CHECK(nic.file == file);
+    CHECK(nic.line == 7);
+    CHECK(nic.column == 24);
+    CHECK(nic.source_line == "  platform.fabric.nic: 25 Gbsp");
+    CHECK(nic.key_path == "fabric.nic");
+    CHECK(error.diagnostics()[1].line == 8);
+    CHECK(error.diagnostics()[1].hint == "did you mean 'bucket_cap'?");
+  }
+  // the command line wins, and is named where it is wrong
+  CHECK(message_of(file, {{"platform.fabric.nic", "25 Gbsp"}}).find("--set platform.fabric.nic=25 Gbsp") !=
+        std::string::npos);
+}
+
+TEST_CASE("an experiment names its fidelity, and the option overrides it") {
+  const Inputs some = inputs({{"fidelity", "closed"}, {"gpus", "2"}});
+  const Result own = simulate(some, {});
+  CHECK(own.fidelity == "closed");
+  CHECK(own.resolved_experiment.find("fidelity: closed") != std::string::npos);
+  const Inputs other = inputs({{"fidelity", "steps"}, {"gpus", "2"}});
+  CHECK(closed(other).resolved_experiment.find("fidelity: closed") != std::string::npos);
+}
+
+TEST_CASE("tf32 on a GPU without it is fp32, and the result says so") {
+  const Result result = closed(inputs({{"precision", "tf32"}, {"gpus", "1"}}));
+  CHECK(result.matrix_dtype == "fp32");
+  CHECK(result.step_time == closed(inputs({{"gpus", "1"}})).step_time);
+  REQUIRE(result.notes.size() == 1);
+  CHECK(result.notes[0].find("no TF32 units") != std::string::npos);
+}
+
 TEST_CASE("a resolved experiment gives the same result again") {
   const TemporaryFolder folder;
   const Result first = closed(inputs({{"nodes", "2"}, {"platform.fabric.nic", "25 Gbps"}}));

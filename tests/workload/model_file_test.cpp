@@ -10,7 +10,7 @@ using namespace trainyard;
 
 namespace {
 
-Model load_text(const std::string& text) { return load_model(config::parse("model.yaml", text)); }
+Model load_text(const std::string& text) { return load_model(config::parse("m.yaml", text)); }
 
 std::vector<Diagnostic> model_errors(const std::string& text) {
   try {

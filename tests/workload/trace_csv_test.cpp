@@ -43,13 +43,32 @@ std::string any_name() {
   return *rc::gen::container<std::string>(rc::gen::elementOf(std::string("abcXYZ0123456789._-:,\"# /+")));
 }
 
+Shape any_shape(OpKind kind) {
+  const auto any_size = [] { return *rc::gen::inRange(1, 100'000); };
+  if (kind == OpKind::conv_forward) {
+    return ConvShape{.batch = any_size(),
+                     .in_channels = any_size(),
+                     .height = any_size(),
+                     .width = any_size(),
+                     .out_channels = any_size(),
+                     .kernel_h = any_size(),
+                     .kernel_w = any_size(),
+                     .groups = any_size()};
+  }
+  if (kind == OpKind::gemm) {
+    return GemmShape{
+        .batch = any_size(), .m = any_size(), .n = any_size(), .k = any_size(), .transpose_b = true};
+  }
+  return VectorShape{any_number(1e15) + 1};
+}
+
 Op any_op(Phase phase, int index) {
   Op op;
   op.phase = phase;
   op.layer = any_name();
   op.kind = *rc::gen::elementOf(std::vector<OpKind>{OpKind::conv_forward, OpKind::gemm, OpKind::elementwise,
                                                     OpKind::softmax, OpKind::batch_norm_backward});
-  if (*rc::gen::arbitrary<bool>()) op.shape = VectorShape{any_number(1e15) + 1};
+  if (*rc::gen::arbitrary<bool>()) op.shape = any_shape(op.kind);
   op.flops = Flops(any_number(1e24));
   op.bytes = Bytes(any_number(1e18));
   const int gradients = *rc::gen::inRange(0, 3);
@@ -159,12 +178,12 @@ TEST_CASE("unknown, repeated and missing columns are reported together") {
 
 TEST_CASE("all bad cells of a trace are reported, each at its place") {
   const auto errors = trace_errors(header +
-                                "foreward,a,gem,1,1,,,\n"
-                                "backward,b,gemm,-1,nan,,,\n"
-                                "backward,c,gemm,1e30,1 GB,,,\n"
-                                "backward,d,,,,,,35.2us\n"
-                                "backward,e,,,,3,,1\n"
-                                "backward,f,,,,,x:1.5;y;:3,1\n");
+                                   "foreward,a,gem,1,1,,,\n"
+                                   "backward,b,gemm,-1,nan,,,\n"
+                                   "backward,c,gemm,1e30,1 GB,,,\n"
+                                   "backward,d,,,,,,35.2us\n"
+                                   "backward,e,,,,3,,1\n"
+                                   "backward,f,,,,,x:1.5;y;:3,1\n");
   REQUIRE(errors.size() == 11);
   CHECK(errors[0].message == "unknown phase 'foreward'");
   CHECK(errors[0].hint == "did you mean 'forward'?");
@@ -260,4 +279,14 @@ TEST_CASE("no text breaks the reader: it reads or says what is wrong") {
       RC_ASSERT(!error.diagnostics().empty());
     }
   }));
+}
+
+TEST_CASE("a shape must be one that the op's kind has") {
+  const std::string columns = "phase,layer,kind,shape,flops\n";
+  const Diagnostic conv = error_of(columns + "forward,a,conv_forward,m128 n1000 k2048 nt,1\n");
+  CHECK(conv.message == "'m128 n1000 k2048 nt' is no shape of an op of kind conv_forward");
+  CHECK(conv.hint == "for example n128 c64 h56 w56 k256 r1x1 s1 p0x0");
+  CHECK(error_of(columns + "forward,a,gemm,e100,1\n").hint == "for example m128 n1000 k2048 nt");
+  CHECK(error_of(columns + "forward,a,softmax,m1 n1 k1 nn,1\n").hint == "for example e802816");
+  CHECK(error_of(columns + "forward,a,conv_froward,e100,1\n").message == "unknown op kind 'conv_froward'");
 }

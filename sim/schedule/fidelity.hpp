@@ -1,0 +1,32 @@
+#pragma once
+// How exactly collectives are simulated: the user's choice between speed and detail.
+
+#include "config/keys.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace trainyard {
+
+/// Cheapest first.
+enum class Fidelity {
+  closed,  ///< every collective takes its closed-form time, as if it had the network for itself
+  flow,    ///< 16 macro rounds sharing links with everything else; the default
+  rounds,  ///< every round, all edges of a round in lock-step
+  steps,   ///< every message; the reference
+};
+
+namespace config {
+
+template <>
+struct Names<Fidelity> {
+  static constexpr std::string_view what = "fidelity";
+  static constexpr std::array table{
+      Name{"closed", Fidelity::closed, "the formula: every collective alone on the network"},
+      Name{"flow", Fidelity::flow, "16 macro rounds per collective, sharing links with everything else"},
+      Name{"rounds", Fidelity::rounds, "every round, its edges in lock-step"},
+      Name{"steps", Fidelity::steps, "every message: the slow reference"}};
+};
+
+}  // namespace config
+}  // namespace trainyard
