@@ -42,12 +42,12 @@ Op vector_op(OpKind kind, double bytes) {
 }
 
 constexpr ConvShape narrow_pointwise{.batch = 16,
-                              .in_channels = 64,
-                              .height = 56,
-                              .width = 56,
-                              .out_channels = 256,
-                              .kernel_h = 1,
-                              .kernel_w = 1};
+                                     .in_channels = 64,
+                                     .height = 56,
+                                     .width = 56,
+                                     .out_channels = 256,
+                                     .kernel_h = 1,
+                                     .kernel_w = 1};
 
 ConvShape windowed(int kernel, int stride, int channels = 64) {
   ConvShape shape = narrow_pointwise;

@@ -80,7 +80,8 @@ TEST_CASE("the summary's numbers are those of the result in SI units") {
   CHECK(json["fidelity"] == "flow");
   CHECK(json["epoch_time_s"] == 130.2);
   CHECK(json["model_flops_utilization"] == 0.21);
-  CHECK(json["compute_source_shares"] == OrderedJson{{"measured", 0.75}, {"fitted", 0.0}, {"roofline", 0.25}});
+  CHECK(json["compute_source_shares"] ==
+        OrderedJson{{"measured", 0.75}, {"fitted", 0.0}, {"roofline", 0.25}});
   CHECK(json["simulation"] ==
         OrderedJson{{"wall_s", 0.05}, {"cpu_s", 0.04}, {"events", 42}, {"peak_rss_bytes", 3e7}});
 }
@@ -99,10 +100,10 @@ TEST_CASE("what a result could not tell is null with the reason the study gave")
 
 TEST_CASE("JSON text has twelve significant digits and parses back") {
   const OrderedJson value{{"third", 1.0 / 3},
-                   {"whole", 7},
-                   {"list", OrderedJson::array({1.5, "a\"b"})},
-                   {"none", nullptr},
-                   {"empty", OrderedJson::object()}};
+                          {"whole", 7},
+                          {"list", OrderedJson::array({1.5, "a\"b"})},
+                          {"none", nullptr},
+                          {"empty", OrderedJson::object()}};
   const std::string text = json_text(value);
   CHECK(text ==
         "{\n  \"third\": 0.333333333333,\n  \"whole\": 7,\n  \"list\": [\n    1.5,\n    \"a\\\"b\"\n  ],\n"
