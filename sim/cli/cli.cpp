@@ -7,6 +7,7 @@
 #include "config/diagnostic.hpp"
 #include "config/suggest.hpp"
 #include "platform/cluster.hpp"
+#include "study/memory_verdict.hpp"
 
 #include <CLI/App.hpp>
 #include <algorithm>
@@ -34,9 +35,11 @@ void add_commands(CLI::App& program) {
       "or write, 70 a bug in trainyard, 130 interrupted.");
   add_run(program);
   add_trace(program);
+  add_memory(program);
   add_model(program);
   add_topology(program);
   add_collective(program);
+  add_list(program);
   add_check(program);
   add_schema(program);
 }
@@ -110,6 +113,9 @@ int run_cli(int argc, const char* const* argv) {
     print_message(error.what());
     return exit_wrong_input;
   } catch (const Unreachable& error) {
+    print_message(fmt::format("trainyard: error: {}", error.what()));
+    return exit_job_impossible;
+  } catch (const OutOfMemory& error) {
     print_message(fmt::format("trainyard: error: {}", error.what()));
     return exit_job_impossible;
   } catch (const FileError& error) {

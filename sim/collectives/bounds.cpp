@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 namespace trainyard {
 
@@ -24,13 +25,15 @@ int hops(int parties) { return std::bit_width(static_cast<unsigned>(parties - 1)
 
 /// The shortest way between two GPUs of the first node that hold ranks.
 Seconds shortest_latency(const Cluster& cluster) {
-  const int ranks = cluster.gpus_on_node.front();
-  Seconds shortest = route(cluster, Rank{0}, Rank{1}).latency;
-  for (int a = 0; a < ranks; ++a) {
-    for (int b = a + 1; b < ranks; ++b)
-      shortest = std::min(shortest, route(cluster, Rank{a}, Rank{b}).latency);
+  const auto ranks = static_cast<std::size_t>(cluster.gpus_on_node.front());
+  std::optional<Seconds> shortest;
+  for (std::size_t a = 0; a < ranks; ++a) {
+    for (std::size_t b = a + 1; b < ranks; ++b) {
+      const NodePath& path = cluster.inside.gpu_to_gpu[a][b];
+      if (path.reachable) shortest = std::min(shortest.value_or(path.latency), path.latency);
+    }
   }
-  return shortest;
+  return shortest.value_or(Seconds{});
 }
 
 }  // namespace

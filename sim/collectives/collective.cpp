@@ -1,7 +1,6 @@
 #include "collectives/collective.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace trainyard {
 
@@ -26,8 +25,9 @@ std::vector<LinkUse> link_uses(const Pattern& pattern) {
   return uses;
 }
 
-Bandwidth lockstep_rate(std::span<const LinkUse> uses, std::span<const Bandwidth> capacities) {
-  Bandwidth rate{std::numeric_limits<double>::infinity()};
+Bandwidth lockstep_rate(const Pattern& pattern, std::span<const LinkUse> uses,
+                        std::span<const Bandwidth> capacities) {
+  Bandwidth rate = pattern.limit;
   for (const LinkUse& use : uses) rate = std::min(rate, capacities[index(use.link)] / use.times);
   return rate;
 }

@@ -7,6 +7,7 @@
 #include "units/quantity.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,8 @@ struct Pattern {
   std::vector<Edge> edges;
   std::vector<std::uint32_t> offsets{0};
   std::vector<LinkId> links;
+  /// No edge is faster than this, whatever its links let through: the rate of the one lane a channel takes.
+  Bandwidth limit{std::numeric_limits<double>::infinity()};
 
   void add_edge(Edge edge, std::span<const LinkId> route);
   [[nodiscard]] std::span<const LinkId> route(std::size_t edge) const;
@@ -51,8 +54,10 @@ struct Collective {
 };
 
 /// What every edge of a pattern gets when all of them advance together and nothing else uses the network:
-/// the smallest capacity / times of its links (infinite for a pattern without links).
-Bandwidth lockstep_rate(std::span<const LinkUse> uses, std::span<const Bandwidth> capacities);
+/// the smallest capacity / times of its links, at most the pattern's limit (infinite for a pattern without
+/// either). `uses` are the pattern's link_uses().
+Bandwidth lockstep_rate(const Pattern& pattern, std::span<const LinkUse> uses,
+                        std::span<const Bandwidth> capacities);
 
 /// Time of a collective that has the network for itself: overhead + rounds x (latency + bytes / lockstep rate
 /// of its pattern), the alpha-beta model.

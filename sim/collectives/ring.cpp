@@ -1,29 +1,12 @@
 #include "collectives/ring.hpp"
 
-#include "config/diagnostic.hpp"
-
 #include <algorithm>
-#include <fmt/format.h>
 
 namespace trainyard {
-
-namespace {
-
-Seconds edge_latency(const Route& route, const RingCosts& costs) {
-  if (route.crosses_network) return costs.network + route.latency;
-  return std::max(route.crosses_pcie ? costs.pcie : costs.nvlink, route.latency);
-}
-
-}  // namespace
 
 Pattern ring_pattern(const Cluster& cluster, std::span<const Channel> channels) {
   Pattern pattern;
   for (const Channel& channel : channels) {
-    if (channel.is_chain) {
-      throw InputError(
-          fmt::format("no ring of NVLinks passes through the {} GPUs, only a chain", channel.order.size()),
-          "use another number of GPUs: a ring all-reduce over a chain is not modelled");
-    }
     const int n = static_cast<int>(channel.order.size());
     const int first = static_cast<int>(pattern.edges.size());
     for (int i = 0; i < n; ++i) {
@@ -33,6 +16,11 @@ Pattern ring_pattern(const Cluster& cluster, std::span<const Channel> channels) 
     }
   }
   return pattern;
+}
+
+Seconds edge_latency(const Route& route, const RingCosts& costs) {
+  if (route.crosses_network) return costs.network + route.latency;
+  return std::max(route.crosses_pcie ? costs.pcie : costs.nvlink, route.latency);
 }
 
 Seconds ring_step_latency(const Cluster& cluster, std::span<const Channel> channels, const RingCosts& costs) {

@@ -11,13 +11,15 @@
 
 namespace trainyard {
 
-/// One edge per rank and channel, to the next rank of the channel's order. Throws InputError for a chain.
+/// One edge per rank and channel, to the next rank of the channel's order.
 Pattern ring_pattern(const Cluster& cluster, std::span<const Channel> channels);
 
+/// What a step over one edge costs besides its bytes: NCCL's figure for its slowest medium; a network edge
+/// adds the wire's latency (NCCL's own rule), an edge inside a node costs at least it.
+Seconds edge_latency(const Route& route, const RingCosts& costs);
+
 /// What one step of the ring costs besides its bytes: the mean over the ring's edges, because a chunk travels
-/// round the ring (nearly twice), so each edge's latency counts 2(n-1)/n times in 2(n-1) steps. An edge costs
-/// NCCL's figure for its slowest medium; a network edge adds the wire's latency (NCCL's own rule), an edge
-/// inside a node costs at least it.
+/// round the ring (nearly twice), so each edge's latency counts 2(n-1)/n times in 2(n-1) steps.
 Seconds ring_step_latency(const Cluster& cluster, std::span<const Channel> channels, const RingCosts& costs);
 
 /// All-reduce of `size` bytes per rank. `pattern` is the index its ring_pattern will have.

@@ -59,8 +59,10 @@ struct MatrixUnits {
 struct VectorRates {
   Sourced<double> elementwise;
   Sourced<double> batch_norm;
+  Sourced<double> layer_norm;
   Sourced<double> pooling;
   Sourced<double> softmax;
+  Sourced<double> embedding;
   Sourced<double> optimizer;
   Sourced<Seconds> t0;
 };
@@ -68,6 +70,14 @@ struct VectorRates {
 struct GpuMemory {
   Sourced<Bytes> capacity;
   Sourced<Bandwidth> bandwidth;
+  std::optional<Sourced<Bytes>> context;  ///< taken by the CUDA context and its libraries
+};
+
+/// What the board draws in each state, as a part of its thermal design power.
+struct GpuPower {
+  Sourced<double> idle;    ///< nothing runs, or it waits for the network
+  Sourced<double> vector;  ///< ops limited by memory bandwidth
+  Sourced<double> matrix;  ///< matrix products and convolutions
 };
 
 struct GpuProfile {
@@ -76,6 +86,7 @@ struct GpuProfile {
   Sourced<double> compute_capability;
   GpuMemory memory;
   Sourced<Watts> tdp;
+  std::optional<GpuPower> power;
   MatrixUnits matrix;
   VectorRates vector;
   Sourced<Roofline> roofline;          ///< for matrix work without a fit
@@ -166,8 +177,11 @@ struct Keys<VectorRates> {
             required("elementwise", &VectorRates::elementwise, "part of the bandwidth, elementwise ops")),
         fraction(required("batch_norm", &VectorRates::batch_norm,
                           "part of the bandwidth, batch normalisation (3 passes forward, 5 backward)")),
+        fraction(required("layer_norm", &VectorRates::layer_norm,
+                          "part of the bandwidth, layer normalisation (2 passes forward, 3 backward)")),
         fraction(required("pooling", &VectorRates::pooling, "part of the bandwidth, pooling")),
         fraction(required("softmax", &VectorRates::softmax, "part of the bandwidth, softmax")),
+        fraction(required("embedding", &VectorRates::embedding, "part of the bandwidth, embedding look-ups")),
         fraction(required("optimizer", &VectorRates::optimizer, "part of the bandwidth, parameter updates")),
         required("t0", &VectorRates::t0, "fixed time of each of these ops").at_least(0).at_most(longest_t0)};
   }
@@ -180,7 +194,22 @@ struct Keys<GpuMemory> {
         required("capacity", &GpuMemory::capacity, "device memory").above(0).at_most(1e14),
         required("bandwidth", &GpuMemory::bandwidth, "peak bandwidth, reads and writes together")
             .at_least(1e8)
-            .at_most(1e14)};
+            .at_most(1e14),
+        optional("context", &GpuMemory::context, "taken by the CUDA context and its libraries")
+            .at_least(0)
+            .at_most(1e11)};
+  }
+};
+
+template <>
+struct Keys<GpuPower> {
+  static auto table() {
+    const auto fraction = [](auto key) { return key.above(0).at_most(1.5); };
+    return std::tuple{
+        fraction(required("idle", &GpuPower::idle, "part of the TDP while nothing runs")),
+        fraction(required("vector", &GpuPower::vector, "part of the TDP in ops limited by memory bandwidth")),
+        fraction(
+            required("matrix", &GpuPower::matrix, "part of the TDP in matrix products and convolutions"))};
   }
 };
 
@@ -196,6 +225,7 @@ struct Keys<GpuProfile> {
             .at_most(100),
         required("memory", &GpuProfile::memory, "device memory"),
         optional("tdp", &GpuProfile::tdp, "thermal design power").above(0).at_most(1e5),
+        optional("power", &GpuProfile::power, "what it draws in each state; without it energy is unknown"),
         required("matrix", &GpuProfile::matrix, "matrix products and convolutions by data type"),
         required("vector", &GpuProfile::vector, "ops limited by memory bandwidth"),
         required("roofline", &GpuProfile::roofline, "everything without a measured kernel or a fit"),

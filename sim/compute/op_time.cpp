@@ -124,6 +124,10 @@ const Sourced<double>& vector_fraction(const VectorRates& rates, OpKind kind) {
     case OpKind::batch_norm_forward:
     case OpKind::batch_norm_backward:
       return rates.batch_norm;
+    case OpKind::layer_norm:
+      return rates.layer_norm;
+    case OpKind::embedding:
+      return rates.embedding;
     case OpKind::pooling:
       return rates.pooling;
     case OpKind::softmax:

@@ -26,7 +26,8 @@ Timeline run_closed(const TaskGraph& graph, const EngineOptions& options) {
   const std::vector<std::vector<LinkUse>> uses = uses_of_patterns(graph);
   std::vector<Seconds> durations;
   for (const Collective& collective : graph.collectives) {
-    const Bandwidth rate = lockstep_rate(uses[static_cast<std::size_t>(collective.pattern)], graph.links);
+    const auto pattern = static_cast<std::size_t>(collective.pattern);
+    const Bandwidth rate = lockstep_rate(graph.patterns[pattern], uses[pattern], graph.links);
     durations.push_back(closed_form(collective, rate));
   }
 

@@ -3,6 +3,7 @@
 #include "engine/simgrid_network.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace trainyard::engine {
@@ -44,6 +45,12 @@ MergedNetwork merge_links(const TaskGraph& graph, std::span<const std::vector<Li
     for (const LinkUse& use : uses[0]) add(use.link, {{0, use.times}});
   } else {
     for (const auto& [link, signature] : patterns_of_link) add(link, signature);
+  }
+  // What limits every edge of a pattern limits the flow that stands for them, as a link of its own.
+  for (std::size_t p = 0; p < uses.size(); ++p) {
+    if (!std::isfinite(graph.patterns[p].limit.si())) continue;
+    merged.routes[p].push_back(static_cast<int>(merged.links.size()));
+    merged.links.push_back(graph.patterns[p].limit);
   }
   return merged;
 }

@@ -8,7 +8,7 @@ namespace trainyard::engine {
 
 namespace {
 
-constexpr std::string_view stream_names[stream_count] = {"compute", "communication"};
+constexpr std::string_view stream_names[stream_count] = {"compute", "communication", "host"};
 
 }  // namespace
 
@@ -57,7 +57,8 @@ void Replay::advance(int rank, int stream, double date) {
     const Task& task = tasks[at(cursor.task)];
     if (const auto* compute = std::get_if<Compute>(&task)) {
       const double end = date + compute->duration.si();
-      state.span.compute += compute->duration;
+      if (stream == static_cast<int>(Stream::compute)) state.span.compute += compute->duration;
+      if (stream == static_cast<int>(Stream::communication)) state.span.communication += compute->duration;
       if (state.recorded) {
         spans_.push_back({Rank{rank}, static_cast<Stream>(stream), cursor.task, Seconds{date}, Seconds{end}});
       }

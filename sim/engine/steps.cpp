@@ -1,6 +1,8 @@
 #include "engine/carriers.hpp"
 #include "engine/simgrid_network.hpp"
 
+#include <cmath>
+
 namespace trainyard::engine {
 
 namespace {
@@ -117,14 +119,20 @@ private:
 }  // namespace
 
 Timeline run_steps(const TaskGraph& graph, const EngineOptions& options) {
-  SimgridNetwork network(graph.links);
+  std::vector<Bandwidth> links = graph.links;
+  std::vector<std::vector<int>> routes;
   for (const Pattern& pattern : graph.patterns) {
     for (std::size_t e = 0; e < pattern.edges.size(); ++e) {
-      std::vector<int> route;
+      std::vector<int>& route = routes.emplace_back();
       for (const LinkId link : pattern.route(e)) route.push_back(static_cast<int>(index(link)));
-      network.add_route(route);
+      // What limits an edge is a link of its own.
+      if (!std::isfinite(pattern.limit.si())) continue;
+      route.push_back(static_cast<int>(links.size()));
+      links.push_back(pattern.limit);
     }
   }
+  SimgridNetwork network(links);
+  for (const std::vector<int>& route : routes) network.add_route(route);
   Calendar calendar;
   Replay replay(graph, options, calendar);
   StepsCarrier carrier(graph, network, replay);

@@ -3,9 +3,11 @@
 #include "platform/ring_search.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -69,13 +71,20 @@ Channel to_channel(const GpuOrder& order) {
   return channel;
 }
 
-std::vector<Channel> channels_of_one_node(const Cluster& cluster) {
+std::vector<Channel> channels_of_one_node(const Cluster& cluster, std::vector<std::string>* notes) {
   const int gpus = cluster.ranks();
   std::vector<Channel> channels;
   if (gpus < 2) return channels;
   const LaneGraph lanes = lane_graph(cluster.platform, gpus, [](const Link& link) { return link.lanes; });
   if (is_connected(lanes)) {
-    for (const GpuOrder& ring : find_rings(lanes).rings) channels.push_back(to_channel(ring));
+    const RingSearch found = find_rings(lanes);
+    for (const GpuOrder& ring : found.rings) channels.push_back(to_channel(ring));
+    if (!found.is_exact && notes != nullptr) {
+      notes->push_back(
+          fmt::format("the search for rings through the {} GPUs stopped at {}: more may fit, and "
+                      "collectives be faster",
+                      gpus, found.rings.size()));
+    }
     if (!channels.empty()) return channels;
     if (const auto chain = find_chain(lanes)) {
       channels.push_back(to_channel(*chain));
@@ -105,15 +114,25 @@ std::vector<int> nics_near(const Cluster& cluster, int gpus) {
   return found;
 }
 
-/// GPUs that reach the NIC, nearest first.
-GpuOrder gpus_by_nearness(const Cluster& cluster, int gpus, int nic) {
-  GpuOrder order = first_gpus(gpus);
-  const auto path = [&](int gpu) -> const NodePath& {
-    return cluster.inside.gpu_to_nic[static_cast<std::size_t>(gpu)][static_cast<std::size_t>(nic)];
-  };
-  std::erase_if(order, [&](int gpu) { return !path(gpu).reachable; });
-  std::ranges::stable_sort(order, {}, [&](int gpu) { return path(gpu).distance; });
-  return order;
+/// For each NIC the GPUs that reach it, nearest first. Of equally near ones those come first at which fewer
+/// rings of the NICs before it enter: two NICs beside two GPUs use both, as NCCL's rings do (NVIDIA/nccl
+/// issue 820).
+std::vector<GpuOrder> gpus_by_nearness(const Cluster& cluster, int gpus, const std::vector<int>& nics) {
+  std::vector<int> entries(static_cast<std::size_t>(gpus), 0);
+  std::vector<GpuOrder> orders;
+  for (const int nic : nics) {
+    const auto path = [&](int gpu) -> const NodePath& {
+      return cluster.inside.gpu_to_nic[static_cast<std::size_t>(gpu)][static_cast<std::size_t>(nic)];
+    };
+    GpuOrder order = first_gpus(gpus);
+    std::erase_if(order, [&](int gpu) { return !path(gpu).reachable; });
+    std::ranges::stable_sort(order, {}, [&](int gpu) {
+      return std::pair(path(gpu).distance, entries[static_cast<std::size_t>(gpu)]);
+    });
+    ++entries[static_cast<std::size_t>(order.front())];
+    orders.push_back(order);
+  }
+  return orders;
 }
 
 /// Entry and exit of a NIC's ring on a node: the two nearest GPUs between which NVLinks allow a path through
@@ -144,10 +163,11 @@ std::vector<GpuOrder> paths_through(const Cluster& cluster, int gpus, const std:
   const LaneGraph slots = lane_graph(cluster.platform, gpus, [&](const Link& link) {
     return std::max(link.lanes, static_cast<int>(std::min(link.effective.value.si() / nic_rate, 1e6)));
   });
+  const std::vector<GpuOrder> orders = gpus_by_nearness(cluster, gpus, nics);
   std::vector<PathEnds> ends;
   if (is_connected(slots)) {
-    for (const int nic : nics) {
-      if (const auto found = path_ends(slots, gpus_by_nearness(cluster, gpus, nic))) ends.push_back(*found);
+    for (const GpuOrder& near : orders) {
+      if (const auto found = path_ends(slots, near)) ends.push_back(*found);
     }
   }
   if (ends.size() == nics.size()) {
@@ -157,8 +177,7 @@ std::vector<GpuOrder> paths_through(const Cluster& cluster, int gpus, const std:
     }
   }
   std::vector<GpuOrder> paths;
-  for (const int nic : nics) {
-    const GpuOrder near = gpus_by_nearness(cluster, gpus, nic);
+  for (const GpuOrder& near : orders) {
     std::vector<int> others = first_gpus(gpus);
     std::erase(others, near.front());
     if (near.size() < 2) {
@@ -193,9 +212,11 @@ std::vector<Channel> channels_between_nodes(const Cluster& cluster) {
   return channels;
 }
 
-/// Every rank must reach the first of its node; ways are symmetric, so then all reach each other.
+/// Ranks of a node that NVLinks do not join must each reach the first; ways are symmetric, so then all reach
+/// each other.
 void check_reachable(const Cluster& cluster) {
   const int most = *std::ranges::max_element(cluster.gpus_on_node);
+  if (is_connected(lane_graph(cluster.platform, most, [](const Link& link) { return link.lanes; }))) return;
   for (int gpu = 1; gpu < most; ++gpu) {
     if (!cluster.inside.gpu_to_gpu[0][static_cast<std::size_t>(gpu)].reachable) {
       const NodeGraph& graph = cluster.platform.node;
@@ -208,9 +229,9 @@ void check_reachable(const Cluster& cluster) {
 
 }  // namespace
 
-std::vector<Channel> ring_channels(const Cluster& cluster) {
+std::vector<Channel> ring_channels(const Cluster& cluster, std::vector<std::string>* notes) {
   check_reachable(cluster);
-  return cluster.nodes == 1 ? channels_of_one_node(cluster) : channels_between_nodes(cluster);
+  return cluster.nodes == 1 ? channels_of_one_node(cluster, notes) : channels_between_nodes(cluster);
 }
 
 }  // namespace trainyard

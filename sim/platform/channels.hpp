@@ -5,6 +5,7 @@
 
 #include "platform/cluster.hpp"
 
+#include <string>
 #include <vector>
 
 namespace trainyard {
@@ -20,8 +21,9 @@ struct Channel {
 /// rings as its NVLinks hold at one lane each; where they hold none (five GPUs of a cube mesh), one chain;
 /// where the NVLinks do not join all the ranks, one ring in PCIe order over whatever links there are. Several
 /// nodes: one ring for each NIC that is nearest to some rank on every node; on each node it enters at the GPU
-/// nearest to the NIC, leaves at the next nearest and visits the others over NVLink. Throws Unreachable if
-/// some ranks cannot reach each other.
-std::vector<Channel> ring_channels(const Cluster& cluster);
+/// nearest to the NIC, leaves at the next nearest and visits the others over NVLink. Says in `notes` if the
+/// search for rings stopped before it had proved that no more fit. Throws Unreachable if some ranks cannot
+/// reach each other.
+std::vector<Channel> ring_channels(const Cluster& cluster, std::vector<std::string>* notes = nullptr);
 
 }  // namespace trainyard

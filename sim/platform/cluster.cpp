@@ -91,6 +91,10 @@ Place place_of(const Cluster& cluster, LinkId link) {
   return {port % 2 == 0 ? Place::Kind::nic_out : Place::Kind::nic_in, node, port / 2};
 }
 
+EdgeId edge_of(const Cluster& cluster, const Place& place) {
+  return *std::next(edges(cluster.platform.node).first, place.number / 2);
+}
+
 Bandwidth rate(const Cluster& cluster, LinkId link, const std::vector<Bandwidth>& inside, Bandwidth nic) {
   const Place place = place_of(cluster, link);
   switch (place.kind) {
@@ -165,6 +169,11 @@ Bandwidth capacity(const Cluster& cluster, LinkId link) {
   return rate(cluster, link, cluster.inside.capacity, cluster.platform.fabric.effective.value);
 }
 
+int lanes(const Cluster& cluster, LinkId link) {
+  const Place place = place_of(cluster, link);
+  return place.kind == Place::Kind::inside ? cluster.platform.node[edge_of(cluster, place)].lanes : 1;
+}
+
 Bandwidth specified_bandwidth(const Cluster& cluster, LinkId link) {
   return rate(cluster, link, cluster.inside.specified, cluster.platform.fabric.nic.value);
 }
@@ -186,7 +195,7 @@ std::string link_name(const Cluster& cluster, LinkId link) {
     case Place::Kind::inside:
       break;
   }
-  const auto edge = *std::next(edges(graph).first, place.number / 2);
+  const EdgeId edge = edge_of(cluster, place);
   const std::string& one = graph[source(edge, graph)].name;
   const std::string& other = graph[target(edge, graph)].name;
   return node + (place.number % 2 == 0 ? one + "->" + other : other + "->" + one);

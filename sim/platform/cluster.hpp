@@ -49,6 +49,9 @@ std::uint32_t link_count(const Cluster& cluster);
 /// What the simulation lets through: the link's effective rate, all lanes.
 Bandwidth capacity(const Cluster& cluster, LinkId link);
 
+/// Parallel lanes of a link inside a node; 1 for links of the fabric.
+int lanes(const Cluster& cluster, LinkId link);
+
 /// What the specification promises, for bounds.
 Bandwidth specified_bandwidth(const Cluster& cluster, LinkId link);
 

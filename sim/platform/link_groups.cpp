@@ -21,8 +21,14 @@ std::string between(const NodeGraph& graph, const std::vector<EdgeId>& edges) {
     ones.push_back(graph[source(edge, graph)].number);
     others.push_back(graph[target(edge, graph)].number);
   }
-  return device_list(graph[source(edges.front(), graph)].kind, ones) + " - " +
-         device_list(graph[target(edges.front(), graph)].kind, others);
+  const DeviceKind kind = graph[source(edges.front(), graph)].kind;
+  const DeviceKind other_kind = graph[target(edges.front(), graph)].kind;
+  const bool is_mesh = kind == other_kind && std::ranges::find_first_of(ones, others) != ones.end();
+  if (is_mesh) {
+    ones.insert(ones.end(), others.begin(), others.end());
+    return "pairs of " + device_list(kind, ones);
+  }
+  return device_list(kind, ones) + " - " + device_list(other_kind, others);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace trainyard {
 /// Neighbours in the platform's list of links with equal properties, between the same two kinds of device.
 struct LinkGroup {
   Link link;
-  std::string between;  ///< "gpu[0-15] - pcie_switch[0-7]"
+  std::string between;  ///< "gpu[0-15] - pcie_switch[0-7]", "pairs of gpu[0-7]"
   std::vector<EdgeId> edges;
 };
 

@@ -7,8 +7,11 @@
 #include "platform/platform_checks.hpp"
 #include "platform/platform_file.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string>
 
 namespace trainyard {
@@ -72,6 +75,7 @@ Fabric build_fabric(const std::optional<FabricFile>& file) {
   fabric.latency = *file->latency;
   fabric.nodes_per_leaf = file->nodes_per_leaf;
   fabric.oversubscription = file->oversubscription;
+  fabric.gpudirect = file->gpudirect;
   return fabric;
 }
 
@@ -90,10 +94,14 @@ Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePai
     for (const auto& [one, other] : pairs[entry]) add_edge(ids.at(one), ids.at(other), link, platform.node);
   }
   platform.fabric = build_fabric(file.fabric);
-  if (file.node.power) platform.power_max = file.node.power->max;
-  if (file.node.price) {
-    platform.price = with_source(file.node.price->list, file.node.price->source);
-    platform.price_date = file.node.price->date;
+  if (const std::optional<PowerFile>& power = file.node.power) {
+    platform.power_max = power->max;
+    platform.power_overhead = power->overhead;
+  }
+  if (const std::optional<PriceFile>& price = file.node.price) {
+    if (price->list) platform.price = with_source(*price->list, price->source);
+    if (price->hour) platform.price_per_hour = with_source(*price->hour, price->source);
+    platform.price_date = price->date;
   }
   platform.sources = file.source;
   return platform;
@@ -117,6 +125,36 @@ void warn_of_loose_gpus(const Platform& platform, config::Problems& problems) {
   }
 }
 
+/// GPUs linked to an NVSwitch.
+std::set<DeviceId> gpus_of(const NodeGraph& graph, DeviceId nvswitch) {
+  std::set<DeviceId> gpus;
+  for (auto [edge, end] = out_edges(nvswitch, graph); edge != end; ++edge) {
+    if (graph[target(*edge, graph)].kind == DeviceKind::gpu) gpus.insert(target(*edge, graph));
+  }
+  return gpus;
+}
+
+// A message takes one way, so lanes to a second switch between the same GPUs would lie idle.
+void warn_of_parallel_nvswitches(const NodeGraph& graph, config::Problems& problems) {
+  std::map<DeviceId, std::set<DeviceId>> gpus;
+  for (DeviceId device = 0; device < num_vertices(graph); ++device) {
+    if (graph[device].kind == DeviceKind::nvswitch) gpus[device] = gpus_of(graph, device);
+  }
+  for (auto one = gpus.begin(); one != gpus.end(); ++one) {
+    for (auto other = std::next(one); other != gpus.end(); ++other) {
+      std::vector<DeviceId> shared;
+      std::ranges::set_intersection(one->second, other->second, std::back_inserter(shared));
+      if (shared.size() < 2) continue;
+      problems.warning("node.links",
+                       fmt::format("{} and {} are joined by {} and {}: messages take the first alone",
+                                   graph[shared[0]].name, graph[shared[1]].name, graph[one->first].name,
+                                   graph[other->first].name),
+                       "one nvswitch with the lanes of both");
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 Platform load_platform(const config::Document& document, std::vector<Diagnostic>* warnings) {
@@ -132,6 +170,7 @@ Platform load_platform(const config::Document& document, std::vector<Diagnostic>
   Platform platform = build(file, pairs);
   config::Problems doubts(document);
   warn_of_loose_gpus(platform, doubts);
+  warn_of_parallel_nvswitches(platform.node, doubts);
   doubts.finish(warnings);
   return platform;
 }

@@ -5,6 +5,7 @@
 #include <boost/graph/filtered_graph.hpp>
 #include <boost/property_map/function_property_map.hpp>
 #include <limits>
+#include <optional>
 
 namespace trainyard {
 namespace {
@@ -87,6 +88,32 @@ NodePath reversed(NodePath path) {
   return path;
 }
 
+/// The CPU nearest to where `tree` starts, whose memory holds the data it sends; nothing when it reaches
+/// none.
+std::optional<DeviceId> nearest_host(const NodeGraph& graph, const Tree& tree) {
+  std::optional<DeviceId> nearest;
+  for (DeviceId device = 0; device < num_vertices(graph); ++device) {
+    if (graph[device].kind != DeviceKind::cpu || tree.distance[device] == unreachable) continue;
+    if (!nearest || tree.distance[device] < tree.distance[*nearest]) nearest = device;
+  }
+  return nearest;
+}
+
+/// The way to `to` with a stop in host memory; `direct` is the way without, whose distance it keeps.
+NodePath staged(const NodeGraph& graph, const Tree& tree, const LinkNumbers& numbers, DeviceId from,
+                DeviceId to, const NodePath& direct) {
+  const std::optional<DeviceId> host = nearest_host(graph, tree);
+  if (!host || !direct.reachable) return {};
+  NodePath path = path_to(graph, tree, numbers, from, *host);
+  const NodePath rest = path_to(graph, shortest_ways(graph, *host), numbers, *host, to);
+  path.links.insert(path.links.end(), rest.links.begin(), rest.links.end());
+  path.latency += rest.latency;
+  path.distance = direct.distance;
+  path.crosses_pcie = path.crosses_pcie || rest.crosses_pcie;
+  path.reachable = rest.reachable;
+  return path;
+}
+
 int nearest(const std::vector<NodePath>& paths) {
   int best = -1;
   for (std::size_t k = 0; k < paths.size(); ++k) {
@@ -118,7 +145,10 @@ NodeRoutes node_routes(const Platform& platform) {
       routes.gpu_to_gpu[to][from] = reversed(routes.gpu_to_gpu[from][to]);
     }
     for (std::size_t nic = 0; nic < nics; ++nic) {
-      routes.gpu_to_nic[from][nic] = path_to(graph, tree, numbers, start, platform.nics[nic]);
+      NodePath& path = routes.gpu_to_nic[from][nic];
+      path = path_to(graph, tree, numbers, start, platform.nics[nic]);
+      if (!platform.fabric.gpudirect.value)
+        path = staged(graph, tree, numbers, start, platform.nics[nic], path);
       routes.nic_to_gpu[nic][from] = reversed(routes.gpu_to_nic[from][nic]);
     }
     routes.nearest_nic.push_back(nearest(routes.gpu_to_nic[from]));

@@ -14,7 +14,7 @@ namespace trainyard {
 struct NodePath {
   std::vector<std::uint32_t> links;  ///< in travel order
   Seconds latency;                   ///< sum of the links' latencies
-  int distance = 0;                  ///< NVLink links + 100 * other links: what the choice minimises
+  int distance = 0;                  ///< NVLink links + 100 * other links of the shortest way
   bool crosses_pcie = false;         ///< uses a link other than NVLink
   bool reachable = false;
 };
@@ -30,7 +30,9 @@ struct NodeRoutes {
 
 /// The shortest ways by `distance`, so NVLink before anything else and then the fewest links. They pass
 /// through switches and CPUs and never through another GPU or a NIC, as NCCL's do by default. The way back
-/// uses the same links.
+/// uses the same links. Where the fabric has no GPUDirect, ways between a GPU and a NIC pass the CPU nearest
+/// to the GPU, in whose memory the data is staged; their distance, which says how near a NIC is, stays that
+/// of the shortest way.
 NodeRoutes node_routes(const Platform& platform);
 
 /// The devices on the shortest way between two devices of any kind, both ends included; empty if there is

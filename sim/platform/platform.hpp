@@ -65,6 +65,7 @@ struct Fabric {
   Sourced<Seconds> latency;      ///< NIC to NIC, all switches included
   Sourced<int> nodes_per_leaf{.value = 16};
   Sourced<double> oversubscription{.value = 1};
+  Sourced<bool> gpudirect{.value = true};  ///< false: data between GPU and NIC goes through host memory
 };
 
 struct Platform {
@@ -75,9 +76,11 @@ struct Platform {
   std::vector<DeviceId> nics;  ///< those that reach the fabric
   std::string gpu_profile;     ///< name of the profile in platforms/gpus
   Fabric fabric;
-  std::optional<Sourced<Watts>> power_max;
-  std::optional<Sourced<Dollars>> price;  ///< list price of one node
-  std::string price_date;
+  std::optional<Sourced<Watts>> power_max;         ///< of one node
+  std::optional<Sourced<Watts>> power_overhead;    ///< of one node without its GPUs
+  std::optional<Sourced<Dollars>> price;           ///< list price of one node
+  std::optional<Sourced<Dollars>> price_per_hour;  ///< rent of one node
+  std::string price_date;                          ///< of either price
   std::vector<std::string> sources;
 };
 

@@ -87,6 +87,28 @@ bool is_date(std::string_view text) {
   return is_month && (text.size() == 7 || (two_digits(8) >= 1 && two_digits(8) <= 31));
 }
 
+void check_power(const PowerFile& power, config::Problems& problems) {
+  if (!problems.readable("node.power.max") || !problems.readable("node.power.overhead")) return;
+  if (!power.max && !power.overhead) {
+    problems.error("node.power", "neither 'max' nor 'overhead' is there", "max: 3.5 kW, overhead: 1 kW");
+  } else if (power.max && power.overhead && power.overhead->value >= power.max->value) {
+    problems.error("node.power.overhead",
+                   fmt::format("{} besides the GPUs leaves nothing of the node's {} for them",
+                               human(power.overhead->value), human(power.max->value)));
+  }
+}
+
+void check_price(const PriceFile& price, config::Problems& problems) {
+  const bool is_read = problems.readable("node.price.list") && problems.readable("node.price.hour");
+  if (is_read && !price.list && !price.hour) {
+    problems.error("node.price", "neither 'list' nor 'hour' is there",
+                   "hour: 24.48 USD for what is rented, list: 399000 USD for what is bought");
+  }
+  if (!is_date(price.date)) {
+    problems.error("node.price.date", in_quotes(price.date) + " is not a date", "2018-03 or 2018-03-27");
+  }
+}
+
 void check_fabric(const PlatformFile& file, config::Problems& problems) {
   if (!file.fabric || file.fabric->kind == FabricKind::none) return;
   const FabricFile& fabric = *file.fabric;
@@ -96,6 +118,10 @@ void check_fabric(const PlatformFile& file, config::Problems& problems) {
   if (!fabric.latency) problems.error("fabric.latency", "key 'latency' is missing", "latency: 2 us");
   if (file.node.devices.nic.count == 0 && problems.readable("node.devices.nic")) {
     problems.error("fabric", "a fabric joins NICs and the node has none", "node.devices: {nic: {count: 1}}");
+  }
+  if (!fabric.gpudirect.value && file.node.devices.cpu.count == 0 && problems.readable("node.devices.cpu")) {
+    problems.error("fabric.gpudirect", "data goes through host memory, and the node has no cpu",
+                   "node.devices: {cpu: {count: 1}}, or gpudirect: true");
   }
 }
 
@@ -136,10 +162,8 @@ void check_platform_file(const PlatformFile& file, config::Problems& problems) {
     check_gpu_link(file.node.links[i], fmt::format("node.links[{}]", i), file.node.effective, problems);
   }
   check_effective(file.node, problems);
-  if (file.node.price && !is_date(file.node.price->date)) {
-    problems.error("node.price.date", in_quotes(file.node.price->date) + " is not a date",
-                   "2018-03 or 2018-03-27");
-  }
+  if (file.node.power) check_power(*file.node.power, problems);
+  if (file.node.price) check_price(*file.node.price, problems);
   check_fabric(file, problems);
 }
 

@@ -58,11 +58,13 @@ struct EffectiveFile {
 };
 
 struct PowerFile {
-  Sourced<Watts> max;
+  std::optional<Sourced<Watts>> max;
+  std::optional<Sourced<Watts>> overhead;
 };
 
 struct PriceFile {
-  Sourced<Dollars> list;
+  std::optional<Sourced<Dollars>> list;
+  std::optional<Sourced<Dollars>> hour;
   std::string date;
   std::string source;
 };
@@ -83,6 +85,7 @@ struct FabricFile {
   std::optional<Sourced<Seconds>> latency;
   Sourced<int> nodes_per_leaf{.value = 16};
   Sourced<double> oversubscription{.value = 1};
+  Sourced<bool> gpudirect{.value = true};
 };
 
 struct PlatformFile {
@@ -211,7 +214,11 @@ template <>
 struct Keys<PowerFile> {
   static auto table() {
     return std::tuple{
-        required("max", &PowerFile::max, "what the whole node may draw").above(0).at_most(absurd_power)};
+        optional("max", &PowerFile::max, "what the whole node may draw").above(0).at_most(absurd_power),
+        optional("overhead", &PowerFile::overhead,
+                 "what a node draws besides its GPUs: CPUs, fans, disks; default: max less the GPUs' TDP")
+            .at_least(0)
+            .at_most(absurd_power)};
   }
 };
 
@@ -219,7 +226,10 @@ template <>
 struct Keys<PriceFile> {
   static auto table() {
     return std::tuple{
-        required("list", &PriceFile::list, "list price of one node").above(0).at_most(absurd_price),
+        optional("list", &PriceFile::list, "list price of one node").above(0).at_most(absurd_price),
+        optional("hour", &PriceFile::hour, "rent of one whole node for an hour; gives the cost of an epoch")
+            .above(0)
+            .at_most(absurd_price),
         required("date", &PriceFile::date, "when it was asked: 2018-03 or 2018-03-27"),
         optional("source", &PriceFile::source, "where the price comes from if it does not say it itself")};
   }
@@ -260,7 +270,9 @@ struct Keys<FabricFile> {
         optional("oversubscription", &FabricFile::oversubscription,
                  "bandwidth into a leaf from its nodes over bandwidth up to the core; 1 never blocks")
             .at_least(1)
-            .at_most(1e6)};
+            .at_most(1e6),
+        optional("gpudirect", &FabricFile::gpudirect,
+                 "NICs read and write GPU memory; false: data goes through host memory on both sides")};
   }
 };
 

@@ -1,19 +1,27 @@
 #include "platform/ring_search.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
+#include <utility>
 
 namespace trainyard {
 namespace {
 
-constexpr long step_budget = 2'000'000;
+constexpr long paths_budget = 2'000'000;
+// Whether a search succeeds at once or never depends on the order of the GPUs more than on anything else, so
+// most of the time goes to other orders: 16 finds every ring of a 4 x 4 torus where one long search does not.
+constexpr long rings_budget = 200'000;
+constexpr long shuffled_budget = 50'000;
+constexpr int shuffles = 16;
 
 /// Depth-first search for a list of tours, one after the other, on the lanes the earlier ones left. A tour
 /// starts at `first`, visits every GPU once and ends at `last`; a ring ends where it starts.
 class TourSearch {
 public:
-  TourSearch(const LaneGraph& lanes, std::span<const PathEnds> tours, bool are_rings)
-      : tours_(tours),
+  TourSearch(const LaneGraph& lanes, std::span<const PathEnds> tours, bool are_rings, long step_budget)
+      : step_budget_(step_budget),
+        tours_(tours),
         are_rings_(are_rings),
         gpus_(static_cast<std::size_t>(lanes.gpus)),
         direct_(lanes.direct),
@@ -21,7 +29,7 @@ public:
         in_(lanes.ports) {}
 
   bool run() { return start(0); }
-  [[nodiscard]] bool gave_up() const { return steps_ > step_budget; }
+  [[nodiscard]] bool gave_up() const { return steps_ > step_budget_; }
   [[nodiscard]] const std::vector<GpuOrder>& orders() const { return orders_; }
 
 private:
@@ -65,7 +73,7 @@ private:
     const auto from = static_cast<std::size_t>(orders_[tour].back());
     const auto to = static_cast<std::size_t>(next);
     for (int through = -1; through < static_cast<int>(out_.size()); ++through) {
-      if (++steps_ > step_budget) return false;
+      if (++steps_ > step_budget_) return false;
       if (!is_in_order(tour, {next, through}) || !take(from, to, through)) continue;
       hops_[tour].push_back({next, through});
       const bool closes = orders_[tour].size() == gpus_;
@@ -119,6 +127,7 @@ private:
     ++in_[static_cast<std::size_t>(through)][to];
   }
 
+  long step_budget_;
   std::span<const PathEnds> tours_;
   bool are_rings_;
   std::size_t gpus_;
@@ -130,11 +139,100 @@ private:
   long steps_ = 0;
 };
 
-int lanes_of(const LaneGraph& lanes, int gpu) {
-  const auto at = static_cast<std::size_t>(gpu);
-  int sum = std::accumulate(lanes.direct[at].begin(), lanes.direct[at].end(), 0);
-  for (const std::vector<int>& port : lanes.ports) sum += port[at];
-  return sum;
+/// Lanes from each GPU and then each switch to each other.
+std::vector<std::vector<int>> lane_matrix(const LaneGraph& lanes) {
+  const auto gpus = static_cast<std::size_t>(lanes.gpus);
+  const std::size_t all = gpus + lanes.ports.size();
+  std::vector<std::vector<int>> matrix(all, std::vector<int>(all, 0));
+  for (std::size_t a = 0; a < gpus; ++a) std::ranges::copy(lanes.direct[a], matrix[a].begin());
+  for (std::size_t port = 0; port < lanes.ports.size(); ++port) {
+    for (std::size_t a = 0; a < gpus; ++a)
+      matrix[a][gpus + port] = matrix[gpus + port][a] = lanes.ports[port][a];
+  }
+  return matrix;
+}
+
+/// A way with a lane left on every hop: for each device the one before it, -1 where none leads.
+std::vector<int> ways_with_lanes(const std::vector<std::vector<int>>& left, std::size_t from) {
+  std::vector<int> before(left.size(), -1);
+  before[from] = static_cast<int>(from);
+  std::vector<std::size_t> open{from};
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    for (std::size_t next = 0; next < left.size(); ++next) {
+      if (before[next] >= 0 || left[open[i]][next] == 0) continue;
+      before[next] = static_cast<int>(open[i]);
+      open.push_back(next);
+    }
+  }
+  return before;
+}
+
+/// Lanes that every cut between two GPUs has at least: the maximum flow, way by way (Ford and Fulkerson
+/// 1956).
+int lanes_between(const LaneGraph& lanes, std::size_t from, std::size_t to) {
+  std::vector<std::vector<int>> left = lane_matrix(lanes);
+  for (int ways = 0;; ++ways) {
+    const std::vector<int> before = ways_with_lanes(left, from);
+    if (before[to] < 0) return ways;
+    for (std::size_t at = to; at != from; at = static_cast<std::size_t>(before[at])) {
+      --left[static_cast<std::size_t>(before[at])][at];
+      ++left[at][static_cast<std::size_t>(before[at])];
+    }
+  }
+}
+
+/// A ring crosses every cut of the GPUs in both directions, so there are no more rings than the smallest has
+/// lanes.
+int most_rings(const LaneGraph& lanes) {
+  int most = lanes_between(lanes, 0, 1);
+  for (int gpu = 2; gpu < lanes.gpus; ++gpu)
+    most = std::min(most, lanes_between(lanes, 0, static_cast<std::size_t>(gpu)));
+  return most;
+}
+
+/// The same lanes with the GPUs in another order.
+LaneGraph reordered(const LaneGraph& lanes, const GpuOrder& order) {
+  LaneGraph result = lanes;
+  for (std::size_t a = 0; a < order.size(); ++a) {
+    const auto from = static_cast<std::size_t>(order[a]);
+    for (std::size_t b = 0; b < order.size(); ++b)
+      result.direct[a][b] = lanes.direct[from][static_cast<std::size_t>(order[b])];
+    for (std::size_t port = 0; port < lanes.ports.size(); ++port)
+      result.ports[port][a] = lanes.ports[port][from];
+  }
+  return result;
+}
+
+/// The next of a fixed sequence of orders (Knuth's generator and shuffle): the same on every machine.
+void shuffle(GpuOrder& order, std::uint64_t& state) {
+  for (std::size_t i = order.size() - 1; i > 0; --i) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    std::swap(order[i], order[(state >> 33U) % (i + 1)]);
+  }
+}
+
+enum class Outcome { found, impossible, gave_up };
+
+/// `count` rings in the order of the GPUs or, when that takes long, in other orders.
+Outcome search_rings(const LaneGraph& lanes, int count, std::vector<GpuOrder>& rings) {
+  const std::vector<PathEnds> tours(static_cast<std::size_t>(count), PathEnds{0, 0});
+  GpuOrder order(static_cast<std::size_t>(lanes.gpus));
+  std::iota(order.begin(), order.end(), 0);
+  std::uint64_t state = 1;
+  for (int attempt = 0; attempt <= shuffles; ++attempt) {
+    if (attempt > 0) shuffle(order, state);
+    TourSearch search(reordered(lanes, order), tours, true, attempt == 0 ? rings_budget : shuffled_budget);
+    if (search.run()) {
+      rings = search.orders();
+      for (GpuOrder& ring : rings) {
+        for (int& gpu : ring) gpu = order[static_cast<std::size_t>(gpu)];
+        std::ranges::rotate(ring, std::ranges::find(ring, 0));
+      }
+      return Outcome::found;
+    }
+    if (!search.gave_up()) return Outcome::impossible;
+  }
+  return Outcome::gave_up;
 }
 
 }  // namespace
@@ -142,22 +240,16 @@ int lanes_of(const LaneGraph& lanes, int gpu) {
 RingSearch find_rings(const LaneGraph& lanes) {
   RingSearch result;
   if (lanes.gpus < 2) return result;
-  int bound = lanes_of(lanes, 0);
-  for (int gpu = 1; gpu < lanes.gpus; ++gpu) bound = std::min(bound, lanes_of(lanes, gpu));
-  for (int count = bound; count > 0; --count) {
-    const std::vector<PathEnds> rings(static_cast<std::size_t>(count), PathEnds{0, 0});
-    TourSearch search(lanes, rings, true);
-    if (search.run()) {
-      result.rings = search.orders();
-      return result;
-    }
-    if (search.gave_up()) result.is_exact = false;
+  for (int count = most_rings(lanes); count > 0; --count) {
+    const Outcome outcome = search_rings(lanes, count, result.rings);
+    if (outcome == Outcome::found) break;
+    if (outcome == Outcome::gave_up) result.is_exact = false;
   }
   return result;
 }
 
 std::optional<std::vector<GpuOrder>> find_paths(const LaneGraph& lanes, std::span<const PathEnds> ends) {
-  TourSearch search(lanes, ends, false);
+  TourSearch search(lanes, ends, false, paths_budget);
   if (!search.run()) return std::nullopt;
   return search.orders();
 }

@@ -1,7 +1,6 @@
 #pragma once
 // The combinatorial part of channels.hpp: how many directed rings through all GPUs fit on the lanes of a node
-// when every ring takes a lane of its own, and which. Small and exact: branch and bound over one ring after
-// the other.
+// when every ring takes a lane of its own, and which: a depth-first search for one ring after the other.
 
 #include <optional>
 #include <span>
@@ -24,8 +23,8 @@ struct RingSearch {
   bool is_exact = true;  ///< false if the search gave up before it had proved that no more rings fit
 };
 
-/// The most rings that fit; none for fewer than two GPUs. Never more than the lanes of the GPU with the
-/// fewest. The search gives up a number of rings after two million steps (some 20 ms) and tries one less.
+/// The most rings that fit; none for fewer than two GPUs. Never more than the lanes of the smallest cut. The
+/// search gives up a number of rings after a million steps (some 10 ms) and tries one less.
 RingSearch find_rings(const LaneGraph& lanes);
 
 /// First and last GPU of a path through all GPUs; the same GPU twice on a node of one.

@@ -135,6 +135,9 @@ std::string links_section(const Platform& platform, Footnotes& notes) {
                         notes.mark(fabric.nodes_per_leaf));
     text += fmt::format(" oversubscription {} {}\n", shortest(fabric.oversubscription.value),
                         notes.mark(fabric.oversubscription));
+    text += fmt::format("  NICs reach GPU memory {} {}\n",
+                        fabric.gpudirect.value ? "themselves (GPUDirect)" : "through host memory",
+                        notes.mark(fabric.gpudirect));
   }
   return text;
 }
@@ -164,7 +167,8 @@ std::string joined(const std::vector<Rank>& order, std::size_t count) {
 }
 
 std::string channels_section(const Platform& platform) try {
-  const std::vector<Channel> channels = ring_channels(make_cluster(platform, 1));
+  std::vector<std::string> remarks;
+  const std::vector<Channel> channels = ring_channels(make_cluster(platform, 1), &remarks);
   std::vector<Row> rows;
   for (std::size_t i = 0; i < channels.size(); ++i) {
     const Channel& channel = channels[i];
@@ -172,6 +176,7 @@ std::string channels_section(const Platform& platform) try {
                     joined(channel.order, channel.order.size())});
   }
   std::string text = fmt::format("Ring channels of one node: {}\n", channels.size()) + aligned(rows);
+  for (const std::string& remark : remarks) text += fmt::format("  {}\n", remark);
   if (platform.fabric.kind == FabricKind::none) return text;
 
   const Cluster pair = make_cluster(platform, 2);
@@ -190,10 +195,15 @@ std::string channels_section(const Platform& platform) try {
 std::string box_section(const Platform& platform, Footnotes& notes) {
   std::vector<Row> rows;
   if (platform.power_max) rows.push_back({"power, at most", figure(*platform.power_max, notes)});
-  if (platform.price) {
-    rows.push_back({"list price", fmt::format("{} USD, {} {}", shortest(platform.price->value.si()),
-                                              platform.price_date, notes.mark(*platform.price))});
+  if (platform.power_overhead) {
+    rows.push_back({"besides the GPUs", figure(*platform.power_overhead, notes)});
   }
+  const auto priced = [&](std::string_view what, const Sourced<Dollars>& price) {
+    rows.push_back({std::string(what), fmt::format("{} USD, {} {}", shortest(price.value.si()),
+                                                   platform.price_date, notes.mark(price))});
+  };
+  if (platform.price) priced("list price", *platform.price);
+  if (platform.price_per_hour) priced("rent of an hour", *platform.price_per_hour);
   return rows.empty() ? "" : "A node as a whole\n" + aligned(rows) + "\n";
 }
 

@@ -70,7 +70,13 @@ std::string device_line(const Device& device) {
                      fill_colour(device.kind));
 }
 
-/// Hops from the nearest CPU without NVLinks: what makes a PCIe tree hang below its socket.
+/// Part of the tree that hangs below a socket: every link but the NVLinks among GPUs and switches.
+bool is_of_tree(const NodeGraph& graph, EdgeId edge) {
+  const auto is_cpu = [&](DeviceId device) { return graph[device].kind == DeviceKind::cpu; };
+  return !is_nvlink(graph[edge].kind) || is_cpu(source(edge, graph)) || is_cpu(target(edge, graph));
+}
+
+/// Hops from the nearest CPU in its tree.
 std::vector<int> depths(const NodeGraph& graph) {
   constexpr int deepest = 1 << 20;
   std::vector<int> depth(num_vertices(graph), deepest);
@@ -83,7 +89,7 @@ std::vector<int> depths(const NodeGraph& graph) {
   for (std::size_t i = 0; i < open.size(); ++i) {
     for (auto [edge, end] = out_edges(open[i], graph); edge != end; ++edge) {
       const DeviceId next = target(*edge, graph);
-      if (is_nvlink(graph[*edge].kind) || depth[next] != deepest) continue;
+      if (!is_of_tree(graph, *edge) || depth[next] != deepest) continue;
       depth[next] = depth[open[i]] + 1;
       open.push_back(next);
     }
@@ -103,7 +109,7 @@ void append_tree(const NodeGraph& graph, const std::vector<int>& depth, DeviceId
   text += device_line(graph[device]);
   for (auto [edge, end] = out_edges(device, graph); edge != end; ++edge) {
     const DeviceId below = target(*edge, graph);
-    if (!is_nvlink(graph[*edge].kind) && depth[below] > depth[device])
+    if (is_of_tree(graph, *edge) && depth[below] > depth[device])
       append_tree(graph, depth, below, drawn, text);
   }
   if (has_box) text += "  }\n";
@@ -127,16 +133,30 @@ std::string device_lines(const NodeGraph& graph) {
   return text;
 }
 
+/// Colour, width and label of the links of a group.
+std::string look_of(const NodeGraph& graph, const LinkGroup& group) {
+  const auto joins = [&](DeviceKind kind) {
+    const EdgeId edge = group.edges.front();
+    return graph[source(edge, graph)].kind == kind && graph[target(edge, graph)].kind == kind;
+  };
+  const Link& link = group.link;
+  const std::string colour = fmt::format("color=\"{}\"", line_colour(link.kind));
+  if (is_nvlink(link.kind) && joins(DeviceKind::gpu)) {
+    // as wide as its lanes side by side, and below the GPUs, where the arcs hide no PCIe tree
+    return fmt::format("{}, penwidth={:.1f}, tailport=s, headport=s", colour, 1.2 * std::min(link.lanes, 6));
+  }
+  // a label on each of many parallel lines hides the drawing; the table below has them all
+  const bool has_label = group.edges.size() == 1 && joins(DeviceKind::cpu);
+  return fmt::format("{}, penwidth={}{}", colour, is_nvlink(link.kind) ? "2" : "1.3",
+                     has_label ? fmt::format(", label=\"{}\"", config::name_of(link.kind)) : "");
+}
+
 /// Drawn downwards: from the CPUs over PCIe to GPUs and NICs, from those to NVSwitches.
 std::string link_lines(const NodeGraph& graph) {
   const std::vector<int> depth = depths(graph);
   std::string text;
   for (const LinkGroup& group : link_groups(graph)) {
-    const std::string look = fmt::format("color=\"{}\", penwidth={}", line_colour(group.link.kind),
-                                         is_nvlink(group.link.kind) ? "2" : "1.3");
-    // a label on each of many parallel lines hides the drawing; the table below has them all
-    const std::string label =
-        group.edges.size() == 1 ? fmt::format(", label=\"{}\"", config::name_of(group.link.kind)) : "";
+    const std::string look = look_of(graph, group);
     for (const EdgeId edge : group.edges) {
       DeviceId upper = source(edge, graph);
       DeviceId lower = target(edge, graph);
@@ -146,7 +166,7 @@ std::string link_lines(const NodeGraph& graph) {
         std::swap(upper, lower);
       }
       const bool is_level = graph[upper].kind == graph[lower].kind && depth[upper] == depth[lower];
-      text += fmt::format("  {} -> {} [{}{}{}];\n", graph[upper].name, graph[lower].name, look, label,
+      text += fmt::format("  {} -> {} [{}{}];\n", graph[upper].name, graph[lower].name, look,
                           is_level ? ", constraint=false" : "");
     }
   }
@@ -194,9 +214,8 @@ std::string table(const Platform& platform) {
   }
   const std::string title = platform.title.empty() ? platform.name : platform.name + ": " + platform.title;
   return fmt::format(
-      "<<TABLE BORDER=\"0\" CELLSPACING=\"2\"><TR><TD COLSPAN=\"7\"><B>{}</B> (rates per direction, all "
-      "lanes)"
-      "</TD></TR>\n{}</TABLE>>",
+      "<<TABLE BORDER=\"0\"><TR><TD><B>{}</B> (rates per direction, all lanes)</TD></TR>\n"
+      "<TR><TD><TABLE BORDER=\"0\" CELLSPACING=\"2\">\n{}</TABLE></TD></TR></TABLE>>",
       in_html(title), rows);
 }
 
@@ -212,7 +231,7 @@ std::string topology_dot(const Platform& platform) {
              "  node [shape=box, style=\"filled,rounded\", fontname=\"Helvetica\", fontsize=11, width=0.5, "
              "height=0.4,\n"
              "        margin=\"0.06,0.04\", color=\"#808080\"];\n"
-             "  edge [dir=none, fontname=\"Helvetica\", fontsize=10];\n",
+             "  edge [dir=none, arrowhead=none, fontname=\"Helvetica\", fontsize=10];\n",
              dot_text(platform.name), table(platform)) +
          device_lines(platform.node) + link_lines(platform.node) + fabric_lines(platform) + "}\n";
 }

@@ -29,6 +29,7 @@ std::string collective_table(const CollectiveReport& report) {
                  report.platform, report.ranks, report.nodes, report.nodes == 1 ? "node" : "nodes",
                  report.algorithm, report.protocol, report.channels,
                  report.channels == 1 ? "channel" : "channels");
+  for (const std::string& note : report.notes) fmt::format_to(out, "# {}\n", note);
   fmt::format_to(out,
                  "# size is one rank's buffer; bound is the time no algorithm on this network can beat\n#\n");
   fmt::format_to(out, "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>7}  {:>6}\n", "size",
@@ -56,15 +57,11 @@ nlohmann::ordered_json collective_json(const CollectiveReport& report) {
                     {"bound_s", row.bound.si()},
                     {"bound_share", bound_share(row)}});
   }
-  return {{"schema_version", 1},
-          {"operation", config::name_of(report.operation)},
-          {"platform", report.platform},
-          {"ranks", report.ranks},
-          {"nodes", report.nodes},
-          {"algorithm", report.algorithm},
-          {"protocol", report.protocol},
-          {"channels", report.channels},
-          {"average_busbw_bytes_per_s", report.average_busbw_gbs * 1e9},
+  return {{"schema_version", 1},         {"operation", config::name_of(report.operation)},
+          {"platform", report.platform}, {"ranks", report.ranks},
+          {"nodes", report.nodes},       {"algorithm", report.algorithm},
+          {"protocol", report.protocol}, {"channels", report.channels},
+          {"notes", report.notes},       {"average_busbw_bytes_per_s", report.average_busbw_gbs * 1e9},
           {"rows", std::move(rows)}};
 }
 

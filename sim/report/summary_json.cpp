@@ -1,5 +1,6 @@
 #include "report/summary_json.hpp"
 
+#include "report/memory_table.hpp"
 #include "report/names.hpp"
 #include "report/unmodelled.hpp"
 
@@ -32,6 +33,7 @@ void add_what_ran(Json& json, const Result& result) {
 void add_times(Json& json, const Result& result) {
   json["step_time_s"] = result.step_time.si();
   json["throughput_samples_per_s"] = result.throughput;
+  if (result.tokens_per_second) json["throughput_tokens_per_s"] = *result.tokens_per_second;
   json["speedup"] = result.speedup;
   json["scaling_efficiency"] = result.scaling_efficiency;
   json["communication_overhead_s"] = result.communication_overhead.si();
@@ -54,6 +56,22 @@ void add_utilization(Json& json, const Result& result) {
   json["model_flops_utilization"] = mfu ? Json(*mfu) : Json();
 }
 
+template <class T>
+Json or_null(const std::optional<T>& quantity) {
+  return quantity ? Json(quantity->si()) : Json();
+}
+
+void add_needs(Json& json, const Result& result) {
+  const std::optional<MemoryReport>& memory = result.memory;
+  json["memory_peak_bytes"] = memory ? Json(memory->peak.si()) : Json();
+  json["memory_capacity_bytes"] = memory ? Json(memory->capacity.si()) : Json();
+  json["memory_utilization"] = memory ? Json(memory->utilization) : Json();
+  json["memory"] = memory ? memory_terms_json(memory->terms) : Json();
+  json["energy_per_step_j"] = or_null(result.energy_per_step);
+  json["average_power_w"] = or_null(result.average_power);
+  json["cost_per_epoch_usd"] = result.cost ? Json(result.cost->per_epoch.si()) : Json();
+}
+
 }  // namespace
 
 Json summary_json(const Result& result, const SimulationCost& cost) {
@@ -62,6 +80,7 @@ Json summary_json(const Result& result, const SimulationCost& cost) {
   add_what_ran(json, result);
   add_times(json, result);
   add_utilization(json, result);
+  add_needs(json, result);
   const ComputeSourceShares& shares = result.compute_source_shares;
   json["compute_source_shares"] = {
       {"measured", shares.measured}, {"fitted", shares.fitted}, {"roofline", shares.roofline}};

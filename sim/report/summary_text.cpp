@@ -1,6 +1,7 @@
 #include "report/summary_text.hpp"
 
 #include "report/limits.hpp"
+#include "report/memory_table.hpp"
 #include "report/names.hpp"
 #include "report/text_layout.hpp"
 #include "report/timeline_chart.hpp"
@@ -107,8 +108,11 @@ void write_headline(Page& out, const Result& result) {
   out.line("");
   out.row("step time", human(result.step_time),
           fmt::format("one optimizer update with {}", count(result.global_batch, "sample")), true);
-  out.row("throughput", rounded(result.throughput) + " samples/s",
-          result.epoch_time ? "an epoch takes " + long_time(*result.epoch_time) : "", true);
+  std::string remark = result.epoch_time ? "an epoch takes " + long_time(*result.epoch_time) : "";
+  if (result.tokens_per_second) {
+    remark = rounded(*result.tokens_per_second) + " tokens/s" + (remark.empty() ? "" : "; ") + remark;
+  }
+  out.row("throughput", rounded(result.throughput) + " samples/s", remark, true);
   if (result.ranks == 1) return;
   out.row("one GPU alone", human(result.one_rank_step_time),
           fmt::format("{} samples/s with the same batch per GPU",
@@ -202,6 +206,27 @@ void write_limits(Page& out, const Result& result) {
   out.text_row("matrix FLOPs", rate);
 }
 
+void write_needs(Page& out, const Result& result) {
+  if (!result.memory && !result.energy_per_step && !result.cost) return;
+  out.heading("what it takes");
+  if (result.memory) {
+    const MemoryReport& memory = *result.memory;
+    out.row(
+        "memory", human(memory.peak),
+        fmt::format("of {} per GPU, {}: {}; batch {} still fits", human(memory.capacity),
+                    percent(memory.utilization), largest_terms(memory.terms), grouped(memory.largest_batch)));
+  }
+  if (result.energy_per_step) {
+    out.row("energy", human(*result.energy_per_step),
+            fmt::format("a step, {} on average over all GPUs and boxes", human(*result.average_power)));
+  }
+  if (result.cost) {
+    out.row("cost", rounded(result.cost->per_epoch.si()) + " USD",
+            fmt::format("an epoch, at {} USD per node and hour ({})",
+                        rounded(result.cost->per_node_hour.si()), result.cost->date));
+  }
+}
+
 std::string joined(const std::vector<std::string>& texts) {
   std::string all;
   for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
@@ -232,6 +257,7 @@ std::string summary_text(const Result& result, bool colour) {
   write_kinds(out, result);
   write_chart(out, result);
   write_limits(out, result);
+  write_needs(out, result);
   write_trust(out, result);
   return out.text();
 }

@@ -118,8 +118,9 @@ private:
     if (row != result_.rank_rows.end()) name += fmt::format(" (node {}, {})", index(row->node), row->gpu);
     add(R"({{"name":"process_name","ph":"M","pid":{},"args":{{"name":{}}}}})", pid, json_quoted(name));
     add(R"({{"name":"process_sort_index","ph":"M","pid":{},"args":{{"sort_index":{}}}}})", pid, pid);
-    constexpr std::string_view names[stream_count] = {"compute", "communication"};
+    constexpr std::string_view names[stream_count] = {"compute", "communication", "host"};
     for (int stream = 0; stream < stream_count; ++stream) {
+      if (track.streams[stream].empty() && static_cast<Stream>(stream) == Stream::host) continue;
       const int tid = thread_of(static_cast<Stream>(stream));
       add(R"({{"name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}})", pid, tid,
           names[stream]);
@@ -148,10 +149,18 @@ private:
     }
   }
 
+  /// "fusion copy (bucket 1)" beside the collective's own title.
+  std::string title_of(const TimelineEvent& event) const {
+    if (event.op >= 0) return title(result_.layers.at(at(event.op)));
+    const CollectiveRow& row = result_.collectives.at(at(event.collective));
+    if (event.category == "copy") return fmt::format("fusion copy ({})", row.name);
+    if (event.category == "cycle") return fmt::format("waits for the cycle ({})", row.name);
+    return title(row);
+  }
+
   void write_event(const TimelineEvent& event) {
     const bool is_op = event.op >= 0;
-    const std::string name =
-        is_op ? title(result_.layers.at(at(event.op))) : title(result_.collectives.at(at(event.collective)));
+    const std::string name = title_of(event);
     const std::string& args = is_op ? op_args_.at(at(event.op)) : collective_args_.at(at(event.collective));
     write_complete(name, event.category, event.rank, event.stream, event.start, event.end, args);
   }
@@ -176,7 +185,7 @@ private:
   void write_flows(const Track& track, std::size_t track_number) {
     const int pid = process_of(track.rank);
     for (const TimelineEvent* event : track.streams[static_cast<int>(Stream::communication)]) {
-      if (event->collective < 0) continue;
+      if (event->category != "communication") continue;
       const TimelineEvent* op = completing_op(track, *event);
       if (op == nullptr) continue;
       const std::size_t id =

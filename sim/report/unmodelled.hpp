@@ -12,7 +12,7 @@ namespace trainyard {
 /// Field of summary.json -> reason. The reasons the study gave win over the general ones.
 std::map<std::string, std::string> unmodelled(const Result& result);
 
-/// The same in a few words for people: "memory", "energy", and the fields that the study itself left out.
+/// The same in a few words for people: "memory", "energy", and what the study itself left out.
 std::vector<std::string> unmodelled_topics(const Result& result);
 
 }  // namespace trainyard

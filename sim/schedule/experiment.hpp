@@ -33,6 +33,7 @@ struct Experiment {
   std::string stack;
   Precision precision = Precision::fp32;
   int batch_per_gpu = 0;
+  int accumulation = 1;
   Optimizer optimizer = Optimizer::momentum;
   Sync sync;
   Fidelity fidelity = Fidelity::flow;
@@ -58,7 +59,8 @@ template <>
 struct Names<Algorithm> {
   static constexpr std::string_view what = "algorithm";
   static constexpr std::array table{
-      Name{"auto", Algorithm::automatic, "the best this version has: ring"},
+      Name{"auto", Algorithm::automatic,
+           "the best this version has: ring, or a chain where NVLinks hold no ring"},
       Name{"ring", Algorithm::ring, "reduce-scatter and all-gather over every channel of the ring search"}};
 };
 
@@ -96,9 +98,13 @@ struct Keys<Experiment> {
         required("stack", &Experiment::stack,
                  "the software: a name in workloads/stacks or the path of a file"),
         optional("precision", &Experiment::precision, "of activations, weights and matrix units"),
-        required("batch_per_gpu", &Experiment::batch_per_gpu, "samples per rank and step")
+        required("batch_per_gpu", &Experiment::batch_per_gpu, "samples per rank and micro-batch")
             .at_least(1)
             .at_most(1e7),
+        optional("accumulation", &Experiment::accumulation,
+                 "micro-batches whose gradients are added up before they are reduced and applied")
+            .at_least(1)
+            .at_most(1024),
         optional("optimizer", &Experiment::optimizer, "what turns gradients into an update"),
         optional("sync", &Experiment::sync, "how ranks stay in step"),
         optional("fidelity", &Experiment::fidelity,

@@ -1,21 +1,37 @@
 #include "schedule/step_plan.hpp"
 
+#include "collectives/all_reduce.hpp"
 #include "collectives/bounds.hpp"
-#include "collectives/ring.hpp"
 #include "strategy/buckets.hpp"
+#include "strategy/fusion.hpp"
+#include "workload/make_trace.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 namespace trainyard {
 
 namespace {
+
+Precision precision_of(const Trace& trace) { return trace.precision.value_or(Precision::fp32); }
 
 /// A collective to launch once an op has ended.
 struct Launch {
   int ready_op = -1;
   Bytes size;
   int tensors = 0;
+  Seconds held = {};  ///< from the end of the op to the tick of the framework's cycle
+  Seconds copy = {};  ///< into the fusion buffer, and out of it again
 };
+
+/// When each op ends, added up as the engine does.
+std::vector<Seconds> ends_of(const std::vector<OpTime>& times) {
+  std::vector<Seconds> ends;
+  Seconds now;
+  for (const OpTime& time : times) ends.push_back(now += time.duration);
+  return ends;
+}
 
 std::vector<Launch> recorded_launches(const Trace& trace) {
   std::vector<Launch> launches;
@@ -24,51 +40,108 @@ std::vector<Launch> recorded_launches(const Trace& trace) {
     const Op& op = trace.ops[i];
     tensors += static_cast<int>(op.gradients.size());
     for (const Bytes size : op.communication_bytes) {
-      launches.push_back({static_cast<int>(i), size, tensors});
+      launches.push_back({.ready_op = static_cast<int>(i), .size = size, .tensors = tensors});
       tensors = 0;
     }
   }
   return launches;
 }
 
-std::vector<Launch> bucket_launches(const Trace& trace, const Stack& stack) {
+std::vector<Launch> grouped_launches(const Trace& trace, const std::vector<Seconds>& ends,
+                                     const Stack& stack) {
+  const Bytes value = size_of(stack.gradient_dtype, element_sizes(precision_of(trace)).gradient);
+  const std::vector<ReadyGradient> gradients = ready_gradients(trace);
   std::vector<Launch> launches;
-  for (const Bucket& bucket : ddp_buckets(ready_gradients(trace), stack)) {
-    launches.push_back({bucket.ready_after, bucket.bytes, static_cast<int>(bucket.gradients.size())});
+  for (const Bucket& bucket :
+       stack.fusion ? fused_buffers(gradients, ends, stack, value) : ddp_buckets(gradients, stack, value)) {
+    launches.push_back({.ready_op = bucket.ready_after,
+                        .size = bucket.bytes,
+                        .tensors = static_cast<int>(bucket.gradients.size())});
   }
   return launches;
 }
 
-Algorithm chosen(Algorithm asked) { return asked == Algorithm::automatic ? Algorithm::ring : asked; }
-
-Program step_program(const Trace& trace, const std::vector<OpTime>& times,
-                     const std::vector<Launch>& launches) {
-  Program program;
-  std::vector<Task>& compute = program.streams[static_cast<int>(Stream::compute)];
-  std::vector<Task>& communication = program.streams[static_cast<int>(Stream::communication)];
-  const auto count = static_cast<int>(launches.size());
-  const int all_reduced = count;
-  program.events = count + 1;
-
-  int next = 0;
-  bool has_waited = count == 0;
-  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
-    if (trace.ops[i].phase == Phase::optimizer && !has_waited) {
-      compute.emplace_back(Wait{all_reduced});
-      has_waited = true;
-    }
-    compute.emplace_back(Compute{times[i].duration, static_cast<int>(i)});
-    for (; next < count && launches[static_cast<std::size_t>(next)].ready_op <= static_cast<int>(i); ++next) {
-      compute.emplace_back(Record{next});
-    }
-  }
-  for (int k = 0; k < count; ++k) {
-    communication.emplace_back(Wait{k});
-    communication.emplace_back(Join{k});
-  }
-  if (count > 0) communication.emplace_back(Record{all_reduced});
-  return program;
+/// Reads and writes each value once, as one kernel over all tensors. A tensor alone is reduced where it is.
+Seconds copy_time(const GpuProfile& gpu, Precision precision, const Launch& launch) {
+  if (launch.tensors < 2) return Seconds();
+  Op copy;
+  copy.kind = OpKind::elementwise;
+  copy.bytes = 2 * launch.size;
+  return op_time(gpu, precision, copy).duration;
 }
+
+/// Holds every launch until the tick of Horovod's cycle and adds its copies.
+void add_fusion(std::vector<Launch>& launches, const Fusion& fusion, const std::vector<Seconds>& ends,
+                const GpuProfile& gpu, Precision precision) {
+  Seconds last_tick;
+  for (Launch& launch : launches) {
+    const Seconds ready = ends[at(launch.ready_op)];
+    const Seconds tick = next_tick(ready, fusion.cycle_time.value);
+    launch.held = tick - std::max(ready, last_tick);
+    launch.copy = copy_time(gpu, precision, launch);
+    last_tick = tick;
+  }
+}
+
+/// The streams of a step, with an event for each launch and one for the end of them all.
+class StepProgram {
+public:
+  StepProgram(const Trace& trace, const std::vector<OpTime>& times, const std::vector<Launch>& launches)
+      : trace_(trace), times_(times), launches_(launches), count_(static_cast<int>(launches.size())) {}
+
+  Program write() {
+    program_.events = 2 * count_ + 1;
+    write_compute();
+    for (int k = 0; k < count_; ++k) write_launch(k);
+    if (count_ > 0) stream(Stream::communication).emplace_back(Record{all_reduced()});
+    return std::move(program_);
+  }
+
+private:
+  [[nodiscard]] int all_reduced() const { return 2 * count_; }
+  [[nodiscard]] int released(int launch) const { return count_ + launch; }
+  std::vector<Task>& stream(Stream which) { return program_.streams[static_cast<int>(which)]; }
+
+  void write_compute() {
+    std::vector<Task>& compute = stream(Stream::compute);
+    int next = 0;
+    bool has_waited = count_ == 0;
+    for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
+      if (trace_.ops[i].phase == Phase::optimizer && !has_waited) {
+        compute.emplace_back(Wait{all_reduced()});
+        has_waited = true;
+      }
+      compute.emplace_back(Compute{times_[i].duration, static_cast<int>(i)});
+      for (; next < count_ && launches_[at(next)].ready_op <= static_cast<int>(i); ++next) {
+        compute.emplace_back(Record{next});
+      }
+    }
+  }
+
+  void write_launch(int k) {
+    const Launch& launch = launches_[at(k)];
+    std::vector<Task>& communication = stream(Stream::communication);
+    int start = k;
+    if (launch.held > Seconds()) {
+      stream(Stream::host).emplace_back(Wait{k});
+      stream(Stream::host).emplace_back(Compute{.duration = launch.held, .collective = k});
+      stream(Stream::host).emplace_back(Record{released(k)});
+      start = released(k);
+    }
+    communication.emplace_back(Wait{start});
+    if (launch.copy > Seconds())
+      communication.emplace_back(Compute{.duration = launch.copy, .collective = k});
+    communication.emplace_back(Join{k});
+    if (launch.copy > Seconds())
+      communication.emplace_back(Compute{.duration = launch.copy, .collective = k});
+  }
+
+  const Trace& trace_;
+  const std::vector<OpTime>& times_;
+  const std::vector<Launch>& launches_;
+  int count_;
+  Program program_;
+};
 
 }  // namespace
 
@@ -84,30 +157,35 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
                    const Sync& sync) {
   StepPlan plan;
   for (const Op& op : trace.ops) {
-    OpTime time = op_time(gpu, trace.precision.value_or(Precision::fp32), op);
+    OpTime time = op_time(gpu, precision_of(trace), op);
     // A duration that the trace brings was measured with its software, or computed with it by a former run.
-    if (!op.duration) time.duration += stack.op_overhead.value;
+    if (!op.duration) {
+      time.duration = stack.compute_scale.value * time.duration + stack.op_overhead.value;
+    }
     plan.op_times.push_back(time);
   }
 
   const int ranks = cluster.ranks();
   std::vector<Launch> launches;
   if (ranks > 1) {
+    const std::vector<Seconds> ends = ends_of(plan.op_times);
     launches = recorded_launches(trace);
-    if (launches.empty()) launches = bucket_launches(trace, stack);
-    plan.algorithm = config::name_of(chosen(sync.algorithm));
-    plan.channels = ring_channels(cluster);
-    plan.graph.patterns.push_back(ring_pattern(cluster, plan.channels));
+    if (launches.empty()) launches = grouped_launches(trace, ends, stack);
+    if (stack.fusion) add_fusion(launches, *stack.fusion, ends, gpu, precision_of(trace));
     plan.graph.links = capacities(cluster);
   }
 
-  plan.graph.programs = {step_program(trace, plan.op_times, launches)};
+  plan.graph.programs = {StepProgram(trace, plan.op_times, launches).write()};
   plan.graph.program_of_rank.assign(static_cast<std::size_t>(ranks), 0);
-  const RingCosts costs = nccl_ring_costs(stack.nccl);
-  const Seconds step_latency = ring_step_latency(cluster, plan.channels, costs);
+  if (ranks < 2) return plan;
+  const AllReducePlan reducing = plan_all_reduce(cluster, stack.nccl);
+  if (sync.algorithm == Algorithm::ring) require_ring(reducing);
+  plan.algorithm = reducing.algorithm;
+  plan.channels = reducing.channels;
+  plan.notes = reducing.notes;
+  plan.graph.patterns.push_back(reducing.pattern);
   for (const Launch& launch : launches) {
-    plan.graph.collectives.push_back(ring_all_reduce(
-        launch.size, ranks, static_cast<int>(plan.channels.size()), 0, costs.base, step_latency));
+    plan.graph.collectives.push_back(all_reduce(reducing, launch.size, 0));
     plan.collectives.push_back({.name = fmt::format("bucket {}", plan.collectives.size()),
                                 .tensors = launch.tensors,
                                 .ready_op = launch.ready_op,

@@ -28,7 +28,8 @@ struct StepPlan {
   std::vector<OpTime> op_times;                ///< of each op of the trace, software overhead included
   std::vector<PlannedCollective> collectives;  ///< of each collective of the graph
   std::vector<Channel> channels;
-  std::string algorithm;
+  std::string algorithm;           ///< "ring" or "chain"; empty for one rank
+  std::vector<std::string> notes;  ///< what a reader of the result should know
 };
 
 /// Plans one step: compute ops in trace order on the compute stream; collectives in bucket order on the

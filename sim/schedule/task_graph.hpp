@@ -14,13 +14,16 @@
 namespace trainyard {
 
 /// A GPU stream runs its tasks in order, as in CUDA; streams meet through events and collectives.
-enum class Stream : int { compute, communication };
-inline constexpr int stream_count = 2;
+/// `host` is the framework's communication thread on the CPU.
+enum class Stream : int { compute, communication, host };
+inline constexpr int stream_count = 3;
 
-/// Occupies the stream for a fixed time. `op` is the index in the trace, for the reports.
+/// Occupies the stream for a fixed time. For the reports: `op` is the index in the trace, or `collective`
+/// that of the collective it prepares.
 struct Compute {
   Seconds duration;
   int op = -1;
+  int collective = -1;
 };
 
 /// Takes part in a collective: starts when all its ranks have arrived, holds the stream until it ends.

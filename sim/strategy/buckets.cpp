@@ -15,12 +15,11 @@ std::vector<ReadyGradient> ready_gradients(const Trace& trace) {
   return ready;
 }
 
-std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, const Stack& stack) {
+std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, const Stack& stack, Bytes value) {
   if (stack.bucket_first.value <= Bytes() || stack.bucket_cap.value <= Bytes()) {
     throw InputError("a gradient bucket of 0 bytes",
                      "PyTorch DDP's are bucket_first: 1 MiB, bucket_cap: 25 MiB");
   }
-  const Bytes value = size_of(stack.gradient_dtype);
   std::vector<Bucket> buckets;
   Bucket open;
   for (const ReadyGradient& ready : gradients) {

@@ -30,8 +30,9 @@ std::vector<ReadyGradient> ready_gradients(const Trace& trace);
 /// limit (so it may exceed it by up to one tensor); the first bucket's limit is bucket_first, all others'
 /// bucket_cap. This is the assignment after DDP has rebuilt its buckets at the end of the first step. With
 /// overlap: false the buckets are the same, but all are ready only after the last gradient. Gradients must be
-/// in the order of their ops. No gradients, no buckets. Throws InputError if a limit is not positive. Source:
-/// PyTorch torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
-std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, const Stack& stack);
+/// in the order of their ops; each has `value` bytes per element. No gradients, no buckets. Throws InputError
+/// if a limit is not positive. Source: PyTorch torch/csrc/distributed/c10d/reducer.cpp,
+/// compute_bucket_assignment_by_size.
+std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, const Stack& stack, Bytes value);
 
 }  // namespace trainyard

@@ -16,7 +16,10 @@ void validate(const Stack& stack, config::Problems& problems) {
 
 }  // namespace
 
-Bytes size_of(GradientDtype dtype) { return dtype == GradientDtype::fp16 ? Bytes(2) : Bytes(4); }
+Bytes size_of(GradientDtype dtype, Bytes computed) {
+  if (dtype == GradientDtype::as_computed) return computed;
+  return dtype == GradientDtype::fp16 ? Bytes(2) : Bytes(4);
+}
 
 Stack load_stack(const config::Document& document, std::vector<Diagnostic>* warnings) {
   return config::read<Stack>(document, validate, warnings);

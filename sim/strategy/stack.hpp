@@ -9,6 +9,7 @@
 #include "units/sourced.hpp"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -17,19 +18,28 @@
 namespace trainyard {
 
 /// The type of the gradient tensors that are reduced.
-enum class GradientDtype { fp32, fp16 };
+enum class GradientDtype { as_computed, fp32, fp16 };
 
-Bytes size_of(GradientDtype dtype);
+/// Bytes per value; `computed` are those of the precision's own gradients.
+Bytes size_of(GradientDtype dtype, Bytes computed);
+
+/// Horovod's tensor fusion (fusion.hpp).
+struct Fusion {
+  Sourced<Bytes> threshold;
+  Sourced<Seconds> cycle_time;
+};
 
 struct Stack {
   std::string name;
   std::string title;
   Sourced<Bytes> bucket_first{Bytes(1024.0 * 1024)};     ///< the first bucket closes at this size
   Sourced<Bytes> bucket_cap{Bytes(25.0 * 1024 * 1024)};  ///< the others at this
-  GradientDtype gradient_dtype = GradientDtype::fp32;
+  std::optional<Fusion> fusion;                          ///< in place of buckets
+  GradientDtype gradient_dtype = GradientDtype::as_computed;
   bool overlap = true;  ///< buckets are reduced while backward goes on; otherwise all after it
   NcclVersion nccl = NcclVersion::v2_7_8;
-  Sourced<Seconds> op_overhead;  ///< added to every op
+  Sourced<double> compute_scale{.value = 1};  ///< every op takes this many times as long
+  Sourced<Seconds> op_overhead;               ///< added to every op
   std::vector<std::string> source;
 };
 
@@ -42,7 +52,9 @@ namespace config {
 template <>
 struct Names<GradientDtype> {
   static constexpr std::string_view what = "gradient type";
-  static constexpr std::array table{Name{"fp32", GradientDtype::fp32, "4 bytes per value"},
+  static constexpr std::array table{Name{"as_computed", GradientDtype::as_computed,
+                                         "2 bytes per value with fp16 and bf16, 4 with the other precisions"},
+                                    Name{"fp32", GradientDtype::fp32, "4 bytes per value"},
                                     Name{"fp16", GradientDtype::fp16, "2 bytes per value"}};
 };
 
@@ -52,6 +64,18 @@ struct Names<NcclVersion> {
   static constexpr std::array table{Name{"2.7.8", NcclVersion::v2_7_8, "2020; most published V100 runs"},
                                     Name{"2.12", NcclVersion::v2_12, "2022"},
                                     Name{"2.30", NcclVersion::v2_30, "2026"}};
+};
+
+template <>
+struct Keys<Fusion> {
+  static auto table() {
+    return std::tuple{required("threshold", &Fusion::threshold, "largest sum of tensors reduced together")
+                          .above(0)
+                          .at_most(1e12),
+                      required("cycle_time", &Fusion::cycle_time, "time between two ticks; 0: none")
+                          .at_least(0)
+                          .at_most(1)};
+  }
 };
 
 template <>
@@ -68,11 +92,16 @@ struct Keys<Stack> {
                  "size at which the other buckets close; one larger than the model gives one flat bucket")
             .above(0)
             .at_most(largest_bucket),
+        optional("fusion", &Stack::fusion, "Horovod's tensor fusion, in place of buckets"),
         optional("gradient_dtype", &Stack::gradient_dtype, "type of the reduced gradients: their bytes"),
         optional("overlap", &Stack::overlap,
                  "true: a bucket is reduced as soon as its gradients are ready; false: after backward"),
         optional("nccl", &Stack::nccl,
                  "version whose latency table the collectives use (write it in quotes)"),
+        optional("compute_scale", &Stack::compute_scale,
+                 "every op takes this many times what the GPU profile says")
+            .at_least(0.01)
+            .at_most(100),
         optional("op_overhead", &Stack::op_overhead, "time added to every op").at_least(0).at_most(1),
         optional("source", &Stack::source, "where these rules are documented")};
   }

@@ -1,8 +1,8 @@
 #include "study/collective_sweep.hpp"
 
+#include "collectives/all_reduce.hpp"
 #include "collectives/bounds.hpp"
 #include "collectives/ring.hpp"
-#include "platform/channels.hpp"
 #include "schedule/step_plan.hpp"
 
 #include <fmt/format.h>
@@ -12,30 +12,29 @@ namespace trainyard {
 CollectiveReport time_collective(const Cluster& cluster, const CollectiveSweep& sweep) {
   const int ranks = cluster.ranks();
   if (ranks < 2) throw InputError("a collective needs at least 2 ranks", "ask for more GPUs");
-  const std::vector<Channel> channels = ring_channels(cluster);
-  const RingCosts costs = nccl_ring_costs(sweep.nccl);
-  const Seconds step_latency = ring_step_latency(cluster, channels, costs);
+  const AllReducePlan plan = plan_all_reduce(cluster, sweep.nccl);
+  if (sweep.algorithm == Algorithm::ring) require_ring(plan);
 
   // One after another on one stream: one simulation answers for all sizes.
   TaskGraph graph;
   graph.links = capacities(cluster);
-  graph.patterns = {ring_pattern(cluster, channels)};
+  graph.patterns = {plan.pattern};
   graph.program_of_rank.assign(static_cast<std::size_t>(ranks), 0);
   Program& program = graph.programs.emplace_back();
   for (const Bytes size : sweep.sizes) {
     program.streams[static_cast<int>(Stream::communication)].emplace_back(
         Join{static_cast<int>(graph.collectives.size())});
-    graph.collectives.push_back(
-        ring_all_reduce(size, ranks, static_cast<int>(channels.size()), 0, costs.base, step_latency));
+    graph.collectives.push_back(all_reduce(plan, size, 0));
   }
   const Timeline timeline = run(graph, {.fidelity = sweep.fidelity, .recorded = {}});
 
   CollectiveReport report{.platform = cluster.platform.name,
                           .ranks = ranks,
                           .nodes = cluster.nodes,
-                          .algorithm = "ring",
+                          .algorithm = plan.algorithm,
                           .protocol = "Simple",
-                          .channels = static_cast<int>(channels.size()),
+                          .channels = static_cast<int>(plan.channels.size()),
+                          .notes = plan.notes,
                           .rows = {}};
   double sum = 0;
   for (std::size_t i = 0; i < sweep.sizes.size(); ++i) {

@@ -36,6 +36,7 @@ struct CollectiveReport {
   std::string algorithm;
   std::string protocol;
   int channels = 0;
+  std::vector<std::string> notes;  ///< what a reader should know
   std::vector<CollectiveTiming> rows;
   double average_busbw_gbs = 0;  ///< GB/s, as nccl-tests' last line
 };

@@ -5,6 +5,8 @@
 #include "engine/engine.hpp"
 #include "schedule/experiment.hpp"
 #include "schedule/task_graph.hpp"
+#include "study/cost.hpp"
+#include "study/memory_verdict.hpp"
 #include "units/quantity.hpp"
 
 #include <cstdint>
@@ -73,11 +75,11 @@ struct LinkRow {
 struct TimelineEvent {
   Rank rank{};
   Stream stream{};
-  std::string category;  ///< forward, backward, optimizer, communication
+  std::string category;  ///< forward, backward, optimizer; communication, copy, cycle
   Seconds start;
   Seconds end;
   int op = -1;          ///< index in layers, for compute
-  int collective = -1;  ///< index in collectives, for communication
+  int collective = -1;  ///< index in collectives, for what is or prepares one
 };
 
 struct Result {
@@ -105,6 +107,11 @@ struct Result {
   std::optional<double> model_flops_utilization;
   std::string matrix_dtype;  ///< of the matrix units that the precision means on this GPU
   std::optional<Seconds> epoch_time;
+  std::optional<double> tokens_per_second;  ///< of models that read sequences
+  std::optional<MemoryReport> memory;       ///< of one rank
+  std::optional<Joules> energy_per_step;    ///< of all ranks and boxes
+  std::optional<Watts> average_power;       ///< the same per second
+  std::optional<Cost> cost;
   ComputeSourceShares compute_source_shares;
   std::vector<std::string> calibrated_on;
   std::map<std::string, std::string> unmodelled;  ///< field of the summary -> why it is null

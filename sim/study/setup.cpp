@@ -4,6 +4,7 @@
 #include "config/read.hpp"
 #include "config/read_file.hpp"
 #include "platform/load.hpp"
+#include "workload/accumulate.hpp"
 #include "workload/csv.hpp"
 #include "workload/make_trace.hpp"
 #include "workload/model_file.hpp"
@@ -111,6 +112,13 @@ void check_precision(const Trace& trace, const Experiment& experiment) {
                    "record a trace for each precision");
 }
 
+void check_accumulation(const Trace& trace, const Experiment& experiment) {
+  if (trace.accumulation == 1 || trace.accumulation == experiment.accumulation) return;
+  throw InputError(fmt::format("the trace is a step of {} micro-batches, not {}", trace.accumulation,
+                               experiment.accumulation),
+                   "a trace without '# accumulation:' is one micro-batch and can be repeated");
+}
+
 /// What a reader of a replay must know: which keys of the experiment its trace has already answered.
 std::vector<std::string> replay_notes(const Trace& trace, int ranks) {
   const auto has_duration = [](const Op& op) { return op.duration.has_value(); };
@@ -192,14 +200,18 @@ Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, 
     });
     gathered.run(document, "batch_per_gpu", [&] { check_batch(inputs.trace, experiment); });
     gathered.run(document, "precision", [&] { check_precision(inputs.trace, experiment); });
+    gathered.run(document, "accumulation", [&] { check_accumulation(inputs.trace, experiment); });
     inputs.trace.precision = experiment.precision;
   } else {
     gathered.run(document, "model", [&] {
       const fs::path path = find(config::Kind::model, *experiment.model);
-      const Model model = load_model(load_with(path, "model", set), &inputs.warnings);
+      const Model& model = inputs.model.emplace(load_model(load_with(path, "model", set), &inputs.warnings));
       inputs.trace = make_trace(model, experiment.batch_per_gpu, experiment.precision, experiment.optimizer);
       if (model.samples_per_epoch) inputs.samples_per_epoch = model.samples_per_epoch->value;
     });
+  }
+  if (inputs.trace.accumulation == 1) {
+    accumulate(inputs.trace, experiment.accumulation, element_sizes(experiment.precision).gradient);
   }
   if (has_platform) {
     gathered.run(document, experiment.gpus ? "gpus" : "gpus_per_node", [&] {

@@ -6,6 +6,7 @@
 #include "platform/cluster.hpp"
 #include "schedule/experiment.hpp"
 #include "strategy/stack.hpp"
+#include "workload/model.hpp"
 #include "workload/trace.hpp"
 
 #include <filesystem>
@@ -24,7 +25,8 @@ struct Inputs {
   Platform platform;
   GpuProfile gpu;
   Stack stack;
-  Trace trace;  ///< without durations unless the user's trace has them
+  Trace trace;                 ///< without durations unless the user's trace has them
+  std::optional<Model> model;  ///< what the trace was made of; none where the experiment replays a trace
   std::optional<double> samples_per_epoch;
   std::vector<Diagnostic> warnings;
   std::vector<std::string> notes;  ///< what a reader of the result should know

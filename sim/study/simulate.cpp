@@ -4,10 +4,13 @@
 #include "config/write.hpp"
 #include "schedule/step_plan.hpp"
 #include "study/checks.hpp"
+#include "study/energy.hpp"
 #include "workload/shape_text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <initializer_list>
+#include <utility>
 
 namespace trainyard {
 
@@ -15,11 +18,6 @@ namespace {
 
 /// Ranks whose every op goes into the timeline: those of the first nodes, as many as a person can look at.
 constexpr int most_recorded = 16;
-
-bool is_matrix(OpKind kind) {
-  return kind == OpKind::conv_forward || kind == OpKind::conv_dgrad || kind == OpKind::conv_wgrad ||
-         kind == OpKind::gemm;
-}
 
 Bytes parameter_bytes(const Op& op) {
   double elements = 0;
@@ -108,7 +106,11 @@ void add_timeline(const Trace& trace, const StepPlan& plan, const Timeline& time
     bar.start = span.start;
     bar.end = span.end;
     const Task& task = program.streams[static_cast<int>(span.stream)][at(span.task)];
-    if (const auto* compute = std::get_if<Compute>(&task)) {
+    const auto* compute = std::get_if<Compute>(&task);
+    if (compute != nullptr && compute->op < 0) {
+      bar.collective = compute->collective;
+      bar.category = span.stream == Stream::host ? "cycle" : "copy";
+    } else if (compute != nullptr) {
       const Op& op = trace.ops[at(compute->op)];
       bar.op = compute->op;
       bar.category = std::string(config::name_of(op.phase));
@@ -170,11 +172,51 @@ void add_compute(const Inputs& inputs, const StepPlan& plan, Result& result) {
   }
 }
 
+/// Nothing for a trace, which does not say what it keeps. Throws OutOfMemory if the step does not fit.
+std::optional<MemoryReport> checked_memory(const Inputs& inputs, const StepPlan& plan) {
+  if (!inputs.model) return std::nullopt;
+  MemoryReport report = memory_report(inputs, plan.graph.ranks(), static_cast<int>(plan.channels.size()));
+  require_fit(report);
+  return report;
+}
+
+void leave_out(Result& result, std::initializer_list<const char*> fields, const std::string& reason) {
+  for (const char* field : fields) result.unmodelled[field] = reason;
+}
+
+void add_memory(std::optional<MemoryReport> memory, Result& result) {
+  if (!memory) {
+    leave_out(result, {"memory", "memory_peak_bytes", "memory_capacity_bytes", "memory_utilization"},
+              "a trace does not say what its activations take");
+    return;
+  }
+  result.notes.insert(result.notes.end(), memory->assumptions.begin(), memory->assumptions.end());
+  result.memory = std::move(memory);
+}
+
+void add_energy_and_cost(const Inputs& inputs, const StepPlan& plan, Result& result) {
+  if (const auto reason = energy_unknown(inputs.platform, inputs.gpu)) {
+    leave_out(result, {"energy_per_step_j", "average_power_w"}, *reason);
+  } else {
+    result.energy_per_step = step_energy(plan.graph, inputs.trace, result.step_time, inputs.gpu, result.nodes,
+                                         node_overhead(inputs.platform, inputs.gpu)->value);
+    result.average_power = *result.energy_per_step / result.step_time;
+    result.notes.push_back(energy_note(inputs.platform, inputs.gpu));
+  }
+  if (const auto reason = cost_unknown(inputs.platform, result.epoch_time)) {
+    leave_out(result, {"cost_per_epoch_usd"}, *reason);
+  } else {
+    result.cost = epoch_cost(inputs.platform, result.nodes, *result.epoch_time);
+  }
+}
+
 }  // namespace
 
 Result simulate(const Inputs& inputs, const SimulateOptions& options) {
   const Cluster cluster = cluster_of(inputs);
   const StepPlan plan = plan_step(inputs.trace, inputs.gpu, inputs.stack, cluster, inputs.experiment.sync);
+
+  std::optional<MemoryReport> memory = checked_memory(inputs, plan);
 
   const Fidelity fidelity = options.fidelity.value_or(inputs.experiment.fidelity);
   EngineOptions engine{.fidelity = fidelity, .fold = options.fold, .recorded = {}};
@@ -196,7 +238,8 @@ Result simulate(const Inputs& inputs, const SimulateOptions& options) {
   result.ranks = cluster.ranks();
   result.nodes = cluster.nodes;
   result.fidelity = std::string(config::name_of(fidelity));
-  result.global_batch = static_cast<std::int64_t>(inputs.experiment.batch_per_gpu) * result.ranks;
+  result.global_batch = static_cast<std::int64_t>(inputs.experiment.batch_per_gpu) *
+                        inputs.experiment.accumulation * result.ranks;
 
   result.step_time = timeline.makespan;
   result.lower_bound = lower_bound;
@@ -210,12 +253,22 @@ Result simulate(const Inputs& inputs, const SimulateOptions& options) {
   result.gpu_utilization = result.compute_time / result.step_time;
   if (inputs.samples_per_epoch) result.epoch_time = Seconds{*inputs.samples_per_epoch / result.throughput};
 
+  if (inputs.model && inputs.model->sequence_length)
+    result.tokens_per_second = result.throughput * *inputs.model->sequence_length;
+  add_memory(std::move(memory), result);
+  add_energy_and_cost(inputs, plan, result);
+
   result.layers = layer_rows(inputs.trace, plan);
   result.collectives = collective_rows(inputs.trace, plan, timeline);
   result.rank_rows = rank_rows(cluster, timeline);
   add_network(cluster, plan, timeline, result);
   add_timeline(inputs.trace, plan, timeline, result);
+  const Sourced<double>& scale = inputs.stack.compute_scale;
+  if (scale.provenance == Provenance::fitted || scale.provenance == Provenance::measured) {
+    result.calibrated_on.push_back(scale.source);
+  }
   result.notes.insert(result.notes.end(), inputs.notes.begin(), inputs.notes.end());
+  result.notes.insert(result.notes.end(), plan.notes.begin(), plan.notes.end());
   for (const Diagnostic& warning : inputs.warnings) result.notes.push_back(warning.message);
   result.events = timeline.events;
   return result;

@@ -16,7 +16,8 @@ struct SimulateOptions {
   bool fold = true;
 };
 
-/// Runs the experiment behind `inputs`. Throws EngineError if a check of the result fails (checks.hpp).
+/// Runs the experiment behind `inputs`. Throws OutOfMemory if the step does not fit into its GPUs'
+/// memory, before anything runs; EngineError if a check of the result fails (checks.hpp).
 Result simulate(const Inputs& inputs, const SimulateOptions& options);
 
 }  // namespace trainyard

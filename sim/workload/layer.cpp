@@ -3,6 +3,8 @@
 #include "config/diagnostic.hpp"
 
 #include <cassert>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 namespace trainyard {
@@ -10,9 +12,9 @@ namespace {
 
 constexpr Bytes index_size{8};  // PyTorch keeps int64 positions
 
-double elements(FeatureMap map) { return static_cast<double>(map.channels) * map.height * map.width; }
-
-std::vector<int> dimensions(FeatureMap map) { return {map.channels, map.height, map.width}; }
+double elements(const std::vector<int>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), 1.0, std::multiplies<>());
+}
 
 int window_count(const std::string& layer, int size, int kernel, int stride, int padding) {
   const int room = size + 2 * padding - kernel;
@@ -30,14 +32,20 @@ FeatureMap windows(const std::string& layer, FeatureMap in, ConvWindow w) {
 }
 
 Layer map_layer(std::string name, LayerKind kind, FeatureMap in, FeatureMap out) {
-  Layer layer;
-  layer.name = std::move(name);
-  layer.kind = kind;
-  layer.in_shape = dimensions(in);
-  layer.out_shape = dimensions(out);
-  layer.in_elements = elements(in);
-  layer.out_elements = elements(out);
-  return layer;
+  return shaped_layer(std::move(name), kind, dimensions(in), dimensions(out));
+}
+
+/// What a layer with these weights, MACs and product moves and keeps: input, output and weights once forward,
+/// twice backward; its input.
+void add_matrix_costs(Layer& layer, double macs, LayerGemm gemm) {
+  layer.forward_macs = macs;
+  layer.forward_flops = Flops(2 * macs);
+  layer.backward_flops = 2 * layer.forward_flops;
+  layer.saved_elements = layer.in_elements;
+  layer.weight_rw_elements = parameter_elements(layer);
+  layer.forward_rw_elements = layer.in_elements + layer.out_elements + layer.weight_rw_elements;
+  layer.backward_rw_elements = 2 * layer.forward_rw_elements;
+  layer.gemm = gemm;
 }
 
 }  // namespace
@@ -46,6 +54,19 @@ double parameter_elements(const Layer& layer) {
   double sum = 0;
   for (const Parameter& parameter : layer.parameters) sum += parameter.elements;
   return sum;
+}
+
+std::vector<int> dimensions(FeatureMap map) { return {map.channels, map.height, map.width}; }
+
+Layer shaped_layer(std::string name, LayerKind kind, std::vector<int> in, std::vector<int> out) {
+  Layer layer;
+  layer.name = std::move(name);
+  layer.kind = kind;
+  layer.in_elements = elements(in);
+  layer.out_elements = elements(out);
+  layer.in_shape = std::move(in);
+  layer.out_shape = std::move(out);
+  return layer;
 }
 
 FeatureMap output_map(const Layer& layer) {
@@ -62,13 +83,10 @@ Layer conv_layer(std::string name, FeatureMap in, ConvWindow window) {
   const double weights =
       static_cast<double>(window.out_channels) * in.channels * window.kernel * window.kernel;
   layer.parameters = {{layer.name + ".weight", weights}};
-  layer.forward_macs = weights * out.height * out.width;
-  layer.forward_flops = Flops(2 * layer.forward_macs);
-  layer.backward_flops = 2 * layer.forward_flops;
-  layer.saved_elements = layer.in_elements;
-  layer.forward_rw_elements = layer.in_elements + layer.out_elements + weights;
-  layer.backward_rw_elements = 2 * layer.forward_rw_elements;
-  layer.gemm = {out.height * out.width, out.channels, in.channels * window.kernel * window.kernel};
+  if (window.has_bias)
+    layer.parameters.push_back({layer.name + ".bias", static_cast<double>(window.out_channels)});
+  add_matrix_costs(layer, weights * out.height * out.width,
+                   {1, out.height * out.width, out.channels, in.channels * window.kernel * window.kernel});
   return layer;
 }
 
@@ -84,8 +102,8 @@ Layer batch_norm_layer(std::string name, FeatureMap in) {
   return layer;
 }
 
-Layer relu_layer(std::string name, FeatureMap in) {
-  Layer layer = map_layer(std::move(name), LayerKind::relu, in, in);
+Layer relu_layer(std::string name, std::vector<int> shape) {
+  Layer layer = shaped_layer(std::move(name), LayerKind::relu, shape, shape);
   layer.forward_flops = Flops(layer.in_elements);
   layer.backward_flops = Flops(layer.in_elements);
   layer.forward_rw_elements = 2 * layer.in_elements;
@@ -108,8 +126,8 @@ Layer max_pool_layer(std::string name, FeatureMap in, int kernel, int stride, in
   return layer;
 }
 
-Layer add_layer(std::string name, FeatureMap in) {
-  Layer layer = map_layer(std::move(name), LayerKind::add, in, in);
+Layer add_layer(std::string name, std::vector<int> shape) {
+  Layer layer = shaped_layer(std::move(name), LayerKind::add, shape, shape);
   layer.forward_flops = Flops(layer.in_elements);
   layer.forward_rw_elements = 3 * layer.in_elements;
   return layer;
@@ -124,34 +142,21 @@ Layer average_pool_layer(std::string name, FeatureMap in) {
   return layer;
 }
 
-Layer linear_layer(std::string name, int in_features, int out_features) {
-  Layer layer;
-  layer.name = std::move(name);
-  layer.kind = LayerKind::linear;
-  layer.in_shape = {1, in_features};
-  layer.out_shape = {1, out_features};
-  layer.in_elements = in_features;
-  layer.out_elements = out_features;
-  layer.forward_macs = static_cast<double>(in_features) * out_features;
-  layer.parameters = {{layer.name + ".weight", layer.forward_macs},
-                      {layer.name + ".bias", static_cast<double>(out_features)}};
-  layer.forward_flops = Flops(2 * layer.forward_macs);
-  layer.backward_flops = 2 * layer.forward_flops;
-  layer.saved_elements = layer.in_elements;
-  layer.forward_rw_elements = layer.in_elements + layer.out_elements + parameter_elements(layer);
-  layer.backward_rw_elements = 2 * layer.forward_rw_elements;
-  layer.gemm = {1, out_features, in_features};
+Layer linear_layer(std::string name, LinearSize size) {
+  Layer layer = shaped_layer(std::move(name), LayerKind::linear, {size.rows, size.in}, {size.rows, size.out});
+  const double weights = static_cast<double>(size.in) * size.out;
+  layer.parameters = {{layer.name + ".weight", weights},
+                      {layer.name + ".bias", static_cast<double>(size.out)}};
+  add_matrix_costs(layer, size.rows * weights, {1, size.rows, size.out, size.in, true});
   return layer;
 }
 
+Layer linear_layer(std::string name, int in_features, int out_features) {
+  return linear_layer(std::move(name), {1, in_features, out_features});
+}
+
 Layer softmax_cross_entropy_layer(std::string name, int classes) {
-  Layer layer;
-  layer.name = std::move(name);
-  layer.kind = LayerKind::softmax_cross_entropy;
-  layer.in_shape = {classes};
-  layer.out_shape = {1};
-  layer.in_elements = classes;
-  layer.out_elements = 1;
+  Layer layer = shaped_layer(std::move(name), LayerKind::softmax_cross_entropy, {classes}, {1});
   layer.forward_flops = Flops(5.0 * classes);
   layer.backward_flops = Flops(2.0 * classes);
   layer.saved_elements = classes;

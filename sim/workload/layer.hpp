@@ -13,7 +13,22 @@
 
 namespace trainyard {
 
-enum class LayerKind { conv, batch_norm, relu, max_pool, add, average_pool, linear, softmax_cross_entropy };
+enum class LayerKind {
+  conv,
+  batch_norm,
+  layer_norm,
+  relu,
+  gelu,
+  dropout,
+  max_pool,
+  add,
+  average_pool,
+  embedding,
+  linear,
+  batched_matmul,
+  softmax,
+  softmax_cross_entropy
+};
 
 /// A trainable tensor.
 struct Parameter {
@@ -22,16 +37,18 @@ struct Parameter {
   friend bool operator==(const Parameter&, const Parameter&) = default;
 };
 
-/// The matrix product a layer is per sample: C[m x n] = A[m x k] * B[k x n]; all zero for other layers.
+/// The matrix product a layer is per sample: C[m x n] = A[m x k] * B[k x n], `batch` times; all zero for
+/// other layers.
 struct LayerGemm {
-  int m = 0, n = 0, k = 0;
+  int batch = 0, m = 0, n = 0, k = 0;
+  bool transpose_b = false;  ///< B is stored as [n x k]
   friend bool operator==(const LayerGemm&, const LayerGemm&) = default;
 };
 
 struct Layer {
   std::string name;
   LayerKind kind{};
-  std::vector<int> in_shape;  ///< of one sample: channels, height, width, or features
+  std::vector<int> in_shape;  ///< of one sample: channels, height, width; or rows, features; or heads ...
   std::vector<int> out_shape;
   int kernel = 0;  ///< edge of the square window; 0 if there is none
   int stride = 0;
@@ -47,6 +64,8 @@ struct Layer {
   Bytes saved_fixed;               ///< kept for backward whatever the precision: indices
   double forward_rw_elements = 0;  ///< read and written by the forward pass
   double backward_rw_elements = 0;
+  double weight_rw_elements = 0;  ///< of forward_rw_elements the weights: moved once, whatever the batch
+  double tied_elements = 0;       ///< weights of another layer used here too: in none of the counts above
   LayerGemm gemm;
 };
 
@@ -59,11 +78,22 @@ struct FeatureMap {
 
 struct ConvWindow {
   int out_channels = 0, kernel = 0, stride = 1, padding = 0;
+  bool has_bias = false;
 };
 
-// One function per kind of layer; each states its cost rules. A multiply-accumulate is two FLOPs.
+struct LinearSize {
+  int rows = 0, in = 0, out = 0;  ///< rows of a sample: its tokens
+};
 
-/// Convolution without bias. Forward 2 x MACs; backward twice that (input gradient and weight gradient), once
+std::vector<int> dimensions(FeatureMap map);
+
+/// A layer that has its name, kind, shapes and element counts, and costs nothing yet.
+Layer shaped_layer(std::string name, LayerKind kind, std::vector<int> in, std::vector<int> out);
+
+// One function per kind of layer; each states its cost rules. A multiply-accumulate is two FLOPs. Those of
+// transformers are in transformer_layers.hpp.
+
+/// Convolution. Forward 2 x MACs; backward twice that (input gradient and weight gradient), once
 /// for a layer without an input gradient. Traffic forward: input, output, weights once each; backward twice
 /// that. Keeps its input. Throws InputError if the window does not fit in the padded input.
 Layer conv_layer(std::string name, FeatureMap in, ConvWindow window);
@@ -74,18 +104,20 @@ Layer conv_layer(std::string name, FeatureMap in, ConvWindow window);
 Layer batch_norm_layer(std::string name, FeatureMap in);
 
 /// In-place ReLU: its output is what the next layer keeps, so it keeps nothing itself.
-Layer relu_layer(std::string name, FeatureMap in);
+Layer relu_layer(std::string name, std::vector<int> shape);
 
 /// Keeps its input and one 8-byte index per output value (PyTorch).
 Layer max_pool_layer(std::string name, FeatureMap in, int kernel, int stride, int padding);
 
-/// Sum of two equal maps. Backward passes the gradient on without touching memory.
-Layer add_layer(std::string name, FeatureMap in);
+/// Sum of two equal inputs. Backward passes the gradient on without touching memory.
+Layer add_layer(std::string name, std::vector<int> shape);
 
 /// Mean over each channel.
 Layer average_pool_layer(std::string name, FeatureMap in);
 
-/// y = x W^T + b of one row. Costs as conv_layer. Keeps its input.
+/// y = x W^T + b for each row. Costs as conv_layer. Keeps its input.
+Layer linear_layer(std::string name, LinearSize size);
+/// The same of one row.
 Layer linear_layer(std::string name, int in_features, int out_features);
 
 /// Log-softmax and cross entropy over `classes` values. Keeps the probabilities.
@@ -102,11 +134,17 @@ struct Names<LayerKind> {
   static constexpr std::array table{
       Name{"conv", LayerKind::conv, "2-D convolution"},
       Name{"batchnorm", LayerKind::batch_norm, "batch normalisation"},
+      Name{"layernorm", LayerKind::layer_norm, "layer normalisation"},
       Name{"relu", LayerKind::relu, "rectified linear unit"},
+      Name{"gelu", LayerKind::gelu, "Gaussian error linear unit"},
+      Name{"dropout", LayerKind::dropout, "random zeros"},
       Name{"maxpool", LayerKind::max_pool, "maximum pooling"},
-      Name{"add", LayerKind::add, "sum of two maps"},
+      Name{"add", LayerKind::add, "sum of two inputs"},
       Name{"avgpool", LayerKind::average_pool, "global average pooling"},
+      Name{"embedding", LayerKind::embedding, "rows of a table"},
       Name{"linear", LayerKind::linear, "fully connected"},
+      Name{"bmm", LayerKind::batched_matmul, "a matrix product for each attention head"},
+      Name{"softmax", LayerKind::softmax, "softmax of attention scores"},
       Name{"softmax_xent", LayerKind::softmax_cross_entropy, "softmax and loss"}};
 };
 

@@ -3,6 +3,8 @@
 #include "config/diagnostic.hpp"
 
 #include <cassert>
+#include <cstdint>
+#include <limits>
 #include <ranges>
 #include <string>
 #include <utility>
@@ -49,15 +51,50 @@ ConvShape conv_shape(const Layer& layer, int batch) {
           .pad_w = layer.padding};
 }
 
-/// Input, output and weights once each.
+/// `size` times the batch, as the rows or the count of a matrix product.
+int times_batch(int size, const Layer& layer, const Setting& setting) {
+  const std::int64_t product = static_cast<std::int64_t>(size) * setting.batch;
+  if (product > std::numeric_limits<int>::max()) {
+    throw InputError("batch_per_gpu is " + std::to_string(setting.batch) + ": layer '" + layer.name +
+                         "' has more than 2^31 rows",
+                     "use a smaller batch");
+  }
+  return static_cast<int>(product);
+}
+
+/// The forward product of a layer for the whole batch: a linear layer has more rows, a product per head more
+/// products.
+GemmShape gemm_shape(const Layer& layer, const Setting& setting) {
+  const LayerGemm& gemm = layer.gemm;
+  GemmShape shape{gemm.batch, gemm.m, gemm.n, gemm.k, false, gemm.transpose_b};
+  int& grows = layer.kind == LayerKind::batched_matmul ? shape.batch : shape.m;
+  grows = times_batch(grows, layer, setting);
+  return shape;
+}
+
+/// dA[m x k] = dC[m x n] B^T.
+GemmShape first_gradient(const GemmShape& forward) {
+  return {forward.batch, forward.m, forward.k, forward.n, false, !forward.transpose_b};
+}
+
+/// dB = A^T dC as B is stored: [k x n], or dC^T A where it is [n x k].
+GemmShape second_gradient(const GemmShape& forward) {
+  if (forward.transpose_b) return {forward.batch, forward.n, forward.k, forward.m, true, false};
+  return {forward.batch, forward.k, forward.n, forward.m, true, false};
+}
+
+/// Weights that a layer's matrix ops read, its own and another's.
+double matrix_weights(const Layer& layer) { return parameter_elements(layer) + layer.tied_elements; }
+
+/// Operands and result once each: what belongs to the samples times the batch, the weights once.
 Bytes matrix_bytes(const Layer& layer, const Setting& setting) {
-  return setting.batch * (layer.in_elements + layer.out_elements) * setting.sizes.activation +
-         parameter_elements(layer) * setting.sizes.compute_weight;
+  return setting.batch * (layer.forward_rw_elements - layer.weight_rw_elements) * setting.sizes.activation +
+         matrix_weights(layer) * setting.sizes.compute_weight;
 }
 
 /// Autocast's copy of a layer's weights into the compute type, or of their gradients back.
 Op cast_op(Phase phase, const Layer& layer, const Setting& setting) {
-  const double weights = parameter_elements(layer);
+  const double weights = matrix_weights(layer);
   return make_op(phase, layer.name + ".cast", OpKind::elementwise, VectorShape{weights}, Flops(weights),
                  weights * (setting.sizes.compute_weight + setting.sizes.parameter));
 }
@@ -69,6 +106,11 @@ OpKind vector_kind(LayerKind kind, Phase phase) {
     case LayerKind::max_pool:
     case LayerKind::average_pool:
       return OpKind::pooling;
+    case LayerKind::layer_norm:
+      return OpKind::layer_norm;
+    case LayerKind::embedding:
+      return OpKind::embedding;
+    case LayerKind::softmax:
     case LayerKind::softmax_cross_entropy:
       return OpKind::softmax;
     default:
@@ -76,49 +118,64 @@ OpKind vector_kind(LayerKind kind, Phase phase) {
   }
 }
 
-Op vector_op(Phase phase, const Layer& layer, Flops flops, double rw_elements, const Setting& setting) {
-  return make_op(phase, layer.name, vector_kind(layer.kind, phase),
-                 VectorShape{setting.batch * layer.in_elements}, setting.batch * flops,
-                 setting.batch * rw_elements * setting.sizes.activation);
+Bytes vector_bytes(const Layer& layer, double rw_elements, const Setting& setting) {
+  if (layer.kind == LayerKind::dropout) {  // the mask has a byte per value in any precision
+    return setting.batch * (2 * layer.in_elements * setting.sizes.activation + layer.saved_fixed);
+  }
+  return setting.batch * (rw_elements - layer.weight_rw_elements) * setting.sizes.activation +
+         layer.weight_rw_elements * setting.sizes.compute_weight;
+}
+
+Op vector_op(Phase phase, const Layer& layer, Flops flops, Bytes bytes, const Setting& setting) {
+  const double values = layer.kind == LayerKind::embedding ? layer.out_elements : layer.in_elements;
+  return make_op(phase, layer.name, vector_kind(layer.kind, phase), VectorShape{setting.batch * values},
+                 setting.batch * flops, bytes);
+}
+
+/// The gradient of a table: a row per token is added to it, and all of it is written once.
+Bytes table_gradient_bytes(const Layer& layer, const Setting& setting) {
+  return setting.batch * layer.out_elements * setting.sizes.activation +
+         parameter_elements(layer) * setting.sizes.gradient;
 }
 
 bool is_matrix(const Layer& layer) {
-  return layer.kind == LayerKind::conv || layer.kind == LayerKind::linear;
+  return layer.kind == LayerKind::conv || layer.kind == LayerKind::linear ||
+         layer.kind == LayerKind::batched_matmul;
+}
+
+bool casts_weights(const Layer& layer, const Setting& setting) {
+  return setting.sizes.casts && matrix_weights(layer) > 0;
 }
 
 void append_forward(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
   if (!is_matrix(layer)) {
-    ops.push_back(vector_op(Phase::forward, layer, layer.forward_flops, layer.forward_rw_elements, setting));
+    ops.push_back(vector_op(Phase::forward, layer, layer.forward_flops,
+                            vector_bytes(layer, layer.forward_rw_elements, setting), setting));
     return;
   }
-  if (setting.sizes.casts) ops.push_back(cast_op(Phase::forward, layer, setting));
-  const Flops flops = setting.batch * layer.forward_flops;
-  const Bytes bytes = matrix_bytes(layer, setting);
-  if (layer.kind == LayerKind::conv) {
-    ops.push_back(make_op(Phase::forward, layer.name, OpKind::conv_forward, conv_shape(layer, setting.batch),
-                          flops, bytes));
-  } else {
-    const GemmShape shape{1, setting.batch * layer.gemm.m, layer.gemm.n, layer.gemm.k, false, true};
-    ops.push_back(make_op(Phase::forward, layer.name, OpKind::gemm, shape, flops, bytes));
-  }
+  if (casts_weights(layer, setting)) ops.push_back(cast_op(Phase::forward, layer, setting));
+  const bool is_conv = layer.kind == LayerKind::conv;
+  const Shape shape = is_conv ? Shape(conv_shape(layer, setting.batch)) : Shape(gemm_shape(layer, setting));
+  ops.push_back(make_op(Phase::forward, layer.name, is_conv ? OpKind::conv_forward : OpKind::gemm, shape,
+                        setting.batch * layer.forward_flops, matrix_bytes(layer, setting)));
 }
 
 void append_matrix_backward(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
   const Flops flops = setting.batch * layer.forward_flops;  // of either gradient
   const Bytes bytes = matrix_bytes(layer, setting);
-  const bool is_conv = layer.kind == LayerKind::conv;
-  const int rows = setting.batch * layer.gemm.m;
-  if (layer.has_input_gradient) {
-    const Shape shape = is_conv ? Shape(conv_shape(layer, setting.batch))
-                                : Shape(GemmShape{1, rows, layer.gemm.k, layer.gemm.n, false, false});
-    ops.push_back(make_op(Phase::backward, layer.name, is_conv ? OpKind::conv_dgrad : OpKind::gemm, shape,
-                          flops, bytes));
+  const auto append = [&](OpKind kind, Shape shape) {
+    ops.push_back(make_op(Phase::backward, layer.name, kind, shape, flops, bytes));
+  };
+  if (layer.kind == LayerKind::conv) {
+    const ConvShape shape = conv_shape(layer, setting.batch);
+    if (layer.has_input_gradient) append(OpKind::conv_dgrad, shape);
+    append(OpKind::conv_wgrad, shape);
+  } else {
+    const GemmShape forward = gemm_shape(layer, setting);
+    if (layer.has_input_gradient) append(OpKind::gemm, first_gradient(forward));
+    append(OpKind::gemm, second_gradient(forward));
   }
-  const Shape shape = is_conv ? Shape(conv_shape(layer, setting.batch))
-                              : Shape(GemmShape{1, layer.gemm.n, layer.gemm.k, rows, true, false});
-  ops.push_back(
-      make_op(Phase::backward, layer.name, is_conv ? OpKind::conv_wgrad : OpKind::gemm, shape, flops, bytes));
-  if (setting.sizes.casts) ops.push_back(cast_op(Phase::backward, layer, setting));
+  if (casts_weights(layer, setting)) ops.push_back(cast_op(Phase::backward, layer, setting));
   ops.back().gradients = gradients_of(layer);
 }
 
@@ -126,8 +183,10 @@ void append_backward(std::vector<Op>& ops, const Layer& layer, const Setting& se
   if (is_matrix(layer)) {
     append_matrix_backward(ops, layer, setting);
   } else if (layer.backward_rw_elements > 0) {  // an addition passes its gradient on for nothing
-    ops.push_back(
-        vector_op(Phase::backward, layer, layer.backward_flops, layer.backward_rw_elements, setting));
+    const Bytes bytes = layer.kind == LayerKind::embedding
+                            ? table_gradient_bytes(layer, setting)
+                            : vector_bytes(layer, layer.backward_rw_elements, setting);
+    ops.push_back(vector_op(Phase::backward, layer, layer.backward_flops, bytes, setting));
     ops.back().gradients = gradients_of(layer);
   }
 }
@@ -141,6 +200,8 @@ double optimizer_flops(Optimizer optimizer) {
       return 4;  // m = mu m + g; w -= lr m
     case Optimizer::adam:
       return 12;  // two moments (3 + 4), root, quotient and update (5)
+    case Optimizer::lamb:
+      return 18;  // Adam's, weight decay (2) and the norms of weight and update (4)
   }
   return 0;
 }
@@ -166,9 +227,18 @@ ElementSizes element_sizes(Precision precision) {
 
 Bytes optimizer_bytes_per_parameter(Optimizer optimizer, Precision precision) {
   const ElementSizes sizes = element_sizes(precision);
-  const int states = optimizer == Optimizer::sgd ? 0 : optimizer == Optimizer::momentum ? 1 : 2;
-  const Bytes read_and_written = 2.0 * (1 + states) * sizes.parameter;
-  return read_and_written + sizes.gradient + (sizes.writes_copy ? sizes.compute_weight : Bytes());
+  const Bytes copy = sizes.writes_copy ? sizes.compute_weight : Bytes();
+  switch (optimizer) {
+    case Optimizer::sgd:
+      return 2 * sizes.parameter + sizes.gradient + copy;
+    case Optimizer::momentum:
+      return 4 * sizes.parameter + sizes.gradient + copy;
+    case Optimizer::adam:
+      return 6 * sizes.parameter + sizes.gradient + copy;
+    case Optimizer::lamb:
+      return 11 * sizes.parameter + 2 * sizes.gradient + copy;
+  }
+  return {};
 }
 
 Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Optimizer optimizer) {
@@ -176,7 +246,7 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
     throw InputError("batch_per_gpu is " + std::to_string(batch_per_gpu), "a rank needs at least one sample");
   }
   const Setting setting{batch_per_gpu, element_sizes(precision)};
-  Trace trace{model.name, batch_per_gpu, precision, {}};
+  Trace trace{.model = model.name, .batch_per_gpu = batch_per_gpu, .precision = precision, .ops = {}};
   trace.ops.reserve(4 * model.layers.size());
   for (const Layer& layer : model.layers) append_forward(trace.ops, layer, setting);
   for (const Layer& layer : model.layers | std::views::reverse) append_backward(trace.ops, layer, setting);

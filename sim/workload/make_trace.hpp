@@ -23,13 +23,16 @@ struct ElementSizes {
 /// gradients.
 ElementSizes element_sizes(Precision precision);
 
-/// Bytes the optimizer moves per parameter when it makes one pass: sgd reads w, g and writes w; momentum also
-/// reads and writes one state value, adam two.
+/// Bytes the optimizer moves per parameter. In one pass: sgd reads w, g and writes w; momentum also reads and
+/// writes one state value, adam two (m, v). lamb makes five: the norm of all gradients (reads g), of each
+/// tensor (w), stage 1 (reads g, w, m, v; writes m, v and the update), the norm of each update, stage 2
+/// (reads the update and w, writes w). Source: NVIDIA apex, csrc/multi_tensor_lamb.cu
+/// (multi_tensor_lamb_cuda) and apex/optimizers/fused_lamb.py.
 Bytes optimizer_bytes_per_parameter(Optimizer optimizer, Precision precision);
 
 /// The trace of one step. Gradients become ready in exactly the reverse of registration order, as PyTorch's
 /// reducer expects them: within a layer the bias before the weight. No durations and no communication yet.
-/// Throws InputError if batch_per_gpu < 1.
+/// Throws InputError if batch_per_gpu < 1 or so large that a matrix product has 2^31 rows.
 Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Optimizer optimizer);
 
 }  // namespace trainyard

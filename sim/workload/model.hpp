@@ -15,6 +15,7 @@ struct Model {
   std::string title;
   std::vector<Layer> layers;
   std::optional<Sourced<double>> samples_per_epoch;
+  std::optional<int> sequence_length = {};  ///< tokens of a sample; nothing for a model without sequences
 };
 
 /// Sums over the layers, per sample but for the parameters.

@@ -1,14 +1,67 @@
 #include "workload/model_file.hpp"
 
 #include "config/read.hpp"
+#include "units/text.hpp"
 
+#include <functional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace trainyard {
 namespace {
 
 // Memory and traffic are counted in doubles; below this they are exact whatever multiplies them.
 constexpr double most_parameters = 1e13;
+
+/// Whether the file has the mapping of a family, and what a file without it may add.
+struct FamilyMapping {
+  bool is_present;
+  std::string_view example;
+};
+
+FamilyMapping mapping_of(const ModelFile& file, ModelFamily family) {
+  switch (family) {
+    case ModelFamily::resnet:
+      return {file.resnet.has_value(), "resnet: {blocks: [3, 4, 6, 3]}"};
+    case ModelFamily::vgg:
+      return {file.vgg.has_value(), "vgg: {convs: [2, 2, 3, 3, 3]}"};
+    case ModelFamily::bert:
+      return {file.bert.has_value(), "bert: {layers: 12, hidden: 768, heads: 12}"};
+    case ModelFamily::gpt2:
+      return {file.gpt2.has_value(), "gpt2: {layers: 12, hidden: 768, heads: 12}"};
+  }
+  return {};
+}
+
+void validate_family(const ModelFile& file, config::Problems& problems) {
+  if (!problems.readable("family")) return;
+  for (const auto& name : config::Names<ModelFamily>::table) {
+    const std::string text(name.text);
+    const FamilyMapping mapping = mapping_of(file, name.value);
+    if (name.value == file.family && !mapping.is_present) {
+      problems.error("family", "the hyper-parameters of the family are missing",
+                     "add '" + std::string(mapping.example) + "'");
+    } else if (name.value != file.family && mapping.is_present) {
+      problems.error(text, "hyper-parameters of another family",
+                     "remove them, or write 'family: " + text + "'");
+    }
+  }
+}
+
+/// What makes layers of hyper-parameters that are right one by one may still find wrong.
+void validate_layers(std::string_view key, const std::function<std::vector<Layer>()>& layers,
+                     config::Problems& problems) {
+  if (!problems.readable(key)) return;
+  try {
+    if (totals(layers()).parameters > most_parameters) {
+      problems.error(key, "the model has more than 1e13 parameters", "reduce its hyper-parameters");
+    }
+  } catch (const InputError& error) {
+    problems.error(key, error.diagnostics().front().message, error.diagnostics().front().hint);
+  }
+}
 
 void validate_resnet(const ResnetHyperparameters& resnet, config::Problems& problems) {
   if (!problems.readable("resnet.blocks")) return;
@@ -17,28 +70,106 @@ void validate_resnet(const ResnetHyperparameters& resnet, config::Problems& prob
                    "a ResNet has four: [3, 4, 6, 3] is ResNet-50");
     return;
   }
-  if (!problems.readable("resnet")) return;
-  const double parameters = totals(resnet_layers(resnet)).parameters;
-  if (parameters > most_parameters) {
-    problems.error("resnet", "the model has more than 1e13 parameters", "reduce blocks, width or classes");
+  validate_layers(
+      "resnet", [&] { return resnet_layers(resnet); }, problems);
+}
+
+void validate_vgg(const VggHyperparameters& vgg, config::Problems& problems) {
+  if (!problems.readable("vgg.convs")) return;
+  if (vgg.convs.empty()) {
+    problems.error("vgg.convs", "no stages", "[2, 2, 3, 3, 3] is VGG-16");
+    return;
   }
+  validate_layers(
+      "vgg", [&] { return vgg_layers(vgg); }, problems);
+}
+
+/// Heads share the features of a token; a token has a position. True if nothing is wrong.
+template <class Transformer>
+bool validate_transformer(const std::string& key, const Transformer& parameters, config::Problems& problems) {
+  if (!problems.readable(key)) return false;
+  if (parameters.hidden % parameters.heads != 0) {
+    problems.error(key + ".heads",
+                   std::to_string(parameters.heads) + " heads cannot share " +
+                       std::to_string(parameters.hidden) + " features equally",
+                   "use a divisor of hidden");
+    return false;
+  }
+  if (parameters.sequence_length > parameters.positions) {
+    problems.error(key + ".sequence_length",
+                   std::to_string(parameters.sequence_length) + " tokens, but the model has " +
+                       std::to_string(parameters.positions) + " positions",
+                   "raise " + key + ".positions");
+    return false;
+  }
+  return true;
+}
+
+bool validate_predictions(const BertHyperparameters& bert, config::Problems& problems) {
+  for (const auto& [length, count] : bert.predictions) {
+    const auto tokens = parse_integer(length);
+    const long long* whole = std::get_if<long long>(&tokens);
+    if (whole == nullptr || std::to_string(*whole) != length || *whole < 1) {
+      problems.error("bert.predictions", "'" + length + "' is no sequence length",
+                     "write '{128: 20}': of 128 tokens, 20 are predicted");
+      return false;
+    }
+    if (count > *whole) {
+      problems.error("bert.predictions." + length, "more predictions than tokens", "at most " + length);
+      return false;
+    }
+  }
+  return true;
+}
+
+void validate_bert(const BertHyperparameters& bert, config::Problems& problems) {
+  if (!validate_transformer("bert", bert, problems) || !validate_predictions(bert, problems)) return;
+  validate_layers(
+      "bert", [&] { return bert_layers(bert); }, problems);
+}
+
+void validate_gpt2(const Gpt2Hyperparameters& gpt2, config::Problems& problems) {
+  if (!validate_transformer("gpt2", gpt2, problems)) return;
+  validate_layers(
+      "gpt2", [&] { return gpt2_layers(gpt2); }, problems);
 }
 
 void validate(const ModelFile& file, config::Problems& problems) {
   problems.check_name(file.name);
-  if (problems.readable("family") && !file.resnet) {
-    problems.error("family", "the hyper-parameters of the family are missing",
-                   "add 'resnet: {blocks: [3, 4, 6, 3]}'");
-  }
+  validate_family(file, problems);
   if (file.resnet) validate_resnet(*file.resnet, problems);
+  if (file.vgg) validate_vgg(*file.vgg, problems);
+  if (file.bert) validate_bert(*file.bert, problems);
+  if (file.gpt2) validate_gpt2(*file.gpt2, problems);
+}
+
+template <class Hyperparameters>
+const Hyperparameters& given(const std::optional<Hyperparameters>& hyperparameters) {
+  if (!hyperparameters) throw InputError("a model without the hyper-parameters of its family");
+  return *hyperparameters;
 }
 
 }  // namespace
 
 Model make_model(const ModelFile& file) {
-  if (!file.resnet) throw InputError("model '" + file.name + "' has no hyper-parameters");
-  return {file.name, file.title.empty() ? file.name : file.title, resnet_layers(*file.resnet),
-          file.samples_per_epoch};
+  Model model{file.name, file.title.empty() ? file.name : file.title, {}, file.samples_per_epoch};
+  switch (file.family) {
+    case ModelFamily::resnet:
+      model.layers = resnet_layers(given(file.resnet));
+      break;
+    case ModelFamily::vgg:
+      model.layers = vgg_layers(given(file.vgg));
+      break;
+    case ModelFamily::bert:
+      model.layers = bert_layers(given(file.bert));
+      model.sequence_length = file.bert->sequence_length;
+      break;
+    case ModelFamily::gpt2:
+      model.layers = gpt2_layers(given(file.gpt2));
+      model.sequence_length = file.gpt2->sequence_length;
+      break;
+  }
+  return model;
 }
 
 Model load_model(const config::Document& document, std::vector<Diagnostic>* warnings) {

@@ -4,8 +4,11 @@
 #include "config/document.hpp"
 #include "config/keys.hpp"
 #include "units/sourced.hpp"
+#include "workload/bert.hpp"
+#include "workload/gpt2.hpp"
 #include "workload/model.hpp"
 #include "workload/resnet.hpp"
+#include "workload/vgg.hpp"
 
 #include <array>
 #include <optional>
@@ -16,13 +19,16 @@
 
 namespace trainyard {
 
-enum class ModelFamily { resnet };
+enum class ModelFamily { resnet, vgg, bert, gpt2 };
 
 struct ModelFile {
   std::string name;
   std::string title;
   ModelFamily family{};
   std::optional<ResnetHyperparameters> resnet;
+  std::optional<VggHyperparameters> vgg;
+  std::optional<BertHyperparameters> bert;
+  std::optional<Gpt2Hyperparameters> gpt2;
   std::optional<Sourced<double>> samples_per_epoch;
   std::vector<std::string> source;
 };
@@ -40,7 +46,10 @@ template <>
 struct Names<ModelFamily> {
   static constexpr std::string_view what = "model family";
   static constexpr std::array table{
-      Name{"resnet", ModelFamily::resnet, "residual network of bottleneck blocks"}};
+      Name{"resnet", ModelFamily::resnet, "residual network of bottleneck blocks"},
+      Name{"vgg", ModelFamily::vgg, "stages of 3x3 convolutions and three fully connected layers"},
+      Name{"bert", ModelFamily::bert, "transformer encoder with BERT's pre-training heads"},
+      Name{"gpt2", ModelFamily::gpt2, "transformer decoder that predicts every next token"}};
 };
 
 template <>
@@ -50,6 +59,9 @@ struct Keys<ModelFile> {
                       optional("title", &ModelFile::title, "for people"),
                       required("family", &ModelFile::family, "which hyper-parameters follow"),
                       optional("resnet", &ModelFile::resnet, "hyper-parameters of the family resnet"),
+                      optional("vgg", &ModelFile::vgg, "hyper-parameters of the family vgg"),
+                      optional("bert", &ModelFile::bert, "hyper-parameters of the family bert"),
+                      optional("gpt2", &ModelFile::gpt2, "hyper-parameters of the family gpt2"),
                       optional("samples_per_epoch", &ModelFile::samples_per_epoch,
                                "samples of the training set; gives the time per epoch")
                           .at_least(1)

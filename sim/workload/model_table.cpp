@@ -101,9 +101,10 @@ std::string table_text(const std::vector<Line>& lines) {
   const std::size_t macs = width(&Line::macs);
   std::string text;
   for (const Line& line : lines) {
-    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {:<{}}  {:<{}}  {:>{}}  {:>{}}\n", line.name, name,
-                        line.kind, kind, line.input, input, line.output, output, line.window, window,
-                        line.parameters, parameters, line.macs, macs);
+    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {:<{}}", line.name, name, line.kind, kind, line.input, input,
+                        line.output, output);
+    if (window > 0) text += fmt::format("  {:<{}}", line.window, window);
+    text += fmt::format("  {:>{}}  {:>{}}\n", line.parameters, parameters, line.macs, macs);
   }
   return text;
 }
@@ -118,6 +119,11 @@ std::string totals_text(const Model& model, int batch) {
   };
   add("parameters", fmt::format("{} in {} tensors, {} in fp32", grouped(sum.parameters), sum.tensors,
                                 human(sum.parameters * Bytes(4))));
+  for (const Layer& layer : model.layers) {
+    if (layer.tied_elements == 0) continue;
+    add("tied weights",
+        fmt::format("{} of an embedding, used by {} too", grouped(layer.tied_elements), layer.name));
+  }
   add("forward per sample",
       fmt::format("{} MAC of matrix work, {} in all", grouped(sum.forward_macs), human(sum.forward_flops)));
   add("backward per sample", human(sum.backward_flops));
@@ -125,6 +131,10 @@ std::string totals_text(const Model& model, int batch) {
   add("saved activations",
       fmt::format("{} per sample, {} per batch in fp32", human(single), human(batch * single)));
   add("", fmt::format("{} per sample, {} per batch in 16 bits", human(half), human(batch * half)));
+  if (model.sequence_length) {
+    const double tokens = *model.sequence_length;
+    add("tokens", fmt::format("{} per sample, {} per batch", grouped(tokens), grouped(batch * tokens)));
+  }
   if (model.samples_per_epoch) add("samples per epoch", grouped(model.samples_per_epoch->value));
   return text;
 }
@@ -134,7 +144,9 @@ std::string totals_text(const Model& model, int batch) {
 std::string model_table(const Model& model, int batch) {
   if (batch < 1) throw InputError("batch is " + std::to_string(batch), "a batch has at least one sample");
   std::vector<Line> lines = lines_of(model.layers, batch);
-  lines.insert(lines.begin(), {"layer", "kind", "input", "output", "window", "parameters", "MACs"});
+  const bool has_windows = std::ranges::any_of(model.layers, [](const Layer& l) { return l.kernel > 0; });
+  lines.insert(lines.begin(),
+               {"layer", "kind", "input", "output", has_windows ? "window" : "", "parameters", "MACs"});
   const std::string table = table_text(lines);
   const std::string rule(table.find('\n'), '-');
   const std::size_t header = table.find('\n') + 1;

@@ -296,8 +296,9 @@ Op read_op(const Row& row) {
   return op;
 }
 
-void check_order(const Row& row, Phase before, Phase now) {
-  if (now >= before) return;
+void check_order(const Row& row, Phase before, Phase now, bool accumulates) {
+  const bool is_next_micro_batch = accumulates && before == Phase::backward && now == Phase::forward;
+  if (now >= before || is_next_micro_batch) return;
   row.error(TraceColumn::phase,
             std::string(config::name_of(now)) + " after " + std::string(config::name_of(before)),
             "a step runs forward, backward, optimizer in this order");
@@ -312,23 +313,31 @@ void check_tensors(const Row& row, const Op& op, std::set<std::string, std::less
   }
 }
 
+/// The whole number a comment gives; nothing, after reporting it, if it is none or below 1.
+std::optional<int> read_count(const CsvComment& comment, std::string_view what, CsvProblems& problems) {
+  const Parsed<long long> number = parse_integer(comment.value.text);
+  const long long* value = std::get_if<long long>(&number);
+  if (value != nullptr && *value >= 1 && *value <= 1'000'000'000) return static_cast<int>(*value);
+  problems.error(comment.line, comment.value, comment.key,
+                 in_quotes(comment.value.text) + " is no " + std::string(what), "a whole number, at least 1");
+  return std::nullopt;
+}
+
 void read_comment(const CsvComment& comment, Trace& trace, CsvProblems& problems) {
   const std::string& text = comment.value.text;
   if (comment.key == "model") {
     trace.model = text;
-  } else if (comment.key == "trainyard trace" || comment.key == "batch_per_gpu") {
+  } else if (comment.key == "trainyard trace") {
     const Parsed<long long> number = parse_integer(text);
     const long long* value = std::get_if<long long>(&number);
-    const bool is_version = comment.key != "batch_per_gpu";
-    if (is_version && (value == nullptr || *value != trace_format_version)) {
-      problems.error(comment.line, comment.value, comment.key, "unknown version " + in_quotes(text),
-                     "this program reads version " + std::to_string(trace_format_version));
-    } else if (!is_version && (value == nullptr || *value < 1 || *value > 1'000'000'000)) {
-      problems.error(comment.line, comment.value, comment.key, in_quotes(text) + " is no batch size",
-                     "a whole number, at least 1");
-    } else if (!is_version) {
-      trace.batch_per_gpu = static_cast<int>(*value);
-    }
+    if (value != nullptr && *value == trace_format_version) return;
+    problems.error(comment.line, comment.value, comment.key, "unknown version " + in_quotes(text),
+                   "this program reads version " + std::to_string(trace_format_version));
+  } else if (comment.key == "batch_per_gpu") {
+    trace.batch_per_gpu = read_count(comment, "batch size", problems).value_or(trace.batch_per_gpu);
+  } else if (comment.key == "accumulation") {
+    trace.accumulation =
+        read_count(comment, "number of micro-batches", problems).value_or(trace.accumulation);
   } else if (comment.key == "precision") {
     for (const auto& name : config::Names<Precision>::table) {
       if (name.text != text) continue;
@@ -359,7 +368,7 @@ Trace read_trace(std::string name, std::string_view text) {
   for (const CsvRow& csv : file.rows) {
     const Row row{csv, positions, problems};
     Op op = read_op(row);
-    check_order(row, phase, op.phase);
+    check_order(row, phase, op.phase, trace.accumulation > 1);
     check_tensors(row, op, tensors);
     phase = op.phase;
     trace.ops.push_back(std::move(op));

@@ -17,7 +17,7 @@ FeatureMap append_conv(std::vector<Layer>& layers, const ConvNames& names, Featu
   layers.push_back(conv_layer(names.conv, in, window));
   const FeatureMap out = output_map(layers.back());
   layers.push_back(batch_norm_layer(names.batch_norm, out));
-  if (!names.relu.empty()) layers.push_back(relu_layer(names.relu, out));
+  if (!names.relu.empty()) layers.push_back(relu_layer(names.relu, dimensions(out)));
   return out;
 }
 
@@ -43,8 +43,8 @@ FeatureMap append_bottleneck(std::vector<Layer>& layers, const std::string& pref
                 {out_channels, 1, block.stride, 0});
     layers[conv].saved_elements = 0;  // conv1 keeps the same input
   }
-  layers.push_back(add_layer(prefix + "add", map));
-  layers.push_back(relu_layer(prefix + "relu3", map));
+  layers.push_back(add_layer(prefix + "add", dimensions(map)));
+  layers.push_back(relu_layer(prefix + "relu3", dimensions(map)));
   return map;
 }
 

@@ -26,12 +26,20 @@ enum class OpKind {
   gemm,
   batch_norm_forward,
   batch_norm_backward,
+  layer_norm,  ///< either direction
   elementwise,
+  embedding,  ///< gather of table rows, and their scatter in backward
   pooling,
   softmax,
   optimizer,
   measured  ///< of a user's trace: only its duration is known
 };
+
+/// Work of the matrix units: convolutions and matrix products.
+constexpr bool is_matrix(OpKind kind) {
+  return kind == OpKind::conv_forward || kind == OpKind::conv_dgrad || kind == OpKind::conv_wgrad ||
+         kind == OpKind::gemm;
+}
 
 struct ConvShape {
   int batch = 0, in_channels = 0, height = 0, width = 0, out_channels = 0;
@@ -81,12 +89,13 @@ struct Op {
 };
 
 enum class Precision { fp32, tf32, fp16, amp, bf16, amp_bf16 };
-enum class Optimizer { sgd, momentum, adam };
+enum class Optimizer { sgd, momentum, adam, lamb };
 
 struct Trace {
   std::string model;
-  int batch_per_gpu = 0;  ///< samples in the step of one rank; 0 in a user's trace that does not say
+  int batch_per_gpu = 0;  ///< samples in a micro-batch of one rank; 0 in a user's trace that does not say
   std::optional<Precision> precision;  ///< not every user's trace states it
+  int accumulation = 1;                ///< micro-batches in the step
   std::vector<Op> ops;
   friend bool operator==(const Trace&, const Trace&) = default;
 };
@@ -111,7 +120,9 @@ struct Names<OpKind> {
       Name{"gemm", OpKind::gemm, "matrix product"},
       Name{"batch_norm_forward", OpKind::batch_norm_forward, "batch normalisation"},
       Name{"batch_norm_backward", OpKind::batch_norm_backward, "gradients of batch normalisation"},
+      Name{"layer_norm", OpKind::layer_norm, "layer normalisation, forward or backward"},
       Name{"elementwise", OpKind::elementwise, "one value out per value in: ReLU, addition, cast"},
+      Name{"embedding", OpKind::embedding, "gather of table rows; backward their scatter"},
       Name{"pooling", OpKind::pooling, "maximum or average pooling"},
       Name{"softmax", OpKind::softmax, "softmax, with the loss"},
       Name{"optimizer", OpKind::optimizer, "update of the parameters"},
@@ -154,7 +165,8 @@ struct Names<Optimizer> {
   static constexpr std::array table{
       Name{"sgd", Optimizer::sgd, "plain gradient descent: no state"},
       Name{"momentum", Optimizer::momentum, "gradient descent with momentum: one value per parameter"},
-      Name{"adam", Optimizer::adam, "Adam: two values per parameter"}};
+      Name{"adam", Optimizer::adam, "Adam: two values per parameter"},
+      Name{"lamb", Optimizer::lamb, "LAMB: Adam with a step size per tensor, two values per parameter"}};
 };
 
 }  // namespace config

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -36,28 +37,6 @@ struct Measurement {
   Bytes peak_memory = {};
 };
 
-Case training_case(const std::string& name, const std::string& override, double cpu_limit_s) {
-  return {.name = name,
-          .arguments = {"run", TRAINYARD_SOURCE_DIR "/workloads/experiments/resnet50_dgx2.yaml", "--set",
-                        override, "--json"},
-          .answer = "/step_time_s",
-          .cpu_limit = Seconds(cpu_limit_s)};
-}
-
-std::vector<Case> cases() {
-  std::vector<Case> all{{.name = "process start (--version)", .arguments = {"--version"}},
-                        training_case("ResNet-50, DGX-2, 8 GPUs", "gpus=8", 0.05),
-                        training_case("ResNet-50, DGX-2, 64 GPUs", "nodes=4", 0.06),
-                        training_case("ResNet-50, DGX-2, 1,024 GPUs", "nodes=64", 0.2),
-                        training_case("ResNet-50, DGX-2, 8,192 GPUs", "nodes=512", 1.5)};
-  all.back().memory_limit = Bytes(200e6);
-  all.push_back({.name = "all-reduce of 1 GiB, DGX-2, 12 GPUs",
-                 .arguments = {"collective", "all_reduce", "--platform", "dgx2", "--gpus", "12", "-b", "1G",
-                               "-e", "1G", "--json"},
-                 .answer = "/rows/0/time_s"});
-  return all;
-}
-
 ChildRun run_case(const std::string& program, const std::vector<std::string>& arguments) {
   std::vector<std::string> command{program};
   command.insert(command.end(), arguments.begin(), arguments.end());
@@ -69,6 +48,57 @@ ChildRun run_case(const std::string& program, const std::vector<std::string>& ar
 
 double answer_in(const std::string& output, const std::string& pointer) {
   return nlohmann::json::parse(output).at(nlohmann::json::json_pointer(pointer)).get<double>();
+}
+
+/// What a run on so many GPUs may cost.
+Seconds cpu_limit_of(double ranks) {
+  return Seconds(ranks <= 8 ? 0.05 : ranks <= 64 ? 0.06 : ranks <= 1024 ? 0.2 : 1.5);
+}
+
+Case training_case(const std::string& name, const std::string& override, double ranks) {
+  return {.name = name,
+          .arguments = {"run", TRAINYARD_SOURCE_DIR "/workloads/experiments/resnet50_dgx2.yaml", "--set",
+                        override, "--json"},
+          .answer = "/step_time_s",
+          .cpu_limit = cpu_limit_of(ranks)};
+}
+
+/// Every shipped experiment, by name.
+std::vector<Case> shipped_cases(const std::string& program) {
+  std::vector<std::string> files;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(TRAINYARD_SOURCE_DIR "/workloads/experiments")) {
+    files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<Case> all;
+  for (const std::string& file : files) {
+    const std::vector<std::string> arguments{"run", file, "--json"};
+    std::vector<std::string> closed = arguments;
+    closed.insert(closed.end(), {"--fidelity", "closed"});
+    const double ranks = answer_in(run_case(program, closed).output, "/ranks");
+    const std::string name = std::filesystem::path(file).stem().string();
+    all.push_back({.name = fmt::format("{}, {} GPU{}", name, ranks, ranks == 1 ? "" : "s"),
+                   .arguments = arguments,
+                   .answer = "/step_time_s",
+                   .cpu_limit = cpu_limit_of(ranks)});
+  }
+  return all;
+}
+
+std::vector<Case> cases(const std::string& program) {
+  std::vector<Case> all{{.name = "process start (--version)", .arguments = {"--version"}},
+                        training_case("ResNet-50, DGX-2, 8 GPUs", "gpus=8", 8),
+                        training_case("ResNet-50, DGX-2, 64 GPUs", "nodes=4", 64),
+                        training_case("ResNet-50, DGX-2, 1,024 GPUs", "nodes=64", 1024),
+                        training_case("ResNet-50, DGX-2, 8,192 GPUs", "nodes=512", 8192)};
+  all.back().memory_limit = Bytes(200e6);
+  all.push_back({.name = "all-reduce of 1 GiB, DGX-2, 12 GPUs",
+                 .arguments = {"collective", "all_reduce", "--platform", "dgx2", "--gpus", "12", "-b", "1G",
+                               "-e", "1G", "--json"},
+                 .answer = "/rows/0/time_s"});
+  for (Case& one : shipped_cases(program)) all.push_back(std::move(one));
+  return all;
 }
 
 Seconds median(std::vector<Seconds> values) {
@@ -151,7 +181,7 @@ int bench(const Options& options) {
   bool all_within = true;
   fmt::print("{}: median CPU time of {} runs, user and system\n", options.program, options.repetitions);
   print_header();
-  for (const Case& one : cases()) {
+  for (const Case& one : cases(options.program)) {
     const Measurement measured = measure(options.program, one, options.repetitions);
     print_row(one, measured);
     all_within = all_within && within_limits(one, measured);

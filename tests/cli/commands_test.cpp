@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 using namespace trainyard;
 using Json = nlohmann::json;
@@ -175,4 +176,70 @@ TEST_CASE("every kind of file has a JSON Schema") {
     CHECK(schema["additionalProperties"] == false);
     CHECK(schema["properties"].size() >= 3);
   }
+}
+
+TEST_CASE("memory prints its table and ends with 0 where the step fits and 4 where it does not") {
+  const Ended fits = run_program({"memory", "resnet50_dgx2"});
+  CHECK(fits.code == 0);
+  CHECK(fits.err.empty());
+  CHECK(contains(fits.out, "activations"));
+  CHECK(contains(fits.out, "batch_per_gpu 128 fits; the largest batch_per_gpu that does is "));
+
+  const Ended large = run_program({"memory", "resnet50_dgx2", "--set", "batch_per_gpu=4096", "--json"});
+  CHECK(large.code == 4);
+  CHECK(contains(large.err, "batch_per_gpu 4096 does not fit into v100_sxm3_32gb"));
+  const Json json = Json::parse(large.out);
+  CHECK(json["fits"] == false);
+  double sum = 0;
+  for (const Json& bytes : json["memory"]) sum += bytes.get<double>();
+  CHECK(sum == doctest::Approx(json["memory_peak_bytes"].get<double>()).epsilon(1e-11));
+
+  const Scratch scratch;
+  const Ended run =
+      run_program({"run", "resnet50_dgx2", "--set", "batch_per_gpu=4096", "--out", scratch / "o"});
+  CHECK(run.code == 4);
+  CHECK(run.out.empty());
+  CHECK(run.err == large.err);
+  CHECK(scratch.names().empty());
+}
+
+TEST_CASE("memory of a trace is an error: it does not say what it keeps") {
+  const Scratch scratch;
+  std::ignore = scratch.put("t.csv", "phase,layer,duration_s\nforward,a,0.1\n");
+  const std::string file =
+      scratch.put("e.yaml", "platform: dgx2\ntrace: t.csv\nstack: pytorch_ddp\nbatch_per_gpu: 8\n");
+  const Ended ended = run_program({"memory", file});
+  CHECK(ended.code == 3);
+  CHECK(ended.out.empty());
+  CHECK(contains(ended.err, "a trace does not say what its activations take in memory"));
+}
+
+TEST_CASE("list prints what is shipped, by kind or all of it") {
+  const Ended models = run_program({"list", "models"});
+  CHECK(models.code == 0);
+  CHECK(models.err.empty());
+  CHECK(contains(models.out, "resnet50"));
+  CHECK(contains(models.out, "ResNet-50 v1.5\n"));
+  CHECK_FALSE(contains(models.out, "dgx2"));
+
+  const Ended experiments = run_program({"list", "experiments"});
+  CHECK(contains(experiments.out, "resnet50 on 1 x dgx2, pytorch_ddp, fp32\n"));
+
+  const Ended all = run_program({"list"});
+  CHECK(all.code == 0);
+  std::size_t last = 0;
+  for (const char* heading :
+       {"platforms\n  ", "\ngpus\n  ", "\nmodels\n  ", "\nstacks\n  ", "\nexperiments\n  "}) {
+    const std::size_t at = all.out.find(heading);
+    CAPTURE(heading);
+    REQUIRE(at != std::string::npos);
+    CHECK(at >= last);
+    last = at;
+  }
+
+  const Ended unknown = run_program({"list", "modles"});
+  CHECK(unknown.code == 3);
+  CHECK(unknown.out.empty());
+  CHECK(contains(unknown.err, "did you mean 'models'?"));
+  CHECK(run_program({"list", "models", "stacks"}).code == 2);
 }

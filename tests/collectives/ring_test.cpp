@@ -1,5 +1,6 @@
 #include "collectives/ring.hpp"
 
+#include "collectives/all_reduce_time.hpp"
 #include "collectives/bounds.hpp"
 #include "config/document.hpp"
 #include "platform/load.hpp"
@@ -13,23 +14,6 @@ namespace {
 
 Cluster dgx2(int nodes, int gpus = 0) {
   return make_cluster(load_platform(config::load(TRAINYARD_SOURCE_DIR "/platforms/dgx2.yaml")), nodes, gpus);
-}
-
-std::vector<Bandwidth> all_capacities(const Cluster& cluster) {
-  std::vector<Bandwidth> capacities;
-  for (std::uint32_t link = 0; link < link_count(cluster); ++link) {
-    capacities.push_back(capacity(cluster, LinkId{link}));
-  }
-  return capacities;
-}
-
-Seconds all_reduce_time(const Cluster& cluster, Bytes size) {
-  const std::vector<Channel> channels = ring_channels(cluster);
-  const Pattern pattern = ring_pattern(cluster, channels);
-  const RingCosts costs = nccl_ring_costs(NcclVersion::v2_7_8);
-  const Collective collective = ring_all_reduce(size, cluster.ranks(), static_cast<int>(channels.size()), 0,
-                                                costs.base, ring_step_latency(cluster, channels, costs));
-  return closed_form(collective, lockstep_rate(link_uses(pattern), all_capacities(cluster)));
 }
 
 }  // namespace
@@ -81,7 +65,9 @@ TEST_CASE("links used several times in a round are counted so") {
   CHECK(uses[0].times == 1);
   CHECK(uses[1].times == 2);
   const std::vector<Bandwidth> capacities(5, Bandwidth{10e9});
-  CHECK(lockstep_rate(uses, capacities) == Bandwidth{5e9});
+  CHECK(lockstep_rate(pattern, uses, capacities) == Bandwidth{5e9});
+  pattern.limit = Bandwidth{3e9};
+  CHECK(lockstep_rate(pattern, uses, capacities) == Bandwidth{3e9});
 }
 
 TEST_CASE("DGX-2, 12 GPUs: within 4 % of the measured bus bandwidth at 128 MiB and 1 GiB") {

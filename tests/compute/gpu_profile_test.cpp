@@ -106,6 +106,7 @@ TEST_CASE("platforms/README.md names every key of a profile") {
   const std::string readme = readme_text("platforms/README.md");
   check_documented<GpuProfile>(readme);
   check_documented<GpuMemory>(readme);
+  check_documented<GpuPower>(readme);
   check_documented<MatrixUnits>(readme);
   check_documented<MatrixRates>(readme);
   check_documented<ConvPasses>(readme);

@@ -33,8 +33,10 @@ matrix:
 vector:
   elementwise: {value: 0.8, measured: "a test"}
   batch_norm: {value: 0.4, assumed: "a guess"}
+  layer_norm: {value: 0.6, fitted: "a test"}
   pooling: {value: 0.8, assumed: "a guess"}
   softmax: {value: 0.5, fitted: "a test"}
+  embedding: {value: 0.7, assumed: "a guess"}
   optimizer: {value: 0.8, assumed: "a guess"}
   t0: {value: 2 us, assumed: "a guess"}
 roofline: {value: {efficiency: 0.5, bandwidth_fraction: 0.5, t0: 10 us}, assumed: "a guess"}

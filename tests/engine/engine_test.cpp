@@ -1,8 +1,10 @@
 #include "engine/engine.hpp"
 
+#include "collectives/chain.hpp"
 #include "engine/child.hpp"
 #include "engine/flat_network.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -85,6 +87,32 @@ TEST_CASE("a ring all-reduce alone equals the textbook formula") {
     const Timeline timeline = run_in_child(one_ring(hosts, size, bandwidth, latency),
                                            {.fidelity = Fidelity::steps, .recorded = {}});
     CHECK(duration(timeline, 0) == doctest::Approx(formula.si()).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("a chain all-reduce alone equals its formula in every fidelity, at the rate of the lane it has") {
+  constexpr int ranks = 5;
+  TaskGraph graph = graph_of(ranks, Program{}, flat_links(ranks, bandwidth));
+  graph.programs[0].streams[0] = {Join{0}};
+  Pattern pattern;
+  for (int hop = 0; hop < 2 * (ranks - 1); ++hop) {
+    const bool is_back = hop >= ranks - 1;
+    const int from = is_back ? 2 * (ranks - 1) - hop : hop;
+    const int to = is_back ? from - 1 : from + 1;
+    const LinkId route[] = {LinkId{static_cast<std::uint32_t>(2 * from + (is_back ? 1 : 0))}};
+    pattern.add_edge({Rank{from}, Rank{to}, hop - 1}, route);
+  }
+  graph.collectives = {chain_all_reduce(size, ranks, 0, Seconds{2e-6}, latency)};
+  for (const double lane : {4e9, 20e9}) {
+    CAPTURE(lane);
+    pattern.limit = Bandwidth{lane};
+    graph.patterns = {pattern};
+    const Seconds formula = chain_all_reduce_time(ranks, size, std::min(pattern.limit, bandwidth), latency);
+    for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::steps}) {
+      const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {}});
+      CHECK(duration(timeline, 0) == doctest::Approx(2e-6 + formula.si()).epsilon(1e-9));
+      CHECK(timeline.link_bytes[0] == doctest::Approx(size.si()).epsilon(1e-9));
+    }
   }
 }
 

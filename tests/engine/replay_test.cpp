@@ -31,7 +31,8 @@ TEST_CASE("streams run side by side and meet at events") {
   CHECK(timeline.spans[2].start == Seconds{1});
   CHECK(timeline.spans[2].end == Seconds{3});
   CHECK(timeline.makespan == Seconds{6});
-  CHECK(timeline.ranks[0].compute == Seconds{8});
+  CHECK(timeline.ranks[0].compute == Seconds{6});
+  CHECK(timeline.ranks[0].communication == Seconds{2});  // a copy on the communication stream
 }
 
 TEST_CASE("an event that has already happened holds nobody up") {

@@ -97,9 +97,10 @@ node:
       latency: 500 ns
     - {between: [nic, cpu], kind: pcie3, bandwidth: 16 GB/s, latency: 1 us}
   effective: {nvlink2: {value: 22.6 GB/s, fitted: to rings}}
-  power: {max: 1.5 kW}
-  price: {list: 1000 USD, date: 2020-02-29, source: a bill}
-fabric: {kind: fat_tree, nic: 10 Gbps, latency: 3 us, nodes_per_leaf: 20, oversubscription: 2.5}
+  power: {max: 1.5 kW, overhead: {value: 400 W, assumed: fans}}
+  price: {list: 1000 USD, hour: {value: 2.5 USD, measured: on a card}, date: 2020-02-29, source: a bill}
+fabric: {kind: fat_tree, nic: 10 Gbps, latency: 3 us, nodes_per_leaf: 20, oversubscription: 2.5,
+         gpudirect: {value: false, measured: by its absence}}
 source: [a book]
 )");
   CHECK(platform.name == "box");
@@ -134,8 +135,11 @@ source: [a book]
   CHECK(platform.fabric.latency.value == Seconds(3e-6));
   CHECK(platform.fabric.nodes_per_leaf.value == 20);
   CHECK(platform.fabric.oversubscription.value == 2.5);
+  CHECK(platform.fabric.gpudirect == Sourced<bool>{false, Provenance::measured, "by its absence"});
   CHECK(platform.power_max->value == Watts(1500));
   CHECK(*platform.price == Sourced<Dollars>{Dollars(1000), Provenance::specified, "a bill"});
+  CHECK(*platform.power_overhead == Sourced<Watts>{Watts(400), Provenance::assumed, "fans"});
+  CHECK(*platform.price_per_hour == Sourced<Dollars>{Dollars(2.5), Provenance::measured, "on a card"});
   CHECK(platform.price_date == "2020-02-29");
   CHECK(platform.sources == std::vector<std::string>{"a book"});
 }
@@ -293,6 +297,36 @@ TEST_CASE("a fabric needs its figures and a NIC") {
         All{{"fabric.kind", "unknown fabric kind 'fat_tre'", "did you mean 'fat_tree'?"}});
 }
 
+TEST_CASE("data that goes through host memory needs a host") {
+  const auto text = [](const std::string& devices, const std::string& links) {
+    return "name: box\nnode:\n  gpus: {count: 1, profile: some_gpu}\n  devices: {nic: {count: 1}" + devices +
+           "}\n  links:\n" + links +
+           "fabric: {kind: fat_tree, nic: 100 Gbps, latency: 2 us, gpudirect: false}\n";
+  };
+  const std::string x16 = ", kind: pcie3, bandwidth: 16 GB/s, latency: 1 us}\n";
+  const std::string direct = "    - {between: [gpu0, nic]" + x16;
+  CHECK(errors(text("", direct)) ==
+        All{{"fabric.gpudirect", "data goes through host memory, and the node has no cpu",
+             "node.devices: {cpu: {count: 1}}, or gpudirect: true"}});
+  CHECK(warnings(text(", cpu: {count: 1}", direct)) ==
+        All{{"node.links", "gpu0 cannot reach a NIC", "links from the GPU over switches or a cpu to a nic"}});
+}
+
+TEST_CASE("two NVSwitches that join the same GPUs draw a warning: messages take one of them") {
+  const auto text = [](const std::string& second) {
+    return "name: box\nnode:\n  gpus: {count: 4, profile: some_gpu}\n  devices: {nvswitch: {count: 2}}\n"
+           "  links:\n"
+           "    - {between: [\"gpu[0-3]\", nvswitch0], kind: nvlink2, bandwidth: 25 GB/s, latency: 1 us}\n"
+           "    - {between: [\"" +
+           second + "\", nvswitch1], kind: nvlink2, bandwidth: 25 GB/s, latency: 1 us}\n";
+  };
+  CHECK(
+      warnings(text("gpu[2-3]")) ==
+      All{{"node.links", "gpu2 and gpu3 are joined by nvswitch0 and nvswitch1: messages take the first alone",
+           "one nvswitch with the lanes of both"}});
+  CHECK(warnings(text("gpu3")).empty());
+}
+
 TEST_CASE("a price has a date") {
   for (const std::string date :
        {"2018", "2018-13", "2018-00", "2018-3", "2018-03-32", "March 18", "2018/03"}) {
@@ -300,6 +334,17 @@ TEST_CASE("a price has a date") {
     CHECK(errors(box("", "  price: {list: 5 USD, date: " + date + "}\n")) ==
           All{{"node.price.date", "'" + date + "' is not a date", "2018-03 or 2018-03-27"}});
   }
+}
+
+TEST_CASE("a price says what it is for, and a power too") {
+  CHECK(errors(box("", "  price: {date: 2018-03}\n")) ==
+        All{{"node.price", "neither 'list' nor 'hour' is there",
+             "hour: 24.48 USD for what is rented, list: 399000 USD for what is bought"}});
+  CHECK(errors(box("", "  power: {}\n")) ==
+        All{{"node.power", "neither 'max' nor 'overhead' is there", "max: 3.5 kW, overhead: 1 kW"}});
+  CHECK(errors(box("", "  power: {max: 1 kW, overhead: 1 kW}\n")) ==
+        All{{"node.power.overhead", "1 kW besides the GPUs leaves nothing of the node's 1 kW for them", ""}});
+  CHECK(errors(box("", "  power: {overhead: 0 W}\n  price: {hour: 5 USD, date: 2018-03}\n")).empty());
 }
 
 TEST_CASE("a GPU that nothing reaches is a warning: the machine can be drawn, and used with fewer ranks") {

@@ -27,6 +27,11 @@ LaneGraph crossbar(int gpus, int lanes_per_gpu) {
   return {gpus, std::vector(count, std::vector<int>(count, 0)), {std::vector<int>(count, lanes_per_gpu)}};
 }
 
+LaneGraph unlinked(int gpus) {
+  const auto count = static_cast<std::size_t>(gpus);
+  return {gpus, std::vector(count, std::vector<int>(count, 0)), {}};
+}
+
 /// Every ring visits each GPU once and no lane between two GPUs is taken more often than it exists.
 bool fits(const LaneGraph& lanes, const std::vector<GpuOrder>& rings) {
   std::map<std::pair<int, int>, int> used;
@@ -125,6 +130,40 @@ TEST_CASE("two crossbars add their lanes and a ring may change between them") {
   const RingSearch found = find_rings(lanes);
   CHECK(found.rings.size() == 1);
   CHECK(found.is_exact);
+}
+
+TEST_CASE("16 GPUs on a torus, a hypercube or two bridged meshes take milliseconds") {
+  const auto search = [](const LaneGraph& lanes, std::size_t rings) {
+    const std::clock_t start = std::clock();
+    const RingSearch found = find_rings(lanes);
+    const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    CHECK(found.rings.size() == rings);
+    CHECK(found.is_exact);
+    CHECK(fits(lanes, found.rings));
+    // at most 16 ms in an ordinary build; sanitizers make it many times slower
+    CHECK(took < 0.5);
+  };
+  for (const int lanes : {1, 2}) {
+    LaneGraph torus = unlinked(16);
+    LaneGraph cube = unlinked(16);
+    for (std::size_t gpu = 0; gpu < 16; ++gpu) {
+      for (std::size_t bit = 1; bit < 16; bit *= 2) cube.direct[gpu][gpu ^ bit] = lanes;
+      const std::size_t right = gpu / 4 * 4 + (gpu + 1) % 4;
+      const std::size_t below = (gpu + 4) % 16;
+      torus.direct[gpu][right] = torus.direct[right][gpu] = lanes;
+      torus.direct[gpu][below] = torus.direct[below][gpu] = lanes;
+    }
+    search(torus, static_cast<std::size_t>(4 * lanes));
+    search(cube, static_cast<std::size_t>(4 * lanes));
+  }
+  // a ring crosses to the other mesh and back, so two lanes between them are two rings
+  LaneGraph meshes = unlinked(16);
+  for (std::size_t a = 0; a < 8; ++a) {
+    for (std::size_t b = 0; b < 8; ++b) meshes.direct[a][b] = meshes.direct[8 + a][8 + b] = cube_mesh()[a][b];
+  }
+  meshes.direct[0][8] = meshes.direct[8][0] = 1;
+  meshes.direct[7][15] = meshes.direct[15][7] = 1;
+  search(meshes, 2);
 }
 
 TEST_CASE("one GPU has no ring, and two GPUs without a link have none either") {

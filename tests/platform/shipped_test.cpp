@@ -75,10 +75,21 @@ TEST_CASE("every figure of the shipped platforms says where it comes from") {
       CHECK(is_stated(platform.fabric.latency));
       CHECK(is_stated(platform.fabric.nodes_per_leaf));
       CHECK(is_stated(platform.fabric.oversubscription));
+      CHECK(is_stated(platform.fabric.gpudirect));
     }
     if (platform.power_max) CHECK(is_stated(*platform.power_max));
+    if (platform.power_overhead) CHECK(is_stated(*platform.power_overhead));
     if (platform.price) CHECK(is_stated(*platform.price));
+    if (platform.price_per_hour) CHECK(is_stated(*platform.price_per_hour));
     CHECK_FALSE(platform.sources.empty());
+  }
+}
+
+TEST_CASE("the README lists every shipped platform") {
+  const std::string readme = text_of(folder / "README.md");
+  for (const auto& file : shipped()) {
+    CAPTURE(file.string());
+    CHECK(readme.find("`" + file.stem().string() + "`") != std::string::npos);
   }
 }
 

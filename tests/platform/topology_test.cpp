@@ -108,6 +108,7 @@ TEST_CASE("the report of a DGX-2 has its matrix, links, cuts, rings and sources"
            "1.25 us [3]\n",
            "  nic[0-7] - fabric                     8      fat_tree         12.5 GB/s [9]   12 GB/s [10]    "
            "1.8 us [11]\n",
+           "  NICs reach GPU memory themselves (GPUDirect) [14]\n",
            "Minimum cut between gpu[0-7] and gpu[8-15], per direction\n",
            "  NVLink alone  1200.0 GB/s  979.2 GB/s\n",
            "  all links     1231.5 GB/s  989.2 GB/s\n",
@@ -120,6 +121,19 @@ TEST_CASE("the report of a DGX-2 has its matrix, links, cuts, rings and sources"
     CAPTURE(line);
     CHECK(contains(report, line));
   }
+}
+
+TEST_CASE("NVLinks among GPUs are one line of the table, and arcs as wide as their lanes below the drawing") {
+  const Platform platform =
+      load_platform(config::load(std::string(TRAINYARD_SOURCE_DIR) + "/platforms/dgx1v.yaml"));
+  const std::string report = topology_report(platform);
+  CHECK(contains(report, "  pairs of gpu[0-7]            8      nvlink2   1      25 GB/s [1] "));
+  CHECK(contains(report, "  pairs of gpu[0-7]            8      nvlink2   2      50 GB/s [4] "));
+  CHECK(contains(report, "  gpu[0-7] - pcie_switch[0-3]  8      pcie3 "));
+  const std::string dot = topology_dot(platform);
+  const std::string look = ", tailport=s, headport=s, constraint=false];\n";
+  CHECK(contains(dot, "  gpu0 -> gpu1 [color=\"#4f9a3a\", penwidth=1.2" + look));
+  CHECK(contains(dot, "  gpu0 -> gpu3 [color=\"#4f9a3a\", penwidth=2.4" + look));
 }
 
 TEST_CASE("figures without a source are said to have none") {

@@ -15,6 +15,7 @@ CollectiveReport sample() {
                           .algorithm = "ring",
                           .protocol = "Simple",
                           .channels = 6,
+                          .notes = {},
                           .rows = {}};
   const auto add = [&](double size, double us, double bound_us) {
     const Seconds time(us * 1e-6);

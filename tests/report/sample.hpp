@@ -39,6 +39,28 @@ inline Result sample_result() {
   result.model_flops_utilization = 0.21;
   result.epoch_time = Seconds(130.2);
   result.matrix_dtype = "fp32";
+  result.tokens_per_second = 64 * result.throughput;
+  MemoryReport& memory = result.memory.emplace();
+  memory.terms = {.parameters = Bytes(4e8),
+                  .gradients = Bytes(4e8),
+                  .optimizer_state = Bytes(8e8),
+                  .activations = Bytes(3e9),
+                  .workspace = Bytes(1e7),
+                  .context = Bytes(3e8),
+                  .gradient_buckets = Bytes(4e8),
+                  .communication_buffers = Bytes(5e7)};
+  memory.peak = total(memory.terms);
+  memory.capacity = Bytes(16e9);
+  memory.utilization = memory.peak / memory.capacity;
+  memory.batch_per_gpu = 64;
+  memory.largest_batch = 290;
+  memory.of_one_sample = memory.terms;
+  memory.of_one_sample.activations = Bytes(5e7);
+  memory.gpu = "toy_gpu";
+  memory.assumptions = {"memory: 10 MB of workspace are assumed"};
+  result.energy_per_step = Joules(6.5);
+  result.average_power = Watts(500);
+  result.cost = {.per_epoch = Dollars(0.1107), .per_node_hour = Dollars(3.06), .date = "2020-09"};
   result.compute_source_shares = {.measured = 0.75, .fitted = 0, .roofline = 0.25};
 
   const auto layer = [&](Phase phase, const char* name, OpKind kind, double start_ms, double end_ms) {

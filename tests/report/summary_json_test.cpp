@@ -33,6 +33,7 @@ TEST_CASE("the summary has every promised field, and each null has its reason") 
                             "gpu_utilization",
                             "link_utilization_max",
                             "busiest_link",
+                            "memory",
                             "memory_peak_bytes",
                             "memory_capacity_bytes",
                             "energy_per_step_j",
@@ -80,6 +81,15 @@ TEST_CASE("the summary's numbers are those of the result in SI units") {
   CHECK(json["fidelity"] == "flow");
   CHECK(json["epoch_time_s"] == 130.2);
   CHECK(json["model_flops_utilization"] == 0.21);
+  CHECK(json["throughput_tokens_per_s"] == 64 * 128 / 0.013);
+  CHECK(json["memory_peak_bytes"] == 5.36e9);
+  CHECK(json["memory_capacity_bytes"] == 16e9);
+  CHECK(json["memory_utilization"] == 0.335);
+  CHECK(json["memory"]["activations"] == 3e9);
+  CHECK(json["memory"].size() == 8);
+  CHECK(json["energy_per_step_j"] == 6.5);
+  CHECK(json["average_power_w"] == 500);
+  CHECK(json["cost_per_epoch_usd"] == 0.1107);
   CHECK(json["compute_source_shares"] ==
         OrderedJson{{"measured", 0.75}, {"fitted", 0.0}, {"roofline", 0.25}});
   CHECK(json["simulation"] ==
@@ -89,12 +99,20 @@ TEST_CASE("the summary's numbers are those of the result in SI units") {
 TEST_CASE("what a result could not tell is null with the reason the study gave") {
   Result result = sample_result();
   result.epoch_time.reset();
+  result.tokens_per_second.reset();
+  result.memory.reset();
+  for (const char* field : {"memory", "memory_peak_bytes", "memory_capacity_bytes", "memory_utilization"})
+    result.unmodelled[field] = "a trace";
   result.busiest_link.clear();
   result.unmodelled["speedup"] = "no run on one rank to compare with";
   const OrderedJson json = summary_json(result, cost);
   CHECK(json["epoch_time_s"].is_null());
   CHECK(json["busiest_link"].is_null());
   CHECK(json["speedup"].is_null());
+  CHECK(json["memory_peak_bytes"].is_null());
+  CHECK(json["memory"].is_null());
+  CHECK(json["unmodelled"]["memory"] == "a trace");
+  CHECK(json["unmodelled"]["throughput_tokens_per_s"] == "the model does not read sequences");
   CHECK(json["unmodelled"]["speedup"] == "no run on one rank to compare with");
 }
 

@@ -29,7 +29,7 @@ TEST_CASE("the summary of a small step reads as it should") {
   2 GPUs of 1 x Two GPUs; pytorch_ddp, fp32, batch 64 per GPU
 
   step time       13 ms             one optimizer update with 128 samples
-  throughput      9,846 samples/s   an epoch takes 2 min 10 s
+  throughput      9,846 samples/s   630,154 tokens/s; an epoch takes 2 min 10 s
   one GPU alone   11 ms             5,818 samples/s with the same batch per GPU
   speedup         1.692 x           of 2: efficiency 84.6 %, 2 ms over linear scaling
 
@@ -54,11 +54,17 @@ what limits it
   lower bound     12.5 ms           all collectives at their bound; the step takes 4.0 % longer
   matrix FLOPs    3.385 TFLOP/s per GPU, 21.0 % of its peak in fp32 (model FLOPs utilisation)
 
+what it takes
+  memory          5.36 GB           of 16 GB per GPU, 33.5 %: activations 3 GB, optimizer state
+                                    800 MB, parameters 400 MB; batch 290 still fits
+  energy          6.5 J             a step, 500 W on average over all GPUs and boxes
+  cost            0.1107 USD        an epoch, at 3.060 USD per node and hour (2020-09)
+
 what the numbers rest on
   compute times   75.0 % measured kernels, 0.0 % curves fitted to kernels, 25.0 % roofline
   calibrated on   nothing: no end-to-end run was used
   fidelity        flow (42 events)
-  not modelled    memory, energy, cost, host CPUs and input pipeline (more with --json)
+  not modelled    host CPUs and input pipeline (more with --json)
 )");
 }
 
@@ -106,6 +112,20 @@ TEST_CASE("one GPU has no speedup and no communication to report") {
   CHECK_FALSE(contains(text, "exposed"));
   CHECK_FALSE(contains(text, "lower bound"));
   CHECK(contains(text, "Compute: one GPU, nothing to communicate"));
+}
+
+TEST_CASE("what a run could not tell about memory, energy and cost is named once each") {
+  Result result = sample_result();
+  result.memory.reset();
+  result.energy_per_step.reset();
+  result.average_power.reset();
+  result.cost.reset();
+  for (const char* field : {"memory", "memory_peak_bytes", "memory_utilization", "energy_per_step_j",
+                            "average_power_w", "cost_per_epoch_usd"})
+    result.unmodelled[field] = "a reason";
+  const std::string text = summary_text(result, false);
+  CHECK_FALSE(contains(text, "what it takes"));
+  CHECK(contains(text, "not modelled    energy, cost, memory, host CPUs and input pipeline ("));
 }
 
 TEST_CASE("little exposed communication means compute limits the step") {

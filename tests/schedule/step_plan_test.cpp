@@ -31,10 +31,19 @@ Trace two_layers() {
   return trace;
 }
 
-StepPlan plan(const Trace& trace, int gpus, const Stack& stack = {}) {
+/// 1 TB/s, all of which elementwise ops reach, without a fixed time.
+GpuProfile round_gpu() {
+  GpuProfile gpu;
+  gpu.memory.bandwidth.value = Bandwidth{1e12};
+  gpu.matrix.fp32.peak.value = FlopRate{1e13};
+  gpu.vector.elementwise = {.value = 1.0, .provenance = Provenance::assumed, .source = "test"};
+  return gpu;
+}
+
+StepPlan plan(const Trace& trace, int gpus, const Stack& stack = {}, const GpuProfile& gpu = {}) {
   const Cluster cluster =
       make_cluster(load_platform(config::load(TRAINYARD_SOURCE_DIR "/platforms/dgx2.yaml")), 1, gpus);
-  return plan_step(trace, GpuProfile{}, stack, cluster, Sync{});
+  return plan_step(trace, gpu, stack, cluster, Sync{});
 }
 
 Timeline closed(const StepPlan& plan) {
@@ -84,21 +93,55 @@ TEST_CASE("without overlap every bucket waits for the end of backward") {
     CHECK(collective.ready_op == 3);
 }
 
+TEST_CASE("Horovod starts nothing between its ticks, and a tensor alone is not copied") {
+  Stack stack;
+  stack.fusion = Fusion{{.value = Bytes{64e6}}, {.value = Seconds{5e-3}}};
+  const StepPlan two = plan(two_layers(), 2, stack);
+  REQUIRE(two.collectives.size() == 2);
+  const Timeline timeline = closed(two);
+  CHECK(timeline.collectives[0].start.si() == doctest::Approx(25e-3).epsilon(1e-12));  // ready at 24 ms
+  CHECK(timeline.collectives[1].start.si() == doctest::Approx(35e-3).epsilon(1e-12));  // ready at 32 ms
+  CHECK(timeline.ranks[0].communication.si() ==
+        doctest::Approx((timeline.collectives[0].end - timeline.collectives[0].start +
+                         timeline.collectives[1].end - timeline.collectives[1].start)
+                            .si())
+            .epsilon(1e-12));
+}
+
+TEST_CASE("fused tensors are copied into the buffer before and out of it after the collective") {
+  Stack stack;
+  stack.fusion = Fusion{{.value = Bytes{64e6}}, {.value = Seconds{5e-3}}};
+  Trace trace = two_layers();
+  trace.ops[2].gradients = {{"last.bias", 0.5e6}, {"last.weight", 0.5e6}};
+  const StepPlan two = plan(trace, 2, stack, round_gpu());
+  const Timeline timeline = closed(two);
+  const double copy = 2 * 4e6 / 1e12;  // one read and one write of 4 MB at 1 TB/s
+  CHECK(timeline.collectives[0].start.si() == doctest::Approx(25e-3 + copy).epsilon(1e-12));
+  CHECK(timeline.collectives[1].start.si() == doctest::Approx(35e-3).epsilon(1e-12));
+  CHECK(timeline.ranks[0].compute.si() == doctest::Approx(40e-3).epsilon(1e-12));
+}
+
+TEST_CASE("compute_scale stretches what is computed, not what a trace has measured") {
+  Stack stack;
+  stack.compute_scale.value = 1.5;
+  Trace trace = two_layers();
+  CHECK(plan(trace, 1, stack, round_gpu()).op_times[0].duration == Seconds{8e-3});
+  trace.ops[0].duration.reset();
+  trace.ops[0].kind = OpKind::elementwise;
+  trace.ops[0].bytes = Bytes{1e9};
+  CHECK(plan(trace, 1, stack, round_gpu()).op_times[0].duration.si() ==
+        doctest::Approx(1.5e-3).epsilon(1e-12));
+}
+
 TEST_CASE("software overhead is added to ops whose time is computed, not to measured ones") {
   Stack stack;
   stack.op_overhead.value = Seconds{1e-3};
   Trace trace = two_layers();
   CHECK(plan(trace, 1, stack).op_times[0].duration == Seconds{8e-3});
-  GpuProfile gpu;
-  gpu.memory.bandwidth.value = Bandwidth{1e12};
-  gpu.matrix.fp32.peak.value = FlopRate{1e13};
-  gpu.vector.elementwise = {.value = 1.0, .provenance = Provenance::assumed, .source = "test"};
   trace.ops[0].duration.reset();
   trace.ops[0].kind = OpKind::elementwise;
   trace.ops[0].bytes = Bytes{1e9};
-  const Cluster cluster =
-      make_cluster(load_platform(config::load(TRAINYARD_SOURCE_DIR "/platforms/dgx2.yaml")), 1, 1);
-  const StepPlan computed = plan_step(trace, gpu, stack, cluster, Sync{});
+  const StepPlan computed = plan(trace, 1, stack, round_gpu());
   CHECK(computed.op_times[0].duration.si() == doctest::Approx(2e-3).epsilon(1e-12));
 }
 
@@ -109,6 +152,19 @@ TEST_CASE("the ideal step is as fast as its bounds and no faster than its comput
   CHECK(bound.makespan >= Seconds{40e-3});
   CHECK((bound.collectives[0].end - bound.collectives[0].start).si() ==
         doctest::Approx(two.collectives[0].bound.si()).epsilon(1e-9));
+}
+
+TEST_CASE("five GPUs of a cube mesh reduce along a chain unless a ring was asked for") {
+  const Cluster cluster =
+      make_cluster(load_platform(config::load(TRAINYARD_SOURCE_DIR "/platforms/dgx1v.yaml")), 1, 5);
+  const StepPlan five = plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, Sync{});
+  CHECK(five.algorithm == "chain");
+  REQUIRE(five.collectives.size() == 2);
+  CHECK(five.graph.collectives[0].rounds == 8);
+  CHECK(closed(five).makespan > Seconds{40e-3} + Bytes{400e6} / Bandwidth{22.6e9});
+  CHECK_THROWS_AS(
+      (void)plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, Sync{.algorithm = Algorithm::ring}),
+      InputError);
 }
 
 TEST_CASE("workloads/README.md names every key of an experiment") {

@@ -14,6 +14,7 @@ using namespace trainyard;
 namespace {
 
 constexpr double mebi = 1024 * 1024;
+constexpr Bytes single{4};
 
 /// Gradients of so many fp32 bytes, each completed by an op of its own.
 std::vector<ReadyGradient> gradients_of(const std::vector<double>& bytes) {
@@ -32,7 +33,7 @@ std::vector<double> sizes_of(const std::vector<Bucket>& buckets) {
 }
 
 std::vector<double> ddp_sizes(const std::vector<double>& bytes) {
-  return sizes_of(ddp_buckets(gradients_of(bytes), Stack{}));
+  return sizes_of(ddp_buckets(gradients_of(bytes), Stack{}, single));
 }
 
 Trace resnet50_trace(Precision precision) {
@@ -46,7 +47,7 @@ TEST_CASE("ResNet-50's buckets are PyTorch's") {
   const Trace trace = resnet50_trace(Precision::fp32);
   const std::vector<ReadyGradient> ready = ready_gradients(trace);
   CHECK(ready.size() == 161);
-  const std::vector<Bucket> buckets = ddp_buckets(ready, Stack{});
+  const std::vector<Bucket> buckets = ddp_buckets(ready, Stack{}, single);
   CHECK(sizes_of(buckets) == std::vector<double>{8'196'000, 31'502'336, 26'255'360, 26'550'272, 9'724'160});
   REQUIRE(buckets.size() == 5);
 
@@ -85,16 +86,16 @@ TEST_CASE("a step without gradients has no buckets") { CHECK(ddp_sizes({}).empty
 TEST_CASE("fp16 gradients halve the bytes and fill buckets with more tensors") {
   Stack stack;
   stack.gradient_dtype = GradientDtype::fp16;
-  CHECK(sizes_of(ddp_buckets(gradients_of({mebi, mebi, 2 * mebi}), stack)) ==
-        std::vector<double>{mebi, mebi});
+  CHECK(sizes_of(ddp_buckets(gradients_of({mebi, mebi, 2 * mebi}), stack,
+                             size_of(stack.gradient_dtype, single))) == std::vector<double>{mebi, mebi});
 }
 
 TEST_CASE("without overlap the buckets are the same but ready only after the last gradient") {
   const Trace trace = resnet50_trace(Precision::fp32);
   Stack flat;
   flat.overlap = false;
-  const auto buckets = ddp_buckets(ready_gradients(trace), flat);
-  CHECK(sizes_of(buckets) == sizes_of(ddp_buckets(ready_gradients(trace), Stack{})));
+  const auto buckets = ddp_buckets(ready_gradients(trace), flat, single);
+  CHECK(sizes_of(buckets) == sizes_of(ddp_buckets(ready_gradients(trace), Stack{}, single)));
   for (const Bucket& bucket : buckets) {
     CHECK(trace.ops[static_cast<std::size_t>(bucket.ready_after)].layer == "conv1");
   }
@@ -103,14 +104,15 @@ TEST_CASE("without overlap the buckets are the same but ready only after the las
 TEST_CASE("a cap above the model is one flat bucket after the first") {
   Stack stack;
   stack.bucket_first.value = stack.bucket_cap.value = Bytes(1e12);
-  const auto buckets = ddp_buckets(ready_gradients(resnet50_trace(Precision::amp)), stack);
+  const auto buckets = ddp_buckets(ready_gradients(resnet50_trace(Precision::amp)), stack,
+                                   size_of(stack.gradient_dtype, single));
   CHECK(sizes_of(buckets) == std::vector<double>{4 * 25'557'032.0});
 }
 
 TEST_CASE("a bucket of 0 bytes is an input error") {
   Stack stack;
   stack.bucket_cap.value = Bytes(0);
-  CHECK_THROWS_AS(ddp_buckets(gradients_of({4}), stack), InputError);
+  CHECK_THROWS_AS(ddp_buckets(gradients_of({4}), stack, single), InputError);
 }
 
 TEST_CASE("buckets hold every gradient once, in order, and exceed their cap by less than their last tensor") {
@@ -119,7 +121,7 @@ TEST_CASE("buckets hold every gradient once, in order, and exceed their cap by l
     const int count = *rc::gen::inRange(0, 60);
     for (int i = 0; i < count; ++i) bytes.push_back(4.0 * *rc::gen::inRange(1, 4'000'000));
     const auto ready = gradients_of(bytes);
-    const auto buckets = ddp_buckets(ready, Stack{});
+    const auto buckets = ddp_buckets(ready, Stack{}, single);
     std::size_t next = 0;
     for (std::size_t b = 0; b < buckets.size(); ++b) {
       const double limit = b == 0 ? mebi : 25 * mebi;

@@ -28,11 +28,27 @@ TEST_CASE("the shipped pytorch_ddp.yaml is PyTorch's defaults, each with its sou
   CHECK(stack.bucket_first.provenance == Provenance::specified);
   CHECK(stack.bucket_cap.value == Bytes(25 << 20));
   CHECK(stack.bucket_cap.provenance == Provenance::specified);
-  CHECK(stack.gradient_dtype == GradientDtype::fp32);
+  CHECK(stack.gradient_dtype == GradientDtype::as_computed);
   CHECK(stack.overlap);
   CHECK(stack.nccl == NcclVersion::v2_7_8);
   CHECK(stack.op_overhead.value == Seconds(0));
   CHECK(stack.op_overhead.provenance == Provenance::assumed);
+}
+
+TEST_CASE("Horovod's fusion by version, and Megatron's one flat fp16 buffer") {
+  const auto shipped = [](const std::string& name) {
+    return load_stack(config::load(TRAINYARD_SOURCE_DIR "/workloads/stacks/" + name + ".yaml"));
+  };
+  CHECK(shipped("horovod").fusion->threshold.value == Bytes(128 << 20));
+  CHECK(shipped("horovod").fusion->cycle_time.value == Seconds(1e-3));
+  CHECK(shipped("horovod_0_20").fusion->threshold.value == Bytes(64 << 20));
+  CHECK(shipped("horovod_0_20").fusion->cycle_time.value == Seconds(5e-3));
+  const Stack megatron = shipped("megatron");
+  CHECK_FALSE(megatron.fusion);
+  CHECK_FALSE(megatron.overlap);
+  CHECK(size_of(megatron.gradient_dtype, Bytes(4)) == Bytes(2));
+  CHECK(size_of(shipped("pytorch_ddp").gradient_dtype, Bytes(2)) == Bytes(2));
+  CHECK(size_of(shipped("pytorch_ddp").gradient_dtype, Bytes(4)) == Bytes(4));
 }
 
 TEST_CASE("what a stack leaves out is as in PyTorch DDP") {
@@ -70,4 +86,5 @@ TEST_CASE("a first bucket larger than the others is only doubted") {
 
 TEST_CASE("workloads/README.md names every key of a stack") {
   check_documented<Stack>(readme_text("workloads/README.md"));
+  check_documented<Fusion>(readme_text("workloads/README.md"));
 }

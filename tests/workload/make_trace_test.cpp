@@ -1,7 +1,9 @@
 #include "workload/make_trace.hpp"
 
 #include "config/diagnostic.hpp"
+#include "workload/bert.hpp"
 #include "workload/resnet.hpp"
+#include "workload/shape_text.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -15,6 +17,15 @@ namespace {
 
 Model resnet(std::vector<int> blocks) {
   return {"resnet", "ResNet", resnet_layers({.blocks = std::move(blocks)}), std::nullopt};
+}
+
+/// BERT-base on sequences of 128 tokens, 20 of them predicted.
+Model bert() {
+  BertHyperparameters parameters;
+  parameters.layers = 12;
+  parameters.hidden = 768;
+  parameters.heads = 12;
+  return {"bert", "BERT", bert_layers(parameters), std::nullopt};
 }
 
 std::vector<std::string> registered_tensors(const Model& model) {
@@ -65,6 +76,10 @@ TEST_CASE("gradients become ready in exactly the reverse of registration order")
   for (const Precision precision : {Precision::fp32, Precision::fp16, Precision::amp}) {
     CHECK(ready_tensors(make_trace(model, 1, precision, Optimizer::sgd)) == expected);
   }
+  std::vector<std::string> transformer = registered_tensors(bert());
+  std::reverse(transformer.begin(), transformer.end());
+  CHECK(transformer.size() == 206);
+  CHECK(ready_tensors(make_trace(bert(), 1, Precision::amp, Optimizer::sgd)) == transformer);
 }
 
 TEST_CASE("a trace runs forward, backward and one optimizer op") {
@@ -141,6 +156,86 @@ TEST_CASE("a fully connected layer is three row-major products") {
   CHECK(wgrad.gradients == std::vector<Gradient>{{"fc.bias", 1000}, {"fc.weight", 2'048'000}});
 }
 
+TEST_CASE("the tokens of a batch are the rows of a transformer's products, heads multiply their number") {
+  const Trace trace = make_trace(bert(), 32, Precision::fp32, Optimizer::adam);
+  const auto shapes = [&](const std::string& layer) {
+    std::vector<std::string> texts;
+    for (const Op& op : trace.ops) {
+      if (op.layer == layer && op.kind == OpKind::gemm) texts.push_back(to_string(op.shape));
+    }
+    return texts;
+  };
+  using Texts = std::vector<std::string>;  // forward, gradient of the first operand, of the second
+  CHECK(shapes("layer0.mlp.fc1") ==
+        Texts{"m4096 n3072 k768 nt", "m4096 n768 k3072 nn", "m3072 n768 k4096 tn"});
+  CHECK(shapes("layer0.attn.qk") ==
+        Texts{"b384 m128 n128 k64 nt", "b384 m128 n64 k128 nn", "b384 m128 n64 k128 tn"});
+  CHECK(shapes("layer0.attn.av") ==
+        Texts{"b384 m128 n64 k128 nn", "b384 m128 n128 k64 nt", "b384 m128 n64 k128 tn"});
+  CHECK(shapes("cls.decoder") == Texts{"m640 n30522 k768 nt", "m640 n768 k30522 nn", "m30522 n768 k640 tn"});
+  const Op& scores = find_op(trace, Phase::backward, "layer0.attn.qk", OpKind::gemm);
+  CHECK(scores.flops.si() == 32 * 25'165'824.0);
+  CHECK(scores.bytes.si() == 32 * 393'216.0 * 4);
+  CHECK(scores.gradients.empty());
+}
+
+TEST_CASE("a transformer's FLOPs are the layers' times the batch") {
+  const ModelTotals sum = totals(bert().layers);
+  const Trace trace = make_trace(bert(), 32, Precision::amp, Optimizer::lamb);
+  double casts = 0;
+  for (const Op& op : trace.ops) casts += op.layer.ends_with(".cast") ? op.flops.si() : 0;
+  CHECK(total_flops(trace, Phase::forward) + total_flops(trace, Phase::backward) ==
+        32 * (sum.forward_flops + sum.backward_flops).si() + casts);
+}
+
+TEST_CASE("an embedding moves a row per token, and the gradient of its whole table once") {
+  const double row = 128 * 768;
+  const double table = 30'522 * 768;
+  const Trace trace = make_trace(bert(), 32, Precision::fp32, Optimizer::adam);
+  CHECK(find_op(trace, Phase::forward, "emb.word", OpKind::embedding).bytes.si() == 4 * 32 * 2 * row);
+  const Op& backward = find_op(trace, Phase::backward, "emb.word", OpKind::embedding);
+  CHECK(backward.bytes.si() == 4 * (32 * row + table));
+  CHECK(backward.shape == Shape(VectorShape{32 * row}));
+  CHECK(&backward == &trace.ops[trace.ops.size() - 2]);  // the last before the optimizer
+  const Trace half = make_trace(bert(), 32, Precision::amp, Optimizer::adam);
+  CHECK(find_op(half, Phase::backward, "emb.word", OpKind::embedding).bytes.si() == 2 * 32 * row + 4 * table);
+}
+
+TEST_CASE("a tied table's gradient is complete when the embedding's backward has run") {
+  const Trace trace = make_trace(bert(), 32, Precision::amp, Optimizer::adam);
+  const Op& decoder = find_op(trace, Phase::forward, "cls.decoder", OpKind::gemm);
+  CHECK(decoder.bytes.si() == 2 * (32 * (20 * 768.0 + 20 * 30'522.0) + 30'522 * 769.0));
+  CHECK((&decoder - 1)->layer == "cls.decoder.cast");
+  CHECK((&decoder - 1)->bytes.si() == 6 * 30'522 * 769.0);
+  const Op& cast = find_op(trace, Phase::backward, "cls.decoder.cast", OpKind::elementwise);
+  CHECK(cast.gradients == std::vector<Gradient>{{"cls.decoder.bias", 30'522}});
+  const Op& table = find_op(trace, Phase::backward, "emb.word", OpKind::embedding);
+  CHECK(table.gradients == std::vector<Gradient>{{"emb.word.weight", 30'522 * 768}});
+}
+
+TEST_CASE("dropout's mask keeps its byte in 16 bits") {
+  const double values = 128 * 768;
+  const auto bytes = [&](Precision precision) {
+    const Trace trace = make_trace(bert(), 1, precision, Optimizer::adam);
+    return find_op(trace, Phase::backward, "emb.drop", OpKind::elementwise).bytes.si() / values;
+  };
+  CHECK(bytes(Precision::fp32) == 9);  // 2.25 values
+  CHECK(bytes(Precision::fp16) == 5);
+}
+
+TEST_CASE("the weights of a layer norm do not grow with the batch") {
+  const auto bytes = [&](int batch) {
+    const Trace trace = make_trace(bert(), batch, Precision::fp32, Optimizer::adam);
+    return find_op(trace, Phase::forward, "cls.ln", OpKind::layer_norm).bytes.si();
+  };
+  CHECK(bytes(1) == 4 * (2 * 15'360 + 1'536));
+  CHECK(bytes(8) == 4 * (8 * 2 * 15'360 + 1'536));
+}
+
+TEST_CASE("a batch whose products have more than 2^31 rows is an input error") {
+  CHECK_THROWS_AS(make_trace(bert(), 20'000'000, Precision::fp32, Optimizer::adam), InputError);
+}
+
 TEST_CASE("the optimizer's bytes are its passes over weights, gradients and state") {
   const auto bytes = [](Optimizer optimizer, Precision precision) {
     return optimizer_bytes_per_parameter(optimizer, precision).si();
@@ -148,6 +243,8 @@ TEST_CASE("the optimizer's bytes are its passes over weights, gradients and stat
   CHECK(bytes(Optimizer::sgd, Precision::fp32) == 12);       // r w, r g, w w
   CHECK(bytes(Optimizer::momentum, Precision::fp32) == 20);  // + r m, w m
   CHECK(bytes(Optimizer::adam, Precision::amp) == 28);       // + r v, w v
+  CHECK(bytes(Optimizer::lamb, Precision::fp32) == 52);      // r g, r w; r g w m v, w m v u; r u; r u w, w w
+  CHECK(bytes(Optimizer::lamb, Precision::fp16) == 50);
   CHECK(bytes(Optimizer::momentum, Precision::fp16) == 20);  // g in 2 bytes, and a 2-byte copy of w
   const Trace trace = make_trace(resnet({3, 4, 6, 3}), 1, Precision::fp32, Optimizer::momentum);
   CHECK(trace.ops.back().phase == Phase::optimizer);

@@ -76,3 +76,68 @@ TEST_CASE("a model beyond 1e13 parameters is an error, not an overflow") {
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].key_path == "resnet");
 }
+
+TEST_CASE("hyper-parameters of another family are an error") {
+  const auto errors = model_errors(
+      "name: m\nfamily: bert\nbert: {layers: 2, hidden: 64, heads: 4}\nresnet: {blocks: [3, 4, 6, 3]}\n");
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].key_path == "resnet");
+  CHECK(errors[0].hint == "remove them, or write 'family: resnet'");
+}
+
+TEST_CASE("every family says what it needs") {
+  for (const std::string family : {"resnet", "vgg", "bert", "gpt2"}) {
+    const auto errors = model_errors("name: m\nfamily: " + family + "\n");
+    REQUIRE(errors.size() == 1);
+    CHECK(errors[0].key_path == "family");
+    const std::string& hint = errors[0].hint;  // add 'vgg: {convs: [2, 2, 3, 3, 3]}'
+    REQUIRE(hint.starts_with("add '"));
+    const std::string mapping = hint.substr(5, hint.size() - 6);
+    CHECK_FALSE(load_text("name: m\nfamily: " + family + "\n" + mapping + "\n").layers.empty());
+  }
+}
+
+TEST_CASE("heads share a token's features, and a sequence has positions") {
+  const auto heads = model_errors("name: m\nfamily: gpt2\ngpt2: {layers: 2, hidden: 64, heads: 5}\n");
+  REQUIRE(heads.size() == 1);
+  CHECK(heads[0].key_path == "gpt2.heads");
+  CHECK(heads[0].message == "5 heads cannot share 64 features equally");
+  const auto length =
+      model_errors("name: m\nfamily: bert\nbert: {layers: 2, hidden: 64, heads: 4, sequence_length: 1024}\n");
+  REQUIRE(length.size() == 1);
+  CHECK(length[0].key_path == "bert.sequence_length");
+  CHECK(length[0].message == "1024 tokens, but the model has 512 positions");
+  CHECK(load_text("name: m\nfamily: bert\n"
+                  "bert: {layers: 2, hidden: 64, heads: 4, sequence_length: 1024, positions: 1024}\n")
+            .sequence_length == 1024);
+}
+
+TEST_CASE("BERT's predictions are at most the tokens of a length") {
+  const std::string bert = "name: m\nfamily: bert\nbert: {layers: 2, hidden: 64, heads: 4, predictions: ";
+  const auto word = model_errors(bert + "{short: 20}}\n");
+  REQUIRE(word.size() == 1);
+  CHECK(word[0].message == "'short' is no sequence length");
+  const auto many = model_errors(bert + "{128: 20, 64: 65}}\n");
+  REQUIRE(many.size() == 1);
+  CHECK(many[0].key_path == "bert.predictions.64");
+  CHECK(many[0].message == "more predictions than tokens");
+  CHECK(model_errors(bert + "20}\n").size() == 1);
+  CHECK(model_errors(bert + "{128: 20, 512: 80}}\n").empty());
+}
+
+TEST_CASE("a sequence length can be set from outside, with its predictions") {
+  config::Document document = config::load(TRAINYARD_SOURCE_DIR "/workloads/models/bert_base.yaml");
+  config::set(document, "bert.sequence_length", "256");
+  config::set(document, "bert.predictions.256", "40");
+  const Model model = load_model(document);
+  CHECK(model.sequence_length == 256);
+  CHECK(model.layers.back().in_shape == std::vector<int>{40, 30522});
+}
+
+TEST_CASE("an image too small for a VGG is an error at the family's mapping") {
+  const auto errors = model_errors("name: m\nfamily: vgg\nvgg: {convs: [1, 1, 1, 1, 1], image_size: 16}\n");
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].key_path == "vgg");
+  CHECK(errors[0].hint == "use a larger image_size");
+  CHECK(model_errors("name: m\nfamily: vgg\nvgg: {convs: []}\n").size() == 1);
+}

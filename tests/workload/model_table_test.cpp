@@ -2,6 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "workload/resnet.hpp"
+#include "workload/transformer_layers.hpp"
 
 #include <doctest/doctest.h>
 #include <string>
@@ -48,6 +49,40 @@ TEST_CASE("the totals of ResNet-50 are the published ones") {
       "                          43.56 MB per sample, 5.576 GB per batch in 16 bits\n";
   REQUIRE(table.size() > totals.size());
   CHECK(table.substr(table.size() - totals.size()) == totals);
+}
+
+TEST_CASE("the table of a sequence model has rows of tokens, no windows, and says how many tokens") {
+  Model model{"tiny", "Tiny transformer", {}, std::nullopt, 4};
+  model.layers = {embedding_layer("wte", {.rows = 4, .entries = 100, .features = 6})};
+  append_attention(model.layers, "h0", {.sequence = 4, .hidden = 6, .heads = 2, .intermediate = 24},
+                   linear_layer("h0.attn.qkv", {4, 6, 18}));
+  model.layers.push_back(tied_linear_layer("lm_head", {4, 6, 100}, false));
+  CHECK(model_table(model, 2) ==
+        "Tiny transformer (tiny), batch 2\n"
+        "\n"
+        "layer        kind       input         output        parameters   MACs\n"
+        "---------------------------------------------------------------------\n"
+        "wte          embedding  [2, 4]        [2, 4, 6]            600      -\n"
+        "h0                                                         168  1,536\n"
+        "  attn                                                     168  1,536\n"
+        "    qkv      linear     [2, 4, 6]     [2, 4, 18]           126    864\n"
+        "    qk       bmm        [2, 2, 4, 3]  [2, 2, 4, 4]           -    192\n"
+        "    softmax  softmax    [2, 2, 4, 4]  [2, 2, 4, 4]           -      -\n"
+        "    dropout  dropout    [2, 2, 4, 4]  [2, 2, 4, 4]           -      -\n"
+        "    av       bmm        [2, 2, 4, 4]  [2, 2, 4, 3]           -    192\n"
+        "    proj     linear     [2, 4, 6]     [2, 4, 6]             42    288\n"
+        "  drop1      dropout    [2, 4, 6]     [2, 4, 6]              -      -\n"
+        "  add1       add        [2, 4, 6]     [2, 4, 6]              -      -\n"
+        "lm_head      linear     [2, 4, 6]     [2, 4, 100]            -  4,800\n"
+        "---------------------------------------------------------------------\n"
+        "parameters                768 in 5 tensors, 3.072 kB in fp32\n"
+        "tied weights              600 of an embedding, used by lm_head too\n"
+        "forward per sample        3,168 MAC of matrix work, 6.576 kFLOP in all\n"
+        "backward per sample       12.88 kFLOP\n"
+        "forward per batch         6,336 MAC\n"
+        "saved activations         888 B per sample, 1.776 kB per batch in fp32\n"
+        "                          472 B per sample, 944 B per batch in 16 bits\n"
+        "tokens                    4 per sample, 8 per batch\n");
 }
 
 TEST_CASE("a table for a batch below one is an input error") {

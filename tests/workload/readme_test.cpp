@@ -12,6 +12,9 @@ TEST_CASE("workloads/README.md names every key of a model and every column of a 
   const std::string readme = readme_text("workloads/README.md");
   check_documented<ModelFile>(readme);
   check_documented<ResnetHyperparameters>(readme);
+  check_documented<VggHyperparameters>(readme);
+  check_documented<BertHyperparameters>(readme);
+  check_documented<Gpt2Hyperparameters>(readme);
   for (const auto& column : trace_columns) {
     INFO("column ", column.text);
     CHECK(readme.find("| `" + std::string(column.text) + "` |") != std::string::npos);

@@ -1,0 +1,103 @@
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+#include "config/catalogue.hpp"
+#include "config/diagnostic.hpp"
+#include "config/document.hpp"
+#include "config/suggest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+struct ListWord {
+  std::string_view word;
+  config::Kind kind;
+};
+
+constexpr std::array list_words{ListWord{"platforms", config::Kind::platform},
+                                ListWord{"gpus", config::Kind::gpu}, ListWord{"models", config::Kind::model},
+                                ListWord{"stacks", config::Kind::stack},
+                                ListWord{"experiments", config::Kind::experiment}};
+
+/// The text of a key at the top of a file; empty if it is not there.
+std::string text_of(const config::Document& document, std::string_view key) {
+  const config::Node* const node = document.root.find(key);
+  return node == nullptr ? std::string() : node->scalar;
+}
+
+/// What an experiment runs: "resnet50 on 4 x dgx2, pytorch_ddp, fp32".
+std::string experiment_title(const config::Document& document) {
+  const std::string model = text_of(document, "model");
+  const std::string nodes = text_of(document, "nodes");
+  const std::string precision = text_of(document, "precision");
+  return fmt::format("{} on {}{}, {}{}", model.empty() ? text_of(document, "trace") : model,
+                     nodes.empty() ? "" : nodes + " x ", text_of(document, "platform"),
+                     text_of(document, "stack"), precision.empty() ? "" : ", " + precision);
+}
+
+/// A file that does not parse is listed all the same: `trainyard check` says what is wrong with it.
+std::string title_of(const config::Catalogue& catalogue, config::Kind kind, const std::string& name) {
+  try {
+    const config::Document document = config::load(config::find(catalogue, kind, name));
+    return kind == config::Kind::experiment ? experiment_title(document) : text_of(document, "title");
+  } catch (const InputError&) {
+    return "(not a valid file)";
+  }
+}
+
+std::string listing(const config::Catalogue& catalogue, config::Kind kind, std::string_view indent) {
+  const std::vector<std::string> names = config::names(catalogue, kind);
+  std::size_t width = 0;
+  for (const std::string& name : names) width = std::max(width, name.size());
+  std::string text;
+  for (const std::string& name : names) {
+    std::string line = fmt::format("{}{:<{}}  {}", indent, name, width, title_of(catalogue, kind, name));
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  return text;
+}
+
+void list_files(const std::optional<std::string>& word) {
+  const config::Catalogue catalogue = config::find_catalogue();
+  if (!word) {
+    std::string text;
+    for (const ListWord& known : list_words) {
+      text += fmt::format("{}{}\n", text.empty() ? "" : "\n", known.word);
+      text += listing(catalogue, known.kind, "  ");
+    }
+    print_result(text);
+    return;
+  }
+  std::vector<std::string_view> words;
+  for (const ListWord& known : list_words) {
+    if (known.word == *word) {
+      print_result(listing(catalogue, known.kind, ""));
+      return;
+    }
+    words.push_back(known.word);
+  }
+  throw InputError("unknown kind of file '" + *word + "'", config::suggest(*word, words));
+}
+
+}  // namespace
+
+void add_list(CLI::App& program) {
+  auto word = std::make_shared<std::optional<std::string>>();
+  CLI::App& command =
+      *program.add_subcommand("list", "print the names and titles of what is shipped, or of your own files");
+  command.add_option("KIND", *word, "platforms, gpus, models, stacks or experiments; all when left out");
+  command.footer("Example: trainyard list models");
+  command.callback([word] { list_files(*word); });
+}
+
+}  // namespace trainyard

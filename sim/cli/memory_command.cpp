@@ -1,0 +1,58 @@
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+#include "cli/values.hpp"
+#include "report/json_text.hpp"
+#include "report/memory_table.hpp"
+#include "study/memory_verdict.hpp"
+#include "study/setup.hpp"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+struct MemoryOptions {
+  std::string experiment;
+  std::vector<std::string> set;
+  bool json = false;
+};
+
+/// The table is the answer, whether the step fits or not; the exit code and stderr say which.
+void show_memory(const MemoryOptions& options) {
+  const Inputs inputs = read_inputs(config::find_catalogue(), options.experiment, overrides_of(options.set));
+  print_warnings(inputs.warnings);
+  const MemoryReport report = memory_report(inputs);
+  print_result(options.json ? json_text(memory_json(inputs.name, report))
+                            : memory_table(inputs.name, report));
+  require_fit(report);
+}
+
+}  // namespace
+
+void add_memory(CLI::App& program) {
+  auto options = std::make_shared<MemoryOptions>();
+  CLI::App& command = *program.add_subcommand(
+      "memory", "what a step keeps in a GPU's memory, whether it fits, and the largest batch that does");
+  command
+      .add_option("EXPERIMENT", options->experiment,
+                  "name of a shipped experiment, or the path of a YAML file")
+      ->required();
+  command
+      .add_option("--set", options->set,
+                  "KEY=VALUE, repeatable: overrides a key of the experiment or of a file it names, as in run")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_flag("--json", options->json, "print the table as JSON, in bytes");
+  command.footer(
+      "Exit code 0 if the step fits, 4 if not.\n"
+      "Example: trainyard memory resnet50_dgx2 --set batch_per_gpu=512");
+  command.callback([options] { show_memory(*options); });
+}
+
+}  // namespace trainyard

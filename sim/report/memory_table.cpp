@@ -1,0 +1,83 @@
+#include "report/memory_table.hpp"
+
+#include "report/text_layout.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string memory_line(std::string_view name, Bytes bytes, Bytes capacity, std::string_view what) {
+  std::string line =
+      fmt::format("{:<22} {:>10} {:>8}  {}", name, human(bytes), percent(bytes / capacity), what);
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + '\n';
+}
+
+std::string wrapped(std::string_view text) {
+  std::string all;
+  for (const std::string& line : wrap(text, 100)) all += line + '\n';
+  return all;
+}
+
+}  // namespace
+
+Json memory_terms_json(const MemoryTerms& terms) {
+  Json json = Json::object();
+  for (const MemoryTerm& term : memory_terms) json[std::string(term.name)] = (terms.*term.bytes).si();
+  return json;
+}
+
+std::string largest_terms(const MemoryTerms& terms) {
+  std::vector<MemoryTerm> sorted(memory_terms.begin(), memory_terms.end());
+  std::ranges::stable_sort(sorted, std::greater{},
+                           [&](const MemoryTerm& term) { return (terms.*term.bytes).si(); });
+  std::string text;
+  for (std::size_t i = 0; i < 3; ++i) {
+    std::string name(sorted[i].name);
+    std::ranges::replace(name, '_', ' ');
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", name, human(terms.*sorted[i].bytes));
+  }
+  return text;
+}
+
+std::string memory_table(const std::string& experiment, const MemoryReport& report) {
+  std::string text = fmt::format("{}: memory of one rank, batch_per_gpu {}\n\n{:<22} {:>10} {:>8}\n",
+                                 experiment, grouped(report.batch_per_gpu), "term", "bytes", "share");
+  const std::string rule = std::string(42, '-') + '\n';
+  text += rule;
+  for (const MemoryTerm& term : memory_terms)
+    text += memory_line(term.name, report.terms.*term.bytes, report.capacity, term.what);
+  text += rule;
+  text += memory_line("peak", report.peak, report.capacity, "the fullest moment: backward begins");
+  text += memory_line("capacity", report.capacity, report.capacity, report.gpu);
+  text += '\n' + wrapped(fmt::format("batch_per_gpu {} {}", report.batch_per_gpu, verdict(report)));
+  for (const std::string& assumption : report.assumptions) text += wrapped("note: " + assumption);
+  return text;
+}
+
+Json memory_json(const std::string& experiment, const MemoryReport& report) {
+  Json json;
+  json["experiment"] = experiment;
+  json["gpu"] = report.gpu;
+  json["batch_per_gpu"] = report.batch_per_gpu;
+  json["memory"] = memory_terms_json(report.terms);
+  json["memory_peak_bytes"] = report.peak.si();
+  json["memory_capacity_bytes"] = report.capacity.si();
+  json["memory_utilization"] = report.utilization;
+  json["fits"] = report.fits;
+  json["largest_term"] = largest_term(report.terms).name;
+  json["largest_batch_per_gpu"] = report.largest_batch;
+  json["notes"] = report.assumptions;
+  return json;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,35 @@
+#include "strategy/fusion.hpp"
+
+#include <cmath>
+#include <utility>
+
+namespace trainyard {
+
+Seconds next_tick(Seconds ready, Seconds cycle_time) {
+  if (cycle_time <= Seconds()) return ready;
+  const Seconds tick = std::ceil(ready / cycle_time) * cycle_time;
+  return tick < ready ? ready : tick;  // the product may round below what it was divided from
+}
+
+std::vector<Bucket> fused_buffers(std::span<const ReadyGradient> gradients, std::span<const Seconds> op_end,
+                                  const Stack& stack, Bytes value) {
+  const Fusion& fusion = *stack.fusion;
+  std::vector<Bucket> buffers;
+  Bucket open;
+  Seconds open_tick;
+  for (const ReadyGradient& ready : gradients) {
+    const int op = stack.overlap ? ready.op : gradients.back().op;
+    const Seconds tick = next_tick(op_end[static_cast<std::size_t>(op)], fusion.cycle_time.value);
+    const Bytes bytes = ready.gradient.elements * value;
+    const bool fits = open.bytes + bytes <= fusion.threshold.value;
+    if (!open.gradients.empty() && (tick != open_tick || !fits)) buffers.push_back(std::exchange(open, {}));
+    open_tick = tick;
+    open.bytes += bytes;
+    open.gradients.push_back(ready.gradient);
+    open.ready_after = op;
+  }
+  if (!open.gradients.empty()) buffers.push_back(std::move(open));
+  return buffers;
+}
+
+}  // namespace trainyard

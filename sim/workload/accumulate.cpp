@@ -1,0 +1,59 @@
+#include "workload/accumulate.hpp"
+
+#include "config/diagnostic.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+double gradient_elements(const std::vector<Op>& ops) {
+  double sum = 0;
+  for (const Op& op : ops) {
+    for (const Gradient& gradient : op.gradients) sum += gradient.elements;
+  }
+  return sum;
+}
+
+Op addition_op(double elements, Bytes gradient) {
+  Op op;
+  op.phase = Phase::backward;
+  op.layer = "gradient_accumulation";
+  op.kind = OpKind::elementwise;
+  op.shape = VectorShape{elements};
+  op.flops = Flops(elements);
+  op.bytes = 3 * elements * gradient;
+  return op;
+}
+
+}  // namespace
+
+void accumulate(Trace& trace, int micro_batches, Bytes gradient) {
+  if (micro_batches < 1) throw InputError("a step needs at least one micro-batch");
+  if (trace.accumulation > 1) throw InputError("the trace accumulates gradients already");
+  trace.accumulation = micro_batches;
+  if (micro_batches == 1) return;
+  const auto update = std::find_if(trace.ops.begin(), trace.ops.end(),
+                                   [](const Op& op) { return op.phase == Phase::optimizer; });
+  std::vector<Op> without_gradients(trace.ops.begin(), update);
+  for (Op& op : without_gradients) {
+    op.gradients.clear();
+    op.communication = Communication::none;
+    op.communication_bytes.clear();
+  }
+  const double elements = gradient_elements(trace.ops);
+  if (elements > 0) without_gradients.push_back(addition_op(elements, gradient));
+
+  std::vector<Op> ops;
+  ops.reserve(without_gradients.size() * static_cast<std::size_t>(micro_batches) + 1);
+  for (int i = 1; i < micro_batches; ++i) {
+    ops.insert(ops.end(), without_gradients.begin(), without_gradients.end());
+  }
+  std::move(trace.ops.begin(), trace.ops.end(), std::back_inserter(ops));
+  trace.ops = std::move(ops);
+}
+
+}  // namespace trainyard

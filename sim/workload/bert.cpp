@@ -1,0 +1,64 @@
+#include "workload/bert.hpp"
+
+#include "workload/transformer_layers.hpp"
+
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+constexpr int masked_percent = 15;
+
+void append_embeddings(std::vector<Layer>& layers, const BertHyperparameters& parameters) {
+  const int tokens = parameters.sequence_length;
+  const int hidden = parameters.hidden;
+  layers.push_back(embedding_layer("emb.word", {tokens, parameters.vocabulary, hidden}));
+  layers.push_back(added_embedding_layer("emb.pos", {tokens, parameters.positions, hidden}));
+  layers.push_back(added_embedding_layer("emb.type", {tokens, parameters.segments, hidden}));
+  layers.push_back(layer_norm_layer("emb.ln", tokens, hidden));
+  layers.push_back(dropout_layer("emb.drop", {tokens, hidden}));
+}
+
+void append_heads(std::vector<Layer>& layers, const BertHyperparameters& parameters) {
+  const int hidden = parameters.hidden;
+  const int rows = predicted_tokens(parameters);
+  layers.push_back(linear_layer("pooler", hidden, hidden));
+  layers.push_back(linear_layer("cls.transform", {rows, hidden, hidden}));
+  layers.push_back(gelu_layer("cls.gelu", {rows, hidden}));
+  Layer norm = layer_norm_layer("cls.ln", rows, hidden);
+  norm.weight_rw_elements = parameter_elements(norm);  // with so few rows they count
+  norm.forward_rw_elements += norm.weight_rw_elements;
+  norm.backward_rw_elements += norm.weight_rw_elements;
+  layers.push_back(std::move(norm));
+  layers.push_back(tied_linear_layer("cls.decoder", {rows, hidden, parameters.vocabulary}, true));
+  layers.push_back(linear_layer("cls.nsp", hidden, 2));
+  layers.push_back(softmax_cross_entropy_layer("loss", rows, parameters.vocabulary));
+}
+
+}  // namespace
+
+int predicted_tokens(const BertHyperparameters& parameters) {
+  const auto given = parameters.predictions.find(std::to_string(parameters.sequence_length));
+  if (given != parameters.predictions.end()) return given->second;
+  return (masked_percent * parameters.sequence_length + 99) / 100;
+}
+
+std::vector<Layer> bert_layers(const BertHyperparameters& parameters) {
+  const int tokens = parameters.sequence_length;
+  const int hidden = parameters.hidden;
+  const TransformerSize size{tokens, hidden, parameters.heads, parameters.intermediate.value_or(4 * hidden)};
+  std::vector<Layer> layers;
+  append_embeddings(layers, parameters);
+  for (int i = 0; i < parameters.layers; ++i) {
+    const std::string prefix = "layer" + std::to_string(i);
+    append_attention(layers, prefix, size,
+                     split_linear_layer(prefix + ".attn.qkv", {tokens, hidden, 3 * hidden}, {"q", "k", "v"}));
+    layers.push_back(layer_norm_layer(prefix + ".ln1", tokens, hidden));
+    append_feed_forward(layers, prefix, size);
+    layers.push_back(layer_norm_layer(prefix + ".ln2", tokens, hidden));
+  }
+  append_heads(layers, parameters);
+  return layers;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,67 @@
+#pragma once
+// BERT pre-training (Devlin et al. 2018, arXiv 1810.04805) from its hyper-parameters: the encoder, the masked
+// language model's head over the predicted tokens, and next-sentence prediction.
+
+#include "config/keys.hpp"
+#include "workload/layer.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace trainyard {
+
+struct BertHyperparameters {
+  int layers = 0;
+  int hidden = 0;
+  int heads = 0;
+  std::optional<int> intermediate;  ///< four times hidden if absent
+  int vocabulary = 30522;
+  int positions = 512;
+  int segments = 2;
+  int sequence_length = 128;
+  std::map<std::string, int> predictions;  ///< by sequence length
+};
+
+/// Tokens of a sequence that are predicted: what `predictions` says for its length, else 15 % of the length,
+/// rounded up (arXiv 1810.04805, section 3.1).
+int predicted_tokens(const BertHyperparameters& parameters);
+
+/// The layers in forward order, ending in the loss. The decoder multiplies by the word embedding, which is
+/// counted once, as the embedding's. Heads must divide hidden.
+std::vector<Layer> bert_layers(const BertHyperparameters& parameters);
+
+namespace config {
+
+template <>
+struct Keys<BertHyperparameters> {
+  static auto table() {
+    using B = BertHyperparameters;
+    return std::tuple{
+        required("layers", &B::layers, "transformer blocks").at_least(1).at_most(10'000),
+        required("hidden", &B::hidden, "features of a token").at_least(1).at_most(1e6),
+        required("heads", &B::heads, "attention heads; they share the features of a token equally")
+            .at_least(1)
+            .at_most(1e6),
+        optional("intermediate", &B::intermediate,
+                 "features between the two linear layers of a block; without it 4 x hidden")
+            .at_least(1)
+            .at_most(1e7),
+        optional("vocabulary", &B::vocabulary, "entries of the word embedding").at_least(1).at_most(1e8),
+        optional("positions", &B::positions, "entries of the position embedding: the longest sequence")
+            .at_least(1)
+            .at_most(1e6),
+        optional("segments", &B::segments, "entries of the token type embedding").at_least(1).at_most(1e6),
+        optional("sequence_length", &B::sequence_length, "tokens of a sample").at_least(1).at_most(1e6),
+        optional(
+            "predictions", &B::predictions,
+            "masked tokens predicted per sequence, by sequence length; at other lengths 15 %, rounded up")
+            .at_least(1)
+            .at_most(1e6)};
+  }
+};
+
+}  // namespace config
+}  // namespace trainyard

@@ -1,0 +1,48 @@
+#pragma once
+// GPT-2 (Radford et al. 2019, Language Models are Unsupervised Multitask Learners) from its hyper-parameters:
+// a transformer decoder that predicts every next token.
+
+#include "config/keys.hpp"
+#include "workload/layer.hpp"
+
+#include <tuple>
+#include <vector>
+
+namespace trainyard {
+
+struct Gpt2Hyperparameters {
+  int layers = 0;
+  int hidden = 0;
+  int heads = 0;
+  int vocabulary = 50257;
+  int positions = 1024;
+  int sequence_length = 1024;
+};
+
+/// The layers in forward order, ending in the loss. Attention is computed in full: the masked half is not
+/// skipped. The last projection multiplies by the word embedding, which is counted once, as the embedding's.
+/// Heads must divide hidden.
+std::vector<Layer> gpt2_layers(const Gpt2Hyperparameters& parameters);
+
+namespace config {
+
+template <>
+struct Keys<Gpt2Hyperparameters> {
+  static auto table() {
+    using G = Gpt2Hyperparameters;
+    return std::tuple{
+        required("layers", &G::layers, "transformer blocks").at_least(1).at_most(10'000),
+        required("hidden", &G::hidden, "features of a token").at_least(1).at_most(1e6),
+        required("heads", &G::heads, "attention heads; they share the features of a token equally")
+            .at_least(1)
+            .at_most(1e6),
+        optional("vocabulary", &G::vocabulary, "entries of the word embedding").at_least(1).at_most(1e8),
+        optional("positions", &G::positions, "entries of the position embedding: the longest sequence")
+            .at_least(1)
+            .at_most(1e6),
+        optional("sequence_length", &G::sequence_length, "tokens of a sample").at_least(1).at_most(1e6)};
+  }
+};
+
+}  // namespace config
+}  // namespace trainyard

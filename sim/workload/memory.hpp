@@ -1,0 +1,87 @@
+#pragma once
+// What one rank of a data-parallel step keeps in device memory, by term, from a model's layers: the values
+// that `trainyard memory` prints and that decide whether a job fits (study/memory_verdict.hpp).
+
+#include "units/quantity.hpp"
+#include "workload/model.hpp"
+#include "workload/trace.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace trainyard {
+
+/// Bytes of one rank at the fullest moment of a step: backward has just begun, every activation is still
+/// kept.
+struct MemoryTerms {
+  Bytes parameters;
+  Bytes gradients;
+  Bytes optimizer_state;
+  Bytes activations;
+  Bytes workspace;
+  Bytes context;
+  Bytes gradient_buckets;
+  Bytes communication_buffers;
+  friend bool operator==(const MemoryTerms&, const MemoryTerms&) = default;
+};
+
+struct MemoryTerm {
+  std::string_view name;  ///< as in summary.json
+  Bytes MemoryTerms::*bytes;
+  std::string_view what;
+};
+
+/// All terms, in the order of the reports.
+inline constexpr std::array memory_terms{
+    MemoryTerm{"parameters", &MemoryTerms::parameters, "weights, and their 16-bit copy under autocast"},
+    MemoryTerm{"gradients", &MemoryTerms::gradients, "one per parameter"},
+    MemoryTerm{"optimizer_state", &MemoryTerms::optimizer_state, "moments, and fp32 master weights"},
+    MemoryTerm{"activations", &MemoryTerms::activations, "kept for backward, and the largest transient"},
+    MemoryTerm{"workspace", &MemoryTerms::workspace, "scratch space of cuDNN and cuBLAS"},
+    MemoryTerm{"context", &MemoryTerms::context, "CUDA context and libraries"},
+    MemoryTerm{"gradient_buckets", &MemoryTerms::gradient_buckets, "copies of gradients to be reduced"},
+    MemoryTerm{"communication_buffers", &MemoryTerms::communication_buffers, "NCCL's channels"}};
+
+Bytes total(const MemoryTerms& terms);
+
+/// The largest of them, the first where several are equal.
+const MemoryTerm& largest_term(const MemoryTerms& terms);
+
+/// What of a rank's memory the layers do not decide.
+struct MemorySetting {
+  double batch = 1;  ///< samples of a micro-batch: only one is in flight
+  Precision precision = Precision::fp32;
+  Optimizer optimizer = Optimizer::momentum;
+  Bytes context = {};
+  Bytes gradient_buckets = {};
+  Bytes communication_buffers = {};
+};
+
+/// Values of optimizer state kept per parameter: sgd 0, momentum 1, adam and lamb 2; 4 bytes each in every
+/// precision.
+int optimizer_states(Optimizer optimizer);
+
+/// What the layers keep for the backward pass of one sample, plus the largest transient: the gradients of a
+/// layer's output and of its input, which exist together while backward is in that layer. The largest is
+/// added to the whole, although only that of the last layer meets it: an upper bound that stands for what
+/// frameworks free late. Source of what is kept: PyTorch's autograd; for transformers Korthikanti et al.
+/// 2022, arXiv 2205.05198, equation 2 (sbh(34 + 5as/h) bytes per layer in 16 bits).
+Bytes activations_per_sample(const Model& model, Precision precision);
+
+/// cuBLAS gets 8.1 MiB from PyTorch (CUBLAS_WORKSPACE_CONFIG's default :4096:2:16:8). A model with
+/// convolutions gets 256 MiB more, assumed: cuDNN needs none for implicit GEMM and, at batch 128, about 0.5
+/// GB for the Winograd algorithm that stores its transformed tiles; which one runs depends on what is free.
+Bytes workspace(const Model& model);
+
+/// All terms of one rank.
+/// parameters: 4 bytes each in fp32 and tf32, 2 in fp16 and bf16; under autocast 4, and 2 more for the copy
+/// of each matrix op's weights, which autograd holds until its backward.
+/// gradients: 4 bytes, 2 in fp16 and bf16.
+/// optimizer_state: 4 bytes per state, and 4 for the master weights of fp16 and bf16. So Adam takes 16 bytes
+/// per parameter in all in fp32 and fp16, 18 under autocast (Rajbhandari et al. 2020, ZeRO, arXiv 1910.02054,
+/// section 3.1).
+/// activations: batch x activations_per_sample.
+/// Throws InputError if the batch is negative.
+MemoryTerms memory_per_rank(const Model& model, const MemorySetting& setting);
+
+}  // namespace trainyard

@@ -1,0 +1,88 @@
+#include "config/document.hpp"
+#include "units/text.hpp"
+#include "workload/layer_rows.hpp"
+#include "workload/model_file.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace trainyard;
+
+namespace {
+
+/// A row of layers_totals.csv, the shipped model that it means and the sequence length, if it is not that
+/// file's.
+struct ShippedModel {
+  std::string row, file, sequence_length = {};
+};
+
+Model load_shipped(const ShippedModel& shipped) {
+  config::Document document =
+      config::load(TRAINYARD_SOURCE_DIR "/workloads/models/" + shipped.file + ".yaml");
+  if (!shipped.sequence_length.empty()) {
+    config::set(document, "bert.sequence_length", shipped.sequence_length);
+  }
+  return load_model(document);
+}
+
+/// A model as a row of layers_totals.csv: counts, then millions and billions.
+std::vector<std::string> totals_row(const std::string& name, const std::vector<Layer>& layers) {
+  const ModelTotals sum = totals(layers);
+  const auto convs = std::count_if(layers.begin(), layers.end(),
+                                   [](const Layer& layer) { return layer.kind == LayerKind::conv; });
+  return {name,
+          std::to_string(layers.size()),
+          shortest(sum.parameters),
+          std::to_string(sum.tensors),
+          shortest(sum.forward_macs / 1e9),
+          shortest(sum.forward_flops.si() / 1e9),
+          shortest(sum.backward_flops.si() / 1e9),
+          shortest(sum.saved_elements / 1e6),
+          shortest(sum.saved_fixed.si() / 1e6),
+          shortest(sum.forward_rw_elements / 1e6),
+          shortest(sum.backward_rw_elements / 1e6),
+          std::to_string(convs)};
+}
+
+const std::vector<ShippedModel> shipped_models{
+    {"resnet50_v1.5", "resnet50"},     {"resnet101", "resnet101"},
+    {"resnet152", "resnet152"},        {"vgg16", "vgg16"},
+    {"bert_base_s128", "bert_base"},   {"bert_base_s512", "bert_base", "512"},
+    {"bert_large_s128", "bert_large"}, {"bert_large_s512", "bert_large", "512"},
+    {"gpt2_117M(124M)", "gpt2_small"}, {"gpt2_345M(355M)", "gpt2_medium"},
+    {"gpt2_762M(774M)", "gpt2_large"}, {"gpt2_1542M(1558M)", "gpt2_xl"}};
+
+}  // namespace
+
+TEST_CASE("every column of every shipped model's totals equals the reference table") {
+  const auto table = reference_table("layers_totals.csv");
+  REQUIRE(table.size() == shipped_models.size() + 1);
+  for (std::size_t i = 0; i < shipped_models.size(); ++i) {
+    const Model model = load_shipped(shipped_models[i]);
+    const std::vector<std::string> row = totals_row(shipped_models[i].row, model.layers);
+    REQUIRE(row.size() == table[0].size());
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      INFO(shipped_models[i].row, ", column ", table[0][c]);
+      CHECK(row[c] == table[i + 1][c]);
+    }
+  }
+}
+
+TEST_CASE("shipped models say where they come from, and sequence models how long a sample is") {
+  for (const ShippedModel& shipped : shipped_models) {
+    INFO(shipped.file);
+    const config::Document document =
+        config::load(TRAINYARD_SOURCE_DIR "/workloads/models/" + shipped.file + ".yaml");
+    CHECK(document.root.find("source") != nullptr);
+    const Model model = load_shipped(shipped);
+    CHECK(model.name == shipped.file);
+    const bool is_transformer = shipped.file.starts_with("bert") || shipped.file.starts_with("gpt2");
+    CHECK(model.sequence_length.has_value() == is_transformer);
+    CHECK(model.samples_per_epoch.has_value() != is_transformer);
+  }
+  CHECK(load_shipped({"", "bert_base", "512"}).sequence_length == 512);
+  CHECK(load_shipped({"", "gpt2_xl"}).sequence_length == 1024);
+}
