@@ -29,6 +29,7 @@ public:
         in_(lanes.ports) {}
 
   bool run() { return start(0); }
+  [[nodiscard]] long steps() const { return steps_; }
   [[nodiscard]] bool gave_up() const { return steps_ > step_budget_; }
   [[nodiscard]] const std::vector<GpuOrder>& orders() const { return orders_; }
 
@@ -214,7 +215,7 @@ void shuffle(GpuOrder& order, std::uint64_t& state) {
 enum class Outcome { found, impossible, gave_up };
 
 /// `count` rings in the order of the GPUs or, when that takes long, in other orders.
-Outcome search_rings(const LaneGraph& lanes, int count, std::vector<GpuOrder>& rings) {
+Outcome search_rings(const LaneGraph& lanes, int count, RingSearch& result) {
   const std::vector<PathEnds> tours(static_cast<std::size_t>(count), PathEnds{0, 0});
   GpuOrder order(static_cast<std::size_t>(lanes.gpus));
   std::iota(order.begin(), order.end(), 0);
@@ -222,9 +223,11 @@ Outcome search_rings(const LaneGraph& lanes, int count, std::vector<GpuOrder>& r
   for (int attempt = 0; attempt <= shuffles; ++attempt) {
     if (attempt > 0) shuffle(order, state);
     TourSearch search(reordered(lanes, order), tours, true, attempt == 0 ? rings_budget : shuffled_budget);
-    if (search.run()) {
-      rings = search.orders();
-      for (GpuOrder& ring : rings) {
+    const bool has_found = search.run();
+    result.steps += search.steps();
+    if (has_found) {
+      result.rings = search.orders();
+      for (GpuOrder& ring : result.rings) {
         for (int& gpu : ring) gpu = order[static_cast<std::size_t>(gpu)];
         std::ranges::rotate(ring, std::ranges::find(ring, 0));
       }
@@ -241,7 +244,7 @@ RingSearch find_rings(const LaneGraph& lanes) {
   RingSearch result;
   if (lanes.gpus < 2) return result;
   for (int count = most_rings(lanes); count > 0; --count) {
-    const Outcome outcome = search_rings(lanes, count, result.rings);
+    const Outcome outcome = search_rings(lanes, count, result);
     if (outcome == Outcome::found) break;
     if (outcome == Outcome::gave_up) result.is_exact = false;
   }

@@ -3,7 +3,6 @@
 #include "platform/machines.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <map>
@@ -228,9 +227,8 @@ TEST_CASE("every channel visits each rank exactly once, whatever the cut of the 
   }));
 }
 
-TEST_CASE("8,192 GPUs are numbered, searched and routed in a blink") {
+TEST_CASE("8,192 GPUs are numbered, searched and routed like few") {
   const Platform platform = dgx2();
-  const std::clock_t start = std::clock();
   const Cluster cluster = make_cluster(platform, 512);
   const std::vector<Channel> channels = ring_channels(cluster);
   std::vector<LinkId> links;
@@ -240,9 +238,6 @@ TEST_CASE("8,192 GPUs are numbered, searched and routed in a blink") {
                    links);
     }
   }
-  const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   // per node and ring: 15 hops of two NVLinks and one of six links through the network
   CHECK(links.size() == 8UL * 512 * (15 * 2 + 6));
-  // Release needs 12 ms of the 50 that are allowed; the sanitized build needs ten times as much
-  CHECK(took < 0.5);
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <doctest/doctest.h>
 #include <map>
 #include <numeric>
@@ -102,16 +101,13 @@ TEST_CASE("five GPUs of the cube mesh have a chain though they have no ring") {
   }
 }
 
-TEST_CASE("GPUs on a crossbar have as many rings as lanes, found in less than a millisecond") {
+TEST_CASE("GPUs on a crossbar have as many rings as lanes, found without trying twice") {
   for (const int gpus : {2, 3, 12, 16}) {
     CAPTURE(gpus);
-    const std::clock_t start = std::clock();
     const RingSearch found = find_rings(crossbar(gpus, 6));
-    const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     CHECK(found.rings.size() == 6);
     CHECK(found.is_exact);
-    // the bound for an ordinary build; sanitizers make it several times slower
-    CHECK(took < 0.02);
+    CHECK(found.steps < 10'000);  // a tenth of a millisecond
   }
 }
 
@@ -132,16 +128,13 @@ TEST_CASE("two crossbars add their lanes and a ring may change between them") {
   CHECK(found.is_exact);
 }
 
-TEST_CASE("16 GPUs on a torus, a hypercube or two bridged meshes take milliseconds") {
+TEST_CASE("16 GPUs on a torus, a hypercube or two bridged meshes take few steps") {
   const auto search = [](const LaneGraph& lanes, std::size_t rings) {
-    const std::clock_t start = std::clock();
     const RingSearch found = find_rings(lanes);
-    const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     CHECK(found.rings.size() == rings);
     CHECK(found.is_exact);
     CHECK(fits(lanes, found.rings));
-    // at most 16 ms in an ordinary build; sanitizers make it many times slower
-    CHECK(took < 0.5);
+    CHECK(found.steps < 1'000'000);  // 10 ms
   };
   for (const int lanes : {1, 2}) {
     LaneGraph torus = unlinked(16);
