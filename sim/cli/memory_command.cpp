@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/experiment_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "report/json_text.hpp"
@@ -9,21 +10,20 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 namespace trainyard {
 
 namespace {
 
 struct MemoryOptions {
-  std::string experiment;
-  std::vector<std::string> set;
+  ExperimentOptions what;
   bool json = false;
 };
 
 /// The table is the answer, whether the step fits or not; the exit code and stderr say which.
 void show_memory(const MemoryOptions& options) {
-  const Inputs inputs = read_inputs(config::find_catalogue(), options.experiment, overrides_of(options.set));
+  const Inputs inputs =
+      read_inputs(config::find_catalogue(), options.what.experiment, overrides_of(options.what.set));
   print_warnings(inputs.warnings);
   const MemoryReport report = memory_report(inputs);
   print_result(options.json ? json_text(memory_json(inputs.name, report))
@@ -37,17 +37,7 @@ void add_memory(CLI::App& program) {
   auto options = std::make_shared<MemoryOptions>();
   CLI::App& command = *program.add_subcommand(
       "memory", "what a step keeps in a GPU's memory, whether it fits, and the largest batch that does");
-  command
-      .add_option("EXPERIMENT", options->experiment,
-                  "name of a shipped experiment, or the path of a YAML file")
-      ->required();
-  command
-      .add_option("--set", options->set,
-                  "KEY=VALUE, repeatable: overrides a key of the experiment or of a file it names, as in run")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_experiment_options(command, options->what);
   command.add_flag("--json", options->json, "print the table as JSON, in bytes");
   command.footer(
       "Exit code 0 if the step fits, 4 if not.\n"

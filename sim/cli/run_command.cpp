@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/cost.hpp"
+#include "cli/experiment_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "report/csv.hpp"
@@ -16,15 +17,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace trainyard {
 
 namespace {
 
 struct RunOptions {
-  std::string experiment;
-  std::vector<std::string> set;
+  ExperimentOptions what;
   std::optional<std::string> out;
   bool force = false;
   bool json = false;
@@ -59,9 +58,9 @@ Files files_of(const Result& result, const std::string& summary) {
 void run_experiment(const RunOptions& options) {
   SimulateOptions how;
   if (options.fidelity) how.fidelity = choice<Fidelity>(*options.fidelity);
-  const Overrides overrides = overrides_of(options.set);
+  const Overrides overrides = overrides_of(options.what.set);
   if (options.out) check_out_dir(*options.out, empty_files(), options.force);
-  const Inputs inputs = read_inputs(config::find_catalogue(), options.experiment, overrides);
+  const Inputs inputs = read_inputs(config::find_catalogue(), options.what.experiment, overrides);
   print_warnings(inputs.warnings);
 
   const Result result = simulate(inputs, how);
@@ -76,18 +75,7 @@ void run_experiment(const RunOptions& options) {
 void add_run(CLI::App& program) {
   auto options = std::make_shared<RunOptions>();
   CLI::App& command = *program.add_subcommand("run", "simulate one training step and say what limits it");
-  command
-      .add_option("EXPERIMENT", options->experiment,
-                  "name of a shipped experiment, or the path of a YAML file")
-      ->required();
-  command
-      .add_option("--set", options->set,
-                  "KEY=VALUE, repeatable: overrides a key of the experiment (nodes=4) or of a file it names "
-                  "(platform.fabric.nic=\"25 Gbps\", stack.bucket_cap=\"50 MiB\")")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_experiment_options(command, options->what);
   command
       .add_option(
           "--out", options->out,

@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/experiment_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "report/out_files.hpp"
@@ -8,24 +9,22 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace trainyard {
 
 namespace {
 
 struct TraceOptions {
-  std::string experiment;
+  ExperimentOptions what;
   std::string out;
-  std::vector<std::string> set;
   bool without_durations = false;
   bool force = false;
 };
 
 void export_to_csv(const TraceOptions& options) {
-  const Overrides overrides = overrides_of(options.set);
+  const Overrides overrides = overrides_of(options.what.set);
   check_out_file(options.out, options.force);
-  const Inputs inputs = read_inputs(config::find_catalogue(), options.experiment, overrides);
+  const Inputs inputs = read_inputs(config::find_catalogue(), options.what.experiment, overrides);
   print_warnings(inputs.warnings);
   const Trace trace = export_trace(inputs, !options.without_durations);
   write_out_file(options.out, write_trace(trace), options.force);
@@ -38,16 +37,8 @@ void add_trace(CLI::App& program) {
   CLI::App& command = *program.add_subcommand(
       "trace",
       "write the ops of one rank's step as CSV, to look at, to edit and to replay with 'trace: T.csv'");
-  command
-      .add_option("EXPERIMENT", options->experiment,
-                  "name of a shipped experiment, or the path of a YAML file")
-      ->required();
+  add_experiment_options(command, options->what);
   command.add_option("-o,--output", options->out, "the file to write")->required()->type_name("T.csv");
-  command.add_option("--set", options->set, "KEY=VALUE, repeatable: overrides a key, as for run")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_flag("--without-durations", options->without_durations,
                    "leave the durations out, so that a replay works them out for its own GPU");
   command.add_flag("--force", options->force, "replace the file if it exists");

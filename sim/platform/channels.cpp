@@ -107,6 +107,7 @@ std::vector<int> nics_near(const Cluster& cluster, int gpus) {
       const int nearest = cluster.inside.nearest_nic[static_cast<std::size_t>(gpu)];
       const NodePath& path = paths[static_cast<std::size_t>(nic)];
       // a NIC as near as the nearest counts too
+      if (nearest < 0) return false;
       return path.reachable && path.distance == paths[static_cast<std::size_t>(nearest)].distance;
     });
     if (is_near) found.push_back(nic);

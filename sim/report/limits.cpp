@@ -24,8 +24,20 @@ std::string compute_in_words(const Result& result) {
   return fmt::format(
       "Compute: kernels fill {} of the step. Of {} of communication only {} is exposed: the rest "
       "runs behind the backward pass. A faster network would gain at most {}.",
-      percent(share), human(result.communication_time), human(result.exposed_communication),
-      percent(result.exposed_communication / result.step_time));
+      percent(share), human(result.communication_time),
+      human(std::min(result.exposed_communication, result.communication_time)),
+      percent(result.network_gain / result.step_time));
+}
+
+/// Waits for the stack's cycle and copies of its fusion buffer are most of what is exposed.
+bool is_framework(const Result& result) { return result.network_gain < 0.5 * result.exposed_communication; }
+
+std::string framework_in_words(const Result& result) {
+  return fmt::format(
+      "Framework: of the {} in which no kernel runs, {} go by waiting for the stack's cycle and copying its "
+      "fusion buffer. A faster network would gain at most {}.",
+      human(result.exposed_communication), human(result.exposed_communication - result.network_gain),
+      percent(result.network_gain / result.step_time));
 }
 
 std::string cause_in_words(const Result& result) {
@@ -74,7 +86,8 @@ double busy_while_communicating(const Result& result) {
 
 std::string limit_in_words(const Result& result) {
   const bool is_compute = result.ranks == 1 || result.exposed_communication < negligible * result.step_time;
-  return is_compute ? compute_in_words(result) : communication_in_words(result);
+  if (is_compute) return compute_in_words(result);
+  return is_framework(result) ? framework_in_words(result) : communication_in_words(result);
 }
 
 }  // namespace trainyard

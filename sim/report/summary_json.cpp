@@ -23,7 +23,9 @@ void add_what_ran(Json& json, const Result& result) {
   json["model"] = result.model;
   json["stack"] = result.resolved.stack;
   json["precision"] = config::name_of(result.resolved.precision);
+  json["optimizer"] = config::name_of(result.resolved.optimizer);
   json["batch_per_gpu"] = result.resolved.batch_per_gpu;
+  json["accumulation"] = result.resolved.accumulation;
   json["global_batch"] = result.global_batch;
   json["ranks"] = result.ranks;
   json["nodes"] = result.nodes;

@@ -98,9 +98,11 @@ std::string long_time(Seconds time) {
 void write_title(Page& out, const Result& result) {
   out.paragraph(fmt::format("{}: {} training step", result.experiment, result.model), 0);
   out.paragraph(
-      fmt::format("{} of {} x {}; {}, {}, batch {} per GPU", count(result.ranks, "GPU"),
+      fmt::format("{} of {} x {}; {}, {}, {}, batch {}{} per GPU", count(result.ranks, "GPU"),
                   grouped(result.nodes), result.platform_title, result.resolved.stack,
-                  config::name_of(result.resolved.precision), grouped(result.resolved.batch_per_gpu)),
+                  config::name_of(result.resolved.precision), config::name_of(result.resolved.optimizer),
+                  result.resolved.accumulation > 1 ? fmt::format("{} x ", result.resolved.accumulation) : "",
+                  grouped(result.resolved.batch_per_gpu)),
       2);
 }
 
@@ -116,7 +118,8 @@ void write_headline(Page& out, const Result& result) {
   if (result.ranks == 1) return;
   out.row("one GPU alone", human(result.one_rank_step_time),
           fmt::format("{} samples/s with the same batch per GPU",
-                      rounded(result.resolved.batch_per_gpu / result.one_rank_step_time.si())));
+                      rounded(static_cast<double>(result.global_batch) / result.ranks /
+                              result.one_rank_step_time.si())));
   out.row("speedup", rounded(result.speedup) + " x",
           fmt::format("of {}: efficiency {}, {} over linear scaling", grouped(result.ranks),
                       percent(result.scaling_efficiency), human(result.communication_overhead)));
@@ -202,8 +205,11 @@ void write_limits(Page& out, const Result& result) {
   if (result.model_flops_utilization) {
     rate += fmt::format(", {} of its peak in {} (model FLOPs utilisation)",
                         percent(*result.model_flops_utilization), result.matrix_dtype);
+    if (*result.model_flops_utilization > 1) {
+      rate += "; counted as direct convolutions, of which Winograd's algorithm needs fewer";
+    }
+    out.text_row("matrix FLOPs", rate);
   }
-  out.text_row("matrix FLOPs", rate);
 }
 
 void write_needs(Page& out, const Result& result) {

@@ -33,23 +33,27 @@ std::vector<Seconds> ends_of(const std::vector<OpTime>& times) {
   return ends;
 }
 
-std::vector<Launch> recorded_launches(const Trace& trace) {
+/// Those that the trace names. A collective takes the gradients in the order they became ready, as many as
+/// make up its bytes.
+std::vector<Launch> recorded_launches(const Trace& trace, Bytes value) {
+  const std::vector<ReadyGradient> gradients = ready_gradients(trace);
   std::vector<Launch> launches;
-  int tensors = 0;
+  std::size_t next = 0;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
-    const Op& op = trace.ops[i];
-    tensors += static_cast<int>(op.gradients.size());
-    for (const Bytes size : op.communication_bytes) {
-      launches.push_back({.ready_op = static_cast<int>(i), .size = size, .tensors = tensors});
-      tensors = 0;
+    for (const Bytes size : trace.ops[i].communication_bytes) {
+      Launch& launch = launches.emplace_back(Launch{.ready_op = static_cast<int>(i), .size = size});
+      Bytes taken;
+      for (; next < gradients.size() && taken < size && gradients[next].op <= launch.ready_op; ++next) {
+        taken += gradients[next].gradient.elements * value;
+        ++launch.tensors;
+      }
     }
   }
   return launches;
 }
 
-std::vector<Launch> grouped_launches(const Trace& trace, const std::vector<Seconds>& ends,
-                                     const Stack& stack) {
-  const Bytes value = size_of(stack.gradient_dtype, element_sizes(precision_of(trace)).gradient);
+std::vector<Launch> grouped_launches(const Trace& trace, const std::vector<Seconds>& ends, const Stack& stack,
+                                     Bytes value) {
   const std::vector<ReadyGradient> gradients = ready_gradients(trace);
   std::vector<Launch> launches;
   for (const Bucket& bucket :
@@ -169,8 +173,9 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
   std::vector<Launch> launches;
   if (ranks > 1) {
     const std::vector<Seconds> ends = ends_of(plan.op_times);
-    launches = recorded_launches(trace);
-    if (launches.empty()) launches = grouped_launches(trace, ends, stack);
+    const Bytes value = size_of(stack.gradient_dtype, element_sizes(precision_of(trace)).gradient);
+    launches = recorded_launches(trace, value);
+    if (launches.empty()) launches = grouped_launches(trace, ends, stack, value);
     if (stack.fusion) add_fusion(launches, *stack.fusion, ends, gpu, precision_of(trace));
     plan.graph.links = capacities(cluster);
   }
@@ -199,6 +204,15 @@ TaskGraph ideal(const StepPlan& plan) {
   for (std::size_t i = 0; i < graph.collectives.size(); ++i) {
     graph.collectives[i].overhead = plan.collectives[i].bound;
     graph.collectives[i].rounds = 0;
+  }
+  return graph;
+}
+
+TaskGraph without_network(const StepPlan& plan) {
+  TaskGraph graph = plan.graph;
+  for (Collective& collective : graph.collectives) {
+    collective.overhead = Seconds();
+    collective.rounds = 0;
   }
   return graph;
 }

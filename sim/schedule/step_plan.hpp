@@ -45,4 +45,8 @@ std::vector<Bandwidth> capacities(const Cluster& cluster);
 /// The same step with every collective as fast as its bound: what the ideal engine takes is a lower bound.
 TaskGraph ideal(const StepPlan& plan);
 
+/// The same step with every collective over as soon as it starts: what is left is the compute and the
+/// framework.
+TaskGraph without_network(const StepPlan& plan);
+
 }  // namespace trainyard

@@ -63,7 +63,11 @@ Joules step_energy(const TaskGraph& graph, const Trace& trace, Seconds step, con
   return sum;
 }
 
-std::optional<std::string> energy_unknown(const Platform& platform, const GpuProfile& gpu) {
+std::optional<std::string> energy_unknown(const Platform& platform, const GpuProfile& gpu,
+                                          const Trace& trace) {
+  if (std::ranges::any_of(trace.ops, [](const Op& op) { return op.kind == OpKind::measured; })) {
+    return "the trace has ops of which only the duration is known, not what a GPU draws in them";
+  }
   if (gpu.tdp.value <= Watts()) return gpu.name + " does not state its thermal design power (tdp)";
   if (!gpu.power) return gpu.name + " does not state what it draws in each state (power)";
   if (node_overhead(platform, gpu)) return std::nullopt;

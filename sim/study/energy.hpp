@@ -28,7 +28,8 @@ Joules step_energy(const TaskGraph& graph, const Trace& trace, Seconds step, con
                    Watts overhead_per_node);
 
 /// Why no energy can be told, or nothing if it can.
-std::optional<std::string> energy_unknown(const Platform& platform, const GpuProfile& gpu);
+std::optional<std::string> energy_unknown(const Platform& platform, const GpuProfile& gpu,
+                                          const Trace& trace);
 
 /// One sentence with the figures the energy rests on.
 std::string energy_note(const Platform& platform, const GpuProfile& gpu);

@@ -97,6 +97,7 @@ struct Result {
   Seconds compute_time;        ///< of rank 0's compute stream: the sum of the kernels
   Seconds communication_time;  ///< busy time of rank 0's communication stream
   Seconds exposed_communication;
+  Seconds network_gain;   ///< what the step would lose if collectives took no time
   double throughput = 0;  ///< samples per second
   double speedup = 0, scaling_efficiency = 0;
   Seconds communication_overhead;

@@ -154,6 +154,10 @@ ComputeSourceShares shares_of(const std::vector<OpTime>& times) {
           .roofline = by_source[static_cast<int>(ComputeSource::roofline)] / total};
 }
 
+void leave_out(Result& result, std::initializer_list<const char*> fields, const std::string& reason) {
+  for (const char* field : fields) result.unmodelled[field] = reason;
+}
+
 void add_compute(const Inputs& inputs, const StepPlan& plan, Result& result) {
   // Added in the order of the stream, so that one rank's step and the sum of its kernels are the same bits.
   for (const OpTime& time : plan.op_times) result.one_rank_step_time += time.duration;
@@ -164,7 +168,12 @@ void add_compute(const Inputs& inputs, const StepPlan& plan, Result& result) {
   }
   result.achieved_flops_per_gpu = result.model_flops / result.step_time;
   const Precision precision = inputs.experiment.precision;
-  result.model_flops_utilization = result.achieved_flops_per_gpu / peak_rate(inputs.gpu, precision);
+  if (result.model_flops > Flops()) {
+    result.model_flops_utilization = result.achieved_flops_per_gpu / peak_rate(inputs.gpu, precision);
+  } else {
+    leave_out(result, {"model_flops", "achieved_flops_per_gpu", "model_flops_utilization"},
+              "the trace has no matrix work with FLOPs");
+  }
   const Dtype dtype = matrix_dtype(inputs.gpu, precision);
   result.matrix_dtype = std::string(config::name_of(dtype));
   if (precision == Precision::tf32 && dtype == Dtype::fp32) {
@@ -180,10 +189,6 @@ std::optional<MemoryReport> checked_memory(const Inputs& inputs, const StepPlan&
   return report;
 }
 
-void leave_out(Result& result, std::initializer_list<const char*> fields, const std::string& reason) {
-  for (const char* field : fields) result.unmodelled[field] = reason;
-}
-
 void add_memory(std::optional<MemoryReport> memory, Result& result) {
   if (!memory) {
     leave_out(result, {"memory", "memory_peak_bytes", "memory_capacity_bytes", "memory_utilization"},
@@ -195,7 +200,7 @@ void add_memory(std::optional<MemoryReport> memory, Result& result) {
 }
 
 void add_energy_and_cost(const Inputs& inputs, const StepPlan& plan, Result& result) {
-  if (const auto reason = energy_unknown(inputs.platform, inputs.gpu)) {
+  if (const auto reason = energy_unknown(inputs.platform, inputs.gpu, inputs.trace)) {
     leave_out(result, {"energy_per_step_j", "average_power_w"}, *reason);
   } else {
     result.energy_per_step = step_energy(plan.graph, inputs.trace, result.step_time, inputs.gpu, result.nodes,
@@ -208,6 +213,20 @@ void add_energy_and_cost(const Inputs& inputs, const StepPlan& plan, Result& res
   } else {
     result.cost = epoch_cost(inputs.platform, result.nodes, *result.epoch_time);
   }
+}
+
+/// The runs on which the stack's knobs were fitted, unless the trace brings all durations and asks none.
+std::vector<std::string> calibrations(const Inputs& inputs) {
+  std::vector<std::string> runs;
+  const auto is_given = [](const Op& op) { return op.duration.has_value(); };
+  if (std::ranges::all_of(inputs.trace.ops, is_given)) return runs;
+  const auto add = [&](Provenance provenance, const std::string& source) {
+    const bool is_fitted = provenance == Provenance::fitted || provenance == Provenance::measured;
+    if (is_fitted && std::ranges::find(runs, source) == runs.end()) runs.push_back(source);
+  };
+  add(inputs.stack.compute_scale.provenance, inputs.stack.compute_scale.source);
+  add(inputs.stack.op_overhead.provenance, inputs.stack.op_overhead.source);
+  return runs;
 }
 
 }  // namespace
@@ -245,6 +264,8 @@ Result simulate(const Inputs& inputs, const SimulateOptions& options) {
   result.lower_bound = lower_bound;
   add_compute(inputs, plan, result);
   result.communication_time = timeline.ranks.front().communication;
+  const Seconds without = run(without_network(plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
+  result.network_gain = std::max(Seconds{}, result.step_time - without);
   result.exposed_communication = std::max(Seconds{}, result.step_time - result.compute_time);
   result.communication_overhead = result.step_time - result.one_rank_step_time;
   result.throughput = static_cast<double>(result.global_batch) / result.step_time.si();
@@ -263,10 +284,7 @@ Result simulate(const Inputs& inputs, const SimulateOptions& options) {
   result.rank_rows = rank_rows(cluster, timeline);
   add_network(cluster, plan, timeline, result);
   add_timeline(inputs.trace, plan, timeline, result);
-  const Sourced<double>& scale = inputs.stack.compute_scale;
-  if (scale.provenance == Provenance::fitted || scale.provenance == Provenance::measured) {
-    result.calibrated_on.push_back(scale.source);
-  }
+  result.calibrated_on = calibrations(inputs);
   result.notes.insert(result.notes.end(), inputs.notes.begin(), inputs.notes.end());
   result.notes.insert(result.notes.end(), plan.notes.begin(), plan.notes.end());
   for (const Diagnostic& warning : inputs.warnings) result.notes.push_back(warning.message);

@@ -8,7 +8,8 @@ namespace trainyard {
 /// Turns the step of one micro-batch into one of `micro_batches`: forward and backward that many times, the
 /// gradients of all but the last added up in place, then the update. Only the last backward completes
 /// gradients and launches collectives (PyTorch's no_sync, Horovod's backward_passes_per_step). Adding reads
-/// two gradients and writes one, each `gradient` bytes per value, once for each micro-batch but the first.
+/// two gradients and writes one, each `gradient` bytes per value; it is charged after each backward but the
+/// last, so that the last one keeps its overlap with the collectives.
 /// Throws InputError if micro_batches < 1 or the trace is of more than one already.
 void accumulate(Trace& trace, int micro_batches, Bytes gradient);
 

@@ -299,9 +299,11 @@ Op read_op(const Row& row) {
 void check_order(const Row& row, Phase before, Phase now, bool accumulates) {
   const bool is_next_micro_batch = accumulates && before == Phase::backward && now == Phase::forward;
   if (now >= before || is_next_micro_batch) return;
-  row.error(TraceColumn::phase,
-            std::string(config::name_of(now)) + " after " + std::string(config::name_of(before)),
-            "a step runs forward, backward, optimizer in this order");
+  row.error(
+      TraceColumn::phase,
+      std::string(config::name_of(now)) + " after " + std::string(config::name_of(before)),
+      "a step runs forward, backward, optimizer in this order; write '# accumulation: N' above the header "
+      "if it is one of N micro-batches");
 }
 
 void check_tensors(const Row& row, const Op& op, std::set<std::string, std::less<>>& seen) {

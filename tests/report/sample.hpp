@@ -39,6 +39,7 @@ inline Result sample_result() {
   result.model_flops_utilization = 0.21;
   result.epoch_time = Seconds(130.2);
   result.matrix_dtype = "fp32";
+  result.network_gain = Seconds(0.002);
   result.tokens_per_second = 64 * result.throughput;
   MemoryReport& memory = result.memory.emplace();
   memory.terms = {.parameters = Bytes(4e8),

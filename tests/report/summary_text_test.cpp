@@ -26,7 +26,7 @@ bool contains(const std::string& text, std::string_view part) { return text.find
 
 TEST_CASE("the summary of a small step reads as it should") {
   CHECK(summary_text(sample_result(), false) == R"(tiny: toy training step
-  2 GPUs of 1 x Two GPUs; pytorch_ddp, fp32, batch 64 per GPU
+  2 GPUs of 1 x Two GPUs; pytorch_ddp, fp32, momentum, batch 64 per GPU
 
   step time       13 ms             one optimizer update with 128 samples
   throughput      9,846 samples/s   630,154 tokens/s; an epoch takes 2 min 10 s
@@ -130,7 +130,7 @@ TEST_CASE("what a run could not tell about memory, energy and cost is named once
 
 TEST_CASE("little exposed communication means compute limits the step") {
   Result result = sample_result();
-  result.exposed_communication = Seconds(0.0001);
+  result.exposed_communication = result.network_gain = Seconds(0.0001);
   CHECK(limit_in_words(result) ==
         "Compute: kernels fill 84.6 % of the step. Of 4 ms of communication only 100 us is exposed: the rest "
         "runs "
@@ -149,6 +149,24 @@ TEST_CASE("a busy link means bandwidth, an idle one latency") {
   CHECK(contains(limit_in_words(result),
                  "It is latency more than bandwidth: the busiest link, "
                  "node0.gpu0->node0.gpu1, carries 9.8 % of its capacity"));
+}
+
+TEST_CASE("what waits for the framework's cycle is the framework's, not the network's") {
+  Result result = sample_result();
+  result.network_gain = Seconds(0.0005);
+  CHECK(limit_in_words(result) ==
+        "Framework: of the 2 ms in which no kernel runs, 1.5 ms go by waiting for the stack's cycle and "
+        "copying "
+        "its fusion buffer. A faster network would gain at most 3.8 %.");
+}
+
+TEST_CASE("accumulated micro-batches are told in the title and count for one GPU alone") {
+  Result result = sample_result();
+  result.resolved.accumulation = 4;
+  result.global_batch *= 4;
+  const std::string text = summary_text(result, false);
+  CHECK(contains(text, "batch 4 x 64 per GPU"));
+  CHECK(contains(text, "23,273 samples/s with the same batch per GPU"));
 }
 
 TEST_CASE("the chart shows each phase where it ran and communication below it") {

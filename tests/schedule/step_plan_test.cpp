@@ -79,10 +79,10 @@ TEST_CASE("collectives are serial: the second waits for the first") {
 TEST_CASE("communication that a trace names replaces the bucket rule") {
   Trace trace = two_layers();
   trace.ops[3].communication = Communication::all_reduce;
-  trace.ops[3].communication_bytes = {Bytes{1e6}};
+  trace.ops[3].communication_bytes = {Bytes{404e6}};
   const StepPlan two = plan(trace, 2);
   REQUIRE(two.collectives.size() == 1);
-  CHECK(two.graph.collectives[0].size == Bytes{1e6});
+  CHECK(two.graph.collectives[0].size == Bytes{404e6});
   CHECK(two.collectives[0].tensors == 2);
 }
 

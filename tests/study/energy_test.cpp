@@ -69,13 +69,13 @@ TEST_CASE("a GPU never waits for less than nothing") {
 TEST_CASE("what a node draws besides its GPUs is stated, or assumed from its maximum") {
   Platform platform = box(8);
   CHECK_FALSE(node_overhead(platform, warm_gpu()));
-  CHECK(*energy_unknown(platform, warm_gpu()) ==
+  CHECK(*energy_unknown(platform, warm_gpu(), Trace{}) ==
         "box does not state what a node draws besides its GPUs (node.power)");
 
   platform.power_max = Sourced<Watts>{Watts(3500), Provenance::specified, "a data sheet"};
   CHECK(node_overhead(platform, warm_gpu())->value == Watts(1100));
   CHECK(node_overhead(platform, warm_gpu())->provenance == Provenance::assumed);
-  CHECK_FALSE(energy_unknown(platform, warm_gpu()));
+  CHECK_FALSE(energy_unknown(platform, warm_gpu(), Trace{}));
   CHECK(energy_note(platform, warm_gpu()) ==
         "energy: a GPU draws 90 % of its 300 W in matrix work, 60 % in other ops and 20 % while it waits, a "
         "node 1.1 kW besides its GPUs (assumed): its 3.5 kW less 8 GPUs");
@@ -88,14 +88,14 @@ TEST_CASE("what a node draws besides its GPUs is stated, or assumed from its max
 TEST_CASE("energy is unknown where its figures are, and says which") {
   Platform platform = box(8);
   platform.power_max = Sourced<Watts>{Watts(2000)};
-  CHECK(*energy_unknown(platform, warm_gpu()) ==
+  CHECK(*energy_unknown(platform, warm_gpu(), Trace{}) ==
         "box states a maximum power (node.power.max) below the TDP of its GPUs");
   platform.power_max = Sourced<Watts>{Watts(5000)};
   GpuProfile gpu = warm_gpu();
   gpu.power.reset();
-  CHECK(*energy_unknown(platform, gpu) == "warm does not state what it draws in each state (power)");
+  CHECK(*energy_unknown(platform, gpu, Trace{}) == "warm does not state what it draws in each state (power)");
   gpu.tdp = {};
-  CHECK(*energy_unknown(platform, gpu) == "warm does not state its thermal design power (tdp)");
+  CHECK(*energy_unknown(platform, gpu, Trace{}) == "warm does not state its thermal design power (tdp)");
 }
 
 TEST_CASE("an epoch costs nodes x price x hours, and a list price gives no rate") {
@@ -111,4 +111,14 @@ TEST_CASE("an epoch costs nodes x price x hours, and a list price gives no rate"
   CHECK(cost.per_epoch.si() == doctest::Approx(24.48).epsilon(1e-12));
   CHECK(cost.per_node_hour == Dollars(24.48));
   CHECK(cost.date == "2020-09");
+}
+
+TEST_CASE("nobody knows what a GPU draws in an op of which only the duration is known") {
+  Platform platform = box(8);
+  platform.power_overhead = Sourced<Watts>{Watts(900)};
+  Trace trace;
+  trace.ops.emplace_back().kind = OpKind::gemm;
+  CHECK_FALSE(energy_unknown(platform, warm_gpu(), trace));
+  trace.ops.emplace_back().kind = OpKind::measured;
+  CHECK(energy_unknown(platform, warm_gpu(), trace)->starts_with("the trace has ops of which only"));
 }

@@ -140,6 +140,33 @@ TEST_CASE("a replay of Horovod's step waits for the same ticks and copies the sa
         std::string::npos);
 }
 
+TEST_CASE("a replay gives each of several collectives of one op its own tensors") {
+  const TemporaryFolder folder;
+  for (const std::string stack : {"horovod", "pytorch_ddp"}) {
+    Overrides overrides = {{"stack", stack}, {"stack.overlap", "false"}};
+    if (stack == "horovod") overrides.push_back({"stack.fusion.threshold", "16 MiB"});
+    const Inputs original = inputs(overrides);
+    std::ofstream(folder.path / "t.csv") << write_trace(export_trace(original, true));
+    std::ofstream(folder.path / "replay.yaml") << "platform: dgx2\ntrace: t.csv\nbatch_per_gpu: 128\n";
+    overrides.push_back({"stack", stack});
+    const Result again = closed(read_inputs(catalogue(), (folder.path / "replay.yaml").string(), overrides));
+    const Result first = closed(original);
+    CHECK(again.step_time == first.step_time);
+    CHECK(again.communication_time == first.communication_time);
+    REQUIRE(again.collectives.size() == first.collectives.size());
+    for (std::size_t i = 0; i < first.collectives.size(); ++i)
+      CHECK(again.collectives[i].tensors == first.collectives[i].tensors);
+  }
+}
+
+TEST_CASE("what the framework's cycle costs is not laid at the network's door") {
+  const Result slow = closed(inputs({{"stack", "horovod"}, {"stack.fusion.cycle_time", "200 ms"}}));
+  CHECK(slow.exposed_communication.si() > 0.05);
+  CHECK(slow.network_gain.si() < 0.003);
+  const Result ddp = closed(inputs({{"nodes", "2"}}));
+  CHECK(ddp.network_gain.si() == doctest::Approx(ddp.exposed_communication.si()).epsilon(1e-9));
+}
+
 TEST_CASE("accumulating gradients communicates once for several micro-batches") {
   const Result one = closed(inputs({{"nodes", "2"}}));
   const Result four = closed(inputs({{"nodes", "2"}, {"accumulation", "4"}}));
@@ -157,6 +184,8 @@ TEST_CASE("a fitted compute_scale is named in the result, an assumed one is not"
   CHECK(fitted.step_time.si() ==
         doctest::Approx(1.1 * closed(inputs({{"gpus", "1"}})).step_time.si()).epsilon(1e-9));
   CHECK(closed(inputs({{"gpus", "1"}, {"stack.compute_scale", "1.1"}})).calibrated_on.empty());
+  const Overrides overhead = {{"gpus", "1"}, {"stack.op_overhead", "{value: 5 us, fitted: another run}"}};
+  CHECK(closed(inputs(overhead)).calibrated_on == std::vector<std::string>{"another run"});
 }
 
 TEST_CASE("a trace without durations asks the GPU anew, one with a user's durations does not") {

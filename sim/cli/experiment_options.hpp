@@ -1,0 +1,19 @@
+#pragma once
+// The arguments of every command that works on an experiment: which one, and what to override in it.
+
+#include "cli/commands.hpp"
+
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+struct ExperimentOptions {
+  std::string experiment;        ///< name or path
+  std::vector<std::string> set;  ///< KEY=VALUE, in the order given
+};
+
+/// Adds EXPERIMENT and --set to a command. `options` must live as long as the command.
+void add_experiment_options(CLI::App& command, ExperimentOptions& options);
+
+}  // namespace trainyard
