@@ -13,10 +13,10 @@ using namespace trainyard;
 
 namespace {
 
-/// A row of layers_totals.csv, the shipped model that it means and the sequence length, if it is not that
-/// file's.
+/// A row of layers_totals.csv, the shipped model that it means, the table of its layers and the sequence
+/// length, if it is not that file's.
 struct ShippedModel {
-  std::string row, file, sequence_length = {};
+  std::string row, file, layers, sequence_length = {};
 };
 
 Model load_shipped(const ShippedModel& shipped) {
@@ -47,13 +47,18 @@ std::vector<std::string> totals_row(const std::string& name, const std::vector<L
           std::to_string(convs)};
 }
 
-const std::vector<ShippedModel> shipped_models{
-    {"resnet50_v1.5", "resnet50"},     {"resnet101", "resnet101"},
-    {"resnet152", "resnet152"},        {"vgg16", "vgg16"},
-    {"bert_base_s128", "bert_base"},   {"bert_base_s512", "bert_base", "512"},
-    {"bert_large_s128", "bert_large"}, {"bert_large_s512", "bert_large", "512"},
-    {"gpt2_117M(124M)", "gpt2_small"}, {"gpt2_345M(355M)", "gpt2_medium"},
-    {"gpt2_762M(774M)", "gpt2_large"}, {"gpt2_1542M(1558M)", "gpt2_xl"}};
+const std::vector<ShippedModel> shipped_models{{"resnet50_v1.5", "resnet50", "resnet50_v15"},
+                                               {"resnet101", "resnet101", "resnet101"},
+                                               {"resnet152", "resnet152", "resnet152"},
+                                               {"vgg16", "vgg16", "vgg16"},
+                                               {"bert_base_s128", "bert_base", "bert_base_s128"},
+                                               {"bert_base_s512", "bert_base", "bert_base_s512", "512"},
+                                               {"bert_large_s128", "bert_large", "bert_large_s128"},
+                                               {"bert_large_s512", "bert_large", "bert_large_s512", "512"},
+                                               {"gpt2_117M(124M)", "gpt2_small", "gpt2_117M"},
+                                               {"gpt2_345M(355M)", "gpt2_medium", "gpt2_345M"},
+                                               {"gpt2_762M(774M)", "gpt2_large", "gpt2_762M"},
+                                               {"gpt2_1542M(1558M)", "gpt2_xl", "gpt2_1542M"}};
 
 }  // namespace
 
@@ -71,6 +76,12 @@ TEST_CASE("every column of every shipped model's totals equals the reference tab
   }
 }
 
+TEST_CASE("every column of every layer of every shipped model equals the reference tables") {
+  for (const ShippedModel& shipped : shipped_models) {
+    check_layers(load_shipped(shipped).layers, "layers_" + shipped.layers + ".csv");
+  }
+}
+
 TEST_CASE("shipped models say where they come from, and sequence models how long a sample is") {
   for (const ShippedModel& shipped : shipped_models) {
     INFO(shipped.file);
@@ -83,6 +94,6 @@ TEST_CASE("shipped models say where they come from, and sequence models how long
     CHECK(model.sequence_length.has_value() == is_transformer);
     CHECK(model.samples_per_epoch.has_value() != is_transformer);
   }
-  CHECK(load_shipped({"", "bert_base", "512"}).sequence_length == 512);
-  CHECK(load_shipped({"", "gpt2_xl"}).sequence_length == 1024);
+  CHECK(load_shipped({"", "bert_base", "", "512"}).sequence_length == 512);
+  CHECK(load_shipped({"", "gpt2_xl", ""}).sequence_length == 1024);
 }
