@@ -1,6 +1,7 @@
 #include "workload/trace_csv.hpp"
 
 #include "config/diagnostic.hpp"
+#include "errors_of.hpp"
 #include "workload/make_trace.hpp"
 #include "workload/resnet.hpp"
 
@@ -15,12 +16,7 @@ using namespace trainyard;
 namespace {
 
 std::vector<Diagnostic> trace_errors(const std::string& text) {
-  try {
-    read_trace("t.csv", text);
-  } catch (const InputError& error) {
-    return error.diagnostics();
-  }
-  return {};
+  return errors_of([&] { read_trace("t.csv", text); });
 }
 
 const std::string header = "phase,layer,kind,flops,bytes,parameter_bytes,gradients,duration_s\n";
@@ -77,7 +73,7 @@ Op any_op(Phase phase, int index) {
                             static_cast<double>(*rc::gen::inRange(1, 100'000'000))});
   }
   if (*rc::gen::arbitrary<bool>()) {
-    op.duration = Seconds(any_number(86400));
+    op.duration = Seconds(std::min(any_number(86400) + 1e-9, 86400.0));  // a trace of zeros is an error
     if (*rc::gen::arbitrary<bool>()) op.source = ComputeSource::roofline;
   }
   if (op.phase != Phase::optimizer && *rc::gen::arbitrary<bool>()) {
