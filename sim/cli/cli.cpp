@@ -6,8 +6,6 @@
 #include "cli/terminal.hpp"
 #include "config/diagnostic.hpp"
 #include "config/suggest.hpp"
-#include "platform/cluster.hpp"
-#include "study/memory_verdict.hpp"
 
 #include <CLI/App.hpp>
 #include <algorithm>
@@ -112,10 +110,7 @@ int run_cli(int argc, const char* const* argv) {
   } catch (const InputError& error) {
     print_message(error.what());
     return exit_wrong_input;
-  } catch (const Unreachable& error) {
-    print_message(fmt::format("trainyard: error: {}", error.what()));
-    return exit_job_impossible;
-  } catch (const OutOfMemory& error) {
+  } catch (const JobImpossible& error) {
     print_message(fmt::format("trainyard: error: {}", error.what()));
     return exit_job_impossible;
   } catch (const FileError& error) {

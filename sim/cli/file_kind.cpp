@@ -20,15 +20,6 @@ namespace {
 
 using config::Kind;
 
-struct KindWord {
-  std::string_view word;
-  Kind kind;
-};
-
-constexpr std::array kinds{KindWord{"platform", Kind::platform}, KindWord{"gpu", Kind::gpu},
-                           KindWord{"model", Kind::model}, KindWord{"stack", Kind::stack},
-                           KindWord{"experiment", Kind::experiment}};
-
 /// Calls `use` with an empty value of the struct that files of this kind are read into.
 template <class Use>
 auto with_file_of(Kind kind, const Use& use) {
@@ -57,11 +48,11 @@ int known_keys(Kind kind, const config::Node& root) {
 
 }  // namespace
 
-Kind kind_named(const std::string& word) {
+Kind kind_named(const std::string& word, std::string_view KindWord::*form) {
   std::vector<std::string_view> words;
-  for (const KindWord& known : kinds) {
-    if (known.word == word) return known.kind;
-    words.push_back(known.word);
+  for (const KindWord& known : kind_words) {
+    if (known.*form == word) return known.kind;
+    words.push_back(known.*form);
   }
   throw InputError("unknown kind of file '" + word + "'", config::suggest(word, words));
 }
@@ -73,7 +64,7 @@ nlohmann::ordered_json schema_of(Kind kind) {
 
 Kind kind_of(const std::filesystem::path& file, const config::Document& document) {
   const std::filesystem::path folder = std::filesystem::absolute(file).lexically_normal().parent_path();
-  for (const KindWord& known : kinds) {
+  for (const KindWord& known : kind_words) {
     const std::filesystem::path expected(config::folder_of(known.kind));
     const bool has_parent = expected.has_parent_path();
     if (folder.filename() == expected.filename() &&
@@ -81,9 +72,10 @@ Kind kind_of(const std::filesystem::path& file, const config::Document& document
       return known.kind;
     }
   }
-  const auto best = std::max_element(kinds.begin(), kinds.end(), [&](const KindWord& a, const KindWord& b) {
-    return known_keys(a.kind, document.root) < known_keys(b.kind, document.root);
-  });
+  const auto best =
+      std::max_element(kind_words.begin(), kind_words.end(), [&](const KindWord& a, const KindWord& b) {
+        return known_keys(a.kind, document.root) < known_keys(b.kind, document.root);
+      });
   if (known_keys(best->kind, document.root) == 0) {
     throw InputError(
         {Diagnostic{.file = document.name,

@@ -4,15 +4,28 @@
 #include "config/catalogue.hpp"
 #include "config/document.hpp"
 
+#include <array>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 namespace trainyard {
 
-/// The kind called "platform", "gpu", "model", "stack" or "experiment". Throws InputError (did you mean)
-/// otherwise.
-config::Kind kind_named(const std::string& word);
+/// What the command line calls a kind of file.
+struct KindWord {
+  std::string_view word;
+  std::string_view plural;
+  config::Kind kind;
+};
+
+inline constexpr std::array kind_words{
+    KindWord{"platform", "platforms", config::Kind::platform}, KindWord{"gpu", "gpus", config::Kind::gpu},
+    KindWord{"model", "models", config::Kind::model}, KindWord{"stack", "stacks", config::Kind::stack},
+    KindWord{"experiment", "experiments", config::Kind::experiment}};
+
+/// The kind of which `form` is the given word. Throws InputError (did you mean) if there is none.
+config::Kind kind_named(const std::string& word, std::string_view KindWord::*form = &KindWord::word);
 
 /// JSON Schema of a kind, made from the key table that its reader uses.
 nlohmann::ordered_json schema_of(config::Kind kind);

@@ -1,12 +1,11 @@
 #include "cli/commands.hpp"
+#include "cli/file_kind.hpp"
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
 #include "config/diagnostic.hpp"
 #include "config/document.hpp"
-#include "config/suggest.hpp"
 
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
 #include <memory>
 #include <optional>
@@ -17,16 +16,6 @@
 namespace trainyard {
 
 namespace {
-
-struct ListWord {
-  std::string_view word;
-  config::Kind kind;
-};
-
-constexpr std::array list_words{ListWord{"platforms", config::Kind::platform},
-                                ListWord{"gpus", config::Kind::gpu}, ListWord{"models", config::Kind::model},
-                                ListWord{"stacks", config::Kind::stack},
-                                ListWord{"experiments", config::Kind::experiment}};
 
 /// The text of a key at the top of a file; empty if it is not there.
 std::string text_of(const config::Document& document, std::string_view key) {
@@ -69,24 +58,16 @@ std::string listing(const config::Catalogue& catalogue, config::Kind kind, std::
 
 void list_files(const std::optional<std::string>& word) {
   const config::Catalogue catalogue = config::find_catalogue();
-  if (!word) {
-    std::string text;
-    for (const ListWord& known : list_words) {
-      text += fmt::format("{}{}\n", text.empty() ? "" : "\n", known.word);
-      text += listing(catalogue, known.kind, "  ");
-    }
-    print_result(text);
+  if (word) {
+    print_result(listing(catalogue, kind_named(*word, &KindWord::plural), ""));
     return;
   }
-  std::vector<std::string_view> words;
-  for (const ListWord& known : list_words) {
-    if (known.word == *word) {
-      print_result(listing(catalogue, known.kind, ""));
-      return;
-    }
-    words.push_back(known.word);
+  std::string text;
+  for (const KindWord& known : kind_words) {
+    text += fmt::format("{}{}\n", text.empty() ? "" : "\n", known.plural);
+    text += listing(catalogue, known.kind, "  ");
   }
-  throw InputError("unknown kind of file '" + *word + "'", config::suggest(*word, words));
+  print_result(text);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -37,6 +38,16 @@ public:
 
 private:
   std::vector<Diagnostic> diagnostics_;
+  std::string text_;
+};
+
+/// A job that is described well and cannot run on its machine: exit code 4.
+class JobImpossible : public std::exception {
+public:
+  explicit JobImpossible(std::string text) : text_(std::move(text)) {}
+  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+
+private:
   std::string text_;
 };
 

@@ -3,26 +3,20 @@
 // numbered, never stored one by one, so that 8,192 GPUs cost nothing until a route asks for a link.
 // The schedule asks for channels (channels.hpp) and routes, the engine for capacities.
 
+#include "config/diagnostic.hpp"
 #include "platform/node_routes.hpp"
 #include "platform/platform.hpp"
 #include "units/ids.hpp"
 
 #include <cstdint>
-#include <exception>
 #include <string>
 #include <vector>
 
 namespace trainyard {
 
-/// A machine that is described well and cannot do the job: two of its GPUs have no way to each other. Exit
-/// code 4.
-class Unreachable : public std::exception {
-public:
-  explicit Unreachable(std::string text) : text_(std::move(text)) {}
-  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
-
-private:
-  std::string text_;
+/// Two GPUs of the machine have no way to each other.
+class Unreachable : public JobImpossible {
+  using JobImpossible::JobImpossible;
 };
 
 struct Cluster {

@@ -1,7 +1,10 @@
 #include "platform/ring_search.hpp"
 
+#include "platform/max_flow.hpp"
+
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -140,55 +143,32 @@ private:
   long steps_ = 0;
 };
 
-/// Lanes from each GPU and then each switch to each other.
-std::vector<std::vector<int>> lane_matrix(const LaneGraph& lanes) {
+/// The lanes as edges of a flow: GPUs are numbered first, then switches.
+std::vector<FlowEdge> lane_flow(const LaneGraph& lanes) {
   const auto gpus = static_cast<std::size_t>(lanes.gpus);
-  const std::size_t all = gpus + lanes.ports.size();
-  std::vector<std::vector<int>> matrix(all, std::vector<int>(all, 0));
-  for (std::size_t a = 0; a < gpus; ++a) std::ranges::copy(lanes.direct[a], matrix[a].begin());
-  for (std::size_t port = 0; port < lanes.ports.size(); ++port) {
-    for (std::size_t a = 0; a < gpus; ++a)
-      matrix[a][gpus + port] = matrix[gpus + port][a] = lanes.ports[port][a];
-  }
-  return matrix;
-}
-
-/// A way with a lane left on every hop: for each device the one before it, -1 where none leads.
-std::vector<int> ways_with_lanes(const std::vector<std::vector<int>>& left, std::size_t from) {
-  std::vector<int> before(left.size(), -1);
-  before[from] = static_cast<int>(from);
-  std::vector<std::size_t> open{from};
-  for (std::size_t i = 0; i < open.size(); ++i) {
-    for (std::size_t next = 0; next < left.size(); ++next) {
-      if (before[next] >= 0 || left[open[i]][next] == 0) continue;
-      before[next] = static_cast<int>(open[i]);
-      open.push_back(next);
+  std::vector<FlowEdge> edges;
+  const auto add = [&](std::size_t from, std::size_t to, int count) {
+    if (count > 0) edges.push_back({from, to, count});
+  };
+  for (std::size_t a = 0; a < gpus; ++a) {
+    for (std::size_t b = 0; b < gpus; ++b) add(a, b, lanes.direct[a][b]);
+    for (std::size_t port = 0; port < lanes.ports.size(); ++port) {
+      add(a, gpus + port, lanes.ports[port][a]);
+      add(gpus + port, a, lanes.ports[port][a]);
     }
   }
-  return before;
-}
-
-/// Lanes that every cut between two GPUs has at least: the maximum flow, way by way (Ford and Fulkerson
-/// 1956).
-int lanes_between(const LaneGraph& lanes, std::size_t from, std::size_t to) {
-  std::vector<std::vector<int>> left = lane_matrix(lanes);
-  for (int ways = 0;; ++ways) {
-    const std::vector<int> before = ways_with_lanes(left, from);
-    if (before[to] < 0) return ways;
-    for (std::size_t at = to; at != from; at = static_cast<std::size_t>(before[at])) {
-      --left[static_cast<std::size_t>(before[at])][at];
-      ++left[at][static_cast<std::size_t>(before[at])];
-    }
-  }
+  return edges;
 }
 
 /// A ring crosses every cut of the GPUs in both directions, so there are no more rings than the smallest has
 /// lanes.
 int most_rings(const LaneGraph& lanes) {
-  int most = lanes_between(lanes, 0, 1);
-  for (int gpu = 2; gpu < lanes.gpus; ++gpu)
-    most = std::min(most, lanes_between(lanes, 0, static_cast<std::size_t>(gpu)));
-  return most;
+  const auto gpus = static_cast<std::size_t>(lanes.gpus);
+  const std::vector<FlowEdge> edges = lane_flow(lanes);
+  long long most = std::numeric_limits<int>::max();
+  for (std::size_t gpu = 1; gpu < gpus; ++gpu)
+    most = std::min(most, maximum_flow(gpus + lanes.ports.size(), edges, 0, gpu));
+  return static_cast<int>(most);
 }
 
 /// The same lanes with the GPUs in another order.

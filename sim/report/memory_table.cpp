@@ -30,10 +30,12 @@ std::string wrapped(std::string_view text) {
 
 }  // namespace
 
-Json memory_terms_json(const MemoryTerms& terms) {
-  Json json = Json::object();
-  for (const MemoryTerm& term : memory_terms) json[std::string(term.name)] = (terms.*term.bytes).si();
-  return json;
+void add_memory_fields(Json& json, const MemoryReport& report) {
+  json["memory_peak_bytes"] = report.peak.si();
+  json["memory_capacity_bytes"] = report.capacity.si();
+  json["memory_utilization"] = report.utilization;
+  Json& terms = json["memory"] = Json::object();
+  for (const MemoryTerm& term : memory_terms) terms[std::string(term.name)] = (report.terms.*term.bytes).si();
 }
 
 std::string largest_terms(const MemoryTerms& terms) {
@@ -66,13 +68,11 @@ std::string memory_table(const std::string& experiment, const MemoryReport& repo
 
 Json memory_json(const std::string& experiment, const MemoryReport& report) {
   Json json;
+  json["schema_version"] = 1;
   json["experiment"] = experiment;
   json["gpu"] = report.gpu;
   json["batch_per_gpu"] = report.batch_per_gpu;
-  json["memory"] = memory_terms_json(report.terms);
-  json["memory_peak_bytes"] = report.peak.si();
-  json["memory_capacity_bytes"] = report.capacity.si();
-  json["memory_utilization"] = report.utilization;
+  add_memory_fields(json, report);
   json["fits"] = report.fits;
   json["largest_term"] = largest_term(report.terms).name;
   json["largest_batch_per_gpu"] = report.largest_batch;

@@ -58,20 +58,12 @@ void add_utilization(Json& json, const Result& result) {
   json["model_flops_utilization"] = mfu ? Json(*mfu) : Json();
 }
 
-template <class T>
-Json or_null(const std::optional<T>& quantity) {
-  return quantity ? Json(quantity->si()) : Json();
-}
-
+/// What is not known is set to null with its reason, as every field in `unmodelled`.
 void add_needs(Json& json, const Result& result) {
-  const std::optional<MemoryReport>& memory = result.memory;
-  json["memory_peak_bytes"] = memory ? Json(memory->peak.si()) : Json();
-  json["memory_capacity_bytes"] = memory ? Json(memory->capacity.si()) : Json();
-  json["memory_utilization"] = memory ? Json(memory->utilization) : Json();
-  json["memory"] = memory ? memory_terms_json(memory->terms) : Json();
-  json["energy_per_step_j"] = or_null(result.energy_per_step);
-  json["average_power_w"] = or_null(result.average_power);
-  json["cost_per_epoch_usd"] = result.cost ? Json(result.cost->per_epoch.si()) : Json();
+  if (result.memory) add_memory_fields(json, *result.memory);
+  if (result.energy_per_step) json["energy_per_step_j"] = result.energy_per_step->si();
+  if (result.average_power) json["average_power_w"] = result.average_power->si();
+  if (result.cost) json["cost_per_epoch_usd"] = result.cost->per_epoch.si();
 }
 
 }  // namespace

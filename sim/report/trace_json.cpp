@@ -120,7 +120,7 @@ private:
     add(R"({{"name":"process_sort_index","ph":"M","pid":{},"args":{{"sort_index":{}}}}})", pid, pid);
     constexpr std::string_view names[stream_count] = {"compute", "communication", "host"};
     for (int stream = 0; stream < stream_count; ++stream) {
-      if (track.streams[stream].empty() && static_cast<Stream>(stream) == Stream::host) continue;
+      if (track.streams[stream].empty()) continue;
       const int tid = thread_of(static_cast<Stream>(stream));
       add(R"({{"name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}})", pid, tid,
           names[stream]);

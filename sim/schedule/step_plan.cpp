@@ -147,6 +147,17 @@ private:
   Program program_;
 };
 
+/// The plan's graph with collectives that take a given time whatever else happens.
+template <class DurationOf>
+TaskGraph with_durations(const StepPlan& plan, DurationOf duration_of) {
+  TaskGraph graph = plan.graph;
+  for (std::size_t i = 0; i < graph.collectives.size(); ++i) {
+    graph.collectives[i].overhead = duration_of(i);
+    graph.collectives[i].rounds = 0;
+  }
+  return graph;
+}
+
 }  // namespace
 
 std::vector<Bandwidth> capacities(const Cluster& cluster) {
@@ -200,21 +211,11 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
 }
 
 TaskGraph ideal(const StepPlan& plan) {
-  TaskGraph graph = plan.graph;
-  for (std::size_t i = 0; i < graph.collectives.size(); ++i) {
-    graph.collectives[i].overhead = plan.collectives[i].bound;
-    graph.collectives[i].rounds = 0;
-  }
-  return graph;
+  return with_durations(plan, [&](std::size_t i) { return plan.collectives[i].bound; });
 }
 
 TaskGraph without_network(const StepPlan& plan) {
-  TaskGraph graph = plan.graph;
-  for (Collective& collective : graph.collectives) {
-    collective.overhead = Seconds();
-    collective.rounds = 0;
-  }
-  return graph;
+  return with_durations(plan, [](std::size_t) { return Seconds(); });
 }
 
 }  // namespace trainyard

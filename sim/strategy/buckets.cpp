@@ -16,7 +16,7 @@ std::vector<ReadyGradient> ready_gradients(const Trace& trace) {
 }
 
 std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, const Stack& stack, Bytes value) {
-  if (stack.bucket_first.value <= Bytes() || stack.bucket_cap.value <= Bytes()) {
+  if (first_bucket(stack) <= Bytes() || largest_bucket(stack) <= Bytes()) {
     throw InputError("a gradient bucket of 0 bytes",
                      "PyTorch DDP's are bucket_first: 1 MiB, bucket_cap: 25 MiB");
   }
@@ -26,7 +26,7 @@ std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, const 
     open.bytes += ready.gradient.elements * value;
     open.gradients.push_back(ready.gradient);
     open.ready_after = ready.op;
-    const Bytes limit = buckets.empty() ? stack.bucket_first.value : stack.bucket_cap.value;
+    const Bytes limit = buckets.empty() ? first_bucket(stack) : largest_bucket(stack);
     if (open.bytes >= limit) buckets.push_back(std::exchange(open, {}));
   }
   if (!open.gradients.empty()) buckets.push_back(std::move(open));

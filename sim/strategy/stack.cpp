@@ -2,19 +2,37 @@
 
 #include "config/read.hpp"
 
+#include <utility>
+
 namespace trainyard {
 namespace {
 
 void validate(const Stack& stack, config::Problems& problems) {
   problems.check_name(stack.name);
   if (!problems.readable("bucket_first") || !problems.readable("bucket_cap")) return;
-  if (stack.bucket_first.value > stack.bucket_cap.value) {
+  for (const auto& [key, size] :
+       {std::pair("bucket_first", &stack.bucket_first), std::pair("bucket_cap", &stack.bucket_cap)}) {
+    if (!stack.fusion || !*size) continue;
+    problems.error(key, "tensor fusion takes the place of buckets",
+                   "set fusion.threshold, or leave out \"fusion\"");
+  }
+  if (first_bucket(stack) > largest_bucket(stack)) {
     problems.warning("bucket_first", "the first bucket is larger than the others",
                      "it is meant to be small, so that the first all-reduce starts early");
   }
 }
 
 }  // namespace
+
+Bytes first_bucket(const Stack& stack) {
+  constexpr Bytes pytorch{1024.0 * 1024};
+  return stack.bucket_first ? stack.bucket_first->value : pytorch;
+}
+
+Bytes largest_bucket(const Stack& stack) {
+  constexpr Bytes pytorch{25.0 * 1024 * 1024};
+  return stack.bucket_cap ? stack.bucket_cap->value : pytorch;
+}
 
 Bytes size_of(GradientDtype dtype, Bytes computed) {
   if (dtype == GradientDtype::as_computed) return computed;

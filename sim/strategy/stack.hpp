@@ -32,9 +32,9 @@ struct Fusion {
 struct Stack {
   std::string name;
   std::string title;
-  Sourced<Bytes> bucket_first{Bytes(1024.0 * 1024)};     ///< the first bucket closes at this size
-  Sourced<Bytes> bucket_cap{Bytes(25.0 * 1024 * 1024)};  ///< the others at this
-  std::optional<Fusion> fusion;                          ///< in place of buckets
+  std::optional<Sourced<Bytes>> bucket_first;  ///< the first bucket closes at this size
+  std::optional<Sourced<Bytes>> bucket_cap;    ///< the others at this
+  std::optional<Fusion> fusion;                ///< in place of buckets
   GradientDtype gradient_dtype = GradientDtype::as_computed;
   bool overlap = true;  ///< buckets are reduced while backward goes on; otherwise all after it
   NcclVersion nccl = NcclVersion::v2_7_8;
@@ -42,6 +42,10 @@ struct Stack {
   Sourced<Seconds> op_overhead;               ///< added to every op
   std::vector<std::string> source;
 };
+
+/// The size at which the first bucket closes, and the others: PyTorch DDP's where the stack does not say.
+Bytes first_bucket(const Stack& stack);
+Bytes largest_bucket(const Stack& stack);
 
 /// Reads and checks a stack file. Throws InputError with every problem found. Warnings are appended to
 /// `warnings`.
@@ -81,17 +85,17 @@ struct Keys<Fusion> {
 template <>
 struct Keys<Stack> {
   static auto table() {
-    constexpr double largest_bucket = 1e12;
+    constexpr double absurd_bucket = 1e12;
     return std::tuple{
         required("name", &Stack::name, "the file's name without .yaml"),
         optional("title", &Stack::title, "for people"),
         optional("bucket_first", &Stack::bucket_first, "size at which the first gradient bucket closes")
             .above(0)
-            .at_most(largest_bucket),
+            .at_most(absurd_bucket),
         optional("bucket_cap", &Stack::bucket_cap,
                  "size at which the other buckets close; one larger than the model gives one flat bucket")
             .above(0)
-            .at_most(largest_bucket),
+            .at_most(absurd_bucket),
         optional("fusion", &Stack::fusion, "Horovod's tensor fusion, in place of buckets"),
         optional("gradient_dtype", &Stack::gradient_dtype, "type of the reduced gradients: their bytes"),
         optional("overlap", &Stack::overlap,

@@ -4,7 +4,6 @@
 #include "study/setup.hpp"
 #include "workload/memory.hpp"
 
-#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,14 +24,9 @@ struct MemoryReport {
   std::vector<std::string> assumptions;
 };
 
-/// A job that is described well and does not fit into its GPUs. Exit code 4.
-class OutOfMemory : public std::exception {
-public:
-  explicit OutOfMemory(std::string text) : text_(std::move(text)) {}
-  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
-
-private:
-  std::string text_;
+/// A step that does not fit into its GPUs.
+class OutOfMemory : public JobImpossible {
+  using JobImpossible::JobImpossible;
 };
 
 /// The memory of a rank that talks over `channels` ring channels (channels.hpp) with the others, of `ranks`

@@ -127,8 +127,10 @@ std::vector<std::string> replay_notes(const Trace& trace, int ranks) {
   std::vector<std::string> notes;
   if (std::ranges::any_of(trace.ops, has_duration)) {
     notes.emplace_back(
-        "durations are the trace's: the GPU profile, optimizer and op_overhead do not change them "
-        "(empty duration_s to ask the profile)");
+        "durations are the trace's: the GPU profile, optimizer, compute_scale and op_overhead do not change "
+        "them (empty duration_s to ask the profile)");
+  } else {
+    notes.emplace_back("ops are the trace's: the optimizer does not change them");
   }
   if (ranks == 1) return notes;
   if (std::ranges::any_of(trace.ops, communicates)) {

@@ -2,6 +2,7 @@
 
 #include "compute/op_time.hpp"
 #include "compute/tiny_gpu.hpp"
+#include "errors_of.hpp"
 #include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
@@ -19,12 +20,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 std::vector<Diagnostic> profile_errors(const std::string& text) {
-  try {
-    load_gpu_profile(config::parse("tiny.yaml", text));
-  } catch (const InputError& error) {
-    return error.diagnostics();
-  }
-  return {};
+  return errors_of([&] { load_gpu_profile(config::parse("tiny.yaml", text)); });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "compute/kernel_table.hpp"
 
+#include "compute/pointwise.hpp"
 #include "config/diagnostic.hpp"
 
 #include <doctest/doctest.h>
@@ -9,14 +10,6 @@
 using namespace trainyard;
 
 namespace {
-
-constexpr ConvShape pointwise{.batch = 16,
-                              .in_channels = 64,
-                              .height = 56,
-                              .width = 56,
-                              .out_channels = 256,
-                              .kernel_h = 1,
-                              .kernel_w = 1};
 
 ConvShape with_batch(int batch) {
   ConvShape shape = pointwise;

@@ -1,5 +1,6 @@
 #include "compute/op_time.hpp"
 
+#include "compute/pointwise.hpp"
 #include "compute/tiny_gpu.hpp"
 #include "config/diagnostic.hpp"
 #include "workload/make_trace.hpp"
@@ -41,16 +42,8 @@ Op vector_op(OpKind kind, double bytes) {
   return op;
 }
 
-constexpr ConvShape narrow_pointwise{.batch = 16,
-                                     .in_channels = 64,
-                                     .height = 56,
-                                     .width = 56,
-                                     .out_channels = 256,
-                                     .kernel_h = 1,
-                                     .kernel_w = 1};
-
 ConvShape windowed(int kernel, int stride, int channels = 64) {
-  ConvShape shape = narrow_pointwise;
+  ConvShape shape = pointwise;
   shape.in_channels = channels;
   shape.kernel_h = shape.kernel_w = kernel;
   shape.stride = stride;
@@ -92,7 +85,7 @@ TEST_CASE("each class and pass of a convolution has its own efficiency") {
 }
 
 TEST_CASE("a convolution that moves more than it computes takes its bytes' time") {
-  const OpTime time = op_time(tiny(), Precision::fp32, conv(OpKind::conv_forward, narrow_pointwise, 1, 1e9));
+  const OpTime time = op_time(tiny(), Precision::fp32, conv(OpKind::conv_forward, pointwise, 1, 1e9));
   CHECK(time.duration.si() == doctest::Approx(1e9 / 0.5e12 + 20e-6));
   CHECK(time.source == ComputeSource::fitted);
 }
@@ -102,7 +95,7 @@ TEST_CASE("a class without an efficiency, and an unknown shape, fall back to the
   const OpTime first = op_time(gpu, Precision::fp32, conv(OpKind::conv_dgrad, windowed(7, 2, 3), 1e10, 1));
   CHECK(first.duration.si() == doctest::Approx(1e10 / 5e12 + 10e-6));
   CHECK(first.source == ComputeSource::roofline);
-  Op shapeless = conv(OpKind::conv_forward, narrow_pointwise, 1e10, 1);
+  Op shapeless = conv(OpKind::conv_forward, pointwise, 1e10, 1);
   shapeless.shape = {};
   CHECK(op_time(gpu, Precision::fp32, shapeless).source == ComputeSource::roofline);
 }
@@ -113,10 +106,10 @@ TEST_CASE("a measured kernel comes before the fit") {
       read_kernel_table("k.csv",
                         "op,dtype,shape,time_us\nconv_forward,fp32,n16 c64 h56 w56 k256 r1x1 s1 p0x0,777\n"
                         "gemm,fp32,m2 n3 k4 nt,55\n");
-  const OpTime time = op_time(gpu, Precision::fp32, conv(OpKind::conv_forward, narrow_pointwise, 1e10, 1));
+  const OpTime time = op_time(gpu, Precision::fp32, conv(OpKind::conv_forward, pointwise, 1e10, 1));
   CHECK(time.duration == Seconds(777 * 1e-6));
   CHECK(time.source == ComputeSource::measured);
-  Op gemm = conv(OpKind::gemm, narrow_pointwise, 1e10, 1);
+  Op gemm = conv(OpKind::gemm, pointwise, 1e10, 1);
   gemm.shape = GemmShape{1, 2, 3, 4, false, true};
   CHECK(op_time(gpu, Precision::fp32, gemm).duration == Seconds(55 * 1e-6));
   gemm.shape = GemmShape{1, 2, 3, 4, true, true};
@@ -129,7 +122,7 @@ TEST_CASE("beyond the measured batches the fit is used, but never below the larg
       read_kernel_table("k.csv",
                         "op,dtype,shape,time_us\nconv_forward,fp32,n16 c64 h56 w56 k256 r1x1 s1 p0x0,5000\n"
                         "conv_forward,fp32,n8 c64 h56 w56 k256 r1x1 s1 p0x0,100\n");
-  ConvShape shape = narrow_pointwise;
+  ConvShape shape = pointwise;
   shape.batch = 17;
   const OpTime above = op_time(gpu, Precision::fp32, conv(OpKind::conv_forward, shape, 1e10, 1));
   CHECK(above.duration == Seconds(5000 * 1e-6));
@@ -161,7 +154,7 @@ TEST_CASE("vector ops take their bytes' time at the fraction of their kind") {
 
 TEST_CASE("an op that carries a duration keeps it") {
   const GpuProfile gpu = tiny();
-  Op op = conv(OpKind::conv_forward, narrow_pointwise, 1e10, 1);
+  Op op = conv(OpKind::conv_forward, pointwise, 1e10, 1);
   op.duration = Seconds(0.25);
   CHECK(op_time(gpu, Precision::fp32, op).duration == Seconds(0.25));
   CHECK(op_time(gpu, Precision::fp32, op).source == ComputeSource::measured);

@@ -103,7 +103,7 @@ TEST_CASE("without overlap the buckets are the same but ready only after the las
 
 TEST_CASE("a cap above the model is one flat bucket after the first") {
   Stack stack;
-  stack.bucket_first.value = stack.bucket_cap.value = Bytes(1e12);
+  stack.bucket_first = stack.bucket_cap = Sourced<Bytes>{Bytes(1e12)};
   const auto buckets = ddp_buckets(ready_gradients(resnet50_trace(Precision::amp)), stack,
                                    size_of(stack.gradient_dtype, single));
   CHECK(sizes_of(buckets) == std::vector<double>{4 * 25'557'032.0});
@@ -111,7 +111,7 @@ TEST_CASE("a cap above the model is one flat bucket after the first") {
 
 TEST_CASE("a bucket of 0 bytes is an input error") {
   Stack stack;
-  stack.bucket_cap.value = Bytes(0);
+  stack.bucket_cap = Sourced<Bytes>{Bytes(0)};
   CHECK_THROWS_AS(ddp_buckets(gradients_of({4}), stack, single), InputError);
 }
 

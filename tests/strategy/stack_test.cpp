@@ -1,5 +1,6 @@
 #include "strategy/stack.hpp"
 
+#include "errors_of.hpp"
 #include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
@@ -10,13 +11,8 @@ using namespace trainyard;
 
 namespace {
 
-std::vector<Diagnostic> errors_of(const std::string& text) {
-  try {
-    load_stack(config::parse("s.yaml", text));
-  } catch (const InputError& error) {
-    return error.diagnostics();
-  }
-  return {};
+std::vector<Diagnostic> stack_errors(const std::string& text) {
+  return errors_of([&] { load_stack(config::parse("s.yaml", text)); });
 }
 
 }  // namespace
@@ -24,10 +20,10 @@ std::vector<Diagnostic> errors_of(const std::string& text) {
 TEST_CASE("the shipped pytorch_ddp.yaml is PyTorch's defaults, each with its source") {
   const Stack stack = load_stack(config::load(TRAINYARD_SOURCE_DIR "/workloads/stacks/pytorch_ddp.yaml"));
   CHECK(stack.name == "pytorch_ddp");
-  CHECK(stack.bucket_first.value == Bytes(1 << 20));
-  CHECK(stack.bucket_first.provenance == Provenance::specified);
-  CHECK(stack.bucket_cap.value == Bytes(25 << 20));
-  CHECK(stack.bucket_cap.provenance == Provenance::specified);
+  CHECK(first_bucket(stack) == Bytes(1 << 20));
+  CHECK(stack.bucket_first->provenance == Provenance::specified);
+  CHECK(largest_bucket(stack) == Bytes(25 << 20));
+  CHECK(stack.bucket_cap->provenance == Provenance::specified);
   CHECK(stack.gradient_dtype == GradientDtype::as_computed);
   CHECK(stack.overlap);
   CHECK(stack.nccl == NcclVersion::v2_7_8);
@@ -53,13 +49,13 @@ TEST_CASE("Horovod's fusion by version, and Megatron's one flat fp16 buffer") {
 
 TEST_CASE("what a stack leaves out is as in PyTorch DDP") {
   const Stack stack = load_stack(config::parse("s.yaml", "name: s\n"));
-  CHECK(stack.bucket_first.value == Bytes(1 << 20));
-  CHECK(stack.bucket_cap.value == Bytes(25 << 20));
+  CHECK(first_bucket(stack) == Bytes(1 << 20));
+  CHECK(largest_bucket(stack) == Bytes(25 << 20));
   CHECK(stack.overlap);
 }
 
 TEST_CASE("all errors of a stack are reported at once") {
-  const auto errors = errors_of(
+  const auto errors = stack_errors(
       "name: s\nbucket_cap: 0 MiB\ngradient_dtype: fp23\noverlap: yes\nnccl: 2.7.9\nop_overhead: -1 us\n"
       "bucket_frst: 1 MiB\n");
   REQUIRE(errors.size() == 6);
@@ -72,9 +68,16 @@ TEST_CASE("all errors of a stack are reported at once") {
 }
 
 TEST_CASE("a stack is called what its file is called") {
-  const auto errors = errors_of("name: t\n");
+  const auto errors = stack_errors("name: t\n");
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].message == "the name is 't', the file is s.yaml");
+}
+
+TEST_CASE("buckets beside tensor fusion are an error, not ignored") {
+  const auto errors =
+      stack_errors("name: s\nbucket_cap: 50 MiB\nfusion: {threshold: 64 MiB, cycle_time: 1 ms}\n");
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].key_path == "bucket_cap");
 }
 
 TEST_CASE("a first bucket larger than the others is only doubted") {

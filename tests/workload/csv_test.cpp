@@ -1,5 +1,7 @@
 #include "workload/csv.hpp"
 
+#include "errors_of.hpp"
+
 #include <doctest/doctest.h>
 #include <string>
 #include <vector>
@@ -11,12 +13,7 @@ namespace {
 std::vector<Diagnostic> csv_errors(const std::string& text) {
   CsvProblems problems("t.csv", text);
   parse_csv(text, problems);
-  try {
-    problems.finish();
-  } catch (const InputError& error) {
-    return error.diagnostics();
-  }
-  return {};
+  return errors_of([&] { problems.finish(); });
 }
 
 CsvFile parse(const std::string& text) {

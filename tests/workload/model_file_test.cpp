@@ -1,6 +1,7 @@
 #include "workload/model_file.hpp"
 
 #include "config/document.hpp"
+#include "errors_of.hpp"
 
 #include <doctest/doctest.h>
 #include <string>
@@ -13,12 +14,7 @@ namespace {
 Model load_text(const std::string& text) { return load_model(config::parse("m.yaml", text)); }
 
 std::vector<Diagnostic> model_errors(const std::string& text) {
-  try {
-    load_text(text);
-  } catch (const InputError& error) {
-    return error.diagnostics();
-  }
-  return {};
+  return errors_of([&] { load_text(text); });
 }
 
 }  // namespace
