@@ -1,0 +1,73 @@
+#pragma once
+// cuDNN's "backend descriptors", of which its graph API is made, as values that end themselves; and its
+// status codes as exceptions.
+
+#include "measurement.hpp"
+
+#include <cstdint>
+#include <cudnn_graph.h>
+#include <string>
+#include <utility>
+
+namespace trainyard::cuda {
+
+/// A call of cuDNN failed.
+struct CudnnError : MeasurementFailed {
+  CudnnError(cudnnStatus_t status_, const std::string& text) : MeasurementFailed(text), status(status_) {}
+  cudnnStatus_t status;
+};
+
+/// cuDNN says that the row is beyond this GPU or this version, which is no error of ours.
+bool is_not_supported(const CudnnError& error);
+
+/// Does nothing on success. Throws OutOfMemory if cuDNN found no memory on the GPU, otherwise CudnnError:
+/// "cudnnCreate(...): CUDNN_STATUS_NOT_INITIALIZED, why".
+void check_cudnn(cudnnStatus_t status, const char* call);
+
+/// CHECK_CUDNN(cudnnSetStream(handle, stream));
+#define CHECK_CUDNN(call) ::trainyard::cuda::check_cudnn((call), #call)
+
+/// One per process, for the GPU that was current at the first call; never destroyed: when static objects end,
+/// the CUDA context may be gone already. Throws CudnnError.
+cudnnHandle_t cudnn_handle();
+
+/// A descriptor: made, given its attributes, finalised, then used. What it refers to has to live as long as
+/// it does.
+class Descriptor {
+public:
+  explicit Descriptor(cudnnBackendDescriptorType_t type) {
+    CHECK_CUDNN(cudnnBackendCreateDescriptor(type, &raw_));
+  }
+  ~Descriptor() {
+    if (raw_ != nullptr) (void)cudnnBackendDestroyDescriptor(raw_);
+  }
+  Descriptor(Descriptor&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(raw_, other.raw_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  /// `count` values of `type`, as cuDNN's reference has them for the attribute. Throws CudnnError.
+  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count,
+           const void* values) {
+    CHECK_CUDNN(cudnnBackendSetAttribute(raw_, name, type, count, values));
+  }
+  void set(cudnnBackendAttributeName_t name, std::int64_t value) { set(name, CUDNN_TYPE_INT64, 1, &value); }
+  void set(cudnnBackendAttributeName_t name, cudnnDataType_t value) {
+    set(name, CUDNN_TYPE_DATA_TYPE, 1, &value);
+  }
+  void set(cudnnBackendAttributeName_t name, const Descriptor& value) {
+    set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value.raw_);
+  }
+
+  void finalize() { CHECK_CUDNN(cudnnBackendFinalize(raw_)); }
+
+  [[nodiscard]] cudnnBackendDescriptor_t get() const { return raw_; }
+
+private:
+  cudnnBackendDescriptor_t raw_ = nullptr;
+};
+
+}  // namespace trainyard::cuda

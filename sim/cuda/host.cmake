@@ -1,0 +1,29 @@
+# trainyard_kernels_host: plan, recording, the work loop, statistics. No CUDA in it: it is built and tested
+# everywhere.
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_CXX_STANDARD 20)
+  set(CMAKE_CXX_STANDARD_REQUIRED ON)
+  set(CMAKE_CXX_EXTENSIONS OFF)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release)
+  endif()
+  set(TRAINYARD_SANITIZE OFF)
+  set(host_options -Wall -Wextra -Werror -Wconversion -Wno-sign-conversion -Wshadow
+                   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+else()
+  get_directory_property(host_options COMPILE_OPTIONS)
+endif()
+
+# nvcc knows few of gcc's options, so none may reach it as it stands.
+set_directory_properties(PROPERTIES COMPILE_OPTIONS "")
+foreach(option IN LISTS host_options)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:${option}>)
+endforeach()
+
+add_library(trainyard_kernels_host STATIC
+  command_line.cpp csv_line.cpp dtype.cpp input_error.cpp ops.cpp plan.cpp progress.cpp recording.cpp
+  recording_text.cpp reference.cpp shapes.cpp statistics.cpp work.cpp)
+target_include_directories(trainyard_kernels_host INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/..)
+add_library(trainyard_cuda ALIAS trainyard_kernels_host)  # as tests/CMakeLists.txt names the library of a folder

@@ -1,0 +1,38 @@
+#pragma once
+// What the user sees while rows are measured: a bar on a terminal, otherwise a line every ten per cent; and
+// messages between them.
+
+#include <ostream>
+#include <string>
+#include <string_view>
+
+namespace trainyard::cuda {
+
+class Progress {
+public:
+  /// `out` must outlive it.
+  Progress(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
+  ~Progress() { clear_bar(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// `done` of `rows` are finished, `current` is being measured, the rest will take `seconds_left` (negative:
+  /// not known yet).
+  void update(std::size_t done, std::size_t rows, double seconds_left, std::string_view current);
+
+  /// A line of its own, above the bar.
+  void message(std::string_view text);
+
+private:
+  void clear_bar();
+
+  std::ostream& out_;
+  bool terminal_;
+  bool bar_shown_ = false;
+  std::size_t last_tenth_ = 0;
+};
+
+/// "45 s", "12 min", "2 h 5 min".
+std::string duration_text(double seconds);
+
+}  // namespace trainyard::cuda
