@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Checks what can be checked of this folder without PyTorch and without a GPU: the plan, the recording and its
+resumption, the reading of a profiler's trace, and that the programs say so in one line where PyTorch is missing.
+
+usage: check.py
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True  # the sources stay as they are
+
+import plan
+import program
+from kernel_table import read_kernels, to_csv
+from recording import CANNOT_WRITE, COLUMNS, DONE, FAILED, INTERRUPTED, TIME_WAS_UP
+from recording import Recording, RecordingError, work_through
+
+FACTS = {"gpu": "NVIDIA Made Up", "torch": "2.11.0", "date": "2026-01-01"}
+
+
+class Clock:
+    """A clock that only moves when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def recorded_rows(path: pathlib.Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(line for line in path.read_text().splitlines() if not line.startswith("#")))
+
+
+class ThePlan(unittest.TestCase):
+    def setUp(self) -> None:
+        self.lines = plan.RUNS.read_text().splitlines()
+
+    def problems_after(self, old: str, new: str) -> list[str]:
+        """What is said of the shipped plan with one word changed in its first row that has it."""
+        index = next(i for i, line in enumerate(self.lines) if old in line)
+        changed = [*self.lines[:index], self.lines[index].replace(old, new), *self.lines[index + 1 :]]
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "runs.csv")
+            file.write_text("\n".join(changed) + "\n")
+            return plan.problems(plan.read_plan(file))
+
+    def test_the_shipped_plan_is_right(self) -> None:
+        self.assertEqual(plan.problems(plan.read_plan()), [])
+
+    def test_every_configuration_has_both_splits_and_no_batch_size_is_in_both(self) -> None:
+        batches: dict[tuple[str, ...], dict[str, set[int]]] = {}
+        for run in plan.read_plan():
+            splits = batches.setdefault(run.configuration, {"fit": set(), "report": set(), "apart": set()})
+            splits[run.split].add(run.batch_per_gpu)
+        self.assertEqual(len(batches), 24)
+        for splits in batches.values():
+            self.assertGreaterEqual(len(splits["fit"]), 2)
+            self.assertGreaterEqual(len(splits["report"]), 2)
+            self.assertFalse(splits["fit"] & splits["report"])
+
+    def test_parameters_are_those_that_trainyard_documents(self) -> None:
+        text = (plan.WORKLOADS / "README.md").read_text()
+        for model, (parameters, tensors) in plan.PARAMETERS.items():
+            self.assertIn(f"{parameters:,} / {tensors}", text, model)
+
+    def test_a_split_against_the_rule_is_found(self) -> None:
+        found = self.problems_after(",128,momentum,fit,yes", ",128,momentum,report,yes")
+        self.assertTrue(any("is report, by the rule fit" in problem for problem in found), found)
+        self.assertTrue(any("only fitted batch sizes are traced" in problem for problem in found), found)
+
+    def test_a_run_that_is_there_twice_is_found(self) -> None:
+        found = self.problems_after(",64,momentum,report,no", ",128,momentum,fit,no")
+        self.assertTrue(any("is there twice" in problem for problem in found), found)
+
+    def test_another_sequence_length_than_the_model_has_is_found(self) -> None:
+        found = self.problems_after(",default,1024,", ",default,512,")
+        self.assertTrue(any("sequence_length is not 1024" in problem for problem in found), found)
+
+    def test_an_unknown_word_is_an_error_with_its_line(self) -> None:
+        for old, new, said in (
+            ("amp_bf16", "bf8", r"runs\.csv:2: precision 'bf8' of resnet50 is none of fp32, tf32, amp_bf16"),
+            ("resnet50", "resnet51", r"runs\.csv:2: unknown model 'resnet51'"),
+            (",128,", ",many,", r"runs\.csv:2: batch_per_gpu 'many' is no positive number"),
+            (",fit,yes", ",fit", r"runs\.csv:2: too many or too few values"),
+            ("model,", "models,", r"runs\.csv:1: the columns must be"),
+        ):
+            with self.assertRaisesRegex(plan.PlanError, said):
+                self.problems_after(old, new)
+
+
+class TheRecording(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name, "steps.csv")
+        self.runs = plan.read_plan()[:10]
+        self.clock = Clock()
+        self.out = io.StringIO()
+
+    def work(self, seconds: float = 500, broken: dict[str, BaseException] | None = None) -> int:
+        """Works through the runs that are left with a step that only takes 30 s; `broken` titles raise instead."""
+        broken = broken or {}
+        recording = Recording(self.path, FACTS)
+
+        def step(run: plan.Run) -> str:
+            self.clock.now += 30
+            if run.title in broken:
+                raise broken[run.title]
+            recording.append(run, {"status": "ok", "step_time_s": "0.25"})
+            return "250 ms"
+
+        todo = [run for run in self.runs if not recording.has(run)]
+        return work_through(todo, step, seconds, clock=self.clock, out=self.out)
+
+    def test_chunks_end_in_time_and_go_on_where_they_stopped(self) -> None:
+        started = self.clock.now
+        self.assertEqual(self.work(seconds=100), TIME_WAS_UP)
+        self.assertLessEqual(self.clock.now - started, 100)
+        self.assertEqual(len(recorded_rows(self.path)), 3)
+        self.assertIn("7 left; the same command goes on", self.out.getvalue())
+        self.assertEqual(self.work(), DONE)
+        rows = recorded_rows(self.path)
+        self.assertEqual([row["batch_per_gpu"] for row in rows], [str(run.batch_per_gpu) for run in self.runs])
+        self.assertEqual([row["split"] for row in rows], [run.split for run in self.runs])
+        self.assertEqual(self.path.read_text().count("# gpu: NVIDIA Made Up\n"), 1)
+        self.assertEqual(self.work(), DONE)
+        self.assertEqual(len(recorded_rows(self.path)), 10)
+
+    def test_progress_says_how_long_it_will_last(self) -> None:
+        self.work()
+        self.assertIn("[4/10] " + self.runs[3].title + ": 250 ms; about 180 s left\n", self.out.getvalue())
+
+    def test_a_run_that_fails_costs_no_other_and_is_tried_again(self) -> None:
+        self.assertEqual(self.work(broken={self.runs[2].title: RuntimeError("no engine\nat all")}), FAILED)
+        self.assertIn("failed: RuntimeError: no engine;", self.out.getvalue())
+        self.assertEqual(len(recorded_rows(self.path)), 9)
+        self.assertEqual(self.work(), DONE)
+        self.assertEqual(len(recorded_rows(self.path)), 10)
+
+    def test_what_was_finished_before_an_interruption_is_kept(self) -> None:
+        self.assertEqual(self.work(broken={self.runs[5].title: KeyboardInterrupt()}), INTERRUPTED)
+        self.assertEqual(len(recorded_rows(self.path)), 5)
+        self.assertEqual(self.work(broken={self.runs[6].title: OSError("disk full")}), CANNOT_WRITE)
+        self.assertEqual(len(recorded_rows(self.path)), 6)
+
+    def test_out_of_memory_is_a_row_with_empty_times(self) -> None:
+        Recording(self.path, FACTS).append(self.runs[0], {"status": "oom"})
+        (row,) = recorded_rows(self.path)
+        self.assertEqual(tuple(row), COLUMNS)
+        self.assertEqual((row["status"], row["step_time_s"], row["peak_allocated_bytes"]), ("oom", "", ""))
+        self.assertTrue(Recording(self.path, FACTS).has(self.runs[0]))
+
+    def test_a_row_cut_off_while_it_was_written_is_measured_again(self) -> None:
+        self.work()
+        text = self.path.read_text()
+        self.path.write_text(text[:-20])
+        self.assertFalse(Recording(self.path, FACTS).has(self.runs[9]))
+        self.work()
+        self.assertEqual(self.path.read_text(), text)
+
+    def test_a_recording_of_another_machine_is_not_continued(self) -> None:
+        self.work()
+        Recording(self.path, FACTS | {"date": "2026-01-02"})
+        with self.assertRaisesRegex(RecordingError, "made with gpu 'NVIDIA Made Up', here it is 'Another'"):
+            Recording(self.path, FACTS | {"gpu": "Another"})
+
+    def test_a_file_of_something_else_is_left_alone(self) -> None:
+        self.path.write_text("a,b\n1,2\n")
+        with self.assertRaisesRegex(RecordingError, "is no recording"):
+            Recording(self.path, FACTS)
+        self.assertEqual(self.path.read_text(), "a,b\n1,2\n")
+
+
+class TheTrace(unittest.TestCase):
+    def setUp(self) -> None:
+        def event(category: str, name: str, ts: float, dur: float, **arguments: object) -> dict:
+            return {"ph": "X", "cat": category, "name": name, "ts": ts, "dur": dur, "args": arguments}
+
+        sizes = {"External id": 7, "Input Dims": [[768], [8, 768], [768, 768], [], [[4], [5]]]}
+        gemm = "void cutlass::Kernel2<sm90>(Params)"
+        relu = "void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous namespace)::relu>()"
+        self.trace = {
+            "traceEvents": [
+                {"ph": "M", "name": "process_name"},
+                event("user_annotation", "forward", 0, 50),
+                event("user_annotation", "backward", 50, 50),
+                event("cpu_op", "aten::addmm", 10, 8, **sizes),
+                event("cuda_runtime", "cudaLaunchKernel", 12, 3, correlation=1),
+                event("cuda_driver", "cuLaunchKernel", 70, 3, **{"correlation": 2, "External id": 9}),
+                event("cpu_op", "aten::threshold_backward", 69, 8, **{"External id": 9}),
+                event("kernel", relu, 230.25, 4, correlation=2),
+                event("kernel", gemm, 200, 25.5, **{"correlation": 1, "External id": 7}),
+                event("gpu_memset", "Memset (Device)", 300, 1, correlation=3),
+                event("gpu_user_annotation", "forward", 200, 26),
+            ]
+        }
+
+    def test_kernels_come_in_order_with_op_shapes_and_phase(self) -> None:
+        gemm, relu, fill = read_kernels(self.trace)
+        self.assertEqual((gemm.index, gemm.phase, gemm.op), (0, "forward", "aten::addmm"))
+        self.assertEqual((gemm.shapes, gemm.start_us, gemm.duration_us), ("768;8x768;768x768", 0, 25.5))
+        self.assertEqual((relu.phase, relu.op, relu.start_us), ("backward", "aten::threshold_backward", 30.25))
+        self.assertEqual(relu.kernel, "vectorized_elementwise_kernel<4, relu>()")
+        self.assertEqual((fill.phase, fill.op, fill.kernel), ("", "", "Memset (Device)"))
+
+    def test_files_stay_small(self) -> None:
+        kernels = read_kernels(self.trace) * 1000
+        text = to_csv(kernels, FACTS, 150_000)
+        self.assertLessEqual(len(text), 150_000)
+        self.assertGreater(len(to_csv(kernels, FACTS)), len(text))
+        self.assertEqual(text.splitlines()[3], "index,phase,op,shapes,kernel,start_us,duration_us")
+
+
+class ThePrograms(unittest.TestCase):
+    def run_without_torch(self, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "torch.py").write_text("raise ImportError('no torch')\n")
+            command = [sys.executable, str(plan.HERE / name), *arguments]
+            environment = {**os.environ, "PYTHONPATH": folder}
+            return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+
+    def test_without_torch_they_say_so_in_one_line(self) -> None:
+        for name in ("train_steps.py", "op_trace.py"):
+            ended = self.run_without_torch(name, "new")
+            self.assertEqual((ended.returncode, ended.stdout), (program.NO_GPU, ""))
+            self.assertRegex(ended.stderr, r"\Aerror: needs torch, torchvision, transformers and PyYAML: .*\n\Z")
+
+    def test_the_plan_is_checked_without_torch(self) -> None:
+        ended = self.run_without_torch("train_steps.py", "--check")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        self.assertRegex(ended.stdout, r"\A\d+ runs of 24 configurations: \d+ fit, \d+ report, \d+ apart; 18 traced\n")
+
+    def test_words_choose_runs(self) -> None:
+        chosen = program.selected(plan.read_plan(), ["gpt2_small", "tf32", "batch 4"])
+        self.assertEqual([run.variant for run in chosen], ["default", "sdpa", "gelu_new"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,132 @@
+"""The recording of the measured training steps, and working through a plan in chunks of limited time.
+
+A recording is a CSV that only grows: facts of the machine as `# key: value`, the columns, one row per finished run,
+written and flushed at once. Starting again goes on after the rows that are there. Needs the standard library only.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import pathlib
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import TextIO
+
+from plan import Run
+
+DONE, TIME_WAS_UP, INTERRUPTED, CANNOT_WRITE, FAILED = 0, 75, 130, 5, 70
+
+KEY_COLUMNS = ("model", "precision", "memory_format", "variant", "sequence_length", "batch_per_gpu")
+COLUMNS = (
+    *KEY_COLUMNS,
+    "optimizer",
+    "split",
+    "status",
+    "step_time_s",
+    "step_time_p10_s",
+    "step_time_p90_s",
+    "steps",
+    "host_time_s",
+    "peak_allocated_bytes",
+    "peak_reserved_bytes",
+    "device_used_bytes",
+    "context_bytes",
+    "loss",
+    "clock_mhz",
+    "power_w",
+)
+CHANGEABLE_FACTS = ("date",)  # all others must stay the same within one file
+
+
+class RecordingError(Exception):
+    """The file is no recording of ours, or one of another machine."""
+
+
+class Recording:
+    """A CSV of finished runs that is appended to."""
+
+    def __init__(self, path: pathlib.Path, facts: dict[str, str]):
+        """Opens `path`, or makes it with `facts`. Raises RecordingError if it holds something else, and OSError."""
+        self.path_ = path
+        self.finished_: set[tuple[str, ...]] = set()
+        if path.exists() and path.stat().st_size > 0:
+            self._continue(facts)
+        else:
+            header = "".join(f"# {key}: {value}\n" for key, value in facts.items())
+            path.write_text(header + ",".join(COLUMNS) + "\n")
+
+    def _continue(self, facts: dict[str, str]) -> None:
+        text = self.path_.read_text()
+        whole = text[: text.rfind("\n") + 1]
+        lines = whole.splitlines()
+        comments = [line[2:].partition(": ") for line in lines if line.startswith("# ")]
+        table = csv.DictReader(line for line in lines if not line.startswith("#"))
+        if tuple(table.fieldnames or ()) != COLUMNS:
+            raise RecordingError(f"{self.path_}: is no recording of this program's; write to another file")
+        for key, _, value in comments:
+            if key not in CHANGEABLE_FACTS and facts.get(key, value) != value:
+                raise RecordingError(
+                    f"{self.path_}: was made with {key} '{value}', here it is '{facts[key]}'; write to another file"
+                )
+        self.finished_ = {tuple(row[column] for column in KEY_COLUMNS) for row in table}
+        if whole != text:
+            self.path_.write_text(whole)  # a last row without its end was cut off while it was written
+
+    def has(self, run: Run) -> bool:
+        return run.key in self.finished_
+
+    def append(self, run: Run, values: dict[str, object]) -> None:
+        """Adds the row of `run`; `values` are the columns behind `split`, those left out stay empty."""
+        unknown = set(values) - set(COLUMNS)
+        if unknown:
+            raise ValueError(f"no such columns: {', '.join(sorted(unknown))}")
+        row = dict(zip(KEY_COLUMNS, run.key)) | {"optimizer": run.optimizer, "split": run.split} | values
+        line = io.StringIO()
+        csv.DictWriter(line, COLUMNS, restval="", lineterminator="\n").writerow(row)
+        with self.path_.open("a") as file:
+            file.write(line.getvalue())
+        self.finished_.add(run.key)
+
+
+def work_through(
+    runs: Iterable[Run],
+    work: Callable[[Run], str],
+    seconds: float,
+    started: float | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    out: TextIO = sys.stderr,
+) -> int:
+    """Does `work` for each run, which returns what to say of it, until `seconds` after `started` would be passed.
+
+    The next run is taken to last as long as the longest so far. A run that raises is named and left out: it is tried
+    again by the next start. Returns an exit code: DONE, TIME_WAS_UP, INTERRUPTED, CANNOT_WRITE or FAILED.
+    """
+    started = clock() if started is None else started
+    todo = list(runs)
+    longest = spent = 0.0
+    failed = 0
+    for index, run in enumerate(todo):
+        begun = clock()
+        if begun - started + longest > seconds:
+            print(f"time is up: {len(todo) - index} left; the same command goes on with them", file=out)
+            return TIME_WAS_UP
+        try:
+            said = work(run)
+        except KeyboardInterrupt:
+            print(f"interrupted: {len(todo) - index} left; the same command goes on with them", file=out)
+            return INTERRUPTED
+        except OSError as error:
+            print(f"error: cannot write: {error}", file=out)
+            return CANNOT_WRITE
+        except Exception as error:  # one run that PyTorch cannot do must not cost the others
+            failed += 1
+            said = f"failed: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+        took = clock() - begun
+        longest, spent = max(longest, took), spent + took
+        left = spent / (index + 1) * (len(todo) - index - 1)
+        print(f"[{index + 1}/{len(todo)}] {run.title}: {said}; about {left:.0f} s left", file=out, flush=True)
+    if failed:
+        print(f"{failed} failed and are not recorded", file=out)
+    return FAILED if failed else DONE

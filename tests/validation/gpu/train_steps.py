@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Measures the training steps of runs.csv with PyTorch on one GPU and appends them to a recording.
+
+usage: train_steps.py RECORDING [--seconds 500] [--only WORD]... [--plan CSV]
+       train_steps.py --check
+
+Runs offline. Goes on where it stopped when started again with the same recording. --only keeps the runs whose title,
+as the progress lines show it, has all these words. --check only reads the plan and needs neither PyTorch nor a GPU.
+
+exit: 0 everything measured, 3 wrong plan, 4 no PyTorch or no usable GPU, 5 cannot read or write, 70 a run failed,
+      75 time is up and runs are left, 130 interrupted; 2 wrong command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+sys.dont_write_bytecode = True  # the sources stay as they are
+
+import program
+from plan import Run
+from recording import Recording, work_through
+
+
+def record(options: argparse.Namespace, runs: list[Run]) -> int:
+    """Measures what the recording does not have yet; needs PyTorch."""
+    import measure
+
+    recording = Recording(options.output, measure.facts())
+
+    def work(run: Run) -> str:
+        values = measure.measure(run)
+        recording.append(run, values)
+        if values["status"] == "oom":
+            return "out of memory"
+        return f"{1e3 * float(values['step_time_s']):.2f} ms, {values['peak_allocated_bytes'] / 1e9:.2f} GB"
+
+    todo = [run for run in runs if not recording.has(run)]
+    return work_through(todo, work, options.seconds, program.STARTED)
+
+
+if __name__ == "__main__":
+    sys.exit(program.run(sys.argv[1:], __doc__, record))
