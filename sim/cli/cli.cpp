@@ -37,6 +37,7 @@ void add_commands(CLI::App& program) {
   add_model(program);
   add_topology(program);
   add_collective(program);
+  add_calibrate(program);
   add_list(program);
   add_check(program);
   add_schema(program);

@@ -14,6 +14,7 @@ void add_memory(CLI::App& program);
 void add_model(CLI::App& program);
 void add_topology(CLI::App& program);
 void add_collective(CLI::App& program);
+void add_calibrate(CLI::App& program);
 void add_list(CLI::App& program);
 void add_check(CLI::App& program);
 void add_schema(CLI::App& program);

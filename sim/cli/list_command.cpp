@@ -4,6 +4,7 @@
 #include "config/catalogue.hpp"
 #include "config/diagnostic.hpp"
 #include "config/document.hpp"
+#include "report/calibration_table.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -33,12 +34,25 @@ std::string experiment_title(const config::Document& document) {
                      text_of(document, "stack"), precision.empty() ? "" : ", " + precision);
 }
 
+constexpr std::string_view gpu_legend =
+    "\nErrors are means over kernels held out of the fit; of what is scaled, over other GPUs scaled alike.\n";
+
+/// A GPU, where its rates come from and how far they miss kernels they were not fitted to.
+std::string gpu_title(const config::Document& document) {
+  const GpuProfile gpu = load_gpu_profile(document);
+  return gpu.title + (gpu.title.empty() ? "" : ": ") + calibration_line(gpu);
+}
+
 /// A file that does not parse is listed all the same: `trainyard check` says what is wrong with it.
 std::string title_of(const config::Catalogue& catalogue, config::Kind kind, const std::string& name) {
   try {
     const config::Document document = config::load(config::find(catalogue, kind, name));
-    return kind == config::Kind::experiment ? experiment_title(document) : text_of(document, "title");
+    if (kind == config::Kind::experiment) return experiment_title(document);
+    if (kind == config::Kind::gpu) return gpu_title(document);
+    return text_of(document, "title");
   } catch (const InputError&) {
+    return "(not a valid file)";
+  } catch (const FileError&) {  // a profile whose kernels are missing
     return "(not a valid file)";
   }
 }
@@ -59,7 +73,8 @@ std::string listing(const config::Catalogue& catalogue, config::Kind kind, std::
 void list_files(const std::optional<std::string>& word) {
   const config::Catalogue catalogue = config::find_catalogue();
   if (word) {
-    print_result(listing(catalogue, kind_named(*word, &KindWord::plural), ""));
+    const config::Kind kind = kind_named(*word, &KindWord::plural);
+    print_result(listing(catalogue, kind, "") + (kind == config::Kind::gpu ? std::string(gpu_legend) : ""));
     return;
   }
   std::string text;

@@ -28,7 +28,12 @@ GpuProfile load_gpu_profile(const config::Document& document, std::vector<Diagno
   auto gpu = config::read<GpuProfile>(document, validate, warnings);
   if (gpu.kernels) {
     const std::filesystem::path path = std::filesystem::path(document.name).parent_path() / *gpu.kernels;
-    gpu.kernel_table = read_kernel_table(path.string(), config::read_file(path, largest_csv));
+    const Recording recording = read_recording(path.string(), config::read_file(path, largest_csv));
+    if (recording.facts.is_framework_timing) {
+      throw InputError(path.string() + ": its times hold a framework's dispatch and are no kernels'",
+                       "leave out 'kernels'; `trainyard calibrate gpu` can fit to this recording");
+    }
+    gpu.kernel_table = kernel_table(recording);
   }
   return gpu;
 }

@@ -46,6 +46,7 @@ struct MatrixRates {
   Sourced<FlopRate> peak;
   std::optional<Sourced<Roofline>> gemm;
   std::optional<ConvPasses> conv;
+  std::optional<ConvPasses> conv_nhwc;  ///< where the layout matters; `conv` otherwise
 };
 
 struct MatrixUnits {
@@ -80,6 +81,24 @@ struct GpuPower {
   Sourced<double> matrix;  ///< matrix products and convolutions
 };
 
+/// How far a fit misses kernels it has not seen.
+struct HeldOutError {
+  std::string kernels;         ///< "gemm fp16", "conv_dgrad fp32 nhwc", "softmax"
+  int count = 0;               ///< kernels, each held out once
+  double mape = 0;             ///< mean of |predicted / measured - 1|
+  double median = 0, p90 = 0;  ///< of the same
+  double curve_mape = 0;       ///< of the curve alone, without the nearest kernels
+};
+
+/// How `calibrate gpu` came to the figures of a profile.
+struct Calibration {
+  std::vector<std::string> recordings;     ///< files beside the profile
+  std::vector<std::string> measured_with;  ///< of each: GPU, driver, library versions, date
+  std::vector<HeldOutError> held_out;
+  std::optional<std::string> scaled_from;  ///< another profile, whose parts of the peaks the rest has
+  std::vector<HeldOutError> scaling;  ///< how far GPUs with kernels of their own, scaled alike, miss those
+};
+
 struct GpuProfile {
   std::string name;
   std::string title;
@@ -90,7 +109,8 @@ struct GpuProfile {
   MatrixUnits matrix;
   VectorRates vector;
   Sourced<Roofline> roofline;          ///< for matrix work without a fit
-  std::optional<std::string> kernels;  ///< file of measured kernels beside the profile
+  std::optional<std::string> kernels;  ///< recording beside the profile: times by shape
+  std::optional<Calibration> calibration;
   std::vector<std::string> source;
 
   KernelTable kernel_table;  ///< what that file holds; no key
@@ -153,7 +173,9 @@ struct Keys<MatrixRates> {
                           .at_least(1e9)
                           .at_most(largest_flop_rate),
                       optional("gemm", &MatrixRates::gemm, "curve for matrix products"),
-                      optional("conv", &MatrixRates::conv, "curves for convolutions")};
+                      optional("conv", &MatrixRates::conv, "curves for convolutions"),
+                      optional("conv_nhwc", &MatrixRates::conv_nhwc,
+                               "the same for activations in layout nhwc; as conv when left out")};
   }
 };
 
@@ -214,6 +236,35 @@ struct Keys<GpuPower> {
 };
 
 template <>
+struct Keys<HeldOutError> {
+  static auto table() {
+    constexpr double absurd_error = 1e3;
+    const auto error = [](auto key) { return key.at_least(0).at_most(absurd_error); };
+    return std::tuple{
+        required("kernels", &HeldOutError::kernels, "which kernels"),
+        required("count", &HeldOutError::count, "kernels, each held out once").at_least(1),
+        error(required("mape", &HeldOutError::mape, "mean absolute relative error, as a ratio")),
+        error(required("median", &HeldOutError::median, "its median")),
+        error(required("p90", &HeldOutError::p90, "nine of ten are below this")),
+        error(required("curve_mape", &HeldOutError::curve_mape, "mean error of the curve alone"))};
+  }
+};
+
+template <>
+struct Keys<Calibration> {
+  static auto table() {
+    return std::tuple{
+        optional("recordings", &Calibration::recordings, "CSVs beside the profile that were fitted"),
+        optional("measured_with", &Calibration::measured_with, "GPU, driver, libraries and date of each"),
+        optional("held_out", &Calibration::held_out, "errors on kernels that the fit has not seen"),
+        optional("scaled_from", &Calibration::scaled_from,
+                 "profile whose parts of the peaks the rates without a fit have"),
+        optional("scaling", &Calibration::scaling,
+                 "errors of other GPUs scaled in the same way, on their own kernels")};
+  }
+};
+
+template <>
 struct Keys<GpuProfile> {
   static auto table() {
     return std::tuple{
@@ -230,6 +281,7 @@ struct Keys<GpuProfile> {
         required("vector", &GpuProfile::vector, "ops limited by memory bandwidth"),
         required("roofline", &GpuProfile::roofline, "everything without a measured kernel or a fit"),
         optional("kernels", &GpuProfile::kernels, "CSV of measured kernels in the same folder"),
+        optional("calibration", &GpuProfile::calibration, "how `trainyard calibrate gpu` made this profile"),
         optional("source", &GpuProfile::source, "where the figures come from")};
   }
 };

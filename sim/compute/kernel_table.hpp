@@ -1,6 +1,9 @@
 #pragma once
-// Measured times of convolutions and matrix products by shape: the first place op_time looks.
+// Measured times by shape, of a profile's recording: the first place op_time looks, and what corrects its
+// curves.
 
+#include "compute/dtype.hpp"
+#include "compute/recording.hpp"
 #include "workload/trace.hpp"
 
 #include <optional>
@@ -10,12 +13,10 @@
 
 namespace trainyard {
 
-/// What a matrix unit computes in.
-enum class Dtype { fp32, tf32, fp16, bf16 };
-
 struct ConvKernel {
   OpKind pass{};  ///< conv_forward, conv_dgrad or conv_wgrad
   Dtype dtype{};
+  Layout layout{};
   ConvShape shape;
   Seconds duration;
 };
@@ -26,11 +27,28 @@ struct GemmKernel {
   Seconds duration;
 };
 
-/// Kernels in the order find_kernel needs: by everything but the batch, then by batch.
+/// A vector op. What it does to each value matters less than how many bytes it moves.
+struct VectorKernel {
+  OpKind kind{};
+  Bytes bytes;
+  Seconds duration;
+};
+
+/// Kernels in the order find_kernel needs: by everything but the batch, then by batch; vector ops by kind and
+/// bytes.
 struct KernelTable {
   std::vector<ConvKernel> convs;
   std::vector<GemmKernel> gemms;
+  std::vector<VectorKernel> vectors;
 };
+
+/// The layout of the activations of a measured convolution: that its variant names, else nchw.
+Layout layout_of(const RecordedKernel& kernel);
+
+/// The kernels of a recording. A convolution in 16 bits counts as the fp32 one of its shape where that is
+/// faster, as frameworks then take that one. Throws InputError, with the name of the recording, for a
+/// convolution or matrix product that is there twice.
+KernelTable kernel_table(const Recording& recording);
 
 /// What the table says about a kernel: its time, or bounds on it, or nothing.
 struct MeasuredTime {
@@ -41,25 +59,10 @@ struct MeasuredTime {
 
 /// A convolution's time: exact shape; the batch may lie between two measured ones, the time being linear
 /// between them. Never extrapolated.
-MeasuredTime find_kernel(const KernelTable& table, OpKind pass, Dtype dtype, const ConvShape& shape);
+MeasuredTime find_kernel(const KernelTable& table, OpKind pass, Dtype dtype, Layout layout,
+                         const ConvShape& shape);
 
 /// A matrix product's time: exact shape or nothing.
 std::optional<Seconds> find_kernel(const KernelTable& table, Dtype dtype, const GemmShape& shape);
 
-/// Reads a kernel table: columns op (conv_forward, conv_dgrad, conv_wgrad, gemm), dtype, shape, time_us.
-/// Throws InputError with every problem found.
-KernelTable read_kernel_table(std::string name, std::string_view text);
-
-namespace config {
-
-template <>
-struct Names<Dtype> {
-  static constexpr std::string_view what = "data type";
-  static constexpr std::array table{Name{"fp32", Dtype::fp32, "IEEE single"},
-                                    Name{"tf32", Dtype::tf32, "TensorFloat-32 matrix units on fp32 data"},
-                                    Name{"fp16", Dtype::fp16, "IEEE half with fp32 accumulation"},
-                                    Name{"bf16", Dtype::bf16, "bfloat16 with fp32 accumulation"}};
-};
-
-}  // namespace config
 }  // namespace trainyard

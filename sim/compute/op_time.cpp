@@ -1,11 +1,12 @@
 #include "compute/op_time.hpp"
 
+#include "compute/curves.hpp"
+#include "compute/nearest.hpp"
 #include "config/diagnostic.hpp"
 
 #include <algorithm>
 #include <cassert>
 #include <string>
-#include <utility>
 
 namespace trainyard {
 namespace {
@@ -15,135 +16,128 @@ ComputeSource source_of(Provenance provenance) {
   return is_measured ? ComputeSource::fitted : ComputeSource::roofline;
 }
 
-Seconds roofline_time(const Roofline& roofline, FlopRate peak, Bandwidth bandwidth, Flops flops,
-                      Bytes bytes) {
-  const Seconds arithmetic = flops / (roofline.efficiency * peak);
-  const Seconds memory = bytes / (roofline.bandwidth_fraction * bandwidth);
-  return std::max(arithmetic, memory) + roofline.t0;
-}
-
-const MatrixRates* find_rates(const GpuProfile& gpu, Dtype dtype) {
-  const MatrixUnits& units = gpu.matrix;
-  const auto optional_rates = [](const std::optional<MatrixRates>& rates) {
-    return rates ? &*rates : nullptr;
-  };
-  switch (dtype) {
-    case Dtype::fp32:
-      return &units.fp32;
-    case Dtype::tf32:
-      return optional_rates(units.tf32);
-    case Dtype::fp16:
-      return optional_rates(units.fp16);
-    case Dtype::bf16:
-      return optional_rates(units.bf16);
-  }
-  return nullptr;
-}
-
 const MatrixRates& rates_of(const GpuProfile& gpu, Dtype dtype) {
   const MatrixRates* rates = find_rates(gpu, dtype);
   assert(rates != nullptr);  // matrix_dtype has checked
   return *rates;
 }
 
-const Sourced<ConvFit>& fit_of(const ConvPasses& passes, OpKind pass) {
-  return pass == OpKind::conv_dgrad   ? passes.dgrad
-         : pass == OpKind::conv_wgrad ? passes.wgrad
-                                      : passes.forward;
-}
-
-std::optional<double> class_efficiency(const ConvFit& fit, const ConvShape& shape) {
-  if (shape.in_channels <= 3) return fit.first_layer;
-  if (shape.kernel_h == 1 && shape.kernel_w == 1)
-    return shape.stride == 1 ? fit.pointwise : fit.pointwise_strided;
-  if (shape.kernel_h == 3 && shape.kernel_w == 3 && shape.stride == 1) return fit.spatial_3x3;
-  return fit.other;
-}
-
-/// A matrix op: its kind, shape, FLOPs and bytes.
-struct Work {
-  OpKind kind{};
-  const Shape& shape;
-  Flops flops;
-  Bytes bytes;
+/// A curve and what its figures rest on.
+struct Curve {
+  Roofline roofline;
+  ComputeSource source{};
 };
 
-/// The curve of a convolution's class; nothing if there is no such fit.
-std::optional<OpTime> conv_fit_time(const GpuProfile& gpu, Dtype dtype, const ConvShape& shape,
-                                    const Work& work) {
-  const MatrixRates& rates = rates_of(gpu, dtype);
-  if (!rates.conv) return std::nullopt;
-  const Sourced<ConvFit>& fit = fit_of(*rates.conv, work.kind);
-  const auto efficiency = class_efficiency(fit.value, shape);
-  if (!efficiency) return std::nullopt;
-  const Roofline curve{*efficiency, fit.value.bandwidth_fraction, fit.value.t0};
-  return OpTime{roofline_time(curve, rates.peak.value, gpu.memory.bandwidth.value, work.flops, work.bytes),
-                source_of(fit.provenance)};
+Seconds time_on(const GpuProfile& gpu, Dtype dtype, const Roofline& curve, const Work& work) {
+  return roofline_time(curve, rates_of(gpu, dtype).peak.value, gpu.memory.bandwidth.value, work);
 }
 
 OpTime general_time(const GpuProfile& gpu, Dtype dtype, const Work& work) {
-  return {roofline_time(gpu.roofline.value, rates_of(gpu, dtype).peak.value, gpu.memory.bandwidth.value,
-                        work.flops, work.bytes),
-          ComputeSource::roofline};
+  return {time_on(gpu, dtype, gpu.roofline.value, work), ComputeSource::roofline};
 }
 
-OpTime conv_time(const GpuProfile& gpu, Dtype dtype, const Work& work) {
-  const ConvShape* shape = std::get_if<ConvShape>(&work.shape);
-  if (shape == nullptr) return general_time(gpu, dtype, work);
-  const MeasuredTime measured = find_kernel(gpu.kernel_table, work.kind, dtype, *shape);
+/// A convolution: its pass, type, layout and shape.
+struct Conv {
+  OpKind pass{};
+  Dtype dtype{};
+  Layout layout{};
+  const ConvShape& shape;
+};
+
+std::optional<Curve> curve_of(const GpuProfile& gpu, const Conv& conv) {
+  const ConvPasses* fits = find_conv_fits(rates_of(gpu, conv.dtype), conv.layout);
+  if (fits == nullptr) return std::nullopt;
+  const Sourced<ConvFit>& fit = fit_of(*fits, conv.pass);
+  const auto roofline = curve_of(fit.value, class_of(conv.shape));
+  if (!roofline) return std::nullopt;
+  return Curve{*roofline, source_of(fit.provenance)};
+}
+
+/// By the kernels of the same pass, type, layout and class.
+double correction(const GpuProfile& gpu, const Conv& conv, const Roofline& curve) {
+  Correction nearest;
+  const ConvClass conv_class = class_of(conv.shape);
+  for (const ConvKernel& kernel : gpu.kernel_table.convs) {
+    if (kernel.pass != conv.pass || kernel.dtype != conv.dtype || kernel.layout != conv.layout ||
+        class_of(kernel.shape) != conv_class) {
+      continue;
+    }
+    const Seconds expected = time_on(gpu, conv.dtype, curve, work_of(kernel.shape, kernel.dtype));
+    nearest.add(squared_distance(kernel.shape, conv.shape), kernel.duration / expected);
+  }
+  return nearest.value();
+}
+
+double correction(const GpuProfile& gpu, Dtype dtype, const GemmShape& shape, const Roofline& curve) {
+  Correction nearest;
+  for (const GemmKernel& kernel : gpu.kernel_table.gemms) {
+    if (kernel.dtype != dtype || kernel.shape.transpose_a != shape.transpose_a ||
+        kernel.shape.transpose_b != shape.transpose_b) {
+      continue;
+    }
+    const Seconds expected = time_on(gpu, dtype, curve, work_of(kernel.shape, dtype));
+    nearest.add(squared_distance(kernel.shape, shape), kernel.duration / expected);
+  }
+  return nearest.value();
+}
+
+OpTime conv_time(const GpuProfile& gpu, const Conv& conv, const Work& work) {
+  const MeasuredTime measured = find_kernel(gpu.kernel_table, conv.pass, conv.dtype, conv.layout, conv.shape);
   if (measured.duration) return {*measured.duration, ComputeSource::measured};
-  const auto fitted = conv_fit_time(gpu, dtype, *shape, work);
-  OpTime time = fitted ? *fitted : general_time(gpu, dtype, work);
+  OpTime time = general_time(gpu, conv.dtype, work);
+  if (const auto curve = curve_of(gpu, conv)) {
+    time = {correction(gpu, conv, curve->roofline) * time_on(gpu, conv.dtype, curve->roofline, work),
+            curve->source};
+  }
   if (measured.at_least) time.duration = std::max(time.duration, *measured.at_least);
   if (measured.at_most) time.duration = std::min(time.duration, *measured.at_most);
   return time;
 }
 
-OpTime gemm_time(const GpuProfile& gpu, Dtype dtype, const Work& work) {
-  if (const auto* shape = std::get_if<GemmShape>(&work.shape)) {
+/// In 16 bits a framework's search takes the fp32 kernel where it is faster; it moves twice the bytes.
+OpTime fastest_conv_time(const GpuProfile& gpu, const Conv& conv, const Work& work) {
+  const OpTime time = conv_time(gpu, conv, work);
+  if (conv.dtype != Dtype::fp16 && conv.dtype != Dtype::bf16) return time;
+  const OpTime single =
+      conv_time(gpu, {conv.pass, Dtype::fp32, conv.layout, conv.shape}, {work.flops, 2 * work.bytes});
+  return single.duration < time.duration ? single : time;
+}
+
+/// A layout of which nothing is known is as fast as the other.
+Layout known_layout(const GpuProfile& gpu, Dtype dtype, Layout layout) {
+  return layout == Layout::nhwc && !rates_of(gpu, dtype).conv_nhwc ? Layout::nchw : layout;
+}
+
+OpTime gemm_time(const GpuProfile& gpu, Dtype dtype, const Shape& op_shape, const Work& work) {
+  const MatrixRates& rates = rates_of(gpu, dtype);
+  const auto* shape = std::get_if<GemmShape>(&op_shape);
+  if (shape != nullptr) {
     if (const auto duration = find_kernel(gpu.kernel_table, dtype, *shape)) {
       return {*duration, ComputeSource::measured};
     }
   }
-  const MatrixRates& rates = rates_of(gpu, dtype);
   if (!rates.gemm) return general_time(gpu, dtype, work);
-  return {
-      roofline_time(rates.gemm->value, rates.peak.value, gpu.memory.bandwidth.value, work.flops, work.bytes),
-      source_of(rates.gemm->provenance)};
+  const Roofline& curve = rates.gemm->value;
+  const double factor = shape == nullptr ? 1 : correction(gpu, dtype, *shape, curve);
+  return {factor * time_on(gpu, dtype, curve, work), source_of(rates.gemm->provenance)};
 }
 
-/// In 16 bits a framework's search takes the fp32 kernel where it is faster; it moves twice the bytes.
-OpTime half_conv_time(const GpuProfile& gpu, Dtype dtype, const Work& work) {
-  const OpTime half = conv_time(gpu, dtype, work);
-  const OpTime single = conv_time(gpu, Dtype::fp32, {work.kind, work.shape, work.flops, 2 * work.bytes});
-  return single.duration < half.duration ? single : half;
-}
-
-const Sourced<double>& vector_fraction(const VectorRates& rates, OpKind kind) {
-  switch (kind) {
-    case OpKind::batch_norm_forward:
-    case OpKind::batch_norm_backward:
-      return rates.batch_norm;
-    case OpKind::layer_norm:
-      return rates.layer_norm;
-    case OpKind::embedding:
-      return rates.embedding;
-    case OpKind::pooling:
-      return rates.pooling;
-    case OpKind::softmax:
-      return rates.softmax;
-    case OpKind::optimizer:
-      return rates.optimizer;
-    default:
-      return rates.elementwise;
+/// By the kernels of its kind.
+double correction(const GpuProfile& gpu, const Op& op, const Roofline& curve) {
+  Correction nearest;
+  for (const VectorKernel& kernel : gpu.kernel_table.vectors) {
+    if (kernel.kind != op.kind) continue;
+    const Seconds expected = time_on(gpu, Dtype::fp32, curve, {Flops(), kernel.bytes});
+    nearest.add(squared_distance(kernel.bytes, op.bytes), kernel.duration / expected);
   }
+  return nearest.value();
 }
 
 OpTime vector_time(const GpuProfile& gpu, const Op& op) {
-  const Sourced<double>& fraction = vector_fraction(gpu.vector, op.kind);
+  const Sourced<double>& fraction = bandwidth_fraction(gpu.vector, op.kind);
   const Roofline curve{1, fraction.value, gpu.vector.t0.value};
-  return {roofline_time(curve, gpu.matrix.fp32.peak.value, gpu.memory.bandwidth.value, op.flops, op.bytes),
-          source_of(fraction.provenance)};
+  const double factor = op.bytes > Bytes() ? correction(gpu, op, curve) : 1;
+  return {factor * time_on(gpu, Dtype::fp32, curve, {op.flops, op.bytes}), source_of(fraction.provenance)};
 }
 
 Dtype dtype_of(Precision precision) {
@@ -187,18 +181,20 @@ FlopRate peak_rate(const GpuProfile& gpu, Precision precision) {
   return rates_of(gpu, matrix_dtype(gpu, precision)).peak.value;
 }
 
-OpTime op_time(const GpuProfile& gpu, Precision precision, const Op& op) {
+OpTime op_time(const GpuProfile& gpu, Precision precision, const Op& op, Layout layout) {
   if (op.duration) return {*op.duration, op.source.value_or(ComputeSource::measured)};
   const Dtype dtype = matrix_dtype(gpu, precision);
-  const Work work{op.kind, op.shape, op.flops, op.bytes};
+  const Work work{op.flops, op.bytes};
   switch (op.kind) {
     case OpKind::conv_forward:
     case OpKind::conv_dgrad:
-    case OpKind::conv_wgrad:
-      return dtype == Dtype::fp16 || dtype == Dtype::bf16 ? half_conv_time(gpu, dtype, work)
-                                                          : conv_time(gpu, dtype, work);
+    case OpKind::conv_wgrad: {
+      const auto* shape = std::get_if<ConvShape>(&op.shape);
+      if (shape == nullptr) return general_time(gpu, dtype, work);
+      return fastest_conv_time(gpu, {op.kind, dtype, known_layout(gpu, dtype, layout), *shape}, work);
+    }
     case OpKind::gemm:
-      return gemm_time(gpu, dtype, work);
+      return gemm_time(gpu, dtype, op.shape, work);
     case OpKind::measured:
       throw InputError("op '" + op.layer + "' is of kind 'measured' and has no duration",
                        "give its duration_s, or another kind with flops and bytes");

@@ -19,17 +19,16 @@ Dtype matrix_dtype(const GpuProfile& gpu, Precision precision);
 /// Peak rate of matrix work in this precision, for utilisations. Throws as matrix_dtype.
 FlopRate peak_rate(const GpuProfile& gpu, Precision precision);
 
-/// The duration of one op on `gpu` in `precision` and what it rests on. An op that carries a duration keeps
-/// it.
+/// The duration of one op on `gpu` in `precision` and what it rests on. `layout` is that of the activations
+/// of convolutions. An op that carries a duration keeps it.
 /// - convolution: the kernel table (batch interpolated, never extrapolated), else the fit of its class and
-/// pass, but
-///   no less than the table's largest batch and no more than its smallest (which counts as fitted all the
-///   same: nobody measured this shape); in 16 bits, the fp32 time where that is shorter, as frameworks then
-///   pick it.
-/// - matrix product: the kernel table (exact shape), else the fit.
-/// - all others: bytes over the fraction of the memory bandwidth of their kind.
+///   pass, corrected by the measured kernels nearest to it (nearest.hpp), but no less than the table's
+///   largest batch and no more than its smallest (which counts as fitted all the same: nobody measured this
+///   shape); in 16 bits, the fp32 time where that is shorter, as frameworks then pick it.
+/// - matrix product: the kernel table (exact shape), else the fit, corrected in the same way.
+/// - all others: bytes over the fraction of the memory bandwidth of their kind, corrected in the same way.
 /// A rate whose provenance is `assumed` or `specified` counts as roofline, a measured or fitted one as
 /// fitted. Throws as matrix_dtype, and InputError for an op of kind `measured` without a duration.
-OpTime op_time(const GpuProfile& gpu, Precision precision, const Op& op);
+OpTime op_time(const GpuProfile& gpu, Precision precision, const Op& op, Layout layout = Layout::nchw);
 
 }  // namespace trainyard

@@ -95,14 +95,15 @@ std::string one_line(const Node& node) {
 /// True for what is written in one line: scalars, lists of scalars, and short mappings of scalars such as a
 /// value with its source.
 bool is_line(const Node& node) {
-  constexpr std::size_t longest_mapping = 100;
+  constexpr std::size_t longest_line = 110;
   const auto is_scalar = [](const Node& part) { return part.kind == Node::Kind::scalar; };
   switch (node.kind) {
     case Node::Kind::sequence:
-      return std::ranges::all_of(node.items, is_scalar);
+      return std::ranges::all_of(node.items, is_scalar) &&
+             (node.items.size() < 2 || one_line(node).size() <= longest_line);
     case Node::Kind::mapping:
       return std::ranges::all_of(node.entries, is_scalar, &Node::Entry::value) &&
-             (node.entries.size() <= 4 && one_line(node).size() <= longest_mapping);
+             (node.entries.size() <= 8 && one_line(node).size() <= longest_line);
     default:
       return true;
   }

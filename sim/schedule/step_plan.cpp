@@ -172,7 +172,7 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
                    const Sync& sync) {
   StepPlan plan;
   for (const Op& op : trace.ops) {
-    OpTime time = op_time(gpu, precision_of(trace), op);
+    OpTime time = op_time(gpu, precision_of(trace), op, stack.layout);
     // A duration that the trace brings was measured with its software, or computed with it by a former run.
     if (!op.duration) {
       time.duration = stack.compute_scale.value * time.duration + stack.op_overhead.value;

@@ -7,6 +7,7 @@
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
+#include "workload/trace.hpp"
 
 #include <array>
 #include <optional>
@@ -36,7 +37,8 @@ struct Stack {
   std::optional<Sourced<Bytes>> bucket_cap;    ///< the others at this
   std::optional<Fusion> fusion;                ///< in place of buckets
   GradientDtype gradient_dtype = GradientDtype::as_computed;
-  bool overlap = true;  ///< buckets are reduced while backward goes on; otherwise all after it
+  bool overlap = true;           ///< buckets are reduced while backward goes on; otherwise all after it
+  Layout layout = Layout::nchw;  ///< of the activations of convolutions
   NcclVersion nccl = NcclVersion::v2_7_8;
   Sourced<double> compute_scale{.value = 1};  ///< every op takes this many times as long
   Sourced<Seconds> op_overhead;               ///< added to every op
@@ -100,6 +102,7 @@ struct Keys<Stack> {
         optional("gradient_dtype", &Stack::gradient_dtype, "type of the reduced gradients: their bytes"),
         optional("overlap", &Stack::overlap,
                  "true: a bucket is reduced as soon as its gradients are ready; false: after backward"),
+        optional("layout", &Stack::layout, "order of the activations that convolutions read"),
         optional("nccl", &Stack::nccl,
                  "version whose latency table the collectives use (write it in quotes)"),
         optional("compute_scale", &Stack::compute_scale,

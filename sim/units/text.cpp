@@ -4,9 +4,12 @@
 #include "units/dimension.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 namespace trainyard {
 
@@ -112,15 +115,6 @@ std::variant<double, UnitError> parse(const Dimension& dimension, std::string_vi
   return value;
 }
 
-/// `value` with four significant digits.
-double four_digits(double value) {
-  char buffer[40];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific, 3).ptr;
-  double rounded = 0;
-  std::from_chars(buffer, end, rounded);
-  return rounded;
-}
-
 /// The largest of `units` whose size is at most that of a number with `point` digits before its decimal
 /// point.
 const Unit& fitting_unit(std::span<const Unit> units, long point) {
@@ -153,7 +147,26 @@ std::string print_for_people(const Dimension& dimension, double value) {
   return print(dimension, four_digits(value));
 }
 
+/// "16 GiB" for a whole number of the largest binary unit that gives one; empty if there is none.
+std::string in_binary_units(double bytes) {
+  constexpr std::array<std::pair<int, std::string_view>, 3> units{{{30, "GiB"}, {20, "MiB"}, {10, "KiB"}}};
+  for (const auto& [twos, name] : units) {
+    const double count = std::ldexp(bytes, -twos);
+    if (count >= 1 && count < 1e6 && count == std::floor(count))
+      return shortest(count) + " " + std::string(name);
+  }
+  return {};
+}
+
 }  // namespace
+
+double four_digits(double value) {
+  char buffer[40];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific, 3).ptr;
+  double rounded = 0;
+  std::from_chars(buffer, end, rounded);
+  return rounded;
+}
 
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 60;
@@ -201,7 +214,12 @@ std::string human(Q quantity) {
 
 template <class Q>
 std::string exact(Q quantity) {
-  return print(dimension_of<Q>(), quantity.si());
+  std::string text = print(dimension_of<Q>(), quantity.si());
+  if constexpr (std::is_same_v<Q, Bytes>) {
+    std::string binary = in_binary_units(quantity.si());
+    if (!binary.empty() && binary.size() < text.size()) return binary;
+  }
+  return text;
 }
 
 #define TRAINYARD_QUANTITY_TEXT(Q)                        \

@@ -47,13 +47,17 @@ std::string quantity_pattern();
 template <class Q>
 std::string human(Q quantity);
 
-/// The shortest decimal that reads back to the same bits, with a fitting prefix: "3.740016 ms", "150 GB/s".
+/// The shortest decimal that reads back to the same bits, with a fitting prefix: "3.740016 ms", "150 GB/s";
+/// sizes that are whole in binary units in those where that is shorter: "16 GiB".
 /// parse_quantity moves the decimal point of the text before it converts, so the prefix costs no accuracy.
 template <class Q>
 std::string exact(Q quantity);
 
 /// The shortest decimal form that reads back to the same bits, for traces and resolved experiments.
 std::string shortest(double number);
+
+/// `number` rounded to four significant digits.
+double four_digits(double number);
 
 /// A user's text as messages quote it: in single quotes, at most 60 characters, no control characters.
 std::string in_quotes(std::string_view text);

@@ -91,6 +91,10 @@ struct Op {
 enum class Precision { fp32, tf32, fp16, amp, bf16, amp_bf16 };
 enum class Optimizer { sgd, momentum, adam, lamb };
 
+/// How the values of an image batch are ordered: by channel before pixel, or by pixel before channel, which
+/// PyTorch calls channels_last.
+enum class Layout { nchw, nhwc };
+
 struct Trace {
   std::string model;
   int batch_per_gpu = 0;  ///< samples in a micro-batch of one rank; 0 in a user's trace that does not say
@@ -157,6 +161,13 @@ struct Names<Precision> {
            "fp16 autocast: fp16 activations and matrix ops, fp32 weights and gradients"},
       Name{"bf16", Precision::bf16, "as fp16, in bfloat16"},
       Name{"amp_bf16", Precision::amp_bf16, "as amp, in bfloat16"}};
+};
+
+template <>
+struct Names<Layout> {
+  static constexpr std::string_view what = "layout";
+  static constexpr std::array table{Name{"nchw", Layout::nchw, "one image plane per channel"},
+                                    Name{"nhwc", Layout::nhwc, "all channels of a pixel together"}};
 };
 
 template <>

@@ -3,9 +3,11 @@
 #include "compute/op_time.hpp"
 #include "compute/tiny_gpu.hpp"
 #include "errors_of.hpp"
+#include "study/temporary_folder.hpp"
 #include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -89,6 +91,20 @@ TEST_CASE("a kernel table lies beside its profile") {
   CHECK(errors[0].key_path == "kernels");
   CHECK_THROWS_AS(load_gpu_profile(config::parse("/nowhere/tiny.yaml", tiny_gpu + "kernels: k.csv\n")),
                   FileError);
+}
+
+TEST_CASE("a framework's timing is no kernel table") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "k.csv") << "# timing: framework\nop,dtype,shape,time_us\n"
+                                          "gemm,fp32,m1 n1 k1 nn,1\n";
+  std::ofstream(folder.path / "tiny.yaml") << tiny_gpu << "kernels: k.csv\n";
+  const auto load = [&] { return load_gpu_profile(config::load(folder.path / "tiny.yaml")); };
+  const auto errors = errors_of(load);
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].message ==
+        (folder.path / "k.csv").string() + ": its times hold a framework's dispatch and are no kernels'");
+  std::ofstream(folder.path / "k.csv") << "op,dtype,shape,time_us\ngemm,fp32,m1 n1 k1 nn,1\n";
+  CHECK(load().kernel_table.gemms.size() == 1);
 }
 
 TEST_CASE("an fp16 peak below the fp32 peak is only doubted") {

@@ -102,10 +102,10 @@ TEST_CASE("a class without an efficiency, and an unknown shape, fall back to the
 
 TEST_CASE("a measured kernel comes before the fit") {
   GpuProfile gpu = tiny();
-  gpu.kernel_table =
-      read_kernel_table("k.csv",
-                        "op,dtype,shape,time_us\nconv_forward,fp32,n16 c64 h56 w56 k256 r1x1 s1 p0x0,777\n"
-                        "gemm,fp32,m2 n3 k4 nt,55\n");
+  gpu.kernel_table = kernel_table(
+      read_recording("k.csv",
+                     "op,dtype,shape,time_us\nconv_forward,fp32,n16 c64 h56 w56 k256 r1x1 s1 p0x0,777\n"
+                     "gemm,fp32,m2 n3 k4 nt,55\n"));
   const OpTime time = op_time(gpu, Precision::fp32, conv(OpKind::conv_forward, pointwise, 1e10, 1));
   CHECK(time.duration == Seconds(777 * 1e-6));
   CHECK(time.source == ComputeSource::measured);
@@ -118,13 +118,13 @@ TEST_CASE("a measured kernel comes before the fit") {
 
 TEST_CASE("beyond the measured batches the fit is used, but never below the largest or above the smallest") {
   GpuProfile gpu = tiny();
-  gpu.kernel_table =
-      read_kernel_table("k.csv",
-                        "op,dtype,shape,time_us\nconv_forward,fp32,n16 c64 h56 w56 k256 r1x1 s1 p0x0,5000\n"
-                        "conv_forward,fp32,n8 c64 h56 w56 k256 r1x1 s1 p0x0,100\n");
+  gpu.kernel_table = kernel_table(
+      read_recording("k.csv",
+                     "op,dtype,shape,time_us\nconv_forward,fp32,n16 c64 h56 w56 k256 r1x1 s1 p0x0,5000\n"
+                     "conv_forward,fp32,n8 c64 h56 w56 k256 r1x1 s1 p0x0,100\n"));
   ConvShape shape = pointwise;
   shape.batch = 17;
-  const OpTime above = op_time(gpu, Precision::fp32, conv(OpKind::conv_forward, shape, 1e10, 1));
+  const OpTime above = op_time(gpu, Precision::fp32, conv(OpKind::conv_forward, shape, 1, 1));
   CHECK(above.duration == Seconds(5000 * 1e-6));
   CHECK(above.source == ComputeSource::fitted);
   shape.batch = 4;
@@ -202,25 +202,28 @@ TEST_CASE(
   const GpuProfile gpu = v100();
   // published: fp32 batch 128 306-398 images/s on V100-SXM2, 377-432 on DGX-2; 16-bit batch 256 747-1492
   const Sum fp32 = sum_of(gpu, 128, Precision::fp32);
-  CHECK(128 / fp32.seconds == doctest::Approx(394.6).epsilon(1e-3));
+  CHECK(128 / fp32.seconds == doctest::Approx(380.5).epsilon(1e-3));
   CHECK(fp32.shares[0] == 0);  // DeepBench stops at batch 16
-  CHECK(fp32.shares[1] == doctest::Approx(0.808).epsilon(1e-3));
-  CHECK(fp32.shares[2] == doctest::Approx(0.192).epsilon(2e-3));
-  CHECK(256 / sum_of(gpu, 256, Precision::amp).seconds == doctest::Approx(1242).epsilon(1e-3));
-  CHECK(256 / sum_of(gpu, 256, Precision::fp16).seconds == doctest::Approx(1248).epsilon(1e-3));
+  CHECK(fp32.shares[1] == doctest::Approx(0.815).epsilon(1e-3));
+  CHECK(fp32.shares[2] == doctest::Approx(0.185).epsilon(2e-3));
+  CHECK(256 / sum_of(gpu, 256, Precision::amp).seconds == doctest::Approx(1247).epsilon(1e-3));
+  CHECK(256 / sum_of(gpu, 256, Precision::fp16).seconds == doctest::Approx(1252).epsilon(1e-3));
 }
 
-TEST_CASE("a larger batch is never faster") {
+TEST_CASE("a larger batch never makes a step shorter, and by the curves alone none of its kernels") {
   const GpuProfile gpu = v100();
+  GpuProfile curves = gpu;
+  curves.kernel_table = {};
   CHECK(rc::check([&] {
     const int batch = *rc::gen::inRange(1, 300);
     const int more = batch + *rc::gen::inRange(1, 40);
     const auto precision = *rc::gen::elementOf(std::vector<Precision>{Precision::fp32, Precision::amp});
+    RC_ASSERT(sum_of(gpu, batch, precision).seconds <= sum_of(gpu, more, precision).seconds);
     const Trace small = make_trace(resnet50(), batch, precision, Optimizer::sgd);
     const Trace large = make_trace(resnet50(), more, precision, Optimizer::sgd);
     for (std::size_t i = 0; i < small.ops.size(); ++i) {
-      RC_ASSERT(op_time(gpu, precision, small.ops[i]).duration <=
-                op_time(gpu, precision, large.ops[i]).duration);
+      RC_ASSERT(op_time(curves, precision, small.ops[i]).duration <=
+                op_time(curves, precision, large.ops[i]).duration);
     }
   }));
 }

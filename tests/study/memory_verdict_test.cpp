@@ -114,7 +114,7 @@ TEST_CASE("a result has its memory, energy, tokens and the assumptions they rest
   REQUIRE(result.memory);
   CHECK(result.memory->capacity == Bytes(32 * 1073741824.0));
   CHECK(*result.tokens_per_second == doctest::Approx(128 * result.throughput).epsilon(1e-12));
-  CHECK(*result.average_power * result.step_time == *result.energy_per_step);
+  CHECK((*result.average_power * result.step_time).si() == doctest::Approx(result.energy_per_step->si()));
   CHECK(*result.average_power > Watts(16 * 350 * 0.2 + 4400));
   CHECK(*result.average_power < Watts(16 * 350 * 0.95 + 4400));
   CHECK_FALSE(result.cost);

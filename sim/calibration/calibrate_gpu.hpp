@@ -1,0 +1,32 @@
+#pragma once
+// `trainyard calibrate gpu`: a GPU profile from recordings, or from another GPU's profile.
+
+#include "calibration/held_out.hpp"
+#include "compute/gpu_profile.hpp"
+#include "compute/recording.hpp"
+
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// The specification with everything the recordings cover fitted to them, and in `calibration` what the fits
+/// rest on and how far they miss held-out kernels. `kernels` is the recording of kernels alone, the first if
+/// there are several; power is the recordings' where they have any. Throws InputError if they cover nothing.
+GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recording>& recordings);
+
+/// The specification with `source`'s parts of the peaks and of the bandwidth and its fixed times, as
+/// `assumed`. A data type that `source` lacks has the parts of fp16. `checks` are profiles with kernels of
+/// their own: how far the same scaling misses those is said with every figure and in `calibration`.
+GpuProfile scale(const GpuProfile& specification, const GpuProfile& source,
+                 const std::vector<GpuProfile>& checks);
+
+/// What a recording itself says of its GPU, as the specification of a profile named `name`: peaks by
+/// architecture, clock and number of multiprocessors, rates of a V100 as `assumed` until they are fitted.
+/// Throws InputError, naming what is missing.
+GpuProfile specification_of(const RecordingFacts& facts, const std::string& name);
+
+/// A profile as YAML, with a head that says how to read it. Reads back to an equal profile.
+std::string profile_text(const GpuProfile& gpu);
+
+}  // namespace trainyard

@@ -1,0 +1,135 @@
+#include "calibration/fit_curves.hpp"
+
+#include "calibration/minimise.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace trainyard {
+namespace {
+
+constexpr double largest_t0_us = 2000;
+constexpr double largest_conv_fraction = 0.93;
+constexpr double winograd_limit = 4;
+constexpr std::size_t fewest_of_class = 3;
+constexpr std::array classes{ConvClass::first_layer, ConvClass::pointwise, ConvClass::pointwise_strided,
+                             ConvClass::spatial_3x3, ConvClass::other};
+
+double miss(Seconds predicted, Seconds measured) {
+  const double ratio = predicted / measured;
+  return std::abs(ratio - 1 / ratio) / 2;
+}
+
+Seconds microseconds(double number) { return Seconds(number * 1e-6); }
+/// Rounded to what a profile can vouch for; the last bits of a search reach no file.
+Seconds rounded_us(double number) { return Seconds(four_digits(number * 1e-6)); }
+
+std::size_t index_of(ConvClass conv_class) { return static_cast<std::size_t>(conv_class); }
+
+/// Which entry of the fitted efficiencies a class uses: its own, that of `other`, or that of all together.
+std::array<std::size_t, classes.size()> slots(const std::vector<ConvSample>& samples) {
+  std::array<std::size_t, classes.size()> counts{};
+  for (const ConvSample& sample : samples) ++counts.at(index_of(sample.conv_class));
+  const auto has_own = [&](ConvClass c) { return counts.at(index_of(c)) >= fewest_of_class; };
+  const std::size_t shared = index_of(ConvClass::other);
+  std::array<std::size_t, classes.size()> slot{};
+  for (const ConvClass c : classes) slot.at(index_of(c)) = has_own(c) ? index_of(c) : shared;
+  return slot;
+}
+
+}  // namespace
+
+Roofline fit_roofline(const std::vector<Sample>& samples, const Limits& limits) {
+  const auto curve = [](const std::vector<double>& x) { return Roofline{x[0], x[1], microseconds(x[2])}; };
+  const auto loss = [&](const std::vector<double>& x) {
+    double sum = 0;
+    for (const Sample& sample : samples) {
+      sum += miss(roofline_time(curve(x), limits.peak, limits.bandwidth, sample.work), sample.time);
+    }
+    return sum / static_cast<double>(samples.size());
+  };
+  const auto x = minimise(loss, {0.8, 0.7, 10}, {{0.001, 1}, {0.001, 1}, {0, largest_t0_us}});
+  return {four_digits(x[0]), four_digits(x[1]), rounded_us(x[2])};
+}
+
+ConvFit fit_conv(const std::vector<ConvSample>& samples, const Limits& limits) {
+  constexpr std::size_t fraction = classes.size();
+  constexpr std::size_t t0 = fraction + 1;
+  const auto slot = slots(samples);
+  const auto loss = [&](const std::vector<double>& x) {
+    double sum = 0;
+    for (const auto& [sample, conv_class] : samples) {
+      const Roofline curve{x[slot.at(index_of(conv_class))], x[fraction], microseconds(x[t0])};
+      sum += miss(roofline_time(curve, limits.peak, limits.bandwidth, sample.work), sample.time);
+    }
+    return sum / static_cast<double>(samples.size());
+  };
+  const auto x = minimise(loss, {0.5, 0.6, 0.4, 1.0, 0.6, 0.7, 20},
+                          {{0.001, 1},
+                           {0.001, 1},
+                           {0.001, 1},
+                           {0.001, winograd_limit},
+                           {0.001, winograd_limit},
+                           {0.01, largest_conv_fraction},
+                           {0, largest_t0_us}});
+  const auto efficiency = [&](ConvClass c) { return four_digits(x[slot.at(index_of(c))]); };
+  const auto at_most_1 = [&](ConvClass c) { return std::min(1.0, efficiency(c)); };
+  ConvFit fit;
+  if (slot.at(index_of(ConvClass::first_layer)) == index_of(ConvClass::first_layer)) {
+    fit.first_layer = efficiency(ConvClass::first_layer);
+  }
+  fit.pointwise = at_most_1(ConvClass::pointwise);
+  fit.pointwise_strided = at_most_1(ConvClass::pointwise_strided);
+  fit.spatial_3x3 = efficiency(ConvClass::spatial_3x3);
+  fit.other = efficiency(ConvClass::other);
+  fit.bandwidth_fraction = four_digits(x[fraction]);
+  fit.t0 = rounded_us(x[t0]);
+  return fit;
+}
+
+VectorFit fit_vector(const std::vector<Sample>& samples, Bandwidth bandwidth) {
+  const auto loss = [&](const std::vector<double>& x) {
+    double sum = 0;
+    for (const Sample& sample : samples) {
+      sum += miss(sample.work.bytes / (x[0] * bandwidth) + microseconds(x[1]), sample.time);
+    }
+    return sum / static_cast<double>(samples.size());
+  };
+  const auto x = minimise(loss, {0.8, 10}, {{0.001, 1}, {0, largest_t0_us}});
+  return {four_digits(x[0]), rounded_us(x[1])};
+}
+
+Seconds dispatched_time(const DispatchFit& fit, const std::string& call, Bytes bytes, Bandwidth bandwidth) {
+  const Seconds kernel = bytes / (fit.vector.bandwidth_fraction * bandwidth) + fit.vector.t0;
+  const auto dispatch = fit.dispatch.find(call);
+  return dispatch == fit.dispatch.end() ? kernel : std::max(kernel, dispatch->second);
+}
+
+DispatchFit fit_dispatched(const std::vector<DispatchedSample>& samples, Bandwidth bandwidth) {
+  DispatchFit fit;
+  for (const DispatchedSample& sample : samples) fit.dispatch[sample.call] = Seconds();
+  const auto set = [&](const std::vector<double>& x) {
+    fit.vector = {x[0], microseconds(x[1])};
+    std::size_t next = 2;
+    for (auto& [call, dispatch] : fit.dispatch) dispatch = microseconds(x[next++]);
+  };
+  const auto loss = [&](const std::vector<double>& x) {
+    set(x);
+    double sum = 0;
+    for (const auto& [sample, call] : samples) {
+      sum += miss(dispatched_time(fit, call, sample.work.bytes, bandwidth), sample.time);
+    }
+    return sum / static_cast<double>(samples.size());
+  };
+  std::vector<double> start{0.8, 10};
+  std::vector<Bounds> bounds{{0.001, 1}, {0, largest_t0_us}};
+  start.resize(2 + fit.dispatch.size(), 30);
+  bounds.resize(start.size(), {0, largest_t0_us});
+  set(minimise(loss, start, bounds));
+  fit.vector.bandwidth_fraction = four_digits(fit.vector.bandwidth_fraction);
+  return fit;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,144 @@
+#include "calibration/fit_profile.hpp"
+
+#include "calibration/fit_curves.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+constexpr std::array dtypes{Dtype::fp32, Dtype::tf32, Dtype::fp16, Dtype::bf16};
+constexpr std::array conv_passes{OpKind::conv_forward, OpKind::conv_dgrad, OpKind::conv_wgrad};
+
+// The figures to be replaced: what curves.hpp finds, of a profile that is ours to change.
+MatrixRates* find_rates(GpuProfile& gpu, Dtype dtype) {
+  return const_cast<MatrixRates*>(find_rates(std::as_const(gpu), dtype));
+}
+Sourced<ConvFit>& fit_of(ConvPasses& passes, OpKind pass) {
+  return const_cast<Sourced<ConvFit>&>(fit_of(std::as_const(passes), pass));
+}
+Sourced<double>& bandwidth_fraction(VectorRates& rates, OpKind kind) {
+  return const_cast<Sourced<double>&>(bandwidth_fraction(std::as_const(rates), kind));
+}
+
+/// A profile in the making.
+struct Fitting {
+  FittedProfile result;
+  const std::map<std::string, std::string>& sources;
+
+  template <class T>
+  void set(Sourced<T>& figure, T value, const std::string& group, std::size_t kernels) {
+    const auto source = sources.find(group);
+    figure = {value, Provenance::fitted, source == sources.end() ? group : source->second};
+    result.fitted[group] = static_cast<int>(kernels);
+  }
+  [[nodiscard]] Bandwidth bandwidth() const { return result.gpu.memory.bandwidth.value; }
+};
+
+/// The kernels of each group that has enough of them.
+template <class Kernel>
+std::map<std::string, std::vector<Kernel>> groups_of(const std::vector<Kernel>& kernels) {
+  std::map<std::string, std::vector<Kernel>> groups;
+  for (const Kernel& kernel : kernels) groups[group_of(kernel)].push_back(kernel);
+  std::erase_if(groups, [](const auto& group) { return group.second.size() < fewest_kernels; });
+  return groups;
+}
+
+Sample sample_of(const VectorKernel& kernel) { return {{Flops(), kernel.bytes}, kernel.duration}; }
+
+void fit_gemm(Fitting& fitting, Dtype dtype, const std::vector<GemmKernel>& kernels) {
+  MatrixRates* rates = find_rates(fitting.result.gpu, dtype);
+  if (rates == nullptr) return;
+  std::vector<Sample> samples;
+  for (const GemmKernel& kernel : kernels) {
+    if (kernel.dtype == dtype) samples.push_back({work_of(kernel.shape, dtype), kernel.duration});
+  }
+  if (samples.size() < fewest_kernels) return;
+  rates->gemm.emplace();
+  fitting.set(*rates->gemm, fit_roofline(samples, {rates->peak.value, fitting.bandwidth()}),
+              group_of(GemmKernel{dtype, {}, {}}), samples.size());
+}
+
+void fit_conv_pass(Fitting& fitting, const ConvKernel& group, const std::vector<ConvKernel>& kernels) {
+  MatrixRates* rates = find_rates(fitting.result.gpu, group.dtype);
+  if (rates == nullptr) return;
+  std::vector<ConvSample> samples;
+  for (const ConvKernel& kernel : kernels) {
+    if (kernel.pass == group.pass && kernel.dtype == group.dtype && kernel.layout == group.layout) {
+      samples.push_back({{work_of(kernel.shape, kernel.dtype), kernel.duration}, class_of(kernel.shape)});
+    }
+  }
+  if (samples.size() < fewest_kernels) return;
+  auto& fits = group.layout == Layout::nhwc ? rates->conv_nhwc : rates->conv;
+  if (!fits) fits = rates->conv.value_or(ConvPasses());
+  fitting.set(fit_of(*fits, group.pass), fit_conv(samples, {rates->peak.value, fitting.bandwidth()}),
+              group_of(group), samples.size());
+}
+
+OpKind kind_of_group(const std::string& group) {
+  for (const auto& name : config::Names<OpKind>::table) {
+    if (group_of(VectorKernel{name.value, {}, {}}) == group) return name.value;
+  }
+  return OpKind::elementwise;
+}
+
+/// Fits the groups; returns the fixed time of each.
+std::map<std::string, Seconds> fit_vectors(Fitting& fitting, const std::vector<VectorKernel>& kernels) {
+  std::map<std::string, Seconds> fixed;
+  for (const auto& [group, members] : groups_of(kernels)) {
+    std::vector<Sample> samples;
+    for (const VectorKernel& kernel : members) samples.push_back(sample_of(kernel));
+    const VectorFit fit = fit_vector(samples, fitting.bandwidth());
+    fitting.set(bandwidth_fraction(fitting.result.gpu.vector, kind_of_group(group)), fit.bandwidth_fraction,
+                group, samples.size());
+    fixed[group] = fit.t0;
+  }
+  return fixed;
+}
+
+void fit_dispatched_vectors(Fitting& fitting, const std::vector<DispatchedKernel>& kernels) {
+  for (const auto& [group, members] : groups_of(kernels)) {
+    std::vector<DispatchedSample> samples;
+    for (const auto& [kernel, call] : members) samples.push_back({sample_of(kernel), call});
+    const DispatchFit fit = fit_dispatched(samples, fitting.bandwidth());
+    fitting.set(bandwidth_fraction(fitting.result.gpu.vector, kind_of_group(group)),
+                fit.vector.bandwidth_fraction, group, samples.size());
+    fitting.result.dispatched[group] = fit;
+  }
+}
+
+/// One fixed time for all vector ops: the median of the groups'.
+void set_vector_t0(GpuProfile& gpu, const std::map<std::string, Seconds>& fixed) {
+  if (fixed.empty()) return;
+  std::vector<Seconds> times;
+  for (const auto& [group, t0] : fixed) times.push_back(t0);
+  std::sort(times.begin(), times.end());
+  gpu.vector.t0 = {times[times.size() / 2], Provenance::fitted, "median of the vector ops' fits"};
+}
+
+}  // namespace
+
+FittedProfile fit_profile(const GpuProfile& specification, const MeasuredKernels& measured,
+                          const std::map<std::string, std::string>& sources) {
+  Fitting fitting{{specification, {}, {}}, sources};
+  FittedProfile& result = fitting.result;
+  result.gpu.kernel_table = measured.kernels;
+  for (const Dtype dtype : dtypes) {
+    fit_gemm(fitting, dtype, measured.kernels.gemms);
+    for (const Layout layout : {Layout::nchw, Layout::nhwc}) {
+      for (const OpKind pass : conv_passes) {
+        fit_conv_pass(fitting, {pass, dtype, layout, {}, {}}, measured.kernels.convs);
+      }
+    }
+  }
+  fit_dispatched_vectors(fitting, measured.dispatched);
+  const auto fixed = fit_vectors(fitting, measured.kernels.vectors);  // kernels alone say more
+  for (const auto& [group, t0] : fixed) result.dispatched.erase(group);
+  set_vector_t0(result.gpu, fixed);
+  return result;
+}
+
+}  // namespace trainyard

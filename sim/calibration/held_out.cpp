@@ -1,0 +1,153 @@
+#include "calibration/held_out.hpp"
+
+#include "calibration/fit_curves.hpp"
+#include "calibration/fit_profile.hpp"
+#include "compute/curves.hpp"
+#include "compute/op_time.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+/// |predicted / measured - 1| of the kernels of a group: with the nearest kernels, and by the curve alone.
+struct Errors {
+  std::vector<double> with_nearest, by_curve;
+};
+using ErrorsByGroup = std::map<std::string, Errors>;
+
+/// A profile, and the same without its measured kernels.
+struct Predictors {
+  GpuProfile with_nearest, by_curve;
+};
+
+Predictors predictors(const GpuProfile& gpu) {
+  GpuProfile by_curve = gpu;
+  by_curve.kernel_table = {};
+  return {gpu, std::move(by_curve)};
+}
+
+Precision precision_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::fp32:
+      return Precision::fp32;
+    case Dtype::tf32:
+      return Precision::tf32;
+    case Dtype::fp16:
+      return Precision::fp16;
+    case Dtype::bf16:
+      return Precision::bf16;
+  }
+  return Precision::fp32;
+}
+
+Op op_of(OpKind kind, const Shape& shape, const Work& work) {
+  Op op;
+  op.kind = kind;
+  op.shape = shape;
+  op.flops = work.flops;
+  op.bytes = work.bytes;
+  return op;
+}
+
+void add(Errors& errors, const Predictors& predictors, Precision precision, const Op& op, Layout layout,
+         Seconds measured) {
+  const auto error = [&](const GpuProfile& gpu) {
+    return std::abs(op_time(gpu, precision, op, layout).duration / measured - 1);
+  };
+  errors.with_nearest.push_back(error(predictors.with_nearest));
+  errors.by_curve.push_back(error(predictors.by_curve));
+}
+
+void add_matrix_kernels(ErrorsByGroup& errors, const Predictors& predictors, const KernelTable& measured) {
+  const auto has_unit = [&](Dtype dtype) { return find_rates(predictors.by_curve, dtype) != nullptr; };
+  for (const ConvKernel& kernel : measured.convs) {
+    if (!has_unit(kernel.dtype)) continue;
+    const Op op = op_of(kernel.pass, kernel.shape, work_of(kernel.shape, kernel.dtype));
+    add(errors[group_of(kernel)], predictors, precision_of(kernel.dtype), op, kernel.layout, kernel.duration);
+  }
+  for (const GemmKernel& kernel : measured.gemms) {
+    if (!has_unit(kernel.dtype)) continue;
+    const Op op = op_of(OpKind::gemm, kernel.shape, work_of(kernel.shape, kernel.dtype));
+    add(errors[group_of(kernel)], predictors, precision_of(kernel.dtype), op, Layout::nchw, kernel.duration);
+  }
+}
+
+void add_vector_kernels(ErrorsByGroup& errors, const Predictors& predictors,
+                        const std::vector<VectorKernel>& measured) {
+  for (const VectorKernel& kernel : measured) {
+    const Op op = op_of(kernel.kind, {}, {Flops(), kernel.bytes});
+    add(errors[group_of(kernel)], predictors, Precision::fp32, op, Layout::nchw, kernel.duration);
+  }
+}
+
+/// By the group's curve with the framework's dispatch: a recording that has no kernels alone has no nearest.
+void add_dispatched(ErrorsByGroup& errors, const FittedProfile& fitted,
+                    const std::vector<DispatchedKernel>& measured) {
+  for (const auto& [kernel, call] : measured) {
+    const std::string group = group_of(kernel);
+    const auto fit = fitted.dispatched.find(group);
+    if (fit == fitted.dispatched.end()) continue;
+    const Seconds predicted =
+        dispatched_time(fit->second, call, kernel.bytes, fitted.gpu.memory.bandwidth.value);
+    const double error = std::abs(predicted / kernel.duration - 1);
+    errors[group].with_nearest.push_back(error);
+    errors[group].by_curve.push_back(error);
+  }
+}
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// The smallest value that `part` of all values do not exceed.
+double quantile(std::vector<double> values, double part) {
+  std::sort(values.begin(), values.end());
+  const auto rank = static_cast<std::size_t>(std::ceil(part * static_cast<double>(values.size())));
+  return values[std::max<std::size_t>(rank, 1) - 1];
+}
+
+std::vector<HeldOutError> summary(const ErrorsByGroup& errors) {
+  std::vector<HeldOutError> rows;
+  for (const auto& [group, e] : errors) {
+    rows.push_back({.kernels = group,
+                    .count = static_cast<int>(e.with_nearest.size()),
+                    .mape = four_digits(mean(e.with_nearest)),
+                    .median = four_digits(quantile(e.with_nearest, 0.5)),
+                    .p90 = four_digits(quantile(e.with_nearest, 0.9)),
+                    .curve_mape = four_digits(mean(e.by_curve))});
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<HeldOutError> held_out_errors(const GpuProfile& specification, const MeasuredKernels& measured) {
+  ErrorsByGroup errors;
+  for (int fold = 0; fold < folds; ++fold) {
+    const FittedProfile fitted = fit_profile(specification, part_of(measured, fold, false));
+    const MeasuredKernels held_out = part_of(measured, fold, true);
+    const Predictors both = predictors(fitted.gpu);
+    add_matrix_kernels(errors, both, held_out.kernels);
+    add_vector_kernels(errors, both, held_out.kernels.vectors);
+    add_dispatched(errors, fitted, held_out.dispatched);
+  }
+  const FittedProfile all = fit_profile(specification, measured);
+  std::erase_if(errors, [&](const auto& group) { return !all.fitted.contains(group.first); });
+  return summary(errors);
+}
+
+std::vector<HeldOutError> errors_of(const GpuProfile& gpu, const KernelTable& measured) {
+  ErrorsByGroup errors;
+  add_matrix_kernels(errors, predictors(gpu), measured);
+  add_vector_kernels(errors, predictors(gpu), measured.vectors);
+  return summary(errors);
+}
+
+}  // namespace trainyard

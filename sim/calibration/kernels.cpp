@@ -1,0 +1,101 @@
+#include "calibration/kernels.hpp"
+
+#include "config/keys.hpp"
+#include "units/text.hpp"
+#include "workload/shape_text.hpp"
+
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+
+namespace trainyard {
+namespace {
+
+/// FNV-1a, 64 bits: the same fold on every machine.
+int fold_of_text(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : text) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 0x100000001b3U;
+  }
+  return static_cast<int>((hash >> 32U) % folds);
+}
+
+template <class T>
+std::vector<T> part_of(const std::vector<T>& all, int fold, bool is_held_out) {
+  std::vector<T> part;
+  for (const T& kernel : all) {
+    if ((fold_of(kernel) == fold) == is_held_out) part.push_back(kernel);
+  }
+  return part;
+}
+
+void append_kernels(Recording& all, const Recording& recording) {
+  all.name += (all.name.empty() ? "" : ", ") + recording.name;
+  all.rows.insert(all.rows.end(), recording.rows.begin(), recording.rows.end());
+}
+
+void append_dispatched(std::vector<DispatchedKernel>& all, const Recording& recording) {
+  for (const RecordedKernel& row : recording.rows) {
+    if (!row.kind || is_matrix(*row.kind)) continue;
+    all.push_back({{*row.kind, row.bytes, row.time}, row.variant.substr(0, row.variant.find(' '))});
+  }
+}
+
+}  // namespace
+
+MeasuredKernels gather(const std::vector<Recording>& recordings) {
+  Recording alone;
+  MeasuredKernels measured;
+  for (const Recording& recording : recordings) {
+    if (recording.facts.is_framework_timing) {
+      append_dispatched(measured.dispatched, recording);
+    } else {
+      append_kernels(alone, recording);
+    }
+  }
+  measured.kernels = kernel_table(alone);
+  return measured;
+}
+
+std::string group_of(const ConvKernel& kernel) {
+  const std::string pass_and_type =
+      std::string(config::name_of(kernel.pass)) + " " + std::string(config::name_of(kernel.dtype));
+  return kernel.layout == Layout::nhwc ? pass_and_type + " nhwc" : pass_and_type;
+}
+
+std::string group_of(const GemmKernel& kernel) {
+  return "gemm " + std::string(config::name_of(kernel.dtype));
+}
+
+std::string group_of(const VectorKernel& kernel) {
+  const bool is_batch_norm =
+      kernel.kind == OpKind::batch_norm_forward || kernel.kind == OpKind::batch_norm_backward;
+  return is_batch_norm ? "batch_norm" : std::string(config::name_of(kernel.kind));
+}
+
+int fold_of(const ConvKernel& kernel) {
+  ConvShape family = kernel.shape;
+  family.batch = 1;
+  return fold_of_text(to_string(Shape(family)));
+}
+
+int fold_of(const GemmKernel& kernel) {
+  GemmShape family = kernel.shape;
+  family.transpose_a = family.transpose_b = false;
+  return fold_of_text(to_string(Shape(family)));
+}
+
+std::string group_of(const DispatchedKernel& kernel) { return group_of(kernel.kernel); }
+
+int fold_of(const DispatchedKernel& kernel) { return fold_of(kernel.kernel); }
+
+int fold_of(const VectorKernel& kernel) { return fold_of_text(shortest(kernel.bytes.si())); }
+
+MeasuredKernels part_of(const MeasuredKernels& all, int fold, bool is_held_out) {
+  return {{part_of(all.kernels.convs, fold, is_held_out), part_of(all.kernels.gemms, fold, is_held_out),
+           part_of(all.kernels.vectors, fold, is_held_out)},
+          part_of(all.dispatched, fold, is_held_out)};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,46 @@
+#pragma once
+// The kernels of several recordings together, in the groups that are fitted and judged apart, and what of
+// them is held out in each fold.
+
+#include "compute/kernel_table.hpp"
+#include "compute/recording.hpp"
+
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// A vector op of a recording with a framework's timing: how its times grow with size means something.
+struct DispatchedKernel {
+  VectorKernel kernel;
+  std::string call;  ///< what the framework was asked for: "relu", "forward"
+};
+
+struct MeasuredKernels {
+  KernelTable kernels;  ///< of recordings that time kernels alone
+  std::vector<DispatchedKernel> dispatched;
+};
+
+/// Throws InputError for a kernel that is in two of the recordings, or twice in one.
+MeasuredKernels gather(const std::vector<Recording>& recordings);
+
+/// The groups of a report: "gemm fp16", "conv_dgrad fp32 nhwc", "batch_norm".
+std::string group_of(const ConvKernel& kernel);
+std::string group_of(const GemmKernel& kernel);
+/// Kinds that share a rate in a profile are one group.
+std::string group_of(const VectorKernel& kernel);
+std::string group_of(const DispatchedKernel& kernel);
+
+inline constexpr int folds = 5;
+
+/// The fold in which a kernel is held out, 0 to folds-1, by its shape: all batches, passes, types and layouts
+/// of a convolution are held out together, and so are all types and transposes of a product.
+int fold_of(const ConvKernel& kernel);
+int fold_of(const GemmKernel& kernel);
+int fold_of(const VectorKernel& kernel);
+int fold_of(const DispatchedKernel& kernel);
+
+/// The kernels of which fold_of is `fold` (`is_held_out`), or all others.
+MeasuredKernels part_of(const MeasuredKernels& all, int fold, bool is_held_out);
+
+}  // namespace trainyard

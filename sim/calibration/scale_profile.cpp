@@ -1,0 +1,78 @@
+#include "calibration/calibrate_gpu.hpp"
+
+#include <fmt/format.h>
+#include <set>
+
+namespace trainyard {
+namespace {
+
+/// A figure of another GPU, as an assumption about this one.
+template <class T>
+Sourced<T> assumed(const Sourced<T>& figure, const std::string& why) {
+  return {figure.value, Provenance::assumed, why};
+}
+
+ConvPasses assumed(const ConvPasses& passes, const std::string& why) {
+  return {assumed(passes.forward, why), assumed(passes.dgrad, why), assumed(passes.wgrad, why)};
+}
+
+/// The parts of the peak that `from` reaches; the peak stays.
+void scale_rates(MatrixRates& rates, const MatrixRates& from, const std::string& why) {
+  rates.gemm.reset();
+  rates.conv.reset();
+  rates.conv_nhwc.reset();
+  if (from.gemm) rates.gemm = assumed(*from.gemm, why);
+  if (from.conv) rates.conv = assumed(*from.conv, why);
+  if (from.conv_nhwc) rates.conv_nhwc = assumed(*from.conv_nhwc, why);
+}
+
+void scale_tensor_rates(std::optional<MatrixRates>& rates, const std::optional<MatrixRates>& own,
+                        const MatrixUnits& source, const std::string& why) {
+  if (!rates) return;
+  const MatrixRates& like = own ? *own : source.fp16 ? *source.fp16 : source.fp32;
+  scale_rates(*rates, like, own ? why : why + ", whose " + (source.fp16 ? "fp16" : "fp32") + " stands in");
+}
+
+/// `specification` with the parts of `source`, without any calibration.
+GpuProfile scaled(const GpuProfile& specification, const GpuProfile& source) {
+  const std::string why = "part of the peak as on " + source.name;
+  GpuProfile gpu = specification;
+  const MatrixUnits& from = source.matrix;
+  scale_rates(gpu.matrix.fp32, from.fp32, why);
+  scale_tensor_rates(gpu.matrix.tf32, from.tf32, from, why);
+  scale_tensor_rates(gpu.matrix.fp16, from.fp16, from, why);
+  scale_tensor_rates(gpu.matrix.bf16, from.bf16, from, why);
+  const std::string share = "part of the bandwidth as on " + source.name;
+  const VectorRates& vector = source.vector;
+  gpu.vector = {assumed(vector.elementwise, share), assumed(vector.batch_norm, share),
+                assumed(vector.layer_norm, share),  assumed(vector.pooling, share),
+                assumed(vector.softmax, share),     assumed(vector.embedding, share),
+                assumed(vector.optimizer, share),   assumed(vector.t0, "as on " + source.name)};
+  gpu.roofline = assumed(source.roofline, "as on " + source.name);
+  gpu.kernels.reset();
+  gpu.kernel_table = {};
+  gpu.calibration.reset();
+  return gpu;
+}
+
+}  // namespace
+
+GpuProfile scale(const GpuProfile& specification, const GpuProfile& source,
+                 const std::vector<GpuProfile>& checks) {
+  GpuProfile gpu = scaled(specification, source);
+  Calibration calibration;
+  calibration.scaled_from = source.name;
+  std::set<std::string> seen;
+  if (source.kernels) seen.insert(*source.kernels);
+  for (const GpuProfile& check : checks) {
+    if (!check.kernels || !seen.insert(*check.kernels).second) continue;
+    for (HeldOutError error : errors_of(scaled(check, source), check.kernel_table)) {
+      error.kernels += " of " + check.name;
+      calibration.scaling.push_back(error);
+    }
+  }
+  gpu.calibration = calibration;
+  return gpu;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,17 @@
+#pragma once
+// Runs the program with the CUDA kernels (sim/cuda), which is built only where nvcc is found.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace trainyard {
+
+/// Works through `plan` and appends to `recording`, in chunks until the plan is done, or for one chunk of
+/// `seconds`. What it says goes to stderr. Returns true when the plan is done. Throws JobImpossible where the
+/// program is not there or finds no GPU it can use, FileError and InputError as it says, Interrupted when the
+/// user stopped it.
+bool run_kernel_program(const std::filesystem::path& plan, const std::filesystem::path& recording,
+                        std::optional<int> seconds);
+
+}  // namespace trainyard

@@ -1,0 +1,33 @@
+#pragma once
+// Curves of a GPU profile: the time of a kernel from its work alone. What op_time starts from where the very
+// kernel was not measured, and what `calibrate gpu` fits.
+
+#include "compute/gpu_profile.hpp"
+#include "compute/work.hpp"
+
+#include <optional>
+
+namespace trainyard {
+
+/// max(FLOPs / (efficiency x peak), bytes / (bandwidth_fraction x bandwidth)) + t0: the roofline of Williams
+/// et al. 2009 (CACM 52/4) with the fixed time of a kernel.
+Seconds roofline_time(const Roofline& curve, FlopRate peak, Bandwidth bandwidth, const Work& work);
+
+/// The classes of convolutions that have efficiencies of their own.
+enum class ConvClass { first_layer, pointwise, pointwise_strided, spatial_3x3, other };
+ConvClass class_of(const ConvShape& shape);
+
+/// The curve of a convolution's class; nothing if the fit leaves that class out.
+std::optional<Roofline> curve_of(const ConvFit& fit, ConvClass conv_class);
+
+/// The rates of a data type; null if the GPU has no unit for it.
+const MatrixRates* find_rates(const GpuProfile& gpu, Dtype dtype);
+
+/// The fits of a layout: nhwc's own where there are any, else nchw's. Null if there are none.
+const ConvPasses* find_conv_fits(const MatrixRates& rates, Layout layout);
+const Sourced<ConvFit>& fit_of(const ConvPasses& passes, OpKind pass);
+
+/// The part of the memory bandwidth that vector ops of a kind reach.
+const Sourced<double>& bandwidth_fraction(const VectorRates& rates, OpKind kind);
+
+}  // namespace trainyard

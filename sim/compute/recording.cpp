@@ -1,0 +1,244 @@
+#include "compute/recording.hpp"
+
+#include "compute/work.hpp"
+#include "config/fields.hpp"
+#include "config/suggest.hpp"
+#include "units/text.hpp"
+#include "workload/csv.hpp"
+#include "workload/shape_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+constexpr double longest_kernel_us = 1e9;
+
+constexpr std::array<std::string_view, 11> known_columns{"op",    "variant", "dtype",     "shape",
+                                                         "bytes", "time_us", "spread_us", "repetitions",
+                                                         "error", "power_w", "clock_mhz"};
+constexpr std::array<std::string_view, 4> needed_columns{"op", "dtype", "shape", "time_us"};
+
+/// Kinds of op that a trace has and a GPU can be asked for, and measurements that are no op of a trace.
+constexpr std::array<std::string_view, 12> op_words{"conv_forward",
+                                                    "conv_dgrad",
+                                                    "conv_wgrad",
+                                                    "gemm",
+                                                    "batch_norm_forward",
+                                                    "batch_norm_backward",
+                                                    "layer_norm",
+                                                    "elementwise",
+                                                    "embedding",
+                                                    "pooling",
+                                                    "softmax",
+                                                    "optimizer"};
+constexpr std::array<std::string_view, 6> other_words{"reduction",  "launch",  "copy",
+                                                      "all_reduce", "overlap", "power"};
+
+constexpr auto all_words = [] {
+  std::array<std::string_view, op_words.size() + other_words.size()> all{};
+  std::copy(op_words.begin(), op_words.end(), all.begin());
+  std::copy(other_words.begin(), other_words.end(), all.begin() + op_words.size());
+  return all;
+}();
+
+template <class E>
+std::optional<E> named(std::string_view text) {
+  for (const auto& name : config::Names<E>::table) {
+    if (name.text == text) return name.value;
+  }
+  return std::nullopt;
+}
+
+std::optional<OpKind> kind_of(std::string_view op) {
+  if (std::find(op_words.begin(), op_words.end(), op) == op_words.end()) return std::nullopt;
+  return named<OpKind>(op);
+}
+
+/// Cells of a row by the name of their column.
+class Row {
+public:
+  Row(const CsvRow& header, const CsvRow& row, CsvProblems& problems)
+      : header_(header), row_(row), problems_(problems) {}
+
+  /// Empty where the column is missing or "-" stands for nothing.
+  [[nodiscard]] std::string text(std::string_view column) const {
+    const CsvCell* cell = find(column);
+    return cell == nullptr || cell->text == "-" ? std::string() : cell->text;
+  }
+
+  /// The number in a cell, if there is one and it is not 0; reports what is none or negative.
+  std::optional<double> number(std::string_view column, const std::string& what, double at_most) {
+    const CsvCell* cell = find(column);
+    if (cell == nullptr || cell->text.empty() || cell->text == "0") return std::nullopt;
+    const Parsed<double> parsed = parse_number(cell->text);
+    const double* value = std::get_if<double>(&parsed);
+    if (value != nullptr && *value > 0 && *value <= at_most) return *value;
+    wrong(column, "'" + cell->text + "' is no " + what, "a number above 0");
+    return std::nullopt;
+  }
+
+  void wrong(std::string_view column, std::string message, std::string hint) {
+    problems_.error(row_.line, *find(column), column, std::move(message), std::move(hint));
+    is_right_ = false;
+  }
+
+  [[nodiscard]] bool is_right() const { return is_right_; }
+
+private:
+  [[nodiscard]] const CsvCell* find(std::string_view column) const {
+    for (std::size_t i = 0; i < header_.cells.size(); ++i) {
+      if (header_.cells[i].text == column) return &row_.cells[i];
+    }
+    return nullptr;
+  }
+
+  const CsvRow& header_;
+  const CsvRow& row_;
+  CsvProblems& problems_;
+  bool is_right_ = true;
+};
+
+bool check_header(const CsvFile& file, CsvProblems& problems) {
+  std::vector<std::string_view> found;
+  for (const CsvCell& cell : file.header.cells) {
+    if (std::find(known_columns.begin(), known_columns.end(), cell.text) == known_columns.end()) {
+      problems.error(file.header.line, cell, "", "unknown column '" + cell.text + "'",
+                     config::suggest(cell.text, known_columns));
+    } else if (std::find(found.begin(), found.end(), cell.text) != found.end()) {
+      problems.error(file.header.line, cell, "", "column '" + cell.text + "' is there twice");
+    }
+    found.push_back(cell.text);
+  }
+  for (const std::string_view needed : needed_columns) {
+    if (std::find(found.begin(), found.end(), needed) == found.end()) {
+      problems.error(file.header.line, "column '" + std::string(needed) + "' is missing",
+                     "a recording has at least op,dtype,shape,time_us");
+    }
+  }
+  return problems.empty();
+}
+
+bool is_vector(std::optional<OpKind> kind) { return kind && !is_matrix(*kind); }
+
+/// What a row's shape must be, in words, if it is not that; empty if it is.
+std::string_view missing_shape(std::optional<OpKind> kind, const Shape& shape) {
+  if (kind == OpKind::gemm) return std::holds_alternative<GemmShape>(shape) ? "" : "matrix product";
+  if (kind && is_matrix(*kind)) return std::holds_alternative<ConvShape>(shape) ? "" : "convolution";
+  if (is_vector(kind)) return std::holds_alternative<VectorShape>(shape) ? "" : "vector op";
+  return "";
+}
+
+std::string_view example_of(std::string_view what) {
+  if (what == "matrix product") return "for example m128 n1000 k2048 nt";
+  if (what == "convolution") return "for example n16 c64 h56 w56 k256 r1x1 s1 p0x0";
+  return "for example e1048576";
+}
+
+std::optional<Bytes> bytes_of(const Shape& shape, std::optional<Dtype> dtype) {
+  if (!dtype) return std::nullopt;
+  if (const auto* conv = std::get_if<ConvShape>(&shape)) return work_of(*conv, *dtype).bytes;
+  if (const auto* gemm = std::get_if<GemmShape>(&shape)) return work_of(*gemm, *dtype).bytes;
+  return std::nullopt;
+}
+
+std::optional<RecordedKernel> read_row(Row row, int line) {
+  RecordedKernel kernel;
+  kernel.line = line;
+  kernel.op = row.text("op");
+  kernel.variant = row.text("variant");
+  kernel.kind = kind_of(kernel.op);
+  if (std::find(all_words.begin(), all_words.end(), kernel.op) == all_words.end()) {
+    row.wrong("op", "unknown op '" + kernel.op + "'", config::suggest(kernel.op, all_words));
+    return std::nullopt;
+  }
+  const std::string dtype = row.text("dtype");
+  kernel.dtype = named<Dtype>(dtype);
+  if (!kernel.dtype && (kernel.kind || !dtype.empty())) {
+    static constexpr auto names = config::texts_of<Dtype>();
+    row.wrong("dtype", "unknown data type '" + dtype + "'", config::suggest(dtype, names));
+  }
+  const std::string shape_text = row.text("shape");
+  const auto shape = parse_shape(shape_text);
+  const std::string_view missing = missing_shape(kernel.kind, shape.value_or(Shape()));
+  if (!shape || !missing.empty()) {
+    const std::string_view what = missing.empty() ? "vector op" : missing;
+    row.wrong("shape", "'" + shape_text + "' is no shape of a " + std::string(what),
+              std::string(example_of(what)));
+  }
+  const auto time = row.number("time_us", "time in microseconds", longest_kernel_us);
+  if (!time && row.is_right()) row.wrong("time_us", "a time is missing", "a number of microseconds above 0");
+  const auto bytes = row.number("bytes", "number of bytes", 1e15);
+  kernel.shape = shape.value_or(Shape());
+  kernel.bytes = bytes ? Bytes(*bytes) : bytes_of(kernel.shape, kernel.dtype).value_or(Bytes());
+  if (const auto power = row.number("power_w", "power in watts", 1e5)) kernel.power = Watts(*power);
+  if (row.is_right() && is_vector(kernel.kind) && kernel.bytes <= Bytes()) {
+    row.wrong("shape", "a vector op needs its bytes", "add a column 'bytes'");
+  }
+  if (!row.is_right()) return std::nullopt;
+  kernel.time = Seconds(*time * 1e-6);
+  return kernel;
+}
+
+template <class Q>
+std::optional<Q> quantity(const CsvComment& comment, CsvProblems& problems) {
+  const Parsed<Q> parsed = parse_quantity<Q>(comment.value.text);
+  if (const Q* value = std::get_if<Q>(&parsed)) return *value;
+  const auto& error = std::get<UnitError>(parsed);
+  problems.error(comment.line, comment.value, comment.key, error.message, error.hint);
+  return std::nullopt;
+}
+
+std::optional<double> plain_number(const CsvComment& comment, std::string_view unit, CsvProblems& problems) {
+  std::string_view text = comment.value.text;
+  if (!unit.empty() && text.ends_with(unit)) text.remove_suffix(unit.size());
+  const Parsed<double> parsed = parse_number(text);
+  if (const double* value = std::get_if<double>(&parsed)) return *value;
+  problems.error(comment.line, comment.value, comment.key, in_quotes(comment.value.text) + " is no number",
+                 unit.empty() ? "" : "for example 1530" + std::string(unit));
+  return std::nullopt;
+}
+
+RecordingFacts read_facts(const std::vector<CsvComment>& comments, CsvProblems& problems) {
+  RecordingFacts facts;
+  const std::map<std::string_view, std::string*> texts{{"gpu", &facts.gpu},     {"driver", &facts.driver},
+                                                       {"cuda", &facts.cuda},   {"cublaslt", &facts.cublaslt},
+                                                       {"cudnn", &facts.cudnn}, {"nccl", &facts.nccl},
+                                                       {"date", &facts.date},   {"source", &facts.source}};
+  for (const CsvComment& comment : comments) {
+    if (const auto text = texts.find(comment.key); text != texts.end()) *text->second = comment.value.text;
+    if (comment.key == "compute_capability") facts.compute_capability = plain_number(comment, "", problems);
+    if (comment.key == "sm_count") facts.sm_count = plain_number(comment, "", problems);
+    if (comment.key == "sm_clock") facts.sm_clock_mhz = plain_number(comment, " MHz", problems);
+    if (comment.key == "memory_capacity") facts.memory_capacity = quantity<Bytes>(comment, problems);
+    if (comment.key == "memory_bandwidth") facts.memory_bandwidth = quantity<Bandwidth>(comment, problems);
+    if (comment.key == "power_limit") facts.power_limit = quantity<Watts>(comment, problems);
+    if (comment.key == "timing") facts.is_framework_timing = comment.value.text.starts_with("framework");
+  }
+  return facts;
+}
+
+}  // namespace
+
+Recording read_recording(std::string name, std::string_view text) {
+  Recording recording;
+  recording.name = std::filesystem::path(name).filename().string();
+  CsvProblems problems(std::move(name), text);
+  const CsvFile file = parse_csv(text, problems);
+  if (file.header.cells.empty() || !check_header(file, problems)) problems.finish();
+  recording.facts = read_facts(file.comments, problems);
+  recording.rows.reserve(file.rows.size());
+  for (const CsvRow& row : file.rows) {
+    if (auto kernel = read_row(Row(file.header, row, problems), row.line)) {
+      recording.rows.push_back(std::move(*kernel));
+    }
+  }
+  problems.finish();
+  return recording;
+}
+
+}  // namespace trainyard

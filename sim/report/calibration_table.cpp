@@ -1,0 +1,82 @@
+#include "report/calibration_table.hpp"
+
+#include "report/text_layout.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <string_view>
+
+namespace trainyard {
+namespace {
+
+std::string_view part_of(const HeldOutError& error) {
+  return error.kernels.starts_with("conv") ? "conv" : error.kernels.starts_with("gemm") ? "gemm" : "vector";
+}
+
+/// Smallest and largest mean error of a part of the kernels: "5-10 %"; empty if there is none.
+std::string range_of(const std::vector<HeldOutError>& errors, std::string_view part) {
+  std::vector<double> means;
+  for (const HeldOutError& error : errors) {
+    if (part_of(error) == part) means.push_back(std::round(100 * error.mape));
+  }
+  if (means.empty()) return {};
+  const auto [low, high] = std::minmax_element(means.begin(), means.end());
+  return *low == *high ? fmt::format("{:.0f} %", *low) : fmt::format("{:.0f}-{:.0f} %", *low, *high);
+}
+
+std::string table(const std::string& title, const std::vector<HeldOutError>& errors) {
+  if (errors.empty()) return {};
+  std::size_t width = 0;
+  for (const HeldOutError& error : errors) width = std::max(width, error.kernels.size());
+  std::string text = title + "\n\n";
+  text += fmt::format("{:<{}}  {:>7}  {:>7}  {:>7}  {:>7}  {:>11}\n", "kernels", width, "count", "mean",
+                      "median", "90 %", "curve alone");
+  for (const HeldOutError& error : errors) {
+    text += fmt::format("{:<{}}  {:>7}  {:>7}  {:>7}  {:>7}  {:>11}\n", error.kernels, width, error.count,
+                        percent(error.mape), percent(error.median), percent(error.p90),
+                        percent(error.curve_mape));
+  }
+  return text + "\n";
+}
+
+void append_item(std::string& list, const std::string& item) { list += (list.empty() ? "" : ", ") + item; }
+
+}  // namespace
+
+std::string calibration_table(const GpuProfile& gpu) {
+  if (!gpu.calibration) return {};
+  const Calibration& calibration = *gpu.calibration;
+  return table("Error on held-out shapes (five folds):", calibration.held_out) +
+         table(fmt::format("Other GPUs, scaled from {} in the same way, miss their own kernels by:",
+                           calibration.scaled_from.value_or("")),
+               calibration.scaling);
+}
+
+std::string calibration_line(const GpuProfile& gpu) {
+  const Calibration calibration = gpu.calibration.value_or(Calibration());
+  std::string fitted;
+  std::string scaled;
+  std::string assumed;
+  for (const std::string part : {"gemm", "conv", "vector"}) {
+    const std::string range = range_of(calibration.held_out, part);
+    const std::string range_of_scaling = range_of(calibration.scaling, part);
+    if (!range.empty()) {
+      append_item(fitted, part + " " + range);
+    } else if (calibration.scaled_from) {
+      append_item(scaled, range_of_scaling.empty() ? part : part + " " + range_of_scaling);
+    } else {
+      append_item(assumed, part);
+    }
+  }
+  std::string text;
+  const auto append = [&](const std::string& how, const std::string& parts) {
+    if (!parts.empty()) text += (text.empty() ? "" : "; ") + how + " " + parts;
+  };
+  append("fitted:", fitted);
+  append("scaled from " + calibration.scaled_from.value_or("") + ":", scaled);
+  append("assumed:", assumed);
+  return text;
+}
+
+}  // namespace trainyard
