@@ -31,9 +31,11 @@ std::string files_with(const std::string& group, const std::vector<Recording>& r
 }
 
 /// What the fit of a group rests on, for the profile.
-std::string source_of(const HeldOutError& error, const std::vector<Recording>& recordings) {
-  std::string text = fmt::format("{} kernels of {}; mean error on held-out shapes {}", error.count,
+std::string source_of(const HeldOutError& error, int count, const std::vector<Recording>& recordings) {
+  std::string text = fmt::format("{} kernels of {}; mean error on held-out shapes {}", count,
                                  files_with(error.kernels, recordings), percent(error.mape));
+  if (error.count != count)
+    text += fmt::format(" (the {} longer than the framework's dispatch)", error.count);
   if (error.curve_mape != error.mape) text += ", of the curve alone " + percent(error.curve_mape);
   return text;
 }
@@ -49,6 +51,7 @@ std::string conditions_of(const Recording& recording) {
   add("CUDA ", facts.cuda);
   add("cuBLASLt ", facts.cublaslt);
   add("cuDNN ", facts.cudnn);
+  add("NCCL ", facts.nccl);
   add("", facts.date);
   return facts.source.empty() ? text : text + "; " + facts.source;
 }
@@ -78,9 +81,35 @@ void set_power(GpuProfile& gpu, const std::vector<Recording>& recordings) {
   gpu.power = {part("idle"), part("vector"), part("gemm")};
 }
 
+void check_each_once(const std::vector<Recording>& recordings) {
+  std::set<std::string> names;
+  for (const Recording& recording : recordings) {
+    if (!names.insert(recording.name).second) {
+      throw InputError("the recording '" + recording.name + "' is given twice", "give it once");
+    }
+  }
+}
+
+/// What was known before and is not replaced, and what is new.
+Calibration merged(Calibration known, const std::map<std::string, int>& fitted,
+                   const std::vector<HeldOutError>& errors, const std::vector<Recording>& recordings) {
+  std::erase_if(known.held_out, [&](const HeldOutError& error) { return fitted.contains(error.kernels); });
+  known.held_out.insert(known.held_out.end(), errors.begin(), errors.end());
+  std::ranges::stable_sort(known.held_out, {}, &HeldOutError::kernels);
+  for (const Recording& recording : recordings) {
+    std::erase(known.recordings, recording.name);
+    std::erase_if(known.measured_with,
+                  [&](const std::string& text) { return text.starts_with(recording.name + ": "); });
+    known.recordings.push_back(recording.name);
+    known.measured_with.push_back(conditions_of(recording));
+  }
+  return known;
+}
+
 }  // namespace
 
 GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recording>& recordings) {
+  check_each_once(recordings);
   const auto tables = of_kernels_alone(recordings);
   if (tables.size() > 1) {
     throw InputError(fmt::format("'{}' and '{}' both time kernels: a profile has one table of them",
@@ -88,29 +117,29 @@ GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recordin
                      "put the rows into one recording");
   }
   const MeasuredKernels measured = gather(recordings);
-  const std::vector<HeldOutError> errors = held_out_errors(specification, measured);
-  if (errors.empty()) {
+  const std::map<std::string, int> fitted = fit_profile(specification, measured).fitted;
+  if (fitted.empty()) {
     throw InputError("the recordings hold too few kernels of every group",
                      fmt::format("a group needs {} for a fit", fewest_kernels));
   }
+  const std::vector<HeldOutError> errors = held_out_errors(specification, measured);
   std::map<std::string, std::string> sources;
-  for (const HeldOutError& error : errors) sources[error.kernels] = source_of(error, recordings);
+  for (const auto& [group, count] : fitted) {
+    sources[group] =
+        fmt::format("{} kernels of {}, too few to hold some out", count, files_with(group, recordings));
+  }
+  for (const HeldOutError& error : errors) {
+    sources[error.kernels] = source_of(error, fitted.at(error.kernels), recordings);
+  }
 
   GpuProfile gpu = fit_profile(specification, measured, sources).gpu;
   set_power(gpu, recordings);
-  gpu.kernels.reset();
-  if (!tables.empty()) gpu.kernels = tables[0]->name;
-  Calibration calibration;
-  if (specification.calibration) {
-    calibration.scaled_from = specification.calibration->scaled_from;
-    calibration.scaling = specification.calibration->scaling;
+  if (tables.empty()) {
+    gpu.kernel_table = specification.kernel_table;
+  } else {
+    gpu.kernels = tables[0]->name;
   }
-  for (const Recording& recording : recordings) {
-    calibration.recordings.push_back(recording.name);
-    calibration.measured_with.push_back(conditions_of(recording));
-  }
-  calibration.held_out = errors;
-  gpu.calibration = calibration;
+  gpu.calibration = merged(specification.calibration.value_or(Calibration()), fitted, errors, recordings);
   return gpu;
 }
 

@@ -5,15 +5,21 @@
 #include "compute/gpu_profile.hpp"
 #include "compute/recording.hpp"
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
 
 /// The specification with everything the recordings cover fitted to them, and in `calibration` what the fits
-/// rest on and how far they miss held-out kernels. `kernels` is the recording of kernels alone, the first if
-/// there are several; power is the recordings' where they have any. Throws InputError if they cover nothing.
+/// rest on and how far they miss held-out kernels. `kernels` is the recording of kernels alone; power is
+/// the recordings' where they have any. Throws InputError if they cover nothing, or if two of them time
+/// kernels alone.
 GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recording>& recordings);
+
+/// Shipped profiles with kernels of their own: what a scaling is checked against, whatever else a user has.
+inline constexpr std::array<std::string_view, 3> checked_profiles{"v100_sxm2_16gb", "p100_sxm2_16gb", "t4"};
 
 /// The specification with `source`'s parts of the peaks and of the bandwidth and its fixed times, as
 /// `assumed`. A data type that `source` lacks has the parts of fp16. `checks` are profiles with kernels of

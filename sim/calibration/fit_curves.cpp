@@ -17,10 +17,9 @@ constexpr std::size_t fewest_of_class = 3;
 constexpr std::array classes{ConvClass::first_layer, ConvClass::pointwise, ConvClass::pointwise_strided,
                              ConvClass::spatial_3x3, ConvClass::other};
 
-double miss(Seconds predicted, Seconds measured) {
-  const double ratio = predicted / measured;
-  return std::abs(ratio - 1 / ratio) / 2;
-}
+/// Of predicted over measured.
+double miss(double ratio) { return std::abs(ratio - 1 / ratio) / 2; }
+double miss(Seconds predicted, Seconds measured) { return miss(predicted / measured); }
 
 Seconds microseconds(double number) { return Seconds(number * 1e-6); }
 /// Rounded to what a profile can vouch for; the last bits of a search reach no file.
@@ -64,16 +63,27 @@ ConvFit fit_conv(const std::vector<ConvSample>& samples, const Limits& limits) {
       const Roofline curve{x[slot.at(index_of(conv_class))], x[fraction], microseconds(x[t0])};
       sum += miss(roofline_time(curve, limits.peak, limits.bandwidth, sample.work), sample.time);
     }
-    return sum / static_cast<double>(samples.size());
+    // An efficiency that no sample shows, all of its class being limited by memory, is that of `other`.
+    double apart = 0;
+    for (std::size_t c = 0; c < classes.size(); ++c) apart += miss(x[c] / x[index_of(ConvClass::other)]);
+    constexpr double weight_of_apart = 1e-4;
+    return sum / static_cast<double>(samples.size()) + weight_of_apart * apart;
   };
-  const auto x = minimise(loss, {0.5, 0.6, 0.4, 1.0, 0.6, 0.7, 20},
-                          {{0.001, 1},
-                           {0.001, 1},
-                           {0.001, 1},
-                           {0.001, winograd_limit},
-                           {0.001, winograd_limit},
-                           {0.01, largest_conv_fraction},
-                           {0, largest_t0_us}});
+  auto x = minimise(loss, {0.5, 0.6, 0.4, 1.0, 0.6, 0.7, 20},
+                    {{0.001, 1},
+                     {0.001, 1},
+                     {0.001, 1},
+                     {0.001, winograd_limit},
+                     {0.001, winograd_limit},
+                     {0.01, largest_conv_fraction},
+                     {0, largest_t0_us}});
+  const std::size_t other = index_of(ConvClass::other);
+  const auto slot_of = [&](const ConvSample& sample) { return slot.at(index_of(sample.conv_class)); };
+  if (std::ranges::none_of(samples, [&](const ConvSample& sample) { return slot_of(sample) == other; })) {
+    double sum = 0;
+    for (const ConvSample& sample : samples) sum += x[slot_of(sample)];
+    x[other] = sum / static_cast<double>(samples.size());
+  }
   const auto efficiency = [&](ConvClass c) { return four_digits(x[slot.at(index_of(c))]); };
   const auto at_most_1 = [&](ConvClass c) { return std::min(1.0, efficiency(c)); };
   ConvFit fit;

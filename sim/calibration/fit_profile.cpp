@@ -28,6 +28,7 @@ Sourced<double>& bandwidth_fraction(VectorRates& rates, OpKind kind) {
 struct Fitting {
   FittedProfile result;
   const std::map<std::string, std::string>& sources;
+  std::size_t fewest;
 
   template <class T>
   void set(Sourced<T>& figure, T value, const std::string& group, std::size_t kernels) {
@@ -40,10 +41,10 @@ struct Fitting {
 
 /// The kernels of each group that has enough of them.
 template <class Kernel>
-std::map<std::string, std::vector<Kernel>> groups_of(const std::vector<Kernel>& kernels) {
+std::map<std::string, std::vector<Kernel>> groups_of(const std::vector<Kernel>& kernels, std::size_t fewest) {
   std::map<std::string, std::vector<Kernel>> groups;
   for (const Kernel& kernel : kernels) groups[group_of(kernel)].push_back(kernel);
-  std::erase_if(groups, [](const auto& group) { return group.second.size() < fewest_kernels; });
+  std::erase_if(groups, [&](const auto& group) { return group.second.size() < fewest; });
   return groups;
 }
 
@@ -56,10 +57,21 @@ void fit_gemm(Fitting& fitting, Dtype dtype, const std::vector<GemmKernel>& kern
   for (const GemmKernel& kernel : kernels) {
     if (kernel.dtype == dtype) samples.push_back({work_of(kernel.shape, dtype), kernel.duration});
   }
-  if (samples.size() < fewest_kernels) return;
+  if (samples.size() < fitting.fewest) return;
   rates->gemm.emplace();
   fitting.set(*rates->gemm, fit_roofline(samples, {rates->peak.value, fitting.bandwidth()}),
               group_of(GemmKernel{dtype, {}, {}}), samples.size());
+}
+
+/// What is known of one layout, as an assumption about the other.
+ConvPasses in_other_layout(ConvPasses known) {
+  for (const OpKind pass : conv_passes) {
+    Sourced<ConvFit>& figure = fit_of(known, pass);
+    if (figure.value.bandwidth_fraction > 0) {
+      figure = {figure.value, Provenance::assumed, "as in nchw, until it is measured"};
+    }
+  }
+  return known;
 }
 
 void fit_conv_pass(Fitting& fitting, const ConvKernel& group, const std::vector<ConvKernel>& kernels) {
@@ -71,11 +83,24 @@ void fit_conv_pass(Fitting& fitting, const ConvKernel& group, const std::vector<
       samples.push_back({{work_of(kernel.shape, kernel.dtype), kernel.duration}, class_of(kernel.shape)});
     }
   }
-  if (samples.size() < fewest_kernels) return;
+  if (samples.size() < fitting.fewest) return;
   auto& fits = group.layout == Layout::nhwc ? rates->conv_nhwc : rates->conv;
-  if (!fits) fits = rates->conv.value_or(ConvPasses());
+  if (!fits) fits = rates->conv ? in_other_layout(*rates->conv) : ConvPasses();
   fitting.set(fit_of(*fits, group.pass), fit_conv(samples, {rates->peak.value, fitting.bandwidth()}),
               group_of(group), samples.size());
+}
+
+/// A pass that neither the specification nor the recordings know is taken to be as one that they do.
+void fill_missing_passes(std::optional<ConvPasses>& fits) {
+  if (!fits) return;
+  const auto is_missing = [&](OpKind pass) { return fit_of(*fits, pass).value.bandwidth_fraction <= 0; };
+  const OpKind known = *std::find_if_not(conv_passes.begin(), conv_passes.end(), is_missing);
+  const ConvFit value = fit_of(*fits, known).value;
+  for (const OpKind pass : conv_passes) {
+    if (!is_missing(pass)) continue;
+    fit_of(*fits, pass) = {value, Provenance::assumed,
+                           "as " + std::string(config::name_of(known)) + ", until it is measured"};
+  }
 }
 
 OpKind kind_of_group(const std::string& group) {
@@ -88,7 +113,7 @@ OpKind kind_of_group(const std::string& group) {
 /// Fits the groups; returns the fixed time of each.
 std::map<std::string, Seconds> fit_vectors(Fitting& fitting, const std::vector<VectorKernel>& kernels) {
   std::map<std::string, Seconds> fixed;
-  for (const auto& [group, members] : groups_of(kernels)) {
+  for (const auto& [group, members] : groups_of(kernels, fitting.fewest)) {
     std::vector<Sample> samples;
     for (const VectorKernel& kernel : members) samples.push_back(sample_of(kernel));
     const VectorFit fit = fit_vector(samples, fitting.bandwidth());
@@ -100,7 +125,7 @@ std::map<std::string, Seconds> fit_vectors(Fitting& fitting, const std::vector<V
 }
 
 void fit_dispatched_vectors(Fitting& fitting, const std::vector<DispatchedKernel>& kernels) {
-  for (const auto& [group, members] : groups_of(kernels)) {
+  for (const auto& [group, members] : groups_of(kernels, fitting.fewest)) {
     std::vector<DispatchedSample> samples;
     for (const auto& [kernel, call] : members) samples.push_back({sample_of(kernel), call});
     const DispatchFit fit = fit_dispatched(samples, fitting.bandwidth());
@@ -122,8 +147,8 @@ void set_vector_t0(GpuProfile& gpu, const std::map<std::string, Seconds>& fixed)
 }  // namespace
 
 FittedProfile fit_profile(const GpuProfile& specification, const MeasuredKernels& measured,
-                          const std::map<std::string, std::string>& sources) {
-  Fitting fitting{{specification, {}, {}}, sources};
+                          const std::map<std::string, std::string>& sources, std::size_t fewest) {
+  Fitting fitting{{specification, {}, {}}, sources, fewest};
   FittedProfile& result = fitting.result;
   result.gpu.kernel_table = measured.kernels;
   for (const Dtype dtype : dtypes) {
@@ -132,6 +157,10 @@ FittedProfile fit_profile(const GpuProfile& specification, const MeasuredKernels
       for (const OpKind pass : conv_passes) {
         fit_conv_pass(fitting, {pass, dtype, layout, {}, {}}, measured.kernels.convs);
       }
+    }
+    if (MatrixRates* rates = find_rates(result.gpu, dtype)) {
+      fill_missing_passes(rates->conv);
+      fill_missing_passes(rates->conv_nhwc);
     }
   }
   fit_dispatched_vectors(fitting, measured.dispatched);

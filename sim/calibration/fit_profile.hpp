@@ -18,9 +18,11 @@ struct FittedProfile {
   std::map<std::string, DispatchFit> dispatched;
 };
 
-/// Fits every group with enough kernels (fewest_kernels) for which the specification has a peak. `sources`
-/// says of each group what its fit rests on, for the profile.
+/// Fits every group with at least `fewest` kernels for which the specification has a peak. Where one
+/// pass of convolutions is fitted and another is known to nobody, that one is assumed to be as the first.
+/// `sources` says of each group what its fit rests on, for the profile.
 FittedProfile fit_profile(const GpuProfile& specification, const MeasuredKernels& measured,
-                          const std::map<std::string, std::string>& sources = {});
+                          const std::map<std::string, std::string>& sources = {},
+                          std::size_t fewest = fewest_kernels);
 
 }  // namespace trainyard

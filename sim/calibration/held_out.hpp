@@ -10,9 +10,9 @@
 namespace trainyard {
 
 /// Every kernel is held out once, in its fold (kernels.hpp), and predicted by a fit to the other folds: by
-/// its curve alone and with the nearest of the other folds' kernels. One row per group that is fitted, in the
-/// order fp32, tf32, fp16, bf16 and by name. A vector op with a framework's timing is predicted with the
-/// fixed time that the other folds show.
+/// its curve alone and with the nearest of the other folds' kernels. One row, by name, per group that is
+/// fitted in every fold. A vector op with a framework's timing is predicted with the fixed time that the
+/// other folds show, and counts only where it takes longer than the framework's dispatch.
 std::vector<HeldOutError> held_out_errors(const GpuProfile& specification, const MeasuredKernels& measured);
 
 /// How far `gpu` misses measured kernels, per group.

@@ -1,9 +1,11 @@
 #include "calibration/kernels.hpp"
 
+#include "compute/nearest.hpp"
 #include "config/keys.hpp"
 #include "units/text.hpp"
 #include "workload/shape_text.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <string_view>
@@ -90,7 +92,9 @@ std::string group_of(const DispatchedKernel& kernel) { return group_of(kernel.ke
 
 int fold_of(const DispatchedKernel& kernel) { return fold_of(kernel.kernel); }
 
-int fold_of(const VectorKernel& kernel) { return fold_of_text(shortest(kernel.bytes.si())); }
+int fold_of(const VectorKernel& kernel) {
+  return fold_of_text(std::to_string(std::lround(rough_log2(kernel.bytes.si()))));
+}
 
 MeasuredKernels part_of(const MeasuredKernels& all, int fold, bool is_held_out) {
   return {{part_of(all.kernels.convs, fold, is_held_out), part_of(all.kernels.gemms, fold, is_held_out),

@@ -34,7 +34,8 @@ std::string group_of(const DispatchedKernel& kernel);
 inline constexpr int folds = 5;
 
 /// The fold in which a kernel is held out, 0 to folds-1, by its shape: all batches, passes, types and layouts
-/// of a convolution are held out together, and so are all types and transposes of a product.
+/// of a convolution are held out together, and so are all types and transposes of a product and all vector
+/// ops that move as many bytes, to the next power of two.
 int fold_of(const ConvKernel& kernel);
 int fold_of(const GemmKernel& kernel);
 int fold_of(const VectorKernel& kernel);

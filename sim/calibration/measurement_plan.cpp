@@ -170,13 +170,17 @@ void add_batched_grid(Plan& plan, std::span<const Dtype> types) {
   }
 }
 
-/// One convolution of every class and size of image.
+/// Convolutions of every class and size of image, all of ResNet-50's; enough of each pass for a fit even
+/// while a fold is held out.
 void add_typical_convs(Plan& plan) {
   constexpr std::array shapes{
       ConvShape{32, 3, 224, 224, 64, 7, 7, 2, 3, 3},  ConvShape{32, 64, 56, 56, 256, 1, 1, 1, 0, 0},
       ConvShape{32, 64, 56, 56, 64, 3, 3, 1, 1, 1},   ConvShape{32, 256, 56, 56, 512, 1, 1, 2, 0, 0},
       ConvShape{32, 128, 56, 56, 128, 3, 3, 2, 1, 1}, ConvShape{32, 1024, 14, 14, 256, 1, 1, 1, 0, 0},
-      ConvShape{32, 512, 7, 7, 512, 3, 3, 1, 1, 1}};
+      ConvShape{32, 512, 7, 7, 512, 3, 3, 1, 1, 1},   ConvShape{32, 256, 56, 56, 64, 1, 1, 1, 0, 0},
+      ConvShape{32, 128, 28, 28, 128, 3, 3, 1, 1, 1}, ConvShape{32, 512, 28, 28, 1024, 1, 1, 2, 0, 0},
+      ConvShape{32, 256, 28, 28, 256, 3, 3, 2, 1, 1}, ConvShape{32, 256, 14, 14, 256, 3, 3, 1, 1, 1},
+      ConvShape{32, 512, 7, 7, 2048, 1, 1, 1, 0, 0}};
   constexpr std::array kinds{std::pair(Dtype::bf16, Layout::nhwc), std::pair(Dtype::fp32, Layout::nchw),
                              std::pair(Dtype::tf32, Layout::nchw)};
   for (const auto& [dtype, layout] : kinds) {

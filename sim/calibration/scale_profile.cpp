@@ -55,6 +55,14 @@ GpuProfile scaled(const GpuProfile& specification, const GpuProfile& source) {
   return gpu;
 }
 
+/// `gpu` without the matrix units that `other` lacks: errors of those say nothing about it.
+GpuProfile with_units_of(GpuProfile gpu, const GpuProfile& other) {
+  if (!other.matrix.tf32) gpu.matrix.tf32.reset();
+  if (!other.matrix.fp16) gpu.matrix.fp16.reset();
+  if (!other.matrix.bf16) gpu.matrix.bf16.reset();
+  return gpu;
+}
+
 }  // namespace
 
 GpuProfile scale(const GpuProfile& specification, const GpuProfile& source,
@@ -66,7 +74,8 @@ GpuProfile scale(const GpuProfile& specification, const GpuProfile& source,
   if (source.kernels) seen.insert(*source.kernels);
   for (const GpuProfile& check : checks) {
     if (!check.kernels || !seen.insert(*check.kernels).second) continue;
-    for (HeldOutError error : errors_of(scaled(check, source), check.kernel_table)) {
+    for (HeldOutError error :
+         errors_of(with_units_of(scaled(check, source), specification), check.kernel_table)) {
       error.kernels += " of " + check.name;
       calibration.scaling.push_back(error);
     }

@@ -7,10 +7,13 @@
 #include "config/catalogue.hpp"
 #include "config/read_file.hpp"
 #include "report/calibration_table.hpp"
+#include "report/device_table.hpp"
 #include "report/out_files.hpp"
+#include "units/text.hpp"
 #include "workload/csv.hpp"
 #include "workload/model_file.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
@@ -40,14 +43,11 @@ GpuProfile load_profile(const config::Catalogue& catalogue, const std::string& n
   return gpu;
 }
 
-/// Every other profile that can be read: what a scaling is checked against.
-std::vector<GpuProfile> shipped_profiles(const config::Catalogue& catalogue) {
+/// What a scaling is checked against.
+std::vector<GpuProfile> load_checked_profiles(const config::Catalogue& catalogue) {
   std::vector<GpuProfile> profiles;
-  for (const std::string& name : config::names(catalogue, config::Kind::gpu)) {
-    try {
-      profiles.push_back(load_gpu_profile(config::load(config::find(catalogue, config::Kind::gpu, name))));
-    } catch (const InputError&) {  // `trainyard check` says what is wrong with it
-    }
+  for (const std::string_view name : checked_profiles) {
+    profiles.push_back(load_profile(catalogue, std::string(name)));
   }
   return profiles;
 }
@@ -63,11 +63,7 @@ std::string measurement_plan_text(const config::Catalogue& catalogue, bool quick
 
 /// Where profiles lie: --out, else the first folder of profiles that can be written to.
 fs::path folder_for(const CalibrateOptions& options, const config::Catalogue& catalogue) {
-  if (options.out) {
-    std::error_code error;
-    fs::create_directories(*options.out, error);  // writing into it says what is wrong
-    return *options.out;
-  }
+  if (options.out) return *options.out;
   for (const fs::path& root : catalogue.roots) {
     fs::path folder = root / config::folder_of(config::Kind::gpu);
     if (::access(folder.c_str(), W_OK) == 0) return folder;
@@ -75,6 +71,22 @@ fs::path folder_for(const CalibrateOptions& options, const config::Catalogue& ca
   throw FileError(
       "no folder of profiles can be written to\n  give one with --out DIR; its profiles are used by path: "
       "--set platform.node.gpus.profile=DIR/NAME.yaml");
+}
+
+/// The name of the new profile: names are looked up as files, so that they hold nothing a path or YAML would
+/// take for something else.
+std::string name_of_profile(const CalibrateOptions& options) {
+  if (!options.name && !options.specification) {
+    throw CLI::RequiredError("--name NAME (or --specification PROFILE)");
+  }
+  std::string name = options.name ? *options.name : fs::path(*options.specification).stem().string();
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  };
+  if (name.empty() || !std::ranges::all_of(name, is_plain)) {
+    throw CLI::ValidationError("--name", in_quotes(name) + " is no name: letters, digits, _ and -");
+  }
+  return name;
 }
 
 /// A recording by path, or by name among those beside the shipped profiles.
@@ -92,46 +104,88 @@ Recording read_recording_file(const fs::path& file) {
   return read_recording(file.string(), config::read_file(file, largest_csv));
 }
 
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);  // writing into it says what is wrong
+}
+
 /// Measures into FOLDER/NAME.csv, or goes on with it.
 std::optional<fs::path> measure(const CalibrateOptions& options, const config::Catalogue& catalogue,
                                 const std::string& name, const fs::path& folder) {
   const auto seconds = options.seconds
                            ? std::optional(whole_number("--seconds", *options.seconds, 10, 100'000))
                            : std::nullopt;
+  const fs::path program = find_kernel_program();  // before anything is written
   const fs::path plan = folder / (name + ".plan.csv");
   fs::path recording = folder / (name + ".csv");
+  make_folder(folder);
   write_out_file(plan, measurement_plan_text(catalogue, options.quick), true);
-  const bool is_done = run_kernel_program(plan, recording, seconds);
-  if (is_done) return recording;
+  if (run_kernel_program(program, plan, recording, seconds)) {
+    std::error_code ignored;
+    fs::remove(plan, ignored);
+    return recording;
+  }
   print_message(
-      fmt::format("trainyard: rows are left: the same command goes on; 'trainyard calibrate gpu {}' "
-                  "fits what is there",
-                  recording.string()));
+      fmt::format("trainyard: rows are left: the same command goes on; 'trainyard calibrate gpu {} --name "
+                  "{}{}' fits what is there",
+                  recording.string(), name, options.out ? " --out " + *options.out : ""));
   return std::nullopt;
 }
 
-/// The recordings, the scaling or both on top of the specification.
-GpuProfile make_profile(const CalibrateOptions& options, const config::Catalogue& catalogue,
-                        const std::string& name, const std::vector<Recording>& recordings) {
-  GpuProfile gpu = options.specification ? load_profile(catalogue, *options.specification)
-                                         : specification_of(recordings.front().facts, name);
-  gpu.name = name;
-  if (options.scale_from) {
-    gpu = scale(gpu, load_profile(catalogue, *options.scale_from), shipped_profiles(catalogue));
+/// What the options name, read before anything is measured.
+struct Bases {
+  std::optional<GpuProfile> specification, scale_from;
+};
+
+Bases load_bases(const CalibrateOptions& options, const config::Catalogue& catalogue) {
+  const auto load = [&](const std::optional<std::string>& name) {
+    return name ? std::optional(load_profile(catalogue, *name)) : std::nullopt;
+  };
+  if (options.scale_from && options.recordings.empty() && !options.specification) {
+    throw CLI::RequiredError("--specification PROFILE");
   }
+  return {load(options.specification), load(options.scale_from)};
+}
+
+/// The recordings, the scaling or both on top of the specification.
+GpuProfile make_profile(const Bases& bases, const config::Catalogue& catalogue, const std::string& name,
+                        const std::vector<Recording>& recordings) {
+  GpuProfile gpu =
+      bases.specification ? *bases.specification : specification_of(recordings.front().facts, name);
+  gpu.name = name;
+  if (bases.scale_from) gpu = scale(gpu, *bases.scale_from, load_checked_profiles(catalogue));
   return recordings.empty() ? gpu : calibrate(gpu, recordings);
 }
 
-/// The recordings must lie beside the profile; those that do not are copied there.
-void copy_beside(const std::vector<fs::path>& files, const fs::path& folder, bool force) {
+/// The recordings must lie beside the profile; those that do not are copied there. Never over another of the
+/// same name: other profiles may rest on that.
+void copy_beside(const std::vector<fs::path>& files, const fs::path& folder) {
   for (const fs::path& file : files) {
     const fs::path copy = folder / file.filename();
     std::error_code error;
     if (fs::equivalent(file, copy, error)) continue;
     const std::string text = config::read_file(file, largest_csv);
-    if (fs::exists(copy, error) && config::read_file(copy, largest_csv) == text) continue;
-    write_out_file(copy, text, force);
+    if (fs::exists(copy, error)) {
+      if (config::read_file(copy, largest_csv) == text) continue;
+      throw FileError(fmt::format("'{}' is another recording\n  give yours another name", copy.string()));
+    }
+    write_out_file(copy, text, false);
   }
+}
+
+/// The kernels of the specification, where the new profile still rests on them.
+std::optional<fs::path> kernels_kept(const CalibrateOptions& options, const config::Catalogue& catalogue,
+                                     const GpuProfile& gpu, const std::vector<Recording>& recordings) {
+  const auto is_new = [&](const Recording& recording) { return recording.name == gpu.kernels; };
+  if (!options.specification || !gpu.kernels || std::ranges::any_of(recordings, is_new)) return std::nullopt;
+  return config::find(catalogue, config::Kind::gpu, *options.specification).parent_path() / *gpu.kernels;
+}
+
+/// Writes the profile, once it is sure that it can be read again.
+void write_profile(const GpuProfile& gpu, const fs::path& file, bool force) {
+  const std::string text = profile_text(gpu);
+  load_gpu_profile(config::parse(file.string(), text));
+  write_out_file(file, text, force);
 }
 
 void calibrate_gpu(const CalibrateOptions& options) {
@@ -140,11 +194,8 @@ void calibrate_gpu(const CalibrateOptions& options) {
     write_out_file(*options.plan, measurement_plan_text(catalogue, options.quick), options.force);
     return;
   }
-  const std::optional<std::string> named = options.name ? options.name : options.specification;
-  if (!named) {
-    throw CLI::RequiredError("--name NAME (or --specification PROFILE)");
-  }
-  const std::string name = fs::path(*named).stem().string();
+  const std::string name = name_of_profile(options);
+  const Bases bases = load_bases(options, catalogue);
   const fs::path folder = folder_for(options, catalogue);
   const fs::path profile = folder / (name + ".yaml");
   check_out_file(profile, options.force);
@@ -156,48 +207,60 @@ void calibrate_gpu(const CalibrateOptions& options) {
     if (!measured) return;
     files.push_back(*measured);
   }
-  if (files.empty() && !options.specification) throw CLI::RequiredError("--specification PROFILE");
   std::vector<Recording> recordings;
   for (const fs::path& file : files) recordings.push_back(read_recording_file(file));
 
-  const GpuProfile gpu = make_profile(options, catalogue, name, recordings);
-  copy_beside(files, folder, options.force);
-  write_out_file(profile, profile_text(gpu), options.force);
-  print_result(
-      calibration_table(gpu) +
-      fmt::format("\nwrote {}\nuse it: trainyard run EXPERIMENT --set platform.node.gpus.profile={}\n",
-                  profile.string(), options.out ? profile.string() : name));
+  const GpuProfile gpu = make_profile(bases, catalogue, name, recordings);
+  make_folder(folder);
+  if (const auto kept = kernels_kept(options, catalogue, gpu, recordings)) files.push_back(*kept);
+  copy_beside(files, folder);
+  write_profile(gpu, profile, options.force);
+  std::string report = calibration_table(gpu);
+  for (const Recording& recording : recordings) report += device_table(recording);
+  print_result(report +
+               fmt::format("wrote {}\nuse it: trainyard run EXPERIMENT --set platform.node.gpus.profile={}\n",
+                           profile.string(), options.out ? profile.string() : name));
 }
 
 void add_gpu(CLI::App& calibrate) {
   auto options = std::make_shared<CalibrateOptions>();
   CLI::App& command = *calibrate.add_subcommand(
       "gpu", "measure a GPU's kernels, or read recordings of them, and write its profile");
-  command.add_option(
+  CLI::Option* recordings = command.add_option(
       "RECORDING", options->recordings,
       "CSVs of measured kernels, by path or by name among those shipped; without any, this computer's GPU is "
       "measured");
+  CLI::Option* specification =
+      command
+          .add_option(
+              "--specification", options->specification,
+              "profile with the memory, peaks and power of this GPU (default: what the recording says)")
+          ->type_name("PROFILE");
+  CLI::Option* scale_from =
+      command
+          .add_option("--scale-from", options->scale_from,
+                      "take what no recording covers from this profile: the same parts of the peaks")
+          ->type_name("PROFILE");
+  CLI::Option* name =
+      command.add_option("--name", options->name, "of the new profile (default: that of the specification)")
+          ->type_name("NAME");
+  CLI::Option* out = command
+                         .add_option("--out", options->out,
+                                     "folder for NAME.yaml and the recordings (default: platforms/gpus)")
+                         ->type_name("DIR");
   command
-      .add_option("--specification", options->specification,
-                  "profile with the memory, peaks and power of this GPU (default: what the recording says)")
-      ->type_name("PROFILE");
-  command
-      .add_option("--scale-from", options->scale_from,
-                  "take what no recording covers from this profile: the same parts of the peaks")
-      ->type_name("PROFILE");
-  command.add_option("--name", options->name, "of the new profile (default: that of the specification)")
-      ->type_name("NAME");
-  command
-      .add_option("--out", options->out, "folder for NAME.yaml and the recordings (default: platforms/gpus)")
-      ->type_name("DIR");
-  command.add_flag("--quick", options->quick, "measure the most important kernels only, under two minutes");
-  command.add_option("--seconds", options->seconds, "stop measuring after this time; run again to go on")
-      ->type_name("N");
+      .add_flag("--quick", options->quick, "measure the most important kernels only, in about two minutes")
+      ->excludes(recordings, scale_from);
+  CLI::Option* seconds =
+      command.add_option("--seconds", options->seconds, "stop measuring after this time; run again to go on")
+          ->type_name("N")
+          ->excludes(recordings, scale_from);
   command
       .add_option("--plan", options->plan,
                   "only write what would be measured, for trainyard_gpu_kernels on another computer")
-      ->type_name("FILE");
-  command.add_flag("--force", options->force, "replace files that exist");
+      ->type_name("FILE")
+      ->excludes(recordings, specification, scale_from, name, out, seconds);
+  command.add_flag("--force", options->force, "replace the profile, or the plan, if it exists");
   command.footer("Example: trainyard calibrate gpu --name my_gpu --quick");
   command.callback([options] { calibrate_gpu(*options); });
 }

@@ -1,16 +1,19 @@
 #include "cli/kernel_program.hpp"
 
+#include "cli/terminal.hpp"
 #include "config/diagnostic.hpp"
 
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <string>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -25,34 +28,40 @@ constexpr int wrong_results = 70;
 constexpr int rows_are_left = 75;
 constexpr int interrupted = 130;
 
-/// While it lives, Ctrl-C is the child's affair: it finishes the row it measures and ends.
-class LeaveInterruptsToChild {
+volatile std::sig_atomic_t running_child = 0;
+
+extern "C" void pass_on(int signal) {
+  if (running_child > 0) ::kill(static_cast<pid_t>(running_child), signal);
+}
+
+void set_handler(int signal, void (*handler)(int), struct sigaction* former) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  ::sigaction(signal, &action, former);
+}
+
+/// While it lives, how to end is the child's affair: it finishes the row it measures first. A terminal sends
+/// Ctrl-C to both, so that it is ignored here; SIGTERM is sent to us alone and passed on.
+class LeaveSignalsToChild {
 public:
-  LeaveInterruptsToChild() {
-    struct sigaction ignore {};
-    ignore.sa_handler = SIG_IGN;
-    sigemptyset(&ignore.sa_mask);
-    ::sigaction(SIGINT, &ignore, &former_);
+  LeaveSignalsToChild() {
+    set_handler(SIGINT, SIG_IGN, &interrupt_);
+    set_handler(SIGTERM, pass_on, &terminate_);
   }
-  ~LeaveInterruptsToChild() { ::sigaction(SIGINT, &former_, nullptr); }
-  LeaveInterruptsToChild(const LeaveInterruptsToChild&) = delete;
-  LeaveInterruptsToChild& operator=(const LeaveInterruptsToChild&) = delete;
+  ~LeaveSignalsToChild() {
+    running_child = 0;
+    ::sigaction(SIGINT, &interrupt_, nullptr);
+    ::sigaction(SIGTERM, &terminate_, nullptr);
+  }
+  LeaveSignalsToChild(const LeaveSignalsToChild&) = delete;
+  LeaveSignalsToChild& operator=(const LeaveSignalsToChild&) = delete;
 
 private:
-  struct sigaction former_ {};
+  struct sigaction interrupt_ {};
+  struct sigaction terminate_ {};
 };
-
-std::filesystem::path program_path() {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path program = self.parent_path() / "trainyard_gpu_kernels";
-  if (error || !std::filesystem::exists(program, error)) {
-    throw JobImpossible(
-        "this trainyard was built without CUDA and cannot measure kernels\n"
-        "  build it where nvcc is found, or give a recording: trainyard calibrate gpu FILE.csv");
-  }
-  return program;
-}
 
 /// The exit code of the child; that of a shell, 128 + signal, if a signal ended it.
 int run_and_wait(const std::filesystem::path& program, std::vector<std::string> words) {
@@ -61,7 +70,7 @@ int run_and_wait(const std::filesystem::path& program, std::vector<std::string> 
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 
-  const LeaveInterruptsToChild leave;
+  const LeaveSignalsToChild leave;
   posix_spawnattr_t attributes;
   sigset_t restored;
   sigemptyset(&restored);
@@ -76,27 +85,50 @@ int run_and_wait(const std::filesystem::path& program, std::vector<std::string> 
     throw FileError(
         fmt::format("cannot start '{}': {}", program.string(), std::generic_category().message(error)));
   }
+  running_child = child;
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+std::uintmax_t size_of(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  return error ? 0 : size;
+}
+
 }  // namespace
 
-bool run_kernel_program(const std::filesystem::path& plan, const std::filesystem::path& recording,
-                        std::optional<int> seconds) {
-  const std::filesystem::path program = program_path();
+std::filesystem::path find_kernel_program() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  std::filesystem::path program = self.parent_path() / "trainyard_gpu_kernels";
+  if (error || !std::filesystem::exists(program, error)) {
+    throw JobImpossible(
+        "this trainyard was built without CUDA and cannot measure kernels\n"
+        "  build it where nvcc is found, or give a recording: trainyard calibrate gpu FILE.csv");
+  }
+  return program;
+}
+
+bool run_kernel_program(const std::filesystem::path& program, const std::filesystem::path& plan,
+                        const std::filesystem::path& recording, std::optional<int> seconds) {
   std::vector<std::string> words{plan.string(), recording.string()};
   if (seconds) words.insert(words.end(), {"--seconds", std::to_string(*seconds)});
   int code = rows_are_left;
-  do {
+  for (auto size = size_of(recording); code == rows_are_left;) {
     code = run_and_wait(program, words);
-  } while (code == rows_are_left && !seconds);
+    const auto former = std::exchange(size, size_of(recording));
+    if (seconds || size <= former) break;  // a chunk that adds nothing would be followed by another
+  }
 
   switch (code) {
     case plan_is_done:
-    case wrong_results:  // said by the program; what was right is recorded
+      return true;
+    case wrong_results:
+      print_message(
+          "trainyard: warning: some kernels' results were wrong (see above): they are not recorded");
       return true;
     case rows_are_left:
       return false;

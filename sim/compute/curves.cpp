@@ -57,8 +57,9 @@ const MatrixRates* find_rates(const GpuProfile& gpu, Dtype dtype) {
 }
 
 const ConvPasses* find_conv_fits(const MatrixRates& rates, Layout layout) {
-  if (layout == Layout::nhwc && rates.conv_nhwc) return &*rates.conv_nhwc;
-  return rates.conv ? &*rates.conv : nullptr;
+  const auto& own = layout == Layout::nhwc ? rates.conv_nhwc : rates.conv;
+  const auto& other = layout == Layout::nhwc ? rates.conv : rates.conv_nhwc;
+  return own ? &*own : other ? &*other : nullptr;
 }
 
 const Sourced<ConvFit>& fit_of(const ConvPasses& passes, OpKind pass) {

@@ -23,7 +23,7 @@ std::optional<Roofline> curve_of(const ConvFit& fit, ConvClass conv_class);
 /// The rates of a data type; null if the GPU has no unit for it.
 const MatrixRates* find_rates(const GpuProfile& gpu, Dtype dtype);
 
-/// The fits of a layout: nhwc's own where there are any, else nchw's. Null if there are none.
+/// The fits of a layout: its own where there are any, else the other's. Null if there are none.
 const ConvPasses* find_conv_fits(const MatrixRates& rates, Layout layout);
 const Sourced<ConvFit>& fit_of(const ConvPasses& passes, OpKind pass);
 

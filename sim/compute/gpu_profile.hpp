@@ -275,7 +275,9 @@ struct Keys<GpuProfile> {
             .at_least(0)
             .at_most(100),
         required("memory", &GpuProfile::memory, "device memory"),
-        optional("tdp", &GpuProfile::tdp, "thermal design power").above(0).at_most(1e5),
+        optional("tdp", &GpuProfile::tdp, "thermal design power; 0 if it is not known")
+            .at_least(0)
+            .at_most(1e5),
         optional("power", &GpuProfile::power, "what it draws in each state; without it energy is unknown"),
         required("matrix", &GpuProfile::matrix, "matrix products and convolutions by data type"),
         required("vector", &GpuProfile::vector, "ops limited by memory bandwidth"),

@@ -94,18 +94,21 @@ OpTime conv_time(const GpuProfile& gpu, const Conv& conv, const Work& work) {
   return time;
 }
 
+/// A layout of which nothing is known is as fast as the other.
+Layout known_layout(const GpuProfile& gpu, Dtype dtype, Layout layout) {
+  const MatrixRates& rates = rates_of(gpu, dtype);
+  if (layout == Layout::nhwc) return rates.conv_nhwc ? Layout::nhwc : Layout::nchw;
+  return rates.conv || !rates.conv_nhwc ? Layout::nchw : Layout::nhwc;
+}
+
 /// In 16 bits a framework's search takes the fp32 kernel where it is faster; it moves twice the bytes.
 OpTime fastest_conv_time(const GpuProfile& gpu, const Conv& conv, const Work& work) {
   const OpTime time = conv_time(gpu, conv, work);
   if (conv.dtype != Dtype::fp16 && conv.dtype != Dtype::bf16) return time;
+  const Layout layout = known_layout(gpu, Dtype::fp32, conv.layout);
   const OpTime single =
-      conv_time(gpu, {conv.pass, Dtype::fp32, conv.layout, conv.shape}, {work.flops, 2 * work.bytes});
+      conv_time(gpu, {conv.pass, Dtype::fp32, layout, conv.shape}, {work.flops, 2 * work.bytes});
   return single.duration < time.duration ? single : time;
-}
-
-/// A layout of which nothing is known is as fast as the other.
-Layout known_layout(const GpuProfile& gpu, Dtype dtype, Layout layout) {
-  return layout == Layout::nhwc && !rates_of(gpu, dtype).conv_nhwc ? Layout::nchw : layout;
 }
 
 OpTime gemm_time(const GpuProfile& gpu, Dtype dtype, const Shape& op_shape, const Work& work) {

@@ -74,7 +74,9 @@ public:
   /// The number in a cell, if there is one and it is not 0; reports what is none or negative.
   std::optional<double> number(std::string_view column, const std::string& what, double at_most) {
     const CsvCell* cell = find(column);
-    if (cell == nullptr || cell->text.empty() || cell->text == "0") return std::nullopt;
+    if (cell == nullptr || cell->text.empty() || cell->text == "-" || cell->text == "0") {
+      return std::nullopt;
+    }
     const Parsed<double> parsed = parse_number(cell->text);
     const double* value = std::get_if<double>(&parsed);
     if (value != nullptr && *value > 0 && *value <= at_most) return *value;
@@ -105,22 +107,26 @@ private:
 
 bool check_header(const CsvFile& file, CsvProblems& problems) {
   std::vector<std::string_view> found;
+  bool is_right = true;
+  const auto wrong = [&](auto... what) {
+    problems.error(file.header.line, what...);
+    is_right = false;
+  };
   for (const CsvCell& cell : file.header.cells) {
     if (std::find(known_columns.begin(), known_columns.end(), cell.text) == known_columns.end()) {
-      problems.error(file.header.line, cell, "", "unknown column '" + cell.text + "'",
-                     config::suggest(cell.text, known_columns));
+      wrong(cell, "", "unknown column '" + cell.text + "'", config::suggest(cell.text, known_columns));
     } else if (std::find(found.begin(), found.end(), cell.text) != found.end()) {
-      problems.error(file.header.line, cell, "", "column '" + cell.text + "' is there twice");
+      wrong(cell, "", "column '" + cell.text + "' is there twice");
     }
     found.push_back(cell.text);
   }
   for (const std::string_view needed : needed_columns) {
     if (std::find(found.begin(), found.end(), needed) == found.end()) {
-      problems.error(file.header.line, "column '" + std::string(needed) + "' is missing",
-                     "a recording has at least op,dtype,shape,time_us");
+      wrong("column '" + std::string(needed) + "' is missing",
+            "a recording has at least op,dtype,shape,time_us");
     }
   }
-  return problems.empty();
+  return is_right;
 }
 
 bool is_vector(std::optional<OpKind> kind) { return kind && !is_matrix(*kind); }
@@ -187,9 +193,12 @@ std::optional<RecordedKernel> read_row(Row row, int line) {
 template <class Q>
 std::optional<Q> quantity(const CsvComment& comment, CsvProblems& problems) {
   const Parsed<Q> parsed = parse_quantity<Q>(comment.value.text);
-  if (const Q* value = std::get_if<Q>(&parsed)) return *value;
-  const auto& error = std::get<UnitError>(parsed);
-  problems.error(comment.line, comment.value, comment.key, error.message, error.hint);
+  const Q* value = std::get_if<Q>(&parsed);
+  if (value != nullptr && *value > Q()) return *value;
+  const auto* error = std::get_if<UnitError>(&parsed);
+  problems.error(comment.line, comment.value, comment.key,
+                 error != nullptr ? error->message : in_quotes(comment.value.text) + " is not above 0",
+                 error != nullptr ? error->hint : "");
   return std::nullopt;
 }
 
@@ -197,8 +206,10 @@ std::optional<double> plain_number(const CsvComment& comment, std::string_view u
   std::string_view text = comment.value.text;
   if (!unit.empty() && text.ends_with(unit)) text.remove_suffix(unit.size());
   const Parsed<double> parsed = parse_number(text);
-  if (const double* value = std::get_if<double>(&parsed)) return *value;
-  problems.error(comment.line, comment.value, comment.key, in_quotes(comment.value.text) + " is no number",
+  const double* value = std::get_if<double>(&parsed);
+  if (value != nullptr && *value > 0) return *value;
+  problems.error(comment.line, comment.value, comment.key,
+                 in_quotes(comment.value.text) + " is no number above 0",
                  unit.empty() ? "" : "for example 1530" + std::string(unit));
   return std::nullopt;
 }

@@ -171,9 +171,12 @@ bool keeps_precision(const Descriptor& config, Dtype dtype) {
          (dtype == Dtype::tf32 || !has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
 }
 
-/// The plan of a configuration, nothing if the engine does not take the graph.
+/// The plan of a configuration, nothing if the engine does not take the graph. It is given the handle for the
+/// reason that graph_of has: a version that needs it would refuse every plan.
 std::optional<ConvPlan> build_plan(Descriptor config) {
+  const cudnnHandle_t handle = cudnn_handle();
   Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
   if (cudnnBackendFinalize(plan.get()) != CUDNN_STATUS_SUCCESS) return std::nullopt;
   std::int64_t bytes = 0;

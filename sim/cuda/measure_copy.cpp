@@ -2,6 +2,7 @@
 
 #include "host_memory.hpp"
 #include "measure.hpp"
+#include "on_device.hpp"
 #include "rotation.cuh"
 #include "stream.cuh"
 #include "timer.cuh"
@@ -54,6 +55,9 @@ void fill_device(const ColdBuffers& buffers) {
   for (int copy = 0; copy < buffers.copies(); ++copy) {
     CHECK_CUDA(cudaMemcpy(buffers[copy], words.data(), words.size(), cudaMemcpyHostToDevice));
   }
+  // of pageable memory it returns when the last part is staged, and our streams do not wait for the default
+  // one
+  CHECK_CUDA(cudaStreamSynchronize(nullptr));
 }
 
 Measurement exact(const Timing& timing) {
@@ -123,21 +127,6 @@ std::optional<int> find_peer(int device) {
   }
   return std::nullopt;
 }
-
-/// Makes another GPU current for as long as it lives.
-class OnDevice {
-public:
-  explicit OnDevice(int device) {
-    CHECK_CUDA(cudaGetDevice(&before_));
-    CHECK_CUDA(cudaSetDevice(device));
-  }
-  ~OnDevice() { (void)cudaSetDevice(before_); }
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
-
-private:
-  int before_ = 0;
-};
 
 ColdBuffers buffers_on(int device, std::size_t bytes, int copies) {
   const OnDevice there(device);

@@ -44,6 +44,8 @@ using ExecutableGraph = std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, 
 
 /// A chain of empty kernels, each after the one before.
 ExecutableGraph make_graph(const Stream& stream) {
+  launch(stream);  // loads the kernel, which is no work for a stream that is being captured
+  stream.synchronize();
   CHECK_CUDA(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
   for (int i = 0; i < kernels; ++i) launch(stream);
   cudaGraph_t captured = nullptr;

@@ -2,11 +2,13 @@
 
 #include "library_versions.hpp"
 #include "measure.hpp"
+#include "on_device.hpp"
 #include "reference.hpp"
 #include "rotation.cuh"
 #include "stream.cuh"
 #include "timer.cuh"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <nccl.h>
@@ -98,10 +100,9 @@ private:
   template <typename Function>
   void for_each_gpu(int gpus, Function function) const {
     for (int gpu = 0; gpu < gpus; ++gpu) {
-      CHECK_CUDA(cudaSetDevice(gpu));
+      const OnDevice there(gpu);
       function(gpu);
     }
-    CHECK_CUDA(cudaSetDevice(timed_));
   }
 
   int timed_;

@@ -1,8 +1,8 @@
 // The ops that memory bandwidth limits: picks our own kernel for a row of the plan, runs it once, checks what
 // it wrote, then times it.
 
-#include "device_memory.cuh"
 #include "measure.hpp"
+#include "missing_dtype.cuh"
 #include "prepared_kernel.cuh"
 #include "shapes.hpp"
 #include "stream.cuh"
@@ -50,10 +50,6 @@ VectorWork work_of(const Request& request, Dtype dtype, char size_letter) {
   return {variant->word, dtype, *elements, variant->size};
 }
 
-std::string capability_text(int capability) {
-  return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
-}
-
 }  // namespace
 
 Outcome measure_vector(const Request& request) {
@@ -64,10 +60,7 @@ Outcome measure_vector(const Request& request) {
   if (request.op == "optimizer" && *dtype != Dtype::fp32) {
     return Skipped{"optimizers keep their parameters in fp32"};
   }
-  if (compute_capability() < capability_needed(*dtype)) {
-    return Skipped{request.dtype + " needs compute capability " + capability_text(capability_needed(*dtype)) +
-                   ", this GPU has " + capability_text(compute_capability())};
-  }
+  if (const auto reason = missing_dtype(*dtype)) return Skipped{*reason};
   const PreparedKernel kernel = op.prepare(work_of(request, *dtype, op.size_letter));
   const Stream stream;
   kernel.launch(0, stream.get());

@@ -16,10 +16,12 @@ double microseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-/// Keeps the stream busy for so many clocks of its SM.
-__global__ void wait_for(long long clocks) {
-  const long long start = clock64();
-  while (clock64() - start < clocks) {
+/// Keeps the stream busy for so many clocks of its SM. It waits for time only, never for the host or another
+/// kernel, so it ends whatever else is serialised or synchronised meanwhile. Unsigned: were it moved to an SM
+/// whose clock is behind, the difference would be huge and end it at once.
+__global__ void wait_for(unsigned long long clocks) {
+  const auto start = static_cast<unsigned long long>(clock64());
+  while (static_cast<unsigned long long>(clock64()) - start < clocks) {
   }
 }
 
@@ -55,7 +57,7 @@ private:
   /// matter if `launch` itself waits for the GPU.
   void hold_stream(int calls) {
     const double us = std::min(20 + 1.5 * host_us_per_call_ * calls, 5000.0);
-    wait_for<<<1, 1, 0, stream_>>>(static_cast<long long>(us * clock_khz_ / 1e3));
+    wait_for<<<1, 1, 0, stream_>>>(static_cast<unsigned long long>(us * clock_khz_ / 1e3));
     CHECK_CUDA(cudaGetLastError());
   }
 

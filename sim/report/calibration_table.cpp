@@ -25,32 +25,53 @@ std::string range_of(const std::vector<HeldOutError>& errors, std::string_view p
   return *low == *high ? fmt::format("{:.0f} %", *low) : fmt::format("{:.0f}-{:.0f} %", *low, *high);
 }
 
-std::string table(const std::string& title, const std::vector<HeldOutError>& errors) {
+/// `has_kernels`: predictions also used the nearest kernels, so that the curve alone is another figure.
+std::string table(const std::string& title, const std::vector<HeldOutError>& errors, bool has_kernels) {
   if (errors.empty()) return {};
   std::size_t width = 0;
   for (const HeldOutError& error : errors) width = std::max(width, error.kernels.size());
   std::string text = title + "\n\n";
-  text += fmt::format("{:<{}}  {:>7}  {:>7}  {:>7}  {:>7}  {:>11}\n", "kernels", width, "count", "mean",
-                      "median", "90 %", "curve alone");
+  text += fmt::format("{:<{}}  {:>7}  {:>7}  {:>7}  {:>7}{}\n", "kernels", width, "count", "mean", "median",
+                      "90 %", has_kernels ? "  curve alone" : "");
   for (const HeldOutError& error : errors) {
-    text += fmt::format("{:<{}}  {:>7}  {:>7}  {:>7}  {:>7}  {:>11}\n", error.kernels, width, error.count,
-                        percent(error.mape), percent(error.median), percent(error.p90),
-                        percent(error.curve_mape));
+    text += fmt::format("{:<{}}  {:>7}  {:>7}  {:>7}  {:>7}", error.kernels, width, error.count,
+                        percent(error.mape), percent(error.median), percent(error.p90));
+    if (has_kernels) text += fmt::format("  {:>11}", percent(error.curve_mape));
+    text += '\n';
   }
   return text + "\n";
 }
 
 void append_item(std::string& list, const std::string& item) { list += (list.empty() ? "" : ", ") + item; }
 
+bool is_fitted(Provenance provenance) {
+  return provenance == Provenance::fitted || provenance == Provenance::measured;
+}
+
+/// Whether some rates of a part were fitted or measured, by whomever.
+bool has_fits(const GpuProfile& gpu, std::string_view part) {
+  const MatrixUnits& units = gpu.matrix;
+  const auto is_fitted_in = [&](const MatrixRates& rates) {
+    if (part == "gemm") return rates.gemm && is_fitted(rates.gemm->provenance);
+    return part == "conv" && rates.conv && is_fitted(rates.conv->forward.provenance);
+  };
+  const auto is_fitted_in_optional = [&](const std::optional<MatrixRates>& rates) {
+    return rates && is_fitted_in(*rates);
+  };
+  return is_fitted_in(units.fp32) || is_fitted_in_optional(units.tf32) || is_fitted_in_optional(units.fp16) ||
+         is_fitted_in_optional(units.bf16) ||
+         (part == "vector" && is_fitted(gpu.vector.elementwise.provenance));
+}
+
 }  // namespace
 
 std::string calibration_table(const GpuProfile& gpu) {
   if (!gpu.calibration) return {};
   const Calibration& calibration = *gpu.calibration;
-  return table("Error on held-out shapes (five folds):", calibration.held_out) +
+  return table("Error on held-out shapes (five folds):", calibration.held_out, true) +
          table(fmt::format("Other GPUs, scaled from {} in the same way, miss their own kernels by:",
                            calibration.scaled_from.value_or("")),
-               calibration.scaling);
+               calibration.scaling, false);
 }
 
 std::string calibration_line(const GpuProfile& gpu) {
@@ -61,10 +82,12 @@ std::string calibration_line(const GpuProfile& gpu) {
   for (const std::string part : {"gemm", "conv", "vector"}) {
     const std::string range = range_of(calibration.held_out, part);
     const std::string range_of_scaling = range_of(calibration.scaling, part);
-    if (!range.empty()) {
-      append_item(fitted, part + " " + range);
+    if (range.empty() && has_fits(gpu, part)) {
+      append_item(fitted, part);
+    } else if (!range.empty()) {
+      append_item(fitted, fmt::format("{} {}", part, range));
     } else if (calibration.scaled_from) {
-      append_item(scaled, range_of_scaling.empty() ? part : part + " " + range_of_scaling);
+      append_item(scaled, range_of_scaling.empty() ? part : fmt::format("{} {}", part, range_of_scaling));
     } else {
       append_item(assumed, part);
     }

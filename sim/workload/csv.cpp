@@ -47,8 +47,10 @@ std::size_t read_quoted(std::string_view line, std::size_t at, std::string& text
   return std::string_view::npos;
 }
 
-CsvRow parse_row(std::string_view line, int number, CsvProblems& problems) {
+/// `cells` is how many there will probably be.
+CsvRow parse_row(std::string_view line, int number, std::size_t cells, CsvProblems& problems) {
   CsvRow row{number, {}};
+  row.cells.reserve(cells);
   int column = 1;
   for (std::size_t at = 0;;) {
     CsvCell cell;
@@ -158,6 +160,7 @@ CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
 
+  file.rows.reserve(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')));
   bool has_header = false;
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -168,7 +171,7 @@ CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
       if (auto comment = parse_comment(line, number)) file.comments.push_back(std::move(*comment));
       continue;
     }
-    CsvRow row = parse_row(line, number, problems);
+    CsvRow row = parse_row(line, number, file.header.cells.size(), problems);
     if (!has_header) {
       file.header = std::move(row);
       has_header = true;

@@ -59,13 +59,21 @@ struct Ended {
   std::string err;
 };
 
+/// What is started: the program, and the folder in which it finds platforms and workloads.
+struct Installation {
+  std::string program = TRAINYARD_PROGRAM;
+  std::string data = TRAINYARD_SOURCE_DIR;
+};
+
 /// A started program; wait() collects it.
 class Process {
 public:
   /// `out`: where stdout goes; a file of the process's own when empty.
-  explicit Process(const std::vector<std::string>& arguments, const std::string& out = {}) : out_(out) {
+  explicit Process(const std::vector<std::string>& arguments, const std::string& out = {},
+                   const Installation& installation = {})
+      : out_(out) {
     std::vector<char*> argv;
-    std::vector<std::string> words{TRAINYARD_PROGRAM};
+    std::vector<std::string> words{installation.program};
     words.insert(words.end(), arguments.begin(), arguments.end());
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
@@ -73,7 +81,7 @@ public:
     pid_ = ::fork();
     REQUIRE(pid_ >= 0);
     if (pid_ > 0) return;
-    ::setenv("TRAINYARD_DATA", TRAINYARD_SOURCE_DIR, 1);
+    ::setenv("TRAINYARD_DATA", installation.data.c_str(), 1);
     const int to = ::open(out_.c_str(), O_WRONLY | O_CREAT, 0600);
     const int errors = ::open((files_ / "err").c_str(), O_WRONLY | O_CREAT, 0600);
     ::dup2(to, STDOUT_FILENO);

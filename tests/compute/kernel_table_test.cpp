@@ -18,7 +18,7 @@ ConvShape with_batch(int batch) {
   return shape;
 }
 
-const std::string text =
+const std::string kernel_rows =
     "# origin: invented\n"
     "op,dtype,shape,time_us\n"
     "conv_forward,fp32,n32 c64 h56 w56 k256 r1x1 s1 p0x0,300\n"
@@ -32,7 +32,7 @@ KernelTable table_of(const std::string& csv) { return kernel_table(read_recordin
 }  // namespace
 
 TEST_CASE("a measured convolution is found by its exact shape, pass and type") {
-  const KernelTable table = table_of(text);
+  const KernelTable table = table_of(kernel_rows);
   CHECK(find_kernel(table, OpKind::conv_forward, Dtype::fp32, Layout::nchw, pointwise).duration ==
         Seconds(160 * 1e-6));
   CHECK(find_kernel(table, OpKind::conv_dgrad, Dtype::fp32, Layout::nchw, with_batch(8)).duration ==
@@ -45,7 +45,7 @@ TEST_CASE("a measured convolution is found by its exact shape, pass and type") {
 }
 
 TEST_CASE("between two measured batches the time is linear, beyond them it is only bounded") {
-  const KernelTable table = table_of(text);
+  const KernelTable table = table_of(kernel_rows);
   const auto find = [&](int batch) {
     return find_kernel(table, OpKind::conv_forward, Dtype::fp32, Layout::nchw, with_batch(batch));
   };
@@ -60,7 +60,7 @@ TEST_CASE("between two measured batches the time is linear, beyond them it is on
 }
 
 TEST_CASE("a measured matrix product is found by its exact shape or not at all") {
-  const KernelTable table = table_of(text);
+  const KernelTable table = table_of(kernel_rows);
   CHECK(find_kernel(table, Dtype::fp16, GemmShape{1, 16, 1000, 2048, false, true}) == Seconds(20.5 * 1e-6));
   CHECK_FALSE(find_kernel(table, Dtype::fp16, GemmShape{1, 16, 1000, 2048, false, false}));
   CHECK_FALSE(find_kernel(table, Dtype::fp32, GemmShape{1, 16, 1000, 2048, false, true}));

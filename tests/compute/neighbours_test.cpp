@@ -187,3 +187,10 @@ TEST_CASE("in 16 bits a convolution in nhwc takes the fp32 kernel in nhwc where 
   CHECK(half > 30);
   CHECK(microseconds(gpu, op, Precision::fp16, Layout::nchw) == doctest::Approx(half).epsilon(1e-12));
 }
+
+TEST_CASE("in 16 bits the fp32 kernel in nchw stands in where nothing is known of fp32 in nhwc") {
+  GpuProfile gpu = tiny_with("conv_forward,nchw,fp32," + wide_shape + ",,30\n");
+  gpu.matrix.fp16->conv_nhwc = gpu.matrix.fp16->conv;
+  const Op op = convolution(OpKind::conv_forward, pointwise, Dtype::fp16);
+  CHECK(microseconds(gpu, op, Precision::fp16, Layout::nhwc) == doctest::Approx(30));
+}

@@ -97,11 +97,11 @@ TEST_CASE("facts that cannot be read are errors where they stand") {
   CHECK(errors[0].column == 13);
   CHECK(errors[0].width == 4);
   CHECK(errors[0].key_path == "sm_clock");
-  CHECK(errors[0].message == "'fast' is no number");
+  CHECK(errors[0].message == "'fast' is no number above 0");
   CHECK(errors[0].hint == "for example 1530 MHz");
   CHECK(errors[1].line == 2);
   CHECK(errors[1].key_path == "memory_bandwidth");
-  CHECK(errors[2].message == "'many' is no number");
+  CHECK(errors[2].message == "'many' is no number above 0");
   CHECK(errors[3].key_path == "power_limit");
 }
 

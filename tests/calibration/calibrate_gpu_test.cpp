@@ -1,0 +1,197 @@
+#include "calibration/calibrate_gpu.hpp"
+
+#include "calibration/synthetic.hpp"
+#include "compute/tiny_gpu.hpp"
+#include "errors_of.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace trainyard;
+
+namespace {
+
+GpuProfile tiny_to_calibrate() { return load_gpu_profile(config::parse("tiny.yaml", tiny_gpu)); }
+
+Recording some_products() {
+  Recording recording = gemm_recording(Dtype::fp32, {0.62, 0.55, Seconds(8e-6)});
+  recording.name = "tiny_kernels.csv";
+  return recording;
+}
+
+RecordedKernel power_row(const std::string& state, double watts) {
+  RecordedKernel row;
+  row.op = "power";
+  row.variant = state;
+  row.time = Seconds(2);
+  row.power = Watts(watts);
+  return row;
+}
+
+Recording framework_softmax() {
+  Recording recording = vector_recording(OpKind::softmax, 0.6, Seconds(4e-6));
+  recording.name = "framework.csv";
+  recording.facts.is_framework_timing = true;
+  for (RecordedKernel& row : recording.rows) {
+    row.variant = "forward";
+    row.time = std::max(row.time, Seconds(40e-6));
+  }
+  return recording;
+}
+
+}  // namespace
+
+TEST_CASE("a calibrated profile says what it was fitted to and how far it misses") {
+  Recording recording = some_products();
+  recording.facts.gpu = "Tiny GPU";
+  recording.facts.driver = "1.2";
+  recording.facts.cuda = "13.0";
+  recording.facts.cublaslt = "13.1";
+  recording.facts.cudnn = "9.0";
+  recording.facts.date = "2026-11-21";
+  recording.facts.source = "a test";
+  const GpuProfile gpu = calibrate(tiny_to_calibrate(), {recording});
+  CHECK(gpu.kernels == "tiny_kernels.csv");
+  CHECK(gpu.kernel_table.gemms.size() == 64);
+  REQUIRE(gpu.calibration);
+  const Calibration& calibration = *gpu.calibration;
+  CHECK(calibration.recordings == std::vector<std::string>{"tiny_kernels.csv"});
+  CHECK(calibration.measured_with ==
+        std::vector<std::string>{"tiny_kernels.csv: Tiny GPU, driver 1.2, CUDA 13.0, cuBLASLt 13.1, cuDNN "
+                                 "9.0, 2026-11-21; a test"});
+  REQUIRE(calibration.held_out.size() == 1);
+  CHECK(calibration.held_out[0].kernels == "gemm fp32");
+  CHECK(calibration.held_out[0].count == 64);
+  CHECK(calibration.held_out[0].mape < 0.005);
+  CHECK_FALSE(calibration.scaled_from);
+  CHECK(calibration.scaling.empty());
+  const std::string source = gpu.matrix.fp32.gemm->source;
+  CHECK(source.starts_with("64 kernels of tiny_kernels.csv; mean error on held-out shapes 0."));
+}
+
+TEST_CASE("a recording that says nothing of itself is of an unnamed GPU") {
+  const GpuProfile gpu = calibrate(tiny_to_calibrate(), {some_products()});
+  CHECK(gpu.calibration->measured_with == std::vector<std::string>{"tiny_kernels.csv: unnamed GPU"});
+}
+
+TEST_CASE("two recordings of kernels alone do not go into one profile") {
+  Recording second = vector_recording(OpKind::softmax, 0.6, Seconds(4e-6));
+  second.name = "more.csv";
+  const auto errors = errors_of([&] { calibrate(tiny_to_calibrate(), {some_products(), second}); });
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].message ==
+        "'tiny_kernels.csv' and 'more.csv' both time kernels: a profile has one table of them");
+  CHECK(errors[0].hint == "put the rows into one recording");
+}
+
+TEST_CASE("recordings with too few kernels of every group are an error") {
+  Recording few = some_products();
+  few.rows.resize(7);
+  const auto errors = errors_of([&] { calibrate(tiny_to_calibrate(), {few}); });
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].message == "the recordings hold too few kernels of every group");
+  CHECK(errors[0].hint == "a group needs 8 for a fit");
+}
+
+TEST_CASE("a framework's recording beside one of kernels alone adds to the fit, not to the table") {
+  const GpuProfile gpu = calibrate(tiny_to_calibrate(), {framework_softmax(), some_products()});
+  CHECK(gpu.kernels == "tiny_kernels.csv");
+  CHECK(gpu.calibration->recordings == std::vector<std::string>{"framework.csv", "tiny_kernels.csv"});
+  CHECK(gpu.vector.softmax.value == doctest::Approx(0.6).epsilon(0.01));
+  CHECK(gpu.vector.softmax.source.starts_with("20 kernels of framework.csv; mean error"));
+  CHECK(gpu.vector.t0.provenance == Provenance::assumed);
+  CHECK_FALSE(calibrate(tiny_to_calibrate(), {framework_softmax()}).kernels);
+}
+
+TEST_CASE("measured power replaces what the specification assumes") {
+  Recording recording = some_products();
+  recording.rows.push_back(power_row("idle", 60));
+  recording.rows.push_back(power_row("vector", 200.1));
+  recording.rows.push_back(power_row("gemm", 285));
+  const GpuProfile gpu = calibrate(tiny_to_calibrate(), {recording});  // 300 W
+  REQUIRE(gpu.power);
+  CHECK(gpu.power->idle.value == 0.2);
+  CHECK(gpu.power->vector.value == 0.667);
+  CHECK(gpu.power->matrix.value == 0.95);
+  CHECK(gpu.power->matrix.provenance == Provenance::measured);
+  CHECK(gpu.power->matrix.source == "285.0 W over some seconds, by NVML");
+}
+
+TEST_CASE("without all three states, or without a TDP, power stays as it was") {
+  Recording recording = some_products();
+  recording.rows.push_back(power_row("idle", 60));
+  recording.rows.push_back(power_row("gemm", 285));
+  CHECK_FALSE(calibrate(tiny_to_calibrate(), {recording}).power);
+  recording.rows.push_back(power_row("vector", 200));
+  GpuProfile unknown = tiny_to_calibrate();
+  unknown.tdp = {};
+  unknown.power = {{0.1, Provenance::assumed, "a guess"},
+                   {0.6, Provenance::assumed, "a guess"},
+                   {0.9, Provenance::assumed, "a guess"}};
+  CHECK(calibrate(unknown, {recording}).power->idle.value == 0.1);
+}
+
+TEST_CASE("what a calibration does not replace of a former one stays") {
+  GpuProfile known = tiny_to_calibrate();
+  Calibration before;
+  before.scaled_from = "other";
+  before.scaling = {{"gemm fp32 of third", 10, 0.2, 0.1, 0.3, 0.2}};
+  before.recordings = {"tiny_kernels.csv", "old.csv"};
+  before.measured_with = {"tiny_kernels.csv: Tiny, last year", "old.csv: Tiny"};
+  before.held_out = {{"gemm fp32", 10, 0.9, 0.9, 0.9, 0.9}, {"softmax", 10, 0.2, 0.1, 0.3, 0.2}};
+  known.calibration = before;
+  const Calibration after = calibrate(known, {some_products()}).calibration.value();
+  CHECK(after.scaled_from == "other");
+  REQUIRE(after.scaling.size() == 1);
+  CHECK(after.scaling[0].kernels == "gemm fp32 of third");
+  CHECK(after.recordings == std::vector<std::string>{"old.csv", "tiny_kernels.csv"});
+  CHECK(after.measured_with == std::vector<std::string>{"old.csv: Tiny", "tiny_kernels.csv: unnamed GPU"});
+  REQUIRE(after.held_out.size() == 2);
+  CHECK(after.held_out[0].kernels == "gemm fp32");
+  CHECK(after.held_out[0].count == 64);
+  CHECK(after.held_out[1].kernels == "softmax");
+  CHECK(after.held_out[1].mape == 0.2);
+}
+
+TEST_CASE("a framework's recording leaves the kernels of a former calibration where they are") {
+  const GpuProfile known = calibrate(tiny_to_calibrate(), {some_products()});
+  const GpuProfile more = calibrate(known, {framework_softmax()});
+  CHECK(more.kernels == "tiny_kernels.csv");
+  CHECK(more.kernel_table.gemms.size() == 64);
+  CHECK(more.matrix.fp32.gemm->source == known.matrix.fp32.gemm->source);
+  CHECK(more.vector.softmax.provenance == Provenance::fitted);
+}
+
+TEST_CASE("a recording that is given twice is an error") {
+  const auto errors = errors_of([&] { calibrate(tiny_to_calibrate(), {some_products(), some_products()}); });
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].message == "the recording 'tiny_kernels.csv' is given twice");
+}
+
+TEST_CASE("a calibrated profile reads back to an equal one") {
+  Recording recording =
+      together(some_products(), together(vector_recording(OpKind::softmax, 0.6, Seconds(4e-6)),
+                                         conv_recording(OpKind::conv_dgrad, Dtype::fp32,
+                                                        {0.2, 0.7, 0.45, 1.7, 0.55, 0.65, Seconds(15e-6)})));
+  recording.facts.gpu = "Tiny: \"GPU\" # 1";
+  GpuProfile gpu = calibrate(tiny_to_calibrate(), {recording});
+  gpu.kernels.reset();  // the table is a file of its own
+  const std::string text = profile_text(gpu);
+  CHECK(text.starts_with("# yaml-language-server: $schema=../schema/gpu.json\n"));
+  const GpuProfile read = load_gpu_profile(config::parse("tiny.yaml", text));
+  CHECK(profile_text(read) == text);
+  CHECK(read.matrix.fp32.gemm->value.t0 == gpu.matrix.fp32.gemm->value.t0);
+  CHECK(read.vector.softmax == gpu.vector.softmax);
+  CHECK(read.memory.capacity == gpu.memory.capacity);
+  CHECK(read.calibration->measured_with == gpu.calibration->measured_with);
+  CHECK(read.calibration->held_out.size() == 3);
+}
+
+TEST_CASE("calibrating twice is calibrating once") {
+  const GpuProfile once = calibrate(tiny_to_calibrate(), {some_products(), framework_softmax()});
+  const GpuProfile twice = calibrate(once, {some_products(), framework_softmax()});
+  CHECK(profile_text(twice) == profile_text(once));
+}

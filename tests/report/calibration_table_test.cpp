@@ -1,0 +1,44 @@
+#include "report/calibration_table.hpp"
+
+#include <doctest/doctest.h>
+#include <string>
+
+using namespace trainyard;
+
+namespace {
+
+HeldOutError held_out(const std::string& kernels, double mape) {
+  return {.kernels = kernels, .count = 40, .mape = mape, .median = 0.03, .p90 = 0.25, .curve_mape = 0.13};
+}
+
+GpuProfile calibrated() {
+  GpuProfile gpu;
+  gpu.calibration.emplace();
+  gpu.calibration->held_out = {held_out("gemm fp16", 0.097), held_out("gemm fp32", 0.049),
+                               held_out("softmax", 0.057)};
+  return gpu;
+}
+
+}  // namespace
+
+TEST_CASE("held-out errors are a line per group, as percentages") {
+  CHECK(calibration_table(calibrated()) ==
+        "Error on held-out shapes (five folds):\n\n"
+        "kernels      count     mean   median     90 %  curve alone\n"
+        "gemm fp16       40    9.7 %    3.0 %   25.0 %       13.0 %\n"
+        "gemm fp32       40    4.9 %    3.0 %   25.0 %       13.0 %\n"
+        "softmax         40    5.7 %    3.0 %   25.0 %       13.0 %\n\n");
+  CHECK(calibration_table(GpuProfile()).empty());
+}
+
+TEST_CASE("a line says of each part of the kernels where its rates come from") {
+  CHECK(calibration_line(calibrated()) == "fitted: gemm 5-10 %, vector 6 %; assumed: conv");
+  CHECK(calibration_line(GpuProfile()) == "assumed: gemm, conv, vector");
+  GpuProfile scaled = calibrated();
+  scaled.calibration->held_out = {held_out("batch_norm", 0.04)};
+  scaled.calibration->scaled_from = "v100";
+  scaled.calibration->scaling = {held_out("conv_dgrad fp32 of t4", 0.38), held_out("gemm fp32 of t4", 0.33),
+                                 held_out("gemm fp32 of p100", 0.19)};
+  CHECK(calibration_line(scaled) == "fitted: vector 4 %; scaled from v100: gemm 19-33 %, conv 38 %");
+  CHECK(calibration_table(scaled).find("Other GPUs, scaled from v100 in the same way") != std::string::npos);
+}
