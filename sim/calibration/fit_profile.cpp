@@ -20,9 +20,6 @@ MatrixRates* find_rates(GpuProfile& gpu, Dtype dtype) {
 Sourced<ConvFit>& fit_of(ConvPasses& passes, OpKind pass) {
   return const_cast<Sourced<ConvFit>&>(fit_of(std::as_const(passes), pass));
 }
-Sourced<double>& bandwidth_fraction(VectorRates& rates, OpKind kind) {
-  return const_cast<Sourced<double>&>(bandwidth_fraction(std::as_const(rates), kind));
-}
 
 /// A profile in the making.
 struct Fitting {
@@ -103,11 +100,15 @@ void fill_missing_passes(std::optional<ConvPasses>& fits) {
   }
 }
 
-OpKind kind_of_group(const std::string& group) {
+/// The figure of a group of vector ops.
+Sourced<double>& fraction_of(VectorRates& rates, const std::string& group) {
+  if (group == "softmax_wide") return rates.softmax_wide ? *rates.softmax_wide : rates.softmax_wide.emplace();
   for (const auto& name : config::Names<OpKind>::table) {
-    if (group_of(VectorKernel{name.value, {}, {}}) == group) return name.value;
+    if (group_of(VectorKernel{name.value, {}, {}}) == group) {
+      return const_cast<Sourced<double>&>(bandwidth_fraction(std::as_const(rates), name.value, 0));
+    }
   }
-  return OpKind::elementwise;
+  return rates.elementwise;
 }
 
 /// Fits the groups; returns the fixed time of each.
@@ -117,8 +118,7 @@ std::map<std::string, Seconds> fit_vectors(Fitting& fitting, const std::vector<V
     std::vector<Sample> samples;
     for (const VectorKernel& kernel : members) samples.push_back(sample_of(kernel));
     const VectorFit fit = fit_vector(samples, fitting.bandwidth());
-    fitting.set(bandwidth_fraction(fitting.result.gpu.vector, kind_of_group(group)), fit.bandwidth_fraction,
-                group, samples.size());
+    fitting.set(fraction_of(fitting.result.gpu.vector, group), fit.bandwidth_fraction, group, samples.size());
     fixed[group] = fit.t0;
   }
   return fixed;
@@ -129,8 +129,8 @@ void fit_dispatched_vectors(Fitting& fitting, const std::vector<DispatchedKernel
     std::vector<DispatchedSample> samples;
     for (const auto& [kernel, call] : members) samples.push_back({sample_of(kernel), call});
     const DispatchFit fit = fit_dispatched(samples, fitting.bandwidth());
-    fitting.set(bandwidth_fraction(fitting.result.gpu.vector, kind_of_group(group)),
-                fit.vector.bandwidth_fraction, group, samples.size());
+    fitting.set(fraction_of(fitting.result.gpu.vector, group), fit.vector.bandwidth_fraction, group,
+                samples.size());
     fitting.result.dispatched[group] = fit;
   }
 }

@@ -83,7 +83,7 @@ void add_matrix_kernels(ErrorsByGroup& errors, const Predictors& predictors, con
 void add_vector_kernels(ErrorsByGroup& errors, const Predictors& predictors,
                         const std::vector<VectorKernel>& measured) {
   for (const VectorKernel& kernel : measured) {
-    const Op op = op_of(kernel.kind, {}, {Flops(), kernel.bytes});
+    const Op op = op_of(kernel.kind, VectorShape{0, kernel.row}, {Flops(), kernel.bytes});
     add(errors[group_of(kernel)], predictors, Precision::fp32, op, Layout::nchw, kernel.duration);
   }
 }

@@ -1,5 +1,6 @@
 #include "calibration/kernels.hpp"
 
+#include "compute/curves.hpp"
 #include "compute/nearest.hpp"
 #include "config/keys.hpp"
 #include "units/text.hpp"
@@ -40,7 +41,8 @@ void append_kernels(Recording& all, const Recording& recording) {
 void append_dispatched(std::vector<DispatchedKernel>& all, const Recording& recording) {
   for (const RecordedKernel& row : recording.rows) {
     if (!row.kind || is_matrix(*row.kind)) continue;
-    all.push_back({{*row.kind, row.bytes, row.time}, row.variant.substr(0, row.variant.find(' '))});
+    all.push_back(
+        {{*row.kind, row.bytes, row.time, row_of(row)}, row.variant.substr(0, row.variant.find(' '))});
   }
 }
 
@@ -73,6 +75,7 @@ std::string group_of(const GemmKernel& kernel) {
 std::string group_of(const VectorKernel& kernel) {
   const bool is_batch_norm =
       kernel.kind == OpKind::batch_norm_forward || kernel.kind == OpKind::batch_norm_backward;
+  if (is_wide_softmax(kernel.kind, kernel.row)) return "softmax_wide";
   return is_batch_norm ? "batch_norm" : std::string(config::name_of(kernel.kind));
 }
 

@@ -44,10 +44,16 @@ GpuProfile scaled(const GpuProfile& specification, const GpuProfile& source) {
   scale_tensor_rates(gpu.matrix.bf16, from.bf16, from, why);
   const std::string share = "part of the bandwidth as on " + source.name;
   const VectorRates& vector = source.vector;
-  gpu.vector = {assumed(vector.elementwise, share), assumed(vector.batch_norm, share),
-                assumed(vector.layer_norm, share),  assumed(vector.pooling, share),
-                assumed(vector.softmax, share),     assumed(vector.embedding, share),
-                assumed(vector.optimizer, share),   assumed(vector.t0, "as on " + source.name)};
+  gpu.vector = {assumed(vector.elementwise, share),
+                assumed(vector.batch_norm, share),
+                assumed(vector.layer_norm, share),
+                assumed(vector.pooling, share),
+                assumed(vector.softmax, share),
+                std::nullopt,
+                assumed(vector.embedding, share),
+                assumed(vector.optimizer, share),
+                assumed(vector.t0, "as on " + source.name)};
+  if (vector.softmax_wide) gpu.vector.softmax_wide = assumed(*vector.softmax_wide, share);
   gpu.roofline = assumed(source.roofline, "as on " + source.name);
   gpu.kernels.reset();
   gpu.kernel_table = {};

@@ -77,10 +77,15 @@ GpuProfile specification_of(const RecordingFacts& facts, const std::string& name
   if (known.bf16 > 0) gpu.matrix.bf16 = rates(known.bf16);
 
   const std::string v100 = "as on a V100, until it is measured";
-  gpu.vector = {assumed(0.9, v100),  assumed(0.85, v100),
-                assumed(0.57, v100), assumed(0.9, v100),
-                assumed(0.6, v100),  assumed(0.6, v100),
-                assumed(0.9, v100),  {Seconds(5e-6), Provenance::assumed, v100}};
+  gpu.vector = {.elementwise = assumed(0.9, v100),
+                .batch_norm = assumed(0.85, v100),
+                .layer_norm = assumed(0.6, v100),
+                .pooling = assumed(0.9, v100),
+                .softmax = assumed(0.9, v100),
+                .softmax_wide = assumed(0.6, v100),
+                .embedding = assumed(0.6, v100),
+                .optimizer = assumed(0.9, v100),
+                .t0 = {Seconds(5e-6), Provenance::assumed, v100}};
   gpu.roofline = {{0.5, 0.7, Seconds(10e-6)}, Provenance::assumed, v100};
   return gpu;
 }

@@ -68,7 +68,9 @@ const Sourced<ConvFit>& fit_of(const ConvPasses& passes, OpKind pass) {
                                       : passes.forward;
 }
 
-const Sourced<double>& bandwidth_fraction(const VectorRates& rates, OpKind kind) {
+bool is_wide_softmax(OpKind kind, int row) { return kind == OpKind::softmax && row > widest_warp_row; }
+
+const Sourced<double>& bandwidth_fraction(const VectorRates& rates, OpKind kind, int row) {
   switch (kind) {
     case OpKind::batch_norm_forward:
     case OpKind::batch_norm_backward:
@@ -80,7 +82,7 @@ const Sourced<double>& bandwidth_fraction(const VectorRates& rates, OpKind kind)
     case OpKind::pooling:
       return rates.pooling;
     case OpKind::softmax:
-      return rates.softmax;
+      return is_wide_softmax(kind, row) && rates.softmax_wide ? *rates.softmax_wide : rates.softmax;
     case OpKind::optimizer:
       return rates.optimizer;
     default:

@@ -27,7 +27,10 @@ const MatrixRates* find_rates(const GpuProfile& gpu, Dtype dtype);
 const ConvPasses* find_conv_fits(const MatrixRates& rates, Layout layout);
 const Sourced<ConvFit>& fit_of(const ConvPasses& passes, OpKind pass);
 
-/// The part of the memory bandwidth that vector ops of a kind reach.
-const Sourced<double>& bandwidth_fraction(const VectorRates& rates, OpKind kind);
+/// Whether a vector op is a softmax over rows longer than a warp keeps.
+bool is_wide_softmax(OpKind kind, int row);
+
+/// The part of the memory bandwidth that vector ops of a kind reach; `row` as in VectorShape.
+const Sourced<double>& bandwidth_fraction(const VectorRates& rates, OpKind kind, int row = 0);
 
 }  // namespace trainyard

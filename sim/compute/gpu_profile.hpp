@@ -56,6 +56,10 @@ struct MatrixUnits {
   std::optional<MatrixRates> bf16;
 };
 
+/// A softmax over longer rows runs in another kernel: frameworks keep a row of up to 1,024 values in the
+/// registers of one warp. Source: PyTorch, aten/src/ATen/native/cuda/SoftMax.cu, host_softmax.
+inline constexpr int widest_warp_row = 1024;
+
 /// Fractions of the memory bandwidth that ops limited by it reach, and the fixed time of each.
 struct VectorRates {
   Sourced<double> elementwise;
@@ -63,6 +67,7 @@ struct VectorRates {
   Sourced<double> layer_norm;
   Sourced<double> pooling;
   Sourced<double> softmax;
+  std::optional<Sourced<double>> softmax_wide;  ///< rows of more than widest_warp_row values; else as softmax
   Sourced<double> embedding;
   Sourced<double> optimizer;
   Sourced<Seconds> t0;
@@ -203,6 +208,8 @@ struct Keys<VectorRates> {
                           "part of the bandwidth, layer normalisation (2 passes forward, 3 backward)")),
         fraction(required("pooling", &VectorRates::pooling, "part of the bandwidth, pooling")),
         fraction(required("softmax", &VectorRates::softmax, "part of the bandwidth, softmax")),
+        fraction(optional("softmax_wide", &VectorRates::softmax_wide,
+                          "the same over rows of more than 1,024 values; as softmax when left out")),
         fraction(required("embedding", &VectorRates::embedding, "part of the bandwidth, embedding look-ups")),
         fraction(required("optimizer", &VectorRates::optimizer, "part of the bandwidth, parameter updates")),
         required("t0", &VectorRates::t0, "fixed time of each of these ops").at_least(0).at_most(longest_t0)};

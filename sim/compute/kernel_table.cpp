@@ -1,6 +1,7 @@
 #include "compute/kernel_table.hpp"
 
 #include "config/diagnostic.hpp"
+#include "units/text.hpp"
 #include "workload/shape_text.hpp"
 
 #include <algorithm>
@@ -42,6 +43,15 @@ Layout layout_of(const RecordedKernel& kernel) {
   return kernel.variant == "nhwc" ? Layout::nhwc : Layout::nchw;
 }
 
+int row_of(const RecordedKernel& kernel) {
+  if (kernel.kind != OpKind::softmax) return 0;
+  const std::size_t letter = kernel.variant.find(" w");
+  const Parsed<long long> row =
+      parse_integer(letter == std::string::npos ? "" : kernel.variant.substr(letter + 2));
+  const long long* length = std::get_if<long long>(&row);
+  return length == nullptr ? 0 : static_cast<int>(std::clamp<long long>(*length, 0, 1'000'000'000));
+}
+
 KernelTable kernel_table(const Recording& recording) {
   KernelTable table;
   for (const RecordedKernel& row : recording.rows) {
@@ -51,7 +61,7 @@ KernelTable kernel_table(const Recording& recording) {
     } else if (const auto* gemm = std::get_if<GemmShape>(&row.shape)) {
       table.gemms.push_back({*row.dtype, *gemm, row.time});
     } else {
-      table.vectors.push_back({*row.kind, row.bytes, row.time});
+      table.vectors.push_back({*row.kind, row.bytes, row.time, row_of(row)});
     }
   }
   sort_and_check(table.convs, recording.name);

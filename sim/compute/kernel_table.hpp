@@ -32,6 +32,7 @@ struct VectorKernel {
   OpKind kind{};
   Bytes bytes;
   Seconds duration;
+  int row = 0;  ///< as in VectorShape
 };
 
 /// Kernels in the order find_kernel needs: by everything but the batch, then by batch; vector ops by kind and
@@ -44,6 +45,9 @@ struct KernelTable {
 
 /// The layout of the activations of a measured convolution: that its variant names, else nchw.
 Layout layout_of(const RecordedKernel& kernel);
+
+/// The row length that a recorded vector op names: of a softmax the number of its variant ("forward w1024").
+int row_of(const RecordedKernel& kernel);
 
 /// The kernels of a recording. A convolution in 16 bits counts as the fp32 one of its shape where that is
 /// faster, as frameworks then take that one. Throws InputError, with the name of the recording, for a

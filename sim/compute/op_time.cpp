@@ -125,11 +125,17 @@ OpTime gemm_time(const GpuProfile& gpu, Dtype dtype, const Shape& op_shape, cons
   return {factor * time_on(gpu, dtype, curve, work), source_of(rates.gemm->provenance)};
 }
 
+int row_of(const Op& op) {
+  const auto* shape = std::get_if<VectorShape>(&op.shape);
+  return shape == nullptr ? 0 : shape->row;
+}
+
 /// By the kernels of its kind.
 double correction(const GpuProfile& gpu, const Op& op, const Roofline& curve) {
   Correction nearest;
+  const bool is_wide = is_wide_softmax(op.kind, row_of(op));
   for (const VectorKernel& kernel : gpu.kernel_table.vectors) {
-    if (kernel.kind != op.kind) continue;
+    if (kernel.kind != op.kind || is_wide_softmax(kernel.kind, kernel.row) != is_wide) continue;
     const Seconds expected = time_on(gpu, Dtype::fp32, curve, {Flops(), kernel.bytes});
     nearest.add(squared_distance(kernel.bytes, op.bytes), kernel.duration / expected);
   }
@@ -137,7 +143,7 @@ double correction(const GpuProfile& gpu, const Op& op, const Roofline& curve) {
 }
 
 OpTime vector_time(const GpuProfile& gpu, const Op& op) {
-  const Sourced<double>& fraction = bandwidth_fraction(gpu.vector, op.kind);
+  const Sourced<double>& fraction = bandwidth_fraction(gpu.vector, op.kind, row_of(op));
   const Roofline curve{1, fraction.value, gpu.vector.t0.value};
   const double factor = op.bytes > Bytes() ? correction(gpu, op, curve) : 1;
   return {factor * time_on(gpu, Dtype::fp32, curve, {op.flops, op.bytes}), source_of(fraction.provenance)};

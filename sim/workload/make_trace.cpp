@@ -128,8 +128,10 @@ Bytes vector_bytes(const Layer& layer, double rw_elements, const Setting& settin
 
 Op vector_op(Phase phase, const Layer& layer, Flops flops, Bytes bytes, const Setting& setting) {
   const double values = layer.kind == LayerKind::embedding ? layer.out_elements : layer.in_elements;
-  return make_op(phase, layer.name, vector_kind(layer.kind, phase), VectorShape{setting.batch * values},
-                 setting.batch * flops, bytes);
+  const OpKind kind = vector_kind(layer.kind, phase);
+  const int row = kind == OpKind::softmax ? layer.in_shape.back() : 0;
+  return make_op(phase, layer.name, kind, VectorShape{setting.batch * values, row}, setting.batch * flops,
+                 bytes);
 }
 
 /// The gradient of a table: a row per token is added to it, and all of it is written once.

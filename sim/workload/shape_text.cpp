@@ -2,6 +2,7 @@
 
 #include "units/text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 
@@ -61,7 +62,10 @@ std::string text_of(const GemmShape& s) {
   return text;
 }
 
-std::string text_of(const VectorShape& s) { return "e" + shortest(s.elements); }
+std::string text_of(const VectorShape& s) {
+  const std::string values = "e" + shortest(s.elements);
+  return s.row == 0 ? values : values + " w" + std::to_string(s.row);
+}
 
 std::string text_of(std::monostate) { return {}; }
 
@@ -99,10 +103,14 @@ std::optional<Shape> parse_gemm(std::string_view text) {
 }
 
 std::optional<Shape> parse_vector(std::string_view text) {
-  const Parsed<double> elements = parse_number(text.substr(1));
+  const std::size_t blank = std::min(text.find(' '), text.size());
+  const Parsed<double> elements = parse_number(text.substr(1, blank - 1));
   const double* value = std::get_if<double>(&elements);
   if (value == nullptr || *value <= 0) return std::nullopt;
-  return VectorShape{*value};
+  if (blank == text.size()) return VectorShape{*value};
+  Scanner scan(text.substr(blank));
+  const int row = scan.number(" w", 1);
+  return scan.done() ? std::optional<Shape>(VectorShape{*value, row}) : std::nullopt;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 //   matrix product  m128 n1000 k2048 nt                     C[m x n] = A[m x k] B[k x n], which operands are
 //   stored
 //                                                           transposed (n or t); "b16 " leads if batched
-//   vector          e802816                                 values
+//   vector          e802816                                 values; " w1024" follows a softmax's: its rows
 
 #include "workload/trace.hpp"
 

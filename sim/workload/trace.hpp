@@ -56,6 +56,7 @@ struct GemmShape {
 
 struct VectorShape {
   double elements = 0;
+  int row = 0;  ///< values that a softmax normalises together; 0 where it makes no difference
   friend bool operator==(const VectorShape&, const VectorShape&) = default;
 };
 

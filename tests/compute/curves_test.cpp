@@ -97,6 +97,11 @@ TEST_CASE("each pass of a convolution has its fit and each kind of vector op its
   CHECK(&bandwidth_fraction(vector, OpKind::embedding) == &vector.embedding);
   CHECK(&bandwidth_fraction(vector, OpKind::pooling) == &vector.pooling);
   CHECK(&bandwidth_fraction(vector, OpKind::softmax) == &vector.softmax);
+  CHECK(&bandwidth_fraction(vector, OpKind::softmax, 1025) == &vector.softmax);  // nothing known of wide rows
+  VectorRates wide = vector;
+  wide.softmax_wide = {0.5};
+  CHECK(&bandwidth_fraction(wide, OpKind::softmax, 1024) == &wide.softmax);
+  CHECK(&bandwidth_fraction(wide, OpKind::softmax, 1025) == &*wide.softmax_wide);
   CHECK(&bandwidth_fraction(vector, OpKind::optimizer) == &vector.optimizer);
   CHECK(&bandwidth_fraction(vector, OpKind::elementwise) == &vector.elementwise);
 }
