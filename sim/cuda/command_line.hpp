@@ -12,7 +12,7 @@ namespace trainyard::cuda {
 struct CommandLine {
   std::string plan;
   std::string recording;
-  double seconds = 520;    ///< a lent machine ends a command after ten minutes
+  double seconds = 520;    ///< some machines end a command after ten minutes
   int device = 0;          ///< as CUDA counts the GPUs it may see
   std::set<int> left_out;  ///< lines of the plan
   bool help = false;       ///< nothing else is then looked at

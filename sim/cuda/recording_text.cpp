@@ -83,7 +83,7 @@ RecordedText parse_recording(const std::string& name, std::string_view text) {
 
 void require_same_setup(const std::string& name, const std::vector<Fact>& then,
                         const std::vector<Fact>& now) {
-  // not the driver: it moves launches by a little, and a lent machine may have another one every time
+  // not the driver: it moves launches by a little, and a rented machine may have another one every time
   constexpr std::array<std::string_view, 6> decisive{"gpu", "compute_capability", "cuda", "cublaslt", "cudnn",
                                                      "nccl"};
   Problems problems(name);
