@@ -1,5 +1,7 @@
 #include "conv_reference.hpp"
 
+#include "compute/work.hpp"
+
 #include <cmath>
 
 namespace trainyard::cuda {
@@ -108,7 +110,7 @@ std::int64_t terms_of(ConvPass pass, const ConvShape& shape) {
     case ConvPass::dgrad:
       return window * shape.out_channels / shape.groups;
     case ConvPass::wgrad:
-      return static_cast<std::int64_t>(shape.batch) * out_height(shape) * out_width(shape);
+      return static_cast<std::int64_t>(shape.batch) * output_size(shape).height * output_size(shape).width;
   }
   return 1;
 }

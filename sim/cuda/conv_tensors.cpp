@@ -1,5 +1,7 @@
 #include "conv_tensors.hpp"
 
+#include "compute/work.hpp"
+
 namespace trainyard::cuda {
 namespace {
 
@@ -52,7 +54,8 @@ ConvTensors conv_tensors(const ConvShape& shape, ConvLayout layout) {
   return {.x = packed({shape.batch, shape.in_channels, shape.height, shape.width}, layout),
           .w = packed({shape.out_channels, shape.in_channels / shape.groups, shape.kernel_h, shape.kernel_w},
                       layout),
-          .y = packed({shape.batch, shape.out_channels, out_height(shape), out_width(shape)}, layout)};
+          .y = packed({shape.batch, shape.out_channels, output_size(shape).height, output_size(shape).width},
+                      layout)};
 }
 
 }  // namespace trainyard::cuda

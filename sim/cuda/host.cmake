@@ -25,5 +25,12 @@ endforeach()
 add_library(trainyard_kernels_host STATIC
   command_line.cpp csv_line.cpp dtype.cpp input_error.cpp ops.cpp plan.cpp progress.cpp recording.cpp
   recording_text.cpp reference.cpp shapes.cpp statistics.cpp work.cpp)
-target_include_directories(trainyard_kernels_host INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/..)
+target_include_directories(trainyard_kernels_host PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/..)
+# Of the simulator: the text of shapes, which needs no library.
+if(PROJECT_IS_TOP_LEVEL)
+  target_sources(trainyard_kernels_host PRIVATE ../compute/work.cpp ../units/decimal.cpp ../units/dimension.cpp
+                 ../units/text.cpp ../workload/shape_text.cpp)
+else()
+  target_link_libraries(trainyard_kernels_host PUBLIC trainyard_compute)
+endif()
 add_library(trainyard_cuda ALIAS trainyard_kernels_host)  # as tests/CMakeLists.txt names the library of a folder

@@ -56,10 +56,6 @@ Outcome measure_vector(const Request& request) {
   const VectorOp& op = find_op(request);
   const auto dtype = parse_dtype(request.dtype);
   if (!dtype) throw MeasurementFailed("there is no dtype '" + request.dtype + "'");
-  if (*dtype == Dtype::tf32) return Skipped{"tf32 is a type of matrix units, " + request.op + " uses none"};
-  if (request.op == "optimizer" && *dtype != Dtype::fp32) {
-    return Skipped{"optimizers keep their parameters in fp32"};
-  }
   if (const auto reason = missing_dtype(*dtype)) return Skipped{*reason};
   const PreparedKernel kernel = op.prepare(work_of(request, *dtype, op.size_letter));
   const Stream stream;

@@ -8,7 +8,7 @@
 //                                                           transposed (n or t); "b16 " leads if batched
 //   vector          e802816                                 values; " w1024" follows a softmax's: its rows
 
-#include "workload/trace.hpp"
+#include "workload/shape.hpp"
 
 #include <optional>
 #include <string>

@@ -5,13 +5,12 @@
 
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
+#include "workload/shape.hpp"
 
 #include <array>
-#include <compare>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace trainyard {
@@ -40,27 +39,6 @@ constexpr bool is_matrix(OpKind kind) {
   return kind == OpKind::conv_forward || kind == OpKind::conv_dgrad || kind == OpKind::conv_wgrad ||
          kind == OpKind::gemm;
 }
-
-struct ConvShape {
-  int batch = 0, in_channels = 0, height = 0, width = 0, out_channels = 0;
-  int kernel_h = 0, kernel_w = 0, stride = 1, pad_h = 0, pad_w = 0, groups = 1;
-  friend auto operator<=>(const ConvShape&, const ConvShape&) = default;
-};
-
-/// C[m x n] = A[m x k] * B[k x n], `batch` times; row-major roles as in BLAS with the transposes named.
-struct GemmShape {
-  int batch = 1, m = 0, n = 0, k = 0;
-  bool transpose_a = false, transpose_b = false;
-  friend auto operator<=>(const GemmShape&, const GemmShape&) = default;
-};
-
-struct VectorShape {
-  double elements = 0;
-  int row = 0;  ///< values that a softmax normalises together; 0 where it makes no difference
-  friend bool operator==(const VectorShape&, const VectorShape&) = default;
-};
-
-using Shape = std::variant<std::monostate, ConvShape, GemmShape, VectorShape>;
 
 /// Where an op's duration came from; the result prints the share of each.
 enum class ComputeSource { measured, fitted, roofline };

@@ -1,8 +1,11 @@
 #include "cuda/shapes.hpp"
 
+#include "compute/work.hpp"
+
 #include <doctest/doctest.h>
 #include <string>
 
+using namespace trainyard;
 using namespace trainyard::cuda;
 
 TEST_CASE("a matrix product's shape says which operands are stored transposed") {
@@ -22,8 +25,8 @@ TEST_CASE("a convolution's shape has groups only where there are some") {
                         .pad_h = 3,
                         .pad_w = 0};
   CHECK(parse_conv_shape("n128 c3 h224 w200 k64 r7x5 s2 p3x0") == plain);
-  CHECK(out_height(plain) == 112);
-  CHECK(out_width(plain) == 98);
+  CHECK(output_size(plain).height == 112);
+  CHECK(output_size(plain).width == 98);
   CHECK(parse_conv_shape("n1 c64 h8 w8 k64 r3x3 s1 p1x1 g32")->groups == 32);
 }
 
@@ -48,6 +51,7 @@ TEST_CASE("what is not exactly a shape, or no possible one, is none") {
 TEST_CASE("a number of values may be written as the simulator writes doubles") {
   CHECK(parse_elements("e1048576") == 1048576);
   CHECK(parse_elements("e1e+09") == 1'000'000'000);
+  CHECK_FALSE(parse_elements("e1024 w32"));  // rows are the variant's to name
 }
 
 TEST_CASE("a variant may be a word and a size") {
