@@ -17,6 +17,8 @@ import yaml
 KINDS = {
     "platform": ("platforms/schema", "platforms/*.yaml"),
     "gpu": ("platforms/schema", "platforms/gpus/*.yaml"),
+    "protocols": ("platforms/schema", "platforms/protocols/*.yaml"),
+    "machines": ("platforms/schema", "platforms/machines/*.yaml"),
     "model": ("workloads/schema", "workloads/models/*.yaml"),
     "stack": ("workloads/schema", "workloads/stacks/*.yaml"),
     "experiment": ("workloads/schema", "workloads/experiments/*.yaml"),

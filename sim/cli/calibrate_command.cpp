@@ -273,6 +273,7 @@ void add_calibrate(CLI::App& program) {
   command.require_subcommand(1);
   command.footer("Example: trainyard calibrate gpu --name my_gpu");
   add_gpu(command);
+  add_calibrate_collectives(command);
 }
 
 }  // namespace trainyard

@@ -1,11 +1,13 @@
 #include "cli/commands.hpp"
 #include "cli/file_kind.hpp"
 #include "cli/terminal.hpp"
+#include "collectives/protocols.hpp"
 #include "compute/gpu_profile.hpp"
 #include "config/catalogue.hpp"
 #include "config/read_file.hpp"
 #include "platform/load.hpp"
 #include "strategy/stack.hpp"
+#include "study/machine_rules.hpp"
 #include "study/setup.hpp"
 #include "workload/csv.hpp"
 #include "workload/model_file.hpp"
@@ -32,6 +34,12 @@ void check_file(const std::string& file, std::vector<Diagnostic>& warnings) {
       break;
     case config::Kind::gpu:
       load_gpu_profile(document, &warnings);
+      break;
+    case config::Kind::protocols:
+      load_protocols(document);
+      break;
+    case config::Kind::machines:
+      load_machine_rules(document);
       break;
     case config::Kind::model:
       load_model(document, &warnings);
@@ -76,10 +84,10 @@ void add_check(CLI::App& program) {
   CLI::App& command =
       *program.add_subcommand("check", "read files without running anything and print every error in them");
   command
-      .add_option(
-          "FILE", *files,
-          "platforms, GPU profiles, models, stacks, experiments (YAML) and traces (CSV); the folder or the "
-          "keys tell which")
+      .add_option("FILE", *files,
+                  "platforms, GPU profiles, constants of protocols, machine rules, models, stacks, "
+                  "experiments (YAML) "
+                  "and traces (CSV); the folder or the keys tell which")
       ->required();
   command.footer("Example: trainyard check my_machine.yaml my_experiment.yaml");
   command.callback([files] { check_files(*files); });

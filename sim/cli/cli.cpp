@@ -29,14 +29,16 @@ void add_commands(CLI::App& program) {
   program.footer(
       "'trainyard COMMAND --help' explains a command and gives an example. Names are looked up in\n"
       "$TRAINYARD_DATA, then among the files shipped. NO_COLOR=1 turns colour off.\n"
-      "Exit codes: 0 done, 2 wrong command line, 3 wrong input, 4 the machine cannot do it, 5 cannot read\n"
-      "or write, 70 a bug in trainyard, 130 interrupted.");
+      "Exit codes: 0 done, 1 a validation missed a limit, 2 wrong command line, 3 wrong input, 4 the "
+      "machine\n"
+      "cannot do it, 5 cannot read or write, 70 a bug in trainyard, 130 interrupted.");
   add_run(program);
   add_trace(program);
   add_memory(program);
   add_model(program);
   add_topology(program);
   add_collective(program);
+  add_validate(program);
   add_calibrate(program);
   add_list(program);
   add_check(program);
@@ -111,6 +113,9 @@ int run_cli(int argc, const char* const* argv) {
   } catch (const InputError& error) {
     print_message(error.what());
     return exit_wrong_input;
+  } catch (const LimitMissed& error) {
+    print_message(fmt::format("trainyard: {}", error.what()));
+    return exit_limit_missed;
   } catch (const JobImpossible& error) {
     print_message(fmt::format("trainyard: error: {}", error.what()));
     return exit_job_impossible;

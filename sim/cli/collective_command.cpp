@@ -1,11 +1,14 @@
 #include "cli/commands.hpp"
+#include "cli/rank_group.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "config/catalogue.hpp"
 #include "platform/load.hpp"
 #include "report/collective_table.hpp"
+#include "report/csv.hpp"
 #include "report/json_text.hpp"
-#include "report/names.hpp"
+#include "report/out_files.hpp"
+#include "study/collective_software.hpp"
 #include "study/collective_sweep.hpp"
 
 #include <CLI/Error.hpp>
@@ -30,8 +33,16 @@ struct CollectiveOptions {
   std::string factor = "2";
   std::string step;
   std::string algorithm = "auto";
+  std::string protocol;
+  std::string nccl = "2.7.8";
+  std::string root = "0";
+  std::string gpus_per_process = "1";
+  std::vector<std::string> groups;
+  std::vector<std::string> set;
+  std::string links;
   std::string fidelity = "flow";
   bool json = false;
+  bool force = false;
 };
 
 /// Whole elements of 4 bytes, from the first size on, each `factor` times or `step` more than the one before.
@@ -56,21 +67,45 @@ int count_or_all(const std::string& option, const std::string& text) {
   return text.empty() ? 0 : whole_number(option, text, 1);
 }
 
+/// The platform with the overrides of --set, whose keys begin with "platform.", as an experiment's do.
+Platform platform_of(const CollectiveOptions& options, const config::Catalogue& catalogue) {
+  const auto file = config::find(catalogue, config::Kind::platform, options.platform);
+  config::Document document = config::load(file);
+  constexpr std::string_view prefix = "platform.";
+  for (const auto& [key, value] : overrides_of(options.set)) {
+    if (!key.starts_with(prefix))
+      throw CLI::ValidationError("--set",
+                                 "'" + key + "' is no key of the platform; they begin with platform.");
+    config::set(document, key.substr(prefix.size()), value, prefix);
+  }
+  std::vector<Diagnostic> warnings;
+  Platform platform = load_platform(document, &warnings);
+  print_warnings(warnings);
+  return platform;
+}
+
 void time_on_platform(const CollectiveOptions& options) {
-  const CollectiveSweep sweep{.operation = choice<Operation>(options.operation),
-                              .algorithm = choice<Algorithm>(options.algorithm),
-                              .sizes = sizes_of(options),
-                              .fidelity = choice<Fidelity>(options.fidelity)};
+  CollectiveSweep sweep{.operation = choice<Operation>(options.operation),
+                        .algorithm = choice<Algorithm>(options.algorithm),
+                        .root = whole_number("--root", options.root, 0),
+                        .groups = {},
+                        .sizes = sizes_of(options),
+                        .software = {},
+                        .gpus_per_process = whole_number("-g", options.gpus_per_process, 1),
+                        .fidelity = choice<Fidelity>(options.fidelity)};
+  if (!options.protocol.empty()) sweep.protocol = choice<Protocol>(options.protocol);
+  for (const std::string& text : options.groups) sweep.groups.push_back(rank_group(text));
+  if (!options.links.empty()) check_out_file(options.links, options.force);
   const int nodes = whole_number("--nodes", options.nodes, 1);
   const int gpus = count_or_all("--gpus", options.gpus);
   const int gpus_per_node = count_or_all("--gpus-per-node", options.gpus_per_node);
 
-  const auto file = config::find(config::find_catalogue(), config::Kind::platform, options.platform);
-  std::vector<Diagnostic> warnings;
-  Platform platform = load_platform(config::load(file), &warnings);
-  print_warnings(warnings);
+  const config::Catalogue catalogue = config::find_catalogue();
+  Platform platform = platform_of(options, catalogue);
+  sweep.software = collective_software(catalogue, choice<NcclVersion>(options.nccl), platform);
   const CollectiveReport report =
       time_collective(make_cluster(std::move(platform), nodes, gpus, gpus_per_node), sweep);
+  if (!options.links.empty()) write_out_file(options.links, links_csv(report.links), options.force);
   print_result(options.json ? json_text(collective_json(report)) : collective_table(report));
 }
 
@@ -109,10 +144,47 @@ void add_collective(CLI::App& program) {
       ->type_name("A")
       ->capture_default_str();
   command
+      .add_option("--protocol", options->protocol,
+                  "how data is moved: " + names_of<Protocol>() + " (default: as NCCL chooses)")
+      ->type_name("P");
+  command
+      .add_option("--nccl", options->nccl,
+                  "version of NCCL that auto follows: " + names_of<NcclVersion>() +
+                      "; none: the wire alone, latency and bandwidth of the links")
+      ->type_name("V")
+      ->capture_default_str();
+  command.add_option("-r,--root", options->root, "root of broadcast and reduce: a rank's place in its group")
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("-g,--ngpus", options->gpus_per_process,
+                  "GPUs that one process starts in turn: a floor of the time of small sizes")
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--group", options->groups,
+          "RANKS[@TIME], repeatable: these ranks alone (0-7,9), all groups at once, this one TIME after "
+          "the others")
+      ->type_name("RANKS")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      .add_option("--set", options->set,
+                  "KEY=VALUE, repeatable: overrides a key of the platform (platform.fabric.nic=\"25 Gbps\")")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_option("--links", options->links, "write what every link carried to this CSV file")
+      ->type_name("FILE");
+  command
       .add_option("--fidelity", options->fidelity,
                   "how exactly it is simulated, cheapest first: " + names_of<Fidelity>())
       ->type_name("F")
       ->capture_default_str();
+  command.add_flag("--force", options->force, "replace the file of --links if it exists");
   command.add_flag("--json", options->json, "print JSON in SI base units instead of the table");
   command.footer("Example: trainyard collective all_reduce --platform dgx2 --gpus 12 -b 1M -e 1G -f 2");
   command.callback([options] { time_on_platform(*options); });

@@ -5,8 +5,21 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <exception>
+#include <string>
+#include <utility>
 
 namespace trainyard {
+
+/// A validation that was done and missed the limit it was given: exit code 1.
+class LimitMissed : public std::exception {
+public:
+  explicit LimitMissed(std::string text) : text_(std::move(text)) {}
+  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+  std::string text_;
+};
 
 void add_run(CLI::App& program);
 void add_trace(CLI::App& program);
@@ -14,7 +27,9 @@ void add_memory(CLI::App& program);
 void add_model(CLI::App& program);
 void add_topology(CLI::App& program);
 void add_collective(CLI::App& program);
+void add_validate(CLI::App& program);
 void add_calibrate(CLI::App& program);
+void add_calibrate_collectives(CLI::App& calibrate);
 void add_list(CLI::App& program);
 void add_check(CLI::App& program);
 void add_schema(CLI::App& program);

@@ -1,11 +1,13 @@
 #include "cli/file_kind.hpp"
 
+#include "collectives/protocols.hpp"
 #include "compute/gpu_profile.hpp"
 #include "config/schema.hpp"
 #include "config/suggest.hpp"
 #include "platform/platform_file.hpp"
 #include "schedule/experiment.hpp"
 #include "strategy/stack.hpp"
+#include "study/machine_rules.hpp"
 #include "workload/model_file.hpp"
 
 #include <algorithm>
@@ -28,6 +30,10 @@ auto with_file_of(Kind kind, const Use& use) {
       return use(PlatformFile{});
     case Kind::gpu:
       return use(GpuProfile{});
+    case Kind::protocols:
+      return use(Protocols{});
+    case Kind::machines:
+      return use(MachineRules{});
     case Kind::model:
       return use(ModelFile{});
     case Kind::stack:
@@ -80,8 +86,8 @@ Kind kind_of(const std::filesystem::path& file, const config::Document& document
     throw InputError(
         {Diagnostic{.file = document.name,
                     .key_path = {},
-                    .message = "no key of this file is one of a platform, GPU profile, model, stack or "
-                               "experiment",
+                    .message = "no key of this file is one of a platform, GPU profile, constants of "
+                               "protocols, machine rules, model, stack or experiment",
                     .hint = "trainyard schema platform prints the keys of a platform",
                     .source_line = {}}});
   }

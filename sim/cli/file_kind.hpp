@@ -19,10 +19,13 @@ struct KindWord {
   config::Kind kind;
 };
 
-inline constexpr std::array kind_words{
-    KindWord{"platform", "platforms", config::Kind::platform}, KindWord{"gpu", "gpus", config::Kind::gpu},
-    KindWord{"model", "models", config::Kind::model}, KindWord{"stack", "stacks", config::Kind::stack},
-    KindWord{"experiment", "experiments", config::Kind::experiment}};
+inline constexpr std::array kind_words{KindWord{"platform", "platforms", config::Kind::platform},
+                                       KindWord{"gpu", "gpus", config::Kind::gpu},
+                                       KindWord{"protocols", "protocols", config::Kind::protocols},
+                                       KindWord{"machines", "machines", config::Kind::machines},
+                                       KindWord{"model", "models", config::Kind::model},
+                                       KindWord{"stack", "stacks", config::Kind::stack},
+                                       KindWord{"experiment", "experiments", config::Kind::experiment}};
 
 /// The kind of which `form` is the given word. Throws InputError (did you mean) if there is none.
 config::Kind kind_named(const std::string& word, std::string_view KindWord::*form = &KindWord::word);

@@ -91,7 +91,9 @@ void add_list(CLI::App& program) {
   auto word = std::make_shared<std::optional<std::string>>();
   CLI::App& command =
       *program.add_subcommand("list", "print the names and titles of what is shipped, or of your own files");
-  command.add_option("KIND", *word, "platforms, gpus, models, stacks or experiments; all when left out");
+  command.add_option(
+      "KIND", *word,
+      "platforms, gpus, protocols, machines, models, stacks or experiments; all when left out");
   command.footer("Example: trainyard list models");
   command.callback([word] { list_files(*word); });
 }

@@ -48,7 +48,7 @@ Files files_of(const Result& result, const std::string& summary) {
   files["summary.json"] = summary;
   files["layers.csv"] = layers_csv(result);
   files["ranks.csv"] = ranks_csv(result);
-  files["links.csv"] = links_csv(result);
+  files["links.csv"] = links_csv(result.links);
   files["collectives.csv"] = collectives_csv(result);
   files["trace.json"] = trace_json(result);
   files["experiment.resolved.yaml"] = result.resolved_experiment;

@@ -1,7 +1,8 @@
 #include "collectives/bounds.hpp"
 
+#include "collectives/plan.hpp"
+
 #include <algorithm>
-#include <bit>
 #include <optional>
 
 namespace trainyard {
@@ -16,20 +17,116 @@ Bandwidth injection(const Platform& platform, DeviceId gpu) {
   return sum;
 }
 
-Seconds bandwidth_bound(int parties, Bytes size, Bandwidth each) {
-  if (parties < 2 || each <= Bandwidth{}) return Seconds{};
-  return size / each * (2.0 * (parties - 1) / parties);
+/// Bytes that the party which must send most, of parties with so many ranks each, sends at least.
+Bytes must_leave(Operation operation, std::span<const int> parties, int ranks, Bytes size) {
+  const auto [fewest, most] = std::ranges::minmax_element(parties);
+  const auto count = static_cast<double>(parties.size());
+  switch (operation) {
+    case Operation::all_reduce:
+      return size * (2 * (count - 1) / count);
+    case Operation::reduce_scatter:
+    case Operation::all_gather:
+      // one copy or one sum of every part that belongs outside, or must come in: the smallest party's
+      return size * (1 - static_cast<double>(*fewest) / ranks);
+    case Operation::all_to_all: {
+      double largest = 0;
+      for (const int here : {*fewest, *most})
+        largest = std::max(largest, static_cast<double>(here) * (ranks - here) / ranks);
+      return size * largest;
+    }
+    case Operation::broadcast:
+    case Operation::reduce:
+    case Operation::send_recv:
+      break;
+  }
+  return size;
 }
 
-int hops(int parties) { return std::bit_width(static_cast<unsigned>(parties - 1)); }
+/// For parties of which none has more than `each` to send with. Zero where there is only one.
+Seconds bandwidth_bound(Operation operation, const std::vector<int>& parties, int ranks, Bytes size,
+                        Bandwidth each) {
+  if (parties.size() < 2 || each <= Bandwidth{}) return Seconds{};
+  return must_leave(operation, parties, ranks, size) / each;
+}
 
-/// The shortest way between two GPUs of the first node that hold ranks.
-Seconds shortest_latency(const Cluster& cluster) {
-  const auto ranks = static_cast<std::size_t>(cluster.gpus_on_node.front());
+/// Ranks in each of the sets of nodes that have the same number; empty sets left out.
+template <class NumberOf>
+std::vector<int> parties_of(const std::vector<NodeShare>& shares, NumberOf number_of) {
+  std::vector<int> ranks;
+  for (const NodeShare& share : shares) {
+    const auto number = static_cast<std::size_t>(number_of(index(share.node)));
+    if (ranks.size() <= number) ranks.resize(number + 1, 0);
+    ranks[number] += static_cast<int>(share.ranks.size());
+  }
+  std::erase(ranks, 0);
+  return ranks;
+}
+
+/// Where the fabric lets less through than the NICs below it.
+Seconds fabric_bound(const Cluster& cluster, Operation operation, const std::vector<NodeShare>& shares,
+                     int ranks, Bytes size) {
+  const Fabric& fabric = cluster.platform.fabric;
+  const Bandwidth node = fabric.nic.value * static_cast<double>(cluster.platform.nics.size());
+  const auto bound = [&](const std::vector<int>& parties, Bandwidth each) {
+    return bandwidth_bound(operation, parties, ranks, size, each);
+  };
+  Seconds longest;
+  switch (fabric.kind) {
+    case FabricKind::fat_tree: {
+      double narrowed = 1;
+      for (const TreeLevel& level : fabric.levels) {
+        narrowed *= level.oversubscription.value;
+        const int under = level.nodes_per_switch.value;
+        if (level.oversubscription.value <= 1) continue;
+        longest = std::max(longest, bound(parties_of(shares, [&](int number) { return number / under; }),
+                                          node * (under / narrowed)));
+      }
+      break;
+    }
+    case FabricKind::rail_optimised: {
+      const int unit = fabric.rail.nodes_per_rail.value;
+      if (fabric.rail.oversubscription.value <= 1) break;
+      longest = bound(parties_of(shares, [&](int number) { return number / unit; }),
+                      node * (unit / fabric.rail.oversubscription.value));
+      break;
+    }
+    case FabricKind::torus2d:
+    case FabricKind::torus3d: {
+      int stride = 1;
+      int routers = 1;
+      for (const int length : fabric.torus.dimensions) routers *= length;
+      for (const int length : fabric.torus.dimensions) {
+        // cut in the middle of this dimension and, if there is a way round, where it ends
+        const double links = static_cast<double>(routers) / length * (length > 2 ? 2 : 1);
+        const auto half = [&](int number) { return number / stride % length < length / 2 ? 0 : 1; };
+        longest = std::max(longest, bound(parties_of(shares, half), fabric.torus.link.value * links));
+        stride *= length;
+      }
+      break;
+    }
+    case FabricKind::dragonfly: {
+      const DragonflyShape& shape = fabric.dragonfly;
+      const int nodes = shape.routers_per_group.value * shape.nodes_per_router.value;
+      longest = bound(parties_of(shares, [&](int number) { return number / nodes; }),
+                      shape.global_link.value * (shape.groups.value - 1.0));
+      break;
+    }
+    case FabricKind::none:
+    case FabricKind::single_switch:
+    case FabricKind::custom:
+      break;
+  }
+  return longest;
+}
+
+/// The shortest way between two of the ranks of one node.
+Seconds shortest_inside(const Cluster& cluster, const NodeShare& share) {
   std::optional<Seconds> shortest;
-  for (std::size_t a = 0; a < ranks; ++a) {
-    for (std::size_t b = a + 1; b < ranks; ++b) {
-      const NodePath& path = cluster.inside.gpu_to_gpu[a][b];
+  const int first = cluster.first_rank[at(index(share.node))];
+  for (const Rank from : share.ranks) {
+    for (const Rank to : share.ranks) {
+      if (from == to) continue;
+      const NodePath& path = cluster.inside.gpu_to_gpu[at(index(from) - first)][at(index(to) - first)];
       if (path.reachable) shortest = std::min(shortest.value_or(path.latency), path.latency);
     }
   }
@@ -38,17 +135,23 @@ Seconds shortest_latency(const Cluster& cluster) {
 
 }  // namespace
 
-Seconds all_reduce_bound(const Cluster& cluster, Bytes size) {
-  if (cluster.ranks() < 2) return Seconds{};
+Seconds collective_bound(const Cluster& cluster, Operation operation, std::span<const Rank> group,
+                         Bytes size) {
+  if (group.size() < 2) return Seconds{};
   Bandwidth best_gpu;
   for (const DeviceId gpu : cluster.platform.gpus)
     best_gpu = std::max(best_gpu, injection(cluster.platform, gpu));
-  const Seconds by_ranks = bandwidth_bound(cluster.ranks(), size, best_gpu);
-  if (cluster.nodes == 1) return std::max(by_ranks, hops(cluster.ranks()) * shortest_latency(cluster));
+  const auto ranks = static_cast<int>(group.size());
+  const Seconds by_ranks = size / best_gpu * sent_share(operation, ranks);
+  const std::vector<NodeShare> shares = node_shares(cluster, group);
+  if (shares.size() == 1) return std::max(by_ranks, shortest_inside(cluster, shares.front()));
+
   const Fabric& fabric = cluster.platform.fabric;
+  std::vector<int> of_nodes;
+  for (const NodeShare& share : shares) of_nodes.push_back(static_cast<int>(share.ranks.size()));
   const Bandwidth nics = fabric.nic.value * static_cast<double>(cluster.platform.nics.size());
-  return std::max(
-      {by_ranks, bandwidth_bound(cluster.nodes, size, nics), hops(cluster.nodes) * fabric.latency.value});
+  return std::max({by_ranks, bandwidth_bound(operation, of_nodes, ranks, size, nics),
+                   fabric_bound(cluster, operation, shares, ranks, size), fabric.latency.value});
 }
 
 }  // namespace trainyard

@@ -2,14 +2,23 @@
 // What no collective can beat on a given machine, from specified bandwidths and wire latencies alone: the
 // check that fails a run whose numbers are better than physics.
 
+#include "collectives/operation.hpp"
 #include "platform/cluster.hpp"
 #include "units/quantity.hpp"
 
+#include <span>
+
 namespace trainyard {
 
-/// A lower bound on an all-reduce of `size` bytes per rank: each rank, and each node taken as one, must send
-/// and receive 2(n-1)/n of the data (Patarasuk and Yuan 2009, section 3), and the data of every rank must
-/// reach every other, which takes ceil(log2 n) hops. Zero for one rank.
-Seconds all_reduce_bound(const Cluster& cluster, Bytes size);
+/// A lower bound on an operation over a group (ascending), whatever the algorithm; zero for one rank. The
+/// largest of:
+/// - bandwidth: what must leave each of several parties, at the specified rates of all links that lead out of
+///   it. Parties are the ranks, the nodes with their NICs, and where the fabric narrows, its switches, groups
+///   or halves. An all_reduce among m parties moves 2(m-1) sizes in all (Patarasuk and Yuan 2009, section 3);
+///   of the other operations a party sends what the ranks outside it must get;
+/// - latency: one hop of the shortest way, between nodes if the group is on several. The ceil(log2 n) hops of
+///   the literature hold only where a rank sends one message at a time.
+Seconds collective_bound(const Cluster& cluster, Operation operation, std::span<const Rank> group,
+                         Bytes size);
 
 }  // namespace trainyard

@@ -1,55 +1,50 @@
 #include "collectives/chain.hpp"
 
-#include "collectives/ring.hpp"
-
-#include <algorithm>
-#include <ranges>
+#include "collectives/rank_tree.hpp"
+#include "collectives/requirements.hpp"
+#include "platform/channels.hpp"
 
 namespace trainyard {
 
 namespace {
 
-/// The ranks in the order in which a piece of the data passes them: to the end of the chain and back.
-std::vector<Rank> there_and_back(const Channel& chain) {
-  std::vector<Rank> way = chain.order;
-  way.insert(way.end(), std::next(chain.order.rbegin()), chain.order.rend());
-  return way;
+RankTree tree_of(const Channel& channel, const CollectiveRequest& request) {
+  if (request.operation == Operation::all_reduce) return line(channel.order, channel.order.back());
+  if (channel.is_chain) return line(channel.order, request.root);
+  return opened_ring(channel.order, request.root, request.operation == Operation::reduce);
 }
 
 }  // namespace
 
-Pattern chain_pattern(const Cluster& cluster, const Channel& chain) {
-  Pattern pattern;
-  const std::vector<Rank> way = there_and_back(chain);
-  for (std::size_t i = 0; i + 1 < way.size(); ++i) {
-    const Route hop = route(cluster, way[i], way[i + 1]);
-    pattern.add_edge({way[i], way[i + 1], static_cast<int>(i) - 1}, hop.links);
-    for (const LinkId link : hop.links)
-      pattern.limit = std::min(pattern.limit, capacity(cluster, link) / lanes(cluster, link));
+CollectivePlan chain(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request) {
+  require(cluster, request, Algorithm::chain);
+  if (request.group.size() < 2) return new_plan(costs, request, Algorithm::chain);
+  return chain(cluster, costs, request, ring_channels(cluster, request.group));
+}
+
+CollectivePlan chain(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request,
+                     std::span<const Channel> channels) {
+  CollectivePlan plan = new_plan(costs, request, Algorithm::chain, channels.size());
+  PatternMaker maker(cluster, costs, request.protocol);
+  maker.reserve(2 * request.group.size() * channels.size());
+  for (const Channel& channel : channels)
+    add_edges(maker, tree_of(channel, request), request.operation, channel.nic);
+  if (channels.front().is_chain) {
+    for (int edge = 0; edge < static_cast<int>(maker.pattern().edges.size()); ++edge)
+      maker.hold_to_one_lane(edge);
   }
-  return pattern;
+  add_pipeline(plan, maker, 1.0 / static_cast<double>(channels.size()),
+               flows_per_channel(cluster, request.group, channels.size()));
+  return plan;
 }
 
-Seconds chain_step_latency(const Cluster& cluster, const Channel& chain, const RingCosts& costs) {
-  Seconds sum;
-  for (std::size_t i = 0; i + 1 < chain.order.size(); ++i)
-    sum += edge_latency(route(cluster, chain.order[i], chain.order[i + 1]), costs);
-  return sum / static_cast<double>(chain.order.size() - 1);
-}
-
-Collective chain_all_reduce(Bytes size, int ranks, int pattern, Seconds overhead, Seconds step_latency) {
-  const int hops = 2 * (ranks - 1);
-  return {.operation = Operation::all_reduce,
-          .size = size,
-          .overhead = overhead,
-          .pattern = pattern,
-          .rounds = hops,
-          .latency = step_latency,
-          .bytes = size / hops};
-}
-
-Seconds chain_all_reduce_time(int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
-  return size / bandwidth + latency * (2.0 * (ranks - 1));
+Seconds chain_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
+  if (ranks < 2) return Seconds{};
+  const bool is_both_ways = operation == Operation::all_reduce;
+  const int depth = is_both_ways ? 2 * (ranks - 1) : ranks - 1;
+  const double port_uses = is_both_ways && ranks > 2 ? 2 : 1;
+  const int chunks = pipeline_chunks(size, depth);
+  return latency * depth + size / bandwidth * (port_uses * (chunks + depth - 1) / chunks);
 }
 
 }  // namespace trainyard

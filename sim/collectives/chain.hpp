@@ -1,28 +1,31 @@
 #pragma once
-// Chain all-reduce, for GPUs whose NVLinks hold no ring: reduce along the chain to its last rank, broadcast
-// back along the same way, in as many pieces as there are hops, so that every edge is always busy.
+// Pipelined chains: an all_reduce adds up along the order of its ranks and comes back the same way, chunk by
+// chunk, so that every edge is always busy; broadcast and reduce take one of the two ways. What NCCL calls
+// its tree within a node, and the only way where NVLinks hold no ring.
 
-#include "collectives/collective.hpp"
-#include "collectives/nccl.hpp"
+#include "collectives/plan.hpp"
 #include "platform/channels.hpp"
-#include "platform/cluster.hpp"
+
+#include <span>
 
 namespace trainyard {
 
-/// One edge per hop: along the chain's order, then back. Each has one lane in each direction, whatever more
-/// its links have (five V100 of a cube mesh reach the rate of one lane, though two chains would fit).
-Pattern chain_pattern(const Cluster& cluster, const Channel& chain);
+/// The plan over the channels that the link graph has for the group, each for its share of the bytes. Where
+/// NVLinks hold no ring, over the one chain they have, at one lane in each direction whatever more its links
+/// have (five V100 of a cube mesh reach the rate of one lane, though two chains would fit), both ways from a
+/// root in its middle; else round each ring, from or to the root. Operations: all_reduce, broadcast, reduce.
+/// Throws InputError for others, Unreachable if some ranks cannot reach each other.
+CollectivePlan chain(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
 
-/// What one step costs besides its bytes: the mean over the chain's edges, because each piece crosses each
-/// once.
-Seconds chain_step_latency(const Cluster& cluster, const Channel& chain, const RingCosts& costs);
+/// The same over the channels of the group: for those who know them already.
+CollectivePlan chain(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request,
+                     std::span<const Channel> channels);
 
-/// All-reduce of `size` bytes per rank. `pattern` is the index its chain_pattern will have.
-Collective chain_all_reduce(Bytes size, int ranks, int pattern, Seconds overhead, Seconds step_latency);
-
-/// The formula for a chain over lanes of one bandwidth: size/bandwidth + 2(n-1) * latency, since each byte
-/// crosses each lane once in each direction and the last rank is n-1 hops away. Source: NVIDIA/nccl
-/// src/graph/tuning.cc, its tree within a node (algbw is half of the bandwidth of both directions).
-Seconds chain_all_reduce_time(int ranks, Bytes size, Bandwidth bandwidth, Seconds latency);
+/// The formula for a chain of ranks with one full-duplex port of one bandwidth, the root at its end, in c
+/// chunks (pipeline_chunks): broadcast and reduce (n-1) * latency + (c+n-2)/c * size/bandwidth; all_reduce
+/// 2(n-1) * latency + (c+2n-3)/c * p * size/bandwidth, where p = 1 for two ranks and else 2, since ranks
+/// inside the chain share their port between both directions. Source: NVIDIA/nccl src/graph/tuning.cc, its
+/// tree within a node (algbw is half of the bandwidth of both directions).
+Seconds chain_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency);
 
 }  // namespace trainyard

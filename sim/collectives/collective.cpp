@@ -4,41 +4,52 @@
 
 namespace trainyard {
 
-void Pattern::add_edge(Edge edge, std::span<const LinkId> route) {
+void Pattern::add_edge(Edge edge, std::span<const LinkId> route, std::span<const std::int32_t> passes_on) {
   edges.push_back(edge);
   links.insert(links.end(), route.begin(), route.end());
   offsets.push_back(static_cast<std::uint32_t>(links.size()));
+  previous.insert(previous.end(), passes_on.begin(), passes_on.end());
+  previous_offsets.push_back(static_cast<std::uint32_t>(previous.size()));
 }
 
 std::span<const LinkId> Pattern::route(std::size_t edge) const {
   return std::span(links).subspan(offsets[edge], offsets[edge + 1] - offsets[edge]);
 }
 
+std::span<const std::int32_t> Pattern::passed_on_by(std::size_t edge) const {
+  return std::span(previous).subspan(previous_offsets[edge],
+                                     previous_offsets[edge + 1] - previous_offsets[edge]);
+}
+
+std::int64_t Pattern::edge_count() const { return static_cast<std::int64_t>(edges.size()) + summed_edges; }
+
 std::vector<LinkUse> link_uses(const Pattern& pattern) {
-  std::vector<LinkId> sorted = pattern.links;
-  std::sort(sorted.begin(), sorted.end());
+  if (!pattern.uses.empty()) return pattern.uses;
+  // Counted by number, not sorted: patterns of many ranks use most links of the cluster anyway.
+  std::uint32_t count = 0;
+  for (const LinkId link : pattern.links) count = std::max(count, index(link) + 1);
+  std::vector<int> times(count, 0);
+  for (const LinkId link : pattern.links) ++times[index(link)];
   std::vector<LinkUse> uses;
-  for (const LinkId link : sorted) {
-    if (uses.empty() || uses.back().link != link) uses.push_back({link, 0});
-    ++uses.back().times;
+  for (std::uint32_t link = 0; link < count; ++link) {
+    if (times[link] > 0) uses.push_back({LinkId{link}, times[link]});
   }
   return uses;
 }
 
-Bandwidth lockstep_rate(const Pattern& pattern, std::span<const LinkUse> uses,
-                        std::span<const Bandwidth> capacities) {
-  Bandwidth rate = pattern.limit;
+Bandwidth lockstep_rate(std::span<const LinkUse> uses, std::span<const Bandwidth> capacities) {
+  Bandwidth rate{std::numeric_limits<double>::infinity()};
   for (const LinkUse& use : uses) rate = std::min(rate, capacities[index(use.link)] / use.times);
   return rate;
 }
 
-Seconds closed_form(const Collective& collective, Bandwidth lockstep_rate) {
-  return collective.overhead + (collective.latency + collective.bytes / lockstep_rate) * collective.rounds;
+Seconds closed_form(const Stage& stage, Bandwidth rate) {
+  if (stage.depth == 0) return (stage.latency + stage.bytes / rate) * stage.messages;
+  return stage.latency * stage.depth + stage.bytes / rate * (stage.messages + stage.depth - 1);
 }
 
-Bytes bytes_sent(const Collective& collective, const Pattern& pattern) {
-  return collective.bytes *
-         (static_cast<double>(collective.rounds) * static_cast<double>(pattern.edges.size()));
+Bytes bytes_sent(const Stage& stage, const Pattern& pattern) {
+  return stage.bytes * (static_cast<double>(stage.messages) * static_cast<double>(pattern.edge_count()));
 }
 
 }  // namespace trainyard

@@ -1,69 +1,88 @@
 #pragma once
-// A collective as the engine sees it: a pattern of simultaneous transfers, repeated for a number of lock-step
-// rounds. Algorithms (one file each) turn an operation, a size and channels into this; nothing here knows
-// SimGrid.
+// A collective as the engine sees it: stages, one after the other, each a pattern of simultaneous transfers
+// that is repeated. Algorithms (one file each) turn an operation and a group of ranks into this (plan.hpp);
+// nothing here knows SimGrid.
 
+#include "collectives/operation.hpp"
 #include "units/ids.hpp"
 #include "units/quantity.hpp"
 
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string_view>
 #include <vector>
 
 namespace trainyard {
 
-/// Who sends to whom over which links in one round. Edges are stored flat: `links` of edge e are
-/// links[offsets[e] .. offsets[e+1]).
-struct Pattern {
-  struct Edge {
-    Rank from{};
-    Rank to{};
-    int previous = -1;  ///< the edge of the round before whose data this one passes on; -1: the sender's own
-  };
-  std::vector<Edge> edges;
-  std::vector<std::uint32_t> offsets{0};
-  std::vector<LinkId> links;
-  /// No edge is faster than this, whatever its links let through: the rate of the one lane a channel takes.
-  Bandwidth limit{std::numeric_limits<double>::infinity()};
-
-  void add_edge(Edge edge, std::span<const LinkId> route);
-  [[nodiscard]] std::span<const LinkId> route(std::size_t edge) const;
-};
-
-/// How often a pattern uses each link in one round, links in ascending order.
+/// How often a pattern uses a link when each of its edges sends once.
 struct LinkUse {
   LinkId link{};
   int times = 0;
 };
-std::vector<LinkUse> link_uses(const Pattern& pattern);
 
-enum class Operation { all_reduce };
+/// Who sends to whom over which links. Stored flat: `links` of edge e are links[offsets[e] .. offsets[e+1]),
+/// and the edges whose data it passes on are previous[previous_offsets[e] .. previous_offsets[e+1]).
+struct Pattern {
+  struct Edge {
+    Rank from{};
+    Rank to{};
+  };
+  std::vector<Edge> edges;
+  std::vector<std::uint32_t> offsets{0};
+  std::vector<LinkId> links;
+  std::vector<std::uint32_t> previous_offsets{0};
+  std::vector<std::int32_t> previous;
+  /// In place of edges where they would be too many to hold (every rank to every other): their sum, links in
+  /// ascending order, and their number.
+  std::vector<LinkUse> uses;
+  std::int64_t summed_edges = 0;
 
-/// A number of identical rounds of one pattern: in each, every edge carries `bytes` after `latency`; a round
-/// of an edge starts when its own last round and that of its `previous` edge are done.
-struct Collective {
-  Operation operation{};
-  Bytes size;        ///< one rank's buffer
-  Seconds overhead;  ///< once, before the first round
-  int pattern = -1;
-  int rounds = 0;
-  Seconds latency;  ///< of each round
-  Bytes bytes;      ///< of each edge in each round
+  /// `passes_on`: edges whose data this one forwards; none: the sender's own.
+  void add_edge(Edge edge, std::span<const LinkId> route, std::span<const std::int32_t> passes_on = {});
+  [[nodiscard]] std::span<const LinkId> route(std::size_t edge) const;
+  [[nodiscard]] std::span<const std::int32_t> passed_on_by(std::size_t edge) const;
+  [[nodiscard]] std::int64_t edge_count() const;
 };
 
-/// What every edge of a pattern gets when all of them advance together and nothing else uses the network:
-/// the smallest capacity / times of its links, at most the pattern's limit (infinite for a pattern without
-/// either). `uses` are the pattern's link_uses().
-Bandwidth lockstep_rate(const Pattern& pattern, std::span<const LinkUse> uses,
-                        std::span<const Bandwidth> capacities);
+/// Links in ascending order.
+std::vector<LinkUse> link_uses(const Pattern& pattern);
 
-/// Time of a collective that has the network for itself: overhead + rounds x (latency + bytes / lockstep rate
-/// of its pattern), the alpha-beta model.
-Seconds closed_form(const Collective& collective, Bandwidth lockstep_rate);
+/// One part of a collective. Two ways to repeat a pattern:
+/// - in rounds (depth 0): message m of an edge starts when its message m-1 and those of the edges it passes
+///   on have arrived, as in a ring;
+/// - as a pipeline (depth > 0): message m starts when message m of all edges it passes on has arrived; an
+///   edge sends one after the other, and their latencies overlap, as chunks flow down a tree.
+/// A rank begins a stage when all its messages of the one before, to and from it, have arrived.
+struct Stage {
+  int pattern = -1;
+  int messages = 0;  ///< that each edge sends
+  int depth = 0;     ///< of a pipeline: edges on its longest way
+  Seconds latency;   ///< of each message
+  Bytes bytes;       ///< of each message
+  /// No edge is faster than this, whatever its links let through: the pace of one connection. Pipelines have
+  /// one, at most what every edge gets when all are busy, so that filling them is not faster than the rest.
+  Bandwidth limit{std::numeric_limits<double>::infinity()};
+};
 
-/// Bytes that all edges of all rounds carry together.
-Bytes bytes_sent(const Collective& collective, const Pattern& pattern);
+struct Collective {
+  Operation operation{};
+  Bytes size;            ///< as nccl-tests counts it (operation.hpp)
+  int participants = 0;  ///< ranks that meet in it
+  Seconds overhead;      ///< once, before the first message
+  std::vector<Stage> stages;
+};
+
+/// What every edge of a pattern gets when all of them send at once and nothing else uses the network:
+/// the smallest capacity / times of its links (infinite for a pattern without any). `uses` are the pattern's
+/// link_uses().
+Bandwidth lockstep_rate(std::span<const LinkUse> uses, std::span<const Bandwidth> capacities);
+
+/// Time of a stage that has the network for itself, at the rate that its edges get, its limit included:
+/// messages x (latency + bytes / rate) in rounds; depth x latency + (messages + depth - 1) x bytes / rate of
+/// a pipeline, since its last edge begins depth - 1 messages late.
+Seconds closed_form(const Stage& stage, Bandwidth rate);
+
+/// Bytes that all edges of a stage carry together.
+Bytes bytes_sent(const Stage& stage, const Pattern& pattern);
 
 }  // namespace trainyard

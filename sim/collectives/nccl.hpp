@@ -1,23 +1,27 @@
 #pragma once
-// What NCCL's protocols cost besides bytes over bandwidth, from the tables of its own tuning model. They
-// changed threefold between versions, so each stack names the version it ran.
+// The versions of NCCL whose choices are known (nccl_tuning.hpp). They changed threefold in what they think a
+// step costs, so each stack names the version it ran.
 
-#include "units/quantity.hpp"
+#include "config/keys.hpp"
+
+#include <array>
+#include <string_view>
 
 namespace trainyard {
 
-enum class NcclVersion { v2_7_8, v2_12, v2_30 };
+enum class NcclVersion { none, v2_4, v2_7_8, v2_12, v2_30 };
 
-/// Ring algorithm, Simple protocol.
-struct RingCosts {
-  Seconds base;     ///< once per collective
-  Seconds nvlink;   ///< per step over NVLink
-  Seconds pcie;     ///< per step over PCIe or between sockets
-  Seconds network;  ///< per step from node to node, without the wire's latency
+namespace config {
+
+template <>
+struct Names<NcclVersion> {
+  static constexpr std::string_view what = "NCCL version";
+  static constexpr std::array table{
+      Name{"none", NcclVersion::none, "no software at all: rings, latency and bandwidth of the links alone"},
+      Name{"2.4", NcclVersion::v2_4, "2019"},
+      Name{"2.7.8", NcclVersion::v2_7_8, "2020; most published V100 runs"},
+      Name{"2.12", NcclVersion::v2_12, "2022"}, Name{"2.30", NcclVersion::v2_30, "2026"}};
 };
 
-/// Source: NVIDIA/nccl src/graph/tuning.cc at v2.7.8-1, v2.12.10-1 and 5067397c (v2.30): baseLat and hwLat,
-/// column Simple.
-RingCosts nccl_ring_costs(NcclVersion version);
-
+}  // namespace config
 }  // namespace trainyard

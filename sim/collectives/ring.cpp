@@ -1,61 +1,67 @@
 #include "collectives/ring.hpp"
 
-#include <algorithm>
+#include "collectives/rank_tree.hpp"
+#include "collectives/requirements.hpp"
 
 namespace trainyard {
 
-Pattern ring_pattern(const Cluster& cluster, std::span<const Channel> channels) {
-  Pattern pattern;
-  for (const Channel& channel : channels) {
-    const int n = static_cast<int>(channel.order.size());
-    const int first = static_cast<int>(pattern.edges.size());
-    for (int i = 0; i < n; ++i) {
-      const Rank from = channel.order[static_cast<std::size_t>(i)];
-      const Rank to = channel.order[static_cast<std::size_t>((i + 1) % n)];
-      pattern.add_edge({from, to, first + (i + n - 1) % n}, route(cluster, from, to, channel.nic).links);
-    }
+void add_ring(PatternMaker& maker, std::span<const Rank> order, int nic) {
+  const auto n = static_cast<int>(order.size());
+  const auto first = static_cast<int>(maker.pattern().edges.size());
+  for (int i = 0; i < n; ++i) {
+    const std::int32_t before[] = {first + (i + n - 1) % n};
+    maker.add(order[at(i)], order[at((i + 1) % n)], nic, before);
   }
-  return pattern;
 }
 
-Seconds edge_latency(const Route& route, const RingCosts& costs) {
-  if (route.crosses_network) return costs.network + route.latency;
-  return std::max(route.crosses_pcie ? costs.pcie : costs.nvlink, route.latency);
+Seconds ring_latency(const PatternMaker& maker, int ranks) { return maker.largest_mean_latency(at(ranks)); }
+
+int ring_rounds(Operation operation, int ranks) {
+  return operation == Operation::all_reduce ? 2 * (ranks - 1) : ranks - 1;
 }
 
-Seconds ring_step_latency(const Cluster& cluster, std::span<const Channel> channels, const RingCosts& costs) {
-  Seconds slowest;
-  for (const Channel& channel : channels) {
-    Seconds sum;
-    const std::size_t n = channel.order.size();
-    for (std::size_t i = 0; i < n; ++i) {
-      sum += edge_latency(route(cluster, channel.order[i], channel.order[(i + 1) % n], channel.nic), costs);
+CollectivePlan ring(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request) {
+  require(cluster, request, Algorithm::ring);
+  if (request.group.size() < 2) return new_plan(costs, request, Algorithm::ring);
+  std::vector<std::string> notes;
+  const std::vector<Channel> channels = ring_channels(cluster, request.group, &notes);
+  if (channels.front().is_chain) refuse(cluster, request, Algorithm::ring, no_ring(request.group.size()));
+  CollectivePlan plan = ring(cluster, costs, request, channels);
+  plan.notes = std::move(notes);
+  return plan;
+}
+
+CollectivePlan ring(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request,
+                    std::span<const Channel> channels) {
+  CollectivePlan plan = new_plan(costs, request, Algorithm::ring, channels.size());
+  const auto ranks = static_cast<int>(request.group.size());
+  const double share = 1.0 / static_cast<double>(channels.size());
+  const double flows = flows_per_channel(cluster, request.group, channels.size());
+  PatternMaker maker(cluster, costs, request.protocol);
+  maker.reserve(request.group.size() * channels.size());
+  if (has_root(request.operation)) {
+    for (const Channel& channel : channels) {
+      const bool is_towards_root = request.operation == Operation::reduce;
+      add_edges(maker, opened_ring(channel.order, request.root, is_towards_root), request.operation,
+                channel.nic);
     }
-    slowest = std::max(slowest, sum / static_cast<double>(n));
+    add_pipeline(plan, maker, share, flows);
+  } else {
+    for (const Channel& channel : channels) add_ring(maker, channel.order, channel.nic);
+    const Seconds latency = ring_latency(maker, ranks);
+    add_rounds(plan, maker, ring_rounds(request.operation, ranks), share / ranks, latency, flows);
   }
-  return slowest;
+  return plan;
 }
 
-Collective ring_all_reduce(Bytes size, int ranks, int channels, int pattern, Seconds overhead,
-                           Seconds step_latency) {
-  const Bytes chunk = size / (static_cast<double>(ranks) * channels);
-  return {.operation = Operation::all_reduce,
-          .size = size,
-          .overhead = overhead,
-          .pattern = pattern,
-          .rounds = 2 * (ranks - 1),
-          .latency = step_latency,
-          .bytes = chunk};
-}
-
-Seconds ring_all_reduce_time(int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
-  const double rounds = 2.0 * (ranks - 1);
+Seconds ring_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
+  if (ranks < 2) return Seconds{};
+  if (has_root(operation)) {
+    const int chunks = pipeline_chunks(size, ranks - 1);
+    return latency * (ranks - 1) + size / bandwidth * (static_cast<double>(chunks + ranks - 2) / chunks);
+  }
+  const double rounds = ring_rounds(operation, ranks);
   return rounds / ranks * (size / bandwidth) + rounds * latency;
-}
-
-Bandwidth all_reduce_busbw(int ranks, Bytes size, Seconds time) {
-  if (ranks < 2) return Bandwidth{};
-  return size / time * (2.0 * (ranks - 1) / ranks);
 }
 
 }  // namespace trainyard

@@ -1,39 +1,40 @@
 #pragma once
-// Ring all-reduce over any number of channels: reduce-scatter then all-gather, 2(n-1) rounds in which every
-// rank sends 1/n of its channel's share to its neighbour.
+// Rings over any number of channels. All-reduce is reduce-scatter then all-gather, 2(n-1) rounds in which
+// every rank sends 1/n of its channel's share to its neighbour; each half alone takes n-1 of them. Broadcast
+// and reduce run along the ring as a pipeline that begins or ends at the root.
 
-#include "collectives/collective.hpp"
-#include "collectives/nccl.hpp"
+#include "collectives/plan.hpp"
 #include "platform/channels.hpp"
-#include "platform/cluster.hpp"
 
 #include <span>
 
 namespace trainyard {
 
-/// One edge per rank and channel, to the next rank of the channel's order.
-Pattern ring_pattern(const Cluster& cluster, std::span<const Channel> channels);
+/// The plan over the channels that the link graph has for the group. Operations: all but all_to_all and
+/// send_recv. Throws InputError where NVLinks hold no ring through the group but only a chain, Unreachable if
+/// some ranks cannot reach each other.
+CollectivePlan ring(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
 
-/// What a step over one edge costs besides its bytes: NCCL's figure for its slowest medium; a network edge
-/// adds the wire's latency (NCCL's own rule), an edge inside a node costs at least it.
-Seconds edge_latency(const Route& route, const RingCosts& costs);
+/// The same over the channels of the group, none of which is a chain: for those who know them already.
+CollectivePlan ring(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request,
+                    std::span<const Channel> channels);
 
-/// What one step of the ring costs besides its bytes: the mean over the ring's edges, because a chunk travels
-/// round the ring (nearly twice), so each edge's latency counts 2(n-1)/n times in 2(n-1) steps.
-Seconds ring_step_latency(const Cluster& cluster, std::span<const Channel> channels, const RingCosts& costs);
+/// One edge from each rank of the order to the next and from the last to the first; each passes on what the
+/// edge before it delivered.
+void add_ring(PatternMaker& maker, std::span<const Rank> order, int nic = -1);
 
-/// All-reduce of `size` bytes per rank. `pattern` is the index its ring_pattern will have.
-Collective ring_all_reduce(Bytes size, int ranks, int channels, int pattern, Seconds overhead,
-                           Seconds step_latency);
+/// A chunk goes (nearly) twice round an all_reduce's ring, so each edge's latency counts 2(n-1)/n times in
+/// 2(n-1) rounds: a round costs the mean over the edges. `maker` holds rings of `ranks` ranks alone; the
+/// slowest decides.
+Seconds ring_latency(const PatternMaker& maker, int ranks);
 
-/// The textbook formula for one ring over links of one bandwidth:
-/// 2(n-1)/n * size/bandwidth + 2(n-1) * latency. Source: Patarasuk and Yuan 2009, section 3; Thakur et al.
-/// 2005.
-Seconds ring_all_reduce_time(int ranks, Bytes size, Bandwidth bandwidth, Seconds latency);
+/// Rounds of an all_reduce, or of its halves reduce_scatter and all_gather.
+int ring_rounds(Operation operation, int ranks);
 
-/// Bus bandwidth of an all-reduce: algbw * 2(n-1)/n, comparable with a link's peak whatever n is.
-/// `size` is one rank's buffer, not the bytes on the wire. Returns 0 for one rank.
-/// Source: nccl-tests doc/PERFORMANCE.md, "AllReduce".
-Bandwidth all_reduce_busbw(int ranks, Bytes size, Seconds time);
+/// The textbook formula for one ring over links of one bandwidth, `size` as nccl-tests counts it: all_reduce
+/// 2(n-1)/n * size/bandwidth + 2(n-1) * latency, reduce_scatter and all_gather half of it. Source: Patarasuk
+/// and Yuan 2009, section 3; Thakur et al. 2005. broadcast and reduce in c chunks (pipeline_chunks):
+/// (n-1) * latency + (c+n-2)/c * size/bandwidth.
+Seconds ring_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency);
 
 }  // namespace trainyard

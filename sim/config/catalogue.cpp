@@ -63,6 +63,10 @@ std::string_view word_of(Kind kind) {
       return "platform";
     case Kind::gpu:
       return "GPU profile";
+    case Kind::protocols:
+      return "constants of protocols";
+    case Kind::machines:
+      return "machine rules";
     case Kind::model:
       return "model";
     case Kind::stack:
@@ -79,6 +83,10 @@ std::string_view folder_of(Kind kind) {
       return "platforms";
     case Kind::gpu:
       return "platforms/gpus";
+    case Kind::protocols:
+      return "platforms/protocols";
+    case Kind::machines:
+      return "platforms/machines";
     case Kind::model:
       return "workloads/models";
     case Kind::stack:

@@ -1,6 +1,6 @@
 #pragma once
-// Where the shipped platforms, GPU profiles, models, stacks and experiments lie, and how a name a user writes
-// becomes a file.
+// Where the shipped platforms, GPU profiles, models, stacks, experiments and so on lie, and how a name a user
+// writes becomes a file.
 
 #include <filesystem>
 #include <string>
@@ -13,9 +13,9 @@ struct Catalogue {
   std::vector<std::filesystem::path> roots;  ///< each holds platforms/ and workloads/; the first wins
 };
 
-enum class Kind { platform, gpu, model, stack, experiment };
+enum class Kind { platform, gpu, protocols, machines, model, stack, experiment };
 
-/// "platform", "GPU profile", "model", "stack", "experiment".
+/// "platform", "GPU profile", "constants of protocols", "machine rules", "model", "stack", "experiment".
 std::string_view word_of(Kind kind);
 /// The folder below a root: "platforms", "platforms/gpus", "workloads/models" ...
 std::string_view folder_of(Kind kind);

@@ -8,18 +8,27 @@
 
 namespace trainyard::engine {
 
-/// Wakes one stream of one rank (or of the ranks it stands for), or ends a collective when stream is
-/// negative.
+enum class EventKind : std::uint8_t {
+  wake,   ///< a stream (item) of a rank (target) or of the ranks it stands for goes on
+  over,   ///< the collective (target) ends for all at once
+  begin,  ///< a rank (item) has started up a collective (target)
+  ready,  ///< a message or flow of an edge or group (item) of a stage or collective (target) may be sent
+  link_change,  ///< number (target) of the graph's link events
+};
+
 struct Event {
   double date = 0;  ///< seconds; kept exact here, whatever rounding the simulation clock has
   std::uint64_t sequence = 0;
-  int target = 0;  ///< rank, or collective
-  int stream = 0;
+  EventKind kind = EventKind::wake;
+  int target = 0;
+  int item = 0;
 };
 
 class Calendar {
 public:
-  void enter(double date, int target, int stream) { queue_.push({date, entered_++, target, stream}); }
+  void enter(double date, EventKind kind, int target, int item = 0) {
+    queue_.push({date, entered_++, kind, target, item});
+  }
   [[nodiscard]] bool empty() const { return queue_.empty(); }
   [[nodiscard]] const Event& next() const { return queue_.top(); }
   Event pop() {

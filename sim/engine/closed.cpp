@@ -1,5 +1,8 @@
+#include "config/diagnostic.hpp"
 #include "engine/carriers.hpp"
 #include "engine/link_bytes.hpp"
+
+#include <algorithm>
 
 namespace trainyard::engine {
 
@@ -12,7 +15,7 @@ public:
 
   void arrive(int, int, double) override {}
   void start(int collective, double date) override {
-    calendar_.enter(date + durations_[static_cast<std::size_t>(collective)].si(), collective, -1);
+    calendar_.enter(date + durations_[at(collective)].si(), EventKind::over, collective);
   }
 
 private:
@@ -20,35 +23,47 @@ private:
   Calendar& calendar_;
 };
 
+std::vector<Seconds> durations(const TaskGraph& graph, std::span<const std::vector<LinkUse>> uses) {
+  std::vector<Bandwidth> rates;
+  for (const std::vector<LinkUse>& of_pattern : uses) rates.push_back(lockstep_rate(of_pattern, graph.links));
+  std::vector<Seconds> all;
+  for (const Collective& collective : graph.collectives) {
+    Seconds sum = collective.overhead;
+    for (const Stage& stage : collective.stages)
+      sum += closed_form(stage, std::min(rates[at(stage.pattern)], stage.limit));
+    all.push_back(sum);
+  }
+  return all;
+}
+
 }  // namespace
 
 Timeline run_closed(const TaskGraph& graph, const EngineOptions& options) {
-  const std::vector<std::vector<LinkUse>> uses = uses_of_patterns(graph);
-  std::vector<Seconds> durations;
-  for (const Collective& collective : graph.collectives) {
-    const auto pattern = static_cast<std::size_t>(collective.pattern);
-    const Bandwidth rate = lockstep_rate(graph.patterns[pattern], uses[pattern], graph.links);
-    durations.push_back(closed_form(collective, rate));
+  if (!graph.link_events.empty()) {
+    throw InputError("links that change during the run are not part of the closed form",
+                     "fidelity: flow, rounds or steps simulate them");
   }
-
+  std::vector<std::vector<LinkUse>> uses;
+  for (const Pattern& pattern : graph.patterns) uses.push_back(link_uses(pattern));
   Calendar calendar;
-  ClosedCarrier carrier(std::move(durations), calendar);
+  ClosedCarrier carrier(durations(graph, uses), calendar);
+  std::vector<Bytes> carried(graph.patterns.size());  // by each edge
   Replay replay(graph, options, calendar);
   replay.begin(carrier);
-  while (!calendar.empty()) {
+  while (!calendar.empty() && !replay.done()) {
     const Event event = calendar.pop();
-    if (event.stream < 0) {
+    if (event.kind == EventKind::over) {
+      for (const Stage& stage : graph.collectives[at(event.target)].stages)
+        carried[at(stage.pattern)] += stage.bytes * stage.messages;
       replay.leave_all(event.target, event.date);
     } else {
-      replay.wake(event.target, event.stream, event.date);
+      replay.wake(event.target, event.item, event.date);
     }
   }
   Timeline timeline = replay.finish();
   timeline.link_bytes.assign(graph.links.size(), 0);
-  for (const Collective& collective : graph.collectives) {
-    add_link_bytes(collective.bytes * collective.rounds, uses[static_cast<std::size_t>(collective.pattern)],
-                   timeline.link_bytes);
-  }
+  for (std::size_t pattern = 0; pattern < uses.size(); ++pattern)
+    add_link_bytes(carried[pattern], uses[pattern], timeline.link_bytes);
   return timeline;
 }
 

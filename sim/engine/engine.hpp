@@ -2,6 +2,7 @@
 // Replays a task graph on a network: the discrete-event engine. Everything before this is values; everything
 // after reads the Timeline. README.md in this folder says how it uses SimGrid and what was measured.
 
+#include "config/diagnostic.hpp"
 #include "schedule/fidelity.hpp"
 #include "schedule/task_graph.hpp"
 
@@ -9,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -43,12 +45,15 @@ struct RankSpan {
   Seconds end;
 };
 
+/// Of a job that repeats, ranks and collectives show the first round.
 struct Timeline {
-  Seconds makespan;
+  Seconds makespan;  ///< of job 0
   std::vector<RankSpan> ranks;
   std::vector<CollectiveSpan> collectives;
   std::vector<TaskSpan> spans;
-  std::vector<double> link_bytes;  ///< by LinkId
+  /// By LinkId, until job 0 has ended. Of a collective of another job that is under way then: in `closed`
+  /// nothing, otherwise what its flows have delivered.
+  std::vector<double> link_bytes;
   std::uint64_t events = 0;
 };
 
@@ -57,9 +62,27 @@ class EngineError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
+/// A job that cannot end because a link failed and was not restored.
+class LinkFailed : public JobImpossible {
+public:
+  LinkFailed(std::string text, LinkId link, Seconds date, int collective)
+      : JobImpossible(std::move(text)), link_(link), date_(date), collective_(collective) {}
+
+  [[nodiscard]] LinkId link() const { return link_; }
+  [[nodiscard]] Seconds date() const { return date_; }
+  /// The first one of the graph that waits for the link.
+  [[nodiscard]] int collective() const { return collective_; }
+
+private:
+  LinkId link_;
+  Seconds date_;
+  int collective_;
+};
+
 /// Replays the graph. One call per process for the fidelities that use SimGrid (its clock and settings are
 /// global); `closed` may be called any number of times. Throws EngineError naming the waiting ranks and tasks
-/// on a deadlock.
+/// on a deadlock, LinkFailed where a failed link is the reason, InputError for what the fidelity cannot do:
+/// link events in `closed`, patterns without edges in `steps`, a repeating job that takes no time.
 Timeline run(const TaskGraph& graph, const EngineOptions& options);
 
 }  // namespace trainyard

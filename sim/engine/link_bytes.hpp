@@ -8,10 +8,7 @@
 
 namespace trainyard::engine {
 
-/// link_uses() of every pattern of the graph.
-std::vector<std::vector<LinkUse>> uses_of_patterns(const TaskGraph& graph);
-
-/// Adds what a pattern whose every edge carried `bytes` has put on each link.
+/// Adds what a pattern (or a part of one) whose every edge carried `bytes` has put on each link.
 void add_link_bytes(Bytes bytes, std::span<const LinkUse> uses, std::vector<double>& bytes_by_link);
 
 }  // namespace trainyard::engine

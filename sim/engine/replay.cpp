@@ -1,8 +1,11 @@
 #include "engine/replay.hpp"
 
+#include "config/diagnostic.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 namespace trainyard::engine {
 
@@ -23,15 +26,17 @@ Replay::Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& c
   // induction they do everything at the same dates. Messages (steps) break this: there each rank leaves at
   // its own date.
   const bool fold = options.fold && options.fidelity != Fidelity::steps;
-  std::map<int, int> first_with_program;
+  std::map<std::pair<int, int>, int> first_alike;  // of a job, with a program
   for (int rank = 0; rank < graph.ranks(); ++rank) {
-    const int same =
-        fold ? first_with_program.try_emplace(graph.program_of_rank[at(rank)], rank).first->second : rank;
+    const std::pair kind{job_of(rank), graph.program_of_rank[at(rank)]};
+    const int same = fold ? first_alike.try_emplace(kind, rank).first->second : rank;
     stands_in_[at(rank)] = same;
     ++ranks_[at(same)].weight;
-    if (same == rank) simulated_.push_back(rank);
+    if (same != rank) continue;
+    if (kind.first >= static_cast<int>(jobs_.size())) jobs_.resize(at(kind.first + 1));
+    jobs_[at(kind.first)].simulated.push_back(rank);
+    ranks_[at(rank)].happened.assign(at(program(rank).events), false);
   }
-  for (const int rank : simulated_) ranks_[at(rank)].happened.assign(at(program(rank).events), false);
   for (const Rank rank : recorded_) ranks_[at(stands_in_[at(index(rank))])].recorded = true;
 }
 
@@ -41,41 +46,41 @@ const Program& Replay::program(int rank) const {
 
 void Replay::begin(Carrier& carrier) {
   carrier_ = &carrier;
-  for (const int rank : simulated_) {
-    for (int stream = 0; stream < stream_count; ++stream) calendar_.enter(0, rank, stream);
+  for (Job& job : jobs_) {
+    job.open_streams = static_cast<int>(job.simulated.size()) * stream_count;
+    for (const int rank : job.simulated) {
+      for (int stream = 0; stream < stream_count; ++stream) calendar_.enter(0, EventKind::wake, rank, stream);
+    }
   }
 }
 
-void Replay::wake(int rank, int stream, double date) { advance(rank, stream, date); }
+void Replay::wake(int rank, int stream, double date) {
+  if (!done()) advance(rank, stream, date);
+}
 
 void Replay::advance(int rank, int stream, double date) {
   RankState& state = ranks_[at(rank)];
   Cursor& cursor = state.cursors[stream];
   const std::vector<Task>& tasks = program(rank).streams[stream];
-  last_date_ = std::max(last_date_, date);
+  const bool observed = !jobs_[at(job_of(rank))].repeats;
+  if (job_of(rank) == 0) last_date_ = std::max(last_date_, date);
   while (cursor.task < static_cast<int>(tasks.size())) {
     const Task& task = tasks[at(cursor.task)];
     if (const auto* compute = std::get_if<Compute>(&task)) {
       const double end = date + compute->duration.si();
-      if (stream == static_cast<int>(Stream::compute)) state.span.compute += compute->duration;
-      if (stream == static_cast<int>(Stream::communication)) state.span.communication += compute->duration;
-      if (state.recorded) {
+      if (observed) {
+        if (stream == static_cast<int>(Stream::compute)) state.span.compute += compute->duration;
+        if (stream == static_cast<int>(Stream::communication)) state.span.communication += compute->duration;
+      }
+      if (observed && state.recorded) {
         spans_.push_back({Rank{rank}, static_cast<Stream>(stream), cursor.task, Seconds{date}, Seconds{end}});
       }
       ++cursor.task;
-      calendar_.enter(end, rank, stream);
+      calendar_.enter(end, EventKind::wake, rank, stream);
       return;
     }
-    if (const auto* join = std::get_if<Join>(&task)) {
-      Meeting& meeting = meetings_[at(join->collective)];
-      if (meeting.arrived == 0) meeting.span.first_arrival = Seconds{date};
-      cursor.joined_at = date;
-      meeting.arrived += state.weight;
-      carrier_->arrive(join->collective, rank, date);
-      if (meeting.arrived == graph_.ranks()) {
-        meeting.span.start = Seconds{date};
-        carrier_->start(join->collective, date);
-      }
+    if (const auto* meeting = std::get_if<Join>(&task)) {
+      join(rank, stream, meeting->collective, date);
       return;
     }
     if (const auto* wait = std::get_if<Wait>(&task)) {
@@ -86,38 +91,85 @@ void Replay::advance(int rank, int stream, double date) {
       ++cursor.task;
       continue;
     }
-    const int event = std::get<Record>(task).event;
-    state.happened[at(event)] = true;
     ++cursor.task;
-    for (int other = 0; other < stream_count; ++other) {
-      Cursor& waiter = state.cursors[other];
-      if (waiter.waiting_for != event) continue;
-      waiter.waiting_for = -1;
-      ++waiter.task;
-      // Through the calendar, not by recursion: the order of what happens at one date stays that of the
-      // program.
-      calendar_.enter(date, rank, other);
+    record(rank, std::get<Record>(task).event, date);
+  }
+  if (observed) state.span.end = std::max(state.span.end, Seconds{date});
+  end_stream(rank, date);
+}
+
+void Replay::join(int rank, int stream, int collective, double date) {
+  Meeting& meeting = meetings_[at(collective)];
+  if (meeting.arrived == 0 && !meeting.has_span) meeting.span.first_arrival = Seconds{date};
+  ranks_[at(rank)].cursors[stream].joined_at = date;
+  meeting.arrived += ranks_[at(rank)].weight;
+  meeting.members.push_back(rank);
+  ++meeting.inside;
+  const bool all_there = meeting.arrived == graph_.collectives[at(collective)].participants;
+  if (all_there && !meeting.has_span) meeting.span.start = Seconds{date};
+  carrier_->arrive(collective, rank, date);
+  if (all_there) carrier_->start(collective, date);
+}
+
+void Replay::record(int rank, int event, double date) {
+  RankState& state = ranks_[at(rank)];
+  state.happened[at(event)] = true;
+  for (int other = 0; other < stream_count; ++other) {
+    Cursor& waiter = state.cursors[other];
+    if (waiter.waiting_for != event) continue;
+    waiter.waiting_for = -1;
+    ++waiter.task;
+    // Through the calendar, not by recursion: the order of what happens at one date stays that of the
+    // program.
+    calendar_.enter(date, EventKind::wake, rank, other);
+  }
+}
+
+void Replay::end_stream(int rank, double date) {
+  Job& job = jobs_[at(job_of(rank))];
+  if (--job.open_streams == 0 && job_of(rank) != 0 && !done()) repeat(job, date);
+}
+
+void Replay::repeat(Job& job, double date) {
+  if (date <= job.begun) throw InputError("a job that repeats takes no time", "give it something to do");
+  job.begun = date;
+  job.repeats = true;
+  job.open_streams = static_cast<int>(job.simulated.size()) * stream_count;
+  for (const int rank : job.simulated) {
+    RankState& state = ranks_[at(rank)];
+    state.happened.assign(state.happened.size(), false);
+    for (int stream = 0; stream < stream_count; ++stream) {
+      state.cursors[stream] = {};
+      calendar_.enter(date, EventKind::wake, rank, stream);
     }
   }
-  state.span.end = std::max(state.span.end, Seconds{date});
 }
 
 void Replay::leave(int collective, int rank, double date) {
+  if (done()) return;
   Meeting& meeting = meetings_[at(collective)];
   RankState& state = ranks_[at(rank)];
-  meeting.left += state.weight;
-  meeting.span.end = std::max(meeting.span.end, Seconds{date});
+  if (!meeting.has_span) meeting.span.end = std::max(meeting.span.end, Seconds{date});
+  // The last to leave clears the place for the next round of a job that repeats.
+  --meeting.inside;
+  if (meeting.inside == 0 && meeting.arrived == graph_.collectives[at(collective)].participants) {
+    meeting.arrived = 0;
+    meeting.members.clear();
+    meeting.has_span = true;
+  }
   for (int stream = 0; stream < stream_count; ++stream) {
     Cursor& cursor = state.cursors[stream];
     if (cursor.joined_at < 0) continue;
     const auto* join = std::get_if<Join>(&program(rank).streams[stream][at(cursor.task)]);
     if (join == nullptr || join->collective != collective) continue;
-    // Waiting for late ranks is not communication.
-    const double begun = std::max(cursor.joined_at, meeting.span.start.si());
-    state.span.communication += Seconds{std::max(0.0, date - begun)};
-    if (state.recorded) {
-      spans_.push_back(
-          {Rank{rank}, static_cast<Stream>(stream), cursor.task, Seconds{cursor.joined_at}, Seconds{date}});
+    if (!jobs_[at(job_of(rank))].repeats) {
+      // Waiting for late ranks is not communication.
+      const double begun = std::max(cursor.joined_at, meeting.span.start.si());
+      state.span.communication += Seconds{std::max(0.0, date - begun)};
+      if (state.recorded) {
+        spans_.push_back(
+            {Rank{rank}, static_cast<Stream>(stream), cursor.task, Seconds{cursor.joined_at}, Seconds{date}});
+      }
     }
     cursor.joined_at = -1;
     ++cursor.task;
@@ -127,13 +179,26 @@ void Replay::leave(int collective, int rank, double date) {
 }
 
 void Replay::leave_all(int collective, double date) {
-  for (const int rank : simulated_) leave(collective, rank, date);
+  const std::vector<int> members = meetings_[at(collective)].members;
+  for (const int rank : members) leave(collective, rank, date);
 }
 
-Timeline Replay::finish() {
+std::vector<int> Replay::waiting_collectives() const {
+  std::set<int> found;
+  for (const int rank : jobs_[0].simulated) {
+    for (int stream = 0; stream < stream_count; ++stream) {
+      const Cursor& cursor = ranks_[at(rank)].cursors[stream];
+      if (cursor.joined_at < 0) continue;
+      found.insert(std::get<Join>(program(rank).streams[stream][at(cursor.task)]).collective);
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+std::string Replay::who_waits() const {
   std::string waiting;
   int stuck = 0;
-  for (const int rank : simulated_) {
+  for (const int rank : jobs_[0].simulated) {
     for (int stream = 0; stream < stream_count; ++stream) {
       const Cursor& cursor = ranks_[at(rank)].cursors[stream];
       const std::vector<Task>& tasks = program(rank).streams[stream];
@@ -143,13 +208,16 @@ Timeline Replay::finish() {
       waiting += fmt::format("\n  rank {}, {} stream, task {}: waits for {} {}", rank, stream_names[stream],
                              cursor.task, join != nullptr ? "collective" : "event",
                              join != nullptr ? join->collective : cursor.waiting_for);
-      if (join != nullptr) {
-        waiting +=
-            fmt::format(" ({} of {} ranks there)", meetings_[at(join->collective)].arrived, graph_.ranks());
-      }
+      if (join == nullptr) continue;
+      waiting += fmt::format(" ({} of {} ranks there)", meetings_[at(join->collective)].arrived,
+                             graph_.collectives[at(join->collective)].participants);
     }
   }
-  if (stuck > 0) throw EngineError(fmt::format("deadlock: {} streams wait for ever{}", stuck, waiting));
+  return stuck == 0 ? std::string{} : fmt::format("{} streams wait for ever{}", stuck, waiting);
+}
+
+Timeline Replay::finish() {
+  if (const std::string waiting = who_waits(); !waiting.empty()) throw EngineError("deadlock: " + waiting);
 
   Timeline timeline;
   timeline.ranks.resize(ranks_.size());

@@ -25,14 +25,21 @@ public:
 
   /// Enters the start of every rank at date 0 into the calendar.
   void begin(Carrier& carrier);
-  /// A Compute of this rank and stream has ended.
+  /// A stream of a rank goes on.
   void wake(int rank, int stream, double date);
   /// `rank` leaves the collective it is in; the last one ends it.
   void leave(int collective, int rank, double date);
   /// All ranks leave at once.
   void leave_all(int collective, double date);
 
-  /// What was observed; throws EngineError naming who still waits if not every program has ended.
+  /// Job 0 has ended: nothing new starts, and wake() and leave() do nothing.
+  [[nodiscard]] bool done() const { return jobs_[0].open_streams == 0; }
+  /// Collectives of job 0 that ranks are in, in ascending order.
+  [[nodiscard]] std::vector<int> waiting_collectives() const;
+  /// Which streams of job 0 wait for what, a line each, and how many there are. Empty if none.
+  [[nodiscard]] std::string who_waits() const;
+
+  /// What was observed; throws EngineError naming who still waits if not every program of job 0 has ended.
   Timeline finish();
 
 private:
@@ -50,19 +57,34 @@ private:
   };
   struct Meeting {
     int arrived = 0;
-    int left = 0;
+    int inside = 0;            ///< members that have not left
+    std::vector<int> members;  ///< simulated ranks that have arrived
     CollectiveSpan span;
+    bool has_span = false;  ///< the span is complete; repeats leave it as it is
+  };
+  struct Job {
+    std::vector<int> simulated;
+    int open_streams = 0;  ///< that have not reached their end
+    double begun = 0;
+    bool repeats = false;
   };
 
   void advance(int rank, int stream, double date);
+  void join(int rank, int stream, int collective, double date);
+  void record(int rank, int event, double date);
+  void end_stream(int rank, double date);
+  void repeat(Job& job, double date);
   [[nodiscard]] const Program& program(int rank) const;
+  [[nodiscard]] int job_of(int rank) const {
+    return graph_.job_of_rank.empty() ? 0 : graph_.job_of_rank[at(rank)];
+  }
 
   const TaskGraph& graph_;
   Calendar& calendar_;
   Carrier* carrier_ = nullptr;
   std::vector<RankState> ranks_;
   std::vector<int> stands_in_;  ///< for each rank, the rank simulated in its place
-  std::vector<int> simulated_;
+  std::vector<Job> jobs_{1};
   std::vector<Meeting> meetings_;
   std::vector<TaskSpan> spans_;
   std::vector<Rank> recorded_;

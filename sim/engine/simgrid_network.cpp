@@ -23,6 +23,14 @@ using simgrid::kernel::resource::StandardLinkImpl;
 // keeps the error below 1e-5 byte and sizes up to 2^47 bytes.
 constexpr double grains_per_byte = 65536;
 
+// SimGrid ignores a link of capacity 0 (its flows would not be held at all). A failed one lets so little
+// through that no flow ends before this date.
+constexpr double failed_capacity = 1e-20;  // grains per second
+constexpr double never = 1e15;             // seconds
+
+// What is left of a route's latency (1 / the flows it stands for): with none at all SimGrid takes it for 1.
+constexpr double weightless = 1e-30;
+
 /// Routes by the number of their source host, composed beforehand: no route table, no graph search.
 class RouteZone final : public simgrid::kernel::routing::NetZoneImpl {
 public:
@@ -33,12 +41,13 @@ public:
                        double* latency) override {
     const auto& route = routes[source->id() - 1];
     into->link_list_.insert(into->link_list_.end(), route.begin(), route.end());
-    // CM02 weighs a flow's share by its latency. One latency for all makes sharing fair; the latency factor
-    // then turns it into the true one.
-    if (latency != nullptr) *latency += 1.0;
+    // CM02 gives a flow a share in inverse proportion to its latency, so this says how many flows it stands
+    // for. The latency factor then takes it away again: latencies pass on the calendar.
+    if (latency != nullptr) *latency += weights[source->id() - 1];
   }
 
   std::vector<std::vector<StandardLinkImpl*>> routes;
+  std::vector<double> weights;
 };
 
 /// Our calendar as one of the models whose next event SimGrid's clock advances to.
@@ -66,6 +75,8 @@ public:
 struct Flow {
   s4u::CommPtr comm;
   std::uint64_t tag = 0;
+  std::uint64_t number = 0;  ///< in the order of starts; 0: not under way
+  Bytes bytes;
 };
 
 s4u::Engine& silent_engine() {
@@ -92,9 +103,8 @@ struct SimgridNetwork::World {
   s4u::Engine& engine = silent_engine();
   RouteZone* zone = nullptr;  ///< owned by the engine
   s4u::Host* sink = nullptr;
-  std::vector<StandardLinkImpl*> links;
+  std::vector<s4u::Link*> links;
   std::vector<s4u::Host*> sources;  ///< one per route
-  std::vector<double> latencies;    ///< of the flow started last on each route
   std::shared_ptr<CalendarModel> calendar_model = std::make_shared<CalendarModel>();
   Listener* listener = nullptr;
   // A flow must outlive its own completion callback: finished ones wait for the clock to move on.
@@ -102,6 +112,14 @@ struct SimgridNetwork::World {
   std::vector<Flow*> idle;
   std::vector<Flow*> finished;
   std::uint64_t started = 0;
+
+  void complete(Flow& flow) {
+    // What a failed link let through in the end has not arrived.
+    if (s4u::Engine::get_clock() >= never) return;
+    flow.number = 0;
+    finished.push_back(&flow);
+    listener->on_delivered(flow.tag, s4u::Engine::get_clock());
+  }
 };
 
 SimgridNetwork::SimgridNetwork(const std::vector<Bandwidth>& links) : world_(std::make_unique<World>()) {
@@ -111,42 +129,54 @@ SimgridNetwork::SimgridNetwork(const std::vector<Bandwidth>& links) : world_(std
   s4u::NetZone* root = world.zone->get_iface();
   world.sink = root->create_host("sink", 1.0);
   for (std::size_t i = 0; i < links.size(); ++i) {
-    world.links.push_back(
-        root->create_link("link" + std::to_string(i), links[i].si() * grains_per_byte)->get_impl());
+    world.links.push_back(root->create_link("link" + std::to_string(i), links[i].si() * grains_per_byte));
   }
   world.engine.add_model(world.calendar_model);
 }
 
 SimgridNetwork::~SimgridNetwork() = default;
 
-int SimgridNetwork::add_route(const std::vector<int>& links) {
+int SimgridNetwork::add_route(const std::vector<int>& links, double units) {
   World& world = *world_;
   const auto route = static_cast<int>(world.sources.size());
   world.sources.push_back(world.zone->get_iface()->create_host("route" + std::to_string(route), 1.0));
-  world.latencies.push_back(0);
+  world.zone->weights.push_back(1 / units);
   std::vector<StandardLinkImpl*>& impl = world.zone->routes.emplace_back();
-  for (const int link : links) impl.push_back(world.links[static_cast<std::size_t>(link)]);
+  for (const int link : links) impl.push_back(world.links[static_cast<std::size_t>(link)]->get_impl());
   return route;
 }
 
-void SimgridNetwork::start(int route, Seconds latency, Bytes bytes, std::uint64_t tag) {
+void SimgridNetwork::start(int route, Bytes bytes, std::uint64_t tag) {
   World& world = *world_;
   if (world.idle.empty()) {
     world.flows.push_back(std::make_unique<Flow>());
     world.idle.push_back(world.flows.back().get());
   }
-  Flow* flow = world.idle.back();
+  Flow& flow = *world.idle.back();
   world.idle.pop_back();
-  flow->tag = tag;
-  ++world.started;
-  world.latencies[static_cast<std::size_t>(route)] = latency.si();
-  flow->comm = s4u::Comm::sendto_init();
+  flow.tag = tag;
+  flow.number = ++world.started;
+  flow.bytes = bytes;
+  flow.comm = s4u::Comm::sendto_init();
   // A flow of nothing would never start.
   const double grains = std::max(1.0, bytes.si() * grains_per_byte);
-  flow->comm->set_payload_size(static_cast<std::uint64_t>(std::llround(grains)));
-  flow->comm->set_data(flow);
-  flow->comm->set_source(world.sources[static_cast<std::size_t>(route)]);
-  flow->comm->set_destination(world.sink);  // starts it
+  flow.comm->set_payload_size(static_cast<std::uint64_t>(std::llround(grains)));
+  flow.comm->set_data(&flow);
+  flow.comm->set_source(world.sources[static_cast<std::size_t>(route)]);
+  flow.comm->set_destination(world.sink);  // starts it
+}
+
+void SimgridNetwork::set_capacity(int link, Bandwidth capacity) {
+  World& world = *world_;
+  const double grains = std::max(failed_capacity, capacity.si() * grains_per_byte);
+  world.links[static_cast<std::size_t>(link)]->set_bandwidth(grains);
+  // SimGrid holds every flow at the rate of the slowest link that was on its way when it started: flows under
+  // way would not profit from a faster one.
+  for (simgrid::kernel::resource::Model* model : world.engine.get_all_models()) {
+    for (simgrid::kernel::resource::Action& action : *model->get_started_action_set()) {
+      if (action.get_variable() != nullptr) action.set_bound(-1);
+    }
+  }
 }
 
 void SimgridNetwork::run(Calendar& calendar, Listener& listener) {
@@ -157,14 +187,11 @@ void SimgridNetwork::run(Calendar& calendar, Listener& listener) {
   world.zone->get_iface()->get_network_model()->set_lat_factor_cb(
       [&world](double, const s4u::Host* source, const s4u::Host*, const std::vector<s4u::Link*>&,
                const std::unordered_set<s4u::NetZone*>&) {
-        return world.latencies[source->get_netpoint()->id() - 1];
+        return world.zone->weights[source->get_netpoint()->id() - 1] == 1.0 ? 0.0 : weightless;
       });
   world.zone->get_iface()->seal();
-  s4u::Activity::on_completion_cb([&world](const s4u::Activity& activity) {
-    auto* flow = activity.get_data<Flow>();
-    world.finished.push_back(flow);
-    world.listener->on_delivered(flow->tag, s4u::Engine::get_clock());
-  });
+  s4u::Activity::on_completion_cb(
+      [&world](const s4u::Activity& activity) { world.complete(*activity.get_data<Flow>()); });
   s4u::Engine::on_time_advance_cb([&world](double) {
     for (Flow* flow : world.finished) {
       flow->comm = nullptr;
@@ -173,6 +200,21 @@ void SimgridNetwork::run(Calendar& calendar, Listener& listener) {
     world.finished.clear();
   });
   world.engine.run();
+}
+
+std::vector<SimgridNetwork::InFlight> SimgridNetwork::in_flight() const {
+  std::vector<const Flow*> under_way;
+  for (const auto& flow : world_->flows) {
+    if (flow->number > 0) under_way.push_back(flow.get());
+  }
+  std::sort(under_way.begin(), under_way.end(),
+            [](const Flow* a, const Flow* b) { return a->number < b->number; });
+  std::vector<InFlight> result;
+  for (const Flow* flow : under_way) {
+    const Bytes left{flow->comm->get_remaining() / grains_per_byte};
+    result.push_back({flow->tag, std::max(Bytes{}, flow->bytes - left)});
+  }
+  return result;
 }
 
 std::uint64_t SimgridNetwork::flows() const { return world_->started; }

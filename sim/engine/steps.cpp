@@ -1,143 +1,243 @@
 #include "engine/carriers.hpp"
+#include "engine/link_faults.hpp"
+#include "engine/messages.hpp"
 #include "engine/simgrid_network.hpp"
-
-#include <cmath>
 
 namespace trainyard::engine {
 
 namespace {
 
-/// Every message is a flow. An edge sends its next message when its last one has arrived, and so has the one
-/// it passes on; a rank leaves when all messages to and from it have arrived.
+/// Every message is a flow. A rank begins a stage when all its messages of the one before have arrived.
 class StepsCarrier final : public Carrier, public Listener {
 public:
-  StepsCarrier(const TaskGraph& graph, SimgridNetwork& network, Replay& replay)
-      : graph_(graph), network_(network), replay_(replay), active_(graph.collectives.size()) {
-    int route = 0;
+  StepsCarrier(const TaskGraph& graph, const StepRoutes& routes, SimgridNetwork& network, Calendar& calendar,
+               Replay& replay)
+      : graph_(graph),
+        routes_(routes),
+        network_(network),
+        calendar_(calendar),
+        replay_(replay),
+        attendances_(graph.collectives.size()) {
     for (const Pattern& pattern : graph.patterns) {
-      Neighbours& neighbours = neighbours_.emplace_back();
-      neighbours.first_route = route;
-      neighbours.passed_on.resize(pattern.edges.size());
-      neighbours.of_rank.resize(at(graph.ranks()));
-      route += static_cast<int>(pattern.edges.size());
-      for (std::size_t e = 0; e < pattern.edges.size(); ++e) {
-        const Pattern::Edge& edge = pattern.edges[e];
-        neighbours.of_rank[at(index(edge.from))].push_back(static_cast<int>(e));
-        neighbours.of_rank[at(index(edge.to))].push_back(static_cast<int>(e));
-        if (edge.previous >= 0) neighbours.passed_on[at(edge.previous)].push_back(static_cast<int>(e));
-      }
+      passing_on_.push_back(passing_on(pattern));
+      edges_of_ranks_.push_back(edges_of_ranks(pattern, graph.ranks()));
+    }
+    for (std::size_t c = 0; c < graph.collectives.size(); ++c) {
+      first_stage_.push_back(static_cast<int>(stages_.size()));
+      for (const Stage& stage : graph.collectives[c].stages)
+        stages_.push_back(
+            {.collective = static_cast<int>(c), .what = &stage, .edges = {}, .open_messages = {}});
     }
     link_bytes.assign(graph.links.size(), 0);
   }
 
-  void arrive(int collective, int rank, double) override {
-    Active& active = active_[at(collective)];
-    if (active.has_arrived.empty()) activate(collective);
-    active.has_arrived[at(rank)] = true;
-    for (const int edge : neighbours_of(collective).of_rank[at(rank)]) try_send(collective, edge);
+  void arrive(int collective, int rank, double date) override {
+    Attendance& attendance = attendances_[at(collective)];
+    if (attendance.members.empty()) open(collective);
+    attendance.members.push_back(rank);
+    ++attendance.inside;
+    if (has_messages(collective, rank)) begin(collective, rank, date);
   }
+
   void start(int collective, double date) override {
     // Who neither sends nor receives has only met the others.
-    const std::vector<int>& open_messages = active_[at(collective)].open_messages;
-    for (int rank = 0; rank < graph_.ranks(); ++rank) {
-      if (open_messages[at(rank)] == 0) replay_.leave(collective, rank, date);
+    const std::vector<int> members = attendances_[at(collective)].members;
+    for (const int rank : members) {
+      if (!has_messages(collective, rank)) begin(collective, rank, date);
     }
   }
 
-  void on_event(const Event& event) override { replay_.wake(event.target, event.stream, event.date); }
+  void on_event(const Event& event) override {
+    if (is_over_) return;
+    switch (event.kind) {
+      case EventKind::link_change: {
+        const LinkEvent& change = graph_.link_events[at(event.target)];
+        network_.set_capacity(static_cast<int>(index(change.link)), change.bandwidth);
+        break;
+      }
+      case EventKind::begin:
+        enter_stage(event.target, event.item, 0, event.date);
+        break;
+      case EventKind::ready:
+        ++stages_[at(event.target)].edges[at(event.item)].ready;
+        try_send(event.target, event.item);
+        break;
+      default:
+        replay_.wake(event.target, event.item, event.date);
+    }
+    look_for_the_end();
+  }
 
   void on_delivered(std::uint64_t tag, double date) override {
-    const auto collective = static_cast<int>(tag >> 32U);
-    const auto e = static_cast<int>(tag & 0xffffffffU);
-    const Collective& what = graph_.collectives[at(collective)];
-    const Pattern& pattern = graph_.patterns[at(what.pattern)];
-    for (const LinkId link : pattern.route(at(e))) link_bytes[index(link)] += what.bytes.si();
-    ++active_[at(collective)].delivered[at(e)];
-    try_send(collective, e);
-    for (const int next : neighbours_of(collective).passed_on[at(e)]) try_send(collective, next);
-    try_leave(collective, index(pattern.edges[at(e)].from), date);
-    try_leave(collective, index(pattern.edges[at(e)].to), date);
+    if (is_over_) return;
+    const int number = stage_of(tag);
+    const int edge = edge_of(tag);
+    RunningStage& stage = stages_[at(number)];
+    add_bytes(number, edge, stage.what->bytes);
+    ++stage.edges[at(edge)].delivered;
+    const Pattern& pattern = graph_.patterns[at(stage.what->pattern)];
+    try_begin(number, edge, date);
+    try_send(number, edge);
+    for (const int next : passing_on_[at(stage.what->pattern)].of(edge)) try_begin(number, next, date);
+    one_less(number, index(pattern.edges[at(edge)].from), date);
+    one_less(number, index(pattern.edges[at(edge)].to), date);
+    look_for_the_end();
   }
 
   std::vector<double> link_bytes;  ///< counted message by message
 
 private:
-  struct Neighbours {
-    int first_route = 0;                      ///< of the pattern's edges
-    std::vector<std::vector<int>> passed_on;  ///< by edge: the edges that pass its data on
-    std::vector<std::vector<int>> of_rank;    ///< edges that the rank sends or receives on
+  struct EdgeProgress {
+    int begun = 0;  ///< messages whose latency has begun
+    int ready = 0;  ///< messages whose latency has passed
+    int sent = 0;   ///< messages started
+    int delivered = 0;
   };
-  struct Active {
-    std::vector<bool> has_arrived;   ///< by rank
-    std::vector<int> sent;           ///< by edge: messages started
-    std::vector<int> delivered;      ///< by edge
+  struct RunningStage {
+    int collective = 0;
+    const Stage* what = nullptr;
+    std::vector<EdgeProgress> edges;
     std::vector<int> open_messages;  ///< by rank: still to come, to and from it
   };
+  struct Attendance {
+    std::vector<int> members;
+    std::vector<int> stage;  ///< by rank: which one it is in; -1: none yet
+    int inside = 0;          ///< members that have not left
+  };
 
-  [[nodiscard]] const Neighbours& neighbours_of(int collective) const {
-    return neighbours_[at(graph_.collectives[at(collective)].pattern)];
-  }
+  static int stage_of(std::uint64_t tag) { return static_cast<int>(tag >> 32U); }
+  static int edge_of(std::uint64_t tag) { return static_cast<int>(tag & 0xffffffffU); }
 
-  void activate(int collective) {
-    Active& active = active_[at(collective)];
-    const Collective& what = graph_.collectives[at(collective)];
-    const std::size_t edges = graph_.patterns[at(what.pattern)].edges.size();
-    active.has_arrived.assign(at(graph_.ranks()), false);
-    active.sent.assign(edges, 0);
-    active.delivered.assign(edges, 0);
-    for (const std::vector<int>& mine : neighbours_of(collective).of_rank) {
-      active.open_messages.push_back(static_cast<int>(mine.size()) * what.rounds);
+  void open(int collective) {
+    attendances_[at(collective)].stage.assign(at(graph_.ranks()), -1);
+    for (std::size_t s = 0; s < graph_.collectives[at(collective)].stages.size(); ++s) {
+      RunningStage& stage = stages_[at(first_stage_[at(collective)]) + s];
+      const auto pattern = at(stage.what->pattern);
+      stage.edges.assign(graph_.patterns[pattern].edges.size(), {});
+      stage.open_messages.clear();
+      for (int rank = 0; rank < graph_.ranks(); ++rank) {
+        stage.open_messages.push_back(static_cast<int>(edges_of_ranks_[pattern].of(rank).size()) *
+                                      stage.what->messages);
+      }
     }
   }
 
-  void try_send(int collective, int e) {
-    Active& active = active_[at(collective)];
-    const Collective& what = graph_.collectives[at(collective)];
-    const Pattern::Edge& edge = graph_.patterns[at(what.pattern)].edges[at(e)];
-    const int round = active.sent[at(e)];
-    if (round == what.rounds || active.delivered[at(e)] < round) return;
-    // A receiver that has not arrived has posted no buffer.
-    if (!active.has_arrived[at(index(edge.from))] || !active.has_arrived[at(index(edge.to))]) return;
-    if (edge.previous >= 0 && active.delivered[at(edge.previous)] < round) return;
-    ++active.sent[at(e)];
-    const Seconds once = round == 0 ? what.overhead : Seconds{};
-    network_.start(neighbours_of(collective).first_route + e, what.latency + once, what.bytes,
-                   static_cast<std::uint64_t>(collective) << 32U | static_cast<std::uint32_t>(e));
+  [[nodiscard]] bool has_messages(int collective, int rank) const {
+    for (const Stage& stage : graph_.collectives[at(collective)].stages) {
+      if (stage.messages > 0 && !edges_of_ranks_[at(stage.pattern)].of(rank).empty()) return true;
+    }
+    return false;
   }
 
-  void try_leave(int collective, int rank, double date) {
-    if (--active_[at(collective)].open_messages[at(rank)] == 0) replay_.leave(collective, rank, date);
+  void begin(int collective, int rank, double date) {
+    const Seconds overhead = graph_.collectives[at(collective)].overhead;
+    calendar_.enter(date + overhead.si(), EventKind::begin, collective, rank);
+  }
+
+  /// The rank begins this stage, or the next one in which it has something to send or to receive.
+  void enter_stage(int collective, int rank, int s, double date) {
+    const int first = first_stage_[at(collective)];
+    const int end = static_cast<int>(graph_.collectives[at(collective)].stages.size());
+    while (s < end && stages_[at(first + s)].open_messages[at(rank)] == 0) ++s;
+    Attendance& attendance = attendances_[at(collective)];
+    attendance.stage[at(rank)] = s;
+    if (s == end) {
+      if (--attendance.inside == 0 &&
+          at(graph_.collectives[at(collective)].participants) == attendance.members.size()) {
+        attendance.members.clear();
+      }
+      replay_.leave(collective, rank, date);
+      return;
+    }
+    const auto pattern = at(stages_[at(first + s)].what->pattern);
+    for (const int edge : edges_of_ranks_[pattern].of(rank)) try_begin(first + s, edge, date);
+  }
+
+  void one_less(int number, int rank, double date) {
+    const RunningStage& stage = stages_[at(number)];
+    if (--stages_[at(number)].open_messages[at(rank)] > 0) return;
+    enter_stage(stage.collective, rank, number - first_stage_[at(stage.collective)] + 1, date);
+  }
+
+  /// The edge's message number `message` may begin: its ends are there and what it passes on has come.
+  [[nodiscard]] bool may_begin(int number, int edge, int message, int arrived_before) const {
+    const RunningStage& stage = stages_[at(number)];
+    if (message == stage.what->messages) return false;
+    const Pattern& pattern = graph_.patterns[at(stage.what->pattern)];
+    const std::vector<int>& stage_of_rank = attendances_[at(stage.collective)].stage;
+    const int s = number - first_stage_[at(stage.collective)];
+    // A receiver that has not come so far has posted no buffer.
+    if (stage_of_rank[at(index(pattern.edges[at(edge)].from))] != s ||
+        stage_of_rank[at(index(pattern.edges[at(edge)].to))] != s) {
+      return false;
+    }
+    for (const std::int32_t before : pattern.passed_on_by(at(edge))) {
+      if (stage.edges[at(before)].delivered < arrived_before) return false;
+    }
+    return true;
+  }
+
+  /// Begins the latencies of messages whose time has come: in rounds a message waits for the one before it.
+  void try_begin(int number, int edge, double date) {
+    RunningStage& stage = stages_[at(number)];
+    EdgeProgress& progress = stage.edges[at(edge)];
+    const bool in_rounds = stage.what->depth == 0;
+    while ((!in_rounds || progress.begun == progress.delivered) &&
+           may_begin(number, edge, progress.begun, progress.begun + (in_rounds ? 0 : 1))) {
+      ++progress.begun;
+      calendar_.enter(date + stage.what->latency.si(), EventKind::ready, number, edge);
+    }
+  }
+
+  /// Sends a message whose latency has passed when those before it have arrived.
+  void try_send(int number, int edge) {
+    RunningStage& stage = stages_[at(number)];
+    EdgeProgress& progress = stage.edges[at(edge)];
+    if (progress.sent == progress.ready || progress.sent > progress.delivered) return;
+    ++progress.sent;
+    network_.start(routes_.first_of_stage[at(number)] + edge, stage.what->bytes,
+                   static_cast<std::uint64_t>(number) << 32U | static_cast<std::uint32_t>(edge));
+  }
+
+  void add_bytes(int number, int edge, Bytes bytes) {
+    for (const LinkId link : graph_.patterns[at(stages_[at(number)].what->pattern)].route(at(edge)))
+      link_bytes[index(link)] += bytes.si();
+  }
+
+  /// What other jobs have under way when job 0 ends counts as far as it has got.
+  void look_for_the_end() {
+    if (is_over_ || !replay_.done()) return;
+    is_over_ = true;
+    for (const SimgridNetwork::InFlight& flow : network_.in_flight())
+      add_bytes(stage_of(flow.tag), edge_of(flow.tag), flow.delivered);
   }
 
   const TaskGraph& graph_;
+  const StepRoutes& routes_;
   SimgridNetwork& network_;
+  Calendar& calendar_;
   Replay& replay_;
-  std::vector<Neighbours> neighbours_;  ///< by pattern
-  std::vector<Active> active_;          ///< by collective
+  std::vector<EdgeLists> passing_on_;      ///< by pattern
+  std::vector<EdgeLists> edges_of_ranks_;  ///< by pattern
+  std::vector<int> first_stage_;           ///< by collective: index in stages_
+  std::vector<RunningStage> stages_;       ///< of all collectives
+  std::vector<Attendance> attendances_;    ///< by collective
+  bool is_over_ = false;
 };
 
 }  // namespace
 
 Timeline run_steps(const TaskGraph& graph, const EngineOptions& options) {
-  std::vector<Bandwidth> links = graph.links;
-  std::vector<std::vector<int>> routes;
-  for (const Pattern& pattern : graph.patterns) {
-    for (std::size_t e = 0; e < pattern.edges.size(); ++e) {
-      std::vector<int>& route = routes.emplace_back();
-      for (const LinkId link : pattern.route(e)) route.push_back(static_cast<int>(index(link)));
-      // What limits an edge is a link of its own.
-      if (!std::isfinite(pattern.limit.si())) continue;
-      route.push_back(static_cast<int>(links.size()));
-      links.push_back(pattern.limit);
-    }
-  }
-  SimgridNetwork network(links);
-  for (const std::vector<int>& route : routes) network.add_route(route);
   Calendar calendar;
+  enter_link_events(graph, calendar);
+  const StepRoutes routes = step_routes(graph);
+  SimgridNetwork network(routes.links);
+  for (const std::vector<int>& route : routes.routes) network.add_route(route);
   Replay replay(graph, options, calendar);
-  StepsCarrier carrier(graph, network, replay);
+  StepsCarrier carrier(graph, routes, network, calendar, replay);
   replay.begin(carrier);
   network.run(calendar, carrier);
+  check_failed_links(graph, replay);
   Timeline timeline = replay.finish();
   timeline.events += network.flows();
   timeline.link_bytes = std::move(carrier.link_bytes);

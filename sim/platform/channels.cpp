@@ -1,238 +1,203 @@
 #include "platform/channels.hpp"
 
+#include "platform/gpu_lanes.hpp"
+#include "platform/node_visits.hpp"
 #include "platform/ring_search.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
-#include <numeric>
-#include <optional>
 #include <utility>
 
 namespace trainyard {
 namespace {
 
-/// The NVLinks among the first `gpus` GPUs of a node, counted in what `lanes_of` says of each link.
-template <class LanesOf>
-LaneGraph lane_graph(const Platform& platform, int gpus, LanesOf lanes_of) {
-  const NodeGraph& graph = platform.node;
-  const auto count = static_cast<std::size_t>(gpus);
-  LaneGraph lanes{gpus, std::vector(count, std::vector<int>(count, 0)), {}};
-  std::vector<int> gpu_number(num_vertices(graph), -1);
-  for (int gpu = 0; gpu < gpus; ++gpu) gpu_number[platform.gpus[static_cast<std::size_t>(gpu)]] = gpu;
-  std::vector<int> switch_number(num_vertices(graph), -1);
-  for (DeviceId device = 0; device < num_vertices(graph); ++device) {
-    if (graph[device].kind != DeviceKind::nvswitch) continue;
-    switch_number[device] = static_cast<int>(lanes.ports.size());
-    lanes.ports.emplace_back(count, 0);
+/// The part of a group on one node.
+struct Share {
+  int node = 0;
+  std::vector<int> gpus;  ///< their numbers in the node, ascending
+};
+
+std::vector<Share> shares_of(const Cluster& cluster, std::span<const Rank> group) {
+  std::vector<Share> shares;
+  for (const Rank rank : group) {
+    const bool is_on_last = !shares.empty() && index(rank) < cluster.first_rank[at(shares.back().node) + 1];
+    if (!is_on_last) shares.push_back({index(cluster.node_of(rank)), {}});
+    shares.back().gpus.push_back(index(rank) - cluster.first_rank[at(shares.back().node)]);
   }
+  return shares;
+}
 
-  for (auto [edge, end] = edges(graph); edge != end; ++edge) {
-    const Link& link = graph[*edge];
-    if (!is_nvlink(link.kind)) continue;
-    DeviceId one = source(*edge, graph);
-    DeviceId other = target(*edge, graph);
-    if (gpu_number[one] < 0) std::swap(one, other);
-    if (gpu_number[one] < 0) continue;
-    const auto gpu = static_cast<std::size_t>(gpu_number[one]);
-    if (switch_number[other] >= 0) {
-      lanes.ports[static_cast<std::size_t>(switch_number[other])][gpu] += lanes_of(link);
-    } else if (gpu_number[other] >= 0) {
-      const auto peer = static_cast<std::size_t>(gpu_number[other]);
-      lanes.direct[gpu][peer] += lanes_of(link);
-      lanes.direct[peer][gpu] += lanes_of(link);
-    }
+Rank rank_of(const Cluster& cluster, int node, int gpu) { return Rank{cluster.first_rank[at(node)] + gpu}; }
+
+/// GPUs that NVLinks do not join must each reach the first; ways are symmetric, so then all reach each other.
+void check_reachable(const Cluster& cluster, const std::vector<int>& gpus) {
+  if (is_connected(gpu_lanes(cluster.platform, gpus))) return;
+  for (const int gpu : gpus) {
+    if (cluster.inside.gpu_to_gpu[at(gpus.front())][at(gpu)].reachable) continue;
+    const NodeGraph& graph = cluster.platform.node;
+    const auto name = [&](int number) { return graph[cluster.platform.gpus[at(number)]].name; };
+    throw Unreachable(name(gpu) + " of " + cluster.platform.name + " cannot be reached from " +
+                      name(gpus.front()) + ": no links lead from one to the other");
   }
-  return lanes;
 }
 
-/// All GPUs of the list `left` after `order`, each the nearest to the one before: neighbours on the PCIe tree
-/// stay together, and so do GPUs that share NVLinks.
-GpuOrder continued_nearest_first(const Cluster& cluster, GpuOrder order, std::vector<int> left) {
-  while (!left.empty()) {
-    const auto& from = cluster.inside.gpu_to_gpu[static_cast<std::size_t>(order.back())];
-    const auto nearest = std::ranges::min_element(
-        left, {}, [&](int gpu) { return from[static_cast<std::size_t>(gpu)].distance; });
-    order.push_back(*nearest);
-    left.erase(nearest);
-  }
-  return order;
+/// What one connection of the ring reaches, by its neighbours inside nodes.
+Bandwidth limit_inside(const Cluster& cluster, const GpuOrder& order, bool is_closed) {
+  Bandwidth limit{std::numeric_limits<double>::infinity()};
+  const std::size_t hops = is_closed ? order.size() : order.size() - 1;
+  for (std::size_t i = 0; i < hops; ++i)
+    limit = std::min(limit, cluster.inside.gpu_to_gpu[at(order[i])][at(order[(i + 1) % order.size()])].limit);
+  return limit;
 }
 
-std::vector<int> first_gpus(int count) {
-  std::vector<int> gpus(static_cast<std::size_t>(count));
-  std::iota(gpus.begin(), gpus.end(), 0);
-  return gpus;
-}
-
-Channel to_channel(const GpuOrder& order) {
-  Channel channel;
-  for (const int gpu : order) channel.order.push_back(Rank{gpu});
-  return channel;
-}
-
-std::vector<Channel> channels_of_one_node(const Cluster& cluster, std::vector<std::string>* notes) {
-  const int gpus = cluster.ranks();
+std::vector<Channel> channels_of_one_node(const Cluster& cluster, const Share& share,
+                                          std::vector<std::string>* notes) {
   std::vector<Channel> channels;
-  if (gpus < 2) return channels;
-  const LaneGraph lanes = lane_graph(cluster.platform, gpus, [](const Link& link) { return link.lanes; });
+  const auto add = [&](const GpuOrder& order, bool is_chain) {
+    Channel channel;
+    for (const int gpu : order) channel.order.push_back(rank_of(cluster, share.node, gpu));
+    channel.is_chain = is_chain;
+    channel.limit = limit_inside(cluster, order, !is_chain);
+    channels.push_back(std::move(channel));
+  };
+  const auto numbers = [&](GpuOrder positions) {
+    for (int& gpu : positions) gpu = share.gpus[at(gpu)];
+    return positions;
+  };
+  const LaneGraph lanes = gpu_lanes(cluster.platform, share.gpus);
   if (is_connected(lanes)) {
     const RingSearch found = find_rings(lanes);
-    for (const GpuOrder& ring : found.rings) channels.push_back(to_channel(ring));
+    for (const GpuOrder& ring : found.rings) add(numbers(ring), false);
     if (!found.is_exact && notes != nullptr) {
       notes->push_back(
           fmt::format("the search for rings through the {} GPUs stopped at {}: more may fit, and "
                       "collectives be faster",
-                      gpus, found.rings.size()));
+                      share.gpus.size(), found.rings.size()));
     }
     if (!channels.empty()) return channels;
     if (const auto chain = find_chain(lanes)) {
-      channels.push_back(to_channel(*chain));
-      channels.back().is_chain = true;
+      add(numbers(*chain), true);
       return channels;
     }
   }
-  std::vector<int> others = first_gpus(gpus);
-  others.erase(others.begin());
-  channels.push_back(to_channel(continued_nearest_first(cluster, {0}, others)));
+  const std::vector<int> others(share.gpus.begin() + 1, share.gpus.end());
+  add(continued_nearest_first(cluster, {share.gpus.front()}, others), false);
   return channels;
 }
 
-/// The NICs nearest to some GPU of a node of `gpus` ranks: those NCCL would open there.
-std::vector<int> nics_near(const Cluster& cluster, int gpus) {
-  std::vector<int> found;
-  for (int nic = 0; nic < static_cast<int>(cluster.platform.nics.size()); ++nic) {
-    const bool is_near = std::ranges::any_of(first_gpus(gpus), [&](int gpu) {
-      const auto& paths = cluster.inside.gpu_to_nic[static_cast<std::size_t>(gpu)];
-      const int nearest = cluster.inside.nearest_nic[static_cast<std::size_t>(gpu)];
-      const NodePath& path = paths[static_cast<std::size_t>(nic)];
-      // a NIC as near as the nearest counts too
-      if (nearest < 0) return false;
-      return path.reachable && path.distance == paths[static_cast<std::size_t>(nearest)].distance;
-    });
-    if (is_near) found.push_back(nic);
-  }
-  return found;
-}
+/// What each distinct set of GPUs does; nodes with equal sets are alike.
+template <class T>
+using ByGpus = std::map<std::vector<int>, T>;
 
-/// For each NIC the GPUs that reach it, nearest first. Of equally near ones those come first at which fewer
-/// rings of the NICs before it enter: two NICs beside two GPUs use both, as NCCL's rings do (NVIDIA/nccl
-/// issue 820).
-std::vector<GpuOrder> gpus_by_nearness(const Cluster& cluster, int gpus, const std::vector<int>& nics) {
-  std::vector<int> entries(static_cast<std::size_t>(gpus), 0);
-  std::vector<GpuOrder> orders;
-  for (const int nic : nics) {
-    const auto path = [&](int gpu) -> const NodePath& {
-      return cluster.inside.gpu_to_nic[static_cast<std::size_t>(gpu)][static_cast<std::size_t>(nic)];
-    };
-    GpuOrder order = first_gpus(gpus);
-    std::erase_if(order, [&](int gpu) { return !path(gpu).reachable; });
-    std::ranges::stable_sort(order, {}, [&](int gpu) {
-      return std::pair(path(gpu).distance, entries[static_cast<std::size_t>(gpu)]);
-    });
-    ++entries[static_cast<std::size_t>(order.front())];
-    orders.push_back(order);
-  }
-  return orders;
-}
+/// The NICs by which rings pass the nodes with each set of GPUs, equally many for all; the same for all if
+/// `are_common`.
+struct NicChoice {
+  ByGpus<std::vector<int>> nics;
+  bool are_common = true;
+};
 
-/// Entry and exit of a NIC's ring on a node: the two nearest GPUs between which NVLinks allow a path through
-/// all.
-std::optional<PathEnds> path_ends(const LaneGraph& lanes, const GpuOrder& near) {
-  if (near.size() == 1 && lanes.gpus == 1) return PathEnds{near.front(), near.front()};
-  for (std::size_t last = 1; last < near.size(); ++last) {
-    const PathEnds ends{near.front(), near[last]};
-    if (find_paths(lanes, std::span(&ends, 1))) return ends;
-  }
-  return std::nullopt;
-}
-
-LaneGraph times(LaneGraph lanes, int factor) {
-  for (auto* table : {&lanes.direct, &lanes.ports}) {
-    for (std::vector<int>& row : *table) {
-      for (int& count : row) count *= factor;
+NicChoice choose_nics(const Cluster& cluster, const ByGpus<std::vector<GpuOrder>>& sets) {
+  std::optional<std::vector<int>> common;
+  for (const auto& [gpus, unused] : sets) {
+    const std::vector<int> near = nics_near(cluster, gpus);
+    if (near.empty()) {
+      throw Unreachable(cluster.platform.node[cluster.platform.gpus[at(gpus.front())]].name + " of " +
+                        cluster.platform.name + " cannot reach any NIC");
     }
+    if (!common) common = near;
+    std::erase_if(*common, [&](int nic) { return std::ranges::find(near, nic) == near.end(); });
   }
-  return lanes;
+  NicChoice choice{.nics = {}, .are_common = !common->empty()};
+  std::size_t fewest = cluster.platform.nics.size();
+  for (const auto& [gpus, unused] : sets) {
+    choice.nics[gpus] = choice.are_common ? *common : nearest_nics(cluster, gpus);
+    fewest = std::min(fewest, choice.nics[gpus].size());
+  }
+  for (auto& [gpus, nics] : choice.nics) nics.resize(fewest);
+  return choice;
 }
 
-/// The way of each NIC's ring through a node of `gpus` ranks, one per entry of `nics`.
-std::vector<GpuOrder> paths_through(const Cluster& cluster, int gpus, const std::vector<int>& nics) {
-  // a network flow needs a NIC's rate and not a lane, so a link carries as many as fit, but never fewer than
-  // lanes
-  const double nic_rate = cluster.platform.fabric.effective.value.si();
-  const LaneGraph slots = lane_graph(cluster.platform, gpus, [&](const Link& link) {
-    return std::max(link.lanes, static_cast<int>(std::min(link.effective.value.si() / nic_rate, 1e6)));
-  });
-  const std::vector<GpuOrder> orders = gpus_by_nearness(cluster, gpus, nics);
-  std::vector<PathEnds> ends;
-  if (is_connected(slots)) {
-    for (const GpuOrder& near : orders) {
-      if (const auto found = path_ends(slots, near)) ends.push_back(*found);
-    }
+std::vector<Channel> channels_between_nodes(const Cluster& cluster, std::span<const Rank> group,
+                                            const std::vector<Share>& shares) {
+  ByGpus<std::vector<GpuOrder>> visits;
+  std::size_t fewest_ranks = group.size();
+  for (const Share& share : shares) {
+    visits[share.gpus];
+    fewest_ranks = std::min(fewest_ranks, share.gpus.size());
   }
-  if (ends.size() == nics.size()) {
-    // each path fits alone; where all do not fit side by side they share links more than their rates allow
-    for (int factor = 1; factor <= static_cast<int>(nics.size()); ++factor) {
-      if (auto paths = find_paths(times(slots, factor), ends)) return *std::move(paths);
-    }
-  }
-  std::vector<GpuOrder> paths;
-  for (const GpuOrder& near : orders) {
-    std::vector<int> others = first_gpus(gpus);
-    std::erase(others, near.front());
-    if (near.size() < 2) {
-      paths.push_back(continued_nearest_first(cluster, {near.front()}, others));
-      continue;
-    }
-    std::erase(others, near[1]);
-    paths.push_back(continued_nearest_first(cluster, {near.front()}, others));
-    paths.back().push_back(near[1]);
-  }
-  return paths;
-}
+  const NicChoice choice = choose_nics(cluster, visits);
+  for (auto& [gpus, found] : visits) found = node_visits(cluster, gpus, choice.nics.at(gpus));
 
-std::vector<Channel> channels_between_nodes(const Cluster& cluster) {
-  std::map<int, std::vector<GpuOrder>> paths;  // by ranks on the node; nodes of one size are alike
-  for (const int gpus : cluster.gpus_on_node) paths[gpus];
-  // ranks take the GPUs in order, so what the smallest node uses all nodes can use
-  const std::vector<int> nics = nics_near(cluster, paths.begin()->first);
-  if (nics.empty()) throw Unreachable("gpu0 of " + cluster.platform.name + " cannot reach any NIC");
-  for (auto& [gpus, found] : paths) found = paths_through(cluster, gpus, nics);
-
-  std::vector<Channel> channels(nics.size());
-  for (std::size_t k = 0; k < nics.size(); ++k) {
-    channels[k].nic = nics[k];
-    channels[k].order.reserve(static_cast<std::size_t>(cluster.ranks()));
-    for (std::size_t node = 0; node < cluster.gpus_on_node.size(); ++node) {
-      for (const int gpu : paths[cluster.gpus_on_node[node]][k]) {
-        channels[k].order.push_back(Rank{cluster.first_rank[node] + gpu});
-      }
+  std::vector<Channel> channels(choice.nics.begin()->second.size());
+  for (std::size_t k = 0; k < channels.size(); ++k) {
+    Channel& channel = channels[k];
+    if (choice.are_common) channel.nic = choice.nics.begin()->second[k];
+    channel.limit = cluster.platform.fabric.per_flow.value *
+                    (static_cast<double>(fewest_ranks) / static_cast<double>(channels.size()));
+    for (const auto& [gpus, found] : visits)
+      channel.limit = std::min(channel.limit, limit_inside(cluster, found[k], false));
+    channel.order.reserve(group.size());
+  }
+  for (const Share& share : shares) {
+    const std::vector<GpuOrder>& found = visits.find(share.gpus)->second;
+    for (std::size_t k = 0; k < channels.size(); ++k) {
+      for (const int gpu : found[k]) channels[k].order.push_back(rank_of(cluster, share.node, gpu));
     }
   }
   return channels;
 }
 
-/// Ranks of a node that NVLinks do not join must each reach the first; ways are symmetric, so then all reach
-/// each other.
-void check_reachable(const Cluster& cluster) {
-  const int most = *std::ranges::max_element(cluster.gpus_on_node);
-  if (is_connected(lane_graph(cluster.platform, most, [](const Link& link) { return link.lanes; }))) return;
-  for (int gpu = 1; gpu < most; ++gpu) {
-    if (!cluster.inside.gpu_to_gpu[0][static_cast<std::size_t>(gpu)].reachable) {
-      const NodeGraph& graph = cluster.platform.node;
-      throw Unreachable(graph[cluster.platform.gpus[static_cast<std::size_t>(gpu)]].name + " of " +
-                        cluster.platform.name + " cannot be reached from " +
-                        graph[cluster.platform.gpus[0]].name + ": no links lead from one to the other");
-    }
-  }
-}
+void widen(std::optional<PathType>& worst, PathType type) { worst = worst ? worse(*worst, type) : type; }
 
 }  // namespace
 
+std::vector<Channel> ring_channels(const Cluster& cluster, std::span<const Rank> group,
+                                   std::vector<std::string>* notes) {
+  if (group.size() < 2) return {};
+  const std::vector<Share> shares = shares_of(cluster, group);
+  ByGpus<bool> checked;
+  for (const Share& share : shares) {
+    if (checked.emplace(share.gpus, true).second) check_reachable(cluster, share.gpus);
+  }
+  return shares.size() == 1 ? channels_of_one_node(cluster, shares.front(), notes)
+                            : channels_between_nodes(cluster, group, shares);
+}
+
 std::vector<Channel> ring_channels(const Cluster& cluster, std::vector<std::string>* notes) {
-  check_reachable(cluster);
-  return cluster.nodes == 1 ? channels_of_one_node(cluster, notes) : channels_between_nodes(cluster);
+  return ring_channels(cluster, all_ranks(cluster), notes);
+}
+
+std::vector<Rank> all_ranks(const Cluster& cluster) {
+  std::vector<Rank> ranks(at(cluster.ranks()));
+  for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = Rank{static_cast<int>(i)};
+  return ranks;
+}
+
+ChannelFacts channel_facts(const Cluster& cluster, std::span<const Channel> channels) {
+  ChannelFacts facts{.channels = static_cast<int>(channels.size()), .inside = {}, .to_nic = {}};
+  for (const Channel& channel : channels) {
+    const auto nic_of = [&](int gpu) {
+      return at(channel.nic >= 0 ? channel.nic : cluster.inside.nearest_nic[at(gpu)]);
+    };
+    const std::size_t hops = channel.is_chain ? channel.order.size() - 1 : channel.order.size();
+    int node = index(cluster.node_of(channel.order.front()));
+    for (std::size_t i = 0; i < hops; ++i) {
+      const Rank next = channel.order[(i + 1) % channel.order.size()];
+      const int from = index(channel.order[i]) - cluster.first_rank[at(node)];
+      const bool stays =
+          index(next) >= cluster.first_rank[at(node)] && index(next) < cluster.first_rank[at(node) + 1];
+      if (!stays) {
+        widen(facts.to_nic, cluster.inside.gpu_to_nic[at(from)][nic_of(from)].type);
+        node = index(cluster.node_of(next));
+      }
+      const int to = index(next) - cluster.first_rank[at(node)];
+      widen(stays ? facts.inside : facts.to_nic, stays ? cluster.inside.gpu_to_gpu[at(from)][at(to)].type
+                                                       : cluster.inside.gpu_to_nic[at(to)][nic_of(to)].type);
+    }
+  }
+  return facts;
 }
 
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 #include "config/diagnostic.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 
 namespace trainyard {
@@ -27,6 +28,11 @@ void check_counts(const Platform& platform, int nodes, int gpus, int gpus_per_no
     throw InputError(plural(nodes, "node") + " asked for, " + platform.name + " has no NIC to join them",
                      "nodes: 1, or give the platform's node a nic");
   }
+  if (const auto there = places(platform.fabric); nodes > 1 && there && nodes > *there) {
+    throw InputError(plural(nodes, "node") + " asked for, the fabric of " + platform.name +
+                         " has places for " + std::to_string(*there),
+                     "nodes: " + std::to_string(*there) + " at most, or a larger fabric");
+  }
   if (gpus_per_node > in_node) {
     throw InputError(std::to_string(gpus_per_node) + " GPUs per node asked for, " + platform.name + " has " +
                          std::to_string(in_node) + " per node",
@@ -48,17 +54,6 @@ void check_counts(const Platform& platform, int nodes, int gpus, int gpus_per_no
   }
 }
 
-/// The leaf switch of a node.
-int leaf_of(const Cluster& cluster, int node) { return node / cluster.platform.fabric.nodes_per_leaf.value; }
-
-int leaf_count(const Cluster& cluster) { return leaf_of(cluster, cluster.nodes - 1) + 1; }
-
-/// Uplinks exist where they can bind: more than one leaf, and less bandwidth upwards than downwards.
-bool has_uplinks(const Cluster& cluster) {
-  return cluster.platform.fabric.kind == FabricKind::fat_tree &&
-         cluster.platform.fabric.oversubscription.value > 1 && leaf_count(cluster) > 1;
-}
-
 std::uint32_t links_inside(const Cluster& cluster) {
   return static_cast<std::uint32_t>(cluster.inside.capacity.size());
 }
@@ -67,23 +62,20 @@ std::uint32_t links_per_node(const Cluster& cluster) {
   return links_inside(cluster) + 2 * static_cast<std::uint32_t>(cluster.platform.nics.size());
 }
 
-std::uint32_t first_uplink(const Cluster& cluster) {
+std::uint32_t first_of_fabric(const Cluster& cluster) {
   return static_cast<std::uint32_t>(cluster.nodes) * links_per_node(cluster);
 }
 
 /// One of the places a link number can mean.
 struct Place {
-  enum class Kind { inside, nic_out, nic_in, leaf_up, leaf_down } kind;
-  std::uint32_t owner;   ///< node or leaf
-  std::uint32_t number;  ///< of the link inside the node, or of the NIC
+  enum class Kind { inside, nic_out, nic_in, fabric } kind;
+  std::uint32_t node;
+  std::uint32_t number;  ///< of the link inside the node, of the NIC, or of the link of the fabric
 };
 
 Place place_of(const Cluster& cluster, LinkId link) {
-  const std::uint32_t uplinks = first_uplink(cluster);
-  if (index(link) >= uplinks) {
-    const std::uint32_t number = index(link) - uplinks;
-    return {number % 2 == 0 ? Place::Kind::leaf_up : Place::Kind::leaf_down, number / 2, 0};
-  }
+  const std::uint32_t of_nodes = first_of_fabric(cluster);
+  if (index(link) >= of_nodes) return {Place::Kind::fabric, 0, index(link) - of_nodes};
   const std::uint32_t node = index(link) / links_per_node(cluster);
   const std::uint32_t number = index(link) % links_per_node(cluster);
   if (number < links_inside(cluster)) return {Place::Kind::inside, node, number};
@@ -95,21 +87,18 @@ EdgeId edge_of(const Cluster& cluster, const Place& place) {
   return *std::next(edges(cluster.platform.node).first, place.number / 2);
 }
 
-Bandwidth rate(const Cluster& cluster, LinkId link, const std::vector<Bandwidth>& inside, Bandwidth nic) {
+LinkRates rates(const Cluster& cluster, LinkId link) {
   const Place place = place_of(cluster, link);
   switch (place.kind) {
     case Place::Kind::inside:
-      return inside[place.number];
+      return {cluster.inside.capacity[place.number], cluster.inside.specified[place.number]};
     case Place::Kind::nic_out:
     case Place::Kind::nic_in:
-      return nic;
-    case Place::Kind::leaf_up:
-    case Place::Kind::leaf_down:
+      return {cluster.platform.fabric.effective.value, cluster.platform.fabric.nic.value};
+    case Place::Kind::fabric:
       break;
   }
-  const Fabric& fabric = cluster.platform.fabric;
-  const double nics = static_cast<double>(cluster.platform.nics.size()) * fabric.nodes_per_leaf.value;
-  return nic * (nics / fabric.oversubscription.value);
+  return std::visit([&](const auto& network) { return network.rates(place.number); }, cluster.network);
 }
 
 LinkId nic_link(const Cluster& cluster, int node, int nic, bool inwards) {
@@ -122,18 +111,30 @@ void append_inside(const Cluster& cluster, int node, const NodePath& path, std::
   for (const std::uint32_t link : path.links) links.push_back(LinkId{base + link});
 }
 
-[[noreturn]] void throw_unreachable(const Cluster& cluster, Rank from, Rank to) {
+[[noreturn]] void throw_unreachable(const Cluster& cluster, Rank from, Rank to,
+                                    const std::string& reason = "no links lead from one to the other") {
   const auto name = [&](Rank rank) {
     return "node" + std::to_string(index(cluster.node_of(rank))) + "." +
            cluster.platform.node[cluster.gpu_of(rank)].name;
   };
-  throw Unreachable(name(from) + " cannot reach " + name(to) + " on " + cluster.platform.name +
-                    ": no links lead from one to the other");
+  throw Unreachable(name(from) + " cannot reach " + name(to) + " on " + cluster.platform.name + ": " +
+                    reason);
+}
+
+/// The GPU that hands data of `gpu` to NIC `nic_in`, the one its receiver is near to (NCCL's PXN); `gpu`
+/// itself where no NVLinks lead to a GPU of a rank beside that NIC.
+std::size_t proxy(const Cluster& cluster, int node, std::size_t gpu, int nic_in) {
+  for (std::size_t other = 0; other < at(cluster.gpus_on_node[at(node)]); ++other) {
+    const NodePath& path = cluster.inside.gpu_to_gpu[gpu][other];
+    if (cluster.inside.nearest_nic[other] == nic_in && path.reachable && is_nvlink(path.type)) return other;
+  }
+  return gpu;
 }
 
 }  // namespace
 
 NodeId Cluster::node_of(Rank rank) const {
+  if (index(rank) < first_rank[at(like_first)]) return NodeId{index(rank) / gpus_on_node.front()};
   const auto after = std::ranges::upper_bound(first_rank, index(rank));
   return NodeId{static_cast<int>(std::distance(first_rank.begin(), after)) - 1};
 }
@@ -148,50 +149,55 @@ Cluster make_cluster(Platform platform, int nodes, int gpus, int gpus_per_node) 
   const int usable = gpus_per_node == 0 ? static_cast<int>(platform.gpus.size()) : gpus_per_node;
   const int total = gpus == 0 ? nodes * usable : gpus;
 
+  std::vector<int> gpus_on_node;
+  for (int first = 0; first < total; first += usable) gpus_on_node.push_back(std::min(usable, total - first));
+  return make_cluster(std::move(platform), std::move(gpus_on_node));
+}
+
+Cluster make_cluster(Platform platform, std::vector<int> gpus_on_node) {
+  const auto nodes = static_cast<int>(gpus_on_node.size());
+  check_counts(platform, nodes, 0, std::ranges::max(gpus_on_node));
+
   Cluster cluster;
   cluster.inside = node_routes(platform);
   cluster.platform = std::move(platform);
-  for (int first = 0; first < total; first += usable) {
-    cluster.first_rank.push_back(first);
-    cluster.gpus_on_node.push_back(std::min(usable, total - first));
-  }
-  cluster.first_rank.push_back(total);
-  cluster.nodes = static_cast<int>(cluster.gpus_on_node.size());
+  cluster.nodes = nodes;
+  cluster.first_rank.push_back(0);
+  for (const int gpus : gpus_on_node) cluster.first_rank.push_back(cluster.first_rank.back() + gpus);
+  const auto other =
+      std::ranges::find_if(gpus_on_node, [&](int gpus) { return gpus != gpus_on_node.front(); });
+  cluster.like_first = static_cast<int>(std::distance(gpus_on_node.begin(), other));
+  cluster.gpus_on_node = std::move(gpus_on_node);
+  cluster.network =
+      fabric_network(cluster.platform.fabric, cluster.nodes, static_cast<int>(cluster.platform.nics.size()));
   return cluster;
 }
 
 std::uint32_t link_count(const Cluster& cluster) {
-  const int uplinks = has_uplinks(cluster) ? 2 * leaf_count(cluster) : 0;
-  return first_uplink(cluster) + static_cast<std::uint32_t>(uplinks);
+  return first_of_fabric(cluster) +
+         std::visit([](const auto& network) { return network.links(); }, cluster.network);
 }
 
-Bandwidth capacity(const Cluster& cluster, LinkId link) {
-  return rate(cluster, link, cluster.inside.capacity, cluster.platform.fabric.effective.value);
-}
+Bandwidth capacity(const Cluster& cluster, LinkId link) { return rates(cluster, link).effective; }
 
 int lanes(const Cluster& cluster, LinkId link) {
   const Place place = place_of(cluster, link);
   return place.kind == Place::Kind::inside ? cluster.platform.node[edge_of(cluster, place)].lanes : 1;
 }
 
-Bandwidth specified_bandwidth(const Cluster& cluster, LinkId link) {
-  return rate(cluster, link, cluster.inside.specified, cluster.platform.fabric.nic.value);
-}
+Bandwidth specified_bandwidth(const Cluster& cluster, LinkId link) { return rates(cluster, link).specified; }
 
 std::string link_name(const Cluster& cluster, LinkId link) {
   const NodeGraph& graph = cluster.platform.node;
   const Place place = place_of(cluster, link);
-  const std::string node = "node" + std::to_string(place.owner) + ".";
-  const std::string leaf = "leaf" + std::to_string(place.owner);
+  const std::string node = "node" + std::to_string(place.node) + ".";
   switch (place.kind) {
     case Place::Kind::nic_out:
       return node + graph[cluster.platform.nics[place.number]].name + "->fabric";
     case Place::Kind::nic_in:
       return "fabric->" + node + graph[cluster.platform.nics[place.number]].name;
-    case Place::Kind::leaf_up:
-      return leaf + "->core";
-    case Place::Kind::leaf_down:
-      return "core->" + leaf;
+    case Place::Kind::fabric:
+      return std::visit([&](const auto& network) { return network.name(place.number); }, cluster.network);
     case Place::Kind::inside:
       break;
   }
@@ -201,51 +207,81 @@ std::string link_name(const Cluster& cluster, LinkId link) {
   return node + (place.number % 2 == 0 ? one + "->" + other : other + "->" + one);
 }
 
+std::optional<LinkId> find_link(const Cluster& cluster, std::string_view name) {
+  const auto search = [&](std::uint32_t first, std::uint32_t end) -> std::optional<LinkId> {
+    for (std::uint32_t link = first; link < end; ++link) {
+      if (link_name(cluster, LinkId{link}) == name) return LinkId{link};
+    }
+    return std::nullopt;
+  };
+  std::string_view node = name;
+  if (node.starts_with("fabric->")) node.remove_prefix(std::string_view("fabric->").size());
+  if (node.starts_with("node")) {
+    std::uint32_t number = 0;
+    const auto read = std::from_chars(node.data() + 4, node.data() + node.size(), number);
+    if (read.ec == std::errc{} && number < static_cast<std::uint32_t>(cluster.nodes)) {
+      const std::uint32_t first = number * links_per_node(cluster);
+      if (const auto found = search(first, first + links_per_node(cluster))) return found;
+    }
+  }
+  return search(first_of_fabric(cluster), link_count(cluster));
+}
+
 bool is_fabric(const Cluster& cluster, LinkId link) {
   return place_of(cluster, link).kind != Place::Kind::inside;
 }
 
 RouteSummary append_route(const Cluster& cluster, Rank from, Rank to, int nic, std::vector<LinkId>& links) {
+  const NodeRoutes& inside = cluster.inside;
   const int source_node = index(cluster.node_of(from));
   const int target_node = index(cluster.node_of(to));
-  const auto local = [&](Rank rank, int node) {
-    return static_cast<std::size_t>(index(rank) - cluster.first_rank[static_cast<std::size_t>(node)]);
-  };
+  const auto local = [&](Rank rank, int node) { return at(index(rank) - cluster.first_rank[at(node)]); };
   const std::size_t source_gpu = local(from, source_node);
   const std::size_t target_gpu = local(to, target_node);
   if (source_node == target_node) {
-    const NodePath& path = cluster.inside.gpu_to_gpu[source_gpu][target_gpu];
+    const NodePath& path = inside.gpu_to_gpu[source_gpu][target_gpu];
     if (!path.reachable) throw_unreachable(cluster, from, to);
     append_inside(cluster, source_node, path, links);
-    return {path.latency, false, path.crosses_pcie};
+    return {path.latency, path.type, path.limit};
   }
 
-  const int nic_out = nic >= 0 ? nic : cluster.inside.nearest_nic[source_gpu];
-  const int nic_in = nic >= 0 ? nic : cluster.inside.nearest_nic[target_gpu];
+  const Fabric& fabric = cluster.platform.fabric;
+  const int nic_in = nic >= 0 ? nic : inside.nearest_nic[target_gpu];
+  int nic_out = nic >= 0 ? nic : inside.nearest_nic[source_gpu];
   if (nic_out < 0 || nic_in < 0) throw_unreachable(cluster, from, to);
-  const NodePath& out = cluster.inside.gpu_to_nic[source_gpu][static_cast<std::size_t>(nic_out)];
-  const NodePath& in = cluster.inside.nic_to_gpu[static_cast<std::size_t>(nic_in)][target_gpu];
+  Seconds latency;
+  std::size_t sender = source_gpu;
+  const bool has_pxn = fabric.kind == FabricKind::rail_optimised && fabric.rail.pxn.value;
+  if (has_pxn && nic_out != nic_in) {
+    sender = proxy(cluster, source_node, source_gpu, nic_in);
+    nic_out = sender == source_gpu ? nic_out : nic_in;
+    append_inside(cluster, source_node, inside.gpu_to_gpu[source_gpu][sender], links);
+    latency += inside.gpu_to_gpu[source_gpu][sender].latency;
+  }
+  const NodePath& out = inside.gpu_to_nic[sender][at(nic_out)];
+  const NodePath& in = inside.nic_to_gpu[at(nic_in)][target_gpu];
   if (!out.reachable || !in.reachable) throw_unreachable(cluster, from, to);
   append_inside(cluster, source_node, out, links);
   links.push_back(nic_link(cluster, source_node, nic_out, false));
-  const int source_leaf = leaf_of(cluster, source_node);
-  const int target_leaf = leaf_of(cluster, target_node);
-  if (source_leaf != target_leaf && has_uplinks(cluster)) {
-    links.push_back(LinkId{first_uplink(cluster) + 2 * static_cast<std::uint32_t>(source_leaf)});
-    links.push_back(LinkId{first_uplink(cluster) + 2 * static_cast<std::uint32_t>(target_leaf) + 1});
+  const std::uint32_t first = first_of_fabric(cluster);
+  const std::optional<Seconds> across = std::visit(
+      [&](const auto& network) {
+        return network.append_route({source_node, nic_out}, {target_node, nic_in}, first, links);
+      },
+      cluster.network);
+  if (!across) {
+    throw_unreachable(cluster, from, to,
+                      "no links of the fabric lead from nic" + std::to_string(nic_out) +
+                          " of the one to nic" + std::to_string(nic_in) + " of the other");
   }
   links.push_back(nic_link(cluster, target_node, nic_in, true));
   append_inside(cluster, target_node, in, links);
-  return {out.latency + cluster.platform.fabric.latency.value + in.latency, true,
-          out.crosses_pcie || in.crosses_pcie};
+  return {latency + out.latency + *across + in.latency, PathType::network, fabric.per_flow.value};
 }
 
 Route route(const Cluster& cluster, Rank from, Rank to, int nic) {
   Route result;
-  const RouteSummary summary = append_route(cluster, from, to, nic, result.links);
-  result.latency = summary.latency;
-  result.crosses_network = summary.crosses_network;
-  result.crosses_pcie = summary.crosses_pcie;
+  static_cast<RouteSummary&>(result) = append_route(cluster, from, to, nic, result.links);
   return result;
 }
 

@@ -4,12 +4,16 @@
 // The schedule asks for channels (channels.hpp) and routes, the engine for capacities.
 
 #include "config/diagnostic.hpp"
+#include "platform/fabric_network.hpp"
 #include "platform/node_routes.hpp"
 #include "platform/platform.hpp"
 #include "units/ids.hpp"
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -24,7 +28,9 @@ struct Cluster {
   int nodes = 1;
   std::vector<int> gpus_on_node;  ///< how many ranks each node holds; ranks take a node's GPUs in order
   std::vector<int> first_rank;    ///< of each node, plus the total at the end
+  int like_first = 0;             ///< nodes from the first on that hold as many ranks as it
   NodeRoutes inside;              ///< the ways through one node; all nodes are alike
+  FabricNetwork network;          ///< what lies between the NICs
 
   [[nodiscard]] int ranks() const { return first_rank.back(); }
   [[nodiscard]] NodeId node_of(Rank rank) const;
@@ -33,11 +39,14 @@ struct Cluster {
 
 /// `nodes` whole nodes cut to `gpus` ranks taken in node order, at most `gpus_per_node` on each
 /// (0 means all there are). Nodes left without a rank are left out. Throws InputError with what exists when
-/// more is asked for than there is.
+/// more is asked for than there is, of GPUs or of places in the fabric.
 Cluster make_cluster(Platform platform, int nodes, int gpus = 0, int gpus_per_node = 0);
 
+/// Nodes with so many ranks each, at least one of either. Throws InputError as above.
+Cluster make_cluster(Platform platform, std::vector<int> gpus_on_node);
+
 /// Number of directed links: LinkId runs from 0 to this. Node by node the two directions of the node's links
-/// and then of its NICs (outwards, inwards), then up and down of every leaf switch that can bind.
+/// and then of its NICs (outwards, inwards), then those of the fabric.
 std::uint32_t link_count(const Cluster& cluster);
 
 /// What the simulation lets through: the link's effective rate, all lanes.
@@ -52,27 +61,31 @@ Bandwidth specified_bandwidth(const Cluster& cluster, LinkId link);
 /// "node0.gpu3->nvswitch0", "node2.nic1->fabric", "fabric->node2.nic1", "leaf0->core", "core->leaf0".
 std::string link_name(const Cluster& cluster, LinkId link);
 
+/// The link of that name; nothing if there is none.
+std::optional<LinkId> find_link(const Cluster& cluster, std::string_view name);
+
 /// True for NIC-fabric links and the links inside the fabric.
 bool is_fabric(const Cluster& cluster, LinkId link);
 
-struct Route {
+/// What a route is besides its links.
+struct RouteSummary {
+  Seconds latency;                    ///< sum of the links' latencies
+  PathType type = PathType::nvlink4;  ///< the worst medium on the way: between nodes always the network
+  /// What one connection reaches at most, whatever its links could carry.
+  Bandwidth limit{std::numeric_limits<double>::infinity()};
+};
+
+struct Route : RouteSummary {
   std::vector<LinkId> links;  ///< directed, in travel order
-  Seconds latency;            ///< sum of the links' latencies
-  bool crosses_network = false;
-  bool crosses_pcie = false;  ///< uses a link other than NVLink inside a node
 };
 
 /// The way from one GPU to another: inside a node the fewest hops, NVLink before PCIe, never through a third
-/// GPU; between nodes through NIC number `nic` on both (-1: the NIC nearest to each GPU). A rank's way to
-/// itself has no links. The way back has the same links, reversed. Throws Unreachable if there is none.
+/// GPU; between nodes through NIC number `nic` on both (-1: the NIC nearest to each GPU). On a rail-optimised
+/// fabric with PXN and no `nic` asked for, data for another rail first takes NVLinks to the GPU of a rank
+/// beside that rail's NIC, if they lead there. A rank's way to itself has no links. The way back has the same
+/// links, reversed, but on a torus, a custom fabric and with PXN, where others are as short. Throws
+/// Unreachable if there is none.
 Route route(const Cluster& cluster, Rank from, Rank to, int nic = -1);
-
-/// What a route is besides its links.
-struct RouteSummary {
-  Seconds latency;
-  bool crosses_network = false;
-  bool crosses_pcie = false;
-};
 
 /// As `route`, with the links appended to `links`: for unions over many edges without an allocation for each.
 RouteSummary append_route(const Cluster& cluster, Rank from, Rank to, int nic, std::vector<LinkId>& links);

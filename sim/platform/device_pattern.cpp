@@ -37,19 +37,6 @@ std::optional<std::vector<int>> numbers_in(std::string_view part) {
   return numbers;
 }
 
-/// The inside of the brackets of a list.
-std::optional<std::vector<int>> numbers_in_list(std::string_view list) {
-  std::vector<int> numbers;
-  while (true) {
-    const std::size_t comma = list.find(',');
-    const auto some = numbers_in(list.substr(0, comma));
-    if (!some) return {};
-    numbers.insert(numbers.end(), some->begin(), some->end());
-    if (comma == std::string_view::npos) return numbers;
-    list.remove_prefix(comma + 1);
-  }
-}
-
 PatternError not_a_pattern(std::string_view pattern) {
   return {in_quotes(pattern) + " is not a device or a list of devices",
           "gpu3, \"gpu[0-15]\" or \"gpu[0,2,8-15]\""};
@@ -61,6 +48,18 @@ std::string those_there_are(std::string_view kind, int count) {
 }
 
 }  // namespace
+
+std::optional<std::vector<int>> numbers_in_list(std::string_view list) {
+  std::vector<int> numbers;
+  while (true) {
+    const std::size_t comma = list.find(',');
+    const auto some = numbers_in(list.substr(0, comma));
+    if (!some) return {};
+    numbers.insert(numbers.end(), some->begin(), some->end());
+    if (comma == std::string_view::npos) return numbers;
+    list.remove_prefix(comma + 1);
+  }
+}
 
 std::variant<DeviceList, PatternError> parse_devices(std::string_view pattern, const DeviceCounts& counts) {
   const std::size_t word_end = std::min(pattern.find_first_of(std::string(digits) + "["), pattern.size());

@@ -3,6 +3,7 @@
 
 #include "platform/platform.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -27,6 +28,9 @@ struct PatternError {
 /// How many devices of a kind a node has, indexed by DeviceKind; negative when that is not known because the
 /// count itself could not be read.
 using DeviceCounts = std::vector<int>;
+
+/// The numbers of "0-3" or "0,2,8-15", in the order written; nothing if it is no such list.
+std::optional<std::vector<int>> numbers_in_list(std::string_view list);
 
 /// The devices a pattern means. A kind alone means its only device.
 std::variant<DeviceList, PatternError> parse_devices(std::string_view pattern, const DeviceCounts& counts);

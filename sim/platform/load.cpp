@@ -2,6 +2,8 @@
 
 #include "config/problems.hpp"
 #include "config/read.hpp"
+#include "platform/custom_ends.hpp"
+#include "platform/fabric_checks.hpp"
 #include "platform/link_ends.hpp"
 #include "platform/node_routes.hpp"
 #include "platform/platform_checks.hpp"
@@ -62,24 +64,8 @@ DeviceIds add_devices(const NodeFile& file, NodeGraph& graph) {
   return ids;
 }
 
-Fabric build_fabric(const std::optional<FabricFile>& file) {
-  Fabric fabric;
-  if (!file || file->kind == FabricKind::none) return fabric;
-  fabric.kind = file->kind;
-  fabric.nic = *file->nic;
-  const bool is_as_specified = file->efficiency == FabricFile{}.efficiency;
-  fabric.effective = is_as_specified ? *file->nic
-                                     : Sourced<Bandwidth>{.value = file->nic->value * file->efficiency.value,
-                                                          .provenance = file->efficiency.provenance,
-                                                          .source = file->efficiency.source};
-  fabric.latency = *file->latency;
-  fabric.nodes_per_leaf = file->nodes_per_leaf;
-  fabric.oversubscription = file->oversubscription;
-  fabric.gpudirect = file->gpudirect;
-  return fabric;
-}
-
-Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePair>>& pairs) {
+Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePair>>& pairs,
+               CustomShape custom) {
   Platform platform;
   platform.name = file.name;
   platform.title = file.title;
@@ -93,7 +79,9 @@ Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePai
     const Link link = build_link(file.node.links[entry], file.node.effective);
     for (const auto& [one, other] : pairs[entry]) add_edge(ids.at(one), ids.at(other), link, platform.node);
   }
-  platform.fabric = build_fabric(file.fabric);
+  platform.has_peer_to_peer = file.node.peer_to_peer;
+  if (file.node.effective.staged) platform.staged = *file.node.effective.staged;
+  platform.fabric = build_fabric(file.fabric, std::move(custom));
   if (const std::optional<PowerFile>& power = file.node.power) {
     platform.power_max = power->max;
     platform.power_overhead = power->overhead;
@@ -159,15 +147,19 @@ void warn_of_parallel_nvswitches(const NodeGraph& graph, config::Problems& probl
 
 Platform load_platform(const config::Document& document, std::vector<Diagnostic>* warnings) {
   std::vector<std::vector<DevicePair>> pairs;
+  CustomShape custom;
   const auto file = config::read<PlatformFile>(
       document,
       [&](const PlatformFile& read, config::Problems& problems) {
         check_platform_file(read, problems);
         pairs = link_ends(read.node, problems);
+        if (!read.fabric || read.fabric->kind != FabricKind::custom) return;
+        const bool is_known = problems.readable("node.devices.nic");
+        custom = custom_shape(*read.fabric, is_known ? read.node.devices.nic.count : -1, problems);
       },
       warnings);
 
-  Platform platform = build(file, pairs);
+  Platform platform = build(file, pairs, std::move(custom));
   config::Problems doubts(document);
   warn_of_loose_gpus(platform, doubts);
   warn_of_parallel_nvswitches(platform.node, doubts);

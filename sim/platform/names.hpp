@@ -2,6 +2,7 @@
 // How the closed choices of platform.hpp are spelt in platform files and reports.
 
 #include "config/keys.hpp"
+#include "platform/path_type.hpp"
 #include "platform/platform.hpp"
 
 #include <array>
@@ -37,11 +38,44 @@ struct Names<LinkKind> {
 };
 
 template <>
+struct Names<PathType> {
+  static constexpr std::string_view what = "path type";
+  static constexpr std::array table{Name{"nvlink1", PathType::nvlink1, "NVLinks of the P100"},
+                                    Name{"nvlink2", PathType::nvlink2, "NVLinks of the V100"},
+                                    Name{"nvlink3", PathType::nvlink3, "NVLinks of the A100"},
+                                    Name{"nvlink4", PathType::nvlink4, "NVLinks of the H100"},
+                                    Name{"pix", PathType::pix, "at most one PCIe switch"},
+                                    Name{"pxb", PathType::pxb, "several PCIe switches"},
+                                    Name{"phb", PathType::phb, "one CPU"},
+                                    Name{"sys", PathType::sys, "several CPUs"},
+                                    Name{"staged", PathType::staged, "host memory, without peer-to-peer"},
+                                    Name{"network", PathType::network, "NICs and the fabric"}};
+};
+
+template <>
 struct Names<FabricKind> {
   static constexpr std::string_view what = "fabric kind";
   static constexpr std::array table{
       Name{"none", FabricKind::none, "nothing: one node only"},
-      Name{"fat_tree", FabricKind::fat_tree, "leaf switches below a core that joins them"}};
+      Name{"single_switch", FabricKind::single_switch, "one switch that never blocks"},
+      Name{"fat_tree", FabricKind::fat_tree,
+           "leaf switches below spines, if any, below a core that joins them"},
+      Name{"rail_optimised", FabricKind::rail_optimised, "NIC k of every node on switch k, a spine above"},
+      Name{"torus2d", FabricKind::torus2d, "one router per node, joined to four neighbours"},
+      Name{"torus3d", FabricKind::torus3d, "one router per node, joined to six neighbours"},
+      Name{"dragonfly", FabricKind::dragonfly, "groups of routers, each pair of groups joined"},
+      Name{"custom", FabricKind::custom, "switches and links as listed"}};
+};
+
+template <>
+struct Names<Transport> {
+  static constexpr std::string_view what = "transport";
+  static constexpr std::array table{Name{"infiniband", Transport::infiniband, "InfiniBand verbs"},
+                                    Name{"roce", Transport::roce, "the same over Ethernet"},
+                                    Name{"efa", Transport::efa, "AWS's Elastic Fabric Adapter"},
+                                    Name{"tcp", Transport::tcp, "sockets"},
+                                    Name{"aries", Transport::aries, "Cray's Aries"},
+                                    Name{"omni_path", Transport::omni_path, "Intel's Omni-Path"}};
 };
 
 }  // namespace trainyard::config

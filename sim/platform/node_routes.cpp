@@ -51,16 +51,20 @@ Tree shortest_ways(const NodeGraph& graph, DeviceId from) {
   return tree;
 }
 
-/// Number of the directed link from `a` to `b`, by device numbers; edges are numbered in the order of the
-/// file.
-using LinkNumbers = std::vector<std::vector<std::uint32_t>>;
+/// The directed links; edges are numbered in the order of the file.
+struct LinkNumbers {
+  std::vector<std::vector<std::uint32_t>> from_to;  ///< by device numbers
+  std::vector<EdgeId> edge;                         ///< of links 2e and 2e + 1
+};
 
 LinkNumbers number_links(const NodeGraph& graph) {
-  LinkNumbers numbers(num_vertices(graph), std::vector<std::uint32_t>(num_vertices(graph), 0));
+  LinkNumbers numbers;
+  numbers.from_to.assign(num_vertices(graph), std::vector<std::uint32_t>(num_vertices(graph), 0));
   std::uint32_t next = 0;
   for (auto [edge, end] = edges(graph); edge != end; ++edge) {
-    numbers[source(*edge, graph)][target(*edge, graph)] = next++;
-    numbers[target(*edge, graph)][source(*edge, graph)] = next++;
+    numbers.from_to[source(*edge, graph)][target(*edge, graph)] = next++;
+    numbers.from_to[target(*edge, graph)][source(*edge, graph)] = next++;
+    numbers.edge.push_back(*edge);
   }
   return numbers;
 }
@@ -73,12 +77,45 @@ NodePath path_to(const NodeGraph& graph, const Tree& tree, const LinkNumbers& nu
   path.distance = tree.distance[to];
   for (DeviceId at = to; at != from; at = tree.before[at]) {
     const Link& link = graph[edge(tree.before[at], at, graph).first];
-    path.links.push_back(numbers[tree.before[at]][at]);
+    path.links.push_back(numbers.from_to[tree.before[at]][at]);
     path.latency += link.latency.value;
-    path.crosses_pcie = path.crosses_pcie || !is_nvlink(link.kind);
   }
   std::ranges::reverse(path.links);
   return path;
+}
+
+PathType type_of(LinkKind nvlink) {
+  switch (nvlink) {
+    case LinkKind::nvlink1:
+      return PathType::nvlink1;
+    case LinkKind::nvlink2:
+      return PathType::nvlink2;
+    case LinkKind::nvlink3:
+      return PathType::nvlink3;
+    default:
+      return PathType::nvlink4;
+  }
+}
+
+/// By what the way passes between its ends. An NVLink to a CPU counts as any other way through that CPU.
+PathType type_of(const NodeGraph& graph, const LinkNumbers& numbers, const NodePath& path) {
+  int cpus = 0;
+  int switches = 0;
+  bool has_nvlinks_alone = true;
+  PathType slowest = PathType::nvlink4;
+  for (std::size_t i = 0; i < path.links.size(); ++i) {
+    const EdgeId edge = numbers.edge[path.links[i] / 2];
+    has_nvlinks_alone = has_nvlinks_alone && is_nvlink(graph[edge].kind);
+    if (has_nvlinks_alone) slowest = worse(slowest, type_of(graph[edge].kind));
+    if (i + 1 == path.links.size()) break;
+    const bool is_forwards = path.links[i] % 2 == 0;
+    const Device& passed = graph[is_forwards ? target(edge, graph) : source(edge, graph)];
+    if (passed.kind == DeviceKind::cpu) ++cpus;
+    if (passed.kind == DeviceKind::pcie_switch) ++switches;
+  }
+  if (cpus > 0) return cpus == 1 ? PathType::phb : PathType::sys;
+  if (has_nvlinks_alone) return slowest;
+  return switches <= 1 ? PathType::pix : PathType::pxb;
 }
 
 NodePath reversed(NodePath path) {
@@ -100,8 +137,8 @@ std::optional<DeviceId> nearest_host(const NodeGraph& graph, const Tree& tree) {
 }
 
 /// The way to `to` with a stop in host memory; `direct` is the way without, whose distance it keeps.
-NodePath staged(const NodeGraph& graph, const Tree& tree, const LinkNumbers& numbers, DeviceId from,
-                DeviceId to, const NodePath& direct) {
+NodePath through_host(const NodeGraph& graph, const Tree& tree, const LinkNumbers& numbers, DeviceId from,
+                      DeviceId to, const NodePath& direct) {
   const std::optional<DeviceId> host = nearest_host(graph, tree);
   if (!host || !direct.reachable) return {};
   NodePath path = path_to(graph, tree, numbers, from, *host);
@@ -109,7 +146,6 @@ NodePath staged(const NodeGraph& graph, const Tree& tree, const LinkNumbers& num
   path.links.insert(path.links.end(), rest.links.begin(), rest.links.end());
   path.latency += rest.latency;
   path.distance = direct.distance;
-  path.crosses_pcie = path.crosses_pcie || rest.crosses_pcie;
   path.reachable = rest.reachable;
   return path;
 }
@@ -141,14 +177,22 @@ NodeRoutes node_routes(const Platform& platform) {
     const Tree tree = shortest_ways(graph, start);
     // only one of the two directions is searched, so that the way back is the same way
     for (std::size_t to = from; to < gpus; ++to) {
-      routes.gpu_to_gpu[from][to] = path_to(graph, tree, numbers, start, platform.gpus[to]);
-      routes.gpu_to_gpu[to][from] = reversed(routes.gpu_to_gpu[from][to]);
+      NodePath& path = routes.gpu_to_gpu[from][to];
+      path = path_to(graph, tree, numbers, start, platform.gpus[to]);
+      path.type = type_of(graph, numbers, path);
+      if (to != from && !platform.has_peer_to_peer && !is_nvlink(path.type)) {
+        path = through_host(graph, tree, numbers, start, platform.gpus[to], path);
+        path.type = PathType::staged;
+        path.limit = platform.staged.value;
+      }
+      routes.gpu_to_gpu[to][from] = reversed(path);
     }
     for (std::size_t nic = 0; nic < nics; ++nic) {
       NodePath& path = routes.gpu_to_nic[from][nic];
       path = path_to(graph, tree, numbers, start, platform.nics[nic]);
       if (!platform.fabric.gpudirect.value)
-        path = staged(graph, tree, numbers, start, platform.nics[nic], path);
+        path = through_host(graph, tree, numbers, start, platform.nics[nic], path);
+      path.type = type_of(graph, numbers, path);
       routes.nic_to_gpu[nic][from] = reversed(routes.gpu_to_nic[from][nic]);
     }
     routes.nearest_nic.push_back(nearest(routes.gpu_to_nic[from]));

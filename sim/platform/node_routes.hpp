@@ -2,9 +2,11 @@
 // The ways through one node, worked out once per platform: GPU to GPU, GPU to NIC and back. cluster.hpp
 // places them on every node, so that a route costs a copy whatever the number of nodes.
 
+#include "platform/path_type.hpp"
 #include "platform/platform.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace trainyard {
@@ -15,7 +17,8 @@ struct NodePath {
   std::vector<std::uint32_t> links;  ///< in travel order
   Seconds latency;                   ///< sum of the links' latencies
   int distance = 0;                  ///< NVLink links + 100 * other links of the shortest way
-  bool crosses_pcie = false;         ///< uses a link other than NVLink
+  PathType type = PathType::nvlink4;
+  Bandwidth limit{std::numeric_limits<double>::infinity()};  ///< what one connection reaches on it at most
   bool reachable = false;
 };
 
@@ -32,7 +35,8 @@ struct NodeRoutes {
 /// through switches and CPUs and never through another GPU or a NIC, as NCCL's do by default. The way back
 /// uses the same links. Where the fabric has no GPUDirect, ways between a GPU and a NIC pass the CPU nearest
 /// to the GPU, in whose memory the data is staged; their distance, which says how near a NIC is, stays that
-/// of the shortest way.
+/// of the shortest way. Where GPUs have no peer-to-peer access, ways between two of them without NVLinks pass
+/// the CPU nearest to the one with the lower number likewise.
 NodeRoutes node_routes(const Platform& platform);
 
 /// The devices on the shortest way between two devices of any kind, both ends included; empty if there is

@@ -2,10 +2,12 @@
 // A machine: the devices of one node and the links between them as a Boost.Graph graph, and the fabric that
 // joins nodes. Built from a platform file (load.hpp); expanded to a number of nodes by cluster.hpp.
 
+#include "platform/fabric.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
 
 #include <boost/graph/adjacency_list.hpp>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,24 +56,14 @@ using NodeGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirec
 using DeviceId = boost::graph_traits<NodeGraph>::vertex_descriptor;
 using EdgeId = boost::graph_traits<NodeGraph>::edge_descriptor;
 
-enum class FabricKind { none, fat_tree };
-
-/// What joins the nodes. A fat tree has one leaf switch per `nodes_per_leaf` nodes; `oversubscription` is the
-/// ratio of bandwidth entering a leaf from its nodes to bandwidth leaving it upwards (1: non-blocking).
-struct Fabric {
-  FabricKind kind = FabricKind::none;
-  Sourced<Bandwidth> nic;        ///< per NIC and direction, as specified
-  Sourced<Bandwidth> effective;  ///< what collectives reach per NIC: nic times the file's efficiency
-  Sourced<Seconds> latency;      ///< NIC to NIC, all switches included
-  Sourced<int> nodes_per_leaf{.value = 16};
-  Sourced<double> oversubscription{.value = 1};
-  Sourced<bool> gpudirect{.value = true};  ///< false: data between GPU and NIC goes through host memory
-};
-
 struct Platform {
   std::string name;
   std::string title;
   NodeGraph node;
+  /// False: GPUs without an NVLink way between them copy through host memory, each connection at no more than
+  /// `staged`.
+  bool has_peer_to_peer = true;
+  Sourced<Bandwidth> staged{.value = Bandwidth{std::numeric_limits<double>::infinity()}};
   std::vector<DeviceId> gpus;  ///< in rank order
   std::vector<DeviceId> nics;  ///< those that reach the fabric
   std::string gpu_profile;     ///< name of the profile in platforms/gpus

@@ -1,5 +1,6 @@
 #include "platform/platform_checks.hpp"
 
+#include "platform/fabric_checks.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -19,7 +20,6 @@ void warn_if_little(Bandwidth bandwidth, Bandwidth least, const std::string& pat
 }
 
 constexpr Bandwidth least_gpu_link{1e9};
-constexpr Bandwidth least_nic{125e6};  // 1 Gbps
 
 void check_gpu_link(const LinkFile& link, const std::string& path, const EffectiveFile& effective,
                     config::Problems& problems) {
@@ -109,19 +109,14 @@ void check_price(const PriceFile& price, config::Problems& problems) {
   }
 }
 
-void check_fabric(const PlatformFile& file, config::Problems& problems) {
-  if (!file.fabric || file.fabric->kind == FabricKind::none) return;
-  const FabricFile& fabric = *file.fabric;
-  if (!fabric.nic)
-    problems.error("fabric.nic", "key 'nic' is missing", "nic: 100 Gbps (bits) or 12.5 GB/s (bytes)");
-  if (fabric.nic) warn_if_little(fabric.nic->value, least_nic, "fabric.nic", "a NIC", problems);
-  if (!fabric.latency) problems.error("fabric.latency", "key 'latency' is missing", "latency: 2 us");
-  if (file.node.devices.nic.count == 0 && problems.readable("node.devices.nic")) {
-    problems.error("fabric", "a fabric joins NICs and the node has none", "node.devices: {nic: {count: 1}}");
+void check_staging(const NodeFile& node, config::Problems& problems) {
+  if (!node.peer_to_peer && node.devices.cpu.count == 0 && problems.readable("node.devices.cpu")) {
+    problems.error("node.peer_to_peer", "data goes through host memory, and the node has no cpu",
+                   "node.devices: {cpu: {count: 1}}, or peer_to_peer: true");
   }
-  if (!fabric.gpudirect.value && file.node.devices.cpu.count == 0 && problems.readable("node.devices.cpu")) {
-    problems.error("fabric.gpudirect", "data goes through host memory, and the node has no cpu",
-                   "node.devices: {cpu: {count: 1}}, or gpudirect: true");
+  if (node.peer_to_peer && node.effective.staged) {
+    problems.warning("node.effective.staged", "GPUs have peer-to-peer access, so this has no effect",
+                     "peer_to_peer: false");
   }
 }
 
@@ -164,6 +159,7 @@ void check_platform_file(const PlatformFile& file, config::Problems& problems) {
   check_effective(file.node, problems);
   if (file.node.power) check_power(*file.node.power, problems);
   if (file.node.price) check_price(*file.node.price, problems);
+  check_staging(file.node, problems);
   check_fabric(file, problems);
 }
 

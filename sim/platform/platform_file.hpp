@@ -2,6 +2,8 @@
 // A platform file as it is written: structs that mirror the YAML, and their key tables. load.hpp turns this
 // into a Platform; platforms/README.md describes the keys to users.
 
+#include "platform/absurd.hpp"
+#include "platform/fabric_file.hpp"
 #include "platform/names.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
@@ -50,11 +52,12 @@ struct LinkFile {
   std::string source;
 };
 
-/// Rates per lane.
+/// Rates per lane; `staged` per connection.
 struct EffectiveFile {
   std::optional<Sourced<Bandwidth>> nvlink1, nvlink2, nvlink3, nvlink4;
   std::optional<Sourced<Bandwidth>> pcie3, pcie4, pcie5;
   std::optional<Sourced<Bandwidth>> qpi, upi, xbus, infinity_fabric;
+  std::optional<Sourced<Bandwidth>> staged;
 };
 
 struct PowerFile {
@@ -74,18 +77,9 @@ struct NodeFile {
   NodeDevicesFile devices;
   std::vector<LinkFile> links;
   EffectiveFile effective;
+  bool peer_to_peer = true;
   std::optional<PowerFile> power;
   std::optional<PriceFile> price;
-};
-
-struct FabricFile {
-  FabricKind kind{};
-  std::optional<Sourced<Bandwidth>> nic;
-  Sourced<double> efficiency{.value = 1};
-  std::optional<Sourced<Seconds>> latency;
-  Sourced<int> nodes_per_leaf{.value = 16};
-  Sourced<double> oversubscription{.value = 1};
-  Sourced<bool> gpudirect{.value = true};
 };
 
 struct PlatformFile {
@@ -99,13 +93,6 @@ struct PlatformFile {
 }  // namespace trainyard
 
 namespace trainyard::config {
-
-// Above these a figure is a slip of a unit and not a machine.
-constexpr double absurd_bandwidth = 100e12;  // bytes per second
-constexpr double absurd_latency = 1;         // seconds
-constexpr double absurd_count = 256;         // devices of a kind in one node
-constexpr double absurd_power = 1e6;         // watts in one node
-constexpr double absurd_price = 1e9;         // dollars for one node
 
 template <>
 struct Names<Pairing> {
@@ -206,7 +193,11 @@ struct Keys<EffectiveFile> {
                       rate("qpi", &EffectiveFile::qpi),
                       rate("upi", &EffectiveFile::upi),
                       rate("xbus", &EffectiveFile::xbus),
-                      rate("infinity_fabric", &EffectiveFile::infinity_fabric)};
+                      rate("infinity_fabric", &EffectiveFile::infinity_fabric),
+                      optional("staged", &EffectiveFile::staged,
+                               "what one connection through host memory reaches; default: its links' rate")
+                          .above(0)
+                          .at_most(absurd_bandwidth)};
   }
 };
 
@@ -243,36 +234,12 @@ struct Keys<NodeFile> {
         optional("devices", &NodeFile::devices, "what else the links join"),
         optional("links", &NodeFile::links, "the links of one node, full duplex"),
         optional("effective", &NodeFile::effective, "what collectives reach per lane, by link kind"),
+        optional(
+            "peer_to_peer", &NodeFile::peer_to_peer,
+            "GPUs read and write each other's memory over PCIe; false: they copy through host memory, but "
+            "over NVLink"),
         optional("power", &NodeFile::power, "power of one node"),
         optional("price", &NodeFile::price, "price of one node")};
-  }
-};
-
-template <>
-struct Keys<FabricFile> {
-  static auto table() {
-    return std::tuple{
-        required("kind", &FabricFile::kind, "how the nodes are joined"),
-        optional("nic", &FabricFile::nic,
-                 "by specification, per NIC and direction; required unless kind is none")
-            .above(0)
-            .at_most(absurd_bandwidth),
-        optional("efficiency", &FabricFile::efficiency, "part of nic that collectives reach")
-            .above(0)
-            .at_most(1),
-        optional("latency", &FabricFile::latency,
-                 "from NIC to NIC, one way, all switches included; required unless kind is none")
-            .above(0)
-            .at_most(absurd_latency),
-        optional("nodes_per_leaf", &FabricFile::nodes_per_leaf, "nodes on one leaf switch")
-            .at_least(1)
-            .at_most(1e6),
-        optional("oversubscription", &FabricFile::oversubscription,
-                 "bandwidth into a leaf from its nodes over bandwidth up to the core; 1 never blocks")
-            .at_least(1)
-            .at_most(1e6),
-        optional("gpudirect", &FabricFile::gpudirect,
-                 "NICs read and write GPU memory; false: data goes through host memory on both sides")};
   }
 };
 

@@ -1,15 +1,17 @@
 #include "platform/topology.hpp"
 
-#include "config/fields.hpp"
 #include "platform/channels.hpp"
 #include "platform/cluster.hpp"
 #include "platform/connection.hpp"
+#include "platform/fabric_report.hpp"
+#include "platform/footnotes.hpp"
 #include "platform/link_groups.hpp"
 #include "platform/min_cut.hpp"
 #include "platform/names.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
@@ -35,38 +37,6 @@ std::string aligned(const std::vector<Row>& rows) {
     text += line + '\n';
   }
   return text;
-}
-
-/// Sources in the order they are first needed; each gets a number.
-class Footnotes {
-public:
-  template <class T>
-  std::string mark(const Sourced<T>& figure) {
-    const std::string text =
-        figure.provenance == Provenance::unstated
-            ? "no source stated"
-            : fmt::format("{}: {}", config::provenance_keys.at(static_cast<std::size_t>(figure.provenance)),
-                          figure.source);
-    const auto known = std::ranges::find(texts_, text);
-    const auto number = known - texts_.begin() + 1;
-    if (known == texts_.end()) texts_.push_back(text);
-    return fmt::format("[{}]", number);
-  }
-
-  [[nodiscard]] std::string list() const {
-    std::string lines;
-    for (std::size_t i = 0; i < texts_.size(); ++i)
-      lines += fmt::format("  {:<5}{}\n", fmt::format("[{}]", i + 1), texts_[i]);
-    return lines;
-  }
-
-private:
-  std::vector<std::string> texts_;
-};
-
-template <class Q>
-std::string figure(const Sourced<Q>& value, Footnotes& notes) {
-  return human(value.value) + " " + notes.mark(value);
 }
 
 std::string devices_section(const Platform& platform) {
@@ -127,19 +97,11 @@ std::string links_section(const Platform& platform, Footnotes& notes) {
                     std::string(config::name_of(fabric.kind)), "", figure(fabric.nic, notes),
                     figure(fabric.effective, notes), figure(fabric.latency, notes)});
   }
-  std::string text =
-      "Links (bandwidth per direction, all lanes; effective: what collectives reach)\n" + aligned(rows);
-  if (fabric.kind != FabricKind::none) {
-    // one after the other: the order of the notes must not be the compiler's choice
-    text += fmt::format("  leaf switches of {} nodes {},", fabric.nodes_per_leaf.value,
-                        notes.mark(fabric.nodes_per_leaf));
-    text += fmt::format(" oversubscription {} {}\n", shortest(fabric.oversubscription.value),
-                        notes.mark(fabric.oversubscription));
-    text += fmt::format("  NICs reach GPU memory {} {}\n",
-                        fabric.gpudirect.value ? "themselves (GPUDirect)" : "through host memory",
-                        notes.mark(fabric.gpudirect));
-  }
-  return text;
+  if (!platform.has_peer_to_peer)
+    rows.push_back({"gpu - gpu through host memory", "", "staged", "", "",
+                    std::isfinite(platform.staged.value.si()) ? figure(platform.staged, notes) : "", ""});
+  return "Links (bandwidth per direction, all lanes; effective: what collectives reach)\n" + aligned(rows) +
+         fabric_lines(platform, notes);
 }
 
 std::string cut_section(const Platform& platform) {

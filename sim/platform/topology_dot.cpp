@@ -1,3 +1,4 @@
+#include "platform/fabric_report.hpp"
 #include "platform/link_groups.hpp"
 #include "platform/names.hpp"
 #include "platform/topology.hpp"
@@ -173,25 +174,6 @@ std::string link_lines(const NodeGraph& graph) {
   return text;
 }
 
-std::string fabric_lines(const Platform& platform) {
-  if (platform.fabric.kind == FabricKind::none) return "";
-  std::string text = fmt::format("  fabric [label=\"fabric ({})\", fillcolor=\"#e3eefa\"];\n",
-                                 config::name_of(platform.fabric.kind));
-  const NodeGraph& graph = platform.node;
-  // below the NVSwitches, whose links alone then decide the order of the row above: both together tangle it
-  bool is_placed = false;
-  for (DeviceId device = 0; device < num_vertices(graph); ++device) {
-    if (graph[device].kind != DeviceKind::nvswitch) continue;
-    text += fmt::format("  {} -> fabric [style=invis];\n", graph[device].name);
-    is_placed = true;
-  }
-  for (const DeviceId nic : platform.nics) {
-    text += fmt::format("  {} -> fabric [color=\"{}\", penwidth=1.3, style=dashed{}];\n", graph[nic].name,
-                        fabric_colour, is_placed ? ", constraint=false" : "");
-  }
-  return text;
-}
-
 std::string table_row(std::string_view colour, const std::vector<std::string>& cells) {
   std::string row = fmt::format("<TR><TD BGCOLOR=\"{}\" WIDTH=\"24\"></TD>", colour);
   for (const std::string& cell : cells) row += fmt::format("<TD ALIGN=\"LEFT\">{}</TD>", in_html(cell));
@@ -233,7 +215,8 @@ std::string topology_dot(const Platform& platform) {
              "        margin=\"0.06,0.04\", color=\"#808080\"];\n"
              "  edge [dir=none, arrowhead=none, fontname=\"Helvetica\", fontsize=10];\n",
              dot_text(platform.name), table(platform)) +
-         device_lines(platform.node) + link_lines(platform.node) + fabric_lines(platform) + "}\n";
+         device_lines(platform.node) + link_lines(platform.node) +
+         fabric_dot(platform, std::string(fabric_colour)) + "}\n";
 }
 
 }  // namespace trainyard

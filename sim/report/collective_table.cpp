@@ -1,7 +1,8 @@
 #include "report/collective_table.hpp"
 
-#include "report/names.hpp"
+#include "units/text.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -20,49 +21,96 @@ std::string seven_columns(double number) {
 /// Part of the bandwidth or latency bound that is reached; 1 when nothing had to be done.
 double bound_share(const CollectiveTiming& row) { return row.time.si() > 0 ? row.bound / row.time : 1; }
 
+/// "ring/LL128/6": algorithm, protocol, channels.
+std::string way_of(const CollectiveTiming& row) {
+  return fmt::format("{}/{}/{}", row.algorithm, row.protocol, row.channels);
+}
+
+std::string group_line(const CollectiveReport& report, std::size_t g) {
+  const CollectiveGroup& group = report.groups[g];
+  std::string line = fmt::format("# group {}: {} ranks, {} to {}", g, group.ranks.size(),
+                                 index(group.ranks.front()), index(group.ranks.back()));
+  if (group.start > Seconds{}) line += fmt::format(", {} after the others", human(group.start));
+  return line + "\n";
+}
+
 }  // namespace
 
 std::string collective_table(const CollectiveReport& report) {
   std::string table;
   const auto out = std::back_inserter(table);
-  fmt::format_to(out, "# {} on {}: {} ranks on {} {}, {}, {}, {} {}\n", config::name_of(report.operation),
-                 report.platform, report.ranks, report.nodes, report.nodes == 1 ? "node" : "nodes",
-                 report.algorithm, report.protocol, report.channels,
-                 report.channels == 1 ? "channel" : "channels");
+  const bool has_groups = report.groups.size() > 1;
+  fmt::format_to(out, "# {} on {}: {} ranks on {} {}\n", config::name_of(report.operation), report.platform,
+                 report.ranks, report.nodes, report.nodes == 1 ? "node" : "nodes");
+  for (std::size_t g = 0; has_groups && g < report.groups.size(); ++g) table += group_line(report, g);
   for (const std::string& note : report.notes) fmt::format_to(out, "# {}\n", note);
   fmt::format_to(out,
-                 "# size is one rank's buffer; bound is the time no algorithm on this network can beat\n#\n");
-  fmt::format_to(out, "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>7}  {:>6}\n", "size",
-                 "count", "type", "redop", "root", "time", "algbw", "busbw", "bound", "share");
-  fmt::format_to(out, "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>7}  {:>6}\n", "(B)",
-                 "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "(us)", "(%)");
+                 "# bound: no algorithm on this network is faster; formula: the collective alone, in closed "
+                 "form\n#\n");
+  constexpr std::string_view heading =
+      "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>7}  {:>6}  {:>7}  {}\n";
+  const std::string_view group = has_groups ? "  group" : "";
+  fmt::format_to(out, fmt::runtime(heading), "size", "count", "type", "redop", "root", "time", "algbw",
+                 "busbw", "bound", "share", "formula", fmt::format("algorithm{}", group));
+  fmt::format_to(out, fmt::runtime(heading), "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)",
+                 "(us)", "(%)", "(us)", "/protocol/channels");
   for (const CollectiveTiming& row : report.rows) {
-    fmt::format_to(out, "{:12.0f}  {:12}  {:>8}  {:>6}  {:6}  {:>7}  {:6.2f}  {:6.2f}  {:>7}  {:6.1f}\n",
-                   row.size.si(), row.elements, "float", "sum", -1, seven_columns(row.time.si() * 1e6),
-                   row.algbw.si() / 1e9, row.busbw.si() / 1e9, seven_columns(row.bound.si() * 1e6),
-                   100 * bound_share(row));
+    fmt::format_to(
+        out, "{:12.0f}  {:12}  {:>8}  {:>6}  {:6}  {:>7}  {:6.2f}  {:6.2f}  {:>7}  {:6.1f}  {:>7}  {}{}\n",
+        row.size.si(), row.elements, "float", reduces(report.operation) ? "sum" : "none",
+        has_root(report.operation) ? report.root : -1, seven_columns(row.time.si() * 1e6),
+        row.algbw.si() / 1e9, row.busbw.si() / 1e9, seven_columns(row.bound.si() * 1e6),
+        100 * bound_share(row), seven_columns(row.closed_form.si() * 1e6), way_of(row),
+        has_groups ? fmt::format("  {}", row.group) : "");
+  }
+  if (const LinkRow* most = busiest(report.links)) {
+    fmt::format_to(out, "# Busiest link         : {}, {:.1f} % of the time of all sizes\n", most->name,
+                   100 * most->utilization);
   }
   fmt::format_to(out, "# Avg bus bandwidth    : {:.6g}\n", report.average_busbw_gbs);
   return table;
 }
 
 nlohmann::ordered_json collective_json(const CollectiveReport& report) {
+  nlohmann::ordered_json groups = nlohmann::ordered_json::array();
+  for (const CollectiveGroup& group : report.groups) {
+    nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+    for (const Rank rank : group.ranks) ranks.push_back(index(rank));
+    groups.push_back({{"start_s", group.start.si()}, {"ranks", std::move(ranks)}});
+  }
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const CollectiveTiming& row : report.rows) {
     rows.push_back({{"size_bytes", row.size.si()},
                     {"elements", row.elements},
+                    {"group", row.group},
+                    {"algorithm", row.algorithm},
+                    {"protocol", row.protocol},
+                    {"channels", row.channels},
                     {"time_s", row.time.si()},
                     {"algbw_bytes_per_s", row.algbw.si()},
                     {"busbw_bytes_per_s", row.busbw.si()},
                     {"bound_s", row.bound.si()},
-                    {"bound_share", bound_share(row)}});
+                    {"bound_share", bound_share(row)},
+                    {"closed_form_s", row.closed_form.si()}});
   }
-  return {{"schema_version", 1},         {"operation", config::name_of(report.operation)},
-          {"platform", report.platform}, {"ranks", report.ranks},
-          {"nodes", report.nodes},       {"algorithm", report.algorithm},
-          {"protocol", report.protocol}, {"channels", report.channels},
-          {"notes", report.notes},       {"average_busbw_bytes_per_s", report.average_busbw_gbs * 1e9},
-          {"rows", std::move(rows)}};
+  nlohmann::ordered_json json{{"schema_version", 2},
+                              {"operation", config::name_of(report.operation)},
+                              {"platform", report.platform},
+                              {"ranks", report.ranks},
+                              {"nodes", report.nodes},
+                              {"root", nullptr},
+                              {"groups", std::move(groups)},
+                              {"notes", report.notes},
+                              {"average_busbw_bytes_per_s", report.average_busbw_gbs * 1e9},
+                              {"busiest_link", nullptr},
+                              {"link_utilization_max", nullptr},
+                              {"rows", std::move(rows)}};
+  if (has_root(report.operation)) json["root"] = report.root;
+  if (const LinkRow* most = busiest(report.links)) {
+    json["busiest_link"] = most->name;
+    json["link_utilization_max"] = most->utilization;
+  }
+  return json;
 }
 
 }  // namespace trainyard

@@ -1,6 +1,5 @@
 #include "report/csv.hpp"
 
-#include "report/names.hpp"
 #include "units/text.hpp"
 
 #include <initializer_list>
@@ -60,9 +59,9 @@ std::string ranks_csv(const Result& result) {
   return csv;
 }
 
-std::string links_csv(const Result& result) {
+std::string links_csv(std::span<const LinkRow> links) {
   std::string csv = "link,capacity_bytes_per_s,bytes,utilization\n";
-  for (const LinkRow& row : result.links) {
+  for (const LinkRow& row : links) {
     append_row(csv, {row.name, si(row.capacity), si(row.bytes), digits12(row.utilization)});
   }
   return csv;
@@ -70,13 +69,15 @@ std::string links_csv(const Result& result) {
 
 std::string collectives_csv(const Result& result) {
   std::string csv =
-      "collective,operation,algorithm,channels,size_bytes,tensors,ready_after,ready_s,start_s,end_s,duration_"
+      "collective,operation,algorithm,protocol,channels,size_bytes,tensors,ready_after,ready_s,start_s,end_s,"
+      "duration_"
       "s,"
       "bound_s,algbw_bytes_per_s,busbw_bytes_per_s\n";
   for (const CollectiveRow& row : result.collectives) {
-    append_row(csv, {row.name, config::name_of(row.operation), row.algorithm, std::to_string(row.channels),
-                     si(row.size), std::to_string(row.tensors), row.ready_after, si(row.ready), si(row.start),
-                     si(row.end), si(row.end - row.start), si(row.bound), si(row.algbw), si(row.busbw)});
+    append_row(csv, {row.name, config::name_of(row.operation), row.algorithm, row.protocol,
+                     std::to_string(row.channels), si(row.size), std::to_string(row.tensors), row.ready_after,
+                     si(row.ready), si(row.start), si(row.end), si(row.end - row.start), si(row.bound),
+                     si(row.algbw), si(row.busbw)});
   }
   return csv;
 }

@@ -4,6 +4,7 @@
 
 #include "study/result.hpp"
 
+#include <span>
 #include <string>
 
 namespace trainyard {
@@ -15,8 +16,8 @@ std::string layers_csv(const Result& result);
 /// Every rank: where it sits and how long its two streams were busy.
 std::string ranks_csv(const Result& result);
 
-/// Every directed link that carried bytes: capacity, bytes of the step, share of the step it was busy.
-std::string links_csv(const Result& result);
+/// Every directed link that carried bytes: capacity, bytes, share of the time it was busy.
+std::string links_csv(std::span<const LinkRow> links);
 
 /// Every collective in the order launched: what it carried, when, how fast, and how fast it could have been.
 std::string collectives_csv(const Result& result);

@@ -1,7 +1,6 @@
 #include "report/summary_json.hpp"
 
 #include "report/memory_table.hpp"
-#include "report/names.hpp"
 #include "report/unmodelled.hpp"
 
 #include <nlohmann/json.hpp>

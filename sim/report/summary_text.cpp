@@ -2,7 +2,6 @@
 
 #include "report/limits.hpp"
 #include "report/memory_table.hpp"
-#include "report/names.hpp"
 #include "report/text_layout.hpp"
 #include "report/timeline_chart.hpp"
 #include "report/unmodelled.hpp"
@@ -51,9 +50,11 @@ public:
   /// label, value, remark.
   void row(std::string_view label, std::string_view value, std::string_view remark, bool is_main = false) {
     const std::string start = "  " + padded(label, label_width - 2);
-    const std::string shown = remark.empty() ? std::string(value) : padded(value, value_width);
+    // a value that fills its column still has a blank behind it
+    const std::size_t width = std::max(value_width, columns(value) + 1);
+    const std::string shown = remark.empty() ? std::string(value) : padded(value, width);
     text_ += start + (is_main ? painted("1;32", shown) : shown);
-    hang(remark, label_width + std::max(value_width, columns(value)));
+    hang(remark, label_width + width);
   }
 
   /// label, then text in the columns of values and remarks.

@@ -1,7 +1,6 @@
 #include "report/trace_json.hpp"
 
 #include "report/json_text.hpp"
-#include "report/names.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -32,11 +31,11 @@ std::string op_args(const LayerRow& row) {
 
 std::string collective_args(const CollectiveRow& row) {
   return fmt::format(
-      R"({{"operation":"{}","algorithm":{},"channels":{},"size_bytes":{},"tensors":{},"ready_after":{},)"
+      R"({{"operation":"{}","algorithm":{},"protocol":{},"channels":{},"size_bytes":{},"tensors":{},"ready_after":{},)"
       R"("ready_s":{},"bound_s":{},"algbw_bytes_per_s":{},"busbw_bytes_per_s":{}}})",
-      config::name_of(row.operation), json_quoted(row.algorithm), row.channels, number(row.size.si()),
-      row.tensors, json_quoted(row.ready_after), number(row.ready.si()), number(row.bound.si()),
-      number(row.algbw.si()), number(row.busbw.si()));
+      config::name_of(row.operation), json_quoted(row.algorithm), json_quoted(row.protocol), row.channels,
+      number(row.size.si()), row.tensors, json_quoted(row.ready_after), number(row.ready.si()),
+      number(row.bound.si()), number(row.algbw.si()), number(row.busbw.si()));
 }
 
 /// One rank's part of the timeline, each stream in the order of time.

@@ -2,6 +2,7 @@
 // An experiment: which model (or trace) trains on which platform with which software, how many ranks and what
 // batch. The file a user writes; everything it leaves out is filled in and written beside the result.
 
+#include "collectives/algorithm.hpp"
 #include "config/document.hpp"
 #include "config/keys.hpp"
 #include "schedule/fidelity.hpp"
@@ -10,17 +11,31 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace trainyard {
 
 enum class SyncKind { all_reduce };
-enum class Algorithm { automatic, ring };
 enum class UpdateRule { sync };
 
 struct Sync {
   SyncKind kind = SyncKind::all_reduce;
   Algorithm algorithm = Algorithm::automatic;
   UpdateRule update = UpdateRule::sync;
+};
+
+/// Traffic of others that goes on as long as the job does.
+struct BackgroundTraffic {
+  std::string from;  ///< "node3", whose GPU 0 sends, or "node3.gpu2"
+  std::string to;
+  Bandwidth rate;  ///< what it offers; less arrives where links are shared
+};
+
+/// A link's bandwidth from a date on.
+struct LinkChange {
+  Seconds at;
+  std::string link;     ///< one direction, as links.csv names it
+  Bandwidth bandwidth;  ///< 0: failed
 };
 
 struct Experiment {
@@ -37,6 +52,9 @@ struct Experiment {
   Optimizer optimizer = Optimizer::momentum;
   Sync sync;
   Fidelity fidelity = Fidelity::flow;
+  std::vector<std::string> neighbours;  ///< other jobs on further nodes of the same machine: experiments
+  std::vector<BackgroundTraffic> background;
+  std::vector<LinkChange> events;
   std::map<std::string, std::string>
       set;  ///< overrides of the files named above: "platform.fabric.nic": 25 Gbps
 };
@@ -56,15 +74,6 @@ struct Names<SyncKind> {
 };
 
 template <>
-struct Names<Algorithm> {
-  static constexpr std::string_view what = "algorithm";
-  static constexpr std::array table{
-      Name{"auto", Algorithm::automatic,
-           "the best this version has: ring, or a chain where NVLinks hold no ring"},
-      Name{"ring", Algorithm::ring, "reduce-scatter and all-gather over every channel of the ring search"}};
-};
-
-template <>
 struct Names<UpdateRule> {
   static constexpr std::string_view what = "update rule";
   static constexpr std::array table{Name{"sync", UpdateRule::sync, "one update per step, from all ranks"}};
@@ -76,6 +85,28 @@ struct Keys<Sync> {
     return std::tuple{optional("kind", &Sync::kind, "how ranks agree on an update"),
                       optional("algorithm", &Sync::algorithm, "how a collective is carried out"),
                       optional("update", &Sync::update, "which gradients an update waits for")};
+  }
+};
+
+template <>
+struct Keys<BackgroundTraffic> {
+  static auto table() {
+    return std::tuple{
+        required("from", &BackgroundTraffic::from, "who sends: node3, or node3.gpu2"),
+        required("to", &BackgroundTraffic::to, "who receives"),
+        required("rate", &BackgroundTraffic::rate, "what it offers to the network").above(0).at_most(100e12)};
+  }
+};
+
+template <>
+struct Keys<LinkChange> {
+  static auto table() {
+    return std::tuple{
+        required("at", &LinkChange::at, "date, from the beginning of the step").at_least(0).at_most(1e6),
+        required("link", &LinkChange::link, "one direction of a link, as links.csv names it"),
+        required("bandwidth", &LinkChange::bandwidth, "from then on; 0 GB/s: the link has failed")
+            .at_least(0)
+            .at_most(100e12)};
   }
 };
 
@@ -109,6 +140,11 @@ struct Keys<Experiment> {
         optional("sync", &Experiment::sync, "how ranks stay in step"),
         optional("fidelity", &Experiment::fidelity,
                  "how exactly collectives are simulated; --fidelity overrides it"),
+        optional(
+            "neighbours", &Experiment::neighbours,
+            "other experiments that run at the same time on further nodes of this machine, over and over"),
+        optional("background", &Experiment::background, "traffic of others, as long as the job goes on"),
+        optional("events", &Experiment::events, "links that become slower, fail or come back"),
         optional("set", &Experiment::set,
                  "overrides of the files named above, as --set: \"platform.fabric.nic\": 25 Gbps")};
   }

@@ -1,13 +1,15 @@
 #include "schedule/step_plan.hpp"
 
-#include "collectives/all_reduce.hpp"
 #include "collectives/bounds.hpp"
+#include "platform/channels.hpp"
+#include "schedule/communication.hpp"
 #include "strategy/buckets.hpp"
 #include "strategy/fusion.hpp"
 #include "workload/make_trace.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <utility>
 
 namespace trainyard {
@@ -19,6 +21,7 @@ Precision precision_of(const Trace& trace) { return trace.precision.value_or(Pre
 /// A collective to launch once an op has ended.
 struct Launch {
   int ready_op = -1;
+  Operation operation = Operation::all_reduce;
   Bytes size;
   int tensors = 0;
   Seconds held = {};  ///< from the end of the op to the tick of the framework's cycle
@@ -41,7 +44,10 @@ std::vector<Launch> recorded_launches(const Trace& trace, Bytes value) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     for (const Bytes size : trace.ops[i].communication_bytes) {
-      Launch& launch = launches.emplace_back(Launch{.ready_op = static_cast<int>(i), .size = size});
+      Launch& launch = launches.emplace_back(Launch{.ready_op = static_cast<int>(i),
+                                                    .operation = operation_of(trace.ops[i].communication),
+                                                    .size = size});
+      if (!reduces(launch.operation)) continue;
       Bytes taken;
       for (; next < gradients.size() && taken < size && gradients[next].op <= launch.ready_op; ++next) {
         taken += gradients[next].gradient.elements * value;
@@ -153,9 +159,65 @@ TaskGraph with_durations(const StepPlan& plan, DurationOf duration_of) {
   TaskGraph graph = plan.graph;
   for (std::size_t i = 0; i < graph.collectives.size(); ++i) {
     graph.collectives[i].overhead = duration_of(i);
-    graph.collectives[i].rounds = 0;
+    graph.collectives[i].stages.clear();
   }
   return graph;
+}
+
+std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const Stack& stack) {
+  std::vector<OpTime> times;
+  for (const Op& op : trace.ops) {
+    OpTime time = op_time(gpu, precision_of(trace), op, stack.layout);
+    // A duration that the trace brings was measured with its software, or computed with it by a former run.
+    if (!op.duration) {
+      time.duration = stack.compute_scale.value * time.duration + stack.op_overhead.value;
+    }
+    times.push_back(time);
+  }
+  return times;
+}
+
+/// What the trace has recorded, or else what the stack makes of its gradients.
+std::vector<Launch> launches_of(const Trace& trace, const std::vector<Seconds>& ends, const Stack& stack,
+                                const GpuProfile& gpu) {
+  const Bytes value = size_of(stack.gradient_dtype, element_sizes(precision_of(trace)).gradient);
+  std::vector<Launch> launches = recorded_launches(trace, value);
+  if (launches.empty()) launches = grouped_launches(trace, ends, stack, value);
+  if (stack.fusion) add_fusion(launches, *stack.fusion, ends, gpu, precision_of(trace));
+  return launches;
+}
+
+/// Which algorithms an experiment asks for: its own for all-reduces; what else a trace launches is NCCL's to
+/// carry out.
+Algorithm algorithm_for(Operation operation, const Sync& sync) {
+  return operation == Operation::all_reduce ? sync.algorithm : Algorithm::automatic;
+}
+
+void add_collectives(const std::vector<Launch>& launches, const Cluster& cluster, std::span<const Rank> ranks,
+                     const Sync& sync, const CollectiveSoftware& software, StepPlan& plan) {
+  std::map<Operation, Planner> planners;
+  for (const Launch& launch : launches) {
+    Planner& planner = planners
+                           .try_emplace(launch.operation, cluster, software,
+                                        PlannerRequest{.operation = launch.operation,
+                                                       .group = {ranks.begin(), ranks.end()},
+                                                       .root = ranks.front(),
+                                                       .algorithm = algorithm_for(launch.operation, sync)})
+                           .first->second;
+    const CollectivePlan& chosen = planner.plan(launch.size, plan.graph.patterns);
+    for (const std::string& note : chosen.notes) {
+      if (std::ranges::find(plan.notes, note) == plan.notes.end()) plan.notes.push_back(note);
+    }
+    plan.channels = std::max(plan.channels, chosen.channels);
+    plan.collectives.push_back({.name = fmt::format("bucket {}", plan.collectives.size()),
+                                .algorithm = chosen.algorithm,
+                                .protocol = chosen.protocol,
+                                .channels = chosen.channels,
+                                .tensors = launch.tensors,
+                                .ready_op = launch.ready_op,
+                                .bound = collective_bound(cluster, launch.operation, ranks, launch.size)});
+    plan.graph.collectives.push_back(planner.collective(launch.size, plan.graph.patterns));
+  }
 }
 
 }  // namespace
@@ -169,44 +231,23 @@ std::vector<Bandwidth> capacities(const Cluster& cluster) {
 }
 
 StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack, const Cluster& cluster,
-                   const Sync& sync) {
-  StepPlan plan;
-  for (const Op& op : trace.ops) {
-    OpTime time = op_time(gpu, precision_of(trace), op, stack.layout);
-    // A duration that the trace brings was measured with its software, or computed with it by a former run.
-    if (!op.duration) {
-      time.duration = stack.compute_scale.value * time.duration + stack.op_overhead.value;
-    }
-    plan.op_times.push_back(time);
-  }
+                   const Sync& sync, const Costs& costs) {
+  return plan_step(trace, gpu, stack, cluster, all_ranks(cluster), sync, costs);
+}
 
-  const int ranks = cluster.ranks();
+StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack, const Cluster& cluster,
+                   std::span<const Rank> ranks, const Sync& sync, const Costs& costs) {
+  StepPlan plan;
+  plan.op_times = op_times(trace, gpu, stack);
   std::vector<Launch> launches;
-  if (ranks > 1) {
-    const std::vector<Seconds> ends = ends_of(plan.op_times);
-    const Bytes value = size_of(stack.gradient_dtype, element_sizes(precision_of(trace)).gradient);
-    launches = recorded_launches(trace, value);
-    if (launches.empty()) launches = grouped_launches(trace, ends, stack, value);
-    if (stack.fusion) add_fusion(launches, *stack.fusion, ends, gpu, precision_of(trace));
+  if (ranks.size() > 1) {
+    launches = launches_of(trace, ends_of(plan.op_times), stack, gpu);
     plan.graph.links = capacities(cluster);
   }
-
-  plan.graph.programs = {StepProgram(trace, plan.op_times, launches).write()};
-  plan.graph.program_of_rank.assign(static_cast<std::size_t>(ranks), 0);
-  if (ranks < 2) return plan;
-  const AllReducePlan reducing = plan_all_reduce(cluster, stack.nccl);
-  if (sync.algorithm == Algorithm::ring) require_ring(reducing);
-  plan.algorithm = reducing.algorithm;
-  plan.channels = reducing.channels;
-  plan.notes = reducing.notes;
-  plan.graph.patterns.push_back(reducing.pattern);
-  for (const Launch& launch : launches) {
-    plan.graph.collectives.push_back(all_reduce(reducing, launch.size, 0));
-    plan.collectives.push_back({.name = fmt::format("bucket {}", plan.collectives.size()),
-                                .tensors = launch.tensors,
-                                .ready_op = launch.ready_op,
-                                .bound = all_reduce_bound(cluster, launch.size)});
-  }
+  plan.graph.programs = {StepProgram(trace, plan.op_times, launches).write(), Program{}};
+  plan.graph.program_of_rank.assign(at(cluster.ranks()), 1);
+  for (const Rank rank : ranks) plan.graph.program_of_rank[at(index(rank))] = 0;
+  add_collectives(launches, cluster, ranks, sync, {.version = stack.nccl, .costs = costs}, plan);
   return plan;
 }
 

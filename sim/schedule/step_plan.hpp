@@ -2,8 +2,8 @@
 // Trace + stack + cluster -> task graph of one data-parallel training step: the one place where the parts
 // meet.
 
+#include "collectives/planner.hpp"
 #include "compute/op_time.hpp"
-#include "platform/channels.hpp"
 #include "platform/cluster.hpp"
 #include "schedule/experiment.hpp"
 #include "schedule/task_graph.hpp"
@@ -18,6 +18,9 @@ namespace trainyard {
 /// What a collective of the plan is for.
 struct PlannedCollective {
   std::string name;  ///< "bucket 0"
+  Algorithm algorithm{};
+  Protocol protocol{};
+  int channels = 0;
   int tensors = 0;
   int ready_op = -1;  ///< index in the trace: complete when it ends
   Seconds bound;      ///< no algorithm on this network is faster
@@ -27,17 +30,21 @@ struct StepPlan {
   TaskGraph graph;
   std::vector<OpTime> op_times;                ///< of each op of the trace, software overhead included
   std::vector<PlannedCollective> collectives;  ///< of each collective of the graph
-  std::vector<Channel> channels;
-  std::string algorithm;           ///< "ring" or "chain"; empty for one rank
-  std::vector<std::string> notes;  ///< what a reader of the result should know
+  int channels = 0;                            ///< the most that a collective has
+  std::vector<std::string> notes;              ///< what a reader of the result should know
 };
 
 /// Plans one step: compute ops in trace order on the compute stream; collectives in bucket order on the
 /// communication stream, each once its gradients are complete; optimizer ops after the last collective. The
-/// trace's own communication is used if it names any, else the stack's bucket rule. Throws InputError (an
-/// algorithm or precision that cannot be) or Unreachable.
+/// trace's own communication is used if it names any, else the stack's bucket rule. `costs`: what the
+/// stack's communication library adds to the wire. Throws InputError (an algorithm or precision that cannot
+/// be) or Unreachable.
 StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack, const Cluster& cluster,
-                   const Sync& sync);
+                   const Sync& sync, const Costs& costs);
+
+/// The same for some ranks of the cluster (ascending); the others have an empty program, the last.
+StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack, const Cluster& cluster,
+                   std::span<const Rank> ranks, const Sync& sync, const Costs& costs);
 
 /// The capacities of all links of a cluster, by LinkId.
 std::vector<Bandwidth> capacities(const Cluster& cluster);

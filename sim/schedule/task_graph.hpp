@@ -26,7 +26,7 @@ struct Compute {
   int collective = -1;
 };
 
-/// Takes part in a collective: starts when all its ranks have arrived, holds the stream until it ends.
+/// Takes part in a collective: starts when all its participants have arrived, holds the stream until it ends.
 struct Join {
   int collective = -1;
 };
@@ -49,12 +49,27 @@ struct Program {
   int events = 0;  ///< events are numbered from 0 to this
 };
 
+/// A link has another capacity from a date on.
+struct LinkEvent {
+  Seconds date;
+  LinkId link{};
+  Bandwidth bandwidth;  ///< 0: the link has failed
+  std::string name;     ///< of the link, for messages
+};
+
 struct TaskGraph {
   std::vector<Program> programs;
-  std::vector<int> program_of_rank;
+  std::vector<int> program_of_rank;  ///< ranks that meet in different collectives run different programs
+  /// Whose ranks are whose. Job 0 is what is simulated. The ranks of any other job begin their programs
+  /// again, all together, when the last of them has ended, as long as job 0 runs: other training, background
+  /// traffic (whose ends are ranks like any other). A collective's participants are of one job. Empty: all in
+  /// job 0.
+  std::vector<int> job_of_rank;
   std::vector<Pattern> patterns;
-  std::vector<Collective> collectives;  ///< every rank of the graph takes part in each
-  std::vector<Bandwidth> links;         ///< capacity of each directed link, by LinkId
+  std::vector<Collective> collectives;
+  std::vector<std::string> collective_names;  ///< for messages; may be empty
+  std::vector<Bandwidth> links;               ///< capacity of each directed link at the start, by LinkId
+  std::vector<LinkEvent> link_events;         ///< in any order
 
   [[nodiscard]] int ranks() const { return static_cast<int>(program_of_rank.size()); }
 };

@@ -65,14 +65,6 @@ struct Names<GradientDtype> {
 };
 
 template <>
-struct Names<NcclVersion> {
-  static constexpr std::string_view what = "NCCL version";
-  static constexpr std::array table{Name{"2.7.8", NcclVersion::v2_7_8, "2020; most published V100 runs"},
-                                    Name{"2.12", NcclVersion::v2_12, "2022"},
-                                    Name{"2.30", NcclVersion::v2_30, "2026"}};
-};
-
-template <>
 struct Keys<Fusion> {
   static auto table() {
     return std::tuple{required("threshold", &Fusion::threshold, "largest sum of tensors reduced together")
@@ -104,7 +96,7 @@ struct Keys<Stack> {
                  "true: a bucket is reduced as soon as its gradients are ready; false: after backward"),
         optional("layout", &Stack::layout, "order of the activations that convolutions read"),
         optional("nccl", &Stack::nccl,
-                 "version whose latency table the collectives use (write it in quotes)"),
+                 "version of NCCL that chooses algorithms and protocols (write it in quotes)"),
         optional("compute_scale", &Stack::compute_scale,
                  "every op takes this many times what the GPU profile says")
             .at_least(0.01)

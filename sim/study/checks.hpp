@@ -11,7 +11,8 @@ namespace trainyard {
 
 /// Sentences naming what does not hold; empty when all is well: no collective faster than its bound, no step
 /// shorter than the ideal engine's, every byte sent carried by every link on its way, no two tasks at once on
-/// one stream.
-std::vector<std::string> violations(const StepPlan& plan, const Timeline& timeline, Seconds lower_bound);
+/// one stream. `is_shared`: others have sent over the same links, which may then have carried more.
+std::vector<std::string> violations(const StepPlan& plan, const Timeline& timeline, Seconds lower_bound,
+                                    bool is_shared);
 
 }  // namespace trainyard

@@ -58,6 +58,11 @@ Joules step_energy(const TaskGraph& graph, const Trace& trace, Seconds step, con
   for (const Program& program : graph.programs) of_program.push_back(gpu_energy(program, trace, step, gpu));
   std::vector<double> ranks_of_program(graph.programs.size());
   for (const int program : graph.program_of_rank) ++ranks_of_program[static_cast<std::size_t>(program)];
+  // GPUs of others have nothing to do with this step.
+  for (std::size_t i = 0; i < graph.programs.size(); ++i) {
+    if (std::ranges::all_of(graph.programs[i].streams, [](const auto& tasks) { return tasks.empty(); }))
+      ranks_of_program[i] = 0;
+  }
   Joules sum = static_cast<double>(nodes) * overhead_per_node * step;
   for (std::size_t i = 0; i < of_program.size(); ++i) sum += ranks_of_program[i] * of_program[i];
   return sum;

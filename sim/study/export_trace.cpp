@@ -1,5 +1,6 @@
 #include "study/export_trace.hpp"
 
+#include "schedule/communication.hpp"
 #include "schedule/step_plan.hpp"
 #include "study/simulate.hpp"
 
@@ -7,7 +8,8 @@ namespace trainyard {
 
 Trace export_trace(const Inputs& inputs, bool with_durations) {
   const Cluster cluster = cluster_of(inputs);
-  const StepPlan plan = plan_step(inputs.trace, inputs.gpu, inputs.stack, cluster, inputs.experiment.sync);
+  const StepPlan plan =
+      plan_step(inputs.trace, inputs.gpu, inputs.stack, cluster, inputs.experiment.sync, inputs.costs);
   Trace trace = inputs.trace;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     Op& op = trace.ops[i];
@@ -21,7 +23,7 @@ Trace export_trace(const Inputs& inputs, bool with_durations) {
   }
   for (std::size_t c = 0; c < plan.collectives.size(); ++c) {
     Op& op = trace.ops[static_cast<std::size_t>(plan.collectives[c].ready_op)];
-    op.communication = Communication::all_reduce;
+    op.communication = communication_of(plan.graph.collectives[c].operation);
     op.communication_bytes.push_back(plan.graph.collectives[c].size);
   }
   return trace;

@@ -6,6 +6,7 @@
 #include "schedule/experiment.hpp"
 #include "schedule/task_graph.hpp"
 #include "study/cost.hpp"
+#include "study/link_rows.hpp"
 #include "study/memory_verdict.hpp"
 #include "units/quantity.hpp"
 
@@ -42,6 +43,7 @@ struct CollectiveRow {
   std::string name;  ///< "bucket 0"
   Operation operation{};
   std::string algorithm;
+  std::string protocol;
   int channels = 0;
   Bytes size;
   int tensors = 0;
@@ -61,14 +63,6 @@ struct RankRow {
   Seconds compute;        ///< busy time of the compute stream
   Seconds communication;  ///< busy time of the communication stream
   Seconds end;
-};
-
-/// A directed link that carried bytes; a row of links.csv.
-struct LinkRow {
-  std::string name;
-  Bandwidth capacity;
-  Bytes bytes;
-  double utilization = 0;  ///< bytes / (capacity x step time)
 };
 
 /// One bar of the timeline in trace.json.

@@ -4,6 +4,9 @@
 #include "config/read.hpp"
 #include "config/read_file.hpp"
 #include "platform/load.hpp"
+#include "study/collective_software.hpp"
+#include "study/shared_network.hpp"
+#include "units/text.hpp"
 #include "workload/accumulate.hpp"
 #include "workload/csv.hpp"
 #include "workload/make_trace.hpp"
@@ -145,6 +148,25 @@ std::vector<std::string> replay_notes(const Trace& trace, int ranks) {
   return notes;
 }
 
+/// Another job on the same machine.
+Inputs read_neighbour(const config::Catalogue& catalogue, const std::string& name, const fs::path& beside,
+                      const Platform& platform) {
+  const fs::path file = config::find(catalogue, config::Kind::experiment, name, beside);
+  // before it is read with all it names: it might name itself
+  const Experiment its = load_experiment(config::load(file));
+  if (!its.neighbours.empty() || !its.background.empty() || !its.events.empty()) {
+    throw InputError(fmt::format("{} has neighbours, background or events of its own", in_quotes(name)),
+                     "write them into this experiment");
+  }
+  Inputs other = read_inputs(catalogue, file.string(), {});
+  if (other.platform.name != platform.name) {
+    throw InputError(
+        fmt::format("{} runs on {}, not on {}", in_quotes(name), other.platform.name, platform.name),
+        "neighbours share one machine");
+  }
+  return other;
+}
+
 }  // namespace
 
 Cluster cluster_of(const Inputs& inputs) {
@@ -177,6 +199,7 @@ Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, 
     return found;
   };
   bool has_platform = false;
+  bool has_stack = false;
   gathered.run(document, "platform", [&] {
     const fs::path path = find(config::Kind::platform, experiment.platform);
     inputs.platform = load_platform(load_with(path, "platform", set), &inputs.warnings);
@@ -188,6 +211,7 @@ Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, 
   gathered.run(document, "stack", [&] {
     const fs::path path = find(config::Kind::stack, experiment.stack);
     inputs.stack = load_stack(load_with(path, "stack", set), &inputs.warnings);
+    has_stack = true;
   });
   if (experiment.trace) {
     gathered.run(document, "trace", [&] {
@@ -215,11 +239,20 @@ Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, 
   if (inputs.trace.accumulation == 1) {
     accumulate(inputs.trace, experiment.accumulation, element_sizes(experiment.precision).gradient);
   }
+  gathered.run(document, "neighbours", [&] {
+    if (!has_platform) return;
+    for (const std::string& neighbour : experiment.neighbours)
+      inputs.neighbours.push_back(read_neighbour(catalogue, neighbour, file, inputs.platform));
+  });
+  if (has_platform && has_stack)
+    inputs.costs = collective_software(catalogue, inputs.stack.nccl, inputs.platform).costs;
   if (has_platform) {
     gathered.run(document, experiment.gpus ? "gpus" : "gpus_per_node", [&] {
       const int ranks = cluster_of(inputs).ranks();
       if (experiment.trace) inputs.notes = replay_notes(inputs.trace, ranks);
     });
+    gathered.run(document, "background", [&] { check_background(inputs); });
+    gathered.run(document, "events", [&] { check_events(inputs); });
   }
   gathered.finish();
   return inputs;

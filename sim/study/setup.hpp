@@ -1,6 +1,7 @@
 #pragma once
 // An experiment with everything it names read and checked.
 
+#include "collectives/costs.hpp"
 #include "compute/gpu_profile.hpp"
 #include "config/catalogue.hpp"
 #include "platform/cluster.hpp"
@@ -25,9 +26,11 @@ struct Inputs {
   Platform platform;
   GpuProfile gpu;
   Stack stack;
+  Costs costs;                 ///< what the stack's communication library adds to the wire
   Trace trace;                 ///< without durations unless the user's trace has them
   std::optional<Model> model;  ///< what the trace was made of; none where the experiment replays a trace
   std::optional<double> samples_per_epoch;
+  std::vector<Inputs> neighbours;  ///< of the experiment, on the same platform
   std::vector<Diagnostic> warnings;
   std::vector<std::string> notes;  ///< what a reader of the result should know
 };

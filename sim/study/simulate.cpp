@@ -1,10 +1,11 @@
 #include "study/simulate.hpp"
 
-#include "collectives/ring.hpp"
 #include "config/write.hpp"
+#include "platform/channels.hpp"
 #include "schedule/step_plan.hpp"
 #include "study/checks.hpp"
 #include "study/energy.hpp"
+#include "study/shared_network.hpp"
 #include "workload/shape_text.hpp"
 
 #include <algorithm>
@@ -54,8 +55,9 @@ std::vector<CollectiveRow> collective_rows(const Trace& trace, const StepPlan& p
     CollectiveRow& row = rows.emplace_back();
     row.name = planned.name;
     row.operation = collective.operation;
-    row.algorithm = plan.algorithm;
-    row.channels = static_cast<int>(plan.channels.size());
+    row.algorithm = std::string(config::name_of(planned.algorithm));
+    row.protocol = std::string(config::name_of(planned.protocol));
+    row.channels = planned.channels;
     row.size = collective.size;
     row.tensors = planned.tensors;
     row.ready_after = trace.ops[at(planned.ready_op)].layer;
@@ -63,21 +65,7 @@ std::vector<CollectiveRow> collective_rows(const Trace& trace, const StepPlan& p
     row.end = span.end;
     row.bound = planned.bound;
     row.algbw = collective.size / taken;
-    row.busbw = all_reduce_busbw(plan.graph.ranks(), collective.size, taken);
-  }
-  return rows;
-}
-
-std::vector<LinkRow> link_rows(const Cluster& cluster, const StepPlan& plan, const Timeline& timeline) {
-  std::vector<LinkRow> rows;
-  for (std::size_t link = 0; link < timeline.link_bytes.size(); ++link) {
-    const Bytes bytes{timeline.link_bytes[link]};
-    if (bytes <= Bytes{}) continue;
-    const Bandwidth capacity = plan.graph.links[link];
-    rows.push_back({.name = link_name(cluster, LinkId{static_cast<std::uint32_t>(link)}),
-                    .capacity = capacity,
-                    .bytes = bytes,
-                    .utilization = bytes / (capacity * timeline.makespan)});
+    row.busbw = busbw(collective.operation, collective.participants, collective.size, taken);
   }
   return rows;
 }
@@ -129,16 +117,15 @@ void add_timeline(const Trace& trace, const StepPlan& plan, const Timeline& time
   }
 }
 
-void add_network(const Cluster& cluster, const StepPlan& plan, const Timeline& timeline, Result& result) {
-  result.links = link_rows(cluster, plan, timeline);
+void add_network(const Cluster& cluster, const Timeline& timeline, Result& result) {
+  result.links = link_rows(cluster, capacities(cluster), timeline);
   double sum = 0;
-  for (const LinkRow& link : result.links) {
-    sum += link.utilization;
-    if (link.utilization <= result.link_utilization_max) continue;
-    result.link_utilization_max = link.utilization;
-    result.busiest_link = link.name;
+  for (const LinkRow& link : result.links) sum += link.utilization;
+  if (const LinkRow* most = busiest(result.links)) {
+    result.link_utilization_max = most->utilization;
+    result.busiest_link = most->name;
+    result.network_utilization = sum / static_cast<double>(result.links.size());
   }
-  if (!result.links.empty()) result.network_utilization = sum / static_cast<double>(result.links.size());
 }
 
 ComputeSourceShares shares_of(const std::vector<OpTime>& times) {
@@ -184,7 +171,7 @@ void add_compute(const Inputs& inputs, const StepPlan& plan, Result& result) {
 /// Nothing for a trace, which does not say what it keeps. Throws OutOfMemory if the step does not fit.
 std::optional<MemoryReport> checked_memory(const Inputs& inputs, const StepPlan& plan) {
   if (!inputs.model) return std::nullopt;
-  MemoryReport report = memory_report(inputs, plan.graph.ranks(), static_cast<int>(plan.channels.size()));
+  MemoryReport report = memory_report(inputs, cluster_of(inputs).ranks(), plan.channels);
   require_fit(report);
   return report;
 }
@@ -229,21 +216,34 @@ std::vector<std::string> calibrations(const Inputs& inputs) {
   return runs;
 }
 
+/// The step on the network as it is, with whatever else goes on there.
+Timeline run_among_others(const Inputs& inputs, const Cluster& cluster, const StepPlan& plan,
+                          const EngineOptions& options) {
+  if (!has_others(inputs)) return run(plan.graph, options);
+  TaskGraph graph = plan.graph;
+  add_others(inputs, cluster, graph);
+  for (const PlannedCollective& collective : plan.collectives)
+    graph.collective_names.push_back(collective.name);
+  return run(graph, options);
+}
+
 }  // namespace
 
 Result simulate(const Inputs& inputs, const SimulateOptions& options) {
-  const Cluster cluster = cluster_of(inputs);
-  const StepPlan plan = plan_step(inputs.trace, inputs.gpu, inputs.stack, cluster, inputs.experiment.sync);
+  const Cluster alone = cluster_of(inputs);
+  const Cluster cluster = shared_cluster(inputs);
+  const StepPlan plan = plan_step(inputs.trace, inputs.gpu, inputs.stack, cluster, all_ranks(alone),
+                                  inputs.experiment.sync, inputs.costs);
 
   std::optional<MemoryReport> memory = checked_memory(inputs, plan);
 
   const Fidelity fidelity = options.fidelity.value_or(inputs.experiment.fidelity);
   EngineOptions engine{.fidelity = fidelity, .fold = options.fold, .recorded = {}};
-  for (int rank = 0; rank < std::min(cluster.ranks(), most_recorded); ++rank)
+  for (int rank = 0; rank < std::min(alone.ranks(), most_recorded); ++rank)
     engine.recorded.push_back(Rank{rank});
   const Seconds lower_bound = run(ideal(plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
-  const Timeline timeline = run(plan.graph, engine);
-  const std::vector<std::string> wrong = violations(plan, timeline, lower_bound);
+  const Timeline timeline = run_among_others(inputs, cluster, plan, engine);
+  const std::vector<std::string> wrong = violations(plan, timeline, lower_bound, has_others(inputs));
   if (!wrong.empty()) throw EngineError(fmt::format("a result broke physics: {}", fmt::join(wrong, "; ")));
 
   Result result;
@@ -251,11 +251,11 @@ Result simulate(const Inputs& inputs, const SimulateOptions& options) {
   result.platform_title = inputs.platform.title;
   result.model = inputs.trace.model;
   result.resolved = inputs.experiment;
-  result.resolved.gpus = cluster.ranks();
+  result.resolved.gpus = alone.ranks();
   result.resolved.fidelity = fidelity;
   result.resolved_experiment = config::write(result.resolved);
-  result.ranks = cluster.ranks();
-  result.nodes = cluster.nodes;
+  result.ranks = alone.ranks();
+  result.nodes = alone.nodes;
   result.fidelity = std::string(config::name_of(fidelity));
   result.global_batch = static_cast<std::int64_t>(inputs.experiment.batch_per_gpu) *
                         inputs.experiment.accumulation * result.ranks;
@@ -281,12 +281,13 @@ Result simulate(const Inputs& inputs, const SimulateOptions& options) {
 
   result.layers = layer_rows(inputs.trace, plan);
   result.collectives = collective_rows(inputs.trace, plan, timeline);
-  result.rank_rows = rank_rows(cluster, timeline);
-  add_network(cluster, plan, timeline, result);
+  result.rank_rows = rank_rows(alone, timeline);
+  add_network(cluster, timeline, result);
   add_timeline(inputs.trace, plan, timeline, result);
   result.calibrated_on = calibrations(inputs);
   result.notes.insert(result.notes.end(), inputs.notes.begin(), inputs.notes.end());
   result.notes.insert(result.notes.end(), plan.notes.begin(), plan.notes.end());
+  for (const std::string& note : notes_on_others(inputs)) result.notes.push_back(note);
   for (const Diagnostic& warning : inputs.warnings) result.notes.push_back(warning.message);
   result.events = timeline.events;
   return result;

@@ -50,7 +50,16 @@ struct Gradient {
   friend bool operator==(const Gradient&, const Gradient&) = default;
 };
 
-enum class Communication { none, all_reduce };
+enum class Communication {
+  none,
+  all_reduce,
+  reduce_scatter,
+  all_gather,
+  broadcast,
+  reduce,
+  all_to_all,
+  send_recv
+};
 
 struct Op {
   Phase phase{};
@@ -126,7 +135,13 @@ struct Names<Communication> {
   static constexpr std::string_view what = "communication";
   static constexpr std::array table{
       Name{"none", Communication::none, "nothing"},
-      Name{"all_reduce", Communication::all_reduce, "sum over all ranks, result on all"}};
+      Name{"all_reduce", Communication::all_reduce, "sum over all ranks, result on all"},
+      Name{"reduce_scatter", Communication::reduce_scatter, "sum over all ranks, each keeps its part"},
+      Name{"all_gather", Communication::all_gather, "the parts of all ranks, put together on all"},
+      Name{"broadcast", Communication::broadcast, "rank 0's buffer, copied to all"},
+      Name{"reduce", Communication::reduce, "sum over all ranks, result on rank 0"},
+      Name{"all_to_all", Communication::all_to_all, "every rank sends a part to every other"},
+      Name{"send_recv", Communication::send_recv, "every rank sends its buffer to the next"}};
 };
 
 template <>

@@ -48,6 +48,14 @@ void read_list(int fd, T& list) {
   read_all(fd, list.data(), count * sizeof(typename T::value_type));
 }
 
+/// What the child's engine threw, besides its text.
+struct Failure {
+  enum Kind { none, engine, input, link } kind = none;
+  LinkId link_id{};
+  Seconds date;
+  int collective = -1;
+};
+
 }  // namespace
 
 Timeline run_in_child(const TaskGraph& graph, const EngineOptions& options) {
@@ -58,12 +66,21 @@ Timeline run_in_child(const TaskGraph& graph, const EngineOptions& options) {
   const pid_t child = ::fork();
   if (child == 0) {
     std::string error;
+    Failure failure;
     Timeline timeline;
     try {
       timeline = run(graph, options);
     } catch (const EngineError& e) {
+      failure.kind = Failure::engine;
+      error = e.what();
+    } catch (const InputError& e) {
+      failure.kind = Failure::input;
+      error = e.diagnostics().front().message;
+    } catch (const LinkFailed& e) {
+      failure = {Failure::link, e.link(), e.date(), e.collective()};
       error = e.what();
     }
+    write_all(ends[1], &failure, sizeof failure);
     write_list(ends[1], error);
     write_all(ends[1], &timeline.makespan, sizeof timeline.makespan);
     write_all(ends[1], &timeline.events, sizeof timeline.events);
@@ -75,7 +92,9 @@ Timeline run_in_child(const TaskGraph& graph, const EngineOptions& options) {
   }
   ::close(ends[1]);
   std::string error;
+  Failure failure;
   Timeline timeline;
+  read_all(ends[0], &failure, sizeof failure);
   read_list(ends[0], error);
   read_all(ends[0], &timeline.makespan, sizeof timeline.makespan);
   read_all(ends[0], &timeline.events, sizeof timeline.events);
@@ -85,7 +104,10 @@ Timeline run_in_child(const TaskGraph& graph, const EngineOptions& options) {
   read_list(ends[0], timeline.link_bytes);
   ::close(ends[0]);
   ::waitpid(child, nullptr, 0);
-  if (!error.empty()) throw EngineError(error);
+  if (failure.kind == Failure::engine) throw EngineError(error);
+  if (failure.kind == Failure::input) throw InputError(error);
+  if (failure.kind == Failure::link)
+    throw LinkFailed(error, failure.link_id, failure.date, failure.collective);
   return timeline;
 }
 

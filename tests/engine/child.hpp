@@ -5,7 +5,8 @@
 
 namespace trainyard::testing {
 
-/// run(graph, options) in a child. Throws EngineError with the child's message if it threw one.
+/// run(graph, options) in a child. Throws what the child's engine threw: EngineError, InputError (its first
+/// message) or LinkFailed.
 Timeline run_in_child(const TaskGraph& graph, const EngineOptions& options);
 
 }  // namespace trainyard::testing

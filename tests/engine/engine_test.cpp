@@ -1,6 +1,5 @@
 #include "engine/engine.hpp"
 
-#include "collectives/chain.hpp"
 #include "engine/child.hpp"
 #include "engine/flat_network.hpp"
 
@@ -30,15 +29,17 @@ TaskGraph messages(std::vector<double> latencies, Bytes bytes) {
   for (int i = 0; i < pairs; ++i) {
     Pattern pattern;
     const LinkId shared[] = {LinkId{0}};
-    pattern.add_edge({Rank{2 * i}, Rank{2 * i + 1}, -1}, shared);
+    pattern.add_edge({Rank{2 * i}, Rank{2 * i + 1}}, shared);
     graph.patterns.push_back(pattern);
     graph.collectives.push_back({.operation = Operation::all_reduce,
                                  .size = bytes,
-                                 .overhead = Seconds{},
-                                 .pattern = i,
-                                 .rounds = 1,
-                                 .latency = Seconds{latencies[static_cast<std::size_t>(i)]},
-                                 .bytes = bytes});
+                                 .participants = 2 * pairs,
+                                 .overhead = {},
+                                 .stages = {{.pattern = i,
+                                             .messages = 1,
+                                             .depth = 0,
+                                             .latency = Seconds{latencies[at(i)]},
+                                             .bytes = bytes}}});
     graph.programs[0].streams[i] = {Join{i}};
   }
   return graph;
@@ -76,7 +77,7 @@ TEST_CASE("a ring all-reduce alone equals the textbook formula") {
       {8, 3.740016}, {64, 4.758768}, {256, 6.72792}, {1024, 14.420208}};
   for (const auto& [hosts, milliseconds] : expected) {
     CAPTURE(hosts);
-    const Seconds formula = ring_all_reduce_time(hosts, size, bandwidth, latency);
+    const Seconds formula = flat_ring_time(hosts, size, bandwidth, latency);
     CHECK(formula.si() * 1e3 == doctest::Approx(milliseconds).epsilon(1e-9));
     for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds}) {
       const Timeline timeline =
@@ -90,29 +91,44 @@ TEST_CASE("a ring all-reduce alone equals the textbook formula") {
   }
 }
 
-TEST_CASE("a chain all-reduce alone equals its formula in every fidelity, at the rate of the lane it has") {
+TEST_CASE("a pipeline alone equals its formula in every fidelity, at the pace of its connections") {
   constexpr int ranks = 5;
+  constexpr int chunks = 7;
   TaskGraph graph = graph_of(ranks, Program{}, flat_links(ranks, bandwidth));
   graph.programs[0].streams[0] = {Join{0}};
-  Pattern pattern;
-  for (int hop = 0; hop < 2 * (ranks - 1); ++hop) {
-    const bool is_back = hop >= ranks - 1;
-    const int from = is_back ? 2 * (ranks - 1) - hop : hop;
-    const int to = is_back ? from - 1 : from + 1;
-    const LinkId route[] = {LinkId{static_cast<std::uint32_t>(2 * from + (is_back ? 1 : 0))}};
-    pattern.add_edge({Rank{from}, Rank{to}, hop - 1}, route);
-  }
-  graph.collectives = {chain_all_reduce(size, ranks, 0, Seconds{2e-6}, latency)};
-  for (const double lane : {4e9, 20e9}) {
-    CAPTURE(lane);
-    pattern.limit = Bandwidth{lane};
+  const auto check = [&](const Pattern& pattern, int depth, Bandwidth limit) {
+    CAPTURE(depth);
     graph.patterns = {pattern};
-    const Seconds formula = chain_all_reduce_time(ranks, size, std::min(pattern.limit, bandwidth), latency);
+    graph.collectives = {pipeline_collective(0, ranks, size, chunks, depth, latency, limit)};
+    graph.collectives[0].overhead = Seconds{2e-6};
+    const double formula = 2e-6 + depth * latency.si() + (chunks + depth - 1) * (size / chunks / limit).si();
     for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::steps}) {
       const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {}});
-      CHECK(duration(timeline, 0) == doctest::Approx(2e-6 + formula.si()).epsilon(1e-9));
-      CHECK(timeline.link_bytes[0] == doctest::Approx(size.si()).epsilon(1e-9));
+      CHECK(duration(timeline, 0) == doctest::Approx(formula).epsilon(1e-9));
+      // Each edge carries the whole buffer: from host 0 to 1, and in a tree to 2 as well.
+      const double edges = pattern.edges.size() == ranks - 1 ? 1 : 2;
+      CHECK(timeline.link_bytes[0] == doctest::Approx(edges * size.si()).epsilon(1e-9));
     }
+  };
+  check(flat_chain(hosts_in_order(ranks)), ranks - 1, Bandwidth{4e9});
+  check(flat_chain(hosts_in_order(ranks)), ranks - 1, bandwidth);
+  check(flat_tree(hosts_in_order(ranks)), flat_tree_depth(ranks), bandwidth / 3);
+}
+
+TEST_CASE("stages follow one another and the overhead counts once") {
+  constexpr int ranks = 4;
+  TaskGraph graph = one_ring(ranks, size, bandwidth, latency);
+  graph.patterns.push_back(flat_chain(hosts_in_order(ranks)));
+  Collective& both = graph.collectives[0];
+  both.overhead = Seconds{7e-6};
+  both.stages.push_back(pipeline_collective(1, ranks, size, 16, ranks - 1, latency, bandwidth).stages[0]);
+  const double formula = 7e-6 + flat_ring_time(ranks, size, bandwidth, latency).si() + 3 * latency.si() +
+                         18 * (size / 16 / bandwidth).si();
+  for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::steps}) {
+    // In steps the last rank of the chain is the last of the ring, too: nobody is ahead.
+    const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {}});
+    CHECK(duration(timeline, 0) == doctest::Approx(formula).epsilon(1e-9));
+    CHECK(timeline.link_bytes[0] == doctest::Approx(size.si() * 2.5).epsilon(1e-9));
   }
 }
 

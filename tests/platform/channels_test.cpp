@@ -77,7 +77,7 @@ TEST_CASE("the cube mesh has the channels its measured bus bandwidths show, and 
       CHECK(channel.is_chain == (gpus == 5));
       CHECK(visits_each_rank_once(cluster, channel));
       for (std::size_t i = 0; i + 1 < channel.order.size(); ++i) {
-        CHECK_FALSE(route(cluster, channel.order[i], channel.order[i + 1]).crosses_pcie);
+        CHECK(route(cluster, channel.order[i], channel.order[i + 1]).type == PathType::nvlink2);
       }
     }
   }
@@ -178,7 +178,7 @@ TEST_CASE("cube mesh nodes have a ring for each of their four NICs, on NVLinks i
   for (const Channel& channel : channels) {
     CHECK(visits_each_rank_once(cluster, channel));
     for (std::size_t i = 0; i + 1 < 8; ++i) {
-      CHECK_FALSE(route(cluster, channel.order[i], channel.order[i + 1]).crosses_pcie);
+      CHECK(route(cluster, channel.order[i], channel.order[i + 1]).type == PathType::nvlink2);
     }
   }
 }

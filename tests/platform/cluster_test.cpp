@@ -39,8 +39,8 @@ Refusal refusal(const Platform& platform, int nodes, int gpus = 0, int gpus_per_
 
 Platform oversubscribed() {
   Platform platform = dgx2();
-  platform.fabric.nodes_per_leaf.value = 2;
-  platform.fabric.oversubscription.value = 4;
+  platform.fabric.levels.front().nodes_per_switch.value = 2;
+  platform.fabric.levels.front().oversubscription.value = 4;
   return platform;
 }
 
@@ -93,8 +93,7 @@ TEST_CASE("GPUs of a DGX-2 reach each other over the NVSwitch with the measured 
   const Route way = route(cluster, Rank{3}, Rank{12});
   CHECK(names(cluster, way) == Names{"node0.gpu3->nvswitch0", "node0.nvswitch0->gpu12"});
   CHECK(way.latency.si() == doctest::Approx(2.5e-6).epsilon(1e-12));
-  CHECK_FALSE(way.crosses_network);
-  CHECK_FALSE(way.crosses_pcie);
+  CHECK(way.type == PathType::nvlink2);
   CHECK(capacity(cluster, way.links[0]).si() == doctest::Approx(122.4e9).epsilon(1e-12));
   CHECK(specified_bandwidth(cluster, way.links[0]) == Bandwidth(150e9));
 }
@@ -105,8 +104,7 @@ TEST_CASE("a way between nodes goes through the NIC nearest to each GPU unless a
   CHECK(names(cluster, way) == Names{"node0.gpu3->pcie_switch1", "node0.pcie_switch1->nic1",
                                      "node0.nic1->fabric", "fabric->node1.nic7", "node1.nic7->pcie_switch7",
                                      "node1.pcie_switch7->gpu15"});
-  CHECK(way.crosses_network);
-  CHECK(way.crosses_pcie);
+  CHECK(way.type == PathType::network);
   // four PCIe hops of 0.2 us and the fabric's 1.8 us
   CHECK(way.latency.si() == doctest::Approx(2.6e-6).epsilon(1e-12));
 
@@ -125,7 +123,7 @@ TEST_CASE("a way never passes through another GPU") {
   CHECK(names(cluster, way) == Names{"node0.gpu0->pcie_switch0", "node0.pcie_switch0->cpu0",
                                      "node0.cpu0->cpu1", "node0.cpu1->pcie_switch3",
                                      "node0.pcie_switch3->gpu7"});
-  CHECK(way.crosses_pcie);
+  CHECK(way.type == PathType::sys);
   CHECK(names(cluster, route(cluster, Rank{0}, Rank{3})) == Names{"node0.gpu0->gpu3"});
 }
 
@@ -198,7 +196,7 @@ TEST_CASE("the way back has the links of the way there, backwards") {
     for (const LinkId link : there.links)
       expected.insert(expected.begin(), backwards(link_name(cluster, link)));
     RC_ASSERT(names(cluster, back) == expected);
-    RC_ASSERT(back.crosses_pcie == there.crosses_pcie);
+    RC_ASSERT(back.type == there.type);
     RC_ASSERT(back.latency.si() <= there.latency.si() * (1 + 1e-12));
     RC_ASSERT(there.latency.si() <= back.latency.si() * (1 + 1e-12));
   }));
@@ -212,7 +210,7 @@ TEST_CASE("append_route adds the links of route to those that are there") {
   REQUIRE(links.size() == whole.links.size() + 1);
   CHECK(std::equal(whole.links.begin(), whole.links.end(), links.begin() + 1));
   CHECK(summary.latency == whole.latency);
-  CHECK(summary.crosses_network);
+  CHECK(summary.type == PathType::network);
 }
 
 TEST_CASE("a GPU without links is unreachable when its way is asked for") {

@@ -123,7 +123,7 @@ TEST_CASE("a ring between DLPerf nodes enters and leaves beside the NIC and visi
     CHECK(index(channels[0].order[first]) == 8 * node + 2);
     CHECK(index(channels[0].order[first + 7]) == 8 * node + 3);
     for (std::size_t i = first; i < first + 7; ++i)
-      CHECK_FALSE(route(cluster, channels[0].order[i], channels[0].order[i + 1]).crosses_pcie);
+      CHECK(route(cluster, channels[0].order[i], channels[0].order[i + 1]).type == PathType::nvlink2);
   }
 }
 
@@ -176,5 +176,5 @@ fabric: {kind: fat_tree, nic: 100 Gbps, latency: 2 us}
   const Route way = route(cluster, Rank{0}, Rank{2});
   CHECK(way.links.size() == 8);
   CHECK(way.latency.si() == doctest::Approx(2e-6 + 2 * 0.9e-6).epsilon(1e-12));
-  CHECK(way.crosses_pcie);
+  CHECK(way.type == PathType::network);
 }

@@ -133,8 +133,8 @@ source: [a book]
   CHECK(platform.fabric.nic.value == Bandwidth(1.25e9));
   CHECK(platform.fabric.effective == platform.fabric.nic);
   CHECK(platform.fabric.latency.value == Seconds(3e-6));
-  CHECK(platform.fabric.nodes_per_leaf.value == 20);
-  CHECK(platform.fabric.oversubscription.value == 2.5);
+  CHECK(platform.fabric.levels.front().nodes_per_switch.value == 20);
+  CHECK(platform.fabric.levels.front().oversubscription.value == 2.5);
   CHECK(platform.fabric.gpudirect == Sourced<bool>{false, Provenance::measured, "by its absence"});
   CHECK(platform.power_max->value == Watts(1500));
   CHECK(*platform.price == Sourced<Dollars>{Dollars(1000), Provenance::specified, "a bill"});

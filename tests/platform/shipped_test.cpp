@@ -2,6 +2,7 @@
 #include "platform/load.hpp"
 #include "platform/platform_file.hpp"
 
+#include <cmath>
 #include <doctest/doctest.h>
 #include <filesystem>
 #include <fmt/format.h>
@@ -73,10 +74,20 @@ TEST_CASE("every figure of the shipped platforms says where it comes from") {
       CHECK(is_stated(platform.fabric.nic));
       CHECK(is_stated(platform.fabric.effective));
       CHECK(is_stated(platform.fabric.latency));
-      CHECK(is_stated(platform.fabric.nodes_per_leaf));
-      CHECK(is_stated(platform.fabric.oversubscription));
       CHECK(is_stated(platform.fabric.gpudirect));
+      for (const TreeLevel& level : platform.fabric.levels) {
+        CHECK(is_stated(level.nodes_per_switch));
+        CHECK(is_stated(level.oversubscription));
+      }
+      if (std::isfinite(platform.fabric.per_flow.value.si())) CHECK(is_stated(platform.fabric.per_flow));
+      if (platform.fabric.hop_latency.value > Seconds(0)) CHECK(is_stated(platform.fabric.hop_latency));
+      if (platform.fabric.kind == FabricKind::rail_optimised) {
+        CHECK(is_stated(platform.fabric.rail.nodes_per_rail));
+        CHECK(is_stated(platform.fabric.rail.oversubscription));
+        CHECK(is_stated(platform.fabric.rail.pxn));
+      }
     }
+    if (!platform.has_peer_to_peer) CHECK(is_stated(platform.staged));
     if (platform.power_max) CHECK(is_stated(*platform.power_max));
     if (platform.power_overhead) CHECK(is_stated(*platform.power_overhead));
     if (platform.price) CHECK(is_stated(*platform.price));
@@ -100,6 +111,7 @@ TEST_CASE("the README names every key of a platform file and every word that a c
   REQUIRE(words.size() > 40);
   for (const auto& name : config::Names<LinkKind>::table) words.emplace_back(name.text);
   for (const auto& name : config::Names<FabricKind>::table) words.emplace_back(name.text);
+  for (const auto& name : config::Names<Transport>::table) words.emplace_back(name.text);
   for (const auto& name : config::Names<Pairing>::table) words.emplace_back(name.text);
   for (const std::string& word : words) {
     CAPTURE(word);

@@ -152,7 +152,7 @@ TEST_CASE("the drawing has every device once and every link once") {
     CHECK(count("\n  " + platform.node[device].name + " [label=") == 1);
   }
   CHECK(count(" -> nvswitch0 [") == 16);
-  CHECK(count(" -> fabric [color") == 8);
+  CHECK(count(" -> level0_0 [color") == 8);
   CHECK(count("  pcie_switch3 -> gpu") == 2);
   CHECK(count("  cpu0 -> pcie_switch") == 2);
   CHECK(count("subgraph cluster_socket") == 2);

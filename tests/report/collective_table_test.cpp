@@ -12,49 +12,81 @@ CollectiveReport sample() {
                           .operation = Operation::all_reduce,
                           .ranks = 12,
                           .nodes = 1,
-                          .algorithm = "ring",
-                          .protocol = "Simple",
-                          .channels = 6,
-                          .notes = {},
-                          .rows = {}};
-  const auto add = [&](double size, double us, double bound_us) {
+                          .root = 0,
+                          .groups = {{{Rank{0}, Rank{1}}, Seconds{}}},
+                          .notes = {"a note"},
+                          .rows = {},
+                          .links = {{"gpu0->nvswitch0", Bandwidth(1e9), Bytes(5e8), 0.5}}};
+  const auto add = [&](double size, double us, double bound_us, const char* protocol) {
     const Seconds time(us * 1e-6);
     const Bandwidth algbw = Bytes(size) / time;
     report.rows.push_back({.size = Bytes(size),
                            .elements = static_cast<std::int64_t>(size / 4),
+                           .group = 0,
+                           .algorithm = "ring",
+                           .protocol = protocol,
+                           .channels = 6,
                            .time = time,
                            .algbw = algbw,
                            .busbw = algbw * (22.0 / 12),
-                           .bound = Seconds(bound_us * 1e-6)});
+                           .bound = Seconds(bound_us * 1e-6),
+                           .closed_form = time});
   };
-  add(8, 25.5, 20);
-  add(134217728, 2047.5, 2000);
+  add(8, 25.5, 20, "LL");
+  add(134217728, 2047.5, 2000, "Simple");
   report.average_busbw_gbs = 60.09;
   return report;
 }
 
 }  // namespace
 
-TEST_CASE("the table has nccl-tests' columns, with the bound beside them") {
+TEST_CASE("the table has nccl-tests' columns, with the bound and the choice beside them") {
   CHECK(collective_table(sample()) ==
-        "# all_reduce on dgx2: 12 ranks on 1 node, ring, Simple, 6 channels\n"
-        "# size is one rank's buffer; bound is the time no algorithm on this network can beat\n"
+        "# all_reduce on dgx2: 12 ranks on 1 node\n"
+        "# a note\n"
+        "# bound: no algorithm on this network is faster; formula: the collective alone, in closed form\n"
         "#\n"
-        "#       size         count      type   redop    root     time   algbw   busbw    bound   share\n"
-        "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)     (us)     (%)\n"
-        "           8             2     float     sum      -1    25.50    0.00    0.00    20.00    78.4\n"
-        "   134217728      33554432     float     sum      -1  2047.50   65.55  120.18  2000.00    97.7\n"
+        "#       size         count      type   redop    root     time   algbw   busbw    bound   share  "
+        "formula"
+        "  algorithm\n"
+        "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)     (us)     (%)     "
+        "(us)"
+        "  /protocol/channels\n"
+        "           8             2     float     sum      -1    25.50    0.00    0.00    20.00    78.4    "
+        "25.50"
+        "  ring/LL/6\n"
+        "   134217728      33554432     float     sum      -1  2047.50   65.55  120.18  2000.00    97.7  "
+        "2047.50"
+        "  ring/Simple/6\n"
+        "# Busiest link         : gpu0->nvswitch0, 50.0 % of the time of all sizes\n"
         "# Avg bus bandwidth    : 60.09\n");
+}
+
+TEST_CASE("with several groups every row says whose it is") {
+  CollectiveReport report = sample();
+  report.operation = Operation::broadcast;
+  report.root = 1;
+  report.groups.push_back({{Rank{2}, Rank{3}, Rank{5}}, Seconds{1e-3}});
+  report.rows[1].group = 1;
+  const std::string table = collective_table(report);
+  CHECK(table.find("# group 0: 2 ranks, 0 to 1\n# group 1: 3 ranks, 2 to 5, 1 ms after the others\n") !=
+        std::string::npos);
+  CHECK(table.find("  ring/Simple/6  1\n") != std::string::npos);
+  CHECK(table.find("    none       1 ") != std::string::npos);
 }
 
 TEST_CASE("the JSON has the same rows in SI base units") {
   const nlohmann::ordered_json json = collective_json(sample());
   CHECK(json["operation"] == "all_reduce");
   CHECK(json["ranks"] == 12);
+  CHECK(json["root"].is_null());
+  CHECK(json["groups"][0]["ranks"] == std::vector<int>{0, 1});
   CHECK(json["rows"].size() == 2);
   CHECK(json["rows"][1]["size_bytes"] == 134217728.0);
   CHECK(json["rows"][1]["elements"] == 33554432);
   CHECK(json["rows"][1]["time_s"].get<double>() == doctest::Approx(2047.5e-6));
   CHECK(json["rows"][1]["bound_share"].get<double>() == doctest::Approx(2000 / 2047.5));
+  CHECK(json["rows"][1]["protocol"] == "Simple");
+  CHECK(json["busiest_link"] == "gpu0->nvswitch0");
   CHECK(json["average_busbw_bytes_per_s"].get<double>() == doctest::Approx(60.09e9));
 }

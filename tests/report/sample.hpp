@@ -84,6 +84,7 @@ inline Result sample_result() {
   result.collectives.push_back({.name = "bucket 0",
                                 .operation = Operation::all_reduce,
                                 .algorithm = "ring",
+                                .protocol = "Simple",
                                 .channels = 6,
                                 .size = Bytes(1e8),
                                 .tensors = 3,

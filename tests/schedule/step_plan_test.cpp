@@ -3,6 +3,8 @@
 #include "config/document.hpp"
 #include "engine/engine.hpp"
 #include "platform/load.hpp"
+#include "schedule/communication.hpp"
+#include "schedule/jobs.hpp"
 #include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
@@ -43,7 +45,7 @@ GpuProfile round_gpu() {
 StepPlan plan(const Trace& trace, int gpus, const Stack& stack = {}, const GpuProfile& gpu = {}) {
   const Cluster cluster =
       make_cluster(load_platform(config::load(TRAINYARD_SOURCE_DIR "/platforms/dgx2.yaml")), 1, gpus);
-  return plan_step(trace, gpu, stack, cluster, Sync{});
+  return plan_step(trace, gpu, stack, cluster, Sync{}, no_costs());
 }
 
 Timeline closed(const StepPlan& plan) {
@@ -157,18 +159,62 @@ TEST_CASE("the ideal step is as fast as its bounds and no faster than its comput
 TEST_CASE("five GPUs of a cube mesh reduce along a chain unless a ring was asked for") {
   const Cluster cluster =
       make_cluster(load_platform(config::load(TRAINYARD_SOURCE_DIR "/platforms/dgx1v.yaml")), 1, 5);
-  const StepPlan five = plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, Sync{});
-  CHECK(five.algorithm == "chain");
+  const StepPlan five = plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, Sync{}, no_costs());
   REQUIRE(five.collectives.size() == 2);
-  CHECK(five.graph.collectives[0].rounds == 8);
+  CHECK(five.collectives[0].algorithm == Algorithm::chain);
+  CHECK(five.graph.collectives[0].stages.at(0).depth == 8);
   CHECK(closed(five).makespan > Seconds{40e-3} + Bytes{400e6} / Bandwidth{22.6e9});
-  CHECK_THROWS_AS(
-      (void)plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, Sync{.algorithm = Algorithm::ring}),
-      InputError);
+  CHECK_THROWS_AS((void)plan_step(two_layers(), GpuProfile{}, Stack{}, cluster,
+                                  Sync{.algorithm = Algorithm::ring}, no_costs()),
+                  InputError);
+}
+
+TEST_CASE("a job on some ranks of a cluster leaves the others idle, and goes on beside another's") {
+  const Cluster cluster =
+      make_cluster(load_platform(config::load(TRAINYARD_SOURCE_DIR "/platforms/dgx2.yaml")), 2, 8, 4);
+  const auto on = [&](int first) {
+    const std::vector<Rank> ranks{Rank{first}, Rank{first + 1}, Rank{first + 2}, Rank{first + 3}};
+    return plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, ranks, Sync{}, no_costs());
+  };
+  const StepPlan one = on(0);
+  CHECK(one.graph.program_of_rank == std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1});
+  CHECK(one.graph.collectives[0].participants == 4);
+  TaskGraph both = one.graph;
+  add_job(both, on(4).graph);
+  CHECK(both.job_of_rank == std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1});
+  CHECK(both.collectives.size() == 2 * one.graph.collectives.size());
+  CHECK(run(both, {.fidelity = Fidelity::closed, .recorded = {}}).makespan == closed(one).makespan);
+}
+
+TEST_CASE("collectives of every operation that a trace names are planned as such") {
+  Trace trace = two_layers();
+  trace.ops[0].communication = Communication::all_gather;
+  trace.ops[0].communication_bytes = {Bytes{1e6}, Bytes{2e6}};
+  trace.ops[2].communication = Communication::reduce_scatter;
+  trace.ops[2].communication_bytes = {Bytes{4e6}};
+  trace.ops[3].communication = Communication::all_to_all;
+  trace.ops[3].communication_bytes = {Bytes{8e6}};
+  const StepPlan four = plan(trace, 4);
+  REQUIRE(four.graph.collectives.size() == 4);
+  CHECK(four.graph.collectives[1].operation == Operation::all_gather);
+  CHECK(four.graph.collectives[2].operation == Operation::reduce_scatter);
+  CHECK(four.graph.collectives[3].operation == Operation::all_to_all);
+  CHECK(four.collectives[0].tensors == 0);
+  CHECK(four.collectives[2].tensors == 1);
+  CHECK(closed(four).makespan > Seconds{40e-3});
+}
+
+TEST_CASE("a trace's words for collectives and the operations are one to one") {
+  for (const auto& name : config::Names<Operation>::table) {
+    CHECK(operation_of(communication_of(name.value)) == name.value);
+    CHECK(config::name_of(communication_of(name.value)) == name.text);
+  }
 }
 
 TEST_CASE("workloads/README.md names every key of an experiment") {
   const std::string readme = readme_text("workloads/README.md");
   check_documented<Experiment>(readme);
   check_documented<Sync>(readme);
+  check_documented<BackgroundTraffic>(readme);
+  check_documented<LinkChange>(readme);
 }

@@ -326,18 +326,20 @@ TEST_CASE("warnings of every file reach the result") {
 
 TEST_CASE("a run that beats physics is found out") {
   const Inputs some = inputs({{"gpus", "4"}});
-  StepPlan plan = plan_step(some.trace, some.gpu, some.stack, cluster_of(some), some.experiment.sync);
+  StepPlan plan =
+      plan_step(some.trace, some.gpu, some.stack, cluster_of(some), some.experiment.sync, some.costs);
   const Timeline good = run(plan.graph, {.fidelity = Fidelity::closed, .recorded = {Rank{0}}});
-  CHECK(violations(plan, good, good.makespan).empty());
+  CHECK(violations(plan, good, good.makespan, false).empty());
 
-  CHECK(violations(plan, good, good.makespan * 1.001).size() == 1);
+  CHECK(violations(plan, good, good.makespan * 1.001, false).size() == 1);
   Timeline fast = good;
   fast.collectives[1].end = fast.collectives[1].start + plan.collectives[1].bound * 0.5;
-  CHECK(violations(plan, fast, Seconds{}).front().find("faster than its bound") != std::string::npos);
+  CHECK(violations(plan, fast, Seconds{}, false).front().find("faster than its bound") != std::string::npos);
   Timeline lossy = good;
   lossy.link_bytes[0] /= 2;
-  CHECK(violations(plan, lossy, Seconds{}).front().find("links carried") != std::string::npos);
+  CHECK(violations(plan, lossy, Seconds{}, false).front().find("links carried") != std::string::npos);
   Timeline crowded = good;
   crowded.spans[1].start = crowded.spans[0].start;
-  CHECK(violations(plan, crowded, Seconds{}).front().find("overlap on one stream") != std::string::npos);
+  CHECK(violations(plan, crowded, Seconds{}, false).front().find("overlap on one stream") !=
+        std::string::npos);
 }

@@ -1,0 +1,68 @@
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+#include "config/catalogue.hpp"
+#include "report/out_files.hpp"
+#include "report/validation_table.hpp"
+#include "study/fit_collectives.hpp"
+#include "study/published_files.hpp"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+struct FitOptions {
+  std::vector<std::string> files;
+  std::string machines = "published";
+  std::optional<std::string> out;
+  bool skip_left_out = false;
+  bool force = false;
+};
+
+void calibrate_collectives(const FitOptions& options) {
+  if (options.out) check_out_file(*options.out, options.force);
+  const config::Catalogue catalogue = config::find_catalogue();
+  const MachineRules rules = read_machine_rules(catalogue, options.machines);
+  const std::vector<PublishedRow> rows = read_published_files(catalogue, options.files);
+  const CollectiveCurves curves = collective_curves(rows, rules);
+  CollectiveFit fit = fit_collectives(catalogue, curves, !options.skip_left_out);
+  std::string report = fit_table(fit);
+  if (options.out) {
+    fit.constants.name = std::filesystem::path(*options.out).stem().string();
+    const std::string text = protocols_text(fit.constants);
+    load_protocols(config::parse(*options.out, text));
+    write_out_file(*options.out, text, options.force);
+    report += fmt::format("\nwrote {}\n", *options.out);
+  }
+  print_result(report);
+}
+
+}  // namespace
+
+void add_calibrate_collectives(CLI::App& calibrate) {
+  auto options = std::make_shared<FitOptions>();
+  CLI::App& command = *calibrate.add_subcommand(
+      "collectives", "fit the constants of NCCL's protocols to published collectives with split calibrate");
+  command.add_option("CSV", options->files,
+                     "measurements in the columns of tests/validation (default: those shipped)");
+  command.add_option("-o,--out", options->out, "write the constants to this file, NAME.yaml")
+      ->type_name("FILE");
+  command
+      .add_option("--machines", options->machines,
+                  "rules that find a row's platform: a name in platforms/machines or a path")
+      ->type_name("RULES")
+      ->capture_default_str();
+  command.add_flag("--skip-left-out", options->skip_left_out,
+                   "do not fit without each machine in turn, which takes most of the time");
+  command.add_flag("--force", options->force, "replace the file if it exists");
+  command.footer("Example: trainyard calibrate collectives -o nccl.yaml");
+  command.callback([options] { calibrate_collectives(*options); });
+}
+
+}  // namespace trainyard

@@ -1,0 +1,110 @@
+#include "collectives/all_pairs.hpp"
+
+#include "collectives/switch_traffic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+/// Adds up uses of links and what the messages over them cost.
+class Counter {
+public:
+  Counter(const Cluster& cluster, const Costs& costs, Protocol protocol)
+      : cluster_(cluster),
+        costs_(costs),
+        protocol_(protocol),
+        times_(link_count(cluster), 0),
+        efficiencies_(link_count(cluster), 1) {}
+
+  /// So many messages over these links, parts of ways of this type.
+  void add(std::span<const LinkId> links, std::int64_t messages, PathType type) {
+    const double reached = efficiency(type, costs_, protocol_);
+    for (const LinkId link : links) {
+      times_[index(link)] += messages;
+      efficiencies_[index(link)] = std::min(efficiencies_[index(link)], reached);
+    }
+  }
+
+  /// A whole way of this kind is among them.
+  void note(const RouteSummary& way) {
+    const auto type = static_cast<std::size_t>(way.type);
+    all_.latency = std::max(all_.latency, message_latency(way, costs_, protocol_));
+    all_.startup = std::max(all_.startup, costs_.startup[type]);
+    const double reached = efficiency(way.type, costs_, protocol_);
+    all_.limit = std::min(all_.limit, way.limit * reached);
+    is_held_ = is_held_ || std::isfinite(way.limit.si()) || reached < 1 || costs_.startup[type] > 0;
+  }
+
+  AllPairs finish(std::size_t ranks) {
+    all_.pattern.summed_edges = static_cast<std::int64_t>(ranks) * static_cast<std::int64_t>(ranks - 1);
+    for (std::uint32_t link = 0; link < times_.size(); ++link) {
+      if (times_[link] == 0) continue;
+      if (times_[link] > std::numeric_limits<int>::max()) {
+        throw InputError(fmt::format("{} messages would cross {} at once", times_[link],
+                                     link_name(cluster_, LinkId{link})),
+                         "fewer ranks: 2147483647 messages over one link can be counted");
+      }
+      all_.pattern.uses.push_back({LinkId{link}, static_cast<int>(times_[link])});
+      if (!is_held_) continue;
+      const Bandwidth share = capacity(cluster_, LinkId{link}) / static_cast<double>(times_[link]);
+      all_.limit = std::min(all_.limit, share * efficiencies_[link]);
+    }
+    return std::move(all_);
+  }
+
+private:
+  const Cluster& cluster_;
+  const Costs& costs_;
+  Protocol protocol_;
+  AllPairs all_;
+  bool is_held_ = false;
+  std::vector<std::int64_t> times_;   ///< by link
+  std::vector<double> efficiencies_;  ///< by link: the smallest of its messages
+};
+
+}  // namespace
+
+AllPairs counted_pairs(const Cluster& cluster, const Costs& costs, Protocol protocol,
+                       std::span<const Rank> group) {
+  Counter counter(cluster, costs, protocol);
+  const std::vector<NodeShare> shares = node_shares(cluster, group);
+  std::vector<LinkId> links;
+  for (const NodeShare& share : shares) {
+    for (const Rank from : share.ranks) {
+      for (const Rank to : share.ranks) {
+        if (from == to) continue;
+        links.clear();
+        const RouteSummary way = append_route(cluster, from, to, -1, links);
+        counter.add(links, 1, way.type);
+        counter.note(way);
+      }
+    }
+  }
+  count_traffic_between_nodes(
+      cluster, shares,
+      {.add_links = [&](std::span<const LinkId> part,
+                        std::int64_t messages) { counter.add(part, messages, PathType::network); },
+       .note_way = [&](const RouteSummary& way) { counter.note(way); }});
+  return counter.finish(group.size());
+}
+
+AllPairs all_pairs(const Cluster& cluster, const Costs& costs, Protocol protocol,
+                   std::span<const Rank> group) {
+  if (group.size() > most_ranks_with_edges) return counted_pairs(cluster, costs, protocol, group);
+  PatternMaker maker(cluster, costs, protocol);
+  maker.reserve(group.size() * (group.size() - 1));
+  // in the order of distances, as NCCL's peer-to-peer schedules begin
+  for (std::size_t distance = 1; distance < group.size(); ++distance) {
+    for (std::size_t i = 0; i < group.size(); ++i) maker.add(group[i], group[(i + distance) % group.size()]);
+  }
+  AllPairs all{
+      .pattern = {}, .latency = maker.largest_latency(), .limit = maker.limit(), .startup = maker.startup()};
+  all.pattern = maker.take();
+  return all;
+}
+
+}  // namespace trainyard

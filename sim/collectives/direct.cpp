@@ -1,0 +1,77 @@
+#include "collectives/direct.hpp"
+
+#include "collectives/all_pairs.hpp"
+#include "collectives/requirements.hpp"
+
+namespace trainyard {
+
+namespace {
+
+void add_all_pairs(CollectivePlan& plan, const Cluster& cluster, const Costs& costs,
+                   std::span<const Rank> group) {
+  AllPairs all = all_pairs(cluster, costs, plan.protocol, group);
+  plan.stages.push_back({.pattern = static_cast<int>(plan.patterns.size()),
+                         .messages = 1,
+                         .share = 1.0 / static_cast<double>(group.size()),
+                         .depth = 0,
+                         .latency = all.latency,
+                         .limit = all.limit,
+                         .startup = all.startup});
+  plan.patterns.push_back(std::move(all.pattern));
+}
+
+}  // namespace
+
+CollectivePlan direct(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request) {
+  require(cluster, request, Algorithm::direct);
+  CollectivePlan plan = new_plan(costs, request, Algorithm::direct);
+  const std::vector<Rank>& group = request.group;
+  if (group.size() < 2) return plan;
+  PatternMaker maker(cluster, costs, request.protocol);
+  switch (request.operation) {
+    case Operation::all_to_all:
+    case Operation::reduce_scatter:
+    case Operation::all_gather:
+      add_all_pairs(plan, cluster, costs, group);
+      return plan;
+    case Operation::all_reduce:
+      add_all_pairs(plan, cluster, costs, group);
+      repeat_rounds(plan, 0);
+      return plan;
+    case Operation::broadcast:
+      for (const Rank rank : group) {
+        if (rank != request.root) maker.add(request.root, rank);
+      }
+      break;
+    case Operation::reduce:
+      for (const Rank rank : group) {
+        if (rank != request.root) maker.add(rank, request.root);
+      }
+      break;
+    case Operation::send_recv:
+      for (std::size_t i = 0; i < group.size(); ++i) maker.add(group[i], group[(i + 1) % group.size()]);
+      break;
+  }
+  const Seconds latency = maker.largest_latency();
+  add_rounds(plan, maker, 1, 1, latency);
+  return plan;
+}
+
+Seconds direct_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
+  if (ranks < 2) return Seconds{};
+  const Seconds all = size / bandwidth;
+  const Seconds parts = all * ((ranks - 1.0) / ranks);
+  switch (operation) {
+    case Operation::all_reduce:
+      return 2 * (latency + parts);
+    case Operation::broadcast:
+    case Operation::reduce:
+      return latency + all * (ranks - 1.0);
+    case Operation::send_recv:
+      return latency + all;
+    default:
+      return latency + parts;
+  }
+}
+
+}  // namespace trainyard

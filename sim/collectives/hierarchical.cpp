@@ -1,0 +1,149 @@
+#include "collectives/hierarchical.hpp"
+
+#include "collectives/rank_tree.hpp"
+#include "collectives/requirements.hpp"
+#include "collectives/ring.hpp"
+#include "collectives/tree.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace trainyard {
+
+namespace {
+
+/// Rings through a node, as numbers of its GPUs.
+using NodeRings = std::vector<std::vector<int>>;
+
+NodeRings rings_of_node(const Cluster& cluster, const CollectiveRequest& request, Algorithm algorithm,
+                        const NodeShare& share) {
+  NodeRings rings;
+  for (const Channel& channel : ring_channels(cluster, share.ranks)) {
+    if (channel.is_chain) refuse(cluster, request, algorithm, no_ring(share.ranks.size()));
+    std::vector<int>& ring = rings.emplace_back();
+    for (const Rank rank : channel.order)
+      ring.push_back(index(rank) - cluster.first_rank[at(index(share.node))]);
+  }
+  return rings;
+}
+
+/// Rings inside all nodes at once, equally many in each; returns how many that is.
+std::size_t add_rings_inside(PatternMaker& maker, const Cluster& cluster, const CollectiveRequest& request,
+                             Algorithm algorithm, const std::vector<NodeShare>& shares) {
+  // searched for once per set of GPUs
+  std::map<std::vector<int>, NodeRings> found;
+  std::vector<const NodeRings*> rings;
+  std::size_t fewest = request.group.size();
+  for (const NodeShare& share : shares) {
+    std::vector<int> gpus;
+    for (const Rank rank : share.ranks)
+      gpus.push_back(index(rank) - cluster.first_rank[at(index(share.node))]);
+    auto entry = found.find(gpus);
+    if (entry == found.end())
+      entry = found.emplace(gpus, rings_of_node(cluster, request, algorithm, share)).first;
+    rings.push_back(&entry->second);
+    fewest = std::min(fewest, entry->second.size());
+  }
+  maker.reserve(request.group.size() * fewest);
+  std::vector<Rank> order;
+  for (std::size_t node = 0; node < shares.size(); ++node) {
+    for (std::size_t ring = 0; ring < fewest; ++ring) {
+      order.clear();
+      for (const int gpu : (*rings[node])[ring])
+        order.push_back(Rank{cluster.first_rank[at(index(shares[node].node))] + gpu});
+      add_ring(maker, order);
+    }
+  }
+  return fewest;
+}
+
+/// The ranks that are number `local` of their nodes.
+std::vector<Rank> counterparts(const std::vector<NodeShare>& shares, std::size_t local) {
+  std::vector<Rank> ranks;
+  for (const NodeShare& share : shares) ranks.push_back(share.ranks[local]);
+  return ranks;
+}
+
+void add_rings_between(CollectivePlan& plan, PatternMaker& maker, const std::vector<NodeShare>& shares) {
+  const auto nodes = static_cast<int>(shares.size());
+  const std::size_t per_node = shares.front().ranks.size();
+  maker.reserve(per_node * shares.size());
+  for (std::size_t local = 0; local < per_node; ++local) add_ring(maker, counterparts(shares, local));
+  const Seconds latency = ring_latency(maker, nodes);
+  add_rounds(plan, maker, ring_rounds(plan.operation, nodes), 1.0 / (static_cast<double>(per_node) * nodes),
+             latency);
+}
+
+void add_trees_between(CollectivePlan& plan, PatternMaker& maker, const std::vector<NodeShare>& shares) {
+  const std::size_t per_node = shares.front().ranks.size();
+  maker.reserve(4 * per_node * shares.size());
+  for (std::size_t local = 0; local < per_node; ++local) {
+    const std::vector<Rank> ranks = counterparts(shares, local);
+    const std::array<BinaryTree, 2> trees = double_binary_tree(static_cast<int>(shares.size()));
+    for (const BinaryTree& between : trees) add_edges(maker, over_nodes(between, ranks), plan.operation);
+  }
+  add_pipeline(plan, maker, 0.5 / static_cast<double>(per_node));
+}
+
+CollectivePlan two_levels(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request,
+                          Algorithm algorithm) {
+  require(cluster, request, algorithm);
+  CollectivePlan plan = new_plan(costs, request, algorithm);
+  if (request.group.size() < 2) return plan;
+  const std::vector<NodeShare> shares = node_shares(cluster, request.group);
+  const auto per_node = static_cast<int>(shares.front().ranks.size());
+
+  PatternMaker between(cluster, costs, request.protocol);
+  const auto add_between = [&] {
+    if (algorithm == Algorithm::hierarchical) {
+      add_rings_between(plan, between, shares);
+    } else {
+      add_trees_between(plan, between, shares);
+    }
+  };
+  if (per_node == 1) {
+    add_between();
+    return plan;
+  }
+  PatternMaker inside(cluster, costs, request.protocol);
+  const std::size_t rings = add_rings_inside(inside, cluster, request, algorithm, shares);
+  const Seconds latency = ring_latency(inside, per_node);
+  const auto add_inside = [&] {
+    add_rounds(plan, inside, per_node - 1, 1.0 / (per_node * static_cast<double>(rings)), latency);
+  };
+  plan.channels = static_cast<int>(rings);
+  if (request.operation == Operation::all_gather) {
+    add_between();
+    add_inside();
+    return plan;
+  }
+  add_inside();
+  add_between();
+  if (request.operation == Operation::all_reduce) repeat_rounds(plan, 0);
+  return plan;
+}
+
+}  // namespace
+
+CollectivePlan hierarchical(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request) {
+  return two_levels(cluster, costs, request, Algorithm::hierarchical);
+}
+
+CollectivePlan hierarchical_tree(const Cluster& cluster, const Costs& costs,
+                                 const CollectiveRequest& request) {
+  return two_levels(cluster, costs, request, Algorithm::hierarchical_tree);
+}
+
+Seconds hierarchical_time(Operation operation, int nodes, int ranks_per_node, Bytes size, Bandwidth bandwidth,
+                          Seconds latency) {
+  return ring_time(operation, ranks_per_node, size, bandwidth, latency) +
+         ring_time(operation, nodes, size / ranks_per_node, bandwidth, latency);
+}
+
+Seconds hierarchical_tree_time(int nodes, int ranks_per_node, Bytes size, Bandwidth bandwidth,
+                               Seconds latency) {
+  return ring_time(Operation::all_reduce, ranks_per_node, size, bandwidth, latency) +
+         tree_time(Operation::all_reduce, nodes, size / ranks_per_node, bandwidth, latency);
+}
+
+}  // namespace trainyard

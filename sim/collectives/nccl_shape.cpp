@@ -1,0 +1,76 @@
+#include "collectives/nccl_shape.hpp"
+
+#include "collectives/plan.hpp"
+
+#include <algorithm>
+
+namespace trainyard {
+
+namespace {
+
+/// Of the oldest GPU: Pascal has the first NVLink, Volta the second and so on.
+int compute_capability(const NodeGraph& graph) {
+  int oldest = 0;
+  for (auto [edge, end] = edges(graph); edge != end; ++edge) {
+    if (!is_nvlink(graph[*edge].kind)) continue;
+    const int generation = 60 + 10 * static_cast<int>(graph[*edge].kind);
+    oldest = oldest == 0 ? generation : std::min(oldest, generation);
+  }
+  constexpr int volta = 70;
+  return oldest == 0 ? volta : oldest;
+}
+
+CpuVendor vendor_of(const NodeGraph& graph) {
+  for (DeviceId device = 0; device < num_vertices(graph); ++device) {
+    if (graph[device].kind == DeviceKind::cpu) return cpu_vendor(graph[device].model);
+  }
+  return CpuVendor::intel;
+}
+
+/// A ring's order as it looks from its first rank.
+std::vector<Rank> from_first(std::vector<Rank> order) {
+  std::rotate(order.begin(), std::ranges::min_element(order), order.end());
+  return order;
+}
+
+bool have_one_order(std::span<const Channel> channels) {
+  const std::vector<Rank> first = from_first(channels.front().order);
+  return std::ranges::all_of(channels,
+                             [&](const Channel& channel) { return from_first(channel.order) == first; });
+}
+
+}  // namespace
+
+NcclShape nccl_shape(const Cluster& cluster, NcclVersion version, Operation operation,
+                     std::span<const Rank> group, std::span<const Channel> channels) {
+  const NodeGraph& graph = cluster.platform.node;
+  const ChannelFacts facts = channel_facts(cluster, channels);
+  NcclShape shape{.version = version,
+                  .operation = operation,
+                  .ranks = static_cast<int>(group.size()),
+                  .nodes = static_cast<int>(node_shares(cluster, group).size()),
+                  .compute_capability = compute_capability(graph),
+                  .cpu = vendor_of(graph)};
+  // Where no ring fits NCCL's own search ends up on PCIe, and its model with it.
+  shape.worst_inside = channels.front().is_chain ? PathType::pix : facts.inside.value_or(PathType::nvlink4);
+  const NcclChannels inside =
+      nccl_channels(version, facts.channels, shape.worst_inside, shape.compute_capability, shape.nodes);
+  shape.channels = inside.count;
+  shape.inside = inside.each;
+  if (shape.nodes > 1) {
+    shape.worst_to_nic = facts.to_nic.value_or(PathType::phb);
+    // EFA does not promise that 128 bytes arrive as one: no LL128 there (aws/aws-ofi-nccl).
+    if (cluster.platform.fabric.transport == Transport::efa)
+      shape.worst_to_nic = std::max(shape.worst_to_nic, PathType::phb);
+    // A 100 Gb NIC counts as 12 GB/s (NVIDIA/nccl src/graph/topo.h).
+    constexpr double counted = 0.96;
+    shape.between = cluster.platform.fabric.nic.value * (counted * facts.channels / inside.count);
+    // Trees go at most twice as fast inside nodes as between them (ncclTopoCompute in src/graph/search.cc).
+    const bool is_alone = shape.ranks == shape.nodes;
+    shape.inside = is_alone ? shape.between : std::min(shape.inside, shape.between * 2);
+  }
+  shape.same_order = have_one_order(channels);
+  return shape;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,252 @@
+#include "collectives/nccl_tuning.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace trainyard {
+namespace {
+
+constexpr double us = 1e-6;
+constexpr double gb_per_s = 1e9;
+
+/// By protocol: LL, LL128, Simple.
+using Row = ByProtocol<double>;
+/// On one node, two, more.
+using ByNodes = std::array<double, 3>;
+/// By generation of GPU.
+using ByGpu = std::array<ByNodes, 4>;
+
+/// Microseconds.
+struct Latencies {
+  Row tree, ring;
+};
+
+struct Tables {
+  Latencies base, nvlink, pcie, network;
+  std::span<const Row> tree_correction;  ///< of a tree's bandwidth, by powers of two from 64 bytes on
+};
+
+// Powers of two from 64 bytes on.
+constexpr std::array<Row, 22> correction_2_7_8 = {
+    {{1, 1, .9},   {1, 1, .9},   {1, 1, .9},   {1, 1, .9},   {.9, 1, .9},  {.8, .9, .9},
+     {.7, .8, .9}, {.7, .8, .8}, {.7, .8, .7}, {.7, .7, .6}, {.6, .6, .6}, {.5, .6, .5},
+     {.4, .6, .5}, {.4, .5, .5}, {.5, .6, .5}, {.6, .6, .5}, {.7, .7, .5}, {.8, .7, .6},
+     {.9, .8, .6}, {1, .9, .7},  {1, .9, .8},  {1, 1, .9}}};
+constexpr std::array<Row, 23> correction_2_12 = {
+    {{1, 1, .9},   {1, 1, .9},   {1, 1, .9},   {1, 1, .9},   {.9, 1, .9},  {.8, .9, .9},
+     {.7, .8, .9}, {.7, .8, .8}, {.7, .8, .7}, {.7, .7, .6}, {.6, .6, .6}, {.5, .6, .5},
+     {.4, .6, .5}, {.4, .6, .5}, {.5, .6, .5}, {.6, .6, .6}, {.7, .8, .7}, {.8, .9, .8},
+     {.9, .9, .7}, {1, .9, .7},  {1, .9, .8},  {1, 1, .9},   {1, 1, .9}}};
+
+constexpr Tables tables_2_7_8 = {.base = {{4.4, 4.4, 0}, {3.6, 10, 8.4}},
+                                 .nvlink = {{.52, 1.2, 28}, {.47, 1.9, 3.4}},
+                                 .pcie = {{1, 1.9, 28}, {1, 2.5, 5.7}},
+                                 .network = {{5, 8.5, 50}, {2.7, 4, 9.6}},
+                                 .tree_correction = correction_2_7_8};
+constexpr Tables tables_2_12 = {.base = {{4.4, 4.4, 0}, {3.6, 10, 8.4}},
+                                .nvlink = {{.52, 1.25, 28}, {.47, 1.9, 3.4}},
+                                .pcie = {{1, 1.9, 28}, {1, 2.5, 5.7}},
+                                .network = {{5, 8.5, 28}, {2.7, 4, 28}},
+                                .tree_correction = correction_2_12};
+constexpr Tables tables_2_30 = {.base = {{6.8, 14, 8.4}, {6.6, 14, 8.4}},
+                                .nvlink = {{.6, 1.25, 4}, {.6, 1.9, 3.4}},
+                                .pcie = {{1, 1.9, 4}, {1, 2.5, 5.7}},
+                                .network = {{5, 8.5, 14}, {2.7, 4, 14}},
+                                .tree_correction = correction_2_12};
+
+// GB/s, since 2.12: rows Volta and older, Ampere, Hopper, Blackwell; of LL on several nodes Intel, AMD.
+constexpr ByGpu most_ll = {{{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}}};
+constexpr ByGpu most_ring_ll128_per_channel = {
+    {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {40, 40, 40}}};
+constexpr ByGpu most_tree_ll128_per_channel = {
+    {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
+constexpr ByGpu most_tree_per_channel = {
+    {{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
+
+const Tables& tables_of(NcclVersion version) {
+  if (version == NcclVersion::v2_7_8) return tables_2_7_8;
+  return version == NcclVersion::v2_12 ? tables_2_12 : tables_2_30;
+}
+
+constexpr std::size_t place(Protocol protocol) { return static_cast<std::size_t>(protocol); }
+
+/// Row of the tables by generation. 2.12 knows Volta and Ampere.
+std::size_t generation(const NcclShape& shape) {
+  const std::size_t last = shape.version == NcclVersion::v2_12 ? 1 : 3;
+  const int capability = shape.compute_capability;
+  return std::min<std::size_t>(last, capability >= 100 ? 3 : capability >= 90 ? 2 : capability >= 80 ? 1 : 0);
+}
+
+std::size_t nodes_column(const NcclShape& shape) {
+  return static_cast<std::size_t>(std::min(shape.nodes, 3) - 1);
+}
+
+bool is_a100(const NcclShape& shape) { return shape.compute_capability == 80; }
+
+/// Limit of LL: by GPU on one node, by CPU on several.
+double most_of_ll(const NcclShape& shape) {
+  const std::size_t row = shape.nodes == 1 ? generation(shape) : shape.cpu == CpuVendor::amd ? 1 : 0;
+  return most_ll.at(row).at(nodes_column(shape));
+}
+
+bool ll128_is_safe(const NcclShape& shape) {
+  const bool is_near_nic = shape.nodes == 1 || shape.worst_to_nic <= PathType::pxb;
+  if (!is_nvlink(shape.worst_inside) || !is_near_nic) return false;
+  if (shape.version == NcclVersion::v2_30) return shape.compute_capability >= 70;
+  return shape.compute_capability == 70 || is_a100(shape);
+}
+
+/// Bus bandwidth of a ring, GB/s.
+double ring_bandwidth(const NcclShape& shape, Protocol protocol) {
+  const Bandwidth channel = shape.nodes == 1 ? shape.inside : shape.between;
+  const double per_node = static_cast<double>(shape.ranks) / shape.nodes;
+  double all = shape.channels * channel.si() / gb_per_s;
+  const bool is_old = shape.version != NcclVersion::v2_30;
+  if (is_old && is_a100(shape)) all = std::min(all, 235.0);
+  if (protocol == Protocol::simple) return all;
+  if (protocol == Protocol::ll) {
+    const bool adds_up = shape.operation == Operation::all_reduce || shape.operation == Operation::reduce;
+    const double part = !is_old ? 1.0 / 2 : shape.nodes > 1 || adds_up ? 1.0 / 4 : 1.0 / 3;
+    return shape.version == NcclVersion::v2_7_8 ? all * part : std::min(most_of_ll(shape), all * part);
+  }
+  const double flags = is_old && per_node < 2 ? 0.7 : 0.92;
+  if (shape.version != NcclVersion::v2_7_8) {
+    const double most = most_ring_ll128_per_channel.at(generation(shape)).at(nodes_column(shape));
+    return std::min(all * flags, shape.channels * most);
+  }
+  const auto most = [&] {
+    switch (shape.operation) {
+      case Operation::broadcast:
+        return 18.8;
+      case Operation::reduce:
+        return 12.0;
+      case Operation::all_gather:
+        return 18.3;
+      case Operation::reduce_scatter:
+        return 15.2;
+      default:
+        return 16.7;
+    }
+  }();
+  return std::min(all * flags, shape.channels * most);
+}
+
+/// Bus bandwidth of the two trees, GB/s, before the correction by size.
+double tree_bandwidth(const NcclShape& shape, Protocol protocol) {
+  const Bandwidth channel = shape.nodes <= 2 ? shape.inside : shape.between;
+  double all = shape.channels * channel.si() / gb_per_s;
+  if (shape.version != NcclVersion::v2_30 && is_a100(shape)) all = std::min(all, 235.0);
+  const double in_chain = shape.nodes == 1 ? 7.0 / 9 : 1.0;
+  if (shape.version == NcclVersion::v2_7_8) {
+    const bool is_a100_ll128 = is_a100(shape) && protocol == Protocol::ll128;
+    const double most = shape.nodes > 2 ? (is_a100_ll128 ? 105 : 80) : (is_a100_ll128 ? 130 : 110);
+    all = std::min(all * 0.9, most);
+    if (protocol == Protocol::ll) return all / 3.8;
+    if (protocol == Protocol::simple) return all;
+    return std::min(all * (shape.nodes == 1 ? in_chain : 0.915), 16.7 * shape.channels * 7 / 9);
+  }
+  const std::size_t row = generation(shape);
+  all = std::min(all * 0.92, shape.channels * most_tree_per_channel.at(row).at(nodes_column(shape)));
+  if (protocol == Protocol::ll) return std::min(all / 3.8, most_of_ll(shape));
+  if (protocol == Protocol::simple) return all;
+  return std::min(all * (shape.nodes == 1 ? in_chain : 120.0 / 128),
+                  shape.channels * most_tree_ll128_per_channel.at(row).at(nodes_column(shape)));
+}
+
+/// Steps of a ring, and of those the ones between nodes.
+struct Steps {
+  int all = 0, between = 0;
+};
+
+Steps ring_steps(const NcclShape& shape) {
+  const int nodes = shape.nodes;
+  if (shape.operation == Operation::all_reduce) {
+    const int between = shape.version == NcclVersion::v2_12 ? 2 * nodes : 2 * (nodes - 1);
+    return {2 * (shape.ranks - 1), nodes == 1 ? 0 : std::min(between, 2 * (shape.ranks - 1))};
+  }
+  if (has_root(shape.operation)) return {shape.ranks, nodes};
+  return {shape.ranks - 1, nodes - 1};
+}
+
+/// Microseconds.
+double ring_latency(const NcclShape& shape, Protocol protocol) {
+  const Tables& tables = tables_of(shape.version);
+  const std::size_t p = place(protocol);
+  const Latencies& inside = is_nvlink(shape.worst_inside) ? tables.nvlink : tables.pcie;
+  const Steps steps = ring_steps(shape);
+  const double base = tables.base.ring[p];
+  if (has_root(shape.operation)) {
+    const Latencies& all = shape.nodes == 1 ? inside : tables.network;
+    if (shape.same_order) return base + all.ring[p];
+    return base + steps.all * (protocol == Protocol::simple ? all.tree[p] : all.ring[p]);
+  }
+  double step = inside.ring[p];
+  double between = tables.network.ring[p];
+  if (shape.version == NcclVersion::v2_30) {
+    if (shape.ranks == shape.nodes) between = tables.network.tree[p];
+    const double overhead = (shape.cpu == CpuVendor::amd ? 2 : 1) * (protocol == Protocol::simple ? 3 : 1);
+    if (shape.nodes > 1) step = std::max(step, overhead);
+  } else if (shape.nodes > 1 && protocol == Protocol::ll) {
+    step *= 1.8;
+  }
+  return base + (steps.all - steps.between) * step + steps.between * between;
+}
+
+int floor_log2(std::int64_t number) {
+  int log = 0;
+  while (number > 1) {
+    number /= 2;
+    ++log;
+  }
+  return log;
+}
+
+/// Microseconds.
+double tree_latency(const NcclShape& shape, Protocol protocol) {
+  const Tables& tables = tables_of(shape.version);
+  const std::size_t p = place(protocol);
+  const bool is_nvlinks = is_nvlink(shape.worst_inside);
+  double step = (is_nvlinks ? tables.nvlink : tables.pcie).tree[p];
+  const bool is_cheap_on_power = shape.cpu == CpuVendor::power && shape.version != NcclVersion::v2_7_8;
+  if (!is_nvlinks && protocol == Protocol::simple && is_cheap_on_power) step = tables.pcie.ring[p];
+  if (shape.nodes > 1 && protocol == Protocol::ll && shape.version != NcclVersion::v2_30) step *= 1.8;
+  return tables.base.tree[p] +
+         2 * ((shape.ranks / shape.nodes - 1) * step + floor_log2(shape.nodes) * tables.network.tree[p]);
+}
+
+/// "Plateau effect of ring", as NCCL calls it.
+double plateau(const NcclShape& shape, Bytes size) {
+  if (shape.nodes == 1 || shape.operation != Operation::all_reduce) return 1;
+  if (shape.version == NcclVersion::v2_30) {
+    if (size.si() < 64.0 * shape.channels * shape.ranks) return 1;
+    return shape.compute_capability < 80 ? 1.9 : 1.4;
+  }
+  return size.si() >= shape.ranks / 16.0 * 65536 ? 1.9 : 1;
+}
+
+}  // namespace
+
+std::optional<Seconds> nccl_time(const NcclShape& shape, NcclChoice choice, Bytes size) {
+  if (shape.version == NcclVersion::v2_4) return std::nullopt;
+  const bool is_tree = choice.algorithm == Algorithm::tree;
+  if (is_tree && shape.operation != Operation::all_reduce) return std::nullopt;
+  if (choice.protocol == Protocol::ll128 && !ll128_is_safe(shape)) return std::nullopt;
+  double bandwidth = 0;
+  double latency = 0;
+  if (is_tree) {
+    const auto& correction = tables_of(shape.version).tree_correction;
+    const auto power = static_cast<std::size_t>(floor_log2(static_cast<std::int64_t>(size.si()) / 64));
+    bandwidth = tree_bandwidth(shape, choice.protocol) / 2;
+    if (power < correction.size()) bandwidth *= correction[power][place(choice.protocol)];
+    latency = tree_latency(shape, choice.protocol);
+  } else {
+    bandwidth = ring_bandwidth(shape, choice.protocol) * shape.ranks / ring_steps(shape).all;
+    latency = ring_latency(shape, choice.protocol);
+    if (choice.protocol == Protocol::simple) latency *= plateau(shape, size);
+  }
+  return Seconds{latency * us} + size / Bandwidth{bandwidth * gb_per_s};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,51 @@
+#pragma once
+// The collective operations, as MPI and NCCL define them, and how nccl-tests compares their speeds.
+
+#include "config/keys.hpp"
+#include "units/quantity.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace trainyard {
+
+enum class Operation { all_reduce, reduce_scatter, all_gather, broadcast, reduce, all_to_all, send_recv };
+
+/// Bus bandwidth: algbw times a factor that makes it comparable with a link's peak whatever the number of
+/// ranks: 2(n-1)/n of an all_reduce, (n-1)/n of reduce_scatter, all_gather and all_to_all, else 1. `size` is
+/// what nccl-tests calls it: one rank's buffer, of all_gather and reduce_scatter the one of all n parts.
+/// Returns 0 for one rank. Source: nccl-tests doc/PERFORMANCE.md.
+Bandwidth busbw(Operation operation, int ranks, Bytes size, Seconds time);
+
+/// Bytes that every rank, or of broadcast and reduce every rank but the last of a chain, must send at least,
+/// as a ratio of `size`.
+double sent_share(Operation operation, int ranks);
+
+/// Whether the operation has a root, which sends or receives everything.
+constexpr bool has_root(Operation operation) {
+  return operation == Operation::broadcast || operation == Operation::reduce;
+}
+
+/// Whether the operation adds values up.
+constexpr bool reduces(Operation operation) {
+  return operation == Operation::all_reduce || operation == Operation::reduce_scatter ||
+         operation == Operation::reduce;
+}
+
+namespace config {
+
+template <>
+struct Names<Operation> {
+  static constexpr std::string_view what = "collective";
+  static constexpr std::array table{
+      Name{"all_reduce", Operation::all_reduce, "sum over all ranks, result on all"},
+      Name{"reduce_scatter", Operation::reduce_scatter, "sum over all ranks, each keeps its part"},
+      Name{"all_gather", Operation::all_gather, "the parts of all ranks, put together on all"},
+      Name{"broadcast", Operation::broadcast, "the root's buffer, copied to all"},
+      Name{"reduce", Operation::reduce, "sum over all ranks, result on the root"},
+      Name{"all_to_all", Operation::all_to_all, "every rank sends a part to every other"},
+      Name{"send_recv", Operation::send_recv, "every rank sends its buffer to the next"}};
+};
+
+}  // namespace config
+}  // namespace trainyard

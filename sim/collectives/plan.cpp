@@ -1,0 +1,193 @@
+#include "collectives/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace trainyard {
+
+int pipeline_chunks(Bytes carried, int depth) {
+  constexpr Bytes chunk{32.0 * 1024};
+  const double most = std::max(512.0, 16.0 * depth);
+  return static_cast<int>(std::clamp(std::ceil(carried / chunk), 1.0, most));
+}
+
+Collective collective(const CollectivePlan& plan, Bytes size, int first_pattern) {
+  Collective result{.operation = plan.operation,
+                    .size = size,
+                    .participants = plan.participants,
+                    .overhead = plan.overhead,
+                    .stages = {}};
+  for (const StagePlan& part : plan.stages) {
+    const int messages = part.depth == 0 ? part.messages : pipeline_chunks(size * part.share, part.depth);
+    const double share = part.depth == 0 ? part.share : part.share / messages;
+    result.stages.push_back({.pattern = first_pattern + part.pattern,
+                             .messages = messages,
+                             .depth = part.depth,
+                             .latency = part.latency,
+                             .bytes = size * share,
+                             .limit = part.limit});
+    if (part.startup > 0) result.overhead += size * share / part.limit * part.startup;
+  }
+  return result;
+}
+
+CollectivePlan new_plan(const Costs& costs, const CollectiveRequest& request, Algorithm algorithm,
+                        std::size_t channels) {
+  return {.operation = request.operation,
+          .algorithm = algorithm,
+          .protocol = request.protocol,
+          .channels = static_cast<int>(channels),
+          .participants = static_cast<int>(request.group.size()),
+          .overhead = costs.base[static_cast<std::size_t>(request.protocol)],
+          .patterns = {},
+          .stages = {},
+          .notes = {}};
+}
+
+void PatternMaker::reserve(std::size_t edges) {
+  pattern_.edges.reserve(edges);
+  pattern_.offsets.reserve(edges + 1);
+  pattern_.links.reserve(2 * edges);
+  pattern_.previous_offsets.reserve(edges + 1);
+  pattern_.previous.reserve(edges);
+  types_.reserve(edges);
+  latencies_.reserve(edges);
+  limits_.reserve(edges);
+}
+
+int PatternMaker::add(Rank from, Rank to, int nic, std::span<const std::int32_t> passes_on) {
+  const RouteSummary way = append_route(cluster_, from, to, nic, pattern_.links);
+  pattern_.add_edge({from, to}, {}, passes_on);
+  types_.push_back(way.type);
+  latencies_.push_back(message_latency(way, costs_, protocol_));
+  limits_.push_back(way.limit);
+  return static_cast<int>(types_.size()) - 1;
+}
+
+void PatternMaker::hold_to_one_lane(int edge) {
+  Bandwidth& limit = limits_[at(edge)];
+  for (const LinkId link : pattern_.route(at(edge)))
+    limit = std::min(limit, capacity(cluster_, link) / lanes(cluster_, link));
+}
+
+Seconds PatternMaker::largest_latency() const {
+  return *std::max_element(latencies_.begin(), latencies_.end());
+}
+
+Seconds PatternMaker::largest_mean_latency(std::size_t edges) const {
+  // Where software has measured steps, all steps over PCIe keep the pace of the slowest: DeepBench's rings of
+  // four and eight GPUs over mixed paths cost its step at every edge.
+  const auto keeps_pace = [&](std::size_t edge) {
+    const auto type = static_cast<std::size_t>(types_[edge]);
+    return !is_nvlink(types_[edge]) && types_[edge] != PathType::network &&
+           costs_.step[type][static_cast<std::size_t>(protocol_)] > Seconds{};
+  };
+  Seconds largest;
+  for (std::size_t first = 0; first + edges <= latencies_.size(); first += edges) {
+    Seconds pace;
+    for (std::size_t edge = first; edge < first + edges; ++edge)
+      pace = std::max(pace, keeps_pace(edge) ? latencies_[edge] : Seconds{});
+    Seconds sum;
+    for (std::size_t edge = first; edge < first + edges; ++edge)
+      sum += keeps_pace(edge) ? pace : latencies_[edge];
+    largest = std::max(largest, sum / static_cast<double>(edges));
+  }
+  return largest;
+}
+
+Bandwidth PatternMaker::pace(double flows_per_edge) const {
+  const Bandwidth unlimited{std::numeric_limits<double>::infinity()};
+  std::vector<Bandwidth> shares(link_count(cluster_), unlimited);
+  for (const LinkUse& use : link_uses(pattern_))
+    shares[index(use.link)] = capacity(cluster_, use.link) / use.times;
+  Bandwidth slowest = unlimited;
+  for (std::size_t edge = 0; edge < types_.size(); ++edge) {
+    Bandwidth rate = limits_[edge] * (types_[edge] == PathType::network ? flows_per_edge : 1.0);
+    for (const LinkId link : pattern_.route(edge)) rate = std::min(rate, shares[index(link)]);
+    slowest = std::min(slowest, rate * efficiency(types_[edge], costs_, protocol_));
+  }
+  return slowest;
+}
+
+Bandwidth PatternMaker::limit(double flows_per_edge) const {
+  const bool is_held =
+      std::any_of(limits_.begin(), limits_.end(), [](Bandwidth each) { return std::isfinite(each.si()); }) ||
+      std::any_of(types_.begin(), types_.end(), [&](PathType type) {
+        return efficiency(type, costs_, protocol_) < 1 || costs_.startup[static_cast<std::size_t>(type)] > 0;
+      });
+  return is_held ? pace(flows_per_edge) : Bandwidth{std::numeric_limits<double>::infinity()};
+}
+
+double PatternMaker::startup() const {
+  double most = 0;
+  for (const PathType type : types_) most = std::max(most, costs_.startup[static_cast<std::size_t>(type)]);
+  return most;
+}
+
+PatternMaker::Way PatternMaker::longest_way() const {
+  std::vector<Way> until(types_.size());
+  Way longest;
+  for (std::size_t edge = 0; edge < until.size(); ++edge) {
+    Way& way = until[edge];
+    for (const std::int32_t before : pattern_.passed_on_by(edge)) {
+      way.edges = std::max(way.edges, until[at(before)].edges);
+      way.latency = std::max(way.latency, until[at(before)].latency);
+    }
+    ++way.edges;
+    way.latency += latencies_[edge];
+    longest.edges = std::max(longest.edges, way.edges);
+    longest.latency = std::max(longest.latency, way.latency);
+  }
+  return longest;
+}
+
+std::vector<NodeShare> node_shares(const Cluster& cluster, std::span<const Rank> group) {
+  std::vector<NodeShare> shares;
+  for (std::size_t i = 0; i < group.size();) {
+    const NodeId node = cluster.node_of(group[i]);
+    const int end = cluster.first_rank[at(index(node)) + 1];
+    std::size_t count = 1;
+    while (i + count < group.size() && index(group[i + count]) < end) ++count;
+    shares.push_back({node, group.subspan(i, count)});
+    i += count;
+  }
+  return shares;
+}
+
+double flows_per_channel(const Cluster& cluster, std::span<const Rank> group, std::size_t channels) {
+  const auto nodes = static_cast<double>(node_shares(cluster, group).size());
+  return std::max(1.0, static_cast<double>(group.size()) / nodes / static_cast<double>(channels));
+}
+
+void add_rounds(CollectivePlan& plan, PatternMaker& maker, int messages, double share, Seconds latency,
+                double flows_per_edge) {
+  plan.stages.push_back({.pattern = static_cast<int>(plan.patterns.size()),
+                         .messages = messages,
+                         .share = share,
+                         .depth = 0,
+                         .latency = latency,
+                         .limit = maker.limit(flows_per_edge),
+                         .startup = plan.stages.empty() ? maker.startup() : 0});
+  plan.patterns.push_back(maker.take());
+}
+
+void repeat_rounds(CollectivePlan& plan, std::size_t stage) {
+  StagePlan again = plan.stages[stage];
+  again.startup = 0;
+  plan.stages.push_back(again);
+}
+
+void add_pipeline(CollectivePlan& plan, PatternMaker& maker, double share, double flows_per_edge) {
+  const PatternMaker::Way way = maker.longest_way();
+  plan.stages.push_back({.pattern = static_cast<int>(plan.patterns.size()),
+                         .messages = 0,
+                         .share = share,
+                         .depth = way.edges,
+                         .latency = way.latency / way.edges,
+                         .limit = maker.pace(flows_per_edge),
+                         .startup = 0});
+  plan.patterns.push_back(maker.take());
+}
+
+}  // namespace trainyard

@@ -1,0 +1,132 @@
+#include "collectives/planner.hpp"
+
+#include "collectives/chain.hpp"
+#include "collectives/direct.hpp"
+#include "collectives/halving_doubling.hpp"
+#include "collectives/hierarchical.hpp"
+#include "collectives/nccl_shape.hpp"
+#include "collectives/recursive_doubling.hpp"
+#include "collectives/ring.hpp"
+#include "collectives/torus2d.hpp"
+#include "collectives/tree.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+
+namespace trainyard {
+
+namespace {
+
+CollectivePlan make_plan(const Cluster& cluster, const Costs& costs, Algorithm algorithm,
+                         const CollectiveRequest& request) {
+  switch (algorithm) {
+    case Algorithm::automatic:
+      break;
+    case Algorithm::ring:
+      return ring(cluster, costs, request);
+    case Algorithm::chain:
+      return chain(cluster, costs, request);
+    case Algorithm::tree:
+      return tree(cluster, costs, request);
+    case Algorithm::hierarchical:
+      return hierarchical(cluster, costs, request);
+    case Algorithm::hierarchical_tree:
+      return hierarchical_tree(cluster, costs, request);
+    case Algorithm::torus2d:
+      return torus2d(cluster, costs, request);
+    case Algorithm::halving_doubling:
+      return halving_doubling(cluster, costs, request);
+    case Algorithm::recursive_doubling:
+      return recursive_doubling(cluster, costs, request);
+    case Algorithm::direct:
+      return direct(cluster, costs, request);
+  }
+  assert(false);
+  return {};
+}
+
+/// Operations of which there is one way only.
+bool is_direct_only(Operation operation) {
+  return operation == Operation::all_to_all || operation == Operation::send_recv;
+}
+
+bool runs_on_chain(Operation operation) { return operation == Operation::all_reduce || has_root(operation); }
+
+}  // namespace
+
+Planner::Planner(const Cluster& cluster, CollectiveSoftware software, PlannerRequest request)
+    : cluster_(cluster), software_(software), request_(std::move(request)) {
+  assert(request_.group.size() >= 2);
+  const bool is_free = request_.algorithm == Algorithm::automatic || !request_.protocol;
+  if (is_direct_only(request_.operation) || !is_free) return;
+  const std::vector<Channel> channels = ring_channels(cluster, request_.group);
+  has_ring_ = !channels.front().is_chain;
+  if (software_.version != NcclVersion::none)
+    shape_ = nccl_shape(cluster, software_.version, request_.operation, request_.group, channels);
+}
+
+Planner::Choice Planner::choose(Bytes size) const {
+  Choice choice{request_.algorithm, request_.protocol.value_or(Protocol::simple)};
+  const bool is_free = choice.algorithm == Algorithm::automatic;
+  if (is_direct_only(request_.operation)) {
+    if (is_free) choice.algorithm = Algorithm::direct;
+    return choice;
+  }
+  if (shape_ && (is_free || !request_.protocol)) {
+    const NcclChoice nccl = nccl_choice(*shape_, size, demanded_of_nccl());
+    if (is_free) choice.algorithm = nccl.algorithm;
+    if (!request_.protocol) choice.protocol = nccl.protocol;
+  }
+  if (!is_free) return choice;
+  if (choice.algorithm == Algorithm::automatic) choice.algorithm = Algorithm::ring;
+  // Where no ring of NVLinks closes, what NCCL does is a chain of them; what a chain cannot do, every pair
+  // does over the way it has.
+  if (!has_ring_) choice.algorithm = runs_on_chain(request_.operation) ? Algorithm::chain : Algorithm::direct;
+  return choice;
+}
+
+std::optional<Algorithm> Planner::demanded_of_nccl() const {
+  switch (request_.algorithm) {
+    case Algorithm::automatic:
+      return std::nullopt;
+    case Algorithm::tree:
+    case Algorithm::chain:
+      return Algorithm::tree;
+    default:
+      return Algorithm::ring;
+  }
+}
+
+const Planner::Made& Planner::make(Bytes size, std::vector<Pattern>& patterns) {
+  const Choice choice = choose(size);
+  if (const auto found = made_.find(choice); found != made_.end()) return found->second;
+  Made made{make_plan(cluster_, software_.costs, choice.algorithm,
+                      {.operation = request_.operation,
+                       .group = request_.group,
+                       .root = request_.root,
+                       .protocol = choice.protocol}),
+            static_cast<int>(patterns.size())};
+  // Another protocol of the same algorithm sends the same edges at another pace.
+  const auto same = std::find_if(made_.begin(), made_.end(), [&](const auto& other) {
+    return other.first.algorithm == choice.algorithm;
+  });
+  if (same != made_.end()) {
+    made.first_pattern = same->second.first_pattern;
+  } else {
+    std::move(made.plan.patterns.begin(), made.plan.patterns.end(), std::back_inserter(patterns));
+  }
+  made.plan.patterns.clear();
+  return made_.emplace(choice, std::move(made)).first->second;
+}
+
+Collective Planner::collective(Bytes size, std::vector<Pattern>& patterns) {
+  const Made& made = make(size, patterns);
+  return trainyard::collective(made.plan, size, made.first_pattern);
+}
+
+const CollectivePlan& Planner::plan(Bytes size, std::vector<Pattern>& patterns) {
+  return make(size, patterns).plan;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,172 @@
+#pragma once
+// The measured constants of a communication library as their file has them (platforms/protocols/NAME.yaml):
+// what a collective costs besides bytes over bandwidth, by protocol, medium, network and version, each with
+// what it rests on. `trainyard calibrate collectives` fits and writes the file; costs_of() picks what applies
+// to a machine.
+
+#include "collectives/costs.hpp"
+#include "collectives/nccl.hpp"
+#include "config/document.hpp"
+#include "config/keys.hpp"
+#include "units/sourced.hpp"
+
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+template <class T>
+struct SourcedByProtocol {
+  Sourced<T> ll, ll128, simple;
+
+  [[nodiscard]] const Sourced<T>& of(Protocol protocol) const {
+    return protocol == Protocol::ll ? ll : protocol == Protocol::ll128 ? ll128 : simple;
+  }
+  [[nodiscard]] Sourced<T>& of(Protocol protocol) {
+    return protocol == Protocol::ll ? ll : protocol == Protocol::ll128 ? ll128 : simple;
+  }
+};
+
+/// A way between two GPUs.
+struct MediumCosts {
+  SourcedByProtocol<Seconds> step;       ///< per message
+  SourcedByProtocol<double> efficiency;  ///< part of the links' effective rate
+  Sourced<double> startup;               ///< messages' worth of bytes that the first costs more
+};
+
+/// Inside a node, by PathType.
+struct PathCosts {
+  MediumCosts nvlink1, nvlink2, nvlink3, nvlink4, pix, pxb, phb, sys, staged;
+};
+
+/// Between nodes, by transport, as long as NICs read and write GPU memory; else `through_host` holds for all
+/// but TCP and EFA, whose own figures were measured so.
+struct NetworkCosts {
+  MediumCosts infiniband, roce, efa, tcp, aries, omni_path, through_host;
+};
+
+/// What old versions did slower.
+struct VersionCosts {
+  Sourced<double> nvlink_simple_step;  ///< times the step over NVLink with Simple
+};
+
+struct VersionsCosts {
+  VersionCosts v2_4;
+};
+
+struct Protocols {
+  std::string name;
+  std::string title;
+  SourcedByProtocol<Seconds> base;  ///< once per collective
+  Sourced<Seconds> launch;          ///< per GPU that one process drives
+  PathCosts paths;
+  NetworkCosts networks;
+  VersionsCosts versions;
+  std::vector<std::string> source;
+};
+
+/// The constants of a document. Throws one InputError with all that is wrong.
+Protocols load_protocols(const config::Document& document);
+
+/// The constants that apply where the network of `fabric` is the one between nodes; none() of them for
+/// NcclVersion::none.
+Costs costs_of(const Protocols& constants, NcclVersion version, const Fabric& fabric);
+
+/// The file's text, with a head that says where it comes from. Reads back to an equal value.
+std::string protocols_text(const Protocols& constants);
+
+/// The constants inside nodes by PathType (not network).
+const MediumCosts& medium_of(const PathCosts& paths, PathType type);
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <class T>
+struct Keys<SourcedByProtocol<T>> {
+  static auto table() {
+    using Owner = SourcedByProtocol<T>;
+    return std::tuple{
+        required("ll", &Owner::ll, "protocol LL: a flag beside every 4 bytes").at_least(0).at_most(1),
+        required("ll128", &Owner::ll128, "protocol LL128: a flag in every 128 bytes").at_least(0).at_most(1),
+        required("simple", &Owner::simple, "protocol Simple: whole chunks with a handshake")
+            .at_least(0)
+            .at_most(1)};
+  }
+};
+
+template <>
+struct Keys<MediumCosts> {
+  static auto table() {
+    return std::tuple{
+        required("step", &MediumCosts::step,
+                 "what one message costs besides its bytes; between nodes the wire's latency is added"),
+        required("efficiency", &MediumCosts::efficiency, "part of the links' effective rate that is reached"),
+        optional("startup", &MediumCosts::startup, "messages' worth of bytes that the first costs more")
+            .at_least(0)
+            .at_most(10)};
+  }
+};
+
+template <>
+struct Keys<PathCosts> {
+  static auto table() {
+    return std::tuple{required("nvlink1", &PathCosts::nvlink1, "NVLinks of the first generation (P100)"),
+                      required("nvlink2", &PathCosts::nvlink2, "of the second (V100)"),
+                      required("nvlink3", &PathCosts::nvlink3, "of the third (A100)"),
+                      required("nvlink4", &PathCosts::nvlink4, "of the fourth (H100)"),
+                      required("pix", &PathCosts::pix, "one PCIe switch, or none"),
+                      required("pxb", &PathCosts::pxb, "several PCIe switches"),
+                      required("phb", &PathCosts::phb, "through one CPU"),
+                      required("sys", &PathCosts::sys, "between sockets"),
+                      required("staged", &PathCosts::staged, "through host memory: no peer-to-peer")};
+  }
+};
+
+template <>
+struct Keys<NetworkCosts> {
+  static auto table() {
+    return std::tuple{required("infiniband", &NetworkCosts::infiniband, "InfiniBand with GPUDirect"),
+                      required("roce", &NetworkCosts::roce, "the same over Ethernet"),
+                      required("efa", &NetworkCosts::efa, "AWS's Elastic Fabric Adapter"),
+                      required("tcp", &NetworkCosts::tcp, "sockets"),
+                      required("aries", &NetworkCosts::aries, "Cray's Aries"),
+                      required("omni_path", &NetworkCosts::omni_path, "Intel's Omni-Path"),
+                      required("through_host", &NetworkCosts::through_host,
+                               "any but efa and tcp where fabric.gpudirect is false")};
+  }
+};
+
+template <>
+struct Keys<VersionCosts> {
+  static auto table() {
+    return std::tuple{required("nvlink_simple_step", &VersionCosts::nvlink_simple_step,
+                               "times the step over NVLink with Simple")
+                          .above(0)
+                          .at_most(100)};
+  }
+};
+
+template <>
+struct Keys<VersionsCosts> {
+  static auto table() { return std::tuple{required("2.4", &VersionsCosts::v2_4, "NCCL 2.4 and older")}; }
+};
+
+template <>
+struct Keys<Protocols> {
+  static auto table() {
+    return std::tuple{required("name", &Protocols::name, "the file's name without .yaml"),
+                      optional("title", &Protocols::title, "what the constants are of"),
+                      required("base", &Protocols::base, "what a collective costs before its first message"),
+                      required("launch", &Protocols::launch,
+                               "time to start it on one GPU: the floor where one process drives several")
+                          .at_least(0)
+                          .at_most(1),
+                      required("paths", &Protocols::paths, "inside a node"),
+                      required("networks", &Protocols::networks, "between nodes"),
+                      required("versions", &Protocols::versions, "what old versions did slower"),
+                      optional("source", &Protocols::source, "publications the whole file rests on")};
+  }
+};
+
+}  // namespace trainyard::config

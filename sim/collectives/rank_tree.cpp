@@ -1,0 +1,144 @@
+#include "collectives/rank_tree.hpp"
+
+#include <algorithm>
+
+namespace trainyard {
+
+namespace {
+
+/// The places below each place of a tree, stored flat.
+class Children {
+public:
+  explicit Children(const std::vector<int>& parents)
+      : begin_(parents.size() + 1, 0), places_(parents.size() - 1) {
+    for (std::size_t i = 1; i < parents.size(); ++i) ++begin_[at(parents[i]) + 1];
+    for (std::size_t i = 1; i < begin_.size(); ++i) begin_[i] += begin_[i - 1];
+    std::vector<int> next(begin_.begin(), begin_.end() - 1);
+    for (std::size_t i = 1; i < parents.size(); ++i)
+      places_[at(next[at(parents[i])]++)] = static_cast<int>(i);
+  }
+
+  [[nodiscard]] std::span<const int> of(int place) const {
+    return std::span(places_).subspan(at(begin_[at(place)]), at(begin_[at(place) + 1] - begin_[at(place)]));
+  }
+
+private:
+  std::vector<int> begin_;
+  std::vector<int> places_;
+};
+
+/// The parent of a node in the first of the two trees; -1: none.
+int first_parent(int node, int nodes) {
+  if (node == 0) return -1;
+  const int lowest = node & -node;
+  const int left = node - lowest;          // the parent of right children
+  const int right = left | (lowest << 1);  // and of left ones: where there are so many nodes, the nearer
+  return right < nodes ? right : left;
+}
+
+/// The first tree over `nodes` places, of which place p is node node_at(p).
+template <class NodeAt>
+BinaryTree tree_over(int nodes, NodeAt node_at) {
+  BinaryTree tree{.parents = std::vector<int>(at(nodes)), .top_down = {}};
+  std::vector<std::vector<int>> levels;
+  std::vector<int> depths(at(nodes), -1);
+  for (int place = 0; place < nodes; ++place) {
+    const int parent = first_parent(place, nodes);
+    tree.parents[at(node_at(place))] = parent < 0 ? -1 : node_at(parent);
+    int depth = 0;
+    for (int up = parent; up >= 0; up = first_parent(up, nodes)) ++depth;
+    levels.resize(std::max(levels.size(), at(depth) + 1));
+    levels[at(depth)].push_back(node_at(place));
+  }
+  for (const std::vector<int>& level : levels)
+    tree.top_down.insert(tree.top_down.end(), level.begin(), level.end());
+  return tree;
+}
+
+}  // namespace
+
+int add_path(RankTree& tree, std::span<const Rank> order, int parent) {
+  const auto first = static_cast<int>(tree.ranks.size());
+  for (const Rank rank : order) parent = tree.add(rank, parent);
+  return first;
+}
+
+RankTree line(std::span<const Rank> order, Rank root) {
+  const std::size_t middle =
+      at(static_cast<int>(std::find(order.begin(), order.end(), root) - order.begin()));
+  const std::vector<Rank> before(order.rbegin() + static_cast<std::ptrdiff_t>(order.size() - middle),
+                                 order.rend());
+  RankTree tree;
+  add_path(tree, order.subspan(middle), -1);
+  add_path(tree, before, 0);
+  return tree;
+}
+
+RankTree opened_ring(std::span<const Rank> order, Rank root, bool is_towards_root) {
+  std::vector<Rank> way(order.begin(), order.end());
+  if (is_towards_root) std::reverse(way.begin(), way.end());
+  std::rotate(way.begin(), std::find(way.begin(), way.end(), root), way.end());
+  RankTree tree;
+  add_path(tree, way, -1);
+  return tree;
+}
+
+void add_edges(PatternMaker& maker, const RankTree& tree, Operation operation, int nic) {
+  const auto n = static_cast<int>(tree.ranks.size());
+  const Children children(tree.parents);
+  const auto up = static_cast<int>(maker.pattern().edges.size());
+  std::vector<std::int32_t> passes_on;
+  // what place i sends upwards is edge up + n-1-i: its children, which come later in the tree, send before it
+  const auto gather = [&](int place) {
+    passes_on.clear();
+    for (const int child : children.of(place)) passes_on.push_back(up + n - 1 - child);
+  };
+  if (reduces(operation)) {
+    for (int place = n - 1; place > 0; --place) {
+      gather(place);
+      maker.add(tree.ranks[at(place)], tree.ranks[at(tree.parents[at(place)])], nic, passes_on);
+    }
+  }
+  if (operation == Operation::reduce) return;
+  // and what reaches place i from above is edge down + i
+  const int down = static_cast<int>(maker.pattern().edges.size()) - 1;
+  for (int place = 1; place < n; ++place) {
+    const int parent = tree.parents[at(place)];
+    passes_on.clear();
+    if (parent > 0) {
+      passes_on.push_back(down + parent);
+    } else if (operation == Operation::all_reduce) {
+      gather(0);
+    }
+    maker.add(tree.ranks[at(parent)], tree.ranks[at(place)], nic, passes_on);
+  }
+}
+
+std::array<BinaryTree, 2> double_binary_tree(int nodes) {
+  const bool is_even = nodes % 2 == 0;
+  return {tree_over(nodes, [](int place) { return place; }),
+          tree_over(nodes, [&](int place) { return is_even ? nodes - 1 - place : (place + 1) % nodes; })};
+}
+
+std::array<BinaryTree, 2> double_binary_tree(int nodes, int root) {
+  // node `root` takes place 0 in both, the others the places 1, 2, ... and, in the second, mirrored or
+  // shifted
+  const int others = nodes - 1;
+  const auto node_of = [&](int place) { return (root + place) % nodes; };
+  return {tree_over(nodes, node_of), tree_over(nodes, [&](int place) {
+            if (place == 0) return root;
+            return node_of(others % 2 == 0 ? others + 1 - place : place % others + 1);
+          })};
+}
+
+RankTree over_nodes(const BinaryTree& nodes, std::span<const Rank> ranks) {
+  RankTree tree;
+  std::vector<int> places(ranks.size(), -1);
+  for (const int node : nodes.top_down) {
+    const int parent = nodes.parents[at(node)];
+    places[at(node)] = tree.add(ranks[at(node)], parent < 0 ? -1 : places[at(parent)]);
+  }
+  return tree;
+}
+
+}  // namespace trainyard

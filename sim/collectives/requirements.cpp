@@ -1,0 +1,139 @@
+#include "collectives/requirements.hpp"
+
+#include "collectives/torus2d.hpp"
+#include "config/diagnostic.hpp"
+#include "platform/channels.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+bool carries_out(Algorithm algorithm, Operation operation) {
+  const bool is_ring_like = operation == Operation::all_reduce || operation == Operation::reduce_scatter ||
+                            operation == Operation::all_gather;
+  switch (algorithm) {
+    case Algorithm::ring:
+      return is_ring_like || has_root(operation);
+    case Algorithm::chain:
+    case Algorithm::tree:
+      return operation == Operation::all_reduce || has_root(operation);
+    case Algorithm::hierarchical:
+    case Algorithm::torus2d:
+    case Algorithm::halving_doubling:
+      return is_ring_like;
+    case Algorithm::hierarchical_tree:
+      return operation == Operation::all_reduce;
+    case Algorithm::recursive_doubling:
+      return operation == Operation::all_reduce || operation == Operation::all_gather;
+    case Algorithm::direct:
+    case Algorithm::automatic:
+      break;
+  }
+  return true;
+}
+
+std::string objection_to_nodes(const Cluster& cluster, std::span<const Rank> group) {
+  const std::vector<NodeShare> shares = node_shares(cluster, group);
+  if (shares.size() < 2) return "all ranks are on one node";
+  const auto [fewest, most] =
+      std::ranges::minmax_element(shares, {}, [](const NodeShare& share) { return share.ranks.size(); });
+  if (fewest->ranks.size() == most->ranks.size()) return {};
+  return fmt::format("every node must hold as many ranks, and node {} holds {}, node {} holds {}",
+                     index(fewest->node), fewest->ranks.size(), index(most->node), most->ranks.size());
+}
+
+/// What counts say.
+std::string objection_to_counts(const Cluster& cluster, const CollectiveRequest& request,
+                                Algorithm algorithm) {
+  if (!carries_out(algorithm, request.operation)) return "it is no algorithm for that";
+  const std::size_t ranks = request.group.size();
+  switch (algorithm) {
+    case Algorithm::hierarchical:
+    case Algorithm::hierarchical_tree:
+      return objection_to_nodes(cluster, request.group);
+    case Algorithm::torus2d:
+      if (torus_grid(cluster, request.group)) break;
+      return ranks < 4 ? "a grid takes 4 ranks or more"
+                       : fmt::format("{} is a prime number and makes no grid", ranks);
+    case Algorithm::halving_doubling:
+    case Algorithm::recursive_doubling:
+      if (request.operation == Operation::all_reduce || std::has_single_bit(ranks)) break;
+      return fmt::format("{} is no power of two", ranks);
+    default:
+      break;
+  }
+  return {};
+}
+
+/// Where the algorithm needs a ring of NVLinks inside nodes and there is only a chain.
+std::string objection_to_links(const Cluster& cluster, const CollectiveRequest& request,
+                               Algorithm algorithm) {
+  const bool is_ring = algorithm == Algorithm::ring;
+  if (!is_ring && algorithm != Algorithm::hierarchical && algorithm != Algorithm::hierarchical_tree)
+    return {};
+  const std::vector<NodeShare> shares = node_shares(cluster, request.group);
+  if (is_ring && shares.size() > 1) return {};
+  const std::vector<Rank>& group = request.group;
+  // a node's GPUs can be the same on thousands of nodes: looked at once for each run of equal ones
+  std::vector<int> last;
+  for (const NodeShare& share : shares) {
+    std::vector<int> gpus;
+    for (const Rank rank : share.ranks)
+      gpus.push_back(index(rank) - cluster.first_rank[at(index(share.node))]);
+    if (gpus == last) continue;
+    const std::vector<Channel> channels = ring_channels(cluster, is_ring ? std::span(group) : share.ranks);
+    if (!channels.empty() && channels.front().is_chain) return no_ring(share.ranks.size());
+    last = std::move(gpus);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string objection(const Cluster& cluster, const CollectiveRequest& request, Algorithm algorithm) {
+  if (request.group.size() < 2 && carries_out(algorithm, request.operation)) return {};
+  const std::string counts = objection_to_counts(cluster, request, algorithm);
+  return counts.empty() ? objection_to_links(cluster, request, algorithm) : counts;
+}
+
+std::vector<Algorithm> possible_algorithms(const Cluster& cluster, const CollectiveRequest& request) {
+  std::vector<Algorithm> possible;
+  for (const auto& name : config::Names<Algorithm>::table) {
+    if (name.value != Algorithm::automatic && objection(cluster, request, name.value).empty())
+      possible.push_back(name.value);
+  }
+  return possible;
+}
+
+void require(const Cluster& cluster, const CollectiveRequest& request, Algorithm algorithm) {
+  if (has_root(request.operation) && std::ranges::find(request.group, request.root) == request.group.end()) {
+    throw InputError(fmt::format("root {} is not one of the {} ranks of the {}", index(request.root),
+                                 request.group.size(), config::name_of(request.operation)),
+                     "root: a rank of the group");
+  }
+  if (request.group.size() < 2 && carries_out(algorithm, request.operation)) return;
+  const std::string reason = objection_to_counts(cluster, request, algorithm);
+  if (!reason.empty()) refuse(cluster, request, algorithm, reason);
+}
+
+void refuse(const Cluster& cluster, const CollectiveRequest& request, Algorithm algorithm,
+            const std::string& reason) {
+  std::string possible;
+  for (const Algorithm other : possible_algorithms(cluster, request)) {
+    possible += possible.empty() ? "" : ", ";
+    possible += config::name_of(other);
+  }
+  throw InputError(fmt::format("{} cannot carry out {} on these {} ranks: {}", config::name_of(algorithm),
+                               config::name_of(request.operation), request.group.size(), reason),
+                   "algorithm: " + possible);
+}
+
+std::string no_ring(std::size_t gpus) {
+  return fmt::format("no ring of NVLinks passes through the {} GPUs of a node, only a chain", gpus);
+}
+
+}  // namespace trainyard

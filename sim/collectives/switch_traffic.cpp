@@ -1,0 +1,205 @@
+#include "collectives/switch_traffic.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <variant>
+
+namespace trainyard {
+
+namespace {
+
+/// Ports with the same number have the same ways through the fabric: their first switch, or the port itself
+/// where a file lists the links.
+int switch_of(const Cluster& cluster, Port port) {
+  const Fabric& fabric = cluster.platform.fabric;
+  const auto nics = static_cast<int>(cluster.platform.nics.size());
+  switch (fabric.kind) {
+    case FabricKind::none:
+    case FabricKind::single_switch:
+      break;
+    case FabricKind::fat_tree:
+      return fabric.levels.empty() ? 0 : port.node / fabric.levels.front().nodes_per_switch.value;
+    case FabricKind::rail_optimised:
+      return port.node / fabric.rail.nodes_per_rail.value * nics + port.nic;
+    case FabricKind::torus2d:
+    case FabricKind::torus3d:
+      return port.node;
+    case FabricKind::dragonfly:
+      return port.node / fabric.dragonfly.nodes_per_router.value;
+    case FabricKind::custom:
+      return port.node * nics + port.nic;
+  }
+  return 0;
+}
+
+/// What the ranks below one switch send and receive.
+struct SwitchTraffic {
+  Port first;  ///< two of its ports, of different nodes where it has such
+  Port last;
+  std::vector<std::int64_t> senders;    ///< by receivers' NIC: ranks whose data for those enters here
+  std::vector<std::int64_t> receivers;  ///< by NIC: ranks that receive from here
+  Seconds longest_out;                  ///< from a rank to its port
+  Seconds longest_in;
+};
+
+class TrafficCounter {
+public:
+  TrafficCounter(const Cluster& cluster, const std::vector<NodeShare>& shares,
+                 const TrafficListener& listener)
+      : cluster_(cluster),
+        shares_(shares),
+        listener_(listener),
+        nics_(cluster.platform.nics.size()),
+        samples_(nics_),
+        total_(nics_, 0) {}
+
+  void count() {
+    std::vector<Receivers> here(shares_.size(), Receivers(nics_, 0));
+    for (std::size_t i = 0; i < shares_.size(); ++i) {
+      for (const Rank rank : shares_[i].ranks) add_receiver(rank, shares_[i].node, here[i]);
+    }
+    for (std::size_t i = 0; i < shares_.size(); ++i) {
+      for (const Rank rank : shares_[i].ranks) {
+        add_ways_out(rank, shares_[i].node, here[i]);
+        add_way_in(rank, shares_[i].node, shares_[i].ranks.size());
+      }
+    }
+    add_fabric();
+  }
+
+private:
+  using Receivers = std::vector<std::int64_t>;  ///< ranks by their nearest NIC
+
+  /// Between the switches, once all ranks are known.
+  void add_fabric() {
+    for (std::size_t from = 0; from < switches_.size(); ++from) {
+      for (std::size_t to = 0; to < switches_.size(); ++to) {
+        std::int64_t messages = 0;
+        for (std::size_t nic = 0; nic < nics_; ++nic)
+          messages += switches_[from].senders[nic] * switches_[to].receivers[nic];
+        if (const auto own = within_nodes_.find({from, to}); own != within_nodes_.end())
+          messages -= own->second;
+        if (messages == 0) continue;
+        links_.clear();
+        const Port there = from == to ? switches_[to].last : switches_[to].first;
+        const Seconds across = append_across(switches_[from].first, there);
+        listener_.add_links(links_, messages);
+        note(switches_[from].longest_out + across + switches_[to].longest_in);
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t gpu(Rank rank, NodeId node) const {
+    return at(index(rank) - cluster_.first_rank[at(index(node))]);
+  }
+
+  std::size_t place_of(Port port) {
+    const auto [entry, is_new] = places_.try_emplace(switch_of(cluster_, port), switches_.size());
+    if (is_new) switches_.push_back({port, port, Receivers(nics_, 0), Receivers(nics_, 0), {}, {}});
+    if (port.node != switches_[entry->second].first.node) switches_[entry->second].last = port;
+    return entry->second;
+  }
+
+  void note(Seconds latency) {
+    listener_.note_way({latency, PathType::network, cluster_.platform.fabric.per_flow.value});
+  }
+
+  /// The part of a way between two ports; returns its latency.
+  Seconds append_across(Port from, Port to) {
+    const std::uint32_t of_fabric =
+        std::visit([](const auto& network) { return network.links(); }, cluster_.network);
+    const auto across = std::visit(
+        [&](const auto& network) {
+          return network.append_route(from, to, link_count(cluster_) - of_fabric, links_);
+        },
+        cluster_.network);
+    if (across) return *across;
+    const auto name = [&](Port port) {
+      return "node" + std::to_string(port.node) + "." +
+             cluster_.platform.node[cluster_.platform.nics[at(port.nic)]].name;
+    };
+    throw Unreachable(name(from) + " cannot reach " + name(to) + " on " + cluster_.platform.name +
+                      ": no links of the fabric lead from one to the other");
+  }
+
+  /// Links are numbered node by node: those inside, then those of its NICs, two each (cluster.hpp).
+  [[nodiscard]] int nic_of(LinkId port_link) const {
+    const auto inside = static_cast<std::uint32_t>(cluster_.inside.capacity.size());
+    const std::uint32_t per_node = inside + 2 * static_cast<std::uint32_t>(nics_);
+    return static_cast<int>((index(port_link) % per_node - inside) / 2);
+  }
+
+  void add_receiver(Rank rank, NodeId node, Receivers& here) {
+    const int nic = cluster_.inside.nearest_nic[gpu(rank, node)];
+    if (nic < 0) return;  // Unreachable is thrown when it sends
+    ++here[at(nic)];
+    ++total_[at(nic)];
+    std::vector<Rank>& some = samples_[at(nic)];
+    if (some.empty() || (some.size() == 1 && cluster_.node_of(some.front()) != node)) some.push_back(rank);
+    SwitchTraffic& traffic = switches_[place_of({index(node), nic})];
+    ++traffic.receivers[at(nic)];
+    traffic.longest_in = std::max(traffic.longest_in, way_in(rank, node));
+  }
+
+  [[nodiscard]] Seconds way_in(Rank rank, NodeId node) const {
+    const std::size_t number = gpu(rank, node);
+    return cluster_.inside.nic_to_gpu[at(cluster_.inside.nearest_nic[number])][number].latency;
+  }
+
+  /// Its ways to the receivers of each NIC on other nodes, up to the port by which they leave.
+  void add_ways_out(Rank rank, NodeId node, const Receivers& here) {
+    for (std::size_t nic = 0; nic < nics_; ++nic) {
+      const std::int64_t messages = total_[nic] - here[nic];
+      if (messages == 0) continue;
+      const bool is_first_here = cluster_.node_of(samples_[nic].front()) == node;
+      const Rank to = is_first_here ? samples_[nic].back() : samples_[nic].front();
+      const NodeId to_node = cluster_.node_of(to);
+      links_.clear();
+      const RouteSummary way = append_route(cluster_, rank, to, -1, links_);
+      const auto leaves =
+          std::ranges::find_if(links_, [&](LinkId link) { return is_fabric(cluster_, link); });
+      listener_.add_links(std::span(links_.begin(), leaves + 1), messages);
+      const Port port{index(node), nic_of(*leaves)};
+      const std::size_t from = place_of(port);
+      ++switches_[from].senders[nic];
+      const Seconds across = append_across(port, {index(to_node), static_cast<int>(nic)});
+      switches_[from].longest_out =
+          std::max(switches_[from].longest_out, way.latency - across - way_in(to, to_node));
+      if (here[nic] > 0) within_nodes_[{from, place_of({index(node), static_cast<int>(nic)})}] += here[nic];
+    }
+  }
+
+  /// From its port to the rank, for all messages of the ranks on other nodes.
+  void add_way_in(Rank rank, NodeId node, std::size_t on_node) {
+    const NodeShare& other = shares_.front().node == node ? shares_.back() : shares_.front();
+    links_.clear();
+    (void)append_route(cluster_, other.ranks.front(), rank, -1, links_);
+    const auto enters =
+        std::find_if(links_.rbegin(), links_.rend(), [&](LinkId link) { return is_fabric(cluster_, link); });
+    std::int64_t all = 0;
+    for (const std::int64_t ranks : total_) all += ranks;
+    listener_.add_links(std::span(enters.base() - 1, links_.end()), all - static_cast<std::int64_t>(on_node));
+  }
+
+  const Cluster& cluster_;
+  const std::vector<NodeShare>& shares_;
+  const TrafficListener& listener_;
+  std::size_t nics_;
+  std::vector<std::vector<Rank>> samples_;  ///< by NIC: a receiver, and one on another node
+  Receivers total_;
+  std::map<int, std::size_t> places_;  ///< of switches in `switches_`
+  std::vector<SwitchTraffic> switches_;
+  /// By sender's and receiver's switch: pairs of ranks on one node, whose messages take no fabric.
+  std::map<std::pair<std::size_t, std::size_t>, std::int64_t> within_nodes_;
+  std::vector<LinkId> links_;
+};
+
+}  // namespace
+
+void count_traffic_between_nodes(const Cluster& cluster, const std::vector<NodeShare>& shares,
+                                 const TrafficListener& listener) {
+  if (shares.size() > 1) TrafficCounter(cluster, shares, listener).count();
+}
+
+}  // namespace trainyard

@@ -1,0 +1,102 @@
+#include "collectives/torus2d.hpp"
+
+#include "collectives/requirements.hpp"
+#include "collectives/ring.hpp"
+
+#include <algorithm>
+
+namespace trainyard {
+
+namespace {
+
+/// The ranks that each node holds; 0 if not all hold equally many.
+int ranks_per_node(const std::vector<NodeShare>& shares) {
+  const std::size_t first = shares.front().ranks.size();
+  const bool are_equal =
+      std::ranges::all_of(shares, [&](const NodeShare& share) { return share.ranks.size() == first; });
+  return are_equal ? static_cast<int>(first) : 0;
+}
+
+std::optional<Grid> grid_of_fabric(const Cluster& cluster, const std::vector<NodeShare>& shares,
+                                   int per_node) {
+  const Fabric& fabric = cluster.platform.fabric;
+  if (fabric.kind != FabricKind::torus2d || per_node == 0) return std::nullopt;
+  const int x = fabric.torus.dimensions[0];
+  const int y = fabric.torus.dimensions[1];
+  if (static_cast<int>(shares.size()) != x * y || x * per_node < 2 || y < 2) return std::nullopt;
+  return Grid{x * per_node, y};
+}
+
+/// Rings in both directions through lines of `length` ranks: rank k of line l is number k * step + first(l).
+template <class First>
+void add_lines(PatternMaker& maker, std::span<const Rank> group, int lines, int length, int step,
+               First first) {
+  maker.reserve(2 * group.size());
+  std::vector<Rank> order(at(length));
+  for (int line = 0; line < lines; ++line) {
+    for (int k = 0; k < length; ++k) order[at(k)] = group[at(k * step + first(line))];
+    add_ring(maker, order);
+    std::reverse(order.begin(), order.end());
+    add_ring(maker, order);
+  }
+}
+
+}  // namespace
+
+std::optional<Grid> torus_grid(const Cluster& cluster, std::span<const Rank> group) {
+  const auto ranks = static_cast<int>(group.size());
+  if (ranks < 4) return std::nullopt;
+  const std::vector<NodeShare> shares = node_shares(cluster, group);
+  const int per_node = ranks_per_node(shares);
+  if (const auto grid = grid_of_fabric(cluster, shares, per_node)) return grid;
+  std::optional<Grid> squarest;
+  std::optional<Grid> squarest_of_nodes;
+  for (int side = 2; side * side <= ranks; ++side) {
+    if (ranks % side != 0) continue;
+    // the longer side is the row, unless only the shorter one holds whole nodes
+    for (const int columns : {side, ranks / side}) {
+      const Grid grid{columns, ranks / columns};
+      squarest = grid;
+      if (per_node > 0 && columns % per_node == 0) squarest_of_nodes = grid;
+    }
+  }
+  return squarest_of_nodes ? squarest_of_nodes : squarest;
+}
+
+CollectivePlan torus2d(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request) {
+  require(cluster, request, Algorithm::torus2d);
+  CollectivePlan plan = new_plan(costs, request, Algorithm::torus2d);
+  const std::optional<Grid> found = torus_grid(cluster, request.group);
+  if (!found) return plan;
+  const auto [columns, rows] = *found;
+  PatternMaker along_rows(cluster, costs, request.protocol);
+  add_lines(along_rows, request.group, rows, columns, 1, [&](int row) { return row * columns; });
+  PatternMaker along_columns(cluster, costs, request.protocol);
+  add_lines(along_columns, request.group, columns, rows, columns, [](int column) { return column; });
+
+  const auto add_rows = [&] {
+    const Seconds latency = ring_latency(along_rows, columns);
+    add_rounds(plan, along_rows, columns - 1, 0.5 / columns, latency);
+  };
+  const auto add_columns = [&] {
+    const Seconds latency = ring_latency(along_columns, rows);
+    add_rounds(plan, along_columns, ring_rounds(request.operation, rows),
+               0.5 / (static_cast<double>(columns) * rows), latency);
+  };
+  if (request.operation == Operation::all_gather) {
+    add_columns();
+    add_rows();
+    return plan;
+  }
+  add_rows();
+  add_columns();
+  if (request.operation == Operation::all_reduce) repeat_rounds(plan, 0);
+  return plan;
+}
+
+Seconds torus2d_time(Operation operation, Grid grid, Bytes size, Bandwidth bandwidth, Seconds latency) {
+  return ring_time(operation, grid.columns, size, bandwidth, latency) +
+         ring_time(operation, grid.rows, size / grid.columns, bandwidth, latency);
+}
+
+}  // namespace trainyard

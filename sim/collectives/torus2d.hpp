@@ -1,0 +1,34 @@
+#pragma once
+// Two-dimensional torus: the ranks in a grid of rows and columns. All-reduce is reduce-scatter along the
+// rows, all-reduce along the columns with what is left of each rank's data, all-gather along the rows; in
+// every line two rings run in both directions, each with half of the data.
+
+#include "collectives/plan.hpp"
+
+#include <optional>
+
+namespace trainyard {
+
+/// Rank i of the group is in column i % columns of row i / columns.
+struct Grid {
+  int columns = 0;
+  int rows = 0;
+};
+
+/// The grid of a group: that of a 2-D torus fabric all of whose places the group fills with equally many
+/// ranks, where the ranks of a node are neighbours along x; else the pair of divisors nearest to a square,
+/// the row being the longer side, among those whose rows are whole multiples of a node's ranks if there are
+/// any. Nothing for prime numbers and fewer than 4 ranks.
+std::optional<Grid> torus_grid(const Cluster& cluster, std::span<const Rank> group);
+
+/// Operations: all_reduce, reduce_scatter (rows, then columns) and all_gather (columns, then rows). Throws
+/// InputError for others and where there is no grid, Unreachable if some ranks cannot reach each other.
+CollectivePlan torus2d(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
+
+/// The formula for ranks with one full-duplex port of one bandwidth, x columns and y rows: all_reduce
+/// 2(x-1) * (latency + size/(x * bandwidth)) + 2(y-1) * (latency + size/(x * y * bandwidth)); reduce_scatter
+/// and all_gather half of it. Source: Mikami et al. 2018, "Massively distributed SGD: ImageNet/ResNet-50
+/// training in a flash", section 2.2; the halves in both directions change nothing at a rank's one port.
+Seconds torus2d_time(Operation operation, Grid grid, Bytes size, Bandwidth bandwidth, Seconds latency);
+
+}  // namespace trainyard

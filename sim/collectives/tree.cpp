@@ -1,0 +1,88 @@
+#include "collectives/tree.hpp"
+
+#include "collectives/chain.hpp"
+#include "collectives/rank_tree.hpp"
+#include "collectives/requirements.hpp"
+#include "platform/channels.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace trainyard {
+
+namespace {
+
+using Orders = std::vector<std::span<const Rank>>;
+
+/// Each node's part of the order of a channel, which visits one node after the other.
+Orders orders_in_nodes(std::span<const Rank> order, const std::vector<NodeShare>& shares) {
+  Orders orders;
+  std::size_t begin = 0;
+  for (const NodeShare& share : shares) {
+    orders.push_back(order.subspan(begin, share.ranks.size()));
+    begin += share.ranks.size();
+  }
+  return orders;
+}
+
+/// The tree over ranks: below the first rank of each node's order the rest of it, and the first ranks of the
+/// nodes below. In the root's node the line of ranks starts at the root, `root_tree`.
+RankTree over_ranks(const BinaryTree& nodes, const Orders& orders, const RankTree& root_tree) {
+  RankTree tree = root_tree;
+  std::vector<int> places(orders.size(), -1);  // of each node's first rank
+  for (const int node : nodes.top_down) {
+    const int parent = nodes.parents[at(node)];
+    if (parent >= 0) {
+      places[at(node)] = add_path(tree, orders[at(node)], places[at(parent)]);
+    } else {
+      const auto first = std::ranges::find(root_tree.ranks, orders[at(node)].front());
+      places[at(node)] = static_cast<int>(first - root_tree.ranks.begin());
+    }
+  }
+  return tree;
+}
+
+}  // namespace
+
+CollectivePlan tree(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request) {
+  require(cluster, request, Algorithm::tree);
+  const std::vector<NodeShare> shares = node_shares(cluster, request.group);
+  if (shares.size() < 2) {
+    CollectivePlan plan = chain(cluster, costs, request);
+    plan.algorithm = Algorithm::tree;
+    return plan;
+  }
+  const std::vector<Channel> channels = ring_channels(cluster, request.group);
+  const auto nodes = static_cast<int>(shares.size());
+  const auto root_share = std::ranges::find(shares, cluster.node_of(request.root), &NodeShare::node);
+  const std::array<BinaryTree, 2> trees =
+      has_root(request.operation) ? double_binary_tree(nodes, static_cast<int>(root_share - shares.begin()))
+                                  : double_binary_tree(nodes);
+
+  CollectivePlan plan = new_plan(costs, request, Algorithm::tree, channels.size());
+  PatternMaker maker(cluster, costs, request.protocol);
+  maker.reserve(4 * request.group.size() * channels.size());
+  for (const Channel& channel : channels) {
+    const Orders orders = orders_in_nodes(channel.order, shares);
+    for (const BinaryTree& between : trees) {
+      const std::span<const Rank> first = orders[at(between.top_down.front())];
+      const RankTree root_tree = line(first, has_root(request.operation) ? request.root : first.front());
+      add_edges(maker, over_ranks(between, orders, root_tree), request.operation, channel.nic);
+    }
+  }
+  add_pipeline(plan, maker, 0.5 / static_cast<double>(channels.size()),
+               flows_per_channel(cluster, request.group, channels.size()));
+  return plan;
+}
+
+Seconds tree_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
+  if (ranks < 2) return Seconds{};
+  const int height = std::bit_width(static_cast<unsigned>(ranks - 1));
+  const bool is_both_ways = operation == Operation::all_reduce;
+  const int depth = is_both_ways ? 2 * height : height;
+  const int port_uses = is_both_ways ? std::min(ranks, 4) : 2;
+  const int chunks = pipeline_chunks(size / 2, depth);
+  return latency * depth + size / bandwidth * (0.5 * port_uses * (chunks + depth - 1) / chunks);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,76 @@
+#include "engine/link_faults.hpp"
+
+#include "config/diagnostic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+namespace trainyard::engine {
+
+namespace {
+
+/// The last event of every link that has failed and was not restored.
+std::map<LinkId, const LinkEvent*> failed_links(const TaskGraph& graph) {
+  std::map<LinkId, const LinkEvent*> last;
+  for (const LinkEvent& event : graph.link_events) {
+    const LinkEvent*& known = last[event.link];
+    // of two at one date the later in the list counts, as in the calendar
+    if (known == nullptr || event.date >= known->date) known = &event;
+  }
+  std::erase_if(last, [](const auto& entry) { return entry.second->bandwidth > Bandwidth{}; });
+  return last;
+}
+
+bool crosses(const Pattern& pattern, LinkId link) {
+  const auto& of_edges = pattern.links;
+  return std::find(of_edges.begin(), of_edges.end(), link) != of_edges.end() ||
+         std::any_of(pattern.uses.begin(), pattern.uses.end(),
+                     [&](const LinkUse& use) { return use.link == link; });
+}
+
+std::string name_of(const TaskGraph& graph, int collective) {
+  if (at(collective) < graph.collective_names.size()) return graph.collective_names[at(collective)];
+  return fmt::format("collective {}", collective);
+}
+
+}  // namespace
+
+void enter_link_events(const TaskGraph& graph, Calendar& calendar) {
+  for (std::size_t i = 0; i < graph.link_events.size(); ++i) {
+    const LinkEvent& event = graph.link_events[i];
+    if (index(event.link) >= graph.links.size()) {
+      throw InputError(fmt::format("there is no link {}", index(event.link)),
+                       fmt::format("links are numbered from 0 to {}", graph.links.size() - 1));
+    }
+    if (!(event.date >= Seconds{}) || !(event.bandwidth >= Bandwidth{}) ||
+        !std::isfinite(event.bandwidth.si())) {
+      throw InputError(fmt::format("link {} cannot have {} B/s at {} s", event.name, event.bandwidth.si(),
+                                   event.date.si()),
+                       "dates and bandwidths are 0 or more");
+    }
+    calendar.enter(event.date.si(), EventKind::link_change, static_cast<int>(i));
+  }
+}
+
+void check_failed_links(const TaskGraph& graph, const Replay& replay) {
+  if (replay.done()) return;
+  const std::map<LinkId, const LinkEvent*> failed = failed_links(graph);
+  if (failed.empty()) return;
+  for (const int collective : replay.waiting_collectives()) {
+    for (const Stage& stage : graph.collectives[at(collective)].stages) {
+      for (const auto& [link, event] : failed) {
+        if (!crosses(graph.patterns[at(stage.pattern)], link)) continue;
+        const std::string link_name =
+            event->name.empty() ? fmt::format("number {}", index(link)) : event->name;
+        throw LinkFailed(
+            fmt::format("the job cannot end: link {} failed at {} s, and {} waits for it for ever; {}",
+                        link_name, event->date.si(), name_of(graph, collective), replay.who_waits()),
+            link, event->date, collective);
+      }
+    }
+  }
+}
+
+}  // namespace trainyard::engine

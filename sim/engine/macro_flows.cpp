@@ -1,0 +1,155 @@
+#include "engine/macro_flows.hpp"
+
+#include "engine/pipeline_groups.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace trainyard::engine {
+
+namespace {
+
+StageFlows rounds_of(const Stage& stage, int most) {
+  const int count = std::min(most, stage.messages);
+  const double rounds = static_cast<double>(stage.messages) / count;
+  return {.groups = {{.part = -1, .route = -1, .latency = stage.latency * rounds}},
+          .count = count,
+          .bytes = stage.bytes * rounds};
+}
+
+/// Alone, the flows take what the messages take: a flow is so many messages that handing it from group to
+/// group takes no longer than handing a message from edge to edge, and what is left of that is latency.
+StageFlows pipeline_of(const Stage& stage, std::span<const int> levels) {
+  const auto groups = static_cast<int>(levels.size());
+  StageFlows flows{.groups = {}, .count = 1, .bytes = {}};
+  if (groups > 1) {
+    flows.count = std::max(1, static_cast<int>(std::ceil(static_cast<double>(stage.messages) * (groups - 1) /
+                                                         std::max(1, stage.depth - 1))));
+  }
+  flows.bytes = stage.bytes * (static_cast<double>(stage.messages) / flows.count);
+  const Seconds filling =
+      stage.bytes / stage.limit * (stage.depth - 1) - flows.bytes / stage.limit * (groups - 1);
+  int all_levels = 0;
+  for (const int of_group : levels) all_levels += of_group;
+  for (const int of_group : levels) {
+    const double share = all_levels > 0 ? static_cast<double>(of_group) / all_levels : 1;
+    flows.groups.push_back(
+        {.part = -1, .route = -1, .latency = (stage.latency * stage.depth + filling) * share});
+  }
+  return flows;
+}
+
+/// Parts and routes as stages ask for them.
+class FlowPlanner {
+public:
+  FlowPlanner(const TaskGraph& graph, const MacroLimits& limits) : graph_(graph), limits_(limits) {}
+
+  MacroFlows plan() {
+    for (const Collective& collective : graph_.collectives) add(collective);
+    std::vector<std::span<const LinkUse>> uses;
+    for (const MacroFlows::Part& part : macro_.parts) uses.emplace_back(part.uses);
+    macro_.network = merge_links(graph_, uses);
+    for (std::size_t route = 0; route < macro_.routes.size(); ++route)
+      finish(macro_.routes[route], pace_[route]);
+    return std::move(macro_);
+  }
+
+private:
+  void add(const Collective& collective) {
+    std::vector<StageFlows>& stages = macro_.collectives.emplace_back();
+    for (const Stage& stage : collective.stages) {
+      if (stage.messages == 0) continue;
+      const std::vector<int>& parts = parts_of(stage);
+      std::vector<int> levels;
+      for (const int part : parts) levels.push_back(levels_[at(part)]);
+      StageFlows flows = stage.depth == 0 ? rounds_of(stage, most_flows(stage, collective.stages.size()))
+                                          : pipeline_of(stage, levels);
+      for (std::size_t g = 0; g < parts.size(); ++g) {
+        flows.groups[g].part = parts[g];
+        flows.groups[g].route = route_of(parts[g], stage.limit);
+      }
+      stages.push_back(std::move(flows));
+    }
+  }
+
+  [[nodiscard]] int most_flows(const Stage& stage, std::size_t stages) const {
+    return limits_.flows == 0 ? stage.messages : std::max(1, limits_.flows / static_cast<int>(stages));
+  }
+
+  /// So few groups that no more flows of each are needed than there may be.
+  [[nodiscard]] int most_groups(const Stage& stage) const {
+    if (stage.depth == 0) return 1;
+    const double enough =
+        1 + static_cast<double>(limits_.flows_of_group) * (stage.depth - 1) / stage.messages;
+    return static_cast<int>(std::min<double>(limits_.groups, enough));
+  }
+
+  const std::vector<int>& parts_of(const Stage& stage) {
+    const int most = most_groups(stage);
+    const auto [entry, is_new] = known_parts_.try_emplace({stage.pattern, most});
+    if (!is_new) return entry->second;
+    const Pattern& pattern = graph_.patterns[at(stage.pattern)];
+    std::vector<EdgeGroup> groups;
+    if (most > 1) {
+      groups = pipeline_groups(pattern, most);
+    } else {
+      groups.push_back({.levels = 1, .uses = link_uses(pattern)});
+    }
+    for (EdgeGroup& group : groups) {
+      entry->second.push_back(static_cast<int>(macro_.parts.size()));
+      macro_.parts.push_back({std::move(group.uses)});
+      levels_.push_back(group.levels);
+    }
+    return entry->second;
+  }
+
+  int route_of(int part, Bandwidth limit) {
+    const auto [entry, is_new] =
+        known_routes_.try_emplace({part, limit}, static_cast<int>(macro_.routes.size()));
+    if (is_new) {
+      macro_.routes.push_back({part, {}});
+      pace_.push_back(limit);
+    }
+    return entry->second;
+  }
+
+  void finish(MacroFlows::Route& route, Bandwidth limit) {
+    route.links = macro_.network.routes[at(route.part)];
+    if (!std::isfinite(limit.si())) return;
+    route.links.push_back(static_cast<int>(macro_.network.links.size()));
+    macro_.network.links.push_back(limit * macro_.network.units[at(route.part)]);
+    macro_.network.scales.push_back(1);
+  }
+
+  const TaskGraph& graph_;
+  const MacroLimits& limits_;
+  MacroFlows macro_;
+  std::vector<int> levels_;      ///< of each part
+  std::vector<Bandwidth> pace_;  ///< of each route
+  std::map<std::pair<int, int>, std::vector<int>> known_parts_;
+  std::map<std::pair<int, Bandwidth>, int> known_routes_;
+};
+
+}  // namespace
+
+MacroFlows macro_flows(const TaskGraph& graph, const MacroLimits& limits) {
+  return FlowPlanner(graph, limits).plan();
+}
+
+bool may_disturb(const TaskGraph& graph) {
+  if (!graph.link_events.empty() || !graph.job_of_rank.empty()) return true;
+  for (const Program& program : graph.programs) {
+    std::size_t in_order = 0;
+    for (const std::vector<Task>& stream : program.streams) {
+      const auto joins = static_cast<std::size_t>(std::count_if(
+          stream.begin(), stream.end(), [](const Task& task) { return std::holds_alternative<Join>(task); }));
+      in_order = std::max(in_order, joins);
+    }
+    // One after the other on one stream of everybody: never two at once.
+    if (in_order < graph.collectives.size()) return true;
+  }
+  return false;
+}
+
+}  // namespace trainyard::engine

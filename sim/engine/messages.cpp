@@ -1,0 +1,79 @@
+#include "engine/messages.hpp"
+
+#include "config/diagnostic.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+namespace trainyard::engine {
+
+namespace {
+
+void require_edges(const TaskGraph& graph) {
+  double messages = 0;
+  bool has_sums = false;
+  for (const Collective& collective : graph.collectives) {
+    for (const Stage& stage : collective.stages) {
+      const Pattern& pattern = graph.patterns[at(stage.pattern)];
+      messages += static_cast<double>(stage.messages) * static_cast<double>(pattern.edge_count());
+      has_sums = has_sums || pattern.summed_edges > 0;
+    }
+  }
+  if (!has_sums) return;
+  throw InputError(fmt::format("fidelity steps would have to simulate {:.0f} messages one by one", messages),
+                   "fidelity: flow or rounds take them together");
+}
+
+}  // namespace
+
+StepRoutes step_routes(const TaskGraph& graph) {
+  require_edges(graph);
+  StepRoutes steps{.links = graph.links, .routes = {}, .first_of_stage = {}};
+  std::map<std::pair<int, Bandwidth>, int> known;
+  for (const Collective& collective : graph.collectives) {
+    for (const Stage& stage : collective.stages) {
+      const auto [entry, is_new] =
+          known.try_emplace({stage.pattern, stage.limit}, static_cast<int>(steps.routes.size()));
+      steps.first_of_stage.push_back(entry->second);
+      if (!is_new) continue;
+      const Pattern& pattern = graph.patterns[at(stage.pattern)];
+      for (std::size_t e = 0; e < pattern.edges.size(); ++e) {
+        std::vector<int>& route = steps.routes.emplace_back();
+        for (const LinkId link : pattern.route(e)) route.push_back(static_cast<int>(index(link)));
+        if (!std::isfinite(stage.limit.si())) continue;
+        route.push_back(static_cast<int>(steps.links.size()));
+        steps.links.push_back(stage.limit);
+      }
+    }
+  }
+  return steps;
+}
+
+EdgeLists::EdgeLists(std::size_t things, std::span<const std::pair<int, int>> pairs)
+    : begins_(things + 1, 0), edges_(pairs.size()) {
+  for (const auto& [thing, edge] : pairs) ++begins_[at(thing) + 1];
+  for (std::size_t i = 0; i < things; ++i) begins_[i + 1] += begins_[i];
+  std::vector<std::uint32_t> next(begins_.begin(), begins_.end() - 1);
+  for (const auto& [thing, edge] : pairs) edges_[next[at(thing)]++] = edge;
+}
+
+EdgeLists passing_on(const Pattern& pattern) {
+  std::vector<std::pair<int, int>> pairs;
+  for (std::size_t edge = 0; edge < pattern.edges.size(); ++edge) {
+    for (const std::int32_t before : pattern.passed_on_by(edge))
+      pairs.emplace_back(before, static_cast<int>(edge));
+  }
+  return {pattern.edges.size(), pairs};
+}
+
+EdgeLists edges_of_ranks(const Pattern& pattern, int ranks) {
+  std::vector<std::pair<int, int>> pairs;
+  for (std::size_t edge = 0; edge < pattern.edges.size(); ++edge) {
+    pairs.emplace_back(index(pattern.edges[edge].from), static_cast<int>(edge));
+    pairs.emplace_back(index(pattern.edges[edge].to), static_cast<int>(edge));
+  }
+  return {at(ranks), pairs};
+}
+
+}  // namespace trainyard::engine

@@ -1,0 +1,45 @@
+#pragma once
+// What the message-by-message simulation asks of patterns: a route for every edge, which edges pass on an
+// edge's data, and which edges end at a rank.
+
+#include "schedule/task_graph.hpp"
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace trainyard::engine {
+
+/// The network with a route for every edge of every stage, and a link of its own where the stage has a limit.
+struct StepRoutes {
+  std::vector<Bandwidth> links;
+  std::vector<std::vector<int>> routes;
+  std::vector<int> first_of_stage;  ///< the route of its edge 0; stages numbered through all collectives
+};
+
+/// Throws InputError for patterns that hold no edges: their messages cannot be sent one by one.
+StepRoutes step_routes(const TaskGraph& graph);
+
+/// For each of n things a list of edges, stored flat.
+class EdgeLists {
+public:
+  /// `pairs`: (thing, edge), in the order of the lists.
+  EdgeLists(std::size_t things, std::span<const std::pair<int, int>> pairs);
+
+  [[nodiscard]] std::span<const int> of(int thing) const {
+    return std::span(edges_).subspan(begins_[at(thing)], begins_[at(thing) + 1] - begins_[at(thing)]);
+  }
+
+private:
+  std::vector<std::uint32_t> begins_;
+  std::vector<int> edges_;
+};
+
+/// By edge: the edges that pass its data on.
+EdgeLists passing_on(const Pattern& pattern);
+
+/// By rank: the edges it sends or receives on; one from a rank to itself is there twice.
+EdgeLists edges_of_ranks(const Pattern& pattern, int ranks);
+
+}  // namespace trainyard::engine

@@ -1,0 +1,179 @@
+#include "platform/custom_ends.hpp"
+
+#include "config/suggest.hpp"
+#include "platform/device_pattern.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t most_names = 100'000;  // that one pattern stands for
+
+/// The names that "leaf[0-3]" or "node[0-7].nic[0-1]" stands for; a text without brackets is itself. Nothing
+/// if a list does not parse or stands for too many.
+std::optional<std::vector<std::string>> written_out(std::string_view pattern) {
+  std::vector<std::string> names{""};
+  while (!pattern.empty()) {
+    const std::size_t open = std::min(pattern.find('['), pattern.size());
+    for (std::string& name : names) name += pattern.substr(0, open);
+    pattern.remove_prefix(open);
+    if (pattern.empty()) break;
+    const std::size_t close = pattern.find(']');
+    if (close == std::string_view::npos) return std::nullopt;
+    const auto numbers = numbers_in_list(pattern.substr(1, close - 1));
+    if (!numbers || names.size() * numbers->size() > most_names) return std::nullopt;
+    std::vector<std::string> longer;
+    for (const std::string& name : names) {
+      for (const int number : *numbers) longer.push_back(name + std::to_string(number));
+    }
+    names = std::move(longer);
+    pattern.remove_prefix(close + 1);
+  }
+  return names;
+}
+
+/// "node3.nic0"; nothing if it is not of that form.
+std::optional<CustomEnd> nic_called(std::string_view name) {
+  CustomEnd end;
+  const auto take = [&](std::string_view word, int& number) {
+    if (!name.starts_with(word)) return false;
+    name.remove_prefix(word.size());
+    const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error != std::errc{} || number < 0 || number > 9999) return false;
+    name.remove_prefix(static_cast<std::size_t>(rest - name.data()));
+    return true;
+  };
+  if (take("node", end.node) && take(".nic", end.nic) && name.empty()) return end;
+  return std::nullopt;
+}
+
+bool is_switch_name(std::string_view name) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  };
+  return !name.empty() && std::ranges::all_of(name, is_letter) && !name.starts_with("node") &&
+         name != "fabric";
+}
+
+std::vector<std::string> switch_names(const FabricFile& file, config::Problems& problems) {
+  std::vector<std::string> names;
+  std::set<std::string> known;
+  for (std::size_t i = 0; i < file.switches.size(); ++i) {
+    const std::string path = fmt::format("fabric.switches[{}]", i);
+    const auto some = written_out(file.switches[i]);
+    if (!some || !std::ranges::all_of(*some, is_switch_name)) {
+      problems.error(path, in_quotes(file.switches[i]) + " is not a name for a switch",
+                     "letters, digits, - and _; not node... and not fabric; a list as \"leaf[0-3]\"");
+      continue;
+    }
+    for (const std::string& name : *some) {
+      if (known.insert(name).second) {
+        names.push_back(name);
+      } else {
+        problems.error(path, fmt::format("there is a switch called {} already", name), "another name");
+        break;
+      }
+    }
+  }
+  return names;
+}
+
+using Numbers = std::map<std::string, int, std::less<>>;  ///< of the switches, by name
+
+/// What one end of an entry stands for; empty if it could not be read.
+std::vector<CustomEnd> read_end(const std::string& pattern, const Numbers& switches, int nics,
+                                const std::string& path, config::Problems& problems) {
+  const auto names = written_out(pattern);
+  if (!names) {
+    problems.error(path, in_quotes(pattern) + " is not a switch, a NIC or a list of them",
+                   "leaf0, node0.nic0, \"leaf[0-3]\" or \"node[0-3].nic0\"");
+    return {};
+  }
+  std::vector<CustomEnd> ends;
+  for (const std::string& name : *names) {
+    if (const auto found = switches.find(name); found != switches.end()) {
+      ends.push_back({.switch_number = found->second});
+      continue;
+    }
+    const auto nic = nic_called(name);
+    if (!nic) {
+      std::vector<std::string_view> known;
+      for (const auto& [text, number] : switches) known.push_back(text);
+      problems.error(path, fmt::format("there is no switch called {}", in_quotes(name)),
+                     config::suggest(name, known));
+      return {};
+    }
+    if (nics >= 0 && nic->nic >= nics) {
+      problems.error(path,
+                     fmt::format("{} does not exist: a node has {} NIC{}", name, nics, nics == 1 ? "" : "s"),
+                     "node0.nic0");
+      return {};
+    }
+    ends.push_back(*nic);
+  }
+  return ends;
+}
+
+std::string name_of(const CustomEnd& end, const std::vector<std::string>& switches) {
+  return end.switch_number >= 0 ? switches[static_cast<std::size_t>(end.switch_number)]
+                                : fmt::format("node{}.nic{}", end.node, end.nic);
+}
+
+}  // namespace
+
+CustomShape custom_shape(const FabricFile& file, int nics, config::Problems& problems) {
+  CustomShape shape;
+  if (!problems.readable("fabric.switches")) return shape;
+  shape.switches = switch_names(file, problems);
+  Numbers numbers;
+  for (std::size_t i = 0; i < shape.switches.size(); ++i) numbers[shape.switches[i]] = static_cast<int>(i);
+
+  std::map<std::pair<CustomEnd, CustomEnd>, std::size_t> linked_by;
+  for (std::size_t i = 0; i < file.links.size(); ++i) {
+    const FabricLinkFile& entry = file.links[i];
+    const std::string path = fmt::format("fabric.links[{}].between", i);
+    if (!problems.readable(path)) continue;
+    if (entry.between.size() != 2) {
+      problems.error(path, fmt::format("a link has two ends, not {}", entry.between.size()),
+                     "between: [\"node[0-3].nic0\", leaf0]");
+      continue;
+    }
+    const auto ones = read_end(entry.between[0], numbers, nics, path + "[0]", problems);
+    const auto others = read_end(entry.between[1], numbers, nics, path + "[1]", problems);
+    if (ones.size() * others.size() > most_names) {
+      problems.error(path, fmt::format("{} links in one entry", ones.size() * others.size()), "fewer");
+      continue;
+    }
+    bool is_sound = true;
+    for (std::size_t pair = 0; is_sound && pair < ones.size() * others.size(); ++pair) {
+      const CustomEnd& one = ones[pair / others.size()];
+      const CustomEnd& other = others[pair % others.size()];
+      const auto [first, is_new] = linked_by.try_emplace(std::minmax(one, other), i);
+      is_sound = one != other && is_new;
+      if (one == other) {
+        problems.error(path, name_of(one, shape.switches) + " is linked to itself", "two different ends");
+      } else if (!is_new) {
+        problems.error(
+            path,
+            fmt::format("{} and {} are linked already, by fabric.links[{}]", name_of(one, shape.switches),
+                        name_of(other, shape.switches), first->second),
+            "one link with more bandwidth");
+      }
+      if (!is_sound) break;
+      shape.links.push_back({one, other, entry.bandwidth, entry.latency.value_or(Sourced<Seconds>{})});
+      for (const CustomEnd& end : {one, other}) {
+        if (end.switch_number < 0) shape.nodes = std::max(shape.nodes, end.node + 1);
+      }
+    }
+  }
+  return shape;
+}
+
+}  // namespace trainyard

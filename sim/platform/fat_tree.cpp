@@ -1,0 +1,69 @@
+#include "platform/fat_tree.hpp"
+
+#include <algorithm>
+
+namespace trainyard {
+
+FatTree::FatTree(const Fabric& fabric, int nodes, int nics)
+    : latency_(fabric.latency.value), hop_latency_(fabric.hop_latency.value) {
+  double narrowed = 1;  // by the levels so far
+  for (const TreeLevel& level : fabric.levels) {
+    const int under = level.nodes_per_switch.value;
+    narrowed *= level.oversubscription.value;
+    const int switches = (nodes + under - 1) / under;
+    levels_.push_back({.nodes_per_switch = under,
+                       .has_links = level.oversubscription.value > 1 && switches > 1,
+                       .first_link = links_,
+                       .rates = link_rates(fabric, fabric.nic.value * (nics * (under / narrowed)))});
+    if (levels_.back().has_links) links_ += 2 * unsigned_of(switches);
+  }
+}
+
+const FatTree::Level& FatTree::level_of(std::uint32_t link) const {
+  // the last of those that begin at or before the link; levels without links begin where the next one does
+  const auto after = std::ranges::find_if(
+      levels_, [&](const Level& level) { return level.has_links && level.first_link > link; });
+  return *std::find_if(std::make_reverse_iterator(after), levels_.rend(),
+                       [](const Level& level) { return level.has_links; });
+}
+
+std::string FatTree::switch_name(std::size_t level, std::uint32_t number) const {
+  if (level == levels_.size()) return "core";
+  if (level == 0) return "leaf" + std::to_string(number);
+  // levels between leaves and core are numbered where there are several
+  const std::string spine = levels_.size() > 2 ? "spine" + std::to_string(level) + "." : "spine";
+  return spine + std::to_string(number);
+}
+
+std::string FatTree::name(std::uint32_t link) const {
+  const Level& level = level_of(link);
+  const auto below = static_cast<std::size_t>(&level - levels_.data());
+  const std::uint32_t lower = (link - level.first_link) / 2;
+  std::uint32_t upper = 0;
+  if (below + 1 < levels_.size()) {
+    upper = lower * unsigned_of(level.nodes_per_switch) / unsigned_of(levels_[below + 1].nodes_per_switch);
+  }
+  const std::string down_there = switch_name(below, lower);
+  const std::string up_there = switch_name(below + 1, upper);
+  return (link - level.first_link) % 2 == 0 ? down_there + "->" + up_there : up_there + "->" + down_there;
+}
+
+std::optional<Seconds> FatTree::append_route(Port from, Port to, std::uint32_t first,
+                                             std::vector<LinkId>& links) const {
+  std::size_t top = 0;  // levels that the way leaves upwards
+  while (top < levels_.size() &&
+         from.node / levels_[top].nodes_per_switch != to.node / levels_[top].nodes_per_switch) {
+    const Level& level = levels_[top++];
+    if (level.has_links)
+      links.push_back(LinkId{first + level.first_link + 2 * unsigned_of(from.node / level.nodes_per_switch)});
+  }
+  for (std::size_t below = top; below-- > 0;) {
+    const Level& level = levels_[below];
+    if (level.has_links)
+      links.push_back(
+          LinkId{first + level.first_link + 2 * unsigned_of(to.node / level.nodes_per_switch) + 1});
+  }
+  return latency_ + hop_latency_ * (2.0 * static_cast<double>(top));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,36 @@
+#pragma once
+// Figures in a report with the number of a footnote that says where they come from.
+
+#include "units/sourced.hpp"
+#include "units/text.hpp"
+
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// Sources in the order they are first needed; each gets a number.
+class Footnotes {
+public:
+  /// "[3]"
+  template <class T>
+  std::string mark(const Sourced<T>& figure) {
+    return mark(figure.provenance, figure.source);
+  }
+
+  /// One numbered line for each.
+  [[nodiscard]] std::string list() const;
+
+private:
+  std::string mark(Provenance provenance, const std::string& source);
+
+  std::vector<std::string> texts_;
+};
+
+/// "12 GB/s [3]"
+template <class Q>
+std::string figure(const Sourced<Q>& value, Footnotes& notes) {
+  return human(value.value) + " " + notes.mark(value);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,134 @@
+#include "platform/node_visits.hpp"
+
+#include "platform/gpu_lanes.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+const NodePath& way_to_nic(const Cluster& cluster, int gpu, int nic) {
+  return cluster.inside.gpu_to_nic[at(gpu)][at(nic)];
+}
+
+/// For each NIC the GPUs that reach it, nearest first; of equally near ones those first at which fewer rings
+/// of the NICs before it enter.
+std::vector<GpuOrder> gpus_by_nearness(const Cluster& cluster, std::span<const int> gpus,
+                                       const std::vector<int>& nics) {
+  std::vector<int> entries(cluster.platform.gpus.size(), 0);
+  std::vector<GpuOrder> orders;
+  for (const int nic : nics) {
+    GpuOrder order(gpus.begin(), gpus.end());
+    std::erase_if(order, [&](int gpu) { return !way_to_nic(cluster, gpu, nic).reachable; });
+    std::ranges::stable_sort(order, {}, [&](int gpu) {
+      return std::pair(way_to_nic(cluster, gpu, nic).distance, entries[at(gpu)]);
+    });
+    ++entries[at(order.front())];
+    orders.push_back(order);
+  }
+  return orders;
+}
+
+int position_of(std::span<const int> gpus, int gpu) {
+  return static_cast<int>(std::ranges::find(gpus, gpu) - gpus.begin());
+}
+
+/// Entry and exit of a NIC's ring, as positions in `gpus`: the two GPUs nearest to it between which NVLinks
+/// allow a path through all.
+std::optional<PathEnds> path_ends(const LaneGraph& lanes, std::span<const int> gpus, const GpuOrder& near) {
+  const int first = position_of(gpus, near.front());
+  if (gpus.size() == 1) return PathEnds{first, first};
+  for (std::size_t last = 1; last < near.size(); ++last) {
+    const PathEnds ends{first, position_of(gpus, near[last])};
+    if (find_paths(lanes, std::span(&ends, 1))) return ends;
+  }
+  return std::nullopt;
+}
+
+/// Over NVLinks alone; nothing where they do not join all the GPUs.
+std::optional<std::vector<GpuOrder>> visits_over_nvlink(const Cluster& cluster, std::span<const int> gpus,
+                                                        const std::vector<GpuOrder>& orders) {
+  const LaneGraph slots = gpu_slots(cluster.platform, gpus, cluster.platform.fabric.effective.value);
+  if (!is_connected(slots)) return std::nullopt;
+  std::vector<PathEnds> ends;
+  for (const GpuOrder& near : orders) {
+    const auto found = path_ends(slots, gpus, near);
+    if (!found) return std::nullopt;
+    ends.push_back(*found);
+  }
+  // each path fits alone; where all do not fit side by side they share links more than their rates allow
+  for (int factor = 1; factor <= static_cast<int>(orders.size()); ++factor) {
+    auto paths = find_paths(times(slots, factor), ends);
+    if (!paths) continue;
+    for (GpuOrder& path : *paths) {
+      for (int& gpu : path) gpu = gpus[at(gpu)];
+    }
+    return paths;
+  }
+  return std::nullopt;
+}
+
+/// Over whatever links there are: out at the GPU where the way that keeps neighbours together ends, if the
+/// NIC is as near to it as to the second nearest, else at that one.
+GpuOrder visit_over_pcie(const Cluster& cluster, std::span<const int> gpus, const GpuOrder& near, int nic) {
+  std::vector<int> others(gpus.begin(), gpus.end());
+  std::erase(others, near.front());
+  GpuOrder order = continued_nearest_first(cluster, {near.front()}, others);
+  if (near.size() < 2) return order;
+  const NodePath& out = way_to_nic(cluster, order.back(), nic);
+  if (out.reachable && out.distance == way_to_nic(cluster, near[1], nic).distance) return order;
+  std::erase(others, near[1]);
+  order = continued_nearest_first(cluster, {near.front()}, std::move(others));
+  order.push_back(near[1]);
+  return order;
+}
+
+}  // namespace
+
+std::vector<int> nics_near(const Cluster& cluster, std::span<const int> gpus) {
+  std::vector<int> found;
+  for (int nic = 0; nic < static_cast<int>(cluster.platform.nics.size()); ++nic) {
+    const bool is_near = std::ranges::any_of(gpus, [&](int gpu) {
+      const int nearest = cluster.inside.nearest_nic[at(gpu)];
+      if (nearest < 0) return false;
+      const NodePath& path = way_to_nic(cluster, gpu, nic);
+      return path.reachable && path.distance == way_to_nic(cluster, gpu, nearest).distance;
+    });
+    if (is_near) found.push_back(nic);
+  }
+  return found;
+}
+
+std::vector<int> nearest_nics(const Cluster& cluster, std::span<const int> gpus) {
+  std::vector<int> found;
+  for (const int gpu : gpus) {
+    const int nic = cluster.inside.nearest_nic[at(gpu)];
+    if (nic >= 0 && std::ranges::find(found, nic) == found.end()) found.push_back(nic);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+std::vector<GpuOrder> node_visits(const Cluster& cluster, std::span<const int> gpus,
+                                  const std::vector<int>& nics) {
+  const std::vector<GpuOrder> orders = gpus_by_nearness(cluster, gpus, nics);
+  if (auto paths = visits_over_nvlink(cluster, gpus, orders)) return *std::move(paths);
+  std::vector<GpuOrder> paths;
+  for (std::size_t k = 0; k < orders.size(); ++k)
+    paths.push_back(visit_over_pcie(cluster, gpus, orders[k], nics[k]));
+  return paths;
+}
+
+GpuOrder continued_nearest_first(const Cluster& cluster, GpuOrder order, std::vector<int> left) {
+  while (!left.empty()) {
+    const auto& from = cluster.inside.gpu_to_gpu[at(order.back())];
+    const auto nearest = std::ranges::min_element(left, {}, [&](int gpu) { return from[at(gpu)].distance; });
+    order.push_back(*nearest);
+    left.erase(nearest);
+  }
+  return order;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,222 @@
+#include "report/validation_table.hpp"
+
+#include "config/keys.hpp"
+#include "platform/names.hpp"
+#include "report/text_layout.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+// Rows beyond this error are named at the end.
+constexpr double outlier = 0.3;
+
+std::string percent_or_dash(std::optional<double> ratio) {
+  return ratio ? fmt::format("{:.1f}", 100 * *ratio) : std::string("-");
+}
+
+/// "96 GB/s" or "1.24 ms": in the unit of what was measured.
+std::string figure_text(const CurvePoint& point, double value) {
+  return point.figure == CollectiveFigure::time ? human(Seconds{value}) : human(Bandwidth{value});
+}
+
+std::string size_text(const CurvePoint& point) {
+  const std::string last = fmt::format("{:.0f}", point.size().si());
+  return point.sizes.size() == 1 ? last : "to " + last;
+}
+
+void add_sizes(std::string& text, const ScoredCurve& scored) {
+  const auto out = std::back_inserter(text);
+  const CollectiveCurve& curve = *scored.curve;
+  fmt::format_to(out, "# {}\n#   on {}, {}, NCCL {}\n", curve.name, curve.machine->platform,
+                 config::name_of(curve.operation), config::name_of(curve.nccl));
+  fmt::format_to(out, "  {:>14}  {:>12}  {:>12}  {:>8}  {}\n", "size (B)", "measured", "predicted",
+                 "error (%)", "algorithm/protocol");
+  for (const ScoredPoint& point : scored.points) {
+    fmt::format_to(out, "  {:>14}  {:>12}  {:>12}  {:>+9.1f}  {}/{}\n", size_text(*point.point),
+                   figure_text(*point.point, point.point->measured),
+                   figure_text(*point.point, point.predicted), 100 * point.error, point.algorithm,
+                   point.protocol);
+  }
+  text += '\n';
+}
+
+constexpr std::string_view curve_heading = "{:<13}  {:<6}  {:>4}  {:>8}  {:>8}  {}\n";
+
+void add_curve(std::string& text, const ScoredCurve& scored) {
+  fmt::format_to(std::back_inserter(text), fmt::runtime(curve_heading), config::name_of(scored.family),
+                 scored.curve->split == "calibrate" ? "fitted" : "unseen", scored.points.size(),
+                 percent_or_dash(scored.large), percent_or_dash(scored.small), scored.curve->name);
+}
+
+void add_summary(std::string& text, std::string_view name, const SplitSummary& summary) {
+  const auto line = [&](std::string_view part, const ErrorSummary& errors) {
+    if (errors.rows == 0) return;
+    fmt::format_to(std::back_inserter(text), "{:<13}  {:<9}  {:>6}  {:>5}  {:>6}  {:>6}  {:>6}  {:>6}\n",
+                   name, part, errors.curves, errors.rows, percent_or_dash(errors.mape),
+                   percent_or_dash(errors.worst), percent_or_dash(errors.median),
+                   percent_or_dash(errors.p90));
+  };
+  line(">= 1 MiB", summary.large);
+  line("< 1 MiB", summary.small);
+}
+
+nlohmann::ordered_json ratio_or_null(std::optional<double> ratio) {
+  return ratio ? nlohmann::ordered_json(*ratio) : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json summary_json(const ErrorSummary& summary) {
+  return {{"rows", summary.rows},
+          {"curves", summary.curves},
+          {"mape", ratio_or_null(summary.mape)},
+          {"median", ratio_or_null(summary.median)},
+          {"p90", ratio_or_null(summary.p90)},
+          {"worst", ratio_or_null(summary.worst)}};
+}
+
+nlohmann::ordered_json split_json(const SplitSummary& summary) {
+  nlohmann::ordered_json json = summary_json(summary.all);
+  json["from_1_mib"] = summary_json(summary.large);
+  json["below_1_mib"] = summary_json(summary.small);
+  return json;
+}
+
+int excluded_rows(const Validation& validation) {
+  int rows = 0;
+  for (const auto& [reason, count] : validation.excluded) rows += count;
+  return rows;
+}
+
+/// Rows scored over rows there are.
+double coverage(const Validation& validation) {
+  const int all = validation.scored + excluded_rows(validation);
+  return all == 0 ? 0 : static_cast<double>(validation.scored) / all;
+}
+
+}  // namespace
+
+std::string validation_table(const Validation& validation, bool only_curves) {
+  std::string text;
+  const auto out = std::back_inserter(text);
+  if (!only_curves) {
+    for (const ScoredCurve& scored : validation.curves) add_sizes(text, scored);
+  }
+  fmt::format_to(out, "# mean absolute error in % of each curve\n");
+  fmt::format_to(out, fmt::runtime(curve_heading), "family", "by us", "rows", ">= 1 MiB", "< 1 MiB", "curve");
+  for (const ScoredCurve& scored : validation.curves) add_curve(text, scored);
+  fmt::format_to(out,
+                 "\n# over curves: mean and worst of their means; over sizes: median and 90 % (in %)\n"
+                 "# unseen: curves that no constant was fitted to\n");
+  fmt::format_to(out, "{:<13}  {:<9}  {:>6}  {:>5}  {:>6}  {:>6}  {:>6}  {:>6}\n", "family", "sizes",
+                 "curves", "rows", "mean", "worst", "median", "90 %");
+  for (const auto& family : config::Names<CurveFamily>::table)
+    add_summary(text, family.text, summary_of(validation, family.value));
+  add_summary(text, "all", summary_of(validation));
+  add_summary(text, "unseen", summary_of(validation, {}, true));
+  int outliers = 0;
+  for (const ScoredCurve& scored : validation.curves) {
+    const double most = std::max(scored.large.value_or(0), scored.small.value_or(0));
+    if (most < outlier) continue;
+    if (outliers++ == 0) fmt::format_to(out, "\n# curves off by more than {:.0f} %\n", 100 * outlier);
+    fmt::format_to(out, "{:>8}  {}{}\n", percent_or_dash(most), scored.curve->name,
+                   scored.curve->machine->note.empty() ? "" : " (" + scored.curve->machine->note + ")");
+  }
+  fmt::format_to(out, "\n# rows: {} scored, {} left out\n", validation.scored, excluded_rows(validation));
+  for (const auto& [reason, count] : validation.excluded) fmt::format_to(out, "{:>8}  {}\n", count, reason);
+  return text;
+}
+
+nlohmann::ordered_json validation_json(const Validation& validation) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  nlohmann::ordered_json curves = nlohmann::ordered_json::array();
+  for (const ScoredCurve& scored : validation.curves) {
+    const CollectiveCurve& curve = *scored.curve;
+    curves.push_back({{"name", curve.name},
+                      {"family", config::name_of(scored.family)},
+                      {"split", curve.split},
+                      {"platform", curve.machine->platform},
+                      {"nccl", config::name_of(curve.nccl)},
+                      {"rows", scored.points.size()},
+                      {"mape_from_1_mib", ratio_or_null(scored.large)},
+                      {"mape_below_1_mib", ratio_or_null(scored.small)}});
+    for (const ScoredPoint& point : scored.points) {
+      const PublishedRow& row = *point.point->row;
+      rows.push_back({{"file", row.file},
+                      {"line", row.line},
+                      {"curve", curves.size() - 1},
+                      {"family", config::name_of(scored.family)},
+                      {"platform", curve.machine->platform},
+                      {"operation", config::name_of(curve.operation)},
+                      {"gpus", curve.gpus},
+                      {"nodes", curve.nodes},
+                      {"size_bytes", point.point->size().si()},
+                      {"metric", row.metric},
+                      {"algorithm", point.algorithm},
+                      {"protocol", point.protocol},
+                      {"measured", point.point->measured},
+                      {"predicted", point.predicted},
+                      {"error", point.error}});
+    }
+  }
+  nlohmann::ordered_json overall = split_json(summary_of(validation));
+  overall["coverage"] = coverage(validation);
+  overall["unseen"] = split_json(summary_of(validation, {}, true));
+  nlohmann::ordered_json families = nlohmann::ordered_json::object();
+  for (const auto& family : config::Names<CurveFamily>::table)
+    families[std::string(family.text)] = split_json(summary_of(validation, family.value));
+  nlohmann::ordered_json excluded = nlohmann::ordered_json::object();
+  for (const auto& [reason, count] : validation.excluded) excluded[reason] = count;
+  return {{"schema_version", 1},
+          {"overall", std::move(overall)},
+          {"families", std::move(families)},
+          {"baselines", nlohmann::ordered_json::object()},
+          {"curves", std::move(curves)},
+          {"rows", std::move(rows)},
+          {"excluded", std::move(excluded)}};
+}
+
+std::string fit_table(const CollectiveFit& fit) {
+  std::string text = "# rates that links reach by the fit, per ring (GB/s)\n";
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out, "{:<26}  {:<8}  {:>8}  {:>8}  {:>8}\n", "platform", "path", "fitted", "in file",
+                 "differ");
+  constexpr double worth_saying = 0.02;
+  for (const FittedRate& rate : fit.rates) {
+    const double part = rate.in_file / rate.fitted - 1;
+    fmt::format_to(out, "{:<26}  {:<8}  {:>8.2f}  {:>8.2f}  {:>+6.1f} %{}\n", rate.platform,
+                   config::name_of(rate.path), rate.fitted.si() / 1e9, rate.in_file.si() / 1e9, 100 * part,
+                   std::abs(part) > worth_saying ? "  <- the platform file says otherwise" : "");
+  }
+  fmt::format_to(out, "\n# mean absolute error of each curve in %, fitted and with its machine left out\n");
+  constexpr std::string_view heading = "{:>9}  {:>8}  {:>9}  {:>8}  {}\n";
+  fmt::format_to(out, fmt::runtime(heading), ">= 1 MiB", "< 1 MiB", ">= 1 MiB", "< 1 MiB", "curve");
+  fmt::format_to(out, fmt::runtime(heading), "fitted", "fitted", "left out", "left out", "");
+  double fitted = 0;
+  double left_out = 0;
+  int curves = 0;
+  for (const FittedCurve& curve : fit.curves) {
+    fmt::format_to(out, fmt::runtime(heading), percent_or_dash(curve.large), percent_or_dash(curve.small),
+                   percent_or_dash(curve.large_left_out), percent_or_dash(curve.small_left_out), curve.name);
+    if (!is_nvlink(curve.path) || !curve.large || !curve.large_left_out) continue;
+    fitted += *curve.large;
+    left_out += *curve.large_left_out;
+    ++curves;
+  }
+  if (curves > 0) {
+    fmt::format_to(out, "# mean over NVLink curves from 1 MiB on: {:.1f} fitted, {:.1f} left out\n",
+                   100 * fitted / curves, 100 * left_out / curves);
+  }
+  fmt::format_to(out, "\n# rows left out\n");
+  for (const auto& [reason, count] : fit.excluded) fmt::format_to(out, "{:>8}  {}\n", count, reason);
+  return text;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,98 @@
+#include "study/collective_rows.hpp"
+
+#include "units/text.hpp"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+/// How metrics begin.
+constexpr std::array<std::pair<std::string_view, Operation>, 9> metric_words{
+    {{"allreduce_", Operation::all_reduce},
+     {"reducescatter_", Operation::reduce_scatter},
+     {"reduce_scatter_", Operation::reduce_scatter},
+     {"allgather_", Operation::all_gather},
+     {"broadcast_", Operation::broadcast},
+     {"reduce_", Operation::reduce},
+     {"alltoall_", Operation::all_to_all},
+     {"sendrecv_", Operation::send_recv},
+     {"all_reduce_", Operation::all_reduce}}};
+
+template <class Q>
+std::optional<Q> parsed(std::string_view text) {
+  const Parsed<Q> result = parse_quantity<Q>(text);
+  const auto* value = std::get_if<Q>(&result);
+  return value == nullptr ? std::nullopt : std::optional(*value);
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+/// "1048576 B" is one size, "8 B..128 MiB step 1 MiB" many, "up to 512 MiB" its last. Empty if not
+/// understood.
+std::vector<Bytes> sizes_of(std::string_view text) {
+  constexpr std::string_view up_to = "up to ";
+  if (text.starts_with(up_to)) text.remove_prefix(up_to.size());
+  const std::size_t dots = text.find("..");
+  if (dots == std::string_view::npos) {
+    const std::optional<Bytes> size = parsed<Bytes>(trimmed(text));
+    return size && *size > Bytes{} ? std::vector{*size} : std::vector<Bytes>{};
+  }
+  const std::string_view rest = text.substr(dots + 2);
+  const std::size_t word = rest.find("step");
+  if (word == std::string_view::npos) return {};
+  const auto first = parsed<Bytes>(trimmed(text.substr(0, dots)));
+  const auto last = parsed<Bytes>(trimmed(rest.substr(0, word)));
+  const auto step = parsed<Bytes>(trimmed(rest.substr(word + 4)));
+  constexpr double most_sizes = 10'000;
+  if (!first || !last || !step || *first <= Bytes{} || *step <= Bytes{}) return {};
+  if ((*last - *first) / *step > most_sizes) return {};
+  std::vector<Bytes> sizes;
+  for (Bytes size = *first; size <= *last; size += *step) sizes.push_back(size);
+  return sizes;
+}
+
+}  // namespace
+
+std::variant<CollectiveMeasurement, std::string> collective_measurement(const PublishedRow& row) {
+  CollectiveMeasurement result;
+  std::string_view rest;
+  for (const auto& [word, operation] : metric_words) {
+    if (!row.metric.starts_with(word)) continue;
+    result.operation = operation;
+    rest = std::string_view(row.metric).substr(word.size());
+    break;
+  }
+  if (rest.empty()) return "not a collective: training and kernels are not predicted yet";
+  if (row.split == "context") return "context, not a measurement";
+  const std::string_view model = row.model;
+  const std::size_t blank = model.find(' ');
+  result.sizes = blank == std::string_view::npos ? sizes_of(model) : sizes_of(model.substr(blank + 1));
+  if (result.sizes.empty()) return "no size in the column model";
+  std::string value = shortest(row.value);
+  value += ' ';
+  value += row.unit;
+  result.in_place = rest.find("inplace") != std::string_view::npos;
+  if (rest.ends_with("time")) {
+    const auto time = parsed<Seconds>(value);
+    if (!time || *time <= Seconds{}) return "no time in the columns value and unit";
+    result.measured = time->si();
+    return result;
+  }
+  const auto bandwidth = parsed<Bandwidth>(value);
+  if (rest.find("busbw") == std::string_view::npos) return "not a collective's time or bus bandwidth";
+  if (!bandwidth || *bandwidth <= Bandwidth{}) return "no bandwidth in the columns value and unit";
+  result.figure = rest.ends_with("peak")                                ? CollectiveFigure::peak_busbw
+                  : rest.ends_with("average") || rest.ends_with("mean") ? CollectiveFigure::mean_busbw
+                                                                        : CollectiveFigure::last_busbw;
+  result.measured = bandwidth->si();
+  return result;
+}
+
+}  // namespace trainyard

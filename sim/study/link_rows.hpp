@@ -1,0 +1,29 @@
+#pragma once
+// What each link of a cluster has carried: rows of links.csv, and the busiest for the summaries.
+
+#include "engine/engine.hpp"
+#include "platform/cluster.hpp"
+#include "units/quantity.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// A directed link that carried bytes.
+struct LinkRow {
+  std::string name;
+  Bandwidth capacity;
+  Bytes bytes;
+  double utilization = 0;  ///< bytes / (capacity x makespan)
+};
+
+/// Rows of the links that carried something, in the cluster's order.
+std::vector<LinkRow> link_rows(const Cluster& cluster, std::span<const Bandwidth> capacities,
+                               const Timeline& timeline);
+
+/// The row with the largest utilisation, the first of equals; nothing for no rows.
+const LinkRow* busiest(std::span<const LinkRow> rows);
+
+}  // namespace trainyard

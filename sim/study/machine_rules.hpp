@@ -1,0 +1,143 @@
+#pragma once
+// Which platform a published row was measured on: rules over its columns (gpu, GPUs per node, interconnects,
+// framework), never names of rows or of people's machines, so that rows nobody here has seen find their
+// platform too. platforms/machines/published.yaml holds the shipped ones.
+
+#include "collectives/nccl.hpp"
+#include "config/document.hpp"
+#include "config/keys.hpp"
+#include "study/published_rows.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// What a row must say; an empty list is met by all. A list is met by a column that has any of its texts,
+/// capital and small letters alike, and none of those that begin with '!'.
+struct RowPattern {
+  std::vector<std::string> gpu, interconnect_intra, interconnect_inter, framework, year;
+  std::vector<std::string> source;    ///< looked for in source, source_detail and notes
+  std::vector<int> gpus_per_node;     ///< any of these; empty: any number
+  std::optional<bool> several_nodes;  ///< whether the row has more than one node
+};
+
+bool matches(const RowPattern& pattern, const PublishedRow& row);
+
+struct MachineRule {
+  RowPattern when;
+  std::string platform;                    ///< by name
+  std::map<std::string, std::string> set;  ///< keys of the platform that differ: {"fabric.nic": "25 Gbps"}
+  std::string kin;                         ///< machines of one word are left out of a fit together
+  std::string note;                        ///< why, or what is assumed
+};
+
+/// The NCCL of rows that do not say theirs.
+struct SoftwareRule {
+  RowPattern when;
+  NcclVersion nccl{};
+  std::string note;
+};
+
+/// How many GPUs one process drives: nccl-tests starts them one after the other.
+struct HarnessRule {
+  RowPattern when;
+  bool one_process_per_node = false;  ///< otherwise one per GPU
+  std::string note;
+};
+
+/// In each list the first rule that a row meets counts.
+struct MachineRules {
+  std::string name;
+  std::string title;
+  std::vector<MachineRule> machines;
+  std::vector<SoftwareRule> software;
+  std::vector<HarnessRule> harness;
+};
+
+/// Throws one InputError with all that is wrong.
+MachineRules load_machine_rules(const config::Document& document);
+
+/// The first rule of a list that a row meets, null if there is none.
+template <class Rule>
+const Rule* first_match(const std::vector<Rule>& rules, const PublishedRow& row) {
+  for (const Rule& rule : rules) {
+    if (matches(rule.when, row)) return &rule;
+  }
+  return nullptr;
+}
+
+/// The version of the tables that a stated version of NCCL had ("NCCL 2.6.4" in the framework, the detail of
+/// the source or the notes); nothing if none is stated.
+std::optional<NcclVersion> stated_nccl(const PublishedRow& row);
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Keys<RowPattern> {
+  static auto table() {
+    return std::tuple{
+        optional("gpu", &RowPattern::gpu,
+                 "texts of which the column must have one; '!' first: must not have"),
+        optional("interconnect_intra", &RowPattern::interconnect_intra, "the same of this column"),
+        optional("interconnect_inter", &RowPattern::interconnect_inter, "the same of this column"),
+        optional("framework", &RowPattern::framework, "the same of this column"),
+        optional("year", &RowPattern::year, "the same of this column"),
+        optional("source", &RowPattern::source, "the same of source, source_detail and notes together"),
+        optional("gpus_per_node", &RowPattern::gpus_per_node, "any of these numbers")
+            .at_least(1)
+            .at_most(1e4),
+        optional("several_nodes", &RowPattern::several_nodes, "whether there is more than one node")};
+  }
+};
+
+template <>
+struct Keys<MachineRule> {
+  static auto table() {
+    return std::tuple{
+        required("when", &MachineRule::when, "what the row must say"),
+        required("platform", &MachineRule::platform, "the platform it then was measured on"),
+        optional("set", &MachineRule::set, "keys of the platform that differ there"),
+        optional("kin", &MachineRule::kin,
+                 "machines of one word are left out of a fit together; default: the platform's name"),
+        optional("note", &MachineRule::note, "why, or what is assumed")};
+  }
+};
+
+template <>
+struct Keys<SoftwareRule> {
+  static auto table() {
+    return std::tuple{required("when", &SoftwareRule::when, "what the row must say"),
+                      required("nccl", &SoftwareRule::nccl, "the version where the row states none"),
+                      optional("note", &SoftwareRule::note, "why, or what is assumed")};
+  }
+};
+
+template <>
+struct Keys<HarnessRule> {
+  static auto table() {
+    return std::tuple{
+        required("when", &HarnessRule::when, "what the row must say"),
+        required("one_process_per_node", &HarnessRule::one_process_per_node,
+                 "one process starts the collective on all GPUs of a node in turn; otherwise one per GPU"),
+        optional("note", &HarnessRule::note, "why, or what is assumed")};
+  }
+};
+
+template <>
+struct Keys<MachineRules> {
+  static auto table() {
+    return std::tuple{
+        required("name", &MachineRules::name, "the file's name without .yaml"),
+        optional("title", &MachineRules::title, "what the rules are for"),
+        required("machines", &MachineRules::machines, "platforms of rows; the first rule that is met counts"),
+        optional("software", &MachineRules::software, "NCCL versions of rows that state none"),
+        optional("harness", &MachineRules::harness, "how many GPUs a process drove; default: one")};
+  }
+};
+
+}  // namespace trainyard::config

@@ -1,0 +1,120 @@
+#include "study/published_rows.hpp"
+
+#include "config/suggest.hpp"
+#include "units/text.hpp"
+#include "workload/csv.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <variant>
+
+namespace trainyard {
+namespace {
+
+constexpr double most_gpus = 1e7;
+
+/// Where each column is in the file.
+using ColumnPlaces = std::array<std::size_t, published_columns.size()>;
+
+constexpr std::size_t column_index(std::string_view column) {
+  return static_cast<std::size_t>(std::find(published_columns.begin(), published_columns.end(), column) -
+                                  published_columns.begin());
+}
+
+bool find_columns(const CsvRow& header, ColumnPlaces& places, CsvProblems& problems) {
+  bool has_all = true;
+  std::vector<std::string> known;
+  for (const CsvCell& cell : header.cells) known.push_back(cell.text);
+  for (std::size_t i = 0; i < published_columns.size(); ++i) {
+    const auto matches = [&](const CsvCell& cell) { return cell.text == published_columns[i]; };
+    const auto found = std::find_if(header.cells.begin(), header.cells.end(), matches);
+    places[i] = static_cast<std::size_t>(found - header.cells.begin());
+    if (found != header.cells.end()) continue;
+    has_all = false;
+    problems.error(header.line, "the column " + in_quotes(published_columns[i]) + " is missing",
+                   config::did_you_mean(published_columns[i], known));
+  }
+  return has_all;
+}
+
+class RowReader {
+public:
+  RowReader(const CsvRow& row, const ColumnPlaces& places, CsvProblems& problems)
+      : row_(row), places_(places), problems_(problems) {}
+
+  [[nodiscard]] const std::string& text(std::string_view column) const { return cell(column).text; }
+
+  [[nodiscard]] int count(std::string_view column) const {
+    if (text(column).empty()) return 0;
+    const Parsed<long long> parsed = parse_integer(text(column));
+    const auto* number = std::get_if<long long>(&parsed);
+    if (number != nullptr && *number >= 1 && static_cast<double>(*number) <= most_gpus)
+      return static_cast<int>(*number);
+    error(column, "a whole number from 1 on is needed, not " + in_quotes(text(column)));
+    return 1;
+  }
+
+  [[nodiscard]] double value() const {
+    if (text("value").empty()) return 0;
+    const Parsed<double> parsed = parse_number(text("value"));
+    if (const auto* number = std::get_if<double>(&parsed); number != nullptr && *number > 0) return *number;
+    error("value", "a number above 0 is needed, not " + in_quotes(text("value")));
+    return 1;
+  }
+
+private:
+  [[nodiscard]] const CsvCell& cell(std::string_view column) const {
+    return row_.cells[places_[column_index(column)]];
+  }
+  void error(std::string_view column, std::string message) const {
+    problems_.error(row_.line, cell(column), column, std::move(message));
+  }
+
+  const CsvRow& row_;
+  const ColumnPlaces& places_;
+  CsvProblems& problems_;
+};
+
+}  // namespace
+
+std::vector<PublishedRow> read_published_rows(const std::string& name, std::string_view text) {
+  CsvProblems problems(name, text);
+  const CsvFile file = parse_csv(text, problems);
+  problems.finish();
+  ColumnPlaces places{};
+  std::vector<PublishedRow> rows;
+  if (find_columns(file.header, places, problems)) {
+    for (const CsvRow& csv : file.rows) {
+      const RowReader row(csv, places, problems);
+      rows.push_back({.file = name,
+                      .line = csv.line,
+                      .source = row.text("source"),
+                      .source_detail = row.text("source_detail"),
+                      .year = row.text("year"),
+                      .system = row.text("system"),
+                      .gpu = row.text("gpu"),
+                      .gpus_per_node = row.count("gpus_per_node"),
+                      .nodes = row.count("nodes"),
+                      .gpus_total = row.count("gpus_total"),
+                      .interconnect_intra = row.text("interconnect_intra"),
+                      .interconnect_inter = row.text("interconnect_inter"),
+                      .framework = row.text("framework"),
+                      .model = row.text("model"),
+                      .precision = row.text("precision"),
+                      .batch_per_gpu = row.text("batch_per_gpu"),
+                      .global_batch = row.text("global_batch"),
+                      .seq_len = row.text("seq_len"),
+                      .metric = row.text("metric"),
+                      .value = row.value(),
+                      .unit = row.text("unit"),
+                      .speedup_reported = row.text("speedup_reported"),
+                      .clean = row.text("clean"),
+                      .split = row.text("split"),
+                      .notes = row.text("notes")});
+    }
+  }
+  problems.finish();
+  return rows;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,56 @@
+#pragma once
+// Published measurements as CSV: one row each, in the columns of tests/validation (its README.md says what
+// they mean). Nothing is understood here but numbers; collective_curves.hpp and later the training runs make
+// sense of rows.
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+struct PublishedRow {
+  std::string file;
+  int line = 0;
+  std::string source, source_detail, year, system, gpu;
+  int gpus_per_node = 0;  ///< used of each node; 0: unknown, as the next two
+  int nodes = 0;
+  int gpus_total = 0;
+  std::string interconnect_intra, interconnect_inter, framework, model, precision;
+  std::string batch_per_gpu, global_batch, seq_len;
+  std::string metric;
+  double value = 0;  ///< in `unit`; 0: none
+  std::string unit, speedup_reported, clean, split, notes;
+};
+
+/// The columns, in the order of the shipped files.
+inline constexpr std::array<std::string_view, 23> published_columns{"source",
+                                                                    "source_detail",
+                                                                    "year",
+                                                                    "system",
+                                                                    "gpu",
+                                                                    "gpus_per_node",
+                                                                    "nodes",
+                                                                    "gpus_total",
+                                                                    "interconnect_intra",
+                                                                    "interconnect_inter",
+                                                                    "framework",
+                                                                    "model",
+                                                                    "precision",
+                                                                    "batch_per_gpu",
+                                                                    "global_batch",
+                                                                    "seq_len",
+                                                                    "metric",
+                                                                    "value",
+                                                                    "unit",
+                                                                    "speedup_reported",
+                                                                    "clean",
+                                                                    "split",
+                                                                    "notes"};
+
+/// The rows of a file called `name`. Columns may stand in any order, further ones are ignored. Throws one
+/// InputError with everything that is wrong: columns that are missing, counts and values that are none.
+std::vector<PublishedRow> read_published_rows(const std::string& name, std::string_view text);
+
+}  // namespace trainyard

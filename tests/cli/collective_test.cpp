@@ -1,0 +1,137 @@
+// `trainyard collective` from the outside: operations, algorithms, groups, contention, bad requests.
+
+#include "process.hpp"
+
+#include <nlohmann/json.hpp>
+
+using namespace trainyard;
+using Json = nlohmann::json;
+
+namespace {
+
+const std::string flat = TRAINYARD_SOURCE_DIR "/tests/bench/platforms/flat.yaml";
+
+Json collective_json(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "collective");
+  arguments.emplace_back("--json");
+  const Ended ended = run_program(arguments);
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  return Json::parse(ended.out);
+}
+
+Ended collective_on_dgx2(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(),
+                   {"collective", "all_reduce", "--platform", "dgx2", "-b", "1M", "-e", "1M"});
+  return run_program(arguments);
+}
+
+double time_of_group(const Json& report, int group) {
+  for (const Json& row : report["rows"]) {
+    if (row["group"] == group) return row["time_s"];
+  }
+  return -1;
+}
+
+}  // namespace
+
+TEST_CASE("a ring all-reduce on 1,024 ranks of the wire alone is the textbook's") {
+  // 50 GB/s, 500 ns
+  for (const auto& [text, size] : {std::pair{"64M", 64.0 * 1048576}, std::pair{"1G", 1073741824.0}}) {
+    const Json report = collective_json({"all_reduce", "--platform", flat, "--nodes", "1024", "--nccl",
+                                         "none", "--algorithm", "ring", "-b", text, "-e", text});
+    const double formula = 2 * 1023.0 / 1024 * size / 50e9 + 2 * 1023 * 500e-9;
+    CHECK(report["rows"][0]["time_s"].get<double>() == doctest::Approx(formula).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("every operation is timed, and none beats its bound") {
+  for (const char* operation :
+       {"all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "all_to_all", "send_recv"}) {
+    CAPTURE(operation);
+    const Json report = collective_json({operation, "--platform", "dgx2", "-b", "64M", "-e", "64M"});
+    const Json& row = report["rows"][0];
+    CHECK(row["bound_share"] > 0);
+    CHECK(row["bound_share"] <= 1);
+    CHECK(report["link_utilization_max"] > 0);
+    const bool has_root = std::string(operation) == "broadcast" || std::string(operation) == "reduce";
+    CHECK(report["root"].is_null() == !has_root);
+  }
+}
+
+TEST_CASE("groups that share no link take what each takes alone, and groups that do take longer") {
+  const std::vector<std::string> common{"all_reduce",
+                                        "--platform",
+                                        "dgx1v",
+                                        "--nodes",
+                                        "4",
+                                        "--set",
+                                        "platform.fabric.nodes_per_leaf=1",
+                                        "--set",
+                                        "platform.fabric.oversubscription=8",
+                                        "-b",
+                                        "64M",
+                                        "-e",
+                                        "64M"};
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = common;
+    all.insert(all.end(), more.begin(), more.end());
+    return collective_json(all);
+  };
+  const double alone = time_of_group(with({"--group", "0-15"}), 0);
+  const Json apart = with({"--group", "0-15", "--group", "16-31"});
+  CHECK(time_of_group(apart, 0) == doctest::Approx(alone).epsilon(1e-9));
+  CHECK(time_of_group(apart, 1) == doctest::Approx(alone).epsilon(1e-9));
+  // half of the GPUs of all nodes each: both need every leaf's uplink
+  const std::string low = "0-3,8-11,16-19,24-27";
+  const std::string high = "4-7,12-15,20-23,28-31";
+  const double low_alone = time_of_group(with({"--group", low}), 0);
+  const Json together = with({"--group", low, "--group", high});
+  CHECK(time_of_group(together, 0) > 1.2 * low_alone);
+  const Json late = with({"--group", low, "--group", high + "@1 s"});
+  CHECK(time_of_group(late, 0) == doctest::Approx(low_alone).epsilon(1e-9));
+}
+
+TEST_CASE("--links writes what every link carried, and does not overwrite") {
+  const Scratch scratch;
+  const std::vector<std::string> command{"collective", "send_recv", "--platform", flat,
+                                         "--nodes",    "2",         "-b",         "1M",
+                                         "-e",         "1M",        "--links",    scratch / "l.csv"};
+  REQUIRE(run_program(command).code == 0);
+  const std::string links = content(scratch / "l.csv");
+  CHECK(links.starts_with("link,capacity_bytes_per_s,bytes,utilization\n"));
+  CHECK(links.find("node0.nic0->fabric,50000000000,1048576,") != std::string::npos);
+  CHECK(run_program(command).code == 5);
+}
+
+TEST_CASE("an algorithm that cannot run on a shape ends with 3 and names what could") {
+  const Ended six = run_program({"collective", "all_gather", "--platform", "dgx2", "--gpus", "6",
+                                 "--algorithm", "recursive_doubling", "-b", "1M", "-e", "1M"});
+  CHECK(six.code == 3);
+  CHECK(six.err.find("ring") != std::string::npos);
+  CHECK(collective_on_dgx2({"--algorithm", "hierarchical"}).code == 3);  // one node
+}
+
+TEST_CASE("groups and roots that make no sense are a wrong command line or name the rank") {
+  CHECK(collective_on_dgx2({"--group", "3-1"}).code == 2);
+  CHECK(collective_on_dgx2({"--group", "0,0"}).code == 2);
+  CHECK(collective_on_dgx2({"--group", "0-3@5"}).code == 2);
+  CHECK(collective_on_dgx2({"--group", "0-3@-5 ms"}).code == 2);
+  CHECK(collective_on_dgx2({"--set", "nodes=2"}).code == 2);
+  const Ended beyond = collective_on_dgx2({"--group", "0-16"});
+  CHECK(beyond.code == 3);
+  CHECK(beyond.err.find("no rank 16") != std::string::npos);
+  CHECK(collective_on_dgx2({"--group", "0-3", "--group", "3-5"}).code == 3);
+  CHECK(collective_on_dgx2({"--group", "4"}).code == 3);
+  CHECK(collective_on_dgx2({"--root", "16"}).code == 3);
+}
+
+TEST_CASE("one process that starts many GPUs is a floor of small sizes and nothing to large ones") {
+  const auto time = [](const char* size, const char* gpus) {
+    return collective_json(
+               {"all_reduce", "--platform", "dgx2", "-b", size, "-e", size, "-g", gpus})["rows"][0]["time_s"]
+        .get<double>();
+  };
+  CHECK(time("8", "16") > 1.1 * time("8", "1"));
+  CHECK(time("1G", "16") == doctest::Approx(time("1G", "1")).epsilon(1e-3));
+}

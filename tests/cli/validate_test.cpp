@@ -1,0 +1,86 @@
+// validate and calibrate collectives from the outside.
+
+#include "process.hpp"
+
+#include <nlohmann/json.hpp>
+
+using namespace trainyard;
+
+namespace {
+
+const std::string columns_line =
+    "source,source_detail,year,system,gpu,gpus_per_node,nodes,gpus_total,interconnect_intra,"
+    "interconnect_inter,framework,model,precision,batch_per_gpu,global_batch,seq_len,metric,value,unit,"
+    "speedup_reported,clean,split,notes\n";
+
+/// An all-reduce on eight V100 of a cube mesh, its time in microseconds.
+std::string measured_line(const std::string& size, const std::string& time, const std::string& split) {
+  return "mine,,2022,box,V100-SXM2-16GB,8,1,8,NVLink2 hybrid cube mesh,,NCCL,allreduce " + size +
+         " B,,,,,allreduce_time," + time + ",us,,yes," + split + ",\n";
+}
+
+}  // namespace
+
+TEST_CASE("rows of a user are predicted, a limit that is missed ends with 1") {
+  const Scratch scratch;
+  const std::string rows =
+      scratch.put("mine.csv", columns_line + measured_line("1073741824", "13870", "validate") +
+                                  measured_line("67108864", "300", "validate"));
+  const Ended done = run_program({"validate", rows});
+  CAPTURE(done.err);
+  CHECK(done.code == 0);
+  CHECK(contains(done.out, "8 V100-SXM2-16GB, all_reduce: mine"));
+  CHECK(contains(done.out, "2 scored, 0 left out"));
+  CHECK(run_program({"validate", rows, "--limit", "300"}).code == 0);
+  const Ended missed = run_program({"validate", rows, "--limit", "5"});
+  CHECK(missed.code == 1);
+  CHECK(contains(missed.out, "2 scored"));
+  CHECK(contains(missed.err, "above the limit of 5.0 %"));
+}
+
+TEST_CASE("validate prints JSON, draws a picture and overwrites nothing without --force") {
+  const Scratch scratch;
+  const std::string rows =
+      scratch.put("mine.csv", columns_line + measured_line("1073741824", "13870", "validate") +
+                                  measured_line("1024", "30", "validate"));
+  const Ended done = run_program({"validate", rows, "--json", "--plot", scratch / "p.svg"});
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  const auto json = nlohmann::json::parse(done.out);
+  CHECK(json["overall"]["rows"] == 2);
+  CHECK(json["rows"][0]["platform"] == "dgx1v");
+  CHECK(content(scratch / "p.svg").starts_with("<svg"));
+  CHECK(run_program({"validate", rows, "--plot", scratch / "p.svg"}).code == 5);
+  CHECK(run_program({"validate", rows, "--plot", scratch / "p.svg", "--force"}).code == 0);
+}
+
+TEST_CASE("measurements that cannot be read are errors with their place") {
+  const Scratch scratch;
+  const std::string rows = scratch.put("bad.csv", columns_line + measured_line("8", "soon", "validate"));
+  const Ended done = run_program({"validate", rows});
+  CHECK(done.code == 3);
+  CHECK(contains(done.err, "bad.csv:2:"));
+  CHECK(run_program({"validate", scratch / "none.csv"}).code == 5);
+  CHECK(run_program({"validate", "--limit", "low"}).code == 2);
+  CHECK(run_program({"validate", "--machines", "published2"}).code == 3);
+}
+
+TEST_CASE("constants fitted to a user's rows can be read and used") {
+  const Scratch scratch;
+  std::string lines = columns_line;
+  for (const auto& [size, time] :
+       {std::pair{"8", "30"}, {"65536", "40"}, {"67108864", "950"}, {"1073741824", "13900"}})
+    lines += measured_line(size, time, "calibrate");
+  const std::string rows = scratch.put("mine.csv", lines);
+  const std::string out = scratch / "ours.yaml";
+  const Ended fitted = run_program({"calibrate", "collectives", rows, "-o", out, "--skip-left-out"});
+  CAPTURE(fitted.err);
+  REQUIRE(fitted.code == 0);
+  CHECK(contains(fitted.out, "dgx1v"));
+  CHECK(run_program({"check", out}).code == 0);
+  CHECK(run_program({"calibrate", "collectives", rows, "-o", out}).code == 5);
+  const Ended used = run_program({"validate", rows, "--protocols", out, "--json"});
+  REQUIRE(used.code == 0);
+  const auto errors = nlohmann::json::parse(used.out)["overall"];
+  CHECK(errors["mape"].get<double>() < 0.1);
+}

@@ -1,0 +1,87 @@
+#include "collectives/protocols.hpp"
+
+#include "errors_of.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace trainyard;
+
+namespace {
+
+Protocols shipped_protocols() {
+  return load_protocols(config::load(TRAINYARD_SOURCE_DIR "/platforms/protocols/nccl.yaml"));
+}
+
+Seconds step(const Costs& costs, PathType type, Protocol protocol) {
+  return costs.step[static_cast<std::size_t>(type)][static_cast<std::size_t>(protocol)];
+}
+
+Fabric network(Transport transport, bool gpudirect) {
+  Fabric fabric;
+  fabric.transport = transport;
+  fabric.gpudirect.value = gpudirect;
+  return fabric;
+}
+
+}  // namespace
+
+TEST_CASE("the shipped constants read back to equal ones, to the byte") {
+  const Protocols shipped = shipped_protocols();
+  const std::string text = protocols_text(shipped);
+  CHECK(protocols_text(load_protocols(config::parse("nccl.yaml", text))) == text);
+}
+
+TEST_CASE("every shipped constant says what it rests on") {
+  const Protocols shipped = shipped_protocols();
+  for (int type = 0; type < static_cast<int>(PathType::network); ++type) {
+    const MediumCosts& medium = medium_of(shipped.paths, static_cast<PathType>(type));
+    for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
+      CHECK(medium.step.of(protocol).provenance != Provenance::unstated);
+      CHECK(medium.efficiency.of(protocol).provenance != Provenance::unstated);
+    }
+  }
+  CHECK(shipped.launch.provenance == Provenance::fitted);
+}
+
+TEST_CASE("the network decides which constants hold between nodes") {
+  const Protocols all = shipped_protocols();
+  const auto of_network = [&](Transport transport, bool gpudirect) {
+    const Costs costs = costs_of(all, NcclVersion::v2_12, network(transport, gpudirect));
+    return step(costs, PathType::network, Protocol::simple);
+  };
+  CHECK(of_network(Transport::tcp, false) == all.networks.tcp.step.simple.value);
+  CHECK(of_network(Transport::efa, true) == all.networks.efa.step.simple.value);
+  CHECK(of_network(Transport::infiniband, true) == all.networks.infiniband.step.simple.value);
+  CHECK(of_network(Transport::infiniband, false) == all.networks.through_host.step.simple.value);
+  CHECK(of_network(Transport::roce, false) == all.networks.through_host.step.simple.value);
+}
+
+TEST_CASE("2.4 takes longer steps over NVLink with Simple alone") {
+  const Protocols all = shipped_protocols();
+  const Costs old = costs_of(all, NcclVersion::v2_4, {});
+  const Costs newer = costs_of(all, NcclVersion::v2_12, {});
+  const double factor = all.versions.v2_4.nvlink_simple_step.value;
+  CHECK(step(old, PathType::nvlink2, Protocol::simple).si() ==
+        doctest::Approx(factor * step(newer, PathType::nvlink2, Protocol::simple).si()));
+  CHECK(step(old, PathType::nvlink2, Protocol::ll) == step(newer, PathType::nvlink2, Protocol::ll));
+  CHECK(step(old, PathType::phb, Protocol::simple) == step(newer, PathType::phb, Protocol::simple));
+}
+
+TEST_CASE("without NCCL there are no costs") {
+  const Costs costs = costs_of(shipped_protocols(), NcclVersion::none, {});
+  CHECK(step(costs, PathType::nvlink2, Protocol::simple) == Seconds{});
+  CHECK(costs.launch == Seconds{});
+}
+
+TEST_CASE("constants without a unit, a negative one and a missing medium are all reported") {
+  std::string text = protocols_text(shipped_protocols());
+  const auto replace = [&](const std::string& what, const std::string& with) {
+    const std::size_t at = text.find(what);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, what.size(), with);
+  };
+  replace("    pix:", "    pixx:");
+  replace("launch:\n  value: ", "launch:\n  value: -");
+  const auto errors = errors_of([&] { load_protocols(config::parse("nccl.yaml", text)); });
+  CHECK(errors.size() >= 3);  // unknown, missing, negative
+}

@@ -1,0 +1,96 @@
+#include "collectives/torus2d.hpp"
+
+#include "collectives/algorithms.hpp"
+#include "collectives/data_flow.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace trainyard;
+
+namespace {
+
+std::pair<int, int> grid_of(const Cluster& cluster) {
+  const auto grid = torus_grid(cluster, all_ranks(cluster));
+  return grid ? std::pair(grid->columns, grid->rows) : std::pair(0, 0);
+}
+
+}  // namespace
+
+TEST_CASE("torus2d equals its formula at all numbers of ranks up to 64 that make a grid") {
+  // 4 to 64 without the 16 primes from 5 on
+  CHECK(check_formula(Algorithm::torus2d) == 3 * (61 - 16));
+}
+
+TEST_CASE("grids are the fabric's, whole nodes in a row, or nearest to a square") {
+  CHECK(grid_of(flat_cluster(64)) == std::pair(8, 8));
+  CHECK(grid_of(flat_cluster(32)) == std::pair(8, 4));
+  CHECK(grid_of(flat_cluster(6)) == std::pair(3, 2));
+  CHECK(grid_of(flat_cluster(3)) == std::pair(0, 0));
+  CHECK(grid_of(flat_cluster(13)) == std::pair(0, 0));
+  CHECK(grid_of(even_cluster(8, 4)) == std::pair(8, 4));
+  CHECK(grid_of(even_cluster(4, 8)) == std::pair(8, 4));
+  CHECK(grid_of(even_cluster(3, 2)) == std::pair(2, 3));
+  CHECK(grid_of(even_cluster(1, 8)) == std::pair(4, 2));
+  const std::string torus =
+      "{kind: torus2d, nic: 40 GB/s, latency: 2 us, hop_latency: 1 us, dimensions: [2, 8], link: 10 GB/s}";
+  CHECK(grid_of(single_gpus(16, torus)) == std::pair(2, 8));
+  CHECK(grid_of(even_cluster(16, 2, torus)) == std::pair(4, 8));
+  // not all of its places
+  CHECK(grid_of(single_gpus(15, torus)) == std::pair(5, 3));
+}
+
+TEST_CASE("on a torus of the same shape every link carries the same, both ways round") {
+  const Cluster cluster = single_gpus(
+      16,
+      "{kind: torus2d, nic: 40 GB/s, latency: 2 us, hop_latency: 1 us, dimensions: [4, 4], link: 10 GB/s}");
+  const CollectivePlan plan = torus2d(cluster, no_costs(), over_all_ranks(cluster, Operation::all_reduce));
+  for (const StagePlan& stage : plan.stages) {
+    const Pattern& pattern = plan.patterns[at(stage.pattern)];
+    for (std::size_t edge = 0; edge < pattern.edges.size(); ++edge) {
+      // out of the GPU, its NIC, one link between routers, in at the other NIC
+      CHECK(pattern.route(edge).size() == 5);
+    }
+    for (const LinkUse& use : link_uses(pattern)) {
+      const bool is_between_routers = link_name(cluster, use.link).starts_with("router");
+      CHECK(use.times == (is_between_routers ? 1 : 2));
+    }
+  }
+  // both directions at once: half of the time that one port each would take
+  const double rows = 2 * 3 * (4e-6 - 1e-6 + 2e-9 + 1e8 / 4 / 2 / 10e9);
+  const double columns = 2 * 3 * (4e-6 - 1e-6 + 2e-9 + 1e8 / 16 / 2 / 10e9);
+  CHECK(time_alone(cluster, plan, Bytes{1e8}).si() == doctest::Approx(rows + columns).epsilon(1e-9));
+}
+
+TEST_CASE("torus2d: every rank sends 2(n-1)/n of its buffer, and rows and columns deliver") {
+  const Cluster cluster = flat_cluster(12);
+  const CollectivePlan plan = torus2d(cluster, no_costs(), over_all_ranks(cluster, Operation::all_reduce));
+  REQUIRE(plan.stages.size() == 3);
+  const Traffic traffic = traffic_of(cluster, plan, Bytes{1e6});
+  for (int rank = 0; rank < 12; ++rank)
+    CHECK(traffic.sent[at(rank)] == doctest::Approx(1e6 * 2 * 11 / 12).epsilon(1e-12));
+  for (std::size_t ring = 0; ring < 6; ++ring) {
+    const int row = index(plan.patterns[0].edges[4 * ring].from) / 4;
+    for (std::size_t i = 0; i < 4; ++i) CHECK(index(plan.patterns[0].edges[4 * ring + i].to) / 4 == row);
+    for (const std::set<int>& parts : parts_after_ring(plan.patterns[0], 4 * ring, 4, 3, true))
+      CHECK(parts.size() == 1);
+  }
+  for (std::size_t ring = 0; ring < 8; ++ring) {
+    const int column = index(plan.patterns[1].edges[3 * ring].from) % 4;
+    for (std::size_t i = 0; i < 3; ++i) CHECK(index(plan.patterns[1].edges[3 * ring + i].to) % 4 == column);
+    for (const std::set<int>& parts : parts_after_ring(plan.patterns[1], 3 * ring, 3, 4, true))
+      CHECK(parts.size() == 3);
+  }
+}
+
+TEST_CASE("primes and fewer than four ranks make no grid") {
+  const Cluster seven = flat_cluster(7);
+  const Said prime = refusal_of(Algorithm::torus2d, seven, over_all_ranks(seven, Operation::all_reduce));
+  CHECK(prime.message ==
+        "torus2d cannot carry out all_reduce on these 7 ranks: 7 is a prime number and makes no grid");
+  CHECK(prime.hint ==
+        "algorithm: ring, chain, tree, hierarchical, hierarchical_tree, halving_doubling, "
+        "recursive_doubling, direct");
+  const Cluster three = flat_cluster(3);
+  CHECK(refusal_of(Algorithm::torus2d, three, over_all_ranks(three, Operation::all_gather)).message ==
+        "torus2d cannot carry out all_gather on these 3 ranks: a grid takes 4 ranks or more");
+}

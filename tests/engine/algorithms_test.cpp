@@ -1,0 +1,66 @@
+// Every algorithm and operation, uncontended: all fidelities say what the closed form says.
+#include "collectives/algorithms.hpp"
+
+#include "engine/child.hpp"
+#include "engine/flat_network.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace trainyard;
+using namespace trainyard::testing;
+
+namespace {
+
+constexpr Algorithm algorithms[] = {Algorithm::ring,
+                                    Algorithm::chain,
+                                    Algorithm::tree,
+                                    Algorithm::hierarchical,
+                                    Algorithm::hierarchical_tree,
+                                    Algorithm::torus2d,
+                                    Algorithm::halving_doubling,
+                                    Algorithm::recursive_doubling,
+                                    Algorithm::direct};
+
+TaskGraph graph_of_plan(const Cluster& cluster, const CollectivePlan& plan, Bytes size) {
+  Program program;
+  program.streams[0] = {Join{0}};
+  TaskGraph graph = graph_of(cluster.ranks(), program, {});
+  for (std::uint32_t link = 0; link < link_count(cluster); ++link)
+    graph.links.push_back(capacity(cluster, LinkId{link}));
+  graph.patterns = plan.patterns;
+  graph.collectives = {collective(plan, size, 0)};
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("uncontended, every algorithm and operation takes its closed form in every fidelity") {
+  constexpr Bytes size{3e6};
+  for (const int ranks : {2, 3, 4, 6, 7, 8, 15, 16, 32, 33, 64}) {
+    const Cluster cluster = flat_cluster(ranks);
+    const Seconds latency = route(cluster, Rank{0}, Rank{1}).latency;
+    for (const Operation operation : all_operations) {
+      const CollectiveRequest request = over_all_ranks(cluster, operation);
+      for (const Algorithm algorithm : algorithms) {
+        if (!objection(cluster, request, algorithm).empty()) continue;
+        CAPTURE(ranks);
+        CAPTURE(config::name_of(operation));
+        CAPTURE(config::name_of(algorithm));
+        const double formula = formula_by(algorithm, operation, ranks, size, Bandwidth{10e9}, latency).si();
+        const CollectivePlan plan = plan_by(algorithm, cluster, request);
+        const TaskGraph graph = graph_of_plan(cluster, plan, size);
+        const Timeline closed = run(graph, {.fidelity = Fidelity::closed, .recorded = {}});
+        CHECK(closed.makespan.si() == doctest::Approx(formula).epsilon(1e-9));
+        for (const Fidelity fidelity : {Fidelity::flow, Fidelity::rounds, Fidelity::steps}) {
+          CAPTURE(config::name_of(fidelity));
+          const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {}});
+          CHECK(timeline.makespan.si() == doctest::Approx(formula).epsilon(1e-9));
+          double worst = 0;
+          for (std::size_t link = 0; link < closed.link_bytes.size(); ++link)
+            worst = std::max(worst, std::abs(timeline.link_bytes[link] - closed.link_bytes[link]));
+          CHECK(worst < 1e-9 * size.si());
+        }
+      }
+    }
+  }
+}

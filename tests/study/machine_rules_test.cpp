@@ -1,0 +1,133 @@
+#include "study/machine_rules.hpp"
+
+#include "collectives/protocols.hpp"
+#include "config/document.hpp"
+#include "errors_of.hpp"
+#include "workload/readme_keys.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace trainyard;
+
+namespace {
+
+PublishedRow row_of(const std::string& gpu, const std::string& intra, const std::string& inter = "",
+                    int per_node = 8, int nodes = 1) {
+  PublishedRow row;
+  row.gpu = gpu;
+  row.interconnect_intra = intra;
+  row.interconnect_inter = inter;
+  row.gpus_per_node = per_node;
+  row.nodes = nodes;
+  row.gpus_total = per_node * nodes;
+  row.framework = "NCCL";
+  return row;
+}
+
+MachineRules shipped_rules() {
+  return load_machine_rules(config::load(TRAINYARD_SOURCE_DIR "/platforms/machines/published.yaml"));
+}
+
+std::string platform_of(const PublishedRow& row) {
+  const MachineRules rules = shipped_rules();
+  const MachineRule* rule = first_match(rules.machines, row);
+  return rule == nullptr ? "" : rule->platform;
+}
+
+}  // namespace
+
+TEST_CASE("a column meets a list if it has any of its texts and none of the forbidden") {
+  const PublishedRow row = row_of("Tesla V100-SXM2-16GB", "NVLink2 hybrid cube mesh");
+  const auto meets_gpu = [&](const std::vector<std::string>& texts) {
+    RowPattern pattern;
+    pattern.gpu = texts;
+    return matches(pattern, row);
+  };
+  CHECK(matches({}, row));
+  CHECK(meets_gpu({"P100", "v100"}));
+  CHECK_FALSE(meets_gpu({"P100"}));
+  CHECK_FALSE(meets_gpu({"V100", "!SXM"}));
+  CHECK(meets_gpu({"!PCIe"}));
+}
+
+TEST_CASE("all that a pattern asks for must be met") {
+  const PublishedRow row = row_of("Tesla V100-SXM2-16GB", "NVLink2 hybrid cube mesh");
+  RowPattern pattern;
+  pattern.gpu = {"V100"};
+  pattern.interconnect_intra = {"cube mesh"};
+  pattern.gpus_per_node = {4, 8};
+  pattern.several_nodes = false;
+  CHECK(matches(pattern, row));
+  RowPattern other = pattern;
+  other.interconnect_intra = {"NVSwitch"};
+  CHECK_FALSE(matches(other, row));
+  other = pattern;
+  other.gpus_per_node = {4};
+  CHECK_FALSE(matches(other, row));
+  other = pattern;
+  other.several_nodes = true;
+  CHECK_FALSE(matches(other, row));
+  other = pattern;
+  other.year = {"2019"};
+  CHECK_FALSE(matches(other, row));
+}
+
+TEST_CASE("the shipped rules know machines by their columns, in words that no shipped row has") {
+  CHECK(platform_of(row_of("Tesla V100-SXM2-32GB", "NVLink2 hybrid cube mesh")) == "dgx1v");
+  CHECK(platform_of(row_of("NVIDIA V100-SXM3-32GB", "12 NVSwitch chips", "", 16)) == "dgx2");
+  CHECK(platform_of(row_of("A100-SXM4-80GB", "NVSwitch", "")) == "dgx_a100");
+  CHECK(platform_of(row_of("A100-SXM4-40GB", "NVLink3", "AWS EFA 4x100", 8, 4)) == "p4d_24xlarge");
+  CHECK(platform_of(row_of("V100-SXM2-32GB", "", "EFA", 8, 2)) == "p3dn_24xlarge");
+  CHECK(platform_of(row_of("RTX 2080 Ti", "PCIe 3.0", "", 8)) == "ts4");
+  CHECK(platform_of(row_of("RTX 2080 Ti", "PCIe 3.0", "", 2)) == "workstation_2080ti");
+  CHECK(platform_of(row_of("MI250X", "Infinity Fabric")).empty());
+}
+
+TEST_CASE("a stated version of NCCL means the tables that it had") {
+  PublishedRow row = row_of("V100", "NVLink2");
+  CHECK_FALSE(stated_nccl(row));
+  const auto stated = [&](const std::string& text) {
+    row.source_detail = text;
+    return stated_nccl(row).value();
+  };
+  CHECK(stated("nccl-tests, NCCL 2.4.8, ring") == NcclVersion::v2_4);
+  CHECK(stated("NCCL 2.6.4") == NcclVersion::v2_7_8);
+  CHECK(stated("nccl-2.9.9") == NcclVersion::v2_7_8);
+  CHECK(stated("NCCL v2.10.3") == NcclVersion::v2_12);
+  CHECK(stated("NCCL 2.17.1") == NcclVersion::v2_12);
+  CHECK(stated("NCCL version 2.26 is not said, NCCL 2.26.2 is") == NcclVersion::v2_30);
+  row.framework = "NCCL 2.0 MPI";
+  CHECK(stated("NCCL 2.26.2") == NcclVersion::v2_4);
+}
+
+TEST_CASE("rules that name no platform or an unknown column are errors") {
+  const auto errors = errors_of(
+      [] { load_machine_rules(config::parse("r.yaml", "name: r\nmachines:\n  - when: {gpus: [V100]}\n")); });
+  REQUIRE(errors.size() == 2);
+  CHECK(errors[0].message.find("platform") != std::string::npos);
+  CHECK(errors[1].message.find("gpus") != std::string::npos);
+}
+
+TEST_CASE("platforms/README.md names every key of machine rules and of constants of protocols") {
+  const std::string readme = readme_text("platforms/README.md");
+  check_documented<MachineRules>(readme);
+  check_documented<MachineRule>(readme);
+  check_documented<SoftwareRule>(readme);
+  check_documented<HarnessRule>(readme);
+  check_documented<RowPattern>(readme);
+  check_documented<Protocols>(readme);
+  check_documented<PathCosts>(readme);
+  check_documented<NetworkCosts>(readme);
+  check_documented<MediumCosts>(readme);
+  check_documented<VersionsCosts>(readme);
+  check_documented<VersionCosts>(readme);
+  check_documented<SourcedByProtocol<Seconds>>(readme);
+}
+
+TEST_CASE("tests/validation/README.md names every column of published rows") {
+  const std::string readme = readme_text("tests/validation/README.md");
+  for (const std::string_view column : published_columns) {
+    INFO("column ", column);
+    CHECK(readme.find("`" + std::string(column) + "`") != std::string::npos);
+  }
+}
