@@ -75,13 +75,13 @@ TEST_CASE("without NCCL there are no costs") {
 
 TEST_CASE("constants without a unit, a negative one and a missing medium are all reported") {
   std::string text = protocols_text(shipped_protocols());
-  const auto replace = [&](const std::string& what, const std::string& with) {
-    const std::size_t at = text.find(what);
+  const auto replace_after = [&](const std::string& key, const std::string& what, const std::string& with) {
+    const std::size_t at = text.find(what, text.find(key));
     REQUIRE(at != std::string::npos);
     text.replace(at, what.size(), with);
   };
-  replace("    pix:", "    pixx:");
-  replace("launch:\n  value: ", "launch:\n  value: -");
+  replace_after("paths:", "  pix:", "  pixx:");
+  replace_after("launch:", "value: ", "value: -");
   const auto errors = errors_of([&] { load_protocols(config::parse("nccl.yaml", text)); });
   CHECK(errors.size() >= 3);  // unknown, missing, negative
 }
