@@ -29,9 +29,8 @@ void add_commands(CLI::App& program) {
   program.footer(
       "'trainyard COMMAND --help' explains a command and gives an example. Names are looked up in\n"
       "$TRAINYARD_DATA, then among the files shipped. NO_COLOR=1 turns colour off.\n"
-      "Exit codes: 0 done, 1 a validation missed a limit, 2 wrong command line, 3 wrong input, 4 the "
-      "machine\n"
-      "cannot do it, 5 cannot read or write, 70 a bug in trainyard, 130 interrupted.");
+      "Exit codes: 0 done, 1 a validation missed a limit, 2 wrong command line, 3 wrong input,\n"
+      "4 the machine cannot do it, 5 cannot read or write, 70 a bug in trainyard, 130 interrupted.");
   add_run(program);
   add_trace(program);
   add_memory(program);

@@ -7,8 +7,8 @@
 
 namespace trainyard {
 
-/// The shipped constants (platforms/protocols/nccl.yaml) as they apply to the platform's links and network; none
-/// of them for NcclVersion::none. Throws InputError or FileError if that file is broken.
+/// The shipped constants (platforms/protocols/nccl.yaml) as they apply to the platform's links and network;
+/// none of them for NcclVersion::none. Throws InputError or FileError if that file is broken.
 CollectiveSoftware collective_software(const config::Catalogue& catalogue, NcclVersion version,
                                        const Platform& platform);
 

@@ -52,17 +52,12 @@ Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, cons
          (power.matrix.value * busy.matrix + power.vector.value * busy.vector + power.idle.value * waiting);
 }
 
-Joules step_energy(const TaskGraph& graph, const Trace& trace, Seconds step, const GpuProfile& gpu, int nodes,
-                   Watts overhead_per_node) {
+Joules step_energy(const TaskGraph& graph, int ranks, const Trace& trace, Seconds step, const GpuProfile& gpu,
+                   int nodes, Watts overhead_per_node) {
   std::vector<Joules> of_program;
   for (const Program& program : graph.programs) of_program.push_back(gpu_energy(program, trace, step, gpu));
   std::vector<double> ranks_of_program(graph.programs.size());
-  for (const int program : graph.program_of_rank) ++ranks_of_program[static_cast<std::size_t>(program)];
-  // GPUs of others have nothing to do with this step.
-  for (std::size_t i = 0; i < graph.programs.size(); ++i) {
-    if (std::ranges::all_of(graph.programs[i].streams, [](const auto& tasks) { return tasks.empty(); }))
-      ranks_of_program[i] = 0;
-  }
+  for (int rank = 0; rank < ranks; ++rank) ++ranks_of_program[at(graph.program_of_rank[at(rank)])];
   Joules sum = static_cast<double>(nodes) * overhead_per_node * step;
   for (std::size_t i = 0; i < of_program.size(); ++i) sum += ranks_of_program[i] * of_program[i];
   return sum;

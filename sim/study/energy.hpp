@@ -23,9 +23,10 @@ std::optional<Sourced<Watts>> node_overhead(const Platform& platform, const GpuP
 /// and a TDP.
 Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, const GpuProfile& gpu);
 
-/// Energy of a step of all ranks of the graph and `nodes` boxes. A GPU without a rank is not counted.
-Joules step_energy(const TaskGraph& graph, const Trace& trace, Seconds step, const GpuProfile& gpu, int nodes,
-                   Watts overhead_per_node);
+/// Energy of a step of the first `ranks` ranks of the graph, those of the job, and `nodes` boxes. A GPU
+/// without a rank is not counted.
+Joules step_energy(const TaskGraph& graph, int ranks, const Trace& trace, Seconds step, const GpuProfile& gpu,
+                   int nodes, Watts overhead_per_node);
 
 /// Why no energy can be told, or nothing if it can.
 std::optional<std::string> energy_unknown(const Platform& platform, const GpuProfile& gpu,

@@ -190,8 +190,8 @@ void add_energy_and_cost(const Inputs& inputs, const StepPlan& plan, Result& res
   if (const auto reason = energy_unknown(inputs.platform, inputs.gpu, inputs.trace)) {
     leave_out(result, {"energy_per_step_j", "average_power_w"}, *reason);
   } else {
-    result.energy_per_step = step_energy(plan.graph, inputs.trace, result.step_time, inputs.gpu, result.nodes,
-                                         node_overhead(inputs.platform, inputs.gpu)->value);
+    result.energy_per_step = step_energy(plan.graph, result.ranks, inputs.trace, result.step_time, inputs.gpu,
+                                         result.nodes, node_overhead(inputs.platform, inputs.gpu)->value);
     result.average_power = *result.energy_per_step / result.step_time;
     result.notes.push_back(energy_note(inputs.platform, inputs.gpu));
   }

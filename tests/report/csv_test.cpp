@@ -24,11 +24,13 @@ TEST_CASE("ranks.csv, links.csv and collectives.csv print SI base units") {
   CHECK(links_csv(result.links) ==
         "link,capacity_bytes_per_s,bytes,utilization\n"
         "node0.gpu0->node0.gpu1,25000000000,100000000,0.3\n");
-  CHECK(collectives_csv(result) ==
-        "collective,operation,algorithm,protocol,channels,size_bytes,tensors,ready_after,ready_s,start_s,end_s,"
-        "duration_s,"
-        "bound_s,algbw_bytes_per_s,busbw_bytes_per_s\n"
-        "bucket 0,all_reduce,ring,Simple,6,100000000,3,fc,0.008,0.008,0.012,0.004,0.003,25000000000,25000000000\n");
+  CHECK(
+      collectives_csv(result) ==
+      "collective,operation,algorithm,protocol,channels,size_bytes,tensors,ready_after,ready_s,start_s,end_s,"
+      "duration_s,"
+      "bound_s,algbw_bytes_per_s,busbw_bytes_per_s\n"
+      "bucket "
+      "0,all_reduce,ring,Simple,6,100000000,3,fc,0.008,0.008,0.012,0.004,0.003,25000000000,25000000000\n");
 }
 
 TEST_CASE("a field with a comma, a quote or a line break is quoted") {

@@ -56,7 +56,7 @@ TEST_CASE("the energy of a step is that of a calculation by hand") {
   graph.programs = {program(), Program{}};
   graph.program_of_rank = {0, 0, 0, 1};  // the last rank only waits
   const double boxes = 2 * 500 * 0.080;
-  CHECK(step_energy(graph, four_ops(), Seconds(0.080), gpu, 2, Watts(500)).si() ==
+  CHECK(step_energy(graph, graph.ranks(), four_ops(), Seconds(0.080), gpu, 2, Watts(500)).si() ==
         doctest::Approx(3 * by_hand + 0.080 * 60 + boxes).epsilon(1e-9));
 }
 
