@@ -212,8 +212,8 @@ double tree_latency(const NcclShape& shape, Protocol protocol) {
   const bool is_cheap_on_power = shape.cpu == CpuVendor::power && shape.version != NcclVersion::v2_7_8;
   if (!is_nvlinks && protocol == Protocol::simple && is_cheap_on_power) step = tables.pcie.ring[p];
   if (shape.nodes > 1 && protocol == Protocol::ll && shape.version != NcclVersion::v2_30) step *= 1.8;
-  return tables.base.tree[p] +
-         2 * ((shape.ranks / shape.nodes - 1) * step + floor_log2(shape.nodes) * tables.network.tree[p]);
+  const int per_node = shape.ranks / shape.nodes;  // whole, as NCCL divides
+  return tables.base.tree[p] + 2 * ((per_node - 1) * step + floor_log2(shape.nodes) * tables.network.tree[p]);
 }
 
 /// "Plateau effect of ring", as NCCL calls it.

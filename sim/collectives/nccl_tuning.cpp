@@ -17,7 +17,7 @@ NcclChoice choice_of_2_4(const NcclShape& shape, Bytes size, std::optional<Algor
     const double ring_rate = has_nvlink ? 5000 * channels : 5000;
     const double tree_rate = ring_rate * (has_nvlink ? 3.0 / 4 * (shape.nodes == 2 ? 2 : 1) : 2.0 / 3);
     const double ring_latency = 6.0 * (shape.ranks - 1);
-    const double per_node = static_cast<double>(shape.ranks / shape.nodes);
+    const int per_node = shape.ranks / shape.nodes;  // whole, as NCCL divides
     const double tree_latency = 15 * std::log2(shape.nodes) + 4 * (per_node - 1);
     if (shape.nodes < 2 || ring_latency <= tree_latency) return 0;
     if (tree_rate > ring_rate) return std::numeric_limits<double>::infinity();

@@ -91,7 +91,7 @@ void draw_torus(const Platform& platform, Drawing& drawing) {
     }
     const std::string edge = fmt::format("edge{}", y);
     drawing.others(edge, columns < sizes[0] ? "..." : columns > 2 ? "around" : "");
-    drawing.text += row + " " + edge + ";}\n";
+    drawing.text += fmt::format("{} {};}}\n", row, edge);
     for (int x = 0; x + 1 < columns; ++x) drawing.line(name(x, y), name(x + 1, y));
     drawing.line(name(columns - 1, y), edge);
     for (int x = 0; y > 0 && x < columns; ++x) drawing.line(name(x, y - 1), name(x, y));

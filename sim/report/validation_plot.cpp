@@ -140,7 +140,8 @@ std::string validation_plot(const Validation& validation) {
       const std::vector<Dot> dots = dots_of(scored);
       if (scored.family != family.value || dots.size() < fewest_dots) continue;
       const double left = left_margin + (count % panels_per_row) * (panel_width + left_margin + gap);
-      const double top = top_margin + (count / panels_per_row) * (panel_height + top_margin + gap);
+      const int row = count / panels_per_row;
+      const double top = top_margin + row * (panel_height + top_margin + gap);
       add_panel(panels, scored, dots, left, top);
       ++count;
     }
