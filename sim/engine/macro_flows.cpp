@@ -146,8 +146,8 @@ bool may_disturb(const TaskGraph& graph) {
           stream.begin(), stream.end(), [](const Task& task) { return std::holds_alternative<Join>(task); }));
       in_order = std::max(in_order, joins);
     }
-    // One after the other on one stream of everybody: never two at once.
-    if (in_order < graph.collectives.size()) return true;
+    // One after the other on one stream of all who take part: never two at once.
+    if (in_order > 0 && in_order < graph.collectives.size()) return true;
   }
   return false;
 }
