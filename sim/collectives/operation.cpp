@@ -19,6 +19,27 @@ double sent_share(Operation operation, int ranks) {
   return 1;
 }
 
+namespace {
+
+int parts(Operation operation, int ranks) {
+  const bool has_parts = operation == Operation::reduce_scatter || operation == Operation::all_gather ||
+                         operation == Operation::all_to_all;
+  return has_parts ? ranks : 1;
+}
+
+constexpr double element = 4;  // bytes
+
+}  // namespace
+
+std::int64_t element_count(Operation operation, int ranks, Bytes size) {
+  return static_cast<std::int64_t>(size.si() / element / parts(operation, ranks));
+}
+
+Bytes whole_size(Operation operation, int ranks, Bytes size) {
+  return Bytes(element * parts(operation, ranks) *
+               static_cast<double>(element_count(operation, ranks, size)));
+}
+
 Bandwidth busbw(Operation operation, int ranks, Bytes size, Seconds time) {
   if (ranks < 2) return Bandwidth{};
   return size / time * sent_share(operation, ranks);

@@ -5,6 +5,7 @@
 #include "units/quantity.hpp"
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 namespace trainyard {
@@ -20,6 +21,14 @@ Bandwidth busbw(Operation operation, int ranks, Bytes size, Seconds time);
 /// Bytes that every rank, or of broadcast and reduce every rank but the last of a chain, must send at least,
 /// as a ratio of `size`.
 double sent_share(Operation operation, int ranks);
+
+/// nccl-tests' count: elements of 4 bytes that a rank sends to, or gets from, each other rank where `size` is
+/// made of parts, one per rank (reduce_scatter, all_gather, all_to_all), else in all. Whole, rounded down.
+/// Source: nccl-tests src/all_gather.cu, reduce_scatter.cu, alltoall.cu.
+std::int64_t element_count(Operation operation, int ranks, Bytes size);
+
+/// `size` cut to whole elements: those of element_count() for every part.
+Bytes whole_size(Operation operation, int ranks, Bytes size);
 
 /// Whether the operation has a root, which sends or receives everything.
 constexpr bool has_root(Operation operation) {

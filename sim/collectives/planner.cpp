@@ -51,6 +51,12 @@ bool is_direct_only(Operation operation) {
   return operation == Operation::all_to_all || operation == Operation::send_recv;
 }
 
+/// A chain is a tree to NCCL.
+bool is_known_to_nccl(Algorithm algorithm) {
+  return algorithm == Algorithm::automatic || algorithm == Algorithm::ring || algorithm == Algorithm::tree ||
+         algorithm == Algorithm::chain;
+}
+
 bool runs_on_chain(Operation operation) { return operation == Operation::all_reduce || has_root(operation); }
 
 }  // namespace
@@ -73,7 +79,8 @@ Planner::Choice Planner::choose(Bytes size) const {
     if (is_free) choice.algorithm = Algorithm::direct;
     return choice;
   }
-  if (shape_ && (is_free || !request_.protocol)) {
+  // Algorithms that NCCL does not have move whole chunks, as MPI does: its tables say nothing of them.
+  if (shape_ && is_known_to_nccl(choice.algorithm) && (is_free || !request_.protocol)) {
     const NcclChoice nccl = nccl_choice(*shape_, size, demanded_of_nccl());
     if (is_free) choice.algorithm = nccl.algorithm;
     if (!request_.protocol) choice.protocol = nccl.protocol;
@@ -87,15 +94,8 @@ Planner::Choice Planner::choose(Bytes size) const {
 }
 
 std::optional<Algorithm> Planner::demanded_of_nccl() const {
-  switch (request_.algorithm) {
-    case Algorithm::automatic:
-      return std::nullopt;
-    case Algorithm::tree:
-    case Algorithm::chain:
-      return Algorithm::tree;
-    default:
-      return Algorithm::ring;
-  }
+  if (request_.algorithm == Algorithm::automatic) return std::nullopt;
+  return request_.algorithm == Algorithm::ring ? Algorithm::ring : Algorithm::tree;
 }
 
 const Planner::Made& Planner::make(Bytes size, std::vector<Pattern>& patterns) {

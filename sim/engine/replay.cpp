@@ -1,6 +1,7 @@
 #include "engine/replay.hpp"
 
 #include "config/diagnostic.hpp"
+#include "engine/link_faults.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -63,7 +64,10 @@ void Replay::advance(int rank, int stream, double date) {
   Cursor& cursor = state.cursors[stream];
   const std::vector<Task>& tasks = program(rank).streams[stream];
   const bool observed = !jobs_[at(job_of(rank))].repeats;
-  if (job_of(rank) == 0) last_date_ = std::max(last_date_, date);
+  if (job_of(rank) == 0) {
+    last_date_ = std::max(last_date_, date);
+    idle_repeats_ = 0;
+  }
   while (cursor.task < static_cast<int>(tasks.size())) {
     const Task& task = tasks[at(cursor.task)];
     if (const auto* compute = std::get_if<Compute>(&task)) {
@@ -132,6 +136,15 @@ void Replay::end_stream(int rank, double date) {
 
 void Replay::repeat(Job& job, double date) {
   if (date <= job.begun) throw InputError("a job that repeats takes no time", "give it something to do");
+  // Others go on for ever beside a job that waits for ever, and nearly so beside one that nearly does.
+  constexpr long look_after = 100'000;
+  constexpr long give_up_after = 20'000'000;
+  if (++idle_repeats_ % look_after == 0) check_failed_links(graph_, *this);
+  if (idle_repeats_ == give_up_after) {
+    throw JobImpossible(
+        fmt::format("the job has not gone on for {} s, in which others on its network began {} times; {}",
+                    date - last_date_, give_up_after, who_waits()));
+  }
   job.begun = date;
   job.repeats = true;
   job.open_streams = static_cast<int>(job.simulated.size()) * stream_count;

@@ -89,6 +89,7 @@ private:
   std::vector<TaskSpan> spans_;
   std::vector<Rank> recorded_;
   double last_date_ = 0;
+  long idle_repeats_ = 0;  ///< of other jobs since a rank of job 0 last did something
 };
 
 }  // namespace trainyard::engine

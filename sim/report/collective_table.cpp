@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <span>
 
 namespace trainyard {
 
@@ -26,10 +27,23 @@ std::string way_of(const CollectiveTiming& row) {
   return fmt::format("{}/{}/{}", row.algorithm, row.protocol, row.channels);
 }
 
+/// "0-3,8-11".
+std::string ranges_of(std::span<const Rank> ranks) {
+  std::string text;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t last = i;
+    while (last + 1 < ranks.size() && index(ranks[last + 1]) == index(ranks[last]) + 1) ++last;
+    if (!text.empty()) text += ',';
+    text += std::to_string(index(ranks[i]));
+    if (last > i) text += fmt::format("-{}", index(ranks[last]));
+    i = last + 1;
+  }
+  return text;
+}
+
 std::string group_line(const CollectiveReport& report, std::size_t g) {
   const CollectiveGroup& group = report.groups[g];
-  std::string line = fmt::format("# group {}: {} ranks, {} to {}", g, group.ranks.size(),
-                                 index(group.ranks.front()), index(group.ranks.back()));
+  std::string line = fmt::format("# group {}: {} ranks, {}", g, group.ranks.size(), ranges_of(group.ranks));
   if (group.start > Seconds{}) line += fmt::format(", {} after the others", human(group.start));
   return line + "\n";
 }
@@ -39,7 +53,8 @@ std::string group_line(const CollectiveReport& report, std::size_t g) {
 std::string collective_table(const CollectiveReport& report) {
   std::string table;
   const auto out = std::back_inserter(table);
-  const bool has_groups = report.groups.size() > 1;
+  const bool has_groups =
+      report.groups.size() > 1 || static_cast<int>(report.groups.front().ranks.size()) < report.ranks;
   fmt::format_to(out, "# {} on {}: {} ranks on {} {}\n", config::name_of(report.operation), report.platform,
                  report.ranks, report.nodes, report.nodes == 1 ? "node" : "nodes");
   for (std::size_t g = 0; has_groups && g < report.groups.size(); ++g) table += group_line(report, g);

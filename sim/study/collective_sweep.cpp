@@ -92,7 +92,10 @@ private:
                                   .stages = {}});
   }
 
-  void add_collective(std::size_t g, Bytes size) {
+  void add_collective(std::size_t g, Bytes asked) {
+    const auto ranks = static_cast<int>(groups_[g].ranks.size());
+    // at least one element, where parts of the size would be less
+    const Bytes size = std::max(whole_size(sweep_.operation, ranks, asked), Bytes(4));
     if (groups_[g].start > Seconds{}) stream(g).emplace_back(Compute{.duration = groups_[g].start});
     stream(g).emplace_back(Join{static_cast<int>(graph_.collectives.size())});
     const CollectivePlan& plan = planners_[g].plan(size, graph_.patterns);
@@ -101,7 +104,7 @@ private:
     }
     timed_.push_back({static_cast<int>(graph_.collectives.size()),
                       {.size = size,
-                       .elements = static_cast<std::int64_t>(size.si() / 4),
+                       .elements = element_count(sweep_.operation, ranks, size),
                        .group = static_cast<int>(g),
                        .algorithm = std::string(config::name_of(plan.algorithm)),
                        .protocol = std::string(config::name_of(plan.protocol)),

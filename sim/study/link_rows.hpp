@@ -14,14 +14,15 @@ namespace trainyard {
 /// A directed link that carried bytes.
 struct LinkRow {
   std::string name;
-  Bandwidth capacity;
+  Bandwidth capacity;  ///< its mean over the makespan where it changed
   Bytes bytes;
   double utilization = 0;  ///< bytes / (capacity x makespan)
 };
 
-/// Rows of the links that carried something, in the cluster's order.
+/// Rows of the links that carried something, in the cluster's order. `capacities`: at the start; `events`:
+/// what became of them.
 std::vector<LinkRow> link_rows(const Cluster& cluster, std::span<const Bandwidth> capacities,
-                               const Timeline& timeline);
+                               const Timeline& timeline, std::span<const LinkEvent> events = {});
 
 /// The row with the largest utilisation, the first of equals; nothing for no rows.
 const LinkRow* busiest(std::span<const LinkRow> rows);

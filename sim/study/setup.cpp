@@ -149,14 +149,19 @@ std::vector<std::string> replay_notes(const Trace& trace, int ranks) {
 }
 
 /// Another job on the same machine.
-Inputs read_neighbour(const config::Catalogue& catalogue, const std::string& name, const fs::path& beside,
+Inputs read_neighbour(const config::Catalogue& catalogue, const std::string& name, const fs::path& file,
                       const Platform& platform) {
-  const fs::path file = config::find(catalogue, config::Kind::experiment, name, beside);
   // before it is read with all it names: it might name itself
   const Experiment its = load_experiment(config::load(file));
   if (!its.neighbours.empty() || !its.background.empty() || !its.events.empty()) {
     throw InputError(fmt::format("{} has neighbours, background or events of its own", in_quotes(name)),
                      "write them into this experiment");
+  }
+  for (const auto& [key, value] : its.set) {
+    if (file_of(key) == "platform") {
+      throw InputError(fmt::format("{} sets {}", in_quotes(name), key),
+                       "neighbours share one machine: set it in this experiment");
+    }
   }
   Inputs other = read_inputs(catalogue, file.string(), {});
   if (other.platform.name != platform.name) {
@@ -241,8 +246,10 @@ Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, 
   }
   gathered.run(document, "neighbours", [&] {
     if (!has_platform) return;
-    for (const std::string& neighbour : experiment.neighbours)
-      inputs.neighbours.push_back(read_neighbour(catalogue, neighbour, file, inputs.platform));
+    for (std::string& neighbour : experiment.neighbours) {
+      const fs::path path = find(config::Kind::experiment, neighbour);
+      inputs.neighbours.push_back(read_neighbour(catalogue, neighbour, path, inputs.platform));
+    }
   });
   if (has_platform && has_stack)
     inputs.costs = collective_software(catalogue, inputs.stack.nccl, inputs.platform).costs;

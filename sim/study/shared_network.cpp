@@ -94,12 +94,25 @@ void check_background(const Inputs& inputs) {
 void check_events(const Inputs& inputs) {
   if (inputs.experiment.events.empty()) return;
   const Cluster cluster = shared_cluster(inputs);
-  for (const LinkChange& change : inputs.experiment.events) link_named(cluster, change.link);
+  for (const LinkChange& change : inputs.experiment.events) {
+    const Bandwidth most = specified_bandwidth(cluster, link_named(cluster, change.link));
+    if (change.bandwidth <= most) continue;
+    throw InputError(fmt::format("{} for link {}, which is specified at {}", human(change.bandwidth),
+                                 in_quotes(change.link), human(most)),
+                     "an event slows a link down or brings it back; the platform says what it is");
+  }
 }
 
 bool has_others(const Inputs& inputs) {
   const Experiment& experiment = inputs.experiment;
   return !inputs.neighbours.empty() || !experiment.background.empty() || !experiment.events.empty();
+}
+
+std::vector<LinkEvent> link_events(const Inputs& inputs, const Cluster& cluster) {
+  std::vector<LinkEvent> events;
+  for (const LinkChange& change : inputs.experiment.events)
+    events.push_back({change.at, link_named(cluster, change.link), change.bandwidth, change.link});
+  return events;
 }
 
 void add_others(const Inputs& inputs, const Cluster& cluster, TaskGraph& graph) {
@@ -117,9 +130,7 @@ void add_others(const Inputs& inputs, const Cluster& cluster, TaskGraph& graph) 
     add_background(graph, route(cluster, rank_at(cluster, traffic.from), rank_at(cluster, traffic.to)),
                    traffic.rate);
   }
-  for (const LinkChange& change : inputs.experiment.events) {
-    graph.link_events.push_back({change.at, link_named(cluster, change.link), change.bandwidth, change.link});
-  }
+  graph.link_events = link_events(inputs, cluster);
 }
 
 std::vector<std::string> notes_on_others(const Inputs& inputs) {
@@ -129,8 +140,10 @@ std::vector<std::string> notes_on_others(const Inputs& inputs) {
                                 other.name, cluster_of(other).ranks()));
   }
   if (!inputs.experiment.background.empty()) {
-    notes.push_back(fmt::format("{} sources of background traffic share the network",
-                                inputs.experiment.background.size()));
+    const std::size_t sources = inputs.experiment.background.size();
+    notes.push_back(sources == 1
+                        ? std::string("one source of background traffic shares the network")
+                        : fmt::format("{} sources of background traffic share the network", sources));
   }
   return notes;
 }

@@ -21,6 +21,9 @@ bool has_others(const Inputs& inputs);
 void check_background(const Inputs& inputs);
 void check_events(const Inputs& inputs);
 
+/// The experiment's events on the links of its cluster.
+std::vector<LinkEvent> link_events(const Inputs& inputs, const Cluster& cluster);
+
 /// Puts the neighbours' steps, background traffic and link events into the graph of the experiment's step.
 void add_others(const Inputs& inputs, const Cluster& cluster, TaskGraph& graph);
 

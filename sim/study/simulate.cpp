@@ -117,8 +117,8 @@ void add_timeline(const Trace& trace, const StepPlan& plan, const Timeline& time
   }
 }
 
-void add_network(const Cluster& cluster, const Timeline& timeline, Result& result) {
-  result.links = link_rows(cluster, capacities(cluster), timeline);
+void add_network(const Inputs& inputs, const Cluster& cluster, const Timeline& timeline, Result& result) {
+  result.links = link_rows(cluster, capacities(cluster), timeline, link_events(inputs, cluster));
   double sum = 0;
   for (const LinkRow& link : result.links) sum += link.utilization;
   if (const LinkRow* most = busiest(result.links)) {
@@ -220,6 +220,11 @@ std::vector<std::string> calibrations(const Inputs& inputs) {
 Timeline run_among_others(const Inputs& inputs, const Cluster& cluster, const StepPlan& plan,
                           const EngineOptions& options) {
   if (!has_others(inputs)) return run(plan.graph, options);
+  if (options.fidelity == Fidelity::closed) {
+    throw InputError(
+        "fidelity closed times every collective alone: neighbours, background and events are not in it",
+        "fidelity: flow, rounds or steps");
+  }
   TaskGraph graph = plan.graph;
   add_others(inputs, cluster, graph);
   for (const PlannedCollective& collective : plan.collectives)
@@ -282,7 +287,7 @@ Result simulate(const Inputs& inputs, const SimulateOptions& options) {
   result.layers = layer_rows(inputs.trace, plan);
   result.collectives = collective_rows(inputs.trace, plan, timeline);
   result.rank_rows = rank_rows(alone, timeline);
-  add_network(cluster, timeline, result);
+  add_network(inputs, cluster, timeline, result);
   add_timeline(inputs.trace, plan, timeline, result);
   result.calibrated_on = calibrations(inputs);
   result.notes.insert(result.notes.end(), inputs.notes.begin(), inputs.notes.end());

@@ -27,8 +27,11 @@ std::vector<Bytes> sizes_of(const CollectiveCurve& curve) {
   return sizes;
 }
 
+/// The row of a size, which may have been cut to whole elements.
 const CollectiveTiming& timing_at(const CollectiveReport& report, Bytes size) {
-  return *std::ranges::find(report.rows, size, &CollectiveTiming::size);
+  return *std::ranges::min_element(report.rows, {}, [&](const CollectiveTiming& row) {
+    return std::max(row.size, size) - std::min(row.size, size);
+  });
 }
 
 ScoredPoint score(const CurvePoint& point, const CollectiveReport& report) {

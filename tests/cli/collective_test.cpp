@@ -135,3 +135,23 @@ TEST_CASE("one process that starts many GPUs is a floor of small sizes and nothi
   CHECK(time("8", "16") > 1.1 * time("8", "1"));
   CHECK(time("1G", "16") == doctest::Approx(time("1G", "1")).epsilon(1e-3));
 }
+
+TEST_CASE("counts are nccl-tests': of one rank's part where the buffer has parts") {
+  const auto elements = [](const char* operation) {
+    const Json row = collective_json({operation, "--platform", "dgx1v", "-b", "1M", "-e", "1M"})["rows"][0];
+    return row["elements"].get<int>();
+  };
+  for (const char* operation : {"reduce_scatter", "all_gather", "all_to_all"})
+    CHECK(elements(operation) == 32768);
+  for (const char* operation : {"all_reduce", "broadcast", "reduce", "send_recv"})
+    CHECK(elements(operation) == 262144);
+  const Json six =
+      collective_json({"all_gather", "--platform", "dgx1v", "--gpus", "6", "-b", "1M", "-e", "1M"});
+  CHECK(six["rows"][0]["size_bytes"] == 6 * 4 * 43690);
+}
+
+TEST_CASE("an algorithm that NCCL does not have moves whole chunks") {
+  const Json report = collective_json({"all_reduce", "--platform", "dgx1v", "--nodes", "2", "--algorithm",
+                                       "halving_doubling", "-b", "1K", "-e", "1K"});
+  CHECK(report["rows"][0]["protocol"] == "Simple");
+}

@@ -14,6 +14,10 @@ constexpr const char* job =
     "platform: dgx1v\nnodes: 2\nmodel: resnet50\nstack: pytorch_ddp\nbatch_per_gpu: 32\n"
     "set: {platform.fabric.nodes_per_leaf: 1, platform.fabric.oversubscription: 8}\n";
 
+/// The same job where it sets nothing of the machine.
+constexpr const char* neighbour =
+    "platform: dgx1v\nnodes: 2\nmodel: resnet50\nstack: pytorch_ddp\nbatch_per_gpu: 32\n";
+
 Ended run_job(const Scratch& scratch, const std::string& more, const std::string& fidelity = "flow") {
   return run_program({"run", scratch.put("job.yaml", job + more), "--json", "--fidelity", fidelity});
 }
@@ -43,14 +47,15 @@ TEST_CASE("background traffic over the same uplink slows a step, elsewhere it do
 
 TEST_CASE("a neighbour on other leaves changes nothing, one below the same leaf slows the step") {
   const Scratch scratch;
-  (void)scratch.put("other.yaml", job);
+  (void)scratch.put("other.yaml", neighbour);
   const double alone = step_time(run_job(scratch, ""));
   CHECK(step_time(run_job(scratch, "neighbours: [other.yaml]\n")) == doctest::Approx(alone).epsilon(1e-9));
   // leaves of nodes 0-1, 2-3 and 4-5: the third node of each job is below the middle one
   const std::string three =
       "platform: dgx1v\nnodes: 3\nmodel: resnet50\nstack: pytorch_ddp\nbatch_per_gpu: 32\n"
       "set: {platform.fabric.nodes_per_leaf: 2, platform.fabric.oversubscription: 16}\n";
-  (void)scratch.put("three.yaml", three);
+  (void)scratch.put("three.yaml",
+                    "platform: dgx1v\nnodes: 3\nmodel: resnet50\nstack: pytorch_ddp\nbatch_per_gpu: 32\n");
   const auto time = [&](const std::string& more) {
     return communication_time(run_program({"run", scratch.put("job3.yaml", three + more), "--json"}));
   };
@@ -91,4 +96,36 @@ TEST_CASE("links and ends that do not exist are errors with what was meant") {
   CHECK(run_job(scratch, "background: [{from: rank3, to: node1, rate: 1 GB/s}]\n").code == 3);
   CHECK(run_job(scratch, "background: [{from: node0.gpu9, to: node1, rate: 1 GB/s}]\n").code == 3);
   CHECK(run_job(scratch, "background: [{from: node1, to: node1, rate: 1 GB/s}]\n").code == 3);
+}
+
+TEST_CASE("a job whose link failed ends with 4 although others go on beside it") {
+  const Scratch scratch;
+  const std::string failed = "events: [{at: 10 ms, link: node0.nic0->fabric, bandwidth: 0 GB/s}]\n";
+  for (const char* fidelity : {"flow", "steps"}) {
+    CAPTURE(fidelity);
+    const Ended ended =
+        run_job(scratch, failed + "background: [{from: node2, to: node3, rate: 1 GB/s}]\n", fidelity);
+    CHECK(ended.code == 4);
+    CHECK(ended.err.find("node0.nic0->fabric") != std::string::npos);
+  }
+}
+
+TEST_CASE("the use of a link that slowed down is that of what it could still carry") {
+  const Scratch scratch;
+  const Json result =
+      result_of(run_job(scratch, "events: [{at: 0 ms, link: node0.nic0->fabric, bandwidth: 0.2 GB/s}]\n"));
+  CHECK(result["busiest_link"] == "node0.nic0->fabric");
+  CHECK(result["link_utilization_max"] > 0.5);
+  CHECK(result["link_utilization_max"] <= 1);
+}
+
+TEST_CASE("what no fidelity, link or neighbour can do is refused") {
+  const Scratch scratch;
+  CHECK(run_job(scratch, "background: [{from: node2, to: node3, rate: 1 GB/s}]\n", "closed").code == 3);
+  const Ended faster =
+      run_job(scratch, "events: [{at: 0 ms, link: node0.nic0->fabric, bandwidth: 200 GB/s}]\n");
+  CHECK(faster.code == 3);
+  CHECK(faster.err.find("specified at 12.5 GB/s") != std::string::npos);
+  (void)scratch.put("other.yaml", job);  // it sets keys of the platform
+  CHECK(run_job(scratch, "neighbours: [other.yaml]\n").code == 3);
 }

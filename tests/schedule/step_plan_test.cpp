@@ -2,6 +2,7 @@
 
 #include "config/document.hpp"
 #include "engine/engine.hpp"
+#include "engine/macro_flows.hpp"
 #include "platform/load.hpp"
 #include "schedule/communication.hpp"
 #include "schedule/jobs.hpp"
@@ -179,8 +180,10 @@ TEST_CASE("a job on some ranks of a cluster leaves the others idle, and goes on 
   const StepPlan one = on(0);
   CHECK(one.graph.program_of_rank == std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1});
   CHECK(one.graph.collectives[0].participants == 4);
+  CHECK_FALSE(engine::may_disturb(one.graph));
   TaskGraph both = one.graph;
   add_job(both, on(4).graph);
+  CHECK(engine::may_disturb(both));
   CHECK(both.job_of_rank == std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1});
   CHECK(both.collectives.size() == 2 * one.graph.collectives.size());
   CHECK(run(both, {.fidelity = Fidelity::closed, .recorded = {}}).makespan == closed(one).makespan);
