@@ -82,6 +82,8 @@ Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePai
   platform.has_peer_to_peer = file.node.peer_to_peer;
   if (file.node.effective.staged) platform.staged = *file.node.effective.staged;
   platform.fabric = build_fabric(file.fabric, std::move(custom));
+  platform.cores_per_cpu = file.node.devices.cpu.cores;
+  platform.host_memory_bandwidth = file.node.devices.cpu.memory_bandwidth;
   if (const std::optional<PowerFile>& power = file.node.power) {
     platform.power_max = power->max;
     platform.power_overhead = power->overhead;

@@ -68,11 +68,13 @@ struct Platform {
   std::vector<DeviceId> nics;  ///< those that reach the fabric
   std::string gpu_profile;     ///< name of the profile in platforms/gpus
   Fabric fabric;
-  std::optional<Sourced<Watts>> power_max;         ///< of one node
-  std::optional<Sourced<Watts>> power_overhead;    ///< of one node without its GPUs
-  std::optional<Sourced<Dollars>> price;           ///< list price of one node
-  std::optional<Sourced<Dollars>> price_per_hour;  ///< rent of one node
-  std::string price_date;                          ///< of either price
+  std::optional<Sourced<int>> cores_per_cpu;
+  std::optional<Sourced<Bandwidth>> host_memory_bandwidth;  ///< of one socket, reads and writes together
+  std::optional<Sourced<Watts>> power_max;                  ///< of one node
+  std::optional<Sourced<Watts>> power_overhead;             ///< of one node without its GPUs
+  std::optional<Sourced<Dollars>> price;                    ///< list price of one node
+  std::optional<Sourced<Dollars>> price_per_hour;           ///< rent of one node
+  std::string price_date;                                   ///< of either price
   std::vector<std::string> sources;
 };
 

@@ -32,6 +32,8 @@ struct CpusFile {
   int count = 0;
   std::string model;
   bool host_bridge_per_port = false;
+  std::optional<Sourced<int>> cores;
+  std::optional<Sourced<Bandwidth>> memory_bandwidth;
 };
 
 struct NodeDevicesFile {
@@ -135,7 +137,14 @@ struct Keys<CpusFile> {
         optional("model", &CpusFile::model, "what it is called; printed only"),
         optional(
             "host_bridge_per_port", &CpusFile::host_bridge_per_port,
-            "each root port has a host bridge of its own: devices below two ports print as NODE, not PHB")};
+            "each root port has a host bridge of its own: devices below two ports print as NODE, not PHB"),
+        optional("cores", &CpusFile::cores, "cores of one socket that a job may use")
+            .at_least(1)
+            .at_most(4096),
+        optional("memory_bandwidth", &CpusFile::memory_bandwidth,
+                 "of the memory of one socket, reads and writes together, by specification")
+            .above(0)
+            .at_most(absurd_bandwidth)};
   }
 };
 

@@ -156,6 +156,13 @@ std::string channels_section(const Platform& platform) try {
 
 std::string box_section(const Platform& platform, Footnotes& notes) {
   std::vector<Row> rows;
+  if (platform.cores_per_cpu) {
+    rows.push_back({"cores of a cpu", fmt::format("{} {}", platform.cores_per_cpu->value,
+                                                  notes.mark(*platform.cores_per_cpu))});
+  }
+  if (platform.host_memory_bandwidth) {
+    rows.push_back({"memory of a cpu", figure(*platform.host_memory_bandwidth, notes)});
+  }
   if (platform.power_max) rows.push_back({"power, at most", figure(*platform.power_max, notes)});
   if (platform.power_overhead) {
     rows.push_back({"besides the GPUs", figure(*platform.power_overhead, notes)});

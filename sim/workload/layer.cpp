@@ -4,6 +4,7 @@
 
 #include <cassert>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -26,9 +27,19 @@ int window_count(const std::string& layer, int size, int kernel, int stride, int
   return room / stride + 1;
 }
 
-FeatureMap windows(const std::string& layer, FeatureMap in, ConvWindow w) {
-  return {w.out_channels, window_count(layer, in.height, w.kernel, w.stride, w.padding),
-          window_count(layer, in.width, w.kernel, w.stride, w.padding)};
+FeatureMap windows(const std::string& layer, FeatureMap in, int out_channels, Window w) {
+  return {out_channels, window_count(layer, in.height, w.kernel_h, w.stride, w.pad_h),
+          window_count(layer, in.width, w.kernel_w, w.stride, w.pad_w)};
+}
+
+Window square(int kernel, int stride, int padding) { return {kernel, kernel, stride, padding, padding}; }
+
+void set_window(Layer& layer, Window window) {
+  layer.kernel_h = window.kernel_h;
+  layer.kernel_w = window.kernel_w;
+  layer.stride = window.stride;
+  layer.pad_h = window.pad_h;
+  layer.pad_w = window.pad_w;
 }
 
 Layer map_layer(std::string name, LayerKind kind, FeatureMap in, FeatureMap out) {
@@ -46,6 +57,19 @@ void add_matrix_costs(Layer& layer, double macs, LayerGemm gemm) {
   layer.forward_rw_elements = layer.in_elements + layer.out_elements + layer.weight_rw_elements;
   layer.backward_rw_elements = 2 * layer.forward_rw_elements;
   layer.gemm = gemm;
+}
+
+Layer conv_layer(std::string name, FeatureMap in, int out_channels, Window window, bool has_bias) {
+  const FeatureMap out = windows(name, in, out_channels, window);
+  Layer layer = map_layer(std::move(name), LayerKind::conv, in, out);
+  set_window(layer, window);
+  const int inputs = in.channels * window.kernel_h * window.kernel_w;  // of one value
+  const double weights = static_cast<double>(out_channels) * inputs;
+  layer.parameters = {{layer.name + ".weight", weights}};
+  if (has_bias) layer.parameters.push_back({layer.name + ".bias", static_cast<double>(out_channels)});
+  add_matrix_costs(layer, weights * out.height * out.width,
+                   {1, out.height * out.width, out.channels, inputs});
+  return layer;
 }
 
 }  // namespace
@@ -75,30 +99,33 @@ FeatureMap output_map(const Layer& layer) {
 }
 
 Layer conv_layer(std::string name, FeatureMap in, ConvWindow window) {
-  const FeatureMap out = windows(name, in, window);
-  Layer layer = map_layer(std::move(name), LayerKind::conv, in, out);
-  layer.kernel = window.kernel;
-  layer.stride = window.stride;
-  layer.padding = window.padding;
-  const double weights =
-      static_cast<double>(window.out_channels) * in.channels * window.kernel * window.kernel;
-  layer.parameters = {{layer.name + ".weight", weights}};
-  if (window.has_bias)
-    layer.parameters.push_back({layer.name + ".bias", static_cast<double>(window.out_channels)});
-  add_matrix_costs(layer, weights * out.height * out.width,
-                   {1, out.height * out.width, out.channels, in.channels * window.kernel * window.kernel});
-  return layer;
+  return conv_layer(std::move(name), in, window.out_channels,
+                    square(window.kernel, window.stride, window.padding), window.has_bias);
 }
 
-Layer batch_norm_layer(std::string name, FeatureMap in) {
+Layer conv_layer(std::string name, FeatureMap in, int out_channels, Window window) {
+  return conv_layer(std::move(name), in, out_channels, window, false);
+}
+
+Layer batch_norm_layer(std::string name, FeatureMap in, bool has_scale) {
   Layer layer = map_layer(std::move(name), LayerKind::batch_norm, in, in);
-  layer.parameters = {{layer.name + ".weight", static_cast<double>(in.channels)},
-                      {layer.name + ".bias", static_cast<double>(in.channels)}};
+  if (has_scale) layer.parameters.push_back({layer.name + ".weight", static_cast<double>(in.channels)});
+  layer.parameters.push_back({layer.name + ".bias", static_cast<double>(in.channels)});
   layer.forward_flops = Flops(4 * layer.in_elements);
   layer.backward_flops = Flops(8 * layer.in_elements);
   layer.saved_elements = layer.in_elements;
   layer.forward_rw_elements = 3 * layer.in_elements;
   layer.backward_rw_elements = 5 * layer.in_elements;
+  return layer;
+}
+
+Layer local_response_norm_layer(std::string name, FeatureMap in) {
+  Layer layer = map_layer(std::move(name), LayerKind::local_response_norm, in, in);
+  layer.forward_flops = Flops(10 * layer.in_elements);
+  layer.backward_flops = Flops(20 * layer.in_elements);
+  layer.saved_elements = layer.in_elements;
+  layer.forward_rw_elements = 2 * layer.in_elements;
+  layer.backward_rw_elements = 4 * layer.in_elements;
   return layer;
 }
 
@@ -112,11 +139,10 @@ Layer relu_layer(std::string name, std::vector<int> shape) {
 }
 
 Layer max_pool_layer(std::string name, FeatureMap in, int kernel, int stride, int padding) {
-  const FeatureMap out = windows(name, in, {in.channels, kernel, stride, padding});
+  const Window window = square(kernel, stride, padding);
+  const FeatureMap out = windows(name, in, in.channels, window);
   Layer layer = map_layer(std::move(name), LayerKind::max_pool, in, out);
-  layer.kernel = kernel;
-  layer.stride = stride;
-  layer.padding = padding;
+  set_window(layer, window);
   layer.forward_flops = Flops(layer.out_elements * kernel * kernel);
   layer.backward_flops = layer.forward_flops;
   layer.saved_elements = layer.in_elements;
@@ -142,6 +168,17 @@ Layer average_pool_layer(std::string name, FeatureMap in) {
   return layer;
 }
 
+Layer average_pool_layer(std::string name, FeatureMap in, Window window) {
+  const FeatureMap out = windows(name, in, in.channels, window);
+  Layer layer = map_layer(std::move(name), LayerKind::average_pool, in, out);
+  set_window(layer, window);
+  layer.forward_flops = Flops(layer.out_elements * window.kernel_h * window.kernel_w);
+  layer.backward_flops = layer.forward_flops;
+  layer.forward_rw_elements = layer.in_elements + layer.out_elements;
+  layer.backward_rw_elements = layer.in_elements + 2 * layer.out_elements;
+  return layer;
+}
+
 Layer linear_layer(std::string name, LinearSize size) {
   Layer layer = shaped_layer(std::move(name), LayerKind::linear, {size.rows, size.in}, {size.rows, size.out});
   const double weights = static_cast<double>(size.in) * size.out;
@@ -153,6 +190,14 @@ Layer linear_layer(std::string name, LinearSize size) {
 
 Layer linear_layer(std::string name, int in_features, int out_features) {
   return linear_layer(std::move(name), {1, in_features, out_features});
+}
+
+int flattened(const std::string& name, FeatureMap map) {
+  const double values = static_cast<double>(map.channels) * map.height * map.width;
+  if (values > std::numeric_limits<int>::max()) {
+    throw InputError("layer '" + name + "' has more than 2^31 inputs", "use a smaller image_size");
+  }
+  return static_cast<int>(values);
 }
 
 Layer softmax_cross_entropy_layer(std::string name, int classes) {

@@ -17,6 +17,7 @@ enum class LayerKind {
   conv,
   batch_norm,
   layer_norm,
+  local_response_norm,
   relu,
   gelu,
   dropout,
@@ -50,9 +51,11 @@ struct Layer {
   LayerKind kind{};
   std::vector<int> in_shape;  ///< of one sample: channels, height, width; or rows, features; or heads ...
   std::vector<int> out_shape;
-  int kernel = 0;  ///< edge of the square window; 0 if there is none
+  int kernel_h = 0;  ///< of the window; 0 if there is none
+  int kernel_w = 0;
   int stride = 0;
-  int padding = 0;
+  int pad_h = 0;  ///< on either side
+  int pad_w = 0;
   bool has_input_gradient = true;     ///< false for the layer that sees the data
   std::vector<Parameter> parameters;  ///< in registration order
   double forward_macs = 0;            ///< multiply-accumulates of the matrix work
@@ -76,6 +79,13 @@ struct FeatureMap {
   int channels = 0, height = 0, width = 0;
 };
 
+/// Where a layer reads its input: `stride` apart in both directions, over `pad_h` and `pad_w` zeros on either
+/// side.
+struct Window {
+  int kernel_h = 0, kernel_w = 0, stride = 1, pad_h = 0, pad_w = 0;
+};
+
+/// A square one and what a convolution makes of it.
 struct ConvWindow {
   int out_channels = 0, kernel = 0, stride = 1, padding = 0;
   bool has_bias = false;
@@ -97,14 +107,21 @@ Layer shaped_layer(std::string name, LayerKind kind, std::vector<int> in, std::v
 /// for a layer without an input gradient. Traffic forward: input, output, weights once each; backward twice
 /// that. Keeps its input. Throws InputError if the window does not fit in the padded input.
 Layer conv_layer(std::string name, FeatureMap in, ConvWindow window);
+/// The same with a window of any shape, without bias.
+Layer conv_layer(std::string name, FeatureMap in, int out_channels, Window window);
 
 /// Batch normalisation in training. Traffic: forward three passes (statistics read, normalise read, write),
 /// backward five (two reads of input and output gradient, one write). 4 and 8 FLOPs per value. Keeps its
-/// input.
-Layer batch_norm_layer(std::string name, FeatureMap in);
+/// input. Without `has_scale` its only parameters are the biases.
+Layer batch_norm_layer(std::string name, FeatureMap in, bool has_scale = true);
 
 /// In-place ReLU: its output is what the next layer keeps, so it keeps nothing itself.
 Layer relu_layer(std::string name, std::vector<int> shape);
+
+/// Normalisation over the neighbouring channels (AlexNet's). Traffic: forward two passes, backward four
+/// (input, output, its gradient, the input's). About 10 and 20 FLOPs per value, over five channels. Keeps its
+/// input.
+Layer local_response_norm_layer(std::string name, FeatureMap in);
 
 /// Keeps its input and one 8-byte index per output value (PyTorch).
 Layer max_pool_layer(std::string name, FeatureMap in, int kernel, int stride, int padding);
@@ -114,11 +131,16 @@ Layer add_layer(std::string name, std::vector<int> shape);
 
 /// Mean over each channel.
 Layer average_pool_layer(std::string name, FeatureMap in);
+/// Mean over each window. Keeps nothing.
+Layer average_pool_layer(std::string name, FeatureMap in, Window window);
 
 /// y = x W^T + b for each row. Costs as conv_layer. Keeps its input.
 Layer linear_layer(std::string name, LinearSize size);
 /// The same of one row.
 Layer linear_layer(std::string name, int in_features, int out_features);
+
+/// A map as the inputs of the fully connected layer `name`. Throws InputError if it has 2^31 values.
+int flattened(const std::string& name, FeatureMap map);
 
 /// Log-softmax and cross entropy over `classes` values. Keeps the probabilities.
 Layer softmax_cross_entropy_layer(std::string name, int classes);
@@ -135,12 +157,13 @@ struct Names<LayerKind> {
       Name{"conv", LayerKind::conv, "2-D convolution"},
       Name{"batchnorm", LayerKind::batch_norm, "batch normalisation"},
       Name{"layernorm", LayerKind::layer_norm, "layer normalisation"},
+      Name{"lrn", LayerKind::local_response_norm, "local response normalisation"},
       Name{"relu", LayerKind::relu, "rectified linear unit"},
       Name{"gelu", LayerKind::gelu, "Gaussian error linear unit"},
       Name{"dropout", LayerKind::dropout, "random zeros"},
       Name{"maxpool", LayerKind::max_pool, "maximum pooling"},
       Name{"add", LayerKind::add, "sum of two inputs"},
-      Name{"avgpool", LayerKind::average_pool, "global average pooling"},
+      Name{"avgpool", LayerKind::average_pool, "average pooling"},
       Name{"embedding", LayerKind::embedding, "rows of a table"},
       Name{"linear", LayerKind::linear, "fully connected"},
       Name{"bmm", LayerKind::batched_matmul, "a matrix product for each attention head"},

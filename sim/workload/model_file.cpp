@@ -27,6 +27,10 @@ FamilyMapping mapping_of(const ModelFile& file, ModelFamily family) {
       return {file.resnet.has_value(), "resnet: {blocks: [3, 4, 6, 3]}"};
     case ModelFamily::vgg:
       return {file.vgg.has_value(), "vgg: {convs: [2, 2, 3, 3, 3]}"};
+    case ModelFamily::alexnet:
+      return {file.alexnet.has_value(), "alexnet: {convs: [64, 192, 384, 256, 256]}"};
+    case ModelFamily::inception_v3:
+      return {file.inception_v3.has_value(), "inception_v3: {image_size: 299}"};
     case ModelFamily::bert:
       return {file.bert.has_value(), "bert: {layers: 12, hidden: 768, heads: 12}"};
     case ModelFamily::gpt2:
@@ -84,6 +88,22 @@ void validate_vgg(const VggHyperparameters& vgg, config::Problems& problems) {
       "vgg", [&] { return vgg_layers(vgg); }, problems);
 }
 
+void validate_alexnet(const AlexnetHyperparameters& alexnet, config::Problems& problems) {
+  if (!problems.readable("alexnet.convs")) return;
+  if (alexnet.convs.size() != 5) {
+    problems.error("alexnet.convs", std::to_string(alexnet.convs.size()) + " convolutions",
+                   "an AlexNet has five: [64, 192, 384, 256, 256]");
+    return;
+  }
+  validate_layers(
+      "alexnet", [&] { return alexnet_layers(alexnet); }, problems);
+}
+
+void validate_inception_v3(const InceptionV3Hyperparameters& inception_v3, config::Problems& problems) {
+  validate_layers(
+      "inception_v3", [&] { return inception_v3_layers(inception_v3); }, problems);
+}
+
 /// Heads share the features of a token; a token has a position. True if nothing is wrong.
 template <class Transformer>
 bool validate_transformer(const std::string& key, const Transformer& parameters, config::Problems& problems) {
@@ -139,6 +159,8 @@ void validate(const ModelFile& file, config::Problems& problems) {
   validate_family(file, problems);
   if (file.resnet) validate_resnet(*file.resnet, problems);
   if (file.vgg) validate_vgg(*file.vgg, problems);
+  if (file.alexnet) validate_alexnet(*file.alexnet, problems);
+  if (file.inception_v3) validate_inception_v3(*file.inception_v3, problems);
   if (file.bert) validate_bert(*file.bert, problems);
   if (file.gpt2) validate_gpt2(*file.gpt2, problems);
 }
@@ -159,6 +181,12 @@ Model make_model(const ModelFile& file) {
       break;
     case ModelFamily::vgg:
       model.layers = vgg_layers(given(file.vgg));
+      break;
+    case ModelFamily::alexnet:
+      model.layers = alexnet_layers(given(file.alexnet));
+      break;
+    case ModelFamily::inception_v3:
+      model.layers = inception_v3_layers(given(file.inception_v3));
       break;
     case ModelFamily::bert:
       model.layers = bert_layers(given(file.bert));

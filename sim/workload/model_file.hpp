@@ -4,8 +4,10 @@
 #include "config/document.hpp"
 #include "config/keys.hpp"
 #include "units/sourced.hpp"
+#include "workload/alexnet.hpp"
 #include "workload/bert.hpp"
 #include "workload/gpt2.hpp"
+#include "workload/inception_v3.hpp"
 #include "workload/model.hpp"
 #include "workload/resnet.hpp"
 #include "workload/vgg.hpp"
@@ -19,7 +21,7 @@
 
 namespace trainyard {
 
-enum class ModelFamily { resnet, vgg, bert, gpt2 };
+enum class ModelFamily { resnet, vgg, alexnet, inception_v3, bert, gpt2 };
 
 struct ModelFile {
   std::string name;
@@ -27,6 +29,8 @@ struct ModelFile {
   ModelFamily family{};
   std::optional<ResnetHyperparameters> resnet;
   std::optional<VggHyperparameters> vgg;
+  std::optional<AlexnetHyperparameters> alexnet;
+  std::optional<InceptionV3Hyperparameters> inception_v3;
   std::optional<BertHyperparameters> bert;
   std::optional<Gpt2Hyperparameters> gpt2;
   std::optional<Sourced<double>> samples_per_epoch;
@@ -48,6 +52,8 @@ struct Names<ModelFamily> {
   static constexpr std::array table{
       Name{"resnet", ModelFamily::resnet, "residual network of bottleneck blocks"},
       Name{"vgg", ModelFamily::vgg, "stages of 3x3 convolutions and three fully connected layers"},
+      Name{"alexnet", ModelFamily::alexnet, "five convolutions and three fully connected layers"},
+      Name{"inception_v3", ModelFamily::inception_v3, "blocks of parallel branches of convolutions"},
       Name{"bert", ModelFamily::bert, "transformer encoder with BERT's pre-training heads"},
       Name{"gpt2", ModelFamily::gpt2, "transformer decoder that predicts every next token"}};
 };
@@ -55,18 +61,21 @@ struct Names<ModelFamily> {
 template <>
 struct Keys<ModelFile> {
   static auto table() {
-    return std::tuple{required("name", &ModelFile::name, "the file's name without .yaml"),
-                      optional("title", &ModelFile::title, "for people"),
-                      required("family", &ModelFile::family, "which hyper-parameters follow"),
-                      optional("resnet", &ModelFile::resnet, "hyper-parameters of the family resnet"),
-                      optional("vgg", &ModelFile::vgg, "hyper-parameters of the family vgg"),
-                      optional("bert", &ModelFile::bert, "hyper-parameters of the family bert"),
-                      optional("gpt2", &ModelFile::gpt2, "hyper-parameters of the family gpt2"),
-                      optional("samples_per_epoch", &ModelFile::samples_per_epoch,
-                               "samples of the training set; gives the time per epoch")
-                          .at_least(1)
-                          .at_most(1e15),
-                      optional("source", &ModelFile::source, "where the hyper-parameters are published")};
+    return std::tuple{
+        required("name", &ModelFile::name, "the file's name without .yaml"),
+        optional("title", &ModelFile::title, "for people"),
+        required("family", &ModelFile::family, "which hyper-parameters follow"),
+        optional("resnet", &ModelFile::resnet, "hyper-parameters of the family resnet"),
+        optional("vgg", &ModelFile::vgg, "hyper-parameters of the family vgg"),
+        optional("alexnet", &ModelFile::alexnet, "hyper-parameters of the family alexnet"),
+        optional("inception_v3", &ModelFile::inception_v3, "hyper-parameters of the family inception_v3"),
+        optional("bert", &ModelFile::bert, "hyper-parameters of the family bert"),
+        optional("gpt2", &ModelFile::gpt2, "hyper-parameters of the family gpt2"),
+        optional("samples_per_epoch", &ModelFile::samples_per_epoch,
+                 "samples of the training set; gives the time per epoch")
+            .at_least(1)
+            .at_most(1e15),
+        optional("source", &ModelFile::source, "where the hyper-parameters are published")};
   }
 };
 

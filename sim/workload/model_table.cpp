@@ -34,8 +34,8 @@ std::string shape_text(int batch, const std::vector<int>& shape) {
 }
 
 std::string window_text(const Layer& layer) {
-  if (layer.kernel == 0) return "";
-  return fmt::format("{0}x{0} /{1}", layer.kernel, layer.stride);
+  if (layer.kernel_h == 0) return "";
+  return fmt::format("{}x{} /{}", layer.kernel_h, layer.kernel_w, layer.stride);
 }
 
 std::vector<std::string_view> parts_of(std::string_view name) {
@@ -144,7 +144,7 @@ std::string totals_text(const Model& model, int batch) {
 std::string model_table(const Model& model, int batch) {
   if (batch < 1) throw InputError("batch is " + std::to_string(batch), "a batch has at least one sample");
   std::vector<Line> lines = lines_of(model.layers, batch);
-  const bool has_windows = std::ranges::any_of(model.layers, [](const Layer& l) { return l.kernel > 0; });
+  const bool has_windows = std::ranges::any_of(model.layers, [](const Layer& l) { return l.kernel_h > 0; });
   lines.insert(lines.begin(),
                {"layer", "kind", "input", "output", has_windows ? "window" : "", "parameters", "MACs"});
   const std::string table = table_text(lines);

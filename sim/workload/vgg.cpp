@@ -1,23 +1,12 @@
 #include "workload/vgg.hpp"
 
-#include "config/diagnostic.hpp"
-
 #include <algorithm>
-#include <limits>
 #include <string>
 
 namespace trainyard {
 namespace {
 
 constexpr int widest = 8;  // times the first stage's channels
-
-int flattened(FeatureMap map) {
-  const double values = static_cast<double>(map.channels) * map.height * map.width;
-  if (values > std::numeric_limits<int>::max()) {
-    throw InputError("layer 'fc6' has more than 2^31 inputs", "use a smaller image_size or more stages");
-  }
-  return static_cast<int>(values);
-}
 
 void append_linear(std::vector<Layer>& layers, int index, int in, int out) {
   layers.push_back(linear_layer("fc" + std::to_string(index), in, out));
@@ -45,7 +34,7 @@ std::vector<Layer> vgg_layers(const VggHyperparameters& parameters) {
   layers.front().backward_flops = layers.front().forward_flops;
 
   // The fully connected layers are called fc6 to fc8, as in the 16-layer network's first publications.
-  append_linear(layers, 6, flattened(map), parameters.hidden);
+  append_linear(layers, 6, flattened("fc6", map), parameters.hidden);
   layers.push_back(relu_layer("relu6", {parameters.hidden}));
   append_linear(layers, 7, parameters.hidden, parameters.hidden);
   layers.push_back(relu_layer("relu7", {parameters.hidden}));

@@ -13,7 +13,8 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
       {"bert_base_p3dn", 32},     {"bert_large_dgx_a100", 8}, {"gpt2_small_dgx2", 16},
       {"resnet50_ac922", 4},      {"resnet50_ac922_x16", 64}, {"resnet50_dgx1v", 8},
       {"resnet50_dgx2", 16},      {"resnet50_dlperf", 32},    {"resnet50_p3_16xlarge_x2", 16},
-      {"resnet50_p3_2xlarge", 1}, {"resnet50_p3_8xlarge", 4}};
+      {"resnet50_p3_2xlarge", 1}, {"resnet50_p3_8xlarge", 4}, {"inception_v3_dgx1_p100", 8},
+      {"alexnet_p2_16xlarge", 16}};
   const std::filesystem::path folder =
       std::filesystem::path(TRAINYARD_SOURCE_DIR) / "workloads" / "experiments";
   std::size_t found = 0;

@@ -167,3 +167,19 @@ TEST_CASE("names that mean something to Graphviz are quoted") {
   CHECK(contains(dot, "<B>box: &lt;b&gt; &amp; 'c'</B>"));
   CHECK(contains(dot, R"(cpu0\na \"fast\" \\ one)"));
 }
+
+TEST_CASE("cores and memory of the sockets are printed with their sources") {
+  const std::string report = topology_report(
+      load_box("name: box\nnode: {gpus: {count: 1, profile: some_gpu}, devices: {cpu: {count: 2, cores: 20, "
+               "memory_bandwidth: {value: 68.3 GB/s, specified: four channels}}}}\n"));
+  CHECK(contains(report, "  cores of a cpu   20 [1]\n  memory of a cpu  68.3 GB/s [2]\n"));
+  CHECK(contains(report, "  [2]  specified: four channels\n"));
+}
+
+TEST_CASE("single lanes hold four rings through a DGX-1's eight P100, a K80's halves share a switch") {
+  const auto report = [](const std::string& name) {
+    return topology_report(load_platform(config::load(TRAINYARD_SOURCE_DIR "/platforms/" + name + ".yaml")));
+  };
+  CHECK(contains(report("dgx1_p100"), "Ring channels of one node: 4\n"));
+  CHECK(contains(report("p2_8xlarge"), "  GPU0  X     PIX   PXB   PXB   PHB "));
+}

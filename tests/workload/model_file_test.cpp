@@ -82,7 +82,7 @@ TEST_CASE("hyper-parameters of another family are an error") {
 }
 
 TEST_CASE("every family says what it needs") {
-  for (const std::string family : {"resnet", "vgg", "bert", "gpt2"}) {
+  for (const std::string family : {"resnet", "vgg", "alexnet", "inception_v3", "bert", "gpt2"}) {
     const auto errors = model_errors("name: m\nfamily: " + family + "\n");
     REQUIRE(errors.size() == 1);
     CHECK(errors[0].key_path == "family");
@@ -91,6 +91,25 @@ TEST_CASE("every family says what it needs") {
     const std::string mapping = hint.substr(5, hint.size() - 6);
     CHECK_FALSE(load_text("name: m\nfamily: " + family + "\n" + mapping + "\n").layers.empty());
   }
+}
+
+TEST_CASE("an AlexNet has five convolutions, and an image that its windows fit in") {
+  const auto four = model_errors("name: m\nfamily: alexnet\nalexnet: {convs: [64, 192, 384, 256]}\n");
+  REQUIRE(four.size() == 1);
+  CHECK(four[0].key_path == "alexnet.convs");
+  CHECK(four[0].message == "4 convolutions");
+  const auto small =
+      model_errors("name: m\nfamily: alexnet\nalexnet: {convs: [1, 1, 1, 1, 1], image_size: 32}\n");
+  REQUIRE(small.size() == 1);
+  CHECK(small[0].key_path == "alexnet");
+  CHECK(small[0].hint == "use a larger image_size");
+}
+
+TEST_CASE("an image too small for Inception v3 is an error at the family's mapping") {
+  const auto errors = model_errors("name: m\nfamily: inception_v3\ninception_v3: {image_size: 64}\n");
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].key_path == "inception_v3");
+  CHECK(errors[0].hint == "use a larger image_size");
 }
 
 TEST_CASE("heads share a token's features, and a sequence has positions") {

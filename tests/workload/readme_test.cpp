@@ -13,6 +13,8 @@ TEST_CASE("workloads/README.md names every key of a model and every column of a 
   check_documented<ModelFile>(readme);
   check_documented<ResnetHyperparameters>(readme);
   check_documented<VggHyperparameters>(readme);
+  check_documented<AlexnetHyperparameters>(readme);
+  check_documented<InceptionV3Hyperparameters>(readme);
   check_documented<BertHyperparameters>(readme);
   check_documented<Gpt2Hyperparameters>(readme);
   for (const auto& column : trace_columns) {

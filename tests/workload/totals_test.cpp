@@ -13,18 +13,16 @@ using namespace trainyard;
 
 namespace {
 
-/// A row of layers_totals.csv, the shipped model that it means, the table of its layers and the sequence
-/// length, if it is not that file's.
+/// A row of layers_totals.csv, the shipped model that it means, the table of its layers and a key that is not
+/// as in that file.
 struct ShippedModel {
-  std::string row, file, layers, sequence_length = {};
+  std::string row, file, layers, key = {}, value = {};
 };
 
 Model load_shipped(const ShippedModel& shipped) {
   config::Document document =
       config::load(TRAINYARD_SOURCE_DIR "/workloads/models/" + shipped.file + ".yaml");
-  if (!shipped.sequence_length.empty()) {
-    config::set(document, "bert.sequence_length", shipped.sequence_length);
-  }
+  if (!shipped.key.empty()) config::set(document, shipped.key, shipped.value);
   return load_model(document);
 }
 
@@ -47,18 +45,22 @@ std::vector<std::string> totals_row(const std::string& name, const std::vector<L
           std::to_string(convs)};
 }
 
-const std::vector<ShippedModel> shipped_models{{"resnet50_v1.5", "resnet50", "resnet50_v15"},
-                                               {"resnet101", "resnet101", "resnet101"},
-                                               {"resnet152", "resnet152", "resnet152"},
-                                               {"vgg16", "vgg16", "vgg16"},
-                                               {"bert_base_s128", "bert_base", "bert_base_s128"},
-                                               {"bert_base_s512", "bert_base", "bert_base_s512", "512"},
-                                               {"bert_large_s128", "bert_large", "bert_large_s128"},
-                                               {"bert_large_s512", "bert_large", "bert_large_s512", "512"},
-                                               {"gpt2_117M(124M)", "gpt2_small", "gpt2_117M"},
-                                               {"gpt2_345M(355M)", "gpt2_medium", "gpt2_345M"},
-                                               {"gpt2_762M(774M)", "gpt2_large", "gpt2_762M"},
-                                               {"gpt2_1542M(1558M)", "gpt2_xl", "gpt2_1542M"}};
+const std::vector<ShippedModel> shipped_models{
+    {"resnet50_v1.5", "resnet50", "resnet50_v15"},
+    {"resnet101", "resnet101", "resnet101"},
+    {"resnet152", "resnet152", "resnet152"},
+    {"vgg16", "vgg16", "vgg16"},
+    {"alexnet", "alexnet", "alexnet"},
+    {"inception_v3", "inception_v3", "inception_v3", "inception_v3.auxiliary", "true"},
+    {"inception_v3_noaux", "inception_v3", "inception_v3_noaux"},
+    {"bert_base_s128", "bert_base", "bert_base_s128"},
+    {"bert_base_s512", "bert_base", "bert_base_s512", "bert.sequence_length", "512"},
+    {"bert_large_s128", "bert_large", "bert_large_s128"},
+    {"bert_large_s512", "bert_large", "bert_large_s512", "bert.sequence_length", "512"},
+    {"gpt2_117M(124M)", "gpt2_small", "gpt2_117M"},
+    {"gpt2_345M(355M)", "gpt2_medium", "gpt2_345M"},
+    {"gpt2_762M(774M)", "gpt2_large", "gpt2_762M"},
+    {"gpt2_1542M(1558M)", "gpt2_xl", "gpt2_1542M"}};
 
 }  // namespace
 
@@ -94,6 +96,6 @@ TEST_CASE("shipped models say where they come from, and sequence models how long
     CHECK(model.sequence_length.has_value() == is_transformer);
     CHECK(model.samples_per_epoch.has_value() != is_transformer);
   }
-  CHECK(load_shipped({"", "bert_base", "", "512"}).sequence_length == 512);
+  CHECK(load_shipped({"", "bert_base", "", "bert.sequence_length", "512"}).sequence_length == 512);
   CHECK(load_shipped({"", "gpt2_xl", ""}).sequence_length == 1024);
 }
