@@ -39,7 +39,7 @@ void check_file(const std::string& file, std::vector<Diagnostic>& warnings) {
       load_protocols(document);
       break;
     case config::Kind::machines:
-      load_machine_rules(document);
+      load_machine_rules(document, config::find_catalogue());
       break;
     case config::Kind::model:
       load_model(document, &warnings);

@@ -13,6 +13,7 @@
 
 #include <CLI/Error.hpp>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -68,8 +69,7 @@ int count_or_all(const std::string& option, const std::string& text) {
 }
 
 /// The platform with the overrides of --set, whose keys begin with "platform.", as an experiment's do.
-Platform platform_of(const CollectiveOptions& options, const config::Catalogue& catalogue) {
-  const auto file = config::find(catalogue, config::Kind::platform, options.platform);
+Platform platform_of(const CollectiveOptions& options, const std::filesystem::path& file) {
   config::Document document = config::load(file);
   constexpr std::string_view prefix = "platform.";
   for (const auto& [key, value] : overrides_of(options.set)) {
@@ -101,8 +101,10 @@ void time_on_platform(const CollectiveOptions& options) {
   const int gpus_per_node = count_or_all("--gpus-per-node", options.gpus_per_node);
 
   const config::Catalogue catalogue = config::find_catalogue();
-  Platform platform = platform_of(options, catalogue);
-  sweep.software = collective_software(catalogue, choice<NcclVersion>(options.nccl), platform);
+  const auto platform_file = config::find(catalogue, config::Kind::platform, options.platform);
+  Platform platform = platform_of(options, platform_file);
+  sweep.software = collective_software(catalogue, shipped_protocols(catalogue),
+                                       choice<NcclVersion>(options.nccl), platform, platform_file);
   const CollectiveReport report =
       time_collective(make_cluster(std::move(platform), nodes, gpus, gpus_per_node), sweep);
   if (!options.links.empty()) write_out_file(options.links, links_csv(report.links), options.force);

@@ -4,6 +4,7 @@
 #include "config/catalogue.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
+#include "report/validation_plot.hpp"
 #include "report/validation_table.hpp"
 #include "study/published_files.hpp"
 #include "study/validate.hpp"
@@ -11,7 +12,6 @@
 
 #include <CLI/Error.hpp>
 #include <fmt/format.h>
-#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -43,7 +43,11 @@ double ratio_of(const std::string& text) {
 
 void check_limit(const Validation& validation, double limit) {
   const std::optional<double> mean = summary_of(validation).large.mape;
-  if (!mean || *mean <= limit) return;
+  if (!mean) {
+    throw LimitMissed(fmt::format(
+        "no row from 1 MiB on could be scored, so that nothing keeps the limit of {:.1f} %", 100 * limit));
+  }
+  if (*mean <= limit) return;
   throw LimitMissed(
       fmt::format("the mean error over curves from 1 MiB on is {:.1f} %, above the limit of {:.1f} %",
                   100 * *mean, 100 * limit));
@@ -51,8 +55,7 @@ void check_limit(const Validation& validation, double limit) {
 
 void validate(const ValidateOptions& options) {
   // read before anything takes time
-  constexpr double none = std::numeric_limits<double>::infinity();
-  const double limit = options.limit ? ratio_of(*options.limit) : none;
+  const double limit = options.limit ? ratio_of(*options.limit) : 0;
   if (options.plot) check_out_file(*options.plot, options.force);
   const config::Catalogue catalogue = config::find_catalogue();
   const MachineRules rules = read_machine_rules(catalogue, options.machines);
@@ -64,7 +67,7 @@ void validate(const ValidateOptions& options) {
   if (options.plot) write_out_file(*options.plot, validation_plot(validation), options.force);
   print_result(options.json ? json_text(validation_json(validation))
                             : validation_table(validation, options.summary));
-  check_limit(validation, limit);
+  if (options.limit) check_limit(validation, limit);
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "collectives/costs.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace trainyard {
 
 Seconds message_latency(const RouteSummary& route, const Costs& costs, Protocol protocol) {
@@ -7,6 +10,14 @@ Seconds message_latency(const RouteSummary& route, const Costs& costs, Protocol 
   if (route.type == PathType::network) return step + route.latency;
   // Measured steps hold the way there, and writes of whole chunks are no measure of it for a flag.
   return step > Seconds{} ? step : route.latency;
+}
+
+Seconds with_launches(Seconds time, Seconds launches) {
+  if (launches <= Seconds{}) return time;
+  const Seconds longer = std::max(time, launches);
+  const double ratio = std::min(time, launches) / longer;
+  const double power = ratio * ratio * ratio * ratio * ratio * ratio;
+  return longer * std::cbrt(std::sqrt(1 + power));
 }
 
 double efficiency(PathType type, const Costs& costs, Protocol protocol) {

@@ -40,6 +40,10 @@ Seconds message_latency(const RouteSummary& route, const Costs& costs, Protocol 
 /// Part of its links' rate that an edge of this type reaches.
 double efficiency(PathType type, const Costs& costs, Protocol protocol);
 
+/// What nccl-tests sees when one process starts the collective on several GPUs in turn: neither ends before
+/// the other, and where both take alike a little more than the longer: the mean of sixth powers' root.
+Seconds with_launches(Seconds time, Seconds launches);
+
 namespace config {
 
 template <>

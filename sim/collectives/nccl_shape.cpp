@@ -8,18 +8,6 @@ namespace trainyard {
 
 namespace {
 
-/// Of the oldest GPU: Pascal has the first NVLink, Volta the second and so on.
-int compute_capability(const NodeGraph& graph) {
-  int oldest = 0;
-  for (auto [edge, end] = edges(graph); edge != end; ++edge) {
-    if (!is_nvlink(graph[*edge].kind)) continue;
-    const int generation = 60 + 10 * static_cast<int>(graph[*edge].kind);
-    oldest = oldest == 0 ? generation : std::min(oldest, generation);
-  }
-  constexpr int volta = 70;
-  return oldest == 0 ? volta : oldest;
-}
-
 CpuVendor vendor_of(const NodeGraph& graph) {
   for (DeviceId device = 0; device < num_vertices(graph); ++device) {
     if (graph[device].kind == DeviceKind::cpu) return cpu_vendor(graph[device].model);
@@ -41,7 +29,7 @@ bool have_one_order(std::span<const Channel> channels) {
 
 }  // namespace
 
-NcclShape nccl_shape(const Cluster& cluster, NcclVersion version, Operation operation,
+NcclShape nccl_shape(const Cluster& cluster, NcclVersion version, int compute_capability, Operation operation,
                      std::span<const Rank> group, std::span<const Channel> channels) {
   const NodeGraph& graph = cluster.platform.node;
   const ChannelFacts facts = channel_facts(cluster, channels);
@@ -49,12 +37,12 @@ NcclShape nccl_shape(const Cluster& cluster, NcclVersion version, Operation oper
                   .operation = operation,
                   .ranks = static_cast<int>(group.size()),
                   .nodes = static_cast<int>(node_shares(cluster, group).size()),
-                  .compute_capability = compute_capability(graph),
+                  .compute_capability = compute_capability,
                   .cpu = vendor_of(graph)};
   // Where no ring fits NCCL's own search ends up on PCIe, and its model with it.
   shape.worst_inside = channels.front().is_chain ? PathType::pix : facts.inside.value_or(PathType::nvlink4);
   const NcclChannels inside =
-      nccl_channels(version, facts.channels, shape.worst_inside, shape.compute_capability, shape.nodes);
+      nccl_channels(version, facts.channels, shape.worst_inside, compute_capability, shape.nodes);
   shape.channels = inside.count;
   shape.inside = inside.each;
   if (shape.nodes > 1) {

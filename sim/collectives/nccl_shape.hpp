@@ -9,9 +9,9 @@
 
 namespace trainyard {
 
-/// `version`: not none. `channels`: ring_channels() of the group. The generation of the GPUs is taken from
-/// their NVLinks (Volta's where they have none), the vendor from the node's CPU.
-NcclShape nccl_shape(const Cluster& cluster, NcclVersion version, Operation operation,
+/// `version`: not none. `compute_capability`: of the GPUs, 75 for CUDA's 7.5. `channels`: ring_channels() of
+/// the group. The vendor is taken from the node's CPU.
+NcclShape nccl_shape(const Cluster& cluster, NcclVersion version, int compute_capability, Operation operation,
                      std::span<const Rank> group, std::span<const Channel> channels);
 
 }  // namespace trainyard

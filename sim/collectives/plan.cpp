@@ -6,8 +6,9 @@
 
 namespace trainyard {
 
-int pipeline_chunks(Bytes carried, int depth) {
-  constexpr Bytes chunk{32.0 * 1024};
+int pipeline_chunks(Bytes carried, int depth, Protocol protocol) {
+  constexpr double kib = 1024;
+  const Bytes chunk{protocol == Protocol::simple ? 32 * kib : 4 * kib};
   const double most = std::max(512.0, 16.0 * depth);
   return static_cast<int>(std::clamp(std::ceil(carried / chunk), 1.0, most));
 }
@@ -19,7 +20,8 @@ Collective collective(const CollectivePlan& plan, Bytes size, int first_pattern)
                     .overhead = plan.overhead,
                     .stages = {}};
   for (const StagePlan& part : plan.stages) {
-    const int messages = part.depth == 0 ? part.messages : pipeline_chunks(size * part.share, part.depth);
+    const int messages =
+        part.depth == 0 ? part.messages : pipeline_chunks(size * part.share, part.depth, plan.protocol);
     const double share = part.depth == 0 ? part.share : part.share / messages;
     result.stages.push_back({.pattern = first_pattern + part.pattern,
                              .messages = messages,

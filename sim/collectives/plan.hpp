@@ -56,8 +56,10 @@ CollectivePlan new_plan(const Costs& costs, const CollectiveRequest& request, Al
 /// that NCCL takes (NVIDIA/nccl src/enqueue.cc v2.7.8-1, trees with protocol Simple), but at most 512, or 16
 /// times the depth where that is more. NCCL's own chunks grow with the size up to 512 KiB; on the chain of
 /// five V100 that has been published (VIA-Research/vTrain) filling the pipeline takes no longer at 32 MiB
-/// than at 1 MiB, so they cannot be stored and forwarded whole.
-int pipeline_chunks(Bytes carried, int depth);
+/// than at 1 MiB, so they cannot be stored and forwarded whole. LL and LL128 pass on what has arrived of a
+/// chunk, each warp for itself: 4 KiB is one round of LL's 512 threads (NVIDIA/nccl src/device/prims_ll.h,
+/// prims_ll128.h).
+int pipeline_chunks(Bytes carried, int depth, Protocol protocol = Protocol::simple);
 
 /// Makes a pattern edge by edge and knows what its edges cost besides bytes.
 class PatternMaker {

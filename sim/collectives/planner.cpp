@@ -13,13 +13,29 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+#include <stdexcept>
 
 namespace trainyard {
 
 namespace {
 
-CollectivePlan make_plan(const Cluster& cluster, const Costs& costs, Algorithm algorithm,
-                         const CollectiveRequest& request) {
+/// Operations of which there is one way only.
+bool is_direct_only(Operation operation) {
+  return operation == Operation::all_to_all || operation == Operation::send_recv;
+}
+
+/// A chain is a tree to NCCL.
+bool is_known_to_nccl(Algorithm algorithm) {
+  return algorithm == Algorithm::automatic || algorithm == Algorithm::ring || algorithm == Algorithm::tree ||
+         algorithm == Algorithm::chain;
+}
+
+bool runs_on_chain(Operation operation) { return operation == Operation::all_reduce || has_root(operation); }
+
+}  // namespace
+
+CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const Costs& costs,
+                       const CollectiveRequest& request) {
   switch (algorithm) {
     case Algorithm::automatic:
       break;
@@ -42,24 +58,8 @@ CollectivePlan make_plan(const Cluster& cluster, const Costs& costs, Algorithm a
     case Algorithm::direct:
       return direct(cluster, costs, request);
   }
-  assert(false);
-  return {};
+  throw std::logic_error("auto is a choice and no algorithm");
 }
-
-/// Operations of which there is one way only.
-bool is_direct_only(Operation operation) {
-  return operation == Operation::all_to_all || operation == Operation::send_recv;
-}
-
-/// A chain is a tree to NCCL.
-bool is_known_to_nccl(Algorithm algorithm) {
-  return algorithm == Algorithm::automatic || algorithm == Algorithm::ring || algorithm == Algorithm::tree ||
-         algorithm == Algorithm::chain;
-}
-
-bool runs_on_chain(Operation operation) { return operation == Operation::all_reduce || has_root(operation); }
-
-}  // namespace
 
 Planner::Planner(const Cluster& cluster, CollectiveSoftware software, PlannerRequest request)
     : cluster_(cluster), software_(software), request_(std::move(request)) {
@@ -69,7 +69,8 @@ Planner::Planner(const Cluster& cluster, CollectiveSoftware software, PlannerReq
   const std::vector<Channel> channels = ring_channels(cluster, request_.group);
   has_ring_ = !channels.front().is_chain;
   if (software_.version != NcclVersion::none)
-    shape_ = nccl_shape(cluster, software_.version, request_.operation, request_.group, channels);
+    shape_ = nccl_shape(cluster, software_.version, software_.compute_capability, request_.operation,
+                        request_.group, channels);
 }
 
 Planner::Choice Planner::choose(Bytes size) const {
@@ -101,11 +102,11 @@ std::optional<Algorithm> Planner::demanded_of_nccl() const {
 const Planner::Made& Planner::make(Bytes size, std::vector<Pattern>& patterns) {
   const Choice choice = choose(size);
   if (const auto found = made_.find(choice); found != made_.end()) return found->second;
-  Made made{make_plan(cluster_, software_.costs, choice.algorithm,
-                      {.operation = request_.operation,
-                       .group = request_.group,
-                       .root = request_.root,
-                       .protocol = choice.protocol}),
+  Made made{plan_by(choice.algorithm, cluster_, software_.costs,
+                    {.operation = request_.operation,
+                     .group = request_.group,
+                     .root = request_.root,
+                     .protocol = choice.protocol}),
             static_cast<int>(patterns.size())};
   // Another protocol of the same algorithm sends the same edges at another pace.
   const auto same = std::find_if(made_.begin(), made_.end(), [&](const auto& other) {

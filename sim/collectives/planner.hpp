@@ -17,6 +17,7 @@ namespace trainyard {
 struct CollectiveSoftware {
   NcclVersion version = NcclVersion::none;  ///< whose choices `auto` makes
   Costs costs;                              ///< what it adds to the wire
+  int compute_capability = 70;              ///< of the GPUs, which its choices depend on: 75 is CUDA's 7.5
 };
 
 struct PlannerRequest {
@@ -26,6 +27,11 @@ struct PlannerRequest {
   Algorithm algorithm = Algorithm::automatic;
   std::optional<Protocol> protocol = {};  ///< none: as NCCL chooses
 };
+
+/// The plan of one algorithm, not auto. Throws InputError if it cannot run on this group, Unreachable if some
+/// ranks cannot reach each other.
+CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const Costs& costs,
+                       const CollectiveRequest& request);
 
 class Planner {
 public:

@@ -4,6 +4,7 @@
 #include "config/read_file.hpp"
 #include "workload/csv.hpp"
 
+#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -25,7 +26,7 @@ void validate(const GpuProfile& gpu, config::Problems& problems) {
 }  // namespace
 
 GpuProfile load_gpu_profile(const config::Document& document, std::vector<Diagnostic>* warnings) {
-  auto gpu = config::read<GpuProfile>(document, validate, warnings);
+  GpuProfile gpu = load_gpu_facts(document, warnings);
   if (gpu.kernels) {
     const std::filesystem::path path = std::filesystem::path(document.name).parent_path() / *gpu.kernels;
     const Recording recording = read_recording(path.string(), config::read_file(path, largest_csv));
@@ -36,6 +37,14 @@ GpuProfile load_gpu_profile(const config::Document& document, std::vector<Diagno
     gpu.kernel_table = kernel_table(recording);
   }
   return gpu;
+}
+
+GpuProfile load_gpu_facts(const config::Document& document, std::vector<Diagnostic>* warnings) {
+  return config::read<GpuProfile>(document, validate, warnings);
+}
+
+int compute_capability(const GpuProfile& gpu) {
+  return static_cast<int>(std::lround(10 * gpu.compute_capability.value));
 }
 
 }  // namespace trainyard

@@ -125,6 +125,12 @@ struct GpuProfile {
 /// FileError if the table cannot be read. Warnings are appended to `warnings`.
 GpuProfile load_gpu_profile(const config::Document& document, std::vector<Diagnostic>* warnings = nullptr);
 
+/// The profile without that table, which takes longer to read than all the rest. Throws InputError.
+GpuProfile load_gpu_facts(const config::Document& document, std::vector<Diagnostic>* warnings = nullptr);
+
+/// As CUDA writes it without the point: 75 for 7.5.
+int compute_capability(const GpuProfile& gpu);
+
 namespace config {
 
 inline constexpr double largest_flop_rate = 1e17;  // 100 PFLOP/s; no GPU is near it

@@ -1,9 +1,10 @@
+#include "report/validation_plot.hpp"
+
 #include "config/keys.hpp"
-#include "report/validation_table.hpp"
+#include "report/plot_axis.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <fmt/format.h>
 #include <iterator>
 #include <string_view>
@@ -14,28 +15,18 @@ namespace {
 
 // In pixels.
 constexpr double panel_width = 300;
-constexpr double panel_height = 190;
-constexpr double left_margin = 64;
-constexpr double top_margin = 40;
-constexpr double gap = 26;
+constexpr double panel_height = 170;
+constexpr double panel_left = 82;    ///< of its cell: axis' name and numbers
+constexpr double panel_top = 46;     ///< the same: three lines of text
+constexpr double cell_width = 412;   ///< with the numbers that stand half beside the panel
+constexpr double cell_height = 270;  ///< with the numbers and the axis' name below
+constexpr double margin = 16;
+constexpr double legend_height = 58;
+constexpr double heading_height = 34;
 constexpr int panels_per_row = 4;
+
 constexpr std::size_t fewest_dots = 3;
-
-/// Base-10 logarithms, so that a step is a decade.
-struct Axis {
-  double low = 0, high = 1;  ///< whole decades
-  double begin = 0, length = 1;
-
-  [[nodiscard]] double at(double value) const {
-    return begin + length * (std::log10(value) - low) / (high - low);
-  }
-};
-
-Axis axis_over(const std::vector<double>& values, double begin, double length) {
-  const auto [least, most] = std::ranges::minmax(values);
-  const double low = std::floor(std::log10(least));
-  return {low, std::max(low + 1, std::ceil(std::log10(most))), begin, length};
-}
+constexpr std::size_t longest_line = 54;  ///< characters over a panel
 
 struct Dot {
   double size = 0, measured = 0, predicted = 0;  ///< bytes, bytes per second
@@ -55,14 +46,6 @@ std::vector<Dot> dots_of(const ScoredCurve& scored) {
   return dots;
 }
 
-std::string decade_text(double power, std::string_view unit) {
-  constexpr std::array<std::string_view, 5> prefixes{"", "k", "M", "G", "T"};
-  const int whole = static_cast<int>(power);
-  const int prefix = std::clamp(whole / 3, 0, 4);
-  return fmt::format("{} {}{}", std::pow(10, whole - 3 * prefix), prefixes[static_cast<std::size_t>(prefix)],
-                     unit);
-}
-
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char letter : text) {
@@ -78,12 +61,19 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-/// "8 V100-SXM2, all_reduce": the name without its source.
-std::string short_name(const CollectiveCurve& curve) { return curve.name.substr(0, curve.name.find(": ")); }
+/// The first characters of a text too long for a panel, and "...".
+std::string shortened(std::string_view text) {
+  constexpr std::string_view dots = "...";
+  if (text.size() <= longest_line) return std::string(text);
+  std::size_t length = longest_line - dots.size();
+  // never through the middle of a character of several bytes
+  while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) --length;
+  return std::string(text.substr(0, length)) + std::string(dots);
+}
 
-void add_text(std::string& svg, double x, double y, std::string_view anchor, std::string_view text) {
-  fmt::format_to(std::back_inserter(svg), "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x,
-                 y, anchor, escaped(text));
+void add_text(std::string& svg, double x, double y, std::string_view kind, std::string_view text) {
+  fmt::format_to(std::back_inserter(svg), "<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", kind, x,
+                 y, escaped(text));
 }
 
 void add_line(std::string& svg, std::string_view kind, double x1, double y1, double x2, double y2) {
@@ -92,71 +82,132 @@ void add_line(std::string& svg, std::string_view kind, double x1, double y1, dou
                  y1, x2, y2);
 }
 
-void add_panel(std::string& svg, const ScoredCurve& scored, const std::vector<Dot>& dots, double left,
-               double top) {
+void add_dot(std::string& svg, double x, double y) {
+  fmt::format_to(std::back_inserter(svg), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\"/>\n", x, y);
+}
+
+/// "fitted: 4.4 % from 1 MiB on, 7.6 % below": parts that have no size are left out.
+std::string errors_text(const ScoredCurve& scored) {
+  std::string text = is_fitted(*scored.curve) ? "fitted: " : "unseen: ";
+  if (scored.large) text += fmt::format("{:.1f} % from 1 MiB on", 100 * *scored.large);
+  if (scored.large && scored.small) text += ", ";
+  if (scored.small)
+    text += fmt::format("{:.1f} % below{}", 100 * *scored.small, scored.large ? "" : " 1 MiB");
+  return text;
+}
+
+/// The panel of a curve, its cell at the given corner.
+void add_panel(std::string& svg, const ScoredCurve& scored, const std::vector<Dot>& dots, double cell_left,
+               double cell_top) {
+  const double left = cell_left + panel_left;
+  const double top = cell_top + panel_top;
+  const double bottom = top + panel_height;
+  const double right = left + panel_width;
   std::vector<double> sizes;
   std::vector<double> rates;
   for (const Dot& dot : dots) {
     sizes.push_back(dot.size);
     rates.insert(rates.end(), {dot.measured, dot.predicted});
   }
-  const Axis across = axis_over(sizes, left, panel_width);
-  Axis up = axis_over(rates, top + panel_height, -panel_height);
-  for (double power = across.low; power <= across.high; ++power) {
-    const double x = across.at(std::pow(10, power));
-    add_line(svg, "grid", x, top, x, top + panel_height);
-    const bool has_room = across.high - across.low <= 5 || std::fmod(power - across.low, 2) == 0;
-    if (has_room) add_text(svg, x, top + panel_height + 13, "middle", decade_text(power, "B"));
+  const PlotAxis across = size_axis(sizes, left, panel_width);
+  const PlotAxis up = bandwidth_axis(rates, bottom, -panel_height);
+  for (const AxisTick& tick : across.ticks) {
+    add_line(svg, "grid", across.at(tick.value), top, across.at(tick.value), bottom);
+    add_text(svg, across.at(tick.value), bottom + 16, "middle", tick.text);
   }
-  for (double power = up.low; power <= up.high; ++power) {
-    const double y = up.at(std::pow(10, power));
-    add_line(svg, "grid", left, y, left + panel_width, y);
-    add_text(svg, left - 4, y + 4, "end", decade_text(power, "B/s"));
+  for (const AxisTick& tick : up.ticks) {
+    add_line(svg, "grid", left, up.at(tick.value), right, up.at(tick.value));
+    add_text(svg, left - 5, up.at(tick.value) + 4, "end", tick.text);
   }
-  add_text(svg, left, top - 18, "start", short_name(*scored.curve));
-  const auto text_of = [](std::optional<double> error) {
-    return error ? fmt::format("{:.1f} %", 100 * *error) : std::string("-");
-  };
-  add_text(svg, left, top - 5, "start",
-           fmt::format("error {} from 1 MiB on, {} below", text_of(scored.large), text_of(scored.small)));
+  add_text(svg, left + panel_width / 2, bottom + 31, "middle", "size");
+  const double middle = top + panel_height / 2;
+  fmt::format_to(
+      std::back_inserter(svg),
+      "<text class=\"middle\" transform=\"translate({:.1f} {:.1f}) rotate(-90)\">bus bandwidth</text>\n",
+      cell_left + 12, middle);
+
+  const std::string& name = scored.curve->name;
+  const std::size_t colon = name.find(": ");
+  add_text(svg, left, top - 34, "bold", shortened(name.substr(0, colon)));
+  if (colon != std::string::npos) add_text(svg, left, top - 20, "start", shortened(name.substr(colon + 2)));
+  add_text(svg, left, top - 6, "start", errors_text(scored));
+
   std::string path;
-  for (const Dot& dot : dots) {
+  for (const Dot& dot : dots)
     fmt::format_to(std::back_inserter(path), "{:.1f},{:.1f} ", across.at(dot.size), up.at(dot.predicted));
-  }
   svg += "<polyline class=\"predicted\" points=\"" + path + "\"/>\n";
-  for (const Dot& dot : dots) {
-    fmt::format_to(std::back_inserter(svg), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.2\"/>\n",
-                   across.at(dot.size), up.at(dot.measured));
+  for (const Dot& dot : dots) add_dot(svg, across.at(dot.size), up.at(dot.measured));
+}
+
+/// What dots, lines and numbers mean, at the top.
+std::string legend(int not_drawn) {
+  std::string svg;
+  const double first = margin + 18;
+  add_dot(svg, margin + 16, first - 4);
+  add_text(svg, margin + 38, first, "start", "measured, as published");
+  add_line(svg, "predicted", margin + 200, first - 4, margin + 232, first - 4);
+  add_text(svg, margin + 240, first, "start",
+           "predicted; fitted: constants rest on the curve, unseen: they do not");
+  add_text(svg, margin, first + 18, "start",
+           "Percentages: mean of |predicted time / measured time - 1|. Both axes are logarithmic.");
+  if (not_drawn > 0) {
+    add_text(svg, margin, first + 34, "start",
+             fmt::format("Not drawn: {} of fewer than {} sizes.",
+                         not_drawn == 1 ? "1 curve" : fmt::format("{} curves", not_drawn), fewest_dots));
   }
+  return svg;
+}
+
+std::string_view heading_of(CurveFamily family) {
+  switch (family) {
+    case CurveFamily::nvlink:
+      return "NVLink, one node";
+    case CurveFamily::pcie:
+      return "PCIe, one node";
+    case CurveFamily::several_nodes:
+      break;
+  }
+  return "Several nodes";
 }
 
 }  // namespace
 
 std::string validation_plot(const Validation& validation) {
   std::string panels;
-  int count = 0;
+  double top = legend_height + margin;
+  int not_drawn = 0;
+  int widest = 2;  // the legend needs as much
   for (const auto& family : config::Names<CurveFamily>::table) {
+    int count = 0;
     for (const ScoredCurve& scored : validation.curves) {
+      if (scored.family != family.value) continue;
       const std::vector<Dot> dots = dots_of(scored);
-      if (scored.family != family.value || dots.size() < fewest_dots) continue;
-      const double left = left_margin + (count % panels_per_row) * (panel_width + left_margin + gap);
+      if (dots.size() < fewest_dots) {
+        ++not_drawn;
+        continue;
+      }
+      if (count == 0) {
+        add_text(panels, margin, top + 22, "heading", heading_of(family.value));
+        top += heading_height;
+      }
       const int row = count / panels_per_row;
-      const double top = top_margin + row * (panel_height + top_margin + gap);
-      add_panel(panels, scored, dots, left, top);
+      add_panel(panels, scored, dots, margin + (count % panels_per_row) * cell_width,
+                top + row * cell_height);
       ++count;
     }
+    widest = std::max(widest, std::min(count, panels_per_row));
+    top += ((count + panels_per_row - 1) / panels_per_row) * cell_height;
   }
-  const int rows = (count + panels_per_row - 1) / panels_per_row;
-  const int columns = std::min(count, panels_per_row);
   return fmt::format(
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
              "font-family=\"sans-serif\" font-size=\"11\">\n"
-             "<style>.grid {{stroke: #ddd}} .predicted {{fill: none; stroke: #c33; stroke-width: 1.4}} "
-             "circle {{fill: #225}}</style>\n"
+             "<style>.grid {{stroke: #ddd}} .predicted {{fill: none; stroke: #c33; stroke-width: 1.6}} "
+             "circle {{fill: white; stroke: #113; stroke-width: 1.1}} .middle {{text-anchor: middle}} "
+             ".end {{text-anchor: end}} .bold {{font-weight: bold}} "
+             ".heading {{font-weight: bold; font-size: 16px}}</style>\n"
              "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-             columns * (panel_width + left_margin + gap) + gap,
-             rows * (panel_height + top_margin + gap) + gap) +
-         panels + "</svg>\n";
+             2 * margin + widest * cell_width, top + margin) +
+         legend(not_drawn) + panels + "</svg>\n";
 }
 
 }  // namespace trainyard

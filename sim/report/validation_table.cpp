@@ -16,9 +16,6 @@
 namespace trainyard {
 namespace {
 
-// Rows beyond this error are named at the end.
-constexpr double outlier = 0.3;
-
 std::string percent_or_dash(std::optional<double> ratio) {
   return ratio ? fmt::format("{:.1f}", 100 * *ratio) : std::string("-");
 }
@@ -53,7 +50,7 @@ constexpr std::string_view curve_heading = "{:<13}  {:<6}  {:>4}  {:>8}  {:>8}  
 
 void add_curve(std::string& text, const ScoredCurve& scored) {
   fmt::format_to(std::back_inserter(text), fmt::runtime(curve_heading), config::name_of(scored.family),
-                 scored.curve->split == "calibrate" ? "fitted" : "unseen", scored.points.size(),
+                 is_fitted(*scored.curve) ? "fitted" : "unseen", scored.points.size(),
                  percent_or_dash(scored.large), percent_or_dash(scored.small), scored.curve->name);
 }
 
@@ -89,16 +86,61 @@ nlohmann::ordered_json split_json(const SplitSummary& summary) {
   return json;
 }
 
+/// Why a collective has no value there, as summary.json says it.
+nlohmann::ordered_json unmodelled_baselines() {
+  return {{"baselines.linear_from_one_gpu", "one GPU alone carries out no collective that could be scaled"},
+          {"baselines.linear_from_one_node",
+           "a collective's time does not grow in proportion to its nodes, so that scaling one says nothing"}};
+}
+
 int excluded_rows(const Validation& validation) {
   int rows = 0;
   for (const auto& [reason, count] : validation.excluded) rows += count;
   return rows;
 }
 
-/// Rows scored over rows there are.
-double coverage(const Validation& validation) {
-  const int all = validation.scored + excluded_rows(validation);
-  return all == 0 ? 0 : static_cast<double>(validation.scored) / all;
+/// The curves that are far off or excepted, with what is suspected.
+void add_named(std::string& text, const Validation& validation) {
+  const auto out = std::back_inserter(text);
+  bool is_first = true;
+  for (const ScoredCurve& scored : validation.curves) {
+    if (!is_named(scored)) continue;
+    if (is_first) {
+      fmt::format_to(out,
+                     "\n# curves off by more than {:.0f} %, or excepted from limits, and what is suspected\n",
+                     100 * far_off);
+    }
+    is_first = false;
+    const OutlierRule* rule = scored.curve->outlier;
+    fmt::format_to(out, "{:>8}  {}\n{:>8}  {}{}\n", percent_or_dash(worst_mean(scored)), scored.curve->name,
+                   "", rule != nullptr && rule->excepted ? "excepted: " : "",
+                   rule == nullptr ? "nothing is known" : rule->reason);
+  }
+}
+
+nlohmann::ordered_json outliers_json(const Validation& validation) {
+  nlohmann::ordered_json outliers = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < validation.curves.size(); ++i) {
+    const ScoredCurve& scored = validation.curves[i];
+    if (!is_named(scored)) continue;
+    const OutlierRule* rule = scored.curve->outlier;
+    outliers.push_back(
+        {{"curve", i},
+         {"name", scored.curve->name},
+         {"mape_from_1_mib", ratio_or_null(scored.large)},
+         {"mape_below_1_mib", ratio_or_null(scored.small)},
+         {"reason", rule == nullptr ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(rule->reason)},
+         {"excepted", rule != nullptr && rule->excepted}});
+  }
+  return outliers;
+}
+
+/// Errors of one family, or of all, with its coverage, and of its curves that nothing was fitted to.
+nlohmann::ordered_json family_json(const Validation& validation, std::optional<CurveFamily> family) {
+  nlohmann::ordered_json json = split_json(summary_of(validation, family));
+  json["coverage"] = ratio_or_null(coverage_of(validation, family));
+  json["unseen"] = split_json(summary_of(validation, family, true));
+  return json;
 }
 
 }  // namespace
@@ -121,15 +163,11 @@ std::string validation_table(const Validation& validation, bool only_curves) {
     add_summary(text, family.text, summary_of(validation, family.value));
   add_summary(text, "all", summary_of(validation));
   add_summary(text, "unseen", summary_of(validation, {}, true));
-  int outliers = 0;
-  for (const ScoredCurve& scored : validation.curves) {
-    const double most = std::max(scored.large.value_or(0), scored.small.value_or(0));
-    if (most < outlier) continue;
-    if (outliers++ == 0) fmt::format_to(out, "\n# curves off by more than {:.0f} %\n", 100 * outlier);
-    fmt::format_to(out, "{:>8}  {}{}\n", percent_or_dash(most), scored.curve->name,
-                   scored.curve->machine->note.empty() ? "" : " (" + scored.curve->machine->note + ")");
-  }
-  fmt::format_to(out, "\n# rows: {} scored, {} left out\n", validation.scored, excluded_rows(validation));
+  add_named(text, validation);
+  fmt::format_to(out, "\n# rows: {} scored, {} left out", validation.scored, excluded_rows(validation));
+  if (const std::optional<double> coverage = coverage_of(validation))
+    fmt::format_to(out, "; {:.1f} % of those that should be scored are", 100 * *coverage);
+  text += '\n';
   for (const auto& [reason, count] : validation.excluded) fmt::format_to(out, "{:>8}  {}\n", count, reason);
   return text;
 }
@@ -144,6 +182,7 @@ nlohmann::ordered_json validation_json(const Validation& validation) {
                       {"split", curve.split},
                       {"platform", curve.machine->platform},
                       {"nccl", config::name_of(curve.nccl)},
+                      {"fitted", is_fitted(curve)},
                       {"rows", scored.points.size()},
                       {"mape_from_1_mib", ratio_or_null(scored.large)},
                       {"mape_below_1_mib", ratio_or_null(scored.small)}});
@@ -161,25 +200,26 @@ nlohmann::ordered_json validation_json(const Validation& validation) {
                       {"metric", row.metric},
                       {"algorithm", point.algorithm},
                       {"protocol", point.protocol},
+                      {"fitted", is_fitted(curve)},
+                      {"unit", point.point->figure == CollectiveFigure::time ? "s" : "B/s"},
                       {"measured", point.point->measured},
                       {"predicted", point.predicted},
                       {"error", point.error}});
     }
   }
-  nlohmann::ordered_json overall = split_json(summary_of(validation));
-  overall["coverage"] = coverage(validation);
-  overall["unseen"] = split_json(summary_of(validation, {}, true));
   nlohmann::ordered_json families = nlohmann::ordered_json::object();
   for (const auto& family : config::Names<CurveFamily>::table)
-    families[std::string(family.text)] = split_json(summary_of(validation, family.value));
+    families[std::string(family.text)] = family_json(validation, family.value);
   nlohmann::ordered_json excluded = nlohmann::ordered_json::object();
   for (const auto& [reason, count] : validation.excluded) excluded[reason] = count;
   return {{"schema_version", 1},
-          {"overall", std::move(overall)},
+          {"overall", family_json(validation, {})},
           {"families", std::move(families)},
-          {"baselines", nlohmann::ordered_json::object()},
+          {"baselines", {{"linear_from_one_gpu", nullptr}, {"linear_from_one_node", nullptr}}},
+          {"unmodelled", unmodelled_baselines()},
           {"curves", std::move(curves)},
           {"rows", std::move(rows)},
+          {"outliers", outliers_json(validation)},
           {"excluded", std::move(excluded)}};
 }
 

@@ -14,14 +14,11 @@ namespace trainyard {
 /// `only_curves` leaves the sizes out.
 std::string validation_table(const Validation& validation, bool only_curves);
 
-/// {schema_version, overall, families, rows, excluded ...}: errors as ratios, times in seconds.
+/// {schema_version, overall, families, baselines, curves, rows, outliers, excluded}: errors as ratios, what
+/// was measured and predicted in the unit beside it.
 nlohmann::ordered_json validation_json(const Validation& validation);
 
 /// The fitted constants' errors by curve, rates beside those of the platform files.
 std::string fit_table(const CollectiveFit& fit);
-
-/// The curves of three sizes and more as an SVG picture: bus bandwidth over size, measured as dots, predicted
-/// as lines.
-std::string validation_plot(const Validation& validation);
 
 }  // namespace trainyard

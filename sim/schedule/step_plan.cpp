@@ -247,7 +247,9 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
   plan.graph.programs = {StepProgram(trace, plan.op_times, launches).write(), Program{}};
   plan.graph.program_of_rank.assign(at(cluster.ranks()), 1);
   for (const Rank rank : ranks) plan.graph.program_of_rank[at(index(rank))] = 0;
-  add_collectives(launches, cluster, ranks, sync, {.version = stack.nccl, .costs = costs}, plan);
+  const CollectiveSoftware software{
+      .version = stack.nccl, .costs = costs, .compute_capability = compute_capability(gpu)};
+  add_collectives(launches, cluster, ranks, sync, software, plan);
   return plan;
 }
 

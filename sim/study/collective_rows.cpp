@@ -1,5 +1,6 @@
 #include "study/collective_rows.hpp"
 
+#include "study/stated_software.hpp"
 #include "units/text.hpp"
 
 #include <array>
@@ -9,17 +10,20 @@
 namespace trainyard {
 namespace {
 
-/// How metrics begin.
-constexpr std::array<std::pair<std::string_view, Operation>, 9> metric_words{
+/// How metrics begin, as nccl-tests and as MPI's and PyTorch's users write them.
+constexpr std::array<std::pair<std::string_view, Operation>, 12> metric_words{
     {{"allreduce_", Operation::all_reduce},
+     {"all_reduce_", Operation::all_reduce},
      {"reducescatter_", Operation::reduce_scatter},
      {"reduce_scatter_", Operation::reduce_scatter},
      {"allgather_", Operation::all_gather},
+     {"all_gather_", Operation::all_gather},
      {"broadcast_", Operation::broadcast},
      {"reduce_", Operation::reduce},
      {"alltoall_", Operation::all_to_all},
+     {"all_to_all_", Operation::all_to_all},
      {"sendrecv_", Operation::send_recv},
-     {"all_reduce_", Operation::all_reduce}}};
+     {"send_recv_", Operation::send_recv}}};
 
 template <class Q>
 std::optional<Q> parsed(std::string_view text) {
@@ -62,36 +66,44 @@ std::vector<Bytes> sizes_of(std::string_view text) {
 
 std::variant<CollectiveMeasurement, std::string> collective_measurement(const PublishedRow& row) {
   CollectiveMeasurement result;
+  const std::string metric = in_small_letters(row.metric);
   std::string_view rest;
   for (const auto& [word, operation] : metric_words) {
-    if (!row.metric.starts_with(word)) continue;
+    if (!metric.starts_with(word)) continue;
     result.operation = operation;
-    rest = std::string_view(row.metric).substr(word.size());
+    rest = std::string_view(metric).substr(word.size());
     break;
   }
-  if (rest.empty()) return "not a collective: training and kernels are not predicted yet";
-  if (row.split == "context") return "context, not a measurement";
+  if (rest.empty()) return std::string(not_a_collective);
+  if (row.split == "context") return std::string(only_context);
+  if (rest.starts_with("ring_")) result.algorithm = Algorithm::ring;
+  if (rest.starts_with("tree_")) result.algorithm = Algorithm::tree;
   const std::string_view model = row.model;
   const std::size_t blank = model.find(' ');
   result.sizes = blank == std::string_view::npos ? sizes_of(model) : sizes_of(model.substr(blank + 1));
   if (result.sizes.empty()) return "no size in the column model";
+  if (row.value <= 0) return "no value above 0";
   std::string value = shortest(row.value);
   value += ' ';
   value += row.unit;
   result.in_place = rest.find("inplace") != std::string_view::npos;
   if (rest.ends_with("time")) {
     const auto time = parsed<Seconds>(value);
-    if (!time || *time <= Seconds{}) return "no time in the columns value and unit";
+    if (!time) return "no time in the columns value and unit";
     result.measured = time->si();
     return result;
   }
+  const bool is_algbw = rest.find("algbw") != std::string_view::npos;
+  if (!is_algbw && rest.find("busbw") == std::string_view::npos)
+    return "not a collective's time, bus bandwidth or algorithm bandwidth";
   const auto bandwidth = parsed<Bandwidth>(value);
-  if (rest.find("busbw") == std::string_view::npos) return "not a collective's time or bus bandwidth";
-  if (!bandwidth || *bandwidth <= Bandwidth{}) return "no bandwidth in the columns value and unit";
+  if (!bandwidth) return "no bandwidth in the columns value and unit";
+  if (is_algbw && row.gpus_total < 2) return std::string(no_gpus);
   result.figure = rest.ends_with("peak")                                ? CollectiveFigure::peak_busbw
                   : rest.ends_with("average") || rest.ends_with("mean") ? CollectiveFigure::mean_busbw
                                                                         : CollectiveFigure::last_busbw;
-  result.measured = bandwidth->si();
+  const double factor = is_algbw ? sent_share(result.operation, row.gpus_total) : 1;
+  result.measured = bandwidth->si() * factor;
   return result;
 }
 

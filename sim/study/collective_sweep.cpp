@@ -4,7 +4,6 @@
 #include "config/keys.hpp"
 #include "platform/channels.hpp"
 #include "schedule/step_plan.hpp"
-#include "study/curve_model.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

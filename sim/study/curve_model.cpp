@@ -3,23 +3,23 @@
 #include "collectives/chain.hpp"
 #include "collectives/nccl_shape.hpp"
 #include "collectives/ring.hpp"
-#include "collectives/tree.hpp"
 #include "platform/load.hpp"
 #include "schedule/step_plan.hpp"
+#include "study/collective_software.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace trainyard {
 namespace {
 
 constexpr std::size_t most_known = 64;
 
+/// As plan_by, without the search for rings that the curve has behind it.
 CollectivePlan plan_of(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request,
                        Algorithm algorithm, const std::vector<Channel>& channels) {
   if (algorithm == Algorithm::chain) return chain(cluster, costs, request, channels);
-  if (algorithm == Algorithm::tree) return tree(cluster, costs, request);
-  return ring(cluster, costs, request, channels);
+  if (algorithm == Algorithm::ring) return ring(cluster, costs, request, channels);
+  return plan_by(algorithm, cluster, costs, request);
 }
 
 /// What the edges of each stage get when all send at once.
@@ -42,23 +42,19 @@ Cluster cluster_of(const config::Catalogue& catalogue, const CollectiveCurve& cu
   return make_cluster(load_platform(document), curve.nodes, curve.gpus, curve.gpus_per_node);
 }
 
-Seconds with_launches(Seconds time, Seconds launches) {
-  if (launches <= Seconds{}) return time;
-  const Seconds longer = std::max(time, launches);
-  const double ratio = std::min(time, launches) / longer;
-  const double power = ratio * ratio * ratio * ratio * ratio * ratio;
-  return longer * std::cbrt(std::sqrt(1 + power));
-}
-
 CurveModel::CurveModel(const config::Catalogue& catalogue, const CollectiveCurve& curve)
     : curve_(curve), cluster_(std::make_unique<const Cluster>(cluster_of(catalogue, curve))) {
   group_ = all_ranks(*cluster_);
   channels_ = ring_channels(*cluster_, group_);
-  Planner planner(*cluster_, {.version = curve.nccl, .costs = no_costs()},
+  // What is chosen does not depend on what it costs.
+  const CollectiveSoftware software =
+      collective_software(catalogue, Protocols{}, curve.nccl, cluster_->platform);
+  Planner planner(*cluster_, software,
                   {.operation = curve.operation,
                    .group = group_,
                    .root = group_.front(),
-                   .algorithm = curve.demands_ring ? Algorithm::ring : Algorithm::automatic});
+                   .algorithm = curve.algorithm,
+                   .protocol = curve.protocol});
   std::vector<Pattern> patterns;
   for (const CurvePoint& point : curve.points) {
     const CollectivePlan& plan = planner.plan(point.size(), patterns);
@@ -81,17 +77,13 @@ CurveModel::CurveModel(const config::Catalogue& catalogue, const CollectiveCurve
   const Algorithm algorithm = channels_.front().is_chain ? Algorithm::chain : Algorithm::ring;
   ring_rate_ =
       lockstep_rates(*cluster_, plan_of(*cluster_, no_costs(), request, algorithm, channels_)).front();
-  const NcclShape shape = nccl_shape(*cluster_, curve.nccl, curve.operation, group_, channels_);
+  const NcclShape shape =
+      nccl_shape(*cluster_, curve.nccl, software.compute_capability, curve.operation, group_, channels_);
   const NcclChannels planned = nccl_channels(curve.nccl, 1, worst_, shape.compute_capability);
   const double channels_per_ring =
       static_cast<double>(shape.channels) / static_cast<double>(channels_.size());
   planned_rate_ =
       shape.nodes > 1 ? shape.between * channels_per_ring : planned.each * static_cast<double>(planned.count);
-}
-
-std::string CurveModel::choice(std::size_t point) const {
-  const auto [algorithm, protocol] = choices_[point];
-  return std::string(config::name_of(algorithm)) + ", " + std::string(config::name_of(protocol));
 }
 
 std::vector<double> CurveModel::relevant(const Costs& costs) const {

@@ -20,10 +20,6 @@ namespace trainyard {
 /// The ranks a curve was measured on. Throws InputError or JobImpossible if its platform has too few.
 Cluster cluster_of(const config::Catalogue& catalogue, const CollectiveCurve& curve);
 
-/// What nccl-tests sees when one process starts the collective on several GPUs in turn: neither ends before
-/// the other, and where both take alike a little more than the longer: the mean of sixth powers' root.
-Seconds with_launches(Seconds time, Seconds launches);
-
 class CurveModel {
 public:
   CurveModel(const config::Catalogue& catalogue, const CollectiveCurve& curve);
@@ -38,9 +34,6 @@ public:
   [[nodiscard]] Bandwidth ring_rate() const { return ring_rate_; }
   /// The same as NCCL plans with before anything is measured (nccl_channels, or 12 of a 100 Gb NIC's 12.5).
   [[nodiscard]] Bandwidth planned_rate() const { return planned_rate_; }
-
-  /// By what NCCL would choose for a point: "ring, LL128".
-  [[nodiscard]] std::string choice(std::size_t point) const;
 
 private:
   [[nodiscard]] std::vector<double> relevant(const Costs& costs) const;

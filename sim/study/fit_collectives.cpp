@@ -205,17 +205,19 @@ CollectiveFit fit_collectives(const config::Catalogue& catalogue, const Collecti
   for (std::size_t i = 0; i < constants.size(); ++i) {
     const std::string source = told_by(members, best, fit, i);
     if (source.empty()) continue;
+    // Curves that want less than the least say only that it is small.
+    const bool is_told = best[i] > least_ratio;
     constants[i].set(result.constants, rounded_constant(best[i] * constants[i].prior, constants[i].is_time),
-                     Provenance::fitted, source);
+                     is_told ? Provenance::fitted : Provenance::assumed,
+                     is_told ? source : "the least that is allowed; " + source + " want less");
   }
+  round_shared_steps(result.constants);
   copy_to_relatives(result.constants);
 
   for (std::size_t i = 0; i < rates.size(); ++i) {
     FittedRate rate{.platform = rates[i].first, .path = rates[i].second, .in_file = {}, .fitted = {}};
     for (const Member& member : members) {
-      if (member.rate != i) continue;
-      rate.in_file = member.model.ring_rate();
-      ++rate.curves;
+      if (member.rate == i) rate.in_file = member.model.ring_rate();
     }
     rate.fitted = rate.in_file * best[constants.size() + i];
     result.rates.push_back(rate);

@@ -19,7 +19,6 @@ struct FittedRate {
   PathType path{};
   Bandwidth in_file;
   Bandwidth fitted;
-  int curves = 0;
 };
 
 struct FittedCurve {

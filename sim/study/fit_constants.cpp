@@ -9,6 +9,8 @@ namespace trainyard {
 namespace {
 
 constexpr double us = 1e-6;
+constexpr double nvlink_ll_step = 0.6;  // us
+constexpr double pcie_ll_step = 1;
 constexpr std::string_view tables = "NVIDIA/nccl src/graph/tuning.cc, v2.30.7-1";
 constexpr std::string_view halves = "half of what LL sends are flags; NVIDIA/nccl src/include/device.h";
 constexpr std::string_view flags = "120 of 128 bytes are data; NVIDIA/nccl src/include/device.h";
@@ -106,9 +108,9 @@ Protocols assumed_protocols() {
   all.title = "NCCL: what its protocols cost besides bytes over bandwidth";
   all.base = assumed_times({6.6, 14, 8.4}, why);
   all.launch = assumed(Seconds{5 * us}, "one kernel launch");
-  all.paths.nvlink2 = all.paths.nvlink3 = assumed_medium({0.6, 1.9, 3.4}, why);
+  all.paths.nvlink2 = all.paths.nvlink3 = assumed_medium({nvlink_ll_step, 1.9, 3.4}, why);
   all.paths.pix = all.paths.pxb = all.paths.phb = all.paths.sys = all.paths.staged =
-      assumed_medium({1, 2.5, 5.7}, why);
+      assumed_medium({pcie_ll_step, 2.5, 5.7}, why);
   all.networks.infiniband = all.networks.roce = all.networks.aries = all.networks.omni_path =
       all.networks.efa = all.networks.tcp = assumed_medium({2.7, 4, 14}, why);
   all.versions.v2_4.nvlink_simple_step = assumed(1.0, "no row tells");
@@ -136,7 +138,17 @@ std::vector<FitConstant> fit_constants() {
        .prior = 5 * us,
        .set = [](Protocols& all, double value, Provenance provenance,
                  const std::string& source) { put(all.launch, value, provenance, source); }},
-      step("paths.nvlink.step.ll", nvlinks, ll, 0.6),
+      // Collectives that end before their launches do tell the two apart from a launch by NCCL's ratio alone.
+      {.name = "paths.step.ll",
+       .prior = 1,
+       .is_time = false,
+       .set =
+           [](Protocols& all, double value, Provenance provenance, const std::string& source) {
+             for (MediumCosts* medium : nvlinks(all))
+               put(medium->step.ll, value * nvlink_ll_step * us, provenance, source);
+             for (MediumCosts* medium : pcies_and_staged(all))
+               put(medium->step.ll, value * pcie_ll_step * us, provenance, source);
+           }},
       step("paths.nvlink2.step.ll128", nvlink2, ll128, 1.9),
       step("paths.nvlink2.step.simple", nvlink2, simple, 3.4),
       step("paths.nvlink3.step.ll128", nvlink3, ll128, 1.9),
@@ -148,7 +160,6 @@ std::vector<FitConstant> fit_constants() {
                  const std::string& source) { put(all.paths.nvlink3.startup, value, provenance, source); }},
       efficiency("paths.nvlink.efficiency.ll", nvlinks, ll, 0.25),
       efficiency("paths.nvlink.efficiency.ll128", nvlinks, ll128, 0.92),
-      step("paths.pcie.step.ll", pcies_and_staged, ll, 1),
       step("paths.socket.step.simple", in_socket, simple, 5.7),
       step("paths.sys.step.simple", sys, simple, 5.7),
       step("paths.staged.step.simple", staged, simple, 5.7),
@@ -176,6 +187,13 @@ void copy_to_relatives(Protocols& constants) {
               "as nvlink3: no curve is published");
   as_relative(constants, constants.networks.through_host, constants.networks.efa,
               "as efa, whose rows were measured without GPUDirect");
+}
+
+void round_shared_steps(Protocols& constants) {
+  for (const Media& media : {nvlinks(constants), pcies_and_staged(constants)}) {
+    for (MediumCosts* medium : media)
+      medium->step.ll.value = Seconds{rounded_constant(medium->step.ll.value.si(), true)};
+  }
 }
 
 double rounded_constant(double value, bool is_time) {

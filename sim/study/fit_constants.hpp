@@ -27,6 +27,9 @@ std::vector<FitConstant> fit_constants();
 /// After the fitted ones are set: media nobody measured get those of the nearest relative.
 void copy_to_relatives(Protocols& constants);
 
+/// Rounds what one constant has put into several places in proportion.
+void round_shared_steps(Protocols& constants);
+
 /// As it stands in the file: times in whole hundredths of a microsecond, ratios in thousandths.
 double rounded_constant(double value, bool is_time);
 

@@ -1,9 +1,10 @@
 #pragma once
 // Which platform a published row was measured on: rules over its columns (gpu, GPUs per node, interconnects,
-// framework), never names of rows or of people's machines, so that rows nobody here has seen find their
+// framework), never names of rows, sources or people's machines, so that rows nobody here has seen find their
 // platform too. platforms/machines/published.yaml holds the shipped ones.
 
 #include "collectives/nccl.hpp"
+#include "config/catalogue.hpp"
 #include "config/document.hpp"
 #include "config/keys.hpp"
 #include "study/published_rows.hpp"
@@ -18,8 +19,7 @@ namespace trainyard {
 /// What a row must say; an empty list is met by all. A list is met by a column that has any of its texts,
 /// capital and small letters alike, and none of those that begin with '!'.
 struct RowPattern {
-  std::vector<std::string> gpu, interconnect_intra, interconnect_inter, framework, year;
-  std::vector<std::string> source;    ///< looked for in source, source_detail and notes
+  std::vector<std::string> gpu, interconnect_intra, interconnect_inter, framework, year, metric;
   std::vector<int> gpus_per_node;     ///< any of these; empty: any number
   std::optional<bool> several_nodes;  ///< whether the row has more than one node
 };
@@ -48,6 +48,13 @@ struct HarnessRule {
   std::string note;
 };
 
+/// What is suspected where predictions of a curve are far off.
+struct OutlierRule {
+  RowPattern when;  ///< met by the curve's first row
+  std::string reason;
+  bool excepted = false;  ///< no limit on errors holds for such curves; they count in all means all the same
+};
+
 /// In each list the first rule that a row meets counts.
 struct MachineRules {
   std::string name;
@@ -55,10 +62,12 @@ struct MachineRules {
   std::vector<MachineRule> machines;
   std::vector<SoftwareRule> software;
   std::vector<HarnessRule> harness;
+  std::vector<OutlierRule> outliers;
 };
 
-/// Throws one InputError with all that is wrong.
-MachineRules load_machine_rules(const config::Document& document);
+/// Throws one InputError with all that is wrong, platforms that are not in the catalogue and keys in `set`
+/// that they do not have included.
+MachineRules load_machine_rules(const config::Document& document, const config::Catalogue& catalogue);
 
 /// The first rule of a list that a row meets, null if there is none.
 template <class Rule>
@@ -68,10 +77,6 @@ const Rule* first_match(const std::vector<Rule>& rules, const PublishedRow& row)
   }
   return nullptr;
 }
-
-/// The version of the tables that a stated version of NCCL had ("NCCL 2.6.4" in the framework, the detail of
-/// the source or the notes); nothing if none is stated.
-std::optional<NcclVersion> stated_nccl(const PublishedRow& row);
 
 }  // namespace trainyard
 
@@ -87,7 +92,7 @@ struct Keys<RowPattern> {
         optional("interconnect_inter", &RowPattern::interconnect_inter, "the same of this column"),
         optional("framework", &RowPattern::framework, "the same of this column"),
         optional("year", &RowPattern::year, "the same of this column"),
-        optional("source", &RowPattern::source, "the same of source, source_detail and notes together"),
+        optional("metric", &RowPattern::metric, "the same of this column"),
         optional("gpus_per_node", &RowPattern::gpus_per_node, "any of these numbers")
             .at_least(1)
             .at_most(1e4),
@@ -129,6 +134,16 @@ struct Keys<HarnessRule> {
 };
 
 template <>
+struct Keys<OutlierRule> {
+  static auto table() {
+    return std::tuple{required("when", &OutlierRule::when, "what the first row of the curve must say"),
+                      required("reason", &OutlierRule::reason, "what is suspected, named with the curve"),
+                      optional("excepted", &OutlierRule::excepted,
+                               "the curve is named as one that no limit on errors holds for")};
+  }
+};
+
+template <>
 struct Keys<MachineRules> {
   static auto table() {
     return std::tuple{
@@ -136,7 +151,8 @@ struct Keys<MachineRules> {
         optional("title", &MachineRules::title, "what the rules are for"),
         required("machines", &MachineRules::machines, "platforms of rows; the first rule that is met counts"),
         optional("software", &MachineRules::software, "NCCL versions of rows that state none"),
-        optional("harness", &MachineRules::harness, "how many GPUs a process drove; default: one")};
+        optional("harness", &MachineRules::harness, "how many GPUs a process drove; default: one"),
+        optional("outliers", &MachineRules::outliers, "what is suspected where a curve is far off")};
   }
 };
 

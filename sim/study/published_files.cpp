@@ -44,7 +44,8 @@ std::vector<PublishedRow> read_published_files(const config::Catalogue& catalogu
 }
 
 MachineRules read_machine_rules(const config::Catalogue& catalogue, const std::string& name_or_path) {
-  return load_machine_rules(config::load(config::find(catalogue, config::Kind::machines, name_or_path)));
+  return load_machine_rules(config::load(config::find(catalogue, config::Kind::machines, name_or_path)),
+                            catalogue);
 }
 
 }  // namespace trainyard

@@ -57,9 +57,9 @@ public:
   [[nodiscard]] double value() const {
     if (text("value").empty()) return 0;
     const Parsed<double> parsed = parse_number(text("value"));
-    if (const auto* number = std::get_if<double>(&parsed); number != nullptr && *number > 0) return *number;
-    error("value", "a number above 0 is needed, not " + in_quotes(text("value")));
-    return 1;
+    if (const auto* number = std::get_if<double>(&parsed); number != nullptr) return *number;
+    error("value", "a number is needed, not " + in_quotes(text("value")));
+    return 0;
   }
 
 private:
@@ -74,6 +74,22 @@ private:
   const ColumnPlaces& places_;
   CsvProblems& problems_;
 };
+
+/// Of nodes, GPUs of each and GPUs in all the one that follows from the other two. Counts that contradict
+/// each other are left as they are.
+void complete_counts(PublishedRow& row) {
+  const auto product = static_cast<long long>(row.nodes) * row.gpus_per_node;
+  if (row.gpus_total == 0 && product <= static_cast<long long>(most_gpus))
+    row.gpus_total = static_cast<int>(product);
+  if (row.nodes == 0 && row.gpus_per_node > 0) {
+    if (row.gpus_total > 0 && row.gpus_total <= row.gpus_per_node)
+      row.nodes = 1;
+    else if (row.gpus_total % row.gpus_per_node == 0)
+      row.nodes = row.gpus_total / row.gpus_per_node;
+  }
+  if (row.gpus_per_node == 0 && row.nodes > 0 && row.gpus_total % row.nodes == 0)
+    row.gpus_per_node = row.gpus_total / row.nodes;
+}
 
 }  // namespace
 
@@ -111,6 +127,7 @@ std::vector<PublishedRow> read_published_rows(const std::string& name, std::stri
                       .clean = row.text("clean"),
                       .split = row.text("split"),
                       .notes = row.text("notes")});
+      complete_counts(rows.back());
     }
   }
   problems.finish();

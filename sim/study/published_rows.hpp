@@ -14,13 +14,13 @@ struct PublishedRow {
   std::string file;
   int line = 0;
   std::string source, source_detail, year, system, gpu;
-  int gpus_per_node = 0;  ///< used of each node; 0: unknown, as the next two
-  int nodes = 0;
-  int gpus_total = 0;
+  int gpus_per_node = 0;  ///< used of each node; 0: neither given nor to be had from the next two
+  int nodes = 0;          ///< likewise
+  int gpus_total = 0;     ///< likewise; of one node also fewer than gpus_per_node
   std::string interconnect_intra, interconnect_inter, framework, model, precision;
   std::string batch_per_gpu, global_batch, seq_len;
   std::string metric;
-  double value = 0;  ///< in `unit`; 0: none
+  double value = 0;  ///< in `unit`; 0: none given
   std::string unit, speedup_reported, clean, split, notes;
 };
 
@@ -50,7 +50,7 @@ inline constexpr std::array<std::string_view, 23> published_columns{"source",
                                                                     "notes"};
 
 /// The rows of a file called `name`. Columns may stand in any order, further ones are ignored. Throws one
-/// InputError with everything that is wrong: columns that are missing, counts and values that are none.
+/// InputError with everything that is wrong: columns that are missing, counts and values that are no numbers.
 std::vector<PublishedRow> read_published_rows(const std::string& name, std::string_view text);
 
 }  // namespace trainyard

@@ -252,7 +252,7 @@ Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, 
     }
   });
   if (has_platform && has_stack)
-    inputs.costs = collective_software(catalogue, inputs.stack.nccl, inputs.platform).costs;
+    inputs.costs = costs_of(shipped_protocols(catalogue), inputs.stack.nccl, inputs.platform.fabric);
   if (has_platform) {
     gathered.run(document, experiment.gpus ? "gpus" : "gpus_per_node", [&] {
       const int ranks = cluster_of(inputs).ranks();

@@ -2,11 +2,13 @@
 
 #include "collectives/operation.hpp"
 #include "platform/channels.hpp"
+#include "study/collective_software.hpp"
 #include "study/collective_sweep.hpp"
 #include "study/curve_model.hpp"
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 
 namespace trainyard {
 namespace {
@@ -58,6 +60,15 @@ ScoredPoint score(const CurvePoint& point, const CollectiveReport& report) {
   return scored;
 }
 
+/// Of a row that found no platform: by its columns, as near as they tell.
+CurveFamily family_by_columns(const PublishedRow& row) {
+  if (row.nodes > 1) return CurveFamily::several_nodes;
+  const auto has = [&](std::string_view word) {
+    return row.interconnect_intra.find(word) != std::string::npos;
+  };
+  return has("NVSwitch") || (has("NVLink") && !has("PCIe")) ? CurveFamily::nvlink : CurveFamily::pcie;
+}
+
 std::vector<SizedError> errors_of(const ScoredCurve& curve) {
   std::vector<SizedError> errors;
   for (const ScoredPoint& scored : curve.points) errors.push_back({scored.point->size(), scored.error});
@@ -69,10 +80,11 @@ ScoredCurve score_curve(const config::Catalogue& catalogue, const CollectiveCurv
   const Cluster cluster = cluster_of(catalogue, curve);
   const CollectiveSweep sweep{
       .operation = curve.operation,
-      .algorithm = curve.demands_ring ? Algorithm::ring : Algorithm::automatic,
+      .algorithm = curve.algorithm,
+      .protocol = curve.protocol,
       .groups = {},
       .sizes = sizes_of(curve),
-      .software = {.version = curve.nccl, .costs = costs_of(constants, curve.nccl, cluster.platform.fabric)},
+      .software = collective_software(catalogue, constants, curve.nccl, cluster.platform),
       .gpus_per_process = curve.gpus_per_process,
       .fidelity = Fidelity::closed};
   const CollectiveReport report = time_collective(cluster, sweep);
@@ -94,7 +106,7 @@ ErrorSummary summarise(const Validation& validation, std::optional<CurveFamily> 
   double sum = 0;
   for (const ScoredCurve& curve : validation.curves) {
     if (family && curve.family != *family) continue;
-    if (unseen && curve.curve->split == "calibrate") continue;
+    if (unseen && is_fitted(*curve.curve)) continue;
     std::vector<SizedError> errors = errors_of(curve);
     if (part != Part::all) errors = part_of(errors, part == Part::large);
     const std::optional<double> mean = mean_error(errors);
@@ -119,18 +131,46 @@ Validation validate_collectives(const config::Catalogue& catalogue, const Collec
                                 const Protocols& constants) {
   Validation validation;
   validation.excluded = curves.excluded;
+  for (const PublishedRow* row : curves.missed) ++validation.missed[family_by_columns(*row)];
   for (const CollectiveCurve& curve : curves.curves) {
     const auto rows = static_cast<int>(curve.points.size());
+    const auto leave_out = [&](const std::string& reason) {
+      validation.excluded["its platform: " + reason] += rows;
+      validation.missed[family_by_columns(*curve.points.front().row)] += rows;
+    };
     try {
       validation.curves.push_back(score_curve(catalogue, curve, constants));
       validation.scored += rows;
     } catch (const InputError& error) {
-      validation.excluded["its platform: " + error.diagnostics().front().message] += rows;
+      leave_out(error.diagnostics().front().message);
     } catch (const JobImpossible& error) {
-      validation.excluded["its platform: " + std::string(error.what())] += rows;
+      leave_out(error.what());
     }
   }
   return validation;
+}
+
+std::optional<double> coverage_of(const Validation& validation, std::optional<CurveFamily> family) {
+  std::size_t scored = 0;
+  int missed = 0;
+  for (const ScoredCurve& curve : validation.curves) {
+    if (!family || curve.family == *family) scored += curve.points.size();
+  }
+  for (const auto& [its_family, rows] : validation.missed) {
+    if (!family || its_family == *family) missed += rows;
+  }
+  const double all = static_cast<double>(scored) + missed;
+  return all > 0 ? std::optional(static_cast<double>(scored) / all) : std::nullopt;
+}
+
+double worst_mean(const ScoredCurve& curve) {
+  return std::max(curve.large.value_or(0), curve.small.value_or(0));
+}
+
+bool is_fitted(const CollectiveCurve& curve) { return curve.split == "calibrate"; }
+
+bool is_named(const ScoredCurve& curve) {
+  return worst_mean(curve) > far_off || (curve.curve->outlier != nullptr && curve.curve->outlier->excepted);
 }
 
 SplitSummary summary_of(const Validation& validation, std::optional<CurveFamily> family, bool unseen) {

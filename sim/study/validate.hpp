@@ -46,12 +46,29 @@ struct SplitSummary {
 struct Validation {
   std::vector<ScoredCurve> curves;
   std::map<std::string, int> excluded;  ///< rows by reason
+  std::map<CurveFamily, int> missed;    ///< rows that count against coverage (CollectiveCurves::missed)
   int scored = 0;                       ///< rows
 };
 
 /// Predicts every curve. Those whose platform cannot run them are counted in `excluded`.
 Validation validate_collectives(const config::Catalogue& catalogue, const CollectiveCurves& curves,
                                 const Protocols& constants);
+
+/// Rows scored as a ratio of those that should be: clean measurements of collectives, once where a figure in
+/// place and one out of place stand side by side. Nothing where there is none of the family, or of any.
+std::optional<double> coverage_of(const Validation& validation, std::optional<CurveFamily> family = {});
+
+/// Curves beyond this mean error are named with what is suspected.
+inline constexpr double far_off = 0.2;
+
+/// The larger of the curve's two mean errors, as a ratio.
+double worst_mean(const ScoredCurve& curve);
+
+/// Whether constants may have been fitted to the curve: its rows have the split calibrate.
+bool is_fitted(const CollectiveCurve& curve);
+
+/// Whether reports name the curve: it is far off, or excepted by a rule.
+bool is_named(const ScoredCurve& curve);
 
 /// Of one family, or of all; with `unseen` of curves alone that no fit may use (split other than calibrate).
 SplitSummary summary_of(const Validation& validation, std::optional<CurveFamily> family = {},

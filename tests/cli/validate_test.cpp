@@ -38,6 +38,36 @@ TEST_CASE("rows of a user are predicted, a limit that is missed ends with 1") {
   CHECK(contains(missed.err, "above the limit of 5.0 %"));
 }
 
+TEST_CASE("a limit is missed where nothing was scored that could keep it") {
+  const Scratch scratch;
+  const std::string rows = scratch.put("mine.csv", columns_line + measured_line("1024", "30", "validate") +
+                                                       measured_line("1073741824", "0", "validate"));
+  const Ended none = run_program({"validate", rows, "--limit", "300"});
+  CHECK(none.code == 1);
+  CHECK(contains(none.out, "1 scored, 1 left out"));
+  CHECK(contains(none.out, "no value above 0"));
+  CHECK(contains(none.err, "no row from 1 MiB on could be scored"));
+  CHECK(run_program({"validate", rows}).code == 0);
+}
+
+TEST_CASE("the picture in platforms/ is what --plot draws of the shipped measurements") {
+  const Scratch scratch;
+  REQUIRE(run_program({"validate", "--summary", "--plot", scratch / "p.svg"}).code == 0);
+  const bool is_same = content(scratch / "p.svg") ==
+                       content(std::filesystem::path(TRAINYARD_SOURCE_DIR) / "platforms/collectives.svg");
+  CHECK_MESSAGE(is_same, "run: trainyard validate --plot platforms/collectives.svg --force");
+}
+
+TEST_CASE("check refuses machine rules that name a platform nobody has") {
+  const Scratch scratch;
+  const std::string rules =
+      scratch.put("mine.yaml", "name: mine\nmachines:\n  - {when: {}, platform: dgx_a10}\n");
+  const Ended done = run_program({"check", rules});
+  CHECK(done.code == 3);
+  CHECK(contains(done.err, "mine.yaml:3:26: error: unknown platform 'dgx_a10'"));
+  CHECK(contains(done.err, "dgx_a100"));
+}
+
 TEST_CASE("validate prints JSON, draws a picture and overwrites nothing without --force") {
   const Scratch scratch;
   const std::string rows =

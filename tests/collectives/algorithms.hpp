@@ -6,6 +6,7 @@
 #include "collectives/halving_doubling.hpp"
 #include "collectives/hierarchical.hpp"
 #include "collectives/machines.hpp"
+#include "collectives/planner.hpp"
 #include "collectives/recursive_doubling.hpp"
 #include "collectives/requirements.hpp"
 #include "collectives/ring.hpp"
@@ -17,31 +18,8 @@
 
 namespace trainyard {
 
-inline CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const CollectiveRequest& request,
-                              const Costs& costs = no_costs()) {
-  switch (algorithm) {
-    case Algorithm::ring:
-      return ring(cluster, costs, request);
-    case Algorithm::chain:
-      return chain(cluster, costs, request);
-    case Algorithm::tree:
-      return tree(cluster, costs, request);
-    case Algorithm::hierarchical:
-      return hierarchical(cluster, costs, request);
-    case Algorithm::hierarchical_tree:
-      return hierarchical_tree(cluster, costs, request);
-    case Algorithm::torus2d:
-      return torus2d(cluster, costs, request);
-    case Algorithm::halving_doubling:
-      return halving_doubling(cluster, costs, request);
-    case Algorithm::recursive_doubling:
-      return recursive_doubling(cluster, costs, request);
-    case Algorithm::direct:
-      return direct(cluster, costs, request);
-    case Algorithm::automatic:
-      break;
-  }
-  throw std::logic_error("auto is no algorithm");
+inline CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const CollectiveRequest& request) {
+  return plan_by(algorithm, cluster, no_costs(), request);
 }
 
 /// On nodes of one rank each.

@@ -14,6 +14,8 @@ TEST_CASE("a pipeline's chunks are 32 KiB, larger only where there would be too 
   CHECK(pipeline_chunks(Bytes{32 * kib * 511.5}, 4) == 512);
   CHECK(pipeline_chunks(Bytes{1e12}, 4) == 512);
   CHECK(pipeline_chunks(Bytes{1e12}, 100) == 1600);
+  CHECK(pipeline_chunks(Bytes{32 * kib}, 4, Protocol::ll) == 8);
+  CHECK(pipeline_chunks(Bytes{32 * kib}, 4, Protocol::ll128) == 8);
 }
 
 TEST_CASE("a plan at a size: bytes by share, patterns numbered on, the start-up beside the base") {
@@ -36,7 +38,7 @@ TEST_CASE("a plan at a size: bytes by share, patterns numbered on, the start-up 
   CHECK(made.stages[0].messages == 6);
   CHECK(made.stages[0].bytes == Bytes{2e6});
   CHECK(made.stages[1].pattern == 8);
-  CHECK(made.stages[1].messages == pipeline_chunks(Bytes{4e6}, 4));
+  CHECK(made.stages[1].messages == pipeline_chunks(Bytes{4e6}, 4, plan.protocol));
   CHECK(made.stages[1].bytes.si() * made.stages[1].messages == doctest::Approx(4e6));
 }
 

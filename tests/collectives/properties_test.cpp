@@ -111,7 +111,7 @@ TEST_CASE("a protocol that reaches half of the links' rate takes twice as long f
         CAPTURE(config::name_of(algorithm));
         CAPTURE(config::name_of(operation));
         const Seconds all = time_alone(cluster, plan_by(algorithm, cluster, request), Bytes{1e12});
-        const Seconds slow = time_alone(cluster, plan_by(algorithm, cluster, request, half), Bytes{1e12});
+        const Seconds slow = time_alone(cluster, plan_by(algorithm, cluster, half, request), Bytes{1e12});
         CHECK(slow / all == doctest::Approx(2).epsilon(1e-4));
       }
     }

@@ -20,6 +20,20 @@ TEST_CASE("sizes are parted at 1 MiB") {
   CHECK(part_of(errors, false).front().error == 2);
 }
 
+TEST_CASE("the 90th percentile is the error that nine tenths of the weight do not exceed") {
+  // Ten sizes an octave apart, so that each weighs 1: errors of 1 to 10 %, signs and order of no account.
+  std::vector<SizedError> errors;
+  for (const int percent : {7, -2, 10, 1, -5, 9, 4, -8, 3, 6})
+    errors.push_back({Bytes{std::exp2(10.0 + static_cast<double>(errors.size()))}, percent / 100.0});
+  CHECK(weighted_quantile(errors, octave_weights(errors), 0.9).value() == 0.09);
+  CHECK(weighted_quantile(errors, octave_weights(errors), 0.5).value() == 0.05);
+  // A hundred more of 50 % at the size of the worst share its weight: still one tenth.
+  for (int i = 0; i < 100; ++i) errors.push_back({Bytes{std::exp2(12)}, 0.5});
+  CHECK(weighted_quantile(errors, octave_weights(errors), 0.9).value() == 0.09);
+  CHECK(weighted_quantile(errors, octave_weights(errors), 0.95).value() == 0.5);
+  CHECK_FALSE(weighted_quantile({}, {}, 0.9).has_value());
+}
+
 TEST_CASE("half of the weight lies below the median, all of it below the last") {
   rc::check("weighted quantiles", [] {
     const auto count = *rc::gen::inRange(1, 30);

@@ -24,8 +24,15 @@ PublishedRow row_of(const std::string& gpu, const std::string& intra, const std:
   return row;
 }
 
+config::Catalogue shipped_files() { return {.roots = {TRAINYARD_SOURCE_DIR}}; }
+
+std::vector<Diagnostic> errors_of_rules(const std::string& text) {
+  return errors_of([&] { load_machine_rules(config::parse("r.yaml", text), shipped_files()); });
+}
+
 MachineRules shipped_rules() {
-  return load_machine_rules(config::load(TRAINYARD_SOURCE_DIR "/platforms/machines/published.yaml"));
+  return load_machine_rules(config::load(TRAINYARD_SOURCE_DIR "/platforms/machines/published.yaml"),
+                            shipped_files());
 }
 
 std::string platform_of(const PublishedRow& row) {
@@ -70,6 +77,31 @@ TEST_CASE("all that a pattern asks for must be met") {
   other = pattern;
   other.year = {"2019"};
   CHECK_FALSE(matches(other, row));
+  other = pattern;
+  other.metric = {"_oop_"};
+  CHECK_FALSE(matches(other, row));
+}
+
+TEST_CASE("rules may not ask who published a row") {
+  const auto errors = errors_of_rules(
+      "name: r\nmachines:\n  - {when: {source: [DeepBench]}, platform: dgx2}\n"
+      "software:\n  - {when: {source: [DeepBench]}, nccl: none}\n");
+  REQUIRE(errors.size() == 2);
+  CHECK(errors[0].message.find("source") != std::string::npos);
+}
+
+TEST_CASE("a platform in the rules that is none is an error with its place and the name that was meant") {
+  const auto errors = errors_of_rules(
+      "name: r\nmachines:\n  - {when: {}, platform: dgx2}\n  - {when: {}, platform: dgx_a10}\n"
+      "  - {when: {}, platform: dgx2, set: {fabric.speed: 1}}\n");
+  REQUIRE(errors.size() == 2);
+  CHECK(errors[0].line == 4);
+  CHECK(errors[0].key_path == "machines[1].platform");
+  CHECK(errors[0].message == "unknown platform 'dgx_a10'");
+  CHECK(errors[0].hint.find("dgx_a100") != std::string::npos);
+  CHECK(errors[1].line == 5);
+  CHECK(errors[1].key_path == "machines[2].set");
+  CHECK(errors[1].message.find("speed") != std::string::npos);
 }
 
 TEST_CASE("the shipped rules know machines by their columns, in words that no shipped row has") {
@@ -83,26 +115,8 @@ TEST_CASE("the shipped rules know machines by their columns, in words that no sh
   CHECK(platform_of(row_of("MI250X", "Infinity Fabric")).empty());
 }
 
-TEST_CASE("a stated version of NCCL means the tables that it had") {
-  PublishedRow row = row_of("V100", "NVLink2");
-  CHECK_FALSE(stated_nccl(row));
-  const auto stated = [&](const std::string& text) {
-    row.source_detail = text;
-    return stated_nccl(row).value();
-  };
-  CHECK(stated("nccl-tests, NCCL 2.4.8, ring") == NcclVersion::v2_4);
-  CHECK(stated("NCCL 2.6.4") == NcclVersion::v2_7_8);
-  CHECK(stated("nccl-2.9.9") == NcclVersion::v2_7_8);
-  CHECK(stated("NCCL v2.10.3") == NcclVersion::v2_12);
-  CHECK(stated("NCCL 2.17.1") == NcclVersion::v2_12);
-  CHECK(stated("NCCL version 2.26 is not said, NCCL 2.26.2 is") == NcclVersion::v2_30);
-  row.framework = "NCCL 2.0 MPI";
-  CHECK(stated("NCCL 2.26.2") == NcclVersion::v2_4);
-}
-
 TEST_CASE("rules that name no platform or an unknown column are errors") {
-  const auto errors = errors_of(
-      [] { load_machine_rules(config::parse("r.yaml", "name: r\nmachines:\n  - when: {gpus: [V100]}\n")); });
+  const auto errors = errors_of_rules("name: r\nmachines:\n  - when: {gpus: [V100]}\n");
   REQUIRE(errors.size() == 2);
   CHECK(errors[0].message.find("platform") != std::string::npos);
   CHECK(errors[1].message.find("gpus") != std::string::npos);
@@ -114,6 +128,7 @@ TEST_CASE("platforms/README.md names every key of machine rules and of constants
   check_documented<MachineRule>(readme);
   check_documented<SoftwareRule>(readme);
   check_documented<HarnessRule>(readme);
+  check_documented<OutlierRule>(readme);
   check_documented<RowPattern>(readme);
   check_documented<Protocols>(readme);
   check_documented<PathCosts>(readme);

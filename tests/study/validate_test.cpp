@@ -94,6 +94,53 @@ TEST_CASE("published curves are met within what README says") {
   CHECK(together.small.median.value() <= 0.10);
 }
 
+TEST_CASE("coverage is scored over all that should be, by family and in all") {
+  const Case half(rows_of(published_line() +
+                          published_line({{"interconnect_intra", "unknown NVLink"}, {"gpu", "X"}}) +
+                          published_line({{"interconnect_intra", "PCIe"}, {"gpu", "X"}}) +
+                          published_line({{"metric", "throughput"}}) +
+                          published_line({{"gpus_per_node", "9"}, {"gpus_total", "9"}})));
+  CHECK(coverage_of(half.validation).value() == doctest::Approx(1.0 / 4));
+  CHECK(coverage_of(half.validation, CurveFamily::nvlink).value() == doctest::Approx(1.0 / 3));
+  CHECK(coverage_of(half.validation, CurveFamily::pcie).value() == 0);
+  CHECK_FALSE(coverage_of(half.validation, CurveFamily::several_nodes));
+  CHECK(coverage_of(shipped().validation).value() >= 0.85);
+}
+
+TEST_CASE("curves far off are named, and those that rules except however near they are") {
+  CollectiveCurve curve;
+  ScoredCurve scored;
+  scored.curve = &curve;
+  CHECK_FALSE(is_named(scored));
+  scored.large = 0.1;
+  scored.small = 0.21;
+  CHECK(worst_mean(scored) == 0.21);
+  CHECK(is_named(scored));
+  scored.small = 0.19;
+  CHECK_FALSE(is_named(scored));
+  OutlierRule rule{.when = {}, .reason = "known", .excepted = false};
+  curve.outlier = &rule;
+  CHECK_FALSE(is_named(scored));
+  rule.excepted = true;
+  CHECK(is_named(scored));
+}
+
+TEST_CASE("every shipped curve that is far off has its suspected reason in the rules") {
+  for (const ScoredCurve& scored : shipped().validation.curves) {
+    CAPTURE(scored.curve->name);
+    if (is_named(scored)) CHECK(scored.curve->outlier != nullptr);
+  }
+}
+
+TEST_CASE("a row's protocol and algorithm are those it was told to use") {
+  const Case told(rows_of(published_line({{"notes", "NCCL_PROTO=LL"}}) +
+                          published_line({{"notes", "NCCL_PROTO=Simple; NCCL_ALGO=Tree"}})));
+  REQUIRE(told.validation.curves.size() == 2);
+  CHECK(told.validation.curves[0].points.front().protocol == "LL");
+  CHECK(told.validation.curves[1].points.front().protocol == "Simple");
+  CHECK(told.validation.curves[1].points.front().algorithm == "tree");
+}
+
 TEST_CASE("unseen curves are those that no fit may use") {
   const SplitSummary unseen = summary_of(shipped().validation, {}, true);
   const SplitSummary all = summary_of(shipped().validation);

@@ -1,0 +1,86 @@
+#include "report/plot_axis.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <fmt/format.h>
+#include <span>
+#include <string_view>
+
+namespace trainyard {
+namespace {
+
+// More numbers than these would touch each other.
+constexpr std::size_t most_across = 7;
+constexpr std::size_t most_up = 8;
+
+/// "512 KiB" of 524288 with steps of 1024.
+std::string with_prefix(double value, double step, std::span<const std::string_view> units) {
+  std::size_t prefix = 0;
+  // A thousand written as 999.999... must not stay below the next prefix.
+  constexpr double rounding = 1e-9;
+  while (prefix + 1 < units.size() && value >= step * (1 - rounding)) {
+    value /= step;
+    ++prefix;
+  }
+  return fmt::format("{:.6g} {}", value, units[prefix]);
+}
+
+/// `candidates` from the last at or below the least value to the first at or above the most.
+std::vector<double> around(const std::vector<double>& candidates, double least, double most) {
+  // Values that are a tick but for rounding need no further one beyond.
+  constexpr double rounding = 1e-9;
+  auto first = std::ranges::upper_bound(candidates, least * (1 + rounding));
+  if (first != candidates.begin()) --first;
+  auto last = std::ranges::lower_bound(candidates, most * (1 - rounding));
+  if (last == candidates.end()) --last;
+  if (first == last && last + 1 != candidates.end()) ++last;
+  return {first, last + 1};
+}
+
+}  // namespace
+
+double PlotAxis::at(double value) const {
+  const double low = std::log(ticks.front().value);
+  const double high = std::log(ticks.back().value);
+  return begin + length * (std::log(value) - low) / (high - low);
+}
+
+PlotAxis size_axis(const std::vector<double>& bytes, double begin, double length) {
+  constexpr std::array<std::string_view, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
+  constexpr int last_power = 60;
+  const auto [least, most] = std::ranges::minmax(bytes);
+  PlotAxis axis{.begin = begin, .length = length, .ticks = {}};
+  for (const int step : {1, 2, 3, 4, 5, 6, 8, 10}) {
+    std::vector<double> powers;
+    for (int power = 0; power <= last_power; power += step) powers.push_back(std::exp2(power));
+    axis.ticks.clear();
+    for (const double size : around(powers, least, most))
+      axis.ticks.push_back({size, with_prefix(size, 1024, units)});
+    if (axis.ticks.size() <= most_across) break;
+  }
+  return axis;
+}
+
+PlotAxis bandwidth_axis(const std::vector<double>& rates, double begin, double length) {
+  constexpr std::array<std::string_view, 5> units{"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
+  constexpr int last_power = 18;
+  const auto [least, most] = std::ranges::minmax(rates);
+  PlotAxis axis{.begin = begin, .length = length, .ticks = {}};
+  const std::array<std::vector<double>, 3> kinds{{{1, 2, 5}, {1}, {}}};
+  for (const std::vector<double>& digits : kinds) {
+    std::vector<double> candidates;
+    for (int power = 0; power <= last_power; ++power) {
+      for (const double digit : digits) candidates.push_back(digit * std::pow(10, power));
+      if (digits.empty() && power % 3 == 0) candidates.push_back(std::pow(10, power));
+    }
+    axis.ticks.clear();
+    for (const double rate : around(candidates, least, most))
+      axis.ticks.push_back({rate, with_prefix(rate, 1000, units)});
+    if (axis.ticks.size() <= most_up) break;
+  }
+  return axis;
+}
+
+}  // namespace trainyard

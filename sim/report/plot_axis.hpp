@@ -1,0 +1,30 @@
+#pragma once
+// Logarithmic axes of the pictures: where a value lies, which values get a tick, and their text. An axis ends
+// at ticks and always has two of them, however narrow the range of its values.
+
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+struct AxisTick {
+  double value = 0;
+  std::string text;
+};
+
+struct PlotAxis {
+  double begin = 0, length = 0;  ///< in pixels; a negative length runs upwards
+  std::vector<AxisTick> ticks;   ///< ascending, at least two: the axis runs from the first to the last
+
+  /// The pixel of a value above 0.
+  [[nodiscard]] double at(double value) const;
+};
+
+/// Ticks at powers of two over sizes in bytes ("32 KiB"), at most seven. Every value must be above 0.
+PlotAxis size_axis(const std::vector<double>& bytes, double begin, double length);
+
+/// Ticks at 1, 2 and 5 times powers of ten, or those alone where the range is wide, over bytes per second
+/// ("20 GB/s"), at most eight. Every value must be above 0.
+PlotAxis bandwidth_axis(const std::vector<double>& rates, double begin, double length);
+
+}  // namespace trainyard
