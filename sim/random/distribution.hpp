@@ -1,0 +1,82 @@
+#pragma once
+// How long things take when they do not always take the same: distributions of a factor, as YAML has them.
+
+#include "config/document.hpp"
+#include "config/keys.hpp"
+#include "config/problems.hpp"
+#include "random/generator.hpp"
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace trainyard::random {
+
+enum class Kind { constant, normal, log_normal, exponential, shifted_exponential, gamma, pareto, empirical };
+
+/// Of a factor without unit: 1 leaves a time as it was.
+struct Distribution {
+  Kind kind = Kind::constant;
+  double mean = 1;                  ///< of what varies: of shifted_exponential the part above the shift
+  std::optional<double> sd;         ///< of normal and log_normal: standard deviation
+  std::optional<double> shift;      ///< of shifted_exponential: the least
+  std::optional<double> shape;      ///< of gamma and pareto
+  std::optional<std::string> file;  ///< of empirical: CSV whose column `factor` holds what was seen
+
+  std::vector<double> seen;  ///< what the file holds, ascending; no key
+};
+
+/// One value above 0. Of normal the values below 1 % of the mean are drawn again.
+double draw(const Distribution& distribution, Generator& generator);
+
+/// Over many draws; none where it is infinite (Pareto of shape up to 1).
+std::optional<double> mean(const Distribution& distribution);
+
+/// Notes what is wrong at the keys of the distribution at `path` ("random.step").
+void check(const Distribution& distribution, const std::string& path, config::Problems& problems);
+
+/// The column `factor` of a CSV, ascending. Throws InputError with every cell that is no number above 0.
+std::vector<double> read_factors(const std::string& name, std::string_view text);
+
+}  // namespace trainyard::random
+
+namespace trainyard::config {
+
+template <>
+struct Names<random::Kind> {
+  static constexpr std::string_view what = "distribution";
+  static constexpr std::array table{
+      Name{"constant", random::Kind::constant, "always the mean"},
+      Name{"normal", random::Kind::normal, "bell-shaped; draws below 1 % of the mean are repeated"},
+      Name{"log_normal", random::Kind::log_normal, "its logarithm is normal"},
+      Name{"exponential", random::Kind::exponential, "without memory"},
+      Name{"shifted_exponential", random::Kind::shifted_exponential, "shift plus an exponential part"},
+      Name{"gamma", random::Kind::gamma, "shape 1 is exponential, larger ones are narrower"},
+      Name{"pareto", random::Kind::pareto, "heavy tail: beyond x as often as x to the -shape"},
+      Name{"empirical", random::Kind::empirical, "one of the values that a file holds, all as likely"}};
+};
+
+template <>
+struct Keys<random::Distribution> {
+  static auto table() {
+    using random::Distribution;
+    return std::tuple{
+        required("kind", &Distribution::kind, "which distribution the factor has"),
+        optional("mean", &Distribution::mean,
+                 "its mean; of shifted_exponential that of the part above the shift")
+            .above(0)
+            .at_most(1e6),
+        optional("sd", &Distribution::sd, "standard deviation of normal and log_normal")
+            .above(0)
+            .at_most(1e6),
+        optional("shift", &Distribution::shift, "least value of shifted_exponential")
+            .at_least(0)
+            .at_most(1e6),
+        optional("shape", &Distribution::shape, "shape of gamma and pareto").above(0).at_most(1e6),
+        optional("file", &Distribution::file,
+                 "of empirical: a CSV with a column factor, relative to the experiment's file")};
+  }
+};
+
+}  // namespace trainyard::config

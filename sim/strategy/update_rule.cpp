@@ -1,0 +1,115 @@
+#include "strategy/update_rule.hpp"
+
+#include "units/ids.hpp"
+
+#include <algorithm>
+
+namespace trainyard {
+
+UpdateRules::UpdateRules(const UpdateSettings& settings)
+    : settings_(settings),
+      based_on_(at(settings.workers), 0),
+      clocks_(at(settings.workers), 0),
+      waits_(at(settings.workers), false) {}
+
+const UpdateDecision& UpdateRules::gradient(int worker) {
+  decision_.is_update = false;
+  decision_.others_cancelled = false;
+  decision_.contributors.clear();
+  decision_.staleness.clear();
+  decision_.released.clear();
+  ++clocks_[at(worker)];
+  collect(worker);
+  const bool is_enough = static_cast<int>(collected_.size()) >= gradients_per_update(settings_);
+  if (is_enough) update();
+  switch (settings_.rule) {
+    case UpdateRule::sync:
+    case UpdateRule::local_sgd:
+      if (is_enough) release_all();
+      break;
+    case UpdateRule::k_sync:
+      if (is_enough) release_all();
+      decision_.others_cancelled = is_enough;
+      break;
+    case UpdateRule::k_batch_sync:
+      if (is_enough)
+        release_all();
+      else
+        release(worker);
+      decision_.others_cancelled = is_enough;
+      break;
+    case UpdateRule::k_async:
+      if (is_enough) {
+        decision_.released = decision_.contributors;
+        std::ranges::sort(decision_.released);
+      }
+      break;
+    case UpdateRule::async:
+    case UpdateRule::k_batch_async:
+    case UpdateRule::downpour:
+      release(worker);
+      break;
+    case UpdateRule::ssp:
+      waits_[at(worker)] = true;
+      release_within_bound();
+      break;
+  }
+  return decision_;
+}
+
+void UpdateRules::collect(int worker) {
+  collected_.push_back(worker);
+  collected_from_.push_back(based_on_[at(worker)]);
+}
+
+void UpdateRules::update() {
+  ++version_;
+  decision_.is_update = true;
+  decision_.contributors.swap(collected_);
+  for (const std::int64_t base : collected_from_) decision_.staleness.push_back(version_ - base);
+  collected_.clear();
+  collected_from_.clear();
+}
+
+void UpdateRules::release_all() {
+  for (int worker = 0; worker < settings_.workers; ++worker) release(worker);
+}
+
+void UpdateRules::release_within_bound() {
+  const std::int64_t slowest = *std::ranges::min_element(clocks_);
+  for (int worker = 0; worker < settings_.workers; ++worker) {
+    if (!waits_[at(worker)] || clocks_[at(worker)] - slowest > settings_.bound) continue;
+    waits_[at(worker)] = false;
+    release(worker);
+  }
+}
+
+std::int64_t UpdateRules::lead() const {
+  const auto [least, most] = std::ranges::minmax_element(clocks_);
+  return *most - *least;
+}
+
+int gradients_per_update(const UpdateSettings& settings) {
+  switch (settings.rule) {
+    case UpdateRule::sync:
+    case UpdateRule::local_sgd:
+      return settings.workers;
+    case UpdateRule::k_sync:
+    case UpdateRule::k_batch_sync:
+    case UpdateRule::k_async:
+    case UpdateRule::k_batch_async:
+      return settings.k;
+    case UpdateRule::async:
+    case UpdateRule::ssp:
+    case UpdateRule::downpour:
+      break;
+  }
+  return 1;
+}
+
+bool is_synchronous(UpdateRule rule) {
+  return rule == UpdateRule::sync || rule == UpdateRule::k_sync || rule == UpdateRule::k_batch_sync ||
+         rule == UpdateRule::local_sgd;
+}
+
+}  // namespace trainyard

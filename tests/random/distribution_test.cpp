@@ -1,0 +1,117 @@
+#include "random/distribution.hpp"
+
+#include "config/read.hpp"
+#include "random/functions.hpp"
+
+#include <cmath>
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+using namespace trainyard;
+using random::Distribution;
+using random::Kind;
+
+namespace {
+
+struct Moments {
+  double mean = 0, sd = 0;
+};
+
+Moments moments(const Distribution& distribution, int draws = 200'000) {
+  double sum = 0;
+  double squares = 0;
+  for (int i = 0; i < draws; ++i) {
+    random::Generator generator(7, {static_cast<std::uint64_t>(i)});
+    const double value = random::draw(distribution, generator);
+    sum += value;
+    squares += value * value;
+  }
+  const double mean = sum / draws;
+  return {mean, std::sqrt(squares / draws - mean * mean)};
+}
+
+Distribution of_kind(Kind kind, double mean, std::optional<double> sd = {}, std::optional<double> shift = {},
+                     std::optional<double> shape = {}) {
+  return {.kind = kind, .mean = mean, .sd = sd, .shift = shift, .shape = shape, .file = {}, .seen = {}};
+}
+
+void check_moments(const Distribution& distribution, double mean, double sd) {
+  CAPTURE(config::name_of(distribution.kind));
+  const Moments found = moments(distribution);
+  CHECK(found.mean == doctest::Approx(mean).epsilon(0.01));
+  CHECK(found.sd == doctest::Approx(sd).epsilon(0.02));
+  CHECK(random::mean(distribution).value() == doctest::Approx(mean));
+}
+
+}  // namespace
+
+TEST_CASE("logarithm and exponential agree with the C library's to 1e-15") {
+  CHECK(rc::check("log", [] {
+    const double x = random::exp(*rc::gen::inRange(-600'000, 600'000) / 1000.0) *
+                     (1 + *rc::gen::inRange(0, 1'000'000) * 1e-6);
+    RC_ASSERT(std::abs(random::log(x) - std::log(x)) <= 1e-15 * std::max(1.0, std::abs(std::log(x))));
+  }));
+  CHECK(rc::check("exp", [] {
+    const double x = *rc::gen::inRange(-600'000'000, 600'000'000) * 1e-6;
+    RC_ASSERT(std::abs(random::exp(x) / std::exp(x) - 1) <= 2e-15);
+  }));
+}
+
+TEST_CASE("the normal quantile undoes the normal distribution function") {
+  for (const double p : {1e-300, 1e-20, 1e-6, 0.01, 0.0749, 0.0751, 0.3, 0.5, 0.77, 0.93, 0.999, 1 - 1e-12}) {
+    CAPTURE(p);
+    CHECK(0.5 * std::erfc(-random::normal_quantile(p) / std::sqrt(2)) == doctest::Approx(p).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("draws have the mean and the spread of their distribution") {
+  check_moments(of_kind(Kind::constant, 3), 3, 0);
+  check_moments(of_kind(Kind::normal, 2, 0.2), 2, 0.2);
+  check_moments(of_kind(Kind::log_normal, 2, 1), 2, 1);
+  check_moments(of_kind(Kind::exponential, 0.5), 0.5, 0.5);
+  check_moments(of_kind(Kind::shifted_exponential, 1, {}, 1.0), 2, 1);
+  check_moments(of_kind(Kind::gamma, 3, {}, {}, 4.0), 3, 1.5);
+  check_moments(of_kind(Kind::gamma, 1, {}, {}, 0.5), 1, std::sqrt(2));
+  check_moments(of_kind(Kind::pareto, 2, {}, {}, 5.0), 2, 2 / std::sqrt(15));
+  Distribution seen = of_kind(Kind::empirical, 1);
+  seen.seen = {1, 2, 6};
+  check_moments(seen, 3, std::sqrt(14.0 / 3));
+}
+
+TEST_CASE("a draw depends on its keys alone") {
+  const auto bits = [](std::initializer_list<std::uint64_t> keys) {
+    return random::Generator(1, keys).next();
+  };
+  CHECK(bits({1, 2}) == bits({1, 2}));
+  CHECK(bits({1, 2}) != bits({2, 1}));
+  CHECK(bits({1, 2}) != bits({1, 2, 0}));
+  CHECK(random::Generator(1, {5}).next() != random::Generator(2, {5}).next());
+  // The same on every machine: written down once.
+  CHECK(random::Generator(1, {2, 3}).next() == 14112408419500319236U);
+}
+
+TEST_CASE("parameters that a kind lacks or does not know are errors at their keys") {
+  const auto errors_in = [](const std::string& text) {
+    const config::Document document = config::parse("d.yaml", text);
+    try {
+      config::read<Distribution>(document, [](const Distribution& read, config::Problems& problems) {
+        random::check(read, "", problems);
+      });
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(errors_in("{kind: exponential, mean: 2}").empty());
+  CHECK(errors_in("{kind: normal}").find("needs sd") != std::string::npos);
+  CHECK(errors_in("{kind: exponential, shape: 2}").find("there is no shape") != std::string::npos);
+  CHECK(errors_in("{kind: normal, sd: 2}").find("below 0") != std::string::npos);
+}
+
+TEST_CASE("factors of a CSV come sorted, and what is none is named with its line") {
+  CHECK(random::read_factors("f.csv", "step,factor\n1,2\n2,0.5\n") == std::vector<double>{0.5, 2});
+  CHECK_THROWS_WITH_AS(random::read_factors("f.csv", "factor\n1\n-1\n"), doctest::Contains("f.csv:3"),
+                       InputError);
+  CHECK_THROWS_AS(random::read_factors("f.csv", "factor\n"), InputError);
+  CHECK_THROWS_AS(random::read_factors("f.csv", "time\n1\n"), InputError);
+}
