@@ -196,7 +196,8 @@ std::string validation_plot(const Validation& validation) {
       ++count;
     }
     widest = std::max(widest, std::min(count, panels_per_row));
-    top += ((count + panels_per_row - 1) / panels_per_row) * cell_height;
+    const int rows = (count + panels_per_row - 1) / panels_per_row;
+    top += rows * cell_height;
   }
   return fmt::format(
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
