@@ -32,7 +32,7 @@ struct RunOptions {
 
 using Files = std::map<std::string, std::string>;
 
-/// The names of --out; their contents come with the result.
+/// The names that --out may hold; their contents come with the result.
 Files empty_files() {
   return {{"summary.json", {}},
           {"layers.csv", {}},
@@ -40,17 +40,23 @@ Files empty_files() {
           {"links.csv", {}},
           {"trace.json", {}},
           {"collectives.csv", {}},
+          {"workers.csv", {}},
+          {"staleness.csv", {}},
           {"experiment.resolved.yaml", {}}};
 }
 
 Files files_of(const Result& result, const std::string& summary) {
-  Files files = empty_files();
+  Files files;
   files["summary.json"] = summary;
   files["layers.csv"] = layers_csv(result);
   files["ranks.csv"] = ranks_csv(result);
   files["links.csv"] = links_csv(result.links);
   files["collectives.csv"] = collectives_csv(result);
   files["trace.json"] = trace_json(result);
+  if (result.training) {
+    files["workers.csv"] = workers_csv(*result.training);
+    files["staleness.csv"] = staleness_csv(*result.training);
+  }
   files["experiment.resolved.yaml"] = result.resolved_experiment;
   return files;
 }
@@ -80,7 +86,8 @@ void add_run(CLI::App& program) {
       .add_option(
           "--out", options->out,
           "write summary.json, layers.csv, ranks.csv, links.csv, collectives.csv, trace.json (Perfetto) and "
-          "experiment.resolved.yaml into this new folder")
+          "experiment.resolved.yaml into this new folder; of runs of many updates also workers.csv and "
+          "staleness.csv")
       ->type_name("DIR");
   command.add_flag("--force", options->force, "replace DIR if it holds an earlier result");
   command.add_flag("--json", options->json, "print the summary as JSON, in SI base units");

@@ -1,6 +1,7 @@
 #include "engine/training.hpp"
 
 #include "engine/tournament.hpp"
+#include "engine/training_recorder.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
@@ -9,98 +10,59 @@ namespace trainyard {
 
 namespace {
 
-class Training {
+using engine::Activity;
+using engine::Tournament;
+using engine::TrainingRecorder;
+
+class FreeTraining {
 public:
-  Training(const UpdateSettings& settings, StepTimes& times, const TrainingOptions& options)
+  FreeTraining(const UpdateSettings& settings, StepTimes& times, const TrainingOptions& options)
       : settings_(settings),
         times_(times),
-        options_(options),
         rules_(settings),
+        recorder_(settings.workers, options),
         ends_(settings.workers),
-        workers_(at(settings.workers)) {
-    record_.workers.resize(workers_.size());
-  }
+        workers_(at(settings.workers)) {}
 
   TrainingRecord run() {
-    if (settings_.rule == UpdateRule::sync || settings_.rule == UpdateRule::local_sgd) {
-      run_in_step();
-      return record_;
-    }
     for (int worker = 0; worker < settings_.workers; ++worker) begin(worker, 0);
     ends_.settle_all();
+    double date = 0;
     while (!is_over_) {
       const int worker = ends_.first();
-      finish_step(worker, ends_.date(worker));
+      date = ends_.date(worker);
+      finish_step(worker, date);
     }
-    record_.events = steps_;
-    return record_;
+    for (int worker = 0; worker < settings_.workers; ++worker) leave(worker, date);
+    return recorder_.finish(date, steps_);
   }
 
 private:
   struct Worker {
-    bool computes = false;
-    double since = 0;   ///< date from which it computes or waits, no earlier than the measurement's beginning
+    Activity activity = Activity::waiting;
+    double since = 0;   ///< date from which it does that
     int unpushed = 0;   ///< steps since its last gradients went out
     int unfetched = 0;  ///< steps since it fetched parameters
   };
 
-  /// Where all wait for all, nothing depends on the order in which they come: half the time of the way
-  /// below, and the same bits as k_sync with k = P, which takes it (tests/engine/training_test.cpp).
-  void run_in_step() {
-    double date = 0;
-    std::vector<double> ends(workers_.size());
-    for (std::int64_t version = 0; version < options_.warmup + options_.measured; ++version) {
-      if (version == options_.warmup) begin_record(date);
-      double last = date;
-      for (int worker = 0; worker < settings_.workers; ++worker) {
-        double end = date;
-        for (int step = 0; step < settings_.push_every; ++step) {
-          const double begun = end;
-          end += times_.next(worker).si();
-          record_.workers[at(worker)].computing += Seconds{end - begun};
-        }
-        ends[at(worker)] = end;
-        last = std::max(last, end);
-      }
-      for (int worker = 0; worker < settings_.workers; ++worker) {
-        record_.workers[at(worker)].waiting += Seconds{last - ends[at(worker)]};
-        ++record_.workers[at(worker)].gradients;
-      }
-      date = last;
-    }
-    record_.ended = Seconds{date};
-    record_.updates = options_.measured;
-    record_.gradients = options_.measured * settings_.workers;
-    record_.staleness = {0, record_.gradients};
-    record_.events = static_cast<std::uint64_t>((options_.warmup + options_.measured) * settings_.workers *
-                                                settings_.push_every);
-  }
-
-  void begin_record(double date) {
-    record_ = {};
-    record_.begun = Seconds{date};
-    record_.workers.resize(workers_.size());
-  }
-
   void begin(int worker, double date) {
-    Worker& state = workers_[at(worker)];
-    if (!state.computes) record_.workers[at(worker)].waiting += Seconds{date - state.since};
-    state.computes = true;
-    state.since = date;
+    leave(worker, date);
+    workers_[at(worker)].activity = Activity::computing;
     ++steps_;
     ends_.set(worker, date + times_.next(worker).si());
   }
 
-  void stop_computing(int worker, double date) {
+  /// Ends what it was doing; until told otherwise, it waits.
+  void leave(int worker, double date) {
     Worker& state = workers_[at(worker)];
-    record_.workers[at(worker)].computing += Seconds{date - state.since};
-    state.computes = false;
+    recorder_.spent(worker, state.activity, state.since, date);
+    state.activity = Activity::waiting;
     state.since = date;
   }
 
   void finish_step(int worker, double date) {
-    stop_computing(worker, date);
-    ends_.set(worker, engine::Tournament::never);
+    leave(worker, date);
+    ends_.set(worker, Tournament::never);
     ++workers_[at(worker)].unfetched;
     if (++workers_[at(worker)].unpushed < settings_.push_every) {
       go_on(worker, date);
@@ -109,12 +71,11 @@ private:
     }
     workers_[at(worker)].unpushed = 0;
     const UpdateDecision& decision = rules_.gradient(worker);
-    if (settings_.rule == UpdateRule::ssp) record_.lead = std::max(record_.lead, rules_.lead());
-    if (decision.is_update) note_update(decision);
+    if (settings_.rule == UpdateRule::ssp) recorder_.lead(rules_.lead());
     if (decision.others_cancelled) cancel(date);
     for (const int released : decision.released) go_on(released, date);
     settle(worker, decision.released);
-    if (decision.is_update) look_at_window(date);
+    if (decision.is_update) is_over_ = recorder_.update(decision, rules_.version(), date);
   }
 
   void settle(int finished, const std::vector<int>& released) {
@@ -140,59 +101,61 @@ private:
 
   void cancel(double date) {
     for (int worker = 0; worker < settings_.workers; ++worker) {
-      Worker& state = workers_[at(worker)];
-      if (!state.computes) continue;
-      record_.workers[at(worker)].wasted += Seconds{date - state.since};
-      stop_computing(worker, date);
-    }
-  }
-
-  void note_update(const UpdateDecision& decision) {
-    ++record_.updates;
-    record_.gradients += static_cast<std::int64_t>(decision.contributors.size());
-    for (const int worker : decision.contributors) ++record_.workers[at(worker)].gradients;
-    std::vector<std::int64_t>& histogram = record_.staleness;
-    for (const std::int64_t staleness : decision.staleness) {
-      const auto age = static_cast<std::size_t>(staleness);
-      if (age >= histogram.size()) histogram.resize(age + 1, 0);
-      ++histogram[age];
-    }
-  }
-
-  /// Begins the measurement after the last update of the warm-up, and ends it.
-  void look_at_window(double date) {
-    if (rules_.version() == options_.warmup) {
-      begin_record(date);
-      for (Worker& worker : workers_) worker.since = std::max(worker.since, date);
-    }
-    if (rules_.version() < options_.warmup + options_.measured) return;
-    is_over_ = true;
-    record_.ended = Seconds{date};
-    for (int worker = 0; worker < settings_.workers; ++worker) {
-      Worker& state = workers_[at(worker)];
-      if (state.computes)
-        stop_computing(worker, date);
-      else
-        record_.workers[at(worker)].waiting += Seconds{date - state.since};
+      const Worker& state = workers_[at(worker)];
+      if (state.activity != Activity::computing) continue;
+      recorder_.wasted(worker, state.since, date);
+      leave(worker, date);
     }
   }
 
   UpdateSettings settings_;
   StepTimes& times_;
-  TrainingOptions options_;
   UpdateRules rules_;
-  engine::Tournament ends_;  ///< of the steps that workers compute
+  TrainingRecorder recorder_;
+  Tournament ends_;  ///< of the steps that workers compute
   std::uint64_t steps_ = 0;
   std::vector<Worker> workers_;
-  TrainingRecord record_;
   bool is_over_ = false;
 };
+
+/// Where all wait for all, nothing depends on the order in which they come: half the time of the way above,
+/// and the same bits as k_sync with k = P, which takes it (tests/engine/training_test.cpp).
+TrainingRecord run_in_step(const UpdateSettings& settings, StepTimes& times, const TrainingOptions& options) {
+  TrainingRecorder recorder(settings.workers, options);
+  UpdateDecision decision{.is_update = true, .contributors = {}, .staleness = {}, .released = {}};
+  for (int worker = 0; worker < settings.workers; ++worker) decision.contributors.push_back(worker);
+  decision.staleness.assign(at(settings.workers), 1);
+  std::vector<double> ends(at(settings.workers));
+  double date = 0;
+  std::uint64_t steps = 0;
+  for (std::int64_t version = 1;; ++version) {
+    double last = date;
+    for (int worker = 0; worker < settings.workers; ++worker) {
+      double end = date;
+      for (int step = 0; step < settings.push_every; ++step, ++steps) {
+        const double begun = end;
+        end += times.next(worker).si();
+        recorder.spent(worker, Activity::computing, begun, end);
+      }
+      ends[at(worker)] = end;
+      last = std::max(last, end);
+    }
+    for (int worker = 0; worker < settings.workers; ++worker)
+      recorder.spent(worker, Activity::waiting, ends[at(worker)], last);
+    date = last + options.exchange.si();
+    for (int worker = 0; worker < settings.workers; ++worker)
+      recorder.spent(worker, Activity::communicating, last, date);
+    if (recorder.update(decision, version, date)) return recorder.finish(date, steps);
+  }
+}
 
 }  // namespace
 
 TrainingRecord run_without_network(const UpdateSettings& settings, StepTimes& times,
                                    const TrainingOptions& options) {
-  return Training(settings, times, options).run();
+  if (settings.rule == UpdateRule::sync || settings.rule == UpdateRule::local_sgd)
+    return run_in_step(settings, times, options);
+  return FreeTraining(settings, times, options).run();
 }
 
 }  // namespace trainyard

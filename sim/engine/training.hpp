@@ -1,8 +1,8 @@
 #pragma once
 // Replays many updates of a training job whose workers need not keep step: draws how long their steps take,
-// lets the update rule decide who waits for whom, and records what came of it. Without a network: gradients
-// and parameters take no time.
+// lets the update rule decide who waits for whom, and records what came of it.
 
+#include "schedule/server_plan.hpp"
 #include "schedule/step_times.hpp"
 #include "strategy/update_rule.hpp"
 #include "units/quantity.hpp"
@@ -15,6 +15,8 @@ namespace trainyard {
 struct TrainingOptions {
   std::int64_t warmup = 0;    ///< updates before the measurement begins
   std::int64_t measured = 1;  ///< updates that are measured
+  /// Of sync and local_sgd without servers: from the last worker's gradient until all go on.
+  Seconds exchange = {};
 };
 
 /// Of one worker while measured.
@@ -22,6 +24,7 @@ struct WorkerRecord {
   Seconds computing;           ///< whatever became of it
   Seconds wasted;              ///< the part of it that was cancelled
   Seconds waiting;             ///< for the update rule
+  Seconds communicating;       ///< gradients or parameters are under way and nothing is computed
   std::int64_t gradients = 0;  ///< of this worker, in updates
 };
 
@@ -39,5 +42,27 @@ struct TrainingRecord {
 /// Of work whose gradients and parameters take no time to send.
 TrainingRecord run_without_network(const UpdateSettings& settings, StepTimes& times,
                                    const TrainingOptions& options);
+
+/// Of workers that push gradients to servers and pull parameters from them.
+struct ServerTraining {
+  const ServerPlan* plan = nullptr;
+  std::vector<double> ready;  ///< by message of the plan: the part of a step after which it may go
+};
+
+struct ServerRecord {
+  std::vector<TrainingRecord> repeats;
+  std::vector<double> link_bytes;  ///< by link of the plan, in all repeats from beginning to end
+  Seconds ended;                   ///< when the last repeat was over
+  std::uint64_t flows = 0;
+};
+
+/// Every message a flow of its own, one repeat after the other. A worker has a connection to each set of
+/// shards in each direction, on which messages follow each other in the order in which they are ready. With
+/// rule sync a message is pulled as soon as all workers have pushed it, with the others once the rule lets
+/// the worker go on. A worker computes its next step when all has been pulled. What was cancelled is not sent
+/// any more; what is under way goes on and is dropped where it arrives. `times`: one for each repeat. Once
+/// per process (simgrid_network.hpp).
+ServerRecord run_with_servers(const UpdateSettings& settings, std::vector<StepTimes>& times,
+                              const ServerTraining& training, const TrainingOptions& options);
 
 }  // namespace trainyard

@@ -131,6 +131,55 @@ std::size_t proxy(const Cluster& cluster, int node, std::size_t gpu, int nic_in)
   return gpu;
 }
 
+/// Out of one node, through the fabric and into the other: the links, and the latency of it all. Nothing if
+/// the fabric does not join the NICs.
+std::optional<Seconds> append_between(const Cluster& cluster, Port from, const NodePath& out, Port to,
+                                      const NodePath& in, std::vector<LinkId>& links) {
+  append_inside(cluster, from.node, out, links);
+  links.push_back(nic_link(cluster, from.node, from.nic, false));
+  const std::uint32_t first = first_of_fabric(cluster);
+  const std::optional<Seconds> across = std::visit(
+      [&](const auto& network) { return network.append_route(from, to, first, links); }, cluster.network);
+  if (!across) return std::nullopt;
+  links.push_back(nic_link(cluster, to.node, to.nic, true));
+  append_inside(cluster, to.node, in, links);
+  return out.latency + *across + in.latency;
+}
+
+/// Between a GPU and the memory of a CPU, in either direction.
+RouteSummary append_host_route(const Cluster& cluster, Rank rank, HostMemory host, bool is_to_host,
+                               std::vector<LinkId>& links) {
+  const NodeRoutes& inside = cluster.inside;
+  const int gpu_node = index(cluster.node_of(rank));
+  const int host_node = index(host.node);
+  const std::size_t gpu = at(index(rank) - cluster.first_rank[at(gpu_node)]);
+  const auto throw_lost = [&]() {
+    throw Unreachable("node" + std::to_string(gpu_node) + "." +
+                      cluster.platform.node[cluster.gpu_of(rank)].name + " cannot reach the memory of node" +
+                      std::to_string(host_node) + ".cpu" + std::to_string(host.cpu) + " on " +
+                      cluster.platform.name);
+  };
+  if (gpu_node == host_node) {
+    const NodePath& path = inside.cpu_to_gpu[at(host.cpu)][gpu];
+    if (!path.reachable) throw_lost();
+    append_inside(cluster, gpu_node, is_to_host ? reversed(path) : path, links);
+    return {path.latency, path.type, path.limit};
+  }
+  const int gpu_nic = inside.nearest_nic[gpu];
+  const int host_nic = inside.nic_of_cpu[at(host.cpu)];
+  if (gpu_nic < 0 || host_nic < 0) throw_lost();
+  const Port gpu_port{gpu_node, gpu_nic};
+  const Port host_port{host_node, host_nic};
+  const NodePath& of_host = inside.cpu_to_nic[at(host.cpu)][at(host_nic)];
+  const std::optional<Seconds> latency =
+      is_to_host
+          ? append_between(cluster, gpu_port, inside.gpu_to_nic[gpu][at(gpu_nic)], host_port,
+                           reversed(of_host), links)
+          : append_between(cluster, host_port, of_host, gpu_port, inside.nic_to_gpu[at(gpu_nic)][gpu], links);
+  if (!latency) throw_lost();
+  return {*latency, PathType::network, cluster.platform.fabric.per_flow.value};
+}
+
 }  // namespace
 
 NodeId Cluster::node_of(Rank rank) const {
@@ -261,22 +310,21 @@ RouteSummary append_route(const Cluster& cluster, Rank from, Rank to, int nic, s
   const NodePath& out = inside.gpu_to_nic[sender][at(nic_out)];
   const NodePath& in = inside.nic_to_gpu[at(nic_in)][target_gpu];
   if (!out.reachable || !in.reachable) throw_unreachable(cluster, from, to);
-  append_inside(cluster, source_node, out, links);
-  links.push_back(nic_link(cluster, source_node, nic_out, false));
-  const std::uint32_t first = first_of_fabric(cluster);
-  const std::optional<Seconds> across = std::visit(
-      [&](const auto& network) {
-        return network.append_route({source_node, nic_out}, {target_node, nic_in}, first, links);
-      },
-      cluster.network);
+  const auto across = append_between(cluster, {source_node, nic_out}, out, {target_node, nic_in}, in, links);
   if (!across) {
     throw_unreachable(cluster, from, to,
                       "no links of the fabric lead from nic" + std::to_string(nic_out) +
                           " of the one to nic" + std::to_string(nic_in) + " of the other");
   }
-  links.push_back(nic_link(cluster, target_node, nic_in, true));
-  append_inside(cluster, target_node, in, links);
-  return {latency + out.latency + *across + in.latency, PathType::network, fabric.per_flow.value};
+  return {latency + *across, PathType::network, fabric.per_flow.value};
+}
+
+RouteSummary append_route(const Cluster& cluster, Rank from, HostMemory to, std::vector<LinkId>& links) {
+  return append_host_route(cluster, from, to, true, links);
+}
+
+RouteSummary append_route(const Cluster& cluster, HostMemory from, Rank to, std::vector<LinkId>& links) {
+  return append_host_route(cluster, to, from, false, links);
 }
 
 Route route(const Cluster& cluster, Rank from, Rank to, int nic) {

@@ -87,6 +87,19 @@ struct Route : RouteSummary {
 /// Unreachable if there is none.
 Route route(const Cluster& cluster, Rank from, Rank to, int nic = -1);
 
+/// The memory of a CPU, where a parameter server keeps its shard.
+struct HostMemory {
+  NodeId node{};
+  int cpu = 0;  ///< numbered as in Platform::cpus
+};
+
+/// The way from a GPU to the memory of a CPU, appended to `links`; between nodes through the NIC nearest to
+/// either. Throws Unreachable if there is none.
+RouteSummary append_route(const Cluster& cluster, Rank from, HostMemory to, std::vector<LinkId>& links);
+
+/// And back.
+RouteSummary append_route(const Cluster& cluster, HostMemory from, Rank to, std::vector<LinkId>& links);
+
 /// As `route`, with the links appended to `links`: for unions over many edges without an allocation for each.
 RouteSummary append_route(const Cluster& cluster, Rank from, Rank to, int nic, std::vector<LinkId>& links);
 

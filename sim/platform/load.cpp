@@ -74,6 +74,7 @@ Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePai
   for (const auto& [name, id] : ids) {
     if (name.kind == DeviceKind::gpu) platform.gpus.push_back(id);
     if (name.kind == DeviceKind::nic) platform.nics.push_back(id);
+    if (name.kind == DeviceKind::cpu) platform.cpus.push_back(id);
   }
   for (std::size_t entry = 0; entry < pairs.size(); ++entry) {
     const Link link = build_link(file.node.links[entry], file.node.effective);

@@ -118,13 +118,6 @@ PathType type_of(const NodeGraph& graph, const LinkNumbers& numbers, const NodeP
   return switches <= 1 ? PathType::pix : PathType::pxb;
 }
 
-NodePath reversed(NodePath path) {
-  std::ranges::reverse(path.links);
-  // the two directions of a link are neighbours: 2e and 2e + 1
-  for (std::uint32_t& link : path.links) link ^= 1U;
-  return path;
-}
-
 /// The CPU nearest to where `tree` starts, whose memory holds the data it sends; nothing when it reaches
 /// none.
 std::optional<DeviceId> nearest_host(const NodeGraph& graph, const Tree& tree) {
@@ -160,7 +153,32 @@ int nearest(const std::vector<NodePath>& paths) {
   return best;
 }
 
+/// The ways from the CPUs, where parameter servers keep their shards.
+void add_ways_of_cpus(const Platform& platform, const LinkNumbers& numbers, NodeRoutes& routes) {
+  for (const DeviceId cpu : platform.cpus) {
+    const Tree tree = shortest_ways(platform.node, cpu);
+    const auto ways_to = [&](const std::vector<DeviceId>& devices) {
+      std::vector<NodePath> paths;
+      for (const DeviceId device : devices) {
+        paths.push_back(path_to(platform.node, tree, numbers, cpu, device));
+        paths.back().type = type_of(platform.node, numbers, paths.back());
+      }
+      return paths;
+    };
+    routes.cpu_to_gpu.push_back(ways_to(platform.gpus));
+    routes.cpu_to_nic.push_back(ways_to(platform.nics));
+    routes.nic_of_cpu.push_back(nearest(routes.cpu_to_nic.back()));
+  }
+}
+
 }  // namespace
+
+NodePath reversed(NodePath path) {
+  std::ranges::reverse(path.links);
+  // the two directions of a link are neighbours: 2e and 2e + 1
+  for (std::uint32_t& link : path.links) link ^= 1U;
+  return path;
+}
 
 NodeRoutes node_routes(const Platform& platform) {
   const NodeGraph& graph = platform.node;
@@ -197,6 +215,7 @@ NodeRoutes node_routes(const Platform& platform) {
     }
     routes.nearest_nic.push_back(nearest(routes.gpu_to_nic[from]));
   }
+  add_ways_of_cpus(platform, numbers, routes);
   for (auto [edge, end] = edges(graph); edge != end; ++edge) {
     routes.capacity.insert(routes.capacity.end(), 2, graph[*edge].effective.value);
     routes.specified.insert(routes.specified.end(), 2, graph[*edge].bandwidth.value);

@@ -26,10 +26,16 @@ struct NodeRoutes {
   std::vector<std::vector<NodePath>> gpu_to_gpu;  ///< [from][to], numbered as in Platform::gpus
   std::vector<std::vector<NodePath>> gpu_to_nic;  ///< [gpu][nic]
   std::vector<std::vector<NodePath>> nic_to_gpu;  ///< [nic][gpu]: gpu_to_nic backwards
+  std::vector<std::vector<NodePath>> cpu_to_gpu;  ///< [cpu][gpu], numbered as in Platform::cpus
+  std::vector<std::vector<NodePath>> cpu_to_nic;  ///< [cpu][nic]
+  std::vector<int> nic_of_cpu;                    ///< nearest to each CPU; -1 when it reaches none
   std::vector<int> nearest_nic;                   ///< of each GPU; -1 when it reaches none
   std::vector<Bandwidth> capacity;                ///< effective rate of each directed link of the node
   std::vector<Bandwidth> specified;               ///< its rate by specification
 };
+
+/// That way in the other direction.
+NodePath reversed(NodePath path);
 
 /// The shortest ways by `distance`, so NVLink before anything else and then the fewest links. They pass
 /// through switches and CPUs and never through another GPU or a NIC, as NCCL's do by default. The way back

@@ -66,6 +66,7 @@ struct Platform {
   Sourced<Bandwidth> staged{.value = Bandwidth{std::numeric_limits<double>::infinity()}};
   std::vector<DeviceId> gpus;  ///< in rank order
   std::vector<DeviceId> nics;  ///< those that reach the fabric
+  std::vector<DeviceId> cpus;
   std::string gpu_profile;     ///< name of the profile in platforms/gpus
   Fabric fabric;
   std::optional<Sourced<int>> cores_per_cpu;

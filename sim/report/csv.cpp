@@ -59,6 +59,22 @@ std::string ranks_csv(const Result& result) {
   return csv;
 }
 
+std::string workers_csv(const TrainingReport& training) {
+  std::string csv = "rank,node,computing_s,wasted_s,communicating_s,waiting_s,gradients\n";
+  for (const WorkerRow& row : training.workers) {
+    append_row(csv, {std::to_string(index(row.rank)), std::to_string(index(row.node)), si(row.computing),
+                     si(row.wasted), si(row.communicating), si(row.waiting), std::to_string(row.gradients)});
+  }
+  return csv;
+}
+
+std::string staleness_csv(const TrainingReport& training) {
+  std::string csv = "staleness_updates,gradients\n";
+  for (std::size_t age = 1; age < training.staleness.size(); ++age)
+    append_row(csv, {std::to_string(age), std::to_string(training.staleness[age])});
+  return csv;
+}
+
 std::string links_csv(std::span<const LinkRow> links) {
   std::string csv = "link,capacity_bytes_per_s,bytes,utilization\n";
   for (const LinkRow& row : links) {

@@ -16,6 +16,12 @@ std::string layers_csv(const Result& result);
 /// Every rank: where it sits and how long its two streams were busy.
 std::string ranks_csv(const Result& result);
 
+/// Of a run of many updates: what each rank did with the measured time.
+std::string workers_csv(const TrainingReport& training);
+
+/// How many gradients were how old when an update used them.
+std::string staleness_csv(const TrainingReport& training);
+
 /// Every directed link that carried bytes: capacity, bytes, share of the time it was busy.
 std::string links_csv(std::span<const LinkRow> links);
 

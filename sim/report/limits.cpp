@@ -65,6 +65,29 @@ std::string communication_in_words(const Result& result) {
   return text + cause_in_words(result);
 }
 
+std::string training_in_words(const Result& result) {
+  const TrainingReport& training = *result.training;
+  Seconds computing, communicating, waiting;
+  for (const WorkerRow& worker : training.workers) {
+    computing += worker.computing - worker.wasted;
+    communicating += worker.communicating;
+    waiting += worker.waiting + worker.wasted;
+  }
+  if (computing >= communicating && computing >= waiting)
+    return "Compute: that is what the ranks do most of the time.";
+  if (waiting > communicating) {
+    return "Waiting: the update rule holds ranks back, or throws away what they compute, longer than "
+           "anything else "
+           "takes.";
+  }
+  const auto server = std::ranges::max_element(training.servers, {}, &ServerRow::utilization);
+  const bool is_server =
+      server != training.servers.end() && server->utilization > result.link_utilization_max;
+  return fmt::format(
+      "Communication: gradients and parameters are under way most of the time. The busiest is {}.",
+      is_server ? "the memory of " + server->name : elide(result.busiest_link, 60));
+}
+
 }  // namespace
 
 Overlap overlap(const Result& result) {
@@ -85,6 +108,7 @@ double busy_while_communicating(const Result& result) {
 }
 
 std::string limit_in_words(const Result& result) {
+  if (result.training) return training_in_words(result);
   const bool is_compute = result.ranks == 1 || result.exposed_communication < negligible * result.step_time;
   if (is_compute) return compute_in_words(result);
   return is_framework(result) ? framework_in_words(result) : communication_in_words(result);

@@ -57,6 +57,30 @@ void add_utilization(Json& json, const Result& result) {
   json["model_flops_utilization"] = mfu ? Json(*mfu) : Json();
 }
 
+/// Of runs that are many updates long.
+void add_training(Json& json, const Result& result) {
+  if (!result.training) return;
+  const TrainingReport& training = *result.training;
+  const double per_step = training.settings.push_every;
+  json["update_rule"] = config::name_of(training.settings.rule);
+  json["updates_per_s"] = 1 / training.update_time.median;
+  json["update_time_low_s"] = training.update_time.low;
+  json["update_time_high_s"] = training.update_time.high;
+  json["update_time_confidence"] = training.confidence;
+  json["gradients_per_update"] = training.gradients_per_update;
+  json["steps_per_gradient"] = per_step;
+  json["updates_measured"] = training.updates;
+  json["repeats"] = training.steps.repeats;
+  json["staleness_mean"] = training.staleness_mean;
+  json["staleness_max"] = training.staleness_max;
+  json["wasted_compute_s"] = training.wasted.si();
+  json["goodput_samples_per_s"] = result.throughput;
+  Json servers = Json::array();
+  for (const ServerRow& server : training.servers)
+    servers.push_back({{"name", server.name}, {"memory_utilization", server.utilization}});
+  json["servers"] = std::move(servers);
+}
+
 /// What is not known is set to null with its reason, as every field in `unmodelled`.
 void add_needs(Json& json, const Result& result) {
   if (result.memory) add_memory_fields(json, *result.memory);
@@ -73,6 +97,7 @@ Json summary_json(const Result& result, const SimulationCost& cost) {
   add_what_ran(json, result);
   add_times(json, result);
   add_utilization(json, result);
+  add_training(json, result);
   add_needs(json, result);
   const ComputeSourceShares& shares = result.compute_source_shares;
   json["compute_source_shares"] = {

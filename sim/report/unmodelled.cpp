@@ -22,10 +22,11 @@ struct Field {
 };
 
 /// Fields that no result of this version has.
-constexpr std::array never{Field{"cpu_utilization", &host},         Field{"storage_utilization", &host},
-                           Field{"updates_per_s", &updates},        Field{"staleness_mean", &updates},
-                           Field{"staleness_max", &updates},        Field{"wasted_compute_s", &updates},
-                           Field{"goodput_samples_per_s", &updates}};
+constexpr std::array never{Field{"cpu_utilization", &host}, Field{"storage_utilization", &host}};
+/// Fields that one steady step does not have.
+constexpr std::array of_training{Field{"updates_per_s", &updates}, Field{"staleness_mean", &updates},
+                                 Field{"staleness_max", &updates}, Field{"wasted_compute_s", &updates},
+                                 Field{"goodput_samples_per_s", &updates}};
 
 /// What to call a field that the study left out; several fields of one matter have one name.
 std::string topic_of(const std::string& field) {
@@ -40,6 +41,9 @@ std::string topic_of(const std::string& field) {
 std::map<std::string, std::string> unmodelled(const Result& result) {
   std::map<std::string, std::string> reasons;
   for (const Field& field : never) reasons[field.name] = field.topic->reason;
+  if (!result.training) {
+    for (const Field& field : of_training) reasons[field.name] = field.topic->reason;
+  }
   if (!result.epoch_time) reasons["epoch_time_s"] = "the model does not state the samples of an epoch";
   if (!result.model_flops_utilization) {
     reasons["model_flops_utilization"] = "the GPU profile does not state a peak for this precision";

@@ -2,7 +2,54 @@
 
 #include "config/read.hpp"
 
+#include <fmt/format.h>
+#include <string>
+
 namespace trainyard {
+
+namespace {
+
+void check_sync(const Sync& sync, config::Problems& problems) {
+  const std::string rule(config::name_of(sync.update));
+  const auto belongs = [&](const char* key, bool is_given, bool is_known, bool is_needed, const char* whose) {
+    if (is_given && !is_known)
+      problems.error(std::string("sync.") + key, fmt::format("{} is of {}, not of {}", key, whose, rule));
+    if (!is_given && is_needed)
+      problems.error("sync.update", fmt::format("{} needs {}", rule, key),
+                     fmt::format("add \"{}\" to \"sync\"", key));
+  };
+  const UpdateRule update = sync.update;
+  const bool has_steps = update == UpdateRule::local_sgd || update == UpdateRule::downpour;
+  belongs("k", sync.k.has_value(), takes_k(update), takes_k(update), "the k_ rules");
+  belongs("bound", sync.bound.has_value(), update == UpdateRule::ssp, update == UpdateRule::ssp, "ssp");
+  belongs("push_every", sync.push_every.has_value(), has_steps, has_steps, "local_sgd and downpour");
+  belongs("fetch_every", sync.fetch_every.has_value(), update == UpdateRule::downpour,
+          update == UpdateRule::downpour, "downpour");
+  belongs("backups", sync.backups.has_value(), update == UpdateRule::sync, false, "sync");
+  if (sync.kind == SyncKind::all_reduce) {
+    const bool waits_for_all =
+        (update == UpdateRule::sync && sync.backups.value_or(0) == 0) || update == UpdateRule::local_sgd;
+    if (!waits_for_all)
+      problems.error("sync.update", fmt::format("{} does not wait for every rank, an all-reduce does", rule),
+                     "kind: parameter_server");
+    if (sync.shards) problems.error("sync.shards", "an all-reduce has no shards", "kind: parameter_server");
+    if (sync.placement)
+      problems.error("sync.placement", "an all-reduce has no servers", "kind: parameter_server");
+  } else if (sync.algorithm != Algorithm::automatic) {
+    problems.error("sync.algorithm", "servers use no collectives", "kind: all_reduce");
+  }
+}
+
+void check_random(const Randomness& random, config::Problems& problems) {
+  const auto check = [&](const char* key, const std::optional<random::Distribution>& distribution) {
+    if (distribution) random::check(*distribution, std::string("random.") + key, problems);
+  };
+  check("op", random.op);
+  check("step", random.step);
+  check("node", random.node);
+}
+
+}  // namespace
 
 Experiment load_experiment(const config::Document& document) {
   return config::read<Experiment>(document, [](const Experiment& experiment, config::Problems& problems) {
@@ -13,6 +60,8 @@ Experiment load_experiment(const config::Document& document) {
     if (!experiment.model && !experiment.trace) {
       problems.error("model", "nothing to train", "add \"model: resnet50\" or \"trace: my_trace.csv\"");
     }
+    check_sync(experiment.sync, problems);
+    check_random(experiment.random, problems);
     for (const auto& [path, value] : experiment.set) {
       const std::string_view first = std::string_view(path).substr(0, path.find('.'));
       if (first.size() == path.size() ||
@@ -22,6 +71,32 @@ Experiment load_experiment(const config::Document& document) {
       }
     }
   });
+}
+
+bool is_training(const Experiment& experiment) {
+  const Sync& sync = experiment.sync;
+  return sync.kind != SyncKind::all_reduce || sync.update != UpdateRule::sync ||
+         sync.backups.value_or(0) > 0 || is_random(experiment.random) || !experiment.random.slow.empty();
+}
+
+UpdateSettings update_settings(const Sync& sync, int ranks) {
+  UpdateSettings settings{.rule = sync.update,
+                          .workers = ranks,
+                          .k = sync.k.value_or(1),
+                          .bound = sync.bound.value_or(0),
+                          .push_every = sync.push_every.value_or(1),
+                          .fetch_every = sync.fetch_every.value_or(1)};
+  if (const int backups = sync.backups.value_or(0); backups > 0) {
+    settings.rule = UpdateRule::k_sync;
+    settings.k = ranks - backups;
+  }
+  // The k of k_batch_ rules may be more: a rank can give several.
+  const bool is_of_ranks = settings.rule == UpdateRule::k_sync || settings.rule == UpdateRule::k_async;
+  if (settings.k < 1 || (is_of_ranks && settings.k > ranks)) {
+    throw InputError(fmt::format("an update of {} ranks' gradients cannot be made by {}", settings.k, ranks),
+                     fmt::format("1 to {}", ranks));
+  }
+  return settings;
 }
 
 }  // namespace trainyard

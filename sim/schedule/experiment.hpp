@@ -6,6 +6,9 @@
 #include "config/document.hpp"
 #include "config/keys.hpp"
 #include "schedule/fidelity.hpp"
+#include "schedule/server_plan.hpp"
+#include "schedule/step_times.hpp"
+#include "strategy/update_rule.hpp"
 #include "workload/trace.hpp"
 
 #include <map>
@@ -15,13 +18,26 @@
 
 namespace trainyard {
 
-enum class SyncKind { all_reduce };
-enum class UpdateRule { sync };
+enum class SyncKind { all_reduce, parameter_server };
 
 struct Sync {
   SyncKind kind = SyncKind::all_reduce;
-  Algorithm algorithm = Algorithm::automatic;
+  Algorithm algorithm = Algorithm::automatic;  ///< of all_reduce
   UpdateRule update = UpdateRule::sync;
+  std::optional<int> k = {};            ///< of the k_ rules
+  std::optional<int> bound = {};        ///< of ssp
+  std::optional<int> push_every = {};   ///< of local_sgd and downpour
+  std::optional<int> fetch_every = {};  ///< of downpour
+  std::optional<int> backups = {};      ///< of sync: so many ranks' gradients come too late
+  std::optional<int> shards = {};       ///< of parameter_server
+  std::optional<ServerPlacement> placement = {};
+};
+
+/// How long a run with random times is simulated.
+struct StepCounts {
+  int warmup = 20;     ///< steps before the measurement
+  int measured = 100;  ///< steps that are measured
+  int repeats = 5;     ///< runs with other draws, of which the median counts
 };
 
 /// Traffic of others that goes on as long as the job does.
@@ -52,6 +68,8 @@ struct Experiment {
   Optimizer optimizer = Optimizer::momentum;
   Sync sync;
   Fidelity fidelity = Fidelity::flow;
+  Randomness random;
+  StepCounts steps;
   std::vector<std::string> neighbours;  ///< other jobs on further nodes of the same machine: experiments
   std::vector<BackgroundTraffic> background;
   std::vector<LinkChange> events;
@@ -62,6 +80,13 @@ struct Experiment {
 /// Reads an experiment and checks what can be checked without the files it names. Throws InputError.
 Experiment load_experiment(const config::Document& document);
 
+/// True where steps differ from one another or nobody waits for all: the run is then many updates long, in
+/// place of one steady step.
+bool is_training(const Experiment& experiment);
+
+/// The update rule for so many ranks. Throws InputError where k, or the backups, do not suit them.
+UpdateSettings update_settings(const Sync& sync, int ranks);
+
 }  // namespace trainyard
 
 namespace trainyard::config {
@@ -70,21 +95,51 @@ template <>
 struct Names<SyncKind> {
   static constexpr std::string_view what = "kind of synchronisation";
   static constexpr std::array table{
-      Name{"all_reduce", SyncKind::all_reduce, "every rank averages its gradients with all others"}};
-};
-
-template <>
-struct Names<UpdateRule> {
-  static constexpr std::string_view what = "update rule";
-  static constexpr std::array table{Name{"sync", UpdateRule::sync, "one update per step, from all ranks"}};
+      Name{"all_reduce", SyncKind::all_reduce, "every rank averages its gradients with all others"},
+      Name{"parameter_server", SyncKind::parameter_server,
+           "ranks push gradients to servers and pull parameters from them"}};
 };
 
 template <>
 struct Keys<Sync> {
   static auto table() {
-    return std::tuple{optional("kind", &Sync::kind, "how ranks agree on an update"),
-                      optional("algorithm", &Sync::algorithm, "how a collective is carried out"),
-                      optional("update", &Sync::update, "which gradients an update waits for")};
+    return std::tuple{
+        optional("kind", &Sync::kind, "how ranks agree on an update"),
+        optional("algorithm", &Sync::algorithm, "how a collective is carried out"),
+        optional("update", &Sync::update, "which gradients an update waits for"),
+        optional("k", &Sync::k, "gradients in an update, of the k_ rules").at_least(1).at_most(1e7),
+        optional("bound", &Sync::bound, "of ssp: steps a rank may be ahead of the slowest")
+            .at_least(0)
+            .at_most(1e7),
+        optional("push_every", &Sync::push_every, "of local_sgd and downpour: steps between two pushes")
+            .at_least(1)
+            .at_most(1e6),
+        optional("fetch_every", &Sync::fetch_every, "of downpour: steps between two fetches")
+            .at_least(1)
+            .at_most(1e6),
+        optional("backups", &Sync::backups, "of sync: ranks whose gradients no update waits for")
+            .at_least(0)
+            .at_most(1e7),
+        optional("shards", &Sync::shards,
+                 "of parameter_server: parts of the parameters, each served apart; one when absent")
+            .at_least(1)
+            .at_most(1e5),
+        optional("placement", &Sync::placement,
+                 "of parameter_server: where the shards are; hosts when absent")};
+  }
+};
+
+template <>
+struct Keys<StepCounts> {
+  static auto table() {
+    return std::tuple{
+        optional("warmup", &StepCounts::warmup, "steps before the measurement begins")
+            .at_least(1)
+            .at_most(1e6),
+        optional("measured", &StepCounts::measured, "steps that are measured").at_least(1).at_most(1e7),
+        optional("repeats", &StepCounts::repeats, "runs with other draws; the median counts")
+            .at_least(1)
+            .at_most(1000)};
   }
 };
 
@@ -140,6 +195,8 @@ struct Keys<Experiment> {
         optional("sync", &Experiment::sync, "how ranks stay in step"),
         optional("fidelity", &Experiment::fidelity,
                  "how exactly collectives are simulated; --fidelity overrides it"),
+        optional("random", &Experiment::random, "what does not always take the same time"),
+        optional("steps", &Experiment::steps, "how long a run is, where steps differ"),
         optional(
             "neighbours", &Experiment::neighbours,
             "other experiments that run at the same time on further nodes of this machine, over and over"),

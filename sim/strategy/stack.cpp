@@ -9,6 +9,10 @@ namespace {
 
 void validate(const Stack& stack, config::Problems& problems) {
   problems.check_name(stack.name);
+  if (stack.servers.partition && stack.servers.spread_above) {
+    problems.error("servers.spread_above", "tensors are cut by a partition, or spread evenly",
+                   "keep one of them");
+  }
   if (!problems.readable("bucket_first") || !problems.readable("bucket_cap")) return;
   for (const auto& [key, size] :
        {std::pair("bucket_first", &stack.bucket_first), std::pair("bucket_cap", &stack.bucket_cap)}) {

@@ -5,6 +5,7 @@
 #include "collectives/nccl.hpp"
 #include "config/document.hpp"
 #include "config/keys.hpp"
+#include "strategy/server_rules.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
 #include "workload/trace.hpp"
@@ -37,6 +38,7 @@ struct Stack {
   std::optional<Sourced<Bytes>> bucket_cap;    ///< the others at this
   std::optional<Fusion> fusion;                ///< in place of buckets
   GradientDtype gradient_dtype = GradientDtype::as_computed;
+  ServerRules servers;           ///< how tensors are spread over parameter servers
   bool overlap = true;           ///< buckets are reduced while backward goes on; otherwise all after it
   Layout layout = Layout::nchw;  ///< of the activations of convolutions
   NcclVersion nccl = NcclVersion::v2_7_8;
@@ -94,6 +96,7 @@ struct Keys<Stack> {
         optional("gradient_dtype", &Stack::gradient_dtype, "type of the reduced gradients: their bytes"),
         optional("overlap", &Stack::overlap,
                  "true: a bucket is reduced as soon as its gradients are ready; false: after backward"),
+        optional("servers", &Stack::servers, "how tensors are spread over the shards of parameter servers"),
         optional("layout", &Stack::layout, "order of the activations that convolutions read"),
         optional("nccl", &Stack::nccl,
                  "version of NCCL that chooses algorithms and protocols (write it in quotes)"),

@@ -89,6 +89,11 @@ std::int64_t UpdateRules::lead() const {
   return *most - *least;
 }
 
+bool takes_k(UpdateRule rule) {
+  return rule == UpdateRule::k_sync || rule == UpdateRule::k_batch_sync || rule == UpdateRule::k_async ||
+         rule == UpdateRule::k_batch_async;
+}
+
 int gradients_per_update(const UpdateSettings& settings) {
   switch (settings.rule) {
     case UpdateRule::sync:

@@ -45,6 +45,9 @@ public:
   /// The gradient of a step of `worker`, computed from what it fetched last, is there.
   const UpdateDecision& gradient(int worker);
 
+  /// Nothing has changed since `worker` fetched.
+  [[nodiscard]] bool has_newest(int worker) const { return based_on_[at(worker)] == version_; }
+
   [[nodiscard]] std::int64_t version() const { return version_; }
   /// Steps the fastest worker is ahead of the slowest (finished ones).
   [[nodiscard]] std::int64_t lead() const;
@@ -65,6 +68,9 @@ private:
   std::vector<std::int64_t> collected_from_;  ///< the versions they were computed from
   UpdateDecision decision_;
 };
+
+/// Waits for k gradients, a number that is given.
+bool takes_k(UpdateRule rule);
 
 /// Gradients in an update.
 int gradients_per_update(const UpdateSettings& settings);

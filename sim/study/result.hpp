@@ -11,6 +11,7 @@
 #include "units/quantity.hpp"
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -76,6 +77,46 @@ struct TimelineEvent {
   int collective = -1;  ///< index in collectives, for what is or prepares one
 };
 
+/// A figure of several repeats.
+struct Spread {
+  double median = 0;
+  double low = 0;  ///< of all repeats
+  double high = 0;
+};
+
+/// Of one rank over the measured time; a row of workers.csv.
+struct WorkerRow {
+  Rank rank{};
+  NodeId node{};
+  Seconds computing, communicating, waiting, wasted;  ///< wasted is a part of computing
+  std::int64_t gradients = 0;
+};
+
+/// The use of what serves parameters.
+struct ServerRow {
+  std::string name;
+  double utilization = 0;  ///< of its memory's bandwidth
+};
+
+/// What many updates say that one steady step does not. Times of workers and the staleness are those of the
+/// repeat with the median time per update.
+struct TrainingReport {
+  UpdateSettings settings;
+  StepCounts steps;
+  std::int64_t updates = 0;  ///< measured, in each repeat
+  Spread update_time;        ///< seconds
+  double confidence = 0;     ///< that the median of all runs there could be lies between low and high
+  Seconds measured;          ///< how long that took
+  double gradients_per_update = 0;
+  std::vector<std::int64_t> staleness;  ///< gradients by how many updates old they were; [1] were fresh
+  double staleness_mean = 0;
+  int staleness_max = 0;
+  std::int64_t lead = 0;  ///< of ssp: steps that a rank was ahead of the slowest, at most
+  Seconds wasted;         ///< computing of all ranks that was cancelled, per update
+  std::vector<WorkerRow> workers;
+  std::vector<ServerRow> servers;
+};
+
 struct Result {
   std::string experiment;  ///< its name: the file's stem
   std::string platform_title;
@@ -107,6 +148,7 @@ struct Result {
   std::optional<Joules> energy_per_step;    ///< of all ranks and boxes
   std::optional<Watts> average_power;       ///< the same per second
   std::optional<Cost> cost;
+  std::optional<TrainingReport> training;  ///< of runs that are many updates long
   ComputeSourceShares compute_source_shares;
   std::vector<std::string> calibrated_on;
   std::map<std::string, std::string> unmodelled;  ///< field of the summary -> why it is null
@@ -121,5 +163,11 @@ struct Result {
 
   std::uint64_t events = 0;  ///< of the simulation
 };
+
+/// Says why fields of the summary are null.
+void leave_out(Result& result, std::initializer_list<const char*> fields, const std::string& reason);
+
+/// What the links carried, and what the summary says of it.
+void set_links(Result& result, std::vector<LinkRow> rows);
 
 }  // namespace trainyard

@@ -5,6 +5,7 @@
 #include "config/read_file.hpp"
 #include "platform/load.hpp"
 #include "study/collective_software.hpp"
+#include "study/read_factors.hpp"
 #include "study/shared_network.hpp"
 #include "units/text.hpp"
 #include "workload/accumulate.hpp"
@@ -244,6 +245,7 @@ Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, 
   if (inputs.trace.accumulation == 1) {
     accumulate(inputs.trace, experiment.accumulation, element_sizes(experiment.precision).gradient);
   }
+  gathered.run(document, "random", [&] { read_factor_files(experiment.random, file); });
   gathered.run(document, "neighbours", [&] {
     if (!has_platform) return;
     for (std::string& neighbour : experiment.neighbours) {

@@ -6,11 +6,11 @@
 #include "study/checks.hpp"
 #include "study/energy.hpp"
 #include "study/shared_network.hpp"
+#include "study/simulate_training.hpp"
 #include "workload/shape_text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <initializer_list>
 #include <utility>
 
 namespace trainyard {
@@ -118,14 +118,7 @@ void add_timeline(const Trace& trace, const StepPlan& plan, const Timeline& time
 }
 
 void add_network(const Inputs& inputs, const Cluster& cluster, const Timeline& timeline, Result& result) {
-  result.links = link_rows(cluster, capacities(cluster), timeline, link_events(inputs, cluster));
-  double sum = 0;
-  for (const LinkRow& link : result.links) sum += link.utilization;
-  if (const LinkRow* most = busiest(result.links)) {
-    result.link_utilization_max = most->utilization;
-    result.busiest_link = most->name;
-    result.network_utilization = sum / static_cast<double>(result.links.size());
-  }
+  set_links(result, link_rows(cluster, capacities(cluster), timeline, link_events(inputs, cluster)));
 }
 
 ComputeSourceShares shares_of(const std::vector<OpTime>& times) {
@@ -139,10 +132,6 @@ ComputeSourceShares shares_of(const std::vector<OpTime>& times) {
   return {.measured = by_source[static_cast<int>(ComputeSource::measured)] / total,
           .fitted = by_source[static_cast<int>(ComputeSource::fitted)] / total,
           .roofline = by_source[static_cast<int>(ComputeSource::roofline)] / total};
-}
-
-void leave_out(Result& result, std::initializer_list<const char*> fields, const std::string& reason) {
-  for (const char* field : fields) result.unmodelled[field] = reason;
 }
 
 void add_compute(const Inputs& inputs, const StepPlan& plan, Result& result) {
@@ -235,6 +224,10 @@ Timeline run_among_others(const Inputs& inputs, const Cluster& cluster, const St
 }  // namespace
 
 Result simulate(const Inputs& inputs, const SimulateOptions& options) {
+  return is_training(inputs.experiment) ? simulate_training(inputs, options) : simulate_step(inputs, options);
+}
+
+Result simulate_step(const Inputs& inputs, const SimulateOptions& options) {
   const Cluster alone = cluster_of(inputs);
   const Cluster cluster = shared_cluster(inputs);
   const StepPlan plan = plan_step(inputs.trace, inputs.gpu, inputs.stack, cluster, all_ranks(alone),

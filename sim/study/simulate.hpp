@@ -20,4 +20,7 @@ struct SimulateOptions {
 /// memory, before anything runs; EngineError if a check of the result fails (checks.hpp).
 Result simulate(const Inputs& inputs, const SimulateOptions& options);
 
+/// One steady step, in which all ranks wait for all: simulate() of an experiment that asks for no more.
+Result simulate_step(const Inputs& inputs, const SimulateOptions& options);
+
 }  // namespace trainyard

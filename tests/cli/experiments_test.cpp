@@ -9,12 +9,21 @@ using namespace trainyard;
 using Json = nlohmann::json;
 
 TEST_CASE("every shipped experiment runs, fits into memory and reports as many ranks as its machines hold") {
-  const std::map<std::string, int> ranks{
-      {"bert_base_p3dn", 32},     {"bert_large_dgx_a100", 8}, {"gpt2_small_dgx2", 16},
-      {"resnet50_ac922", 4},      {"resnet50_ac922_x16", 64}, {"resnet50_dgx1v", 8},
-      {"resnet50_dgx2", 16},      {"resnet50_dlperf", 32},    {"resnet50_p3_16xlarge_x2", 16},
-      {"resnet50_p3_2xlarge", 1}, {"resnet50_p3_8xlarge", 4}, {"inception_v3_dgx1_p100", 8},
-      {"alexnet_p2_16xlarge", 16}};
+  const std::map<std::string, int> ranks{{"bert_base_p3dn", 32},
+                                         {"bert_large_dgx_a100", 8},
+                                         {"gpt2_small_dgx2", 16},
+                                         {"resnet50_ac922", 4},
+                                         {"resnet50_ac922_x16", 64},
+                                         {"resnet50_dgx1v", 8},
+                                         {"resnet50_dgx2", 16},
+                                         {"resnet50_dlperf", 32},
+                                         {"resnet50_p3_16xlarge_x2", 16},
+                                         {"resnet50_p3_2xlarge", 1},
+                                         {"resnet50_p3_8xlarge", 4},
+                                         {"inception_v3_dgx1_p100", 8},
+                                         {"alexnet_p2_16xlarge", 16},
+                                         {"inception_v3_dgx1_p100_server", 8},
+                                         {"resnet50_p2_16xlarge_async", 16}};
   const std::filesystem::path folder =
       std::filesystem::path(TRAINYARD_SOURCE_DIR) / "workloads" / "experiments";
   std::size_t found = 0;

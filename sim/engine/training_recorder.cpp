@@ -1,0 +1,66 @@
+#include "engine/training_recorder.hpp"
+
+#include "units/ids.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace trainyard::engine {
+
+TrainingRecorder::TrainingRecorder(int workers, const TrainingOptions& options) : options_(options) {
+  record_.workers.resize(at(workers));
+}
+
+Seconds TrainingRecorder::measured(double from, double to) const {
+  return Seconds{std::max(0.0, to - std::max(from, record_.begun.si()))};
+}
+
+void TrainingRecorder::spent(int worker, Activity activity, double from, double to) {
+  WorkerRecord& mine = record_.workers[at(worker)];
+  switch (activity) {
+    case Activity::computing:
+      mine.computing += measured(from, to);
+      break;
+    case Activity::communicating:
+      mine.communicating += measured(from, to);
+      break;
+    case Activity::waiting:
+      mine.waiting += measured(from, to);
+      break;
+  }
+}
+
+void TrainingRecorder::wasted(int worker, double from, double to) {
+  record_.workers[at(worker)].wasted += measured(from, to);
+}
+
+bool TrainingRecorder::update(const UpdateDecision& decision, std::int64_t version, double date) {
+  if (version > options_.warmup) {
+    ++record_.updates;
+    record_.gradients += static_cast<std::int64_t>(decision.contributors.size());
+    for (const int worker : decision.contributors) ++record_.workers[at(worker)].gradients;
+    std::vector<std::int64_t>& histogram = record_.staleness;
+    for (const std::int64_t staleness : decision.staleness) {
+      const auto age = static_cast<std::size_t>(staleness);
+      if (age >= histogram.size()) histogram.resize(age + 1, 0);
+      ++histogram[age];
+    }
+  }
+  if (version == options_.warmup) {
+    const std::size_t workers = record_.workers.size();
+    record_ = {};
+    record_.begun = Seconds{date};
+    record_.workers.resize(workers);
+  }
+  return version >= options_.warmup + options_.measured;
+}
+
+void TrainingRecorder::lead(std::int64_t steps) { record_.lead = std::max(record_.lead, steps); }
+
+TrainingRecord TrainingRecorder::finish(double date, std::uint64_t events) {
+  record_.ended = Seconds{date};
+  record_.events = events;
+  return std::move(record_);
+}
+
+}  // namespace trainyard::engine

@@ -1,0 +1,52 @@
+#pragma once
+// How a framework spreads tensors over the shards of parameter servers: the keys of a stack.
+
+#include "config/keys.hpp"
+#include "units/quantity.hpp"
+#include "units/sourced.hpp"
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+namespace trainyard {
+
+enum class ShardAssignment { round_robin, by_size };
+
+/// How a framework spreads tensors over shards.
+struct ServerRules {
+  ShardAssignment assign = ShardAssignment::round_robin;
+  std::optional<Sourced<Bytes>> partition = {};     ///< larger tensors are cut into pieces of this
+  std::optional<Sourced<Bytes>> spread_above = {};  ///< larger tensors go in equal parts to all shards
+};
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<ShardAssignment> {
+  static constexpr std::string_view what = "assignment of tensors to shards";
+  static constexpr std::array table{
+      Name{"round_robin", ShardAssignment::round_robin, "one after the other, as they become ready"},
+      Name{"by_size", ShardAssignment::by_size,
+           "the largest first, each to the shard with the fewest bytes"}};
+};
+
+template <>
+struct Keys<ServerRules> {
+  static auto table() {
+    return std::tuple{
+        optional("assign", &ServerRules::assign, "which shard keeps a tensor"),
+        optional("partition", &ServerRules::partition, "tensors larger than this are cut into pieces of it")
+            .above(0)
+            .at_most(1e12),
+        optional("spread_above", &ServerRules::spread_above,
+                 "tensors larger than this go in equal parts to all shards")
+            .at_least(0)
+            .at_most(1e12)};
+  }
+};
+
+}  // namespace trainyard::config

@@ -1,0 +1,96 @@
+#include "strategy/servers.hpp"
+
+#include "units/ids.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace trainyard {
+
+namespace {
+
+/// A tensor or a piece of one.
+struct Piece {
+  std::size_t gradient = 0;
+  double elements = 0;
+  int shard = 0;
+};
+
+/// Pieces of a tensor.
+double pieces_of(Bytes size, int shards, const ServerRules& rules) {
+  if (rules.partition) return std::max(1.0, std::ceil(size / rules.partition->value));
+  return rules.spread_above && size > rules.spread_above->value ? shards : 1;
+}
+
+std::vector<Piece> cut(std::span<const ReadyGradient> gradients, Bytes value, int shards,
+                       const ServerRules& rules) {
+  std::vector<Piece> pieces;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const double elements = gradients[i].gradient.elements;
+    const double count = pieces_of(elements * value, shards, rules);
+    const double least = std::floor(elements / count);
+    const double larger = elements - least * count;  // pieces with one value more
+    for (double k = 0; k < count; ++k) pieces.push_back({i, least + (k < larger ? 1 : 0), 0});
+  }
+  return pieces;
+}
+
+void assign(std::vector<Piece>& pieces, int shards, ShardAssignment assignment) {
+  if (assignment == ShardAssignment::round_robin) {
+    for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i].shard = static_cast<int>(i % at(shards));
+    return;
+  }
+  std::vector<std::size_t> order(pieces.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return pieces[i].elements; });
+  std::vector<double> load(at(shards), 0);
+  for (const std::size_t i : order) {
+    const auto least = std::ranges::min_element(load);
+    *least += pieces[i].elements;
+    pieces[i].shard = static_cast<int>(least - load.begin());
+  }
+}
+
+}  // namespace
+
+std::vector<ServerMessage> server_messages(std::span<const ReadyGradient> gradients, Bytes value, int shards,
+                                           const ServerRules& rules) {
+  std::vector<Piece> pieces = cut(gradients, value, shards, rules);
+  assign(pieces, shards, rules.assign);
+  std::vector<ServerMessage> messages;
+  auto piece = pieces.begin();
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    std::map<int, double> elements_of_shard;
+    for (; piece != pieces.end() && piece->gradient == i; ++piece)
+      elements_of_shard[piece->shard] += piece->elements;
+    // Shards that get as much share a message.
+    std::map<double, std::vector<int>, std::greater<>> shards_of_elements;
+    for (const auto& [shard, elements] : elements_of_shard) shards_of_elements[elements].push_back(shard);
+    for (auto& [elements, its_shards] : shards_of_elements) {
+      if (elements > 0)
+        messages.push_back({.ready_op = gradients[i].op, .bytes = elements * value, .shards = its_shards});
+    }
+  }
+  return messages;
+}
+
+std::vector<ServerMessage> joined_messages(std::span<const ServerMessage> messages, int most) {
+  Bytes all;
+  for (const ServerMessage& message : messages)
+    all += message.bytes * static_cast<double>(message.shards.size());
+  std::vector<ServerMessage> joined;
+  std::map<std::vector<int>, std::size_t> open;  // by shards: the message that is not full yet
+  for (const ServerMessage& message : messages) {
+    const auto [found, is_new] = open.try_emplace(message.shards, joined.size());
+    if (is_new) joined.push_back({.ready_op = -1, .bytes = {}, .shards = message.shards});
+    ServerMessage& mine = joined[found->second];
+    mine.bytes += message.bytes;
+    mine.ready_op = std::max(mine.ready_op, message.ready_op);
+    if (mine.bytes * static_cast<double>(mine.shards.size()) * most >= all) open.erase(found);
+  }
+  return joined;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,23 @@
+#include "study/result.hpp"
+
+namespace trainyard {
+
+void leave_out(Result& result, std::initializer_list<const char*> fields, const std::string& reason) {
+  for (const char* field : fields) result.unmodelled[field] = reason;
+}
+
+void set_links(Result& result, std::vector<LinkRow> rows) {
+  result.links = std::move(rows);
+  result.network_utilization = 0;
+  result.link_utilization_max = 0;
+  result.busiest_link.clear();
+  const LinkRow* most = busiest(result.links);
+  if (most == nullptr) return;
+  double sum = 0;
+  for (const LinkRow& link : result.links) sum += link.utilization;
+  result.link_utilization_max = most->utilization;
+  result.busiest_link = most->name;
+  result.network_utilization = sum / static_cast<double>(result.links.size());
+}
+
+}  // namespace trainyard

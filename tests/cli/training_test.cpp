@@ -1,0 +1,98 @@
+// Runs that are many updates long, as users start them.
+
+#include "process.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+using namespace trainyard;
+using Json = nlohmann::json;
+
+namespace {
+
+Json run_json(std::vector<std::string> set) {
+  std::vector<std::string> arguments{"run", "resnet50_dgx2", "--json"};
+  for (std::string& each : set) {
+    arguments.emplace_back("--set");
+    arguments.push_back(std::move(each));
+  }
+  const Ended ended = run_program(arguments);
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  return Json::parse(ended.out);
+}
+
+std::string error_of(std::vector<std::string> set) {
+  std::vector<std::string> arguments{"run", "resnet50_dgx2"};
+  for (std::string& each : set) {
+    arguments.emplace_back("--set");
+    arguments.push_back(std::move(each));
+  }
+  const Ended ended = run_program(arguments);
+  CHECK(ended.code == 3);
+  return ended.err;
+}
+
+}  // namespace
+
+TEST_CASE("steps that vary make a synchronous update as slow as its slowest rank") {
+  const Json steady = run_json({});
+  const Json varying = run_json({"random.step.kind=log_normal", "random.step.sd=0.05"});
+  // the largest of 16 is about 1.77 standard deviations above the mean
+  const double compute = steady["compute_time_s"];
+  const double slower = varying["step_time_s"].get<double>() - steady["step_time_s"].get<double>();
+  CHECK(slower > 1.5 * 0.05 * compute);
+  CHECK(slower < 2.1 * 0.05 * compute);
+  CHECK(varying["update_time_low_s"] <= varying["step_time_s"]);
+  CHECK(varying["update_time_high_s"] >= varying["step_time_s"]);
+  CHECK(varying["staleness_mean"] == 1.0);
+  CHECK(varying["repeats"] == 5);
+  CHECK(varying["update_time_confidence"] == doctest::Approx(0.9375));
+  CHECK(varying["lower_bound_s"].is_null());
+  CHECK(steady["updates_per_s"].is_null());
+}
+
+TEST_CASE("one seed, one answer; another seed, another") {
+  const std::vector<std::string> random{"random.step.kind=gamma", "random.step.shape=10"};
+  const Json one = run_json(random);
+  CHECK(run_json(random)["step_time_s"] == one["step_time_s"]);
+  std::vector<std::string> reseeded = random;
+  reseeded.emplace_back("random.seed=2");
+  CHECK(run_json(reseeded)["step_time_s"] != one["step_time_s"]);
+}
+
+TEST_CASE("asynchronous ranks on servers update one by one with old gradients") {
+  const Json async = run_json({"sync.kind=parameter_server", "sync.update=async", "sync.shards=2",
+                               "stack=mxnet_kvstore", "steps.warmup=5", "steps.measured=20"});
+  CHECK(async["updates_measured"] == 20 * 16);
+  CHECK(async["gradients_per_update"] == 1.0);
+  CHECK(async["staleness_mean"].get<double>() == doctest::Approx(16).epsilon(0.05));
+  CHECK(async["throughput_samples_per_s"].get<double>() ==
+        doctest::Approx(async["updates_per_s"].get<double>() * async["batch_per_gpu"].get<double>()));
+  CHECK(async["scaling_efficiency"] <= 1.0);
+}
+
+TEST_CASE("--out of such a run holds what each rank did and how old gradients were") {
+  const Scratch folder;
+  const std::string out = folder / "out";
+  const Ended ended = run_program({"run", "resnet50_dgx2", "--set", "sync.kind=parameter_server", "--set",
+                                   "steps.measured=4", "--set", "steps.warmup=1", "--out", out});
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  const std::string workers = content(folder / "out/workers.csv");
+  CHECK(workers.starts_with("rank,node,computing_s,wasted_s,communicating_s,waiting_s,gradients\n0,0,"));
+  CHECK(std::count(workers.begin(), workers.end(), '\n') == 17);
+  CHECK(content(folder / "out/staleness.csv") == "staleness_updates,gradients\n1,64\n");
+}
+
+TEST_CASE("keys that a rule lacks or does not know are errors at their places") {
+  CHECK(error_of({"sync.kind=parameter_server", "sync.update=k_sync"}).find("k_sync needs k") !=
+        std::string::npos);
+  CHECK(error_of({"sync.k=3"}).find("k is of the k_ rules, not of sync") != std::string::npos);
+  CHECK(error_of({"sync.update=async"}).find("does not wait for every rank") != std::string::npos);
+  CHECK(error_of({"sync.kind=parameter_server", "sync.update=k_sync", "sync.k=17"}).find("1 to 16") !=
+        std::string::npos);
+  CHECK(error_of({"sync.shards=2"}).find("no shards") != std::string::npos);
+  CHECK(error_of({"sync.kind=parameter_server", "fidelity=closed"}).find("knows no servers") !=
+        std::string::npos);
+}

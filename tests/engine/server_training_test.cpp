@@ -1,0 +1,192 @@
+// Servers on hosts of one switch: bytes and times that can be written down.
+
+#include "engine/in_child.hpp"
+#include "engine/training.hpp"
+#include "platform/load.hpp"
+
+#include <array>
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <numeric>
+
+using namespace trainyard;
+using trainyard::testing::in_child;
+
+namespace {
+
+constexpr double nic = 10e9;
+constexpr double way_latency = 5e-6;  ///< from GPU to the memory of another host
+
+/// Nodes of one GPU and one CPU; the way inside a node is as good as free.
+Cluster hosts(int nodes) {
+  const std::string text = fmt::format(R"(name: box
+node:
+  gpus: {{count: 1, profile: some_gpu}}
+  devices: {{nic: {{count: 1}}, cpu: {{count: 1}}}}
+  links:
+    - {{between: [gpu0, cpu0], kind: pcie4, bandwidth: 1000 GB/s, latency: 1 us}}
+    - {{between: [nic0, cpu0], kind: pcie4, bandwidth: 1000 GB/s, latency: 1 us}}
+fabric: {{kind: single_switch, nic: {} GB/s, latency: {} us}}
+)",
+                                       nic / 1e9, way_latency * 1e6 - 3);
+  return make_cluster(load_platform(config::parse("box.yaml", text)), nodes);
+}
+
+std::vector<ServerMessage> one_message(double bytes, int shards) {
+  ServerMessage message{.ready_op = 0, .bytes = Bytes{bytes / shards}, .shards = {}};
+  for (int shard = 0; shard < shards; ++shard) message.shards.push_back(shard);
+  return {message};
+}
+
+struct Setup {
+  int workers = 4;
+  int worker_nodes = 4;
+  int nodes = 4;
+  int shards = 1;
+  ServerPlacement placement = ServerPlacement::hosts;
+  double bytes = 64e6;
+  double compute = 0;
+  UpdateSettings rule = {};
+  Randomness random = {};
+  int repeats = 1;
+  std::int64_t warmup = 2;
+  std::int64_t measured = 3;
+};
+
+ServerRecord train(const Setup& setup) {
+  const Cluster cluster = hosts(setup.nodes);
+  const ServerPlan plan = plan_servers(cluster, setup.workers, setup.worker_nodes, setup.shards,
+                                       setup.placement, one_message(setup.bytes, setup.shards));
+  std::vector<int> nodes(static_cast<std::size_t>(setup.workers));
+  std::iota(nodes.begin(), nodes.end(), 0);
+  std::vector<StepTimes> times;
+  for (int repeat = 0; repeat < setup.repeats; ++repeat)
+    times.emplace_back(std::vector<Seconds>{Seconds{setup.compute}}, nodes, setup.random, repeat);
+  UpdateSettings rule = setup.rule;
+  rule.workers = setup.workers;
+  return run_with_servers(rule, times, {.plan = &plan, .ready = {1}},
+                          {.warmup = setup.warmup, .measured = setup.measured});
+}
+
+double time_per_update(const TrainingRecord& record) {
+  return (record.ended - record.begun).si() / static_cast<double>(record.updates);
+}
+
+/// What the test needs of a run in a process of its own.
+struct Numbers {
+  double time_per_update = 0;
+  double sent = 0;  ///< by all NICs, per update, warm-up included
+  double waiting = 0, communicating = 0, computing = 0, wasted = 0;
+  double oldest = 0;
+  double flows = 0;
+};
+
+Numbers numbers(const Setup& setup) {
+  return in_child<Numbers>([&] {
+    const ServerRecord record = train(setup);
+    const TrainingRecord& first = record.repeats.back();
+    Numbers result{.time_per_update = time_per_update(first), .flows = static_cast<double>(record.flows)};
+    const Cluster cluster = hosts(setup.nodes);
+    for (std::uint32_t link = 0; link < link_count(cluster); ++link) {
+      if (link_name(cluster, LinkId{link}).ends_with("->fabric")) result.sent += record.link_bytes[link];
+    }
+    result.sent /= static_cast<double>(setup.warmup + setup.measured) * setup.repeats;
+    for (const WorkerRecord& worker : first.workers) {
+      result.waiting += worker.waiting.si();
+      result.communicating += worker.communicating.si();
+      result.computing += worker.computing.si();
+      result.wasted += worker.wasted.si();
+    }
+    result.oldest = static_cast<double>(first.staleness.size()) - 1;
+    return result;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("bytes through a server: 2N(P-1) on one of the workers' hosts, 2NP apart from them") {
+  for (const int workers : {2, 4, 8}) {
+    CAPTURE(workers);
+    const double all = 64e6;
+    // the last pulls of a run have not been made when it ends: one less than pushes
+    Setup beside{.workers = workers, .worker_nodes = workers, .nodes = workers};
+    const double pulls = 4.0 / 5;
+    CHECK(numbers(beside).sent == doctest::Approx((1 + pulls) * all * (workers - 1)).epsilon(1e-9));
+    Setup apart = beside;
+    apart.nodes = workers + 1;
+    apart.placement = ServerPlacement::own_nodes;
+    CHECK(numbers(apart).sent == doctest::Approx((1 + pulls) * all * workers).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("the server's time grows with the workers: all pushes, then all pulls, through one NIC") {
+  for (const int workers : {2, 4, 8, 16}) {
+    CAPTURE(workers);
+    const Setup setup{.workers = workers,
+                      .worker_nodes = workers,
+                      .nodes = workers + 1,
+                      .placement = ServerPlacement::own_nodes};
+    const double expected = 2 * (way_latency + workers * setup.bytes / nic);
+    CHECK(numbers(setup).time_per_update == doctest::Approx(expected).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("as many shards as hosts share the load: nearly flat in the number of workers") {
+  for (const int workers : {2, 4, 8, 16}) {
+    CAPTURE(workers);
+    const Setup setup{.workers = workers, .worker_nodes = workers, .nodes = workers, .shards = workers};
+    const double share = static_cast<double>(workers - 1) / workers;
+    const double expected = 2 * (way_latency + share * setup.bytes / nic);
+    CHECK(numbers(setup).time_per_update == doctest::Approx(expected).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("what takes no time to send changes nothing, whatever the rule") {
+  Randomness random;
+  random.step = random::Distribution{
+      .kind = random::Kind::exponential, .sd = {}, .shift = {}, .shape = {}, .file = {}, .seen = {}};
+  for (const UpdateRule rule :
+       {UpdateRule::sync, UpdateRule::k_sync, UpdateRule::k_batch_sync, UpdateRule::async,
+        UpdateRule::k_async, UpdateRule::k_batch_async, UpdateRule::ssp}) {
+    CAPTURE(config::name_of(rule));
+    const Setup setup{.bytes = 1e-6,
+                      .compute = 1e3,
+                      .rule = {.rule = rule, .k = 3, .bound = 2},
+                      .random = random,
+                      .warmup = 20,
+                      .measured = 200};
+    std::vector<int> nodes(4);
+    std::iota(nodes.begin(), nodes.end(), 0);
+    StepTimes times({Seconds{setup.compute}}, nodes, random, 0);
+    UpdateSettings settings = setup.rule;
+    settings.workers = 4;
+    const TrainingRecord free = run_without_network(settings, times, {.warmup = 20, .measured = 200});
+    const Numbers found = numbers(setup);
+    CHECK(found.time_per_update == doctest::Approx(time_per_update(free)).epsilon(1e-6));
+    CHECK(found.oldest == static_cast<double>(free.staleness.size()) - 1);
+  }
+}
+
+TEST_CASE("a rank's time is computing, communicating or waiting") {
+  const Setup setup{.compute = 0.01, .rule = {.rule = UpdateRule::k_sync, .k = 3}, .measured = 50};
+  const Numbers found = numbers(setup);
+  CHECK(found.computing + found.communicating + found.waiting ==
+        doctest::Approx(4 * 50 * found.time_per_update).epsilon(1e-9));
+  CHECK(found.wasted > 0);
+}
+
+TEST_CASE("repeats follow each other on one network and draw anew") {
+  Randomness random;
+  random.step = random::Distribution{
+      .kind = random::Kind::gamma, .sd = {}, .shift = {}, .shape = 4.0, .file = {}, .seen = {}};
+  const auto three = in_child<std::array<double, 3>>([&] {
+    const Setup setup{
+        .compute = 0.01, .rule = {.rule = UpdateRule::async}, .random = random, .repeats = 3, .measured = 40};
+    const ServerRecord record = train(setup);
+    return std::array<double, 3>{time_per_update(record.repeats[0]), time_per_update(record.repeats[1]),
+                                 time_per_update(record.repeats[2])};
+  });
+  CHECK(three[0] != three[1]);
+  CHECK(three[1] != three[2]);
+  CHECK(three[1] == doctest::Approx(three[0]).epsilon(0.2));
+}
