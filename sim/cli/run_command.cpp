@@ -34,15 +34,9 @@ using Files = std::map<std::string, std::string>;
 
 /// The names that --out may hold; their contents come with the result.
 Files empty_files() {
-  return {{"summary.json", {}},
-          {"layers.csv", {}},
-          {"ranks.csv", {}},
-          {"links.csv", {}},
-          {"trace.json", {}},
-          {"collectives.csv", {}},
-          {"workers.csv", {}},
-          {"staleness.csv", {}},
-          {"experiment.resolved.yaml", {}}};
+  return {{"summary.json", {}}, {"layers.csv", {}},    {"ranks.csv", {}},
+          {"links.csv", {}},    {"trace.json", {}},    {"collectives.csv", {}},
+          {"workers.csv", {}},  {"staleness.csv", {}}, {"experiment.resolved.yaml", {}}};
 }
 
 Files files_of(const Result& result, const std::string& summary) {

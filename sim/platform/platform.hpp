@@ -67,7 +67,7 @@ struct Platform {
   std::vector<DeviceId> gpus;  ///< in rank order
   std::vector<DeviceId> nics;  ///< those that reach the fabric
   std::vector<DeviceId> cpus;
-  std::string gpu_profile;     ///< name of the profile in platforms/gpus
+  std::string gpu_profile;  ///< name of the profile in platforms/gpus
   Fabric fabric;
   std::optional<Sourced<int>> cores_per_cpu;
   std::optional<Sourced<Bandwidth>> host_memory_bandwidth;  ///< of one socket, reads and writes together
