@@ -46,7 +46,8 @@ Files files_of(const Result& result, const std::string& summary) {
   files["ranks.csv"] = ranks_csv(result);
   files["links.csv"] = links_csv(result.links);
   files["collectives.csv"] = collectives_csv(result);
-  files["trace.json"] = trace_json(result);
+  // Runs with servers have no timeline of one step.
+  if (!result.timeline.empty()) files["trace.json"] = trace_json(result);
   if (result.training) {
     files["workers.csv"] = workers_csv(*result.training);
     files["staleness.csv"] = staleness_csv(*result.training);

@@ -4,7 +4,9 @@
 #include "engine/training_recorder.hpp"
 #include "units/ids.hpp"
 
+#include <algorithm>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -134,6 +136,13 @@ private:
     state.since = date;
   }
 
+  /// What belongs to an earlier step is stale from now on. Numbers come again once the items of events have
+  /// used up their bits, long after the last that was the same.
+  void renew(Worker& state) const {
+    state.attempt =
+        (state.attempt + 1) % (std::numeric_limits<int>::max() / (2 * std::max(1, messages_)) - 1);
+  }
+
   [[nodiscard]] int item(int worker, int way) const {
     return workers_[at(worker)].attempt * 2 * messages_ + way;
   }
@@ -141,7 +150,7 @@ private:
   void compute(int worker, double date) {
     enter(worker, Phase::computing, date);
     Worker& state = workers_[at(worker)];
-    ++state.attempt;
+    renew(state);
     state.step_begun = date;
     state.pushed = 0;
     state.pulled = 0;
@@ -190,6 +199,7 @@ private:
 
   void computed(int worker, double date) {
     Worker& state = workers_[at(worker)];
+    rules_->computed(worker);
     ++state.unfetched;
     if (++state.unpushed < settings_.push_every) {
       enter(worker, Phase::waiting, date);
@@ -242,12 +252,12 @@ private:
     Worker& state = workers_[at(worker)];
     const bool is_downpour = settings_.rule == UpdateRule::downpour;
     const bool is_due = is_downpour ? state.unfetched >= settings_.fetch_every : state.unpushed == 0;
+    if (is_due) state.unfetched = 0;
     if (!is_due || rules_->has_newest(worker)) {
       compute(worker, date);
       return;
     }
     rules_->fetched(worker);
-    state.unfetched = 0;
     enter(worker, Phase::pulling, date);
     if (state.pulled == messages_) {
       compute(worker, date);
@@ -267,14 +277,14 @@ private:
       }
       enter(worker, Phase::waiting, date);
       state.unpushed = 0;
-      ++state.attempt;
+      renew(state);
     }
   }
 
   void end_repeat(double date) {
     for (int worker = 0; worker < settings_.workers; ++worker) {
       enter(worker, Phase::waiting, date);
-      ++workers_[at(worker)].attempt;
+      renew(workers_[at(worker)]);
     }
     result_.repeats.push_back(recorder_->finish(date - origin_, calendar_.entered()));
     end_if_idle(date);

@@ -63,6 +63,7 @@ private:
   void finish_step(int worker, double date) {
     leave(worker, date);
     ends_.set(worker, Tournament::never);
+    rules_.computed(worker);
     ++workers_[at(worker)].unfetched;
     if (++workers_[at(worker)].unpushed < settings_.push_every) {
       go_on(worker, date);

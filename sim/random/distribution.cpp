@@ -1,12 +1,9 @@
 #include "random/distribution.hpp"
 
 #include "random/functions.hpp"
-#include "units/text.hpp"
-#include "workload/csv.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <variant>
 
 namespace trainyard::random {
 
@@ -85,24 +82,6 @@ double draw(const Distribution& distribution, Generator& generator) {
   return mean;
 }
 
-std::optional<double> mean(const Distribution& distribution) {
-  switch (distribution.kind) {
-    case Kind::shifted_exponential:
-      return *distribution.shift + distribution.mean;
-    case Kind::pareto:
-      if (*distribution.shape <= 1) return std::nullopt;
-      break;
-    case Kind::empirical: {
-      double sum = 0;
-      for (const double value : distribution.seen) sum += value;
-      return sum / static_cast<double>(distribution.seen.size());
-    }
-    default:
-      break;
-  }
-  return distribution.mean;
-}
-
 void check(const Distribution& distribution, const std::string& path, config::Problems& problems) {
   const Kind kind = distribution.kind;
   const auto belongs = [&](std::string_view key, bool is_given, bool is_needed) {
@@ -120,33 +99,10 @@ void check(const Distribution& distribution, const std::string& path, config::Pr
   if (kind == Kind::normal && distribution.sd && *distribution.sd > distribution.mean)
     problems.error(path + ".sd", "a normal distribution as wide as this has many times below 0",
                    "log_normal or gamma have none");
-}
-
-std::vector<double> read_factors(const std::string& name, std::string_view text) {
-  CsvProblems problems(name, text);
-  const CsvFile file = parse_csv(text, problems);
-  problems.finish();
-  const auto& header = file.header.cells;
-  const auto is_factor = [](const CsvCell& cell) { return cell.text == "factor"; };
-  const auto found = std::find_if(header.begin(), header.end(), is_factor);
-  std::vector<double> factors;
-  if (found == header.end()) {
-    problems.error(file.header.line, "the column 'factor' is missing");
-  } else {
-    for (const CsvRow& row : file.rows) {
-      const CsvCell& cell = row.cells[static_cast<std::size_t>(found - header.begin())];
-      const Parsed<double> parsed = parse_number(cell.text);
-      const auto* number = std::get_if<double>(&parsed);
-      if (number != nullptr && *number > 0)
-        factors.push_back(*number);
-      else
-        problems.error(row.line, cell, "factor", "a number above 0 is needed, not " + in_quotes(cell.text));
-    }
-    if (file.rows.empty()) problems.error(0, "there is no factor in it");
-  }
-  problems.finish();
-  std::ranges::sort(factors);
-  return factors;
+  constexpr double widest = 10;
+  if (kind == Kind::log_normal && distribution.sd && *distribution.sd > widest * distribution.mean)
+    problems.error(path + ".sd", "a log-normal distribution as wide as this has no use",
+                   "at most 10 times its mean");
 }
 
 }  // namespace trainyard::random

@@ -30,14 +30,8 @@ struct Distribution {
 /// One value above 0. Of normal the values below 1 % of the mean are drawn again.
 double draw(const Distribution& distribution, Generator& generator);
 
-/// Over many draws; none where it is infinite (Pareto of shape up to 1).
-std::optional<double> mean(const Distribution& distribution);
-
 /// Notes what is wrong at the keys of the distribution at `path` ("random.step").
 void check(const Distribution& distribution, const std::string& path, config::Problems& problems);
-
-/// The column `factor` of a CSV, ascending. Throws InputError with every cell that is no number above 0.
-std::vector<double> read_factors(const std::string& name, std::string_view text);
 
 }  // namespace trainyard::random
 
@@ -48,7 +42,7 @@ struct Names<random::Kind> {
   static constexpr std::string_view what = "distribution";
   static constexpr std::array table{
       Name{"constant", random::Kind::constant, "always the mean"},
-      Name{"normal", random::Kind::normal, "bell-shaped; draws below 1 % of the mean are repeated"},
+      Name{"normal", random::Kind::normal, "bell-shaped, cut off: draws below 1 % of the mean are repeated"},
       Name{"log_normal", random::Kind::log_normal, "its logarithm is normal"},
       Name{"exponential", random::Kind::exponential, "without memory"},
       Name{"shifted_exponential", random::Kind::shifted_exponential, "shift plus an exponential part"},
@@ -73,7 +67,7 @@ struct Keys<random::Distribution> {
         optional("shift", &Distribution::shift, "least value of shifted_exponential")
             .at_least(0)
             .at_most(1e6),
-        optional("shape", &Distribution::shape, "shape of gamma and pareto").above(0).at_most(1e6),
+        optional("shape", &Distribution::shape, "shape of gamma and pareto").at_least(0.1).at_most(1e6),
         optional("file", &Distribution::file,
                  "of empirical: a CSV with a column factor, relative to the experiment's file")};
   }

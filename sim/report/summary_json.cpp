@@ -73,6 +73,7 @@ void add_training(Json& json, const Result& result) {
   json["repeats"] = training.steps.repeats;
   json["staleness_mean"] = training.staleness_mean;
   json["staleness_max"] = training.staleness_max;
+  if (training.settings.rule == UpdateRule::ssp) json["lead_steps_max"] = training.lead;
   json["wasted_compute_s"] = training.wasted.si();
   json["goodput_samples_per_s"] = result.throughput;
   Json servers = Json::array();

@@ -207,9 +207,11 @@ void write_updates(Page& out, const TrainingReport& training) {
   out.row("staleness", rounded(training.staleness_mean),
           fmt::format("updates on average, {} at most (1 is fresh)", grouped(training.staleness_max)));
   if (training.settings.rule == UpdateRule::ssp) {
-    out.row("lead", grouped(training.lead),
-            fmt::format("finished steps between the fastest and the slowest rank, at most; bound {}",
-                        training.settings.bound));
+    out.row(
+        "lead", grouped(training.lead),
+        fmt::format(
+            "finished steps that a rank was ahead of the slowest when it began another, at most; bound {}",
+            training.settings.bound));
   }
   const auto busiest = std::ranges::max_element(training.servers, {}, &ServerRow::utilization);
   if (busiest != training.servers.end()) {

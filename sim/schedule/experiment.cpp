@@ -87,6 +87,9 @@ UpdateSettings update_settings(const Sync& sync, int ranks) {
                           .push_every = sync.push_every.value_or(1),
                           .fetch_every = sync.fetch_every.value_or(1)};
   if (const int backups = sync.backups.value_or(0); backups > 0) {
+    if (backups >= ranks)
+      throw InputError(fmt::format("{} backups of {} ranks leave none to wait for", backups, ranks),
+                       fmt::format("backups: 0 to {}", ranks - 1));
     settings.rule = UpdateRule::k_sync;
     settings.k = ranks - backups;
   }

@@ -90,20 +90,15 @@ private:
 
 }  // namespace
 
-ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, int shards,
-                        ServerPlacement placement, std::vector<ServerMessage> messages) {
-  ServerPlan plan{.shards = shards,
-                  .messages = std::move(messages),
+ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, ServerPlacement placement,
+                        std::vector<ServerMessage> messages) {
+  ServerPlan plan{.messages = std::move(messages),
                   .workers = {},
                   .links = capacities(cluster),
                   .memories = {},
-                  .bytes_at_shard = std::vector<Bytes>(at(shards)),
                   .notes = {}};
   if (placement != ServerPlacement::gpu && cluster.platform.cpus.empty())
     throw InputError("the platform has no CPU whose memory could hold parameters", "placement: gpu");
-  for (const ServerMessage& message : plan.messages) {
-    for (const int shard : message.shards) plan.bytes_at_shard[at(shard)] += message.bytes;
-  }
   ServerPlanner planner(cluster, worker_nodes, placement, plan);
   for (int worker = 0; worker < workers; ++worker) {
     WorkerTransfers transfers;
@@ -116,6 +111,8 @@ ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, i
   if (placement != ServerPlacement::gpu && !cluster.platform.host_memory_bandwidth)
     plan.notes.emplace_back(
         "the platform does not say what its hosts' memory lets through: servers add up gradients in no time");
+  if (placement == ServerPlacement::gpu)
+    plan.notes.emplace_back("rank 0's GPU adds up gradients in no time, and in memory that is not counted");
   return plan;
 }
 

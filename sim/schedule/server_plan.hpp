@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-enum class ServerPlacement { hosts, own_nodes, gpu };
+enum class ServerPlacement { hosts, own_nodes, gpu, free };
 
 /// A message between a worker and its shards, in one direction.
 struct Transfer {
@@ -25,7 +25,6 @@ struct WorkerTransfers {
 };
 
 struct ServerPlan {
-  int shards = 1;
   std::vector<ServerMessage> messages;   ///< of every worker
   std::vector<WorkerTransfers> workers;  ///< by rank of the job
   /// The cluster's links by LinkId, then what the memory of each server's CPU lets through, if it is known,
@@ -37,18 +36,16 @@ struct ServerPlan {
     int link = 0;
   };
   std::vector<Memory> memories;
-  std::vector<Bytes> bytes_at_shard;  ///< gradients that one worker sends to it in a step
   std::vector<std::string> notes;
 };
 
-/// Where the shards are, `first_server_node`: of own_nodes, nodes that hold no worker.
-/// hosts: shard s in the memory of CPU (s / nodes) modulo the CPUs of node s modulo the worker's nodes; gpu:
-/// all in the memory of rank 0. A byte of gradients is written once by the network, and read, added to a sum
-/// that is read and written: 4 bytes of a host's memory bandwidth; one of parameters is read: 1. A worker's
-/// way to a shard in its own GPU has no links. `workers`: how many ranks work, the first ones. Throws
-/// Unreachable.
-ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, int shards,
-                        ServerPlacement placement, std::vector<ServerMessage> messages);
+/// `workers`: the ranks that work, the first ones, on the first `worker_nodes` nodes; own_nodes: the others
+/// hold the shards. On n nodes shard s is in the memory of node s modulo n, CPU s / n modulo the CPUs; gpu:
+/// all are in the memory of rank 0, and its own gradients need no way. A byte of gradients takes four of a
+/// host's memory bandwidth (written by the network, read, added to a sum that is read and written), one of
+/// parameters takes one. `placement`: not free. Throws Unreachable, InputError where there is no CPU.
+ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, ServerPlacement placement,
+                        std::vector<ServerMessage> messages);
 
 }  // namespace trainyard
 
@@ -60,7 +57,8 @@ struct Names<ServerPlacement> {
   static constexpr std::array table{
       Name{"hosts", ServerPlacement::hosts, "in the memory of the nodes that work"},
       Name{"own_nodes", ServerPlacement::own_nodes, "on further nodes of the machine, a shard on each"},
-      Name{"gpu", ServerPlacement::gpu, "in the memory of rank 0's GPU"}};
+      Name{"gpu", ServerPlacement::gpu, "in the memory of rank 0's GPU"},
+      Name{"free", ServerPlacement::free, "nowhere: gradients and parameters take no time to send"}};
 };
 
 }  // namespace trainyard::config

@@ -31,7 +31,7 @@ struct Randomness {
   long long seed = 1;
   std::optional<random::Distribution> op;    ///< factor of every op, drawn anew each time
   std::optional<random::Distribution> step;  ///< factor of a worker's step
-  std::optional<random::Distribution> node;  ///< factor of a node, drawn once for the whole run
+  std::optional<random::Distribution> node;  ///< factor of a node, drawn once for a repeat
   std::vector<SlowNode> slow;
   std::optional<Pauses> pauses;
 };
@@ -88,7 +88,7 @@ struct Keys<Pauses> {
   static auto table() {
     return std::tuple{required("every", &Pauses::every,
                                "mean compute time of a rank between two, exponentially distributed")
-                          .above(0)
+                          .at_least(1e-3)
                           .at_most(1e9),
                       required("duration", &Pauses::duration, "how long each lasts").above(0).at_most(1e9)};
   }
@@ -101,7 +101,7 @@ struct Keys<Randomness> {
         optional("seed", &Randomness::seed, "the same seed gives the same run").at_least(0).at_most(9e15),
         optional("op", &Randomness::op, "factor of every op, drawn anew each time"),
         optional("step", &Randomness::step, "factor of every rank's step, drawn anew each time"),
-        optional("node", &Randomness::node, "factor of every node, drawn once"),
+        optional("node", &Randomness::node, "factor of every node, drawn once for a repeat"),
         optional("slow", &Randomness::slow, "nodes that are always slower than the others"),
         optional("pauses", &Randomness::pauses, "what else takes a rank's time now and then")};
   }

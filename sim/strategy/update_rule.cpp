@@ -6,11 +6,23 @@
 
 namespace trainyard {
 
+namespace {
+
+constexpr std::int64_t none = -1;  // nothing added up yet
+
+}  // namespace
+
 UpdateRules::UpdateRules(const UpdateSettings& settings)
     : settings_(settings),
       based_on_(at(settings.workers), 0),
+      sum_from_(at(settings.workers), none),
       clocks_(at(settings.workers), 0),
       waits_(at(settings.workers), false) {}
+
+void UpdateRules::computed(int worker) {
+  std::int64_t& from = sum_from_[at(worker)];
+  if (from == none) from = based_on_[at(worker)];
+}
 
 const UpdateDecision& UpdateRules::gradient(int worker) {
   decision_.is_update = false;
@@ -59,7 +71,8 @@ const UpdateDecision& UpdateRules::gradient(int worker) {
 
 void UpdateRules::collect(int worker) {
   collected_.push_back(worker);
-  collected_from_.push_back(based_on_[at(worker)]);
+  collected_from_.push_back(sum_from_[at(worker)]);
+  sum_from_[at(worker)] = none;
 }
 
 void UpdateRules::update() {
@@ -80,13 +93,9 @@ void UpdateRules::release_within_bound() {
   for (int worker = 0; worker < settings_.workers; ++worker) {
     if (!waits_[at(worker)] || clocks_[at(worker)] - slowest > settings_.bound) continue;
     waits_[at(worker)] = false;
+    lead_ = std::max(lead_, clocks_[at(worker)] - slowest);
     release(worker);
   }
-}
-
-std::int64_t UpdateRules::lead() const {
-  const auto [least, most] = std::ranges::minmax_element(clocks_);
-  return *most - *least;
 }
 
 bool takes_k(UpdateRule rule) {

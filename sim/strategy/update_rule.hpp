@@ -40,17 +40,19 @@ class UpdateRules {
 public:
   explicit UpdateRules(const UpdateSettings& settings);
 
-  /// `worker` has received the newest parameters: what it computes from now on is computed from them.
+  /// `worker` reads the newest parameters: what it computes from now on is computed from them.
   void fetched(int worker) { based_on_[at(worker)] = version_; }
-  /// The gradient of a step of `worker`, computed from what it fetched last, is there.
+  /// `worker` has computed a step from what it fetched last; it may add several up.
+  void computed(int worker);
+  /// The gradient of a step of `worker`, or the sum of several, is there: as old as the oldest.
   const UpdateDecision& gradient(int worker);
 
   /// Nothing has changed since `worker` fetched.
   [[nodiscard]] bool has_newest(int worker) const { return based_on_[at(worker)] == version_; }
 
   [[nodiscard]] std::int64_t version() const { return version_; }
-  /// Steps the fastest worker is ahead of the slowest (finished ones).
-  [[nodiscard]] std::int64_t lead() const;
+  /// Of ssp: finished steps that a worker was ahead of the slowest when it began another, at most so far.
+  [[nodiscard]] std::int64_t lead() const { return lead_; }
 
 private:
   void collect(int worker);
@@ -61,9 +63,11 @@ private:
 
   UpdateSettings settings_;
   std::int64_t version_ = 0;
-  std::vector<std::int64_t> based_on_;        ///< by worker: the version it fetched last
-  std::vector<std::int64_t> clocks_;          ///< by worker: gradients delivered
-  std::vector<bool> waits_;                   ///< by worker, of ssp
+  std::vector<std::int64_t> based_on_;  ///< by worker: the version it fetched last
+  std::vector<std::int64_t> sum_from_;  ///< by worker: the oldest version that its sum was computed from
+  std::vector<std::int64_t> clocks_;    ///< by worker: gradients delivered
+  std::vector<bool> waits_;             ///< by worker, of ssp
+  std::int64_t lead_ = 0;
   std::vector<int> collected_;                ///< whose gradients wait for the update
   std::vector<std::int64_t> collected_from_;  ///< the versions they were computed from
   UpdateDecision decision_;

@@ -4,8 +4,14 @@
 #include "schedule/step_times.hpp"
 
 #include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace trainyard {
+
+/// The column `factor` of a CSV, ascending. Throws InputError with every cell that is no number above 0.
+std::vector<double> read_factors(const std::string& name, std::string_view text);
 
 /// Reads what empirical distributions name, relative to the experiment's file or to the current folder, and
 /// writes the full paths in their place. Throws InputError or FileError.

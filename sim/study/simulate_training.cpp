@@ -38,23 +38,25 @@ Result steady_step(const Inputs& inputs, const SimulateOptions& options) {
   Inputs steady = inputs;
   steady.experiment.sync = {.algorithm = inputs.experiment.sync.algorithm};
   steady.experiment.random = {};
-  if (!has_servers(inputs)) return simulate_step(steady, options);
+  if (!has_servers(inputs)) {
+    // Parameters are averaged after the last local step: behind nothing.
+    if (inputs.experiment.sync.update == UpdateRule::local_sgd) {
+      steady.stack.overlap = false;
+      steady.stack.gradient_dtype = GradientDtype::fp32;
+    }
+    return simulate_step(steady, options);
+  }
+  // The optimizer runs on the servers.
+  std::erase_if(steady.trace.ops, [](const Op& op) { return op.phase == Phase::optimizer; });
   steady.experiment.nodes = 1;
   steady.experiment.gpus = 1;
   steady.experiment.gpus_per_node = std::nullopt;
   return simulate_step(steady, {.fidelity = Fidelity::closed, .fold = options.fold});
 }
 
-/// With servers the optimizer runs there.
-bool is_on_worker(const Inputs& inputs, Phase phase) {
-  return !has_servers(inputs) || phase != Phase::optimizer;
-}
-
-std::vector<Seconds> worker_ops(const Inputs& inputs, const Result& steady) {
+std::vector<Seconds> worker_ops(const Result& steady) {
   std::vector<Seconds> ops;
-  for (const LayerRow& layer : steady.layers) {
-    if (is_on_worker(inputs, layer.phase)) ops.push_back(layer.duration);
-  }
+  for (const LayerRow& layer : steady.layers) ops.push_back(layer.duration);
   return ops;
 }
 
@@ -64,8 +66,7 @@ std::vector<double> ready_parts(const Inputs& inputs, const Result& steady,
   std::vector<Seconds> ends;
   Seconds now;
   for (const LayerRow& layer : steady.layers) {
-    if (is_on_worker(inputs, layer.phase)) now += layer.duration;
-    ends.push_back(now);
+    ends.push_back(now += layer.duration);
   }
   std::vector<double> parts;
   for (const ServerMessage& message : messages)
@@ -151,17 +152,12 @@ void describe(const Inputs& inputs, const Cluster& cluster, Result& result) {
   result.resolved.gpus = training.settings.workers;
   result.resolved_experiment = config::write(result.resolved);
   result.ranks = training.settings.workers;
-  result.nodes = index(cluster.node_of(Rank{result.ranks - 1})) + 1;
+  result.nodes = cluster.nodes;
   const double samples_per_gradient = static_cast<double>(inputs.experiment.batch_per_gpu) *
                                       inputs.experiment.accumulation * training.settings.push_every;
   result.global_batch = std::llround(samples_per_gradient * training.gradients_per_update);
   result.step_time = Seconds{training.update_time.median};
   result.throughput = samples_per_gradient * training.gradients_per_update / result.step_time.si();
-  if (has_servers(inputs)) {
-    result.one_rank_step_time = result.compute_time = {};
-    for (const Seconds op : worker_ops(inputs, result)) result.one_rank_step_time += op;
-    result.compute_time = result.one_rank_step_time;
-  }
   const double alone = static_cast<double>(inputs.experiment.batch_per_gpu) * inputs.experiment.accumulation /
                        result.one_rank_step_time.si();
   result.speedup = result.throughput / alone;
@@ -212,11 +208,34 @@ void describe(const Inputs& inputs, const Cluster& cluster, Result& result) {
   }
 }
 
-/// What the links carried, over all repeats.
-void add_links(const Cluster& cluster, const ServerPlan& plan, const ServerRecord& record, Result& result) {
+std::vector<TrainingRecord> without_network(const UpdateSettings& settings, std::vector<StepTimes>& times,
+                                            const TrainingOptions& options, Result& result) {
+  std::vector<TrainingRecord> repeats;
+  for (StepTimes& each : times) {
+    repeats.push_back(run_without_network(settings, each, options));
+    result.events += repeats.back().events;
+  }
+  return repeats;
+}
+
+/// The update rule alone.
+void train_freely(const Inputs& inputs, const Cluster& cluster, const UpdateSettings& settings,
+                  const StepCounts& steps, const TrainingOptions& options, std::vector<StepTimes>& times,
+                  Result& result) {
+  result.events = 0;
+  const std::vector<TrainingRecord> repeats = without_network(settings, times, options, result);
+  result.training = report_of(repeats, cluster, settings, steps);
+  describe(inputs, cluster, result);
+  set_links(result, {});
+}
+
+/// What the links carried for an update, on average over all repeats from beginning to end.
+void add_links(const Cluster& cluster, const ServerPlan& plan, const ServerRecord& record, double updates,
+               Result& result) {
   Timeline timeline;
-  timeline.makespan = record.ended;
+  timeline.makespan = record.ended / updates;
   timeline.link_bytes.assign(record.link_bytes.begin(), record.link_bytes.begin() + link_count(cluster));
+  for (double& bytes : timeline.link_bytes) bytes /= updates;
   set_links(result, link_rows(cluster, capacities(cluster), timeline, {}));
   for (const ServerPlan::Memory& memory : plan.memories) {
     const double carried = record.link_bytes[at(memory.link)];
@@ -228,24 +247,31 @@ void add_links(const Cluster& cluster, const ServerPlan& plan, const ServerRecor
 void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, const StepCounts& steps,
                         Fidelity fidelity, Result& result) {
   const Sync& sync = inputs.experiment.sync;
+  const ServerPlacement placement = sync.placement.value_or(ServerPlacement::hosts);
   const Cluster cluster = cluster_with_servers(inputs);
+  const TrainingOptions training = options_of(settings, steps);
+  std::vector<StepTimes> times =
+      step_times(inputs, cluster, settings.workers, worker_ops(result), steps.repeats);
+  result.collectives.clear();
+  result.timeline.clear();
+  if (placement == ServerPlacement::free) {
+    train_freely(inputs, cluster, settings, steps, training, times, result);
+    return;
+  }
   const Bytes value =
       size_of(inputs.stack.gradient_dtype, element_sizes(inputs.experiment.precision).gradient);
-  const int shards = sync.shards.value_or(1);
   std::vector<ServerMessage> messages =
-      server_messages(ready_gradients(inputs.trace), value, shards, inputs.stack.servers);
+      server_messages(ready_gradients(inputs.trace), value, sync.shards.value_or(1), inputs.stack.servers);
   if (fidelity == Fidelity::flow) messages = joined_messages(messages, most_messages);
+  const int worker_nodes = index(cluster.node_of(Rank{settings.workers - 1})) + 1;
   const ServerPlan plan =
-      plan_servers(cluster, settings.workers, index(cluster.node_of(Rank{settings.workers - 1})) + 1, shards,
-                   sync.placement.value_or(ServerPlacement::hosts), std::move(messages));
-  std::vector<StepTimes> times =
-      step_times(inputs, cluster, settings.workers, worker_ops(inputs, result), steps.repeats);
-  const ServerTraining training{.plan = &plan, .ready = ready_parts(inputs, result, plan.messages)};
-  const ServerRecord record = run_with_servers(settings, times, training, options_of(settings, steps));
+      plan_servers(cluster, settings.workers, worker_nodes, placement, std::move(messages));
+  const std::vector<double> ready = ready_parts(inputs, result, plan.messages);
+  const ServerRecord record = run_with_servers(settings, times, {.plan = &plan, .ready = ready}, training);
   result.training = report_of(record.repeats, cluster, settings, steps);
   describe(inputs, cluster, result);
-  add_links(cluster, plan, record, result);
-  result.collectives.clear();
+  const auto updates = static_cast<double>((training.warmup + training.measured) * steps.repeats);
+  add_links(cluster, plan, record, updates, result);
   result.events = record.repeats.back().events + record.flows;
   result.notes.insert(result.notes.end(), plan.notes.begin(), plan.notes.end());
 }
@@ -255,11 +281,10 @@ void train_in_step(const Inputs& inputs, const UpdateSettings& settings, const S
                    Result& result) {
   const Cluster cluster = cluster_of(inputs);
   std::vector<StepTimes> times =
-      step_times(inputs, cluster, settings.workers, worker_ops(inputs, result), steps.repeats);
+      step_times(inputs, cluster, settings.workers, worker_ops(result), steps.repeats);
   TrainingOptions options = options_of(settings, steps);
   options.exchange = result.exposed_communication;
-  std::vector<TrainingRecord> repeats;
-  for (StepTimes& each : times) repeats.push_back(run_without_network(settings, each, options));
+  const std::vector<TrainingRecord> repeats = without_network(settings, times, options, result);
   const double steady = result.step_time.si();
   result.training = report_of(repeats, cluster, settings, steps);
   describe(inputs, cluster, result);
@@ -268,7 +293,6 @@ void train_in_step(const Inputs& inputs, const UpdateSettings& settings, const S
   result.network_utilization /= slower;
   result.link_utilization_max /= slower;
   for (LinkRow& link : result.links) link.utilization /= slower;
-  result.events += repeats.back().events;
   result.notes.emplace_back(
       "the communication that one steady step exposes is added after the slowest rank's compute");
 }
@@ -280,6 +304,11 @@ Result simulate_training(const Inputs& inputs, const SimulateOptions& options) {
   if (has_others(inputs)) {
     throw InputError("neighbours, background and events are simulated beside one steady step only",
                      "leave them out, or update: sync with nothing random");
+  }
+  for (const SlowNode& slow : inputs.experiment.random.slow) {
+    if (slow.node < cluster_of(inputs).nodes) continue;
+    throw InputError(fmt::format("random.slow names node {}, the job has nodes 0 to {}", slow.node,
+                                 cluster_of(inputs).nodes - 1));
   }
   StepCounts steps = inputs.experiment.steps;
   if (!is_random(inputs.experiment.random)) steps.repeats = 1;  // all would be alike

@@ -61,7 +61,11 @@ bool is_quantity(std::string_view text, std::size_t i) {
   while (i < text.size() && text[i] == ' ') ++i;
   const std::string_view rest = text.substr(i);
   constexpr std::array<std::string_view, 8> units{"gb", "gib", "mb", "mib", "tb", "us", "ms", "%"};
-  return std::ranges::any_of(units, [&](std::string_view unit) { return rest.starts_with(unit); });
+  return std::ranges::any_of(units, [&](std::string_view unit) {
+    // "us", not "used with"
+    return rest.starts_with(unit) &&
+           (rest.size() == unit.size() || std::isalpha(static_cast<unsigned char>(rest[unit.size()])) == 0);
+  });
 }
 
 /// Major and minor number after "nccl"; `text` is in small letters.

@@ -72,6 +72,40 @@ TEST_CASE("asynchronous ranks on servers update one by one with old gradients") 
   CHECK(async["scaling_efficiency"] <= 1.0);
 }
 
+TEST_CASE("backups let an update go on without the slowest, and cost what they throw away") {
+  const std::vector<std::string> random{"sync.kind=parameter_server", "sync.placement=free",
+                                        "random.step.kind=exponential"};
+  const Json all = run_json(random);
+  std::vector<std::string> with_backups = random;
+  with_backups.emplace_back("sync.backups=2");
+  const Json backed = run_json(with_backups);
+  // of 16 exponential times the largest is on average H(16), the 14th H(16) - H(2)
+  const double ratio = backed["step_time_s"].get<double>() / all["step_time_s"].get<double>();
+  CHECK(ratio == doctest::Approx((3.380729 - 1.5) / 3.380729).epsilon(0.1));
+  CHECK(all["wasted_compute_s"] == 0.0);
+  CHECK(backed["wasted_compute_s"].get<double>() > 0);
+  CHECK(backed["global_batch"].get<double>() / all["global_batch"].get<double>() == 14.0 / 16);
+}
+
+TEST_CASE(
+    "servers on nodes of their own take nodes; fewer messages take about as long as one for each tensor") {
+  const std::vector<std::string> set{"sync.kind=parameter_server",
+                                     "sync.placement=own_nodes",
+                                     "sync.shards=2",
+                                     "gpus=4",
+                                     "steps.warmup=1",
+                                     "steps.measured=3",
+                                     "stack=mxnet_kvstore",
+                                     "sync.update=async"};
+  const Json joined = run_json(set);
+  CHECK(joined["nodes"] == 3);
+  CHECK(joined["ranks"] == 4);
+  std::vector<std::string> one_by_one = set;
+  one_by_one.emplace_back("fidelity=rounds");
+  CHECK(joined["step_time_s"].get<double>() ==
+        doctest::Approx(run_json(one_by_one)["step_time_s"].get<double>()).epsilon(0.02));
+}
+
 TEST_CASE("--out of such a run holds what each rank did and how old gradients were") {
   const Scratch folder;
   const std::string out = folder / "out";
@@ -92,6 +126,9 @@ TEST_CASE("keys that a rule lacks or does not know are errors at their places") 
   CHECK(error_of({"sync.update=async"}).find("does not wait for every rank") != std::string::npos);
   CHECK(error_of({"sync.kind=parameter_server", "sync.update=k_sync", "sync.k=17"}).find("1 to 16") !=
         std::string::npos);
+  CHECK(error_of({"sync.kind=parameter_server", "sync.backups=20"}).find("leave none to wait for") !=
+        std::string::npos);
+  CHECK(error_of({"random.slow=[{node: 9, factor: 2}]"}).find("nodes 0 to 0") != std::string::npos);
   CHECK(error_of({"sync.shards=2"}).find("no shards") != std::string::npos);
   CHECK(error_of({"sync.kind=parameter_server", "fidelity=closed"}).find("knows no servers") !=
         std::string::npos);

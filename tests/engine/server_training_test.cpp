@@ -55,8 +55,8 @@ struct Setup {
 
 ServerRecord train(const Setup& setup) {
   const Cluster cluster = hosts(setup.nodes);
-  const ServerPlan plan = plan_servers(cluster, setup.workers, setup.worker_nodes, setup.shards,
-                                       setup.placement, one_message(setup.bytes, setup.shards));
+  const ServerPlan plan = plan_servers(cluster, setup.workers, setup.worker_nodes, setup.placement,
+                                       one_message(setup.bytes, setup.shards));
   std::vector<int> nodes(static_cast<std::size_t>(setup.workers));
   std::iota(nodes.begin(), nodes.end(), 0);
   std::vector<StepTimes> times;
@@ -112,6 +112,9 @@ TEST_CASE("bytes through a server: 2N(P-1) on one of the workers' hosts, 2NP apa
     Setup beside{.workers = workers, .worker_nodes = workers, .nodes = workers};
     const double pulls = 4.0 / 5;
     CHECK(numbers(beside).sent == doctest::Approx((1 + pulls) * all * (workers - 1)).epsilon(1e-9));
+    Setup on_gpu = beside;
+    on_gpu.placement = ServerPlacement::gpu;
+    CHECK(numbers(on_gpu).sent == doctest::Approx((1 + pulls) * all * (workers - 1)).epsilon(1e-9));
     Setup apart = beside;
     apart.nodes = workers + 1;
     apart.placement = ServerPlacement::own_nodes;

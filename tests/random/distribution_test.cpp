@@ -40,7 +40,6 @@ void check_moments(const Distribution& distribution, double mean, double sd) {
   const Moments found = moments(distribution);
   CHECK(found.mean == doctest::Approx(mean).epsilon(0.01));
   CHECK(found.sd == doctest::Approx(sd).epsilon(0.02));
-  CHECK(random::mean(distribution).value() == doctest::Approx(mean));
 }
 
 }  // namespace
@@ -106,12 +105,4 @@ TEST_CASE("parameters that a kind lacks or does not know are errors at their key
   CHECK(errors_in("{kind: normal}").find("needs sd") != std::string::npos);
   CHECK(errors_in("{kind: exponential, shape: 2}").find("there is no shape") != std::string::npos);
   CHECK(errors_in("{kind: normal, sd: 2}").find("below 0") != std::string::npos);
-}
-
-TEST_CASE("factors of a CSV come sorted, and what is none is named with its line") {
-  CHECK(random::read_factors("f.csv", "step,factor\n1,2\n2,0.5\n") == std::vector<double>{0.5, 2});
-  CHECK_THROWS_WITH_AS(random::read_factors("f.csv", "factor\n1\n-1\n"), doctest::Contains("f.csv:3"),
-                       InputError);
-  CHECK_THROWS_AS(random::read_factors("f.csv", "factor\n"), InputError);
-  CHECK_THROWS_AS(random::read_factors("f.csv", "time\n1\n"), InputError);
 }

@@ -55,6 +55,7 @@ TEST_CASE("versions of plugins and tests and rates are no versions of NCCL") {
   CHECK_FALSE(version_of("NCCL 2"));
   CHECK_FALSE(version_of("NCCL 10.4 times faster"));
   CHECK(version_of("aws-ofi-nccl 1.3.0, NCCL 2.4.8") == NcclVersion::v2_4);
+  CHECK(version_of("NCCL 2.4 used with rings") == NcclVersion::v2_4);
 }
 
 TEST_CASE("variables that leave NCCL one algorithm or protocol are heard") {
