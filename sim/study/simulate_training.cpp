@@ -65,9 +65,7 @@ std::vector<double> ready_parts(const Inputs& inputs, const Result& steady,
                                 const std::vector<ServerMessage>& messages) {
   std::vector<Seconds> ends;
   Seconds now;
-  for (const LayerRow& layer : steady.layers) {
-    ends.push_back(now += layer.duration);
-  }
+  for (const LayerRow& layer : steady.layers) ends.push_back(now += layer.duration);
   std::vector<double> parts;
   for (const ServerMessage& message : messages)
     parts.push_back(inputs.stack.overlap ? ends[at(message.ready_op)] / now : 1);
@@ -153,14 +151,13 @@ void describe(const Inputs& inputs, const Cluster& cluster, Result& result) {
   result.resolved_experiment = config::write(result.resolved);
   result.ranks = training.settings.workers;
   result.nodes = cluster.nodes;
-  const double samples_per_gradient = static_cast<double>(inputs.experiment.batch_per_gpu) *
-                                      inputs.experiment.accumulation * training.settings.push_every;
+  const double samples_per_step =
+      static_cast<double>(inputs.experiment.batch_per_gpu) * inputs.experiment.accumulation;
+  const double samples_per_gradient = samples_per_step * training.settings.push_every;
   result.global_batch = std::llround(samples_per_gradient * training.gradients_per_update);
   result.step_time = Seconds{training.update_time.median};
   result.throughput = samples_per_gradient * training.gradients_per_update / result.step_time.si();
-  const double alone = static_cast<double>(inputs.experiment.batch_per_gpu) * inputs.experiment.accumulation /
-                       result.one_rank_step_time.si();
-  result.speedup = result.throughput / alone;
+  result.speedup = result.throughput * result.one_rank_step_time.si() / samples_per_step;
   result.scaling_efficiency = result.speedup / result.ranks;
   if (result.epoch_time) result.epoch_time = Seconds{*inputs.samples_per_epoch / result.throughput};
   if (result.tokens_per_second) result.tokens_per_second = result.throughput * *inputs.model->sequence_length;
@@ -183,10 +180,7 @@ void describe(const Inputs& inputs, const Cluster& cluster, Result& result) {
       static_cast<double>(training.updates) * training.gradients_per_update * training.settings.push_every;
   result.communication_time = result.exposed_communication = communicating / steps;
   result.achieved_flops_per_gpu =
-      result.model_flops *
-      (result.throughput / result.ranks /
-       (static_cast<double>(inputs.experiment.batch_per_gpu) * inputs.experiment.accumulation)) /
-      Seconds{1};
+      result.model_flops * (result.throughput / result.ranks / samples_per_step) / Seconds{1};
   if (result.model_flops_utilization)
     result.model_flops_utilization =
         result.achieved_flops_per_gpu / peak_rate(inputs.gpu, inputs.experiment.precision);
@@ -244,8 +238,19 @@ void add_links(const Cluster& cluster, const ServerPlan& plan, const ServerRecor
   }
 }
 
+/// What of the stack and the trace is for collectives alone.
+std::vector<std::string> unused_with_servers(const Inputs& inputs) {
+  std::vector<std::string> notes;
+  const Stack& stack = inputs.stack;
+  if (stack.fusion || stack.bucket_first || stack.bucket_cap)
+    notes.emplace_back("the stack's buckets and fusion are not used: servers take each tensor by itself");
+  if (std::ranges::any_of(inputs.trace.ops, [](const Op& op) { return !op.communication_bytes.empty(); }))
+    notes.emplace_back("the trace's own communication is not used: its gradients go to servers");
+  return notes;
+}
+
 void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, const StepCounts& steps,
-                        Fidelity fidelity, Result& result) {
+                        Result& result) {
   const Sync& sync = inputs.experiment.sync;
   const ServerPlacement placement = sync.placement.value_or(ServerPlacement::hosts);
   const Cluster cluster = cluster_with_servers(inputs);
@@ -254,6 +259,9 @@ void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, co
       step_times(inputs, cluster, settings.workers, worker_ops(result), steps.repeats);
   result.collectives.clear();
   result.timeline.clear();
+  for (std::string& note : unused_with_servers(inputs)) result.notes.push_back(std::move(note));
+  if (placement == ServerPlacement::own_nodes && inputs.platform.price_per_hour)
+    result.notes.emplace_back("the servers' nodes are counted, and paid for, as nodes of the platform");
   if (placement == ServerPlacement::free) {
     train_freely(inputs, cluster, settings, steps, training, times, result);
     return;
@@ -262,7 +270,7 @@ void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, co
       size_of(inputs.stack.gradient_dtype, element_sizes(inputs.experiment.precision).gradient);
   std::vector<ServerMessage> messages =
       server_messages(ready_gradients(inputs.trace), value, sync.shards.value_or(1), inputs.stack.servers);
-  if (fidelity == Fidelity::flow) messages = joined_messages(messages, most_messages);
+  if (inputs.experiment.fidelity == Fidelity::flow) messages = joined_messages(messages, most_messages);
   const int worker_nodes = index(cluster.node_of(Rank{settings.workers - 1})) + 1;
   const ServerPlan plan =
       plan_servers(cluster, settings.workers, worker_nodes, placement, std::move(messages));
@@ -319,10 +327,12 @@ Result simulate_training(const Inputs& inputs, const SimulateOptions& options) {
   }
   Result result = steady_step(inputs, options);
   result.fidelity = std::string(config::name_of(fidelity));
+  Inputs used = inputs;
+  used.experiment.fidelity = fidelity;  // what is written beside the result
   if (has_servers(inputs))
-    train_with_servers(inputs, settings, steps, fidelity, result);
+    train_with_servers(used, settings, steps, result);
   else
-    train_in_step(inputs, settings, steps, result);
+    train_in_step(used, settings, steps, result);
   return result;
 }
 

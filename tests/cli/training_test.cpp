@@ -109,13 +109,17 @@ TEST_CASE(
 TEST_CASE("--out of such a run holds what each rank did and how old gradients were") {
   const Scratch folder;
   const std::string out = folder / "out";
-  const Ended ended = run_program({"run", "resnet50_dgx2", "--set", "sync.kind=parameter_server", "--set",
-                                   "steps.measured=4", "--set", "steps.warmup=1", "--out", out});
+  const Ended ended =
+      run_program({"run", "resnet50_dgx2", "--set", "sync.kind=parameter_server", "--set", "steps.measured=4",
+                   "--fidelity", "rounds", "--set", "steps.warmup=1", "--out", out});
   CAPTURE(ended.err);
   REQUIRE(ended.code == 0);
   const std::string workers = content(folder / "out/workers.csv");
   CHECK(workers.starts_with("rank,node,computing_s,wasted_s,communicating_s,waiting_s,gradients\n0,0,"));
   CHECK(std::count(workers.begin(), workers.end(), '\n') == 17);
+  const std::string resolved = content(folder / "out/experiment.resolved.yaml");
+  CHECK(contains(resolved, "fidelity: rounds"));
+  CHECK(contains(content(folder / "out/summary.json"), "\"fidelity\": \"rounds\""));
   CHECK(content(folder / "out/staleness.csv") == "staleness_updates,gradients\n1,64\n");
 }
 
