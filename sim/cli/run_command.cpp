@@ -34,9 +34,11 @@ using Files = std::map<std::string, std::string>;
 
 /// The names that --out may hold; their contents come with the result.
 Files empty_files() {
-  return {{"summary.json", {}}, {"layers.csv", {}},    {"ranks.csv", {}},
-          {"links.csv", {}},    {"trace.json", {}},    {"collectives.csv", {}},
-          {"workers.csv", {}},  {"staleness.csv", {}}, {"experiment.resolved.yaml", {}}};
+  return {{"summary.json", {}},    {"layers.csv", {}},
+          {"ranks.csv", {}},       {"links.csv", {}},
+          {"trace.json", {}},      {"collectives.csv", {}},
+          {"workers.csv", {}},     {"staleness.csv", {}},
+          {"checkpoints.csv", {}}, {"experiment.resolved.yaml", {}}};
 }
 
 Files files_of(const Result& result, const std::string& summary) {
@@ -46,12 +48,12 @@ Files files_of(const Result& result, const std::string& summary) {
   files["ranks.csv"] = ranks_csv(result);
   files["links.csv"] = links_csv(result.links);
   files["collectives.csv"] = collectives_csv(result);
-  // Runs with servers have no timeline of one step.
-  if (!result.timeline.empty()) files["trace.json"] = trace_json(result);
+  files["trace.json"] = trace_json(result);
   if (result.training) {
     files["workers.csv"] = workers_csv(*result.training);
     files["staleness.csv"] = staleness_csv(*result.training);
   }
+  if (result.faults) files["checkpoints.csv"] = checkpoints_csv(*result.faults);
   files["experiment.resolved.yaml"] = result.resolved_experiment;
   return files;
 }
@@ -82,7 +84,7 @@ void add_run(CLI::App& program) {
           "--out", options->out,
           "write summary.json, layers.csv, ranks.csv, links.csv, collectives.csv, trace.json (Perfetto) and "
           "experiment.resolved.yaml into this new folder; of runs of many updates also workers.csv and "
-          "staleness.csv")
+          "staleness.csv, of jobs with faults checkpoints.csv")
       ->type_name("DIR");
   command.add_flag("--force", options->force, "replace DIR if it holds an earlier result");
   command.add_flag("--json", options->json, "print the summary as JSON, in SI base units");

@@ -1,12 +1,10 @@
 #include "engine/calendar.hpp"
-#include "engine/simgrid_network.hpp"
+#include "engine/server_connections.hpp"
 #include "engine/training.hpp"
 #include "engine/training_recorder.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
-#include <deque>
-#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -15,12 +13,27 @@ namespace trainyard {
 
 namespace {
 
-using engine::Activity;
 using engine::Calendar;
+using engine::Delivery;
 using engine::Event;
 using engine::EventKind;
-using engine::SimgridNetwork;
+using engine::ServerConnections;
 using engine::TrainingRecorder;
+
+/// Where in a step a worker cannot go on without some parameters.
+struct Stop {
+  double part = 0;
+  std::vector<int> messages;
+};
+
+std::vector<Stop> stops_of(const std::vector<double>& needed) {
+  std::map<double, std::vector<int>> messages_at;
+  for (std::size_t message = 0; message < needed.size(); ++message)
+    messages_at[needed[message]].push_back(static_cast<int>(message));
+  std::vector<Stop> stops;
+  for (auto& [part, messages] : messages_at) stops.push_back({part, std::move(messages)});
+  return stops;
+}
 
 class WithServers final : public engine::Listener {
 public:
@@ -30,29 +43,20 @@ public:
         times_(times),
         plan_(*training.plan),
         ready_(training.ready),
+        stops_(stops_of(training.needed)),
         options_(options),
         messages_(static_cast<int>(plan_.messages.size())),
-        network_(plan_.links) {
-    for (const WorkerTransfers& worker : plan_.workers) {
-      for (const auto* transfers : {&worker.pushes, &worker.pulls}) {
-        for (const Transfer& transfer : *transfers)
-          routes_.push_back(transfer.links.empty() ? -1 : network_.add_route(transfer.links));
-      }
-    }
-    carried_.assign(routes_.size(), 0);
-    make_connections();
+        connections_(plan_, training.needed, training.by_priority) {
+    for (const Stop& stop : stops_)
+      pull_order_.insert(pull_order_.end(), stop.messages.begin(), stop.messages.end());
+    if (!training.by_priority) std::ranges::sort(pull_order_);
   }
 
   ServerRecord run() {
     begin_repeat(0);
-    network_.run(calendar_, *this);
-    result_.flows = network_.flows();
-    result_.link_bytes.assign(plan_.links.size(), 0);
-    for (std::size_t way = 0; way < routes_.size(); ++way) {
-      const Transfer& its =
-          transfer(static_cast<int>(way) / (2 * messages_), static_cast<int>(way) % (2 * messages_));
-      for (const int link : its.links) result_.link_bytes[at(link)] += its.bytes.si() * carried_[way];
-    }
+    connections_.network().run(calendar_, *this);
+    result_.flows = connections_.network().flows();
+    result_.link_bytes = connections_.link_bytes();
     return std::move(result_);
   }
 
@@ -60,58 +64,43 @@ public:
     if (event.kind == EventKind::begin) {
       begin_repeat(event.date);
     } else if (event.kind == EventKind::wake) {
-      if (event.item == workers_[at(event.target)].attempt) computed(event.target, event.date);
+      if (event.item == workers_[at(event.target)].attempt) computed_part(event.target, event.date);
     } else {
-      const int way = event.item % (2 * messages_);
-      const int attempt = event.item / (2 * messages_);
-      if (attempt == workers_[at(event.target)].attempt) send(event.target, way, event.date);
+      const Delivery message{event.target, event.item % (2 * messages_), event.item / (2 * messages_)};
+      if (is_current(message) && !connections_.send(message))
+        arrived(message.worker, message.way, event.date);
     }
   }
 
   void on_delivered(std::uint64_t tag, double date) override {
-    --under_way_;
-    const auto worker = static_cast<int>(tag >> 40U);
-    const auto item = static_cast<int>(tag & 0xffffffffffU);
-    const int way = item % (2 * messages_);
-    ++carried_[at(worker * 2 * messages_ + way)];
-    start_next(worker, way);
-    if (!is_over_ && item / (2 * messages_) == workers_[at(worker)].attempt) arrived(worker, way, date);
+    const Delivery message = connections_.delivered(tag);
+    if (!is_over_ && is_current(message)) arrived(message.worker, message.way, date);
     end_if_idle(date);
   }
 
 private:
-  /// Between a worker and the same shards, in one direction: one message after the other.
-  struct Connection {
-    bool is_busy = false;
-    std::deque<int> waiting;  ///< items of messages that are ready
-  };
-
-  void make_connections() {
-    std::map<std::pair<bool, std::vector<int>>, int> numbers;
-    for (int way = 0; way < 2 * messages_; ++way) {
-      const std::vector<int>& shards = plan_.messages[at(way % messages_)].shards;
-      const auto number = static_cast<int>(numbers.size());
-      connection_of_way_.push_back(numbers.try_emplace({way < messages_, shards}, number).first->second);
-    }
-    connections_.assign(plan_.workers.size(), std::vector<Connection>(numbers.size()));
-  }
-
-  enum class Phase { computing, pushing, waiting, pulling };
+  enum class Phase { computing, stalled, pushing, waiting };
   struct Worker {
     Phase phase = Phase::waiting;
-    int attempt = 0;  ///< of a step; what belongs to an earlier one is dropped
+    int attempt = 0;  ///< what belongs to an earlier one is dropped
     double since = 0;
-    double step_begun = 0;
-    int pushed = 0;  ///< messages of the step that have arrived
-    int pulled = 0;
+    double duration = 0;       ///< of the step, without stalls
+    double part = 0;           ///< of the step: computed, or to be computed when its timer goes off
+    std::size_t stop = 0;      ///< the next one
+    double computing = 0;      ///< so far in this step
+    std::vector<char> pulled;  ///< by message: there for the coming forward pass
+    int pushed = 0;            ///< messages of the push that have arrived
+    bool is_pushing = false;   ///< of downpour, which goes on meanwhile
+    std::int64_t from = 0;     ///< version that what is pushed was computed from
     int unpushed = 0;
     int unfetched = 0;
   };
 
-  const Transfer& transfer(int worker, int way) const {
-    const WorkerTransfers& its = plan_.workers[at(worker)];
-    return way < messages_ ? its.pushes[at(way)] : its.pulls[at(way - messages_)];
+  [[nodiscard]] bool is_current(const Delivery& message) const {
+    return message.attempt == workers_[at(message.worker)].attempt;
   }
+
+  [[nodiscard]] bool is_downpour() const { return settings_.rule == UpdateRule::downpour; }
 
   void begin_repeat(double date) {
     rules_.emplace(settings_);
@@ -121,8 +110,12 @@ private:
     is_over_ = false;
     origin_ = date;
     for (int worker = 0; worker < settings_.workers; ++worker) {
-      workers_[at(worker)] = {.attempt = workers_[at(worker)].attempt + 1, .since = date};
-      compute(worker, date);
+      const int attempt = workers_[at(worker)].attempt;
+      workers_[at(worker)] = {};
+      workers_[at(worker)].attempt = attempt;
+      workers_[at(worker)].since = date;
+      workers_[at(worker)].pulled.assign(at(messages_), 0);
+      begin_step(worker, stops_.size(), date);
     }
   }
 
@@ -132,69 +125,82 @@ private:
                               : state.phase == Phase::waiting ? Activity::waiting
                                                               : Activity::communicating;
     recorder_->spent(worker, activity, state.since - origin_, date - origin_);
+    if (state.phase == Phase::computing) state.computing += date - state.since;
     state.phase = phase;
     state.since = date;
   }
 
-  /// What belongs to an earlier step is stale from now on. Numbers come again once the items of events have
-  /// used up their bits, long after the last that was the same.
-  void renew(Worker& state) const {
-    state.attempt =
-        (state.attempt + 1) % (std::numeric_limits<int>::max() / (2 * std::max(1, messages_)) - 1);
-  }
-
-  [[nodiscard]] int item(int worker, int way) const {
-    return workers_[at(worker)].attempt * 2 * messages_ + way;
-  }
-
-  void compute(int worker, double date) {
-    enter(worker, Phase::computing, date);
+  /// What was sent before, and a timer that runs, mean nothing any more. Numbers come again once the items of
+  /// events have used up their bits, long after the last that was the same.
+  void drop_all(int worker) {
     Worker& state = workers_[at(worker)];
-    renew(state);
-    state.step_begun = date;
-    state.pushed = 0;
-    state.pulled = 0;
-    const double duration = times_[result_.repeats.size()].next(worker).si();
-    calendar_.enter(date + duration, EventKind::wake, worker, state.attempt);
-    if (state.unpushed + 1 < settings_.push_every) return;
-    // What several steps have added up is complete with the last of them.
-    for (int message = 0; message < messages_; ++message) {
-      const double part = settings_.push_every > 1 ? 1 : ready_[at(message)];
-      const Seconds latency = transfer(worker, message).latency;
-      calendar_.enter(date + part * duration + latency.si(), EventKind::ready, worker, item(worker, message));
-    }
+    state.attempt = (state.attempt + 1) % most_attempts(messages_);
+    std::ranges::fill(state.pulled, 0);
+    connections_.forget(worker);
   }
 
-  void send(int worker, int way, double date) {
-    if (routes_[at(worker * 2 * messages_ + way)] < 0) {
-      arrived(worker, way, date);
-      return;
-    }
-    Connection& connection = connections_[at(worker)][at(connection_of_way_[at(way)])];
-    if (connection.is_busy) {
-      connection.waiting.push_back(item(worker, way));
-    } else {
-      start(worker, item(worker, way), connection);
-    }
+  static int most_attempts(int messages) {
+    return std::min(1 << 24, (1 << 30) / (2 * std::max(1, messages)));
   }
 
-  void start(int worker, int item, Connection& connection) {
-    connection.is_busy = true;
-    ++under_way_;
-    const int way = item % (2 * messages_);
-    network_.start(routes_[at(worker * 2 * messages_ + way)], transfer(worker, way).bytes,
-                   static_cast<std::uint64_t>(worker) << 40U | static_cast<std::uint64_t>(item));
+  /// `first_stop`: behind the last one where no parameters are to come.
+  void begin_step(int worker, std::size_t first_stop, double date) {
+    Worker& state = workers_[at(worker)];
+    state.duration = times_[result_.repeats.size()].next(worker).si();
+    state.part = 0;
+    state.computing = 0;
+    state.stop = first_stop;
+    compute_on(worker, date);
   }
 
-  /// The next message of a connection that has delivered one. What was cancelled in the meantime is not sent.
-  void start_next(int worker, int way) {
-    Connection& connection = connections_[at(worker)][at(connection_of_way_[at(way)])];
-    connection.is_busy = false;
-    while (!connection.waiting.empty() && !connection.is_busy) {
-      const int next = connection.waiting.front();
-      connection.waiting.pop_front();
-      if (next / (2 * messages_) == workers_[at(worker)].attempt) start(worker, next, connection);
+  /// As far as the parameters that are there allow.
+  void compute_on(int worker, double date) {
+    Worker& state = workers_[at(worker)];
+    for (; state.stop < stops_.size(); ++state.stop) {
+      const Stop& stop = stops_[state.stop];
+      if (stop.part > state.part) {
+        compute_until(worker, stop.part, date);
+        return;
+      }
+      if (!std::ranges::all_of(stop.messages, [&](int message) { return state.pulled[at(message)] != 0; })) {
+        if (state.phase != Phase::stalled) enter(worker, Phase::stalled, date);
+        return;
+      }
     }
+    std::ranges::fill(state.pulled, 0);
+    if (!is_downpour() && state.unpushed + 1 >= settings_.push_every) {
+      // What several steps have added up is complete with the last of them.
+      const bool is_sum = settings_.push_every > 1;
+      state.pushed = 0;
+      for (int message = 0; message < messages_; ++message) {
+        const double part = is_sum ? 1 : std::max(state.part, ready_[at(message)]);
+        schedule(worker, message, date + (part - state.part) * state.duration);
+      }
+    }
+    compute_until(worker, 1, date);
+  }
+
+  void compute_until(int worker, double part, double date) {
+    Worker& state = workers_[at(worker)];
+    if (state.phase != Phase::computing) enter(worker, Phase::computing, date);
+    calendar_.enter(date + (part - state.part) * state.duration, EventKind::wake, worker, state.attempt);
+    state.part = part;
+  }
+
+  void computed_part(int worker, double date) {
+    if (workers_[at(worker)].part < 1)
+      compute_on(worker, date);
+    else
+      computed(worker, date);
+  }
+
+  /// The message goes once what it waits for before the network is over.
+  void schedule(int worker, int way, double date) {
+    const WorkerWays& its = plan_.workers[at(worker)];
+    const int group = plan_.group_of_message[at(way % messages_)];
+    const ServerWay& road = way < messages_ ? its.push[at(group)] : its.pull[at(group)];
+    calendar_.enter(date + road.latency.si(), EventKind::ready, worker,
+                    workers_[at(worker)].attempt * 2 * messages_ + way);
   }
 
   void computed(int worker, double date) {
@@ -204,40 +210,51 @@ private:
     if (++state.unpushed < settings_.push_every) {
       enter(worker, Phase::waiting, date);
       go_on(worker, date);
-      return;
+    } else if (is_downpour()) {
+      enter(worker, Phase::pushing, date);
+      if (!state.is_pushing) push_and_go_on(worker, date);
+    } else {
+      state.from = rules_->pushed(worker);
+      enter(worker, Phase::pushing, date);
+      if (state.pushed == messages_) gradient(worker, date);
     }
-    enter(worker, Phase::pushing, date);
-    if (state.pushed == messages_) gradient(worker, date);
+  }
+
+  /// Downpour waits only for the push before.
+  void push_and_go_on(int worker, double date) {
+    Worker& state = workers_[at(worker)];
+    state.is_pushing = true;
+    state.from = rules_->pushed(worker);
+    state.pushed = 0;
+    state.unpushed = 0;
+    for (int message = 0; message < messages_; ++message) schedule(worker, message, date);
+    go_on(worker, date);
   }
 
   void arrived(int worker, int way, double date) {
     Worker& state = workers_[at(worker)];
     if (way >= messages_) {
-      ++state.pulled;
-      if (state.phase == Phase::pulling && state.pulled == messages_) compute(worker, date);
+      state.pulled[at(way - messages_)] = 1;
+      if (state.phase == Phase::stalled) compute_on(worker, date);
       return;
     }
     ++state.pushed;
-    if (settings_.rule == UpdateRule::sync && ++arrivals_[at(way)] == settings_.workers)
-      pull_by_all(way, date);
-    if (state.pushed == messages_ && state.phase == Phase::pushing) gradient(worker, date);
-  }
-
-  /// A message that all have pushed is added up and can be had back.
-  void pull_by_all(int message, double date) {
-    arrivals_[at(message)] = 0;
-    for (int worker = 0; worker < settings_.workers; ++worker) pull_message(worker, message, date);
-  }
-
-  void pull_message(int worker, int message, double date) {
-    const Seconds latency = transfer(worker, messages_ + message).latency;
-    calendar_.enter(date + latency.si(), EventKind::ready, worker, item(worker, messages_ + message));
+    // A message that all have pushed is added up and can be had back.
+    if (settings_.rule == UpdateRule::sync && ++arrivals_[at(way)] == settings_.workers) {
+      arrivals_[at(way)] = 0;
+      for (int other = 0; other < settings_.workers; ++other) schedule(other, messages_ + way, date);
+    }
+    const bool is_due = is_downpour() ? state.is_pushing : state.phase == Phase::pushing;
+    if (state.pushed == messages_ && is_due) gradient(worker, date);
   }
 
   void gradient(int worker, double date) {
-    enter(worker, Phase::waiting, date);
-    workers_[at(worker)].unpushed = 0;
-    const UpdateDecision& decision = rules_->gradient(worker);
+    Worker& state = workers_[at(worker)];
+    if (!is_downpour()) {
+      enter(worker, Phase::waiting, date);
+      state.unpushed = 0;
+    }
+    const UpdateDecision& decision = rules_->gradient(worker, state.from);
     if (settings_.rule == UpdateRule::ssp) recorder_->lead(rules_->lead());
     if (decision.others_cancelled) cancel(date);
     if (decision.is_update && recorder_->update(decision, rules_->version(), date - origin_)) {
@@ -245,46 +262,46 @@ private:
       end_repeat(date);
       return;
     }
-    for (const int released : decision.released) go_on(released, date);
+    if (!is_downpour()) {
+      for (const int released : decision.released) go_on(released, date);
+      return;
+    }
+    state.is_pushing = false;
+    if (state.phase == Phase::pushing) push_and_go_on(worker, date);
   }
 
   void go_on(int worker, double date) {
     Worker& state = workers_[at(worker)];
-    const bool is_downpour = settings_.rule == UpdateRule::downpour;
-    const bool is_due = is_downpour ? state.unfetched >= settings_.fetch_every : state.unpushed == 0;
+    const bool is_due = is_downpour() ? state.unfetched >= settings_.fetch_every : state.unpushed == 0;
     if (is_due) state.unfetched = 0;
     if (!is_due || rules_->has_newest(worker)) {
-      compute(worker, date);
+      begin_step(worker, stops_.size(), date);
       return;
     }
     rules_->fetched(worker);
-    enter(worker, Phase::pulling, date);
-    if (state.pulled == messages_) {
-      compute(worker, date);
-      return;
-    }
     // with sync every message is on its way since the last worker has pushed it
-    if (settings_.rule == UpdateRule::sync) return;
-    for (int message = 0; message < messages_; ++message) pull_message(worker, message, date);
+    if (settings_.rule != UpdateRule::sync) {
+      for (const int message : pull_order_) schedule(worker, messages_ + message, date);
+    }
+    begin_step(worker, 0, date);
   }
 
   void cancel(double date) {
     for (int worker = 0; worker < settings_.workers; ++worker) {
       Worker& state = workers_[at(worker)];
-      if (state.phase == Phase::computing || state.phase == Phase::pushing) {
-        const double computed_until = state.phase == Phase::computing ? date : state.since;
-        recorder_->wasted(worker, state.step_begun - origin_, computed_until - origin_);
-      }
+      const bool is_cancelled = state.phase != Phase::waiting;
       enter(worker, Phase::waiting, date);
+      if (is_cancelled)
+        recorder_->spent(worker, Activity::wasted, date - origin_ - state.computing, date - origin_);
       state.unpushed = 0;
-      renew(state);
+      drop_all(worker);
     }
   }
 
   void end_repeat(double date) {
     for (int worker = 0; worker < settings_.workers; ++worker) {
       enter(worker, Phase::waiting, date);
-      renew(workers_[at(worker)]);
+      drop_all(worker);
     }
     result_.repeats.push_back(recorder_->finish(date - origin_, calendar_.entered()));
     end_if_idle(date);
@@ -292,7 +309,7 @@ private:
 
   /// The next repeat begins on an idle network.
   void end_if_idle(double date) {
-    if (!is_over_ || under_way_ > 0 || has_ended_) return;
+    if (!is_over_ || connections_.under_way() > 0 || has_ended_) return;
     result_.ended = Seconds{date};
     if (result_.repeats.size() < times_.size()) {
       calendar_.enter(date, EventKind::begin, 0);
@@ -306,21 +323,18 @@ private:
   std::vector<StepTimes>& times_;  ///< by repeat
   const ServerPlan& plan_;
   const std::vector<double>& ready_;
+  std::vector<Stop> stops_;
+  std::vector<int> pull_order_;  ///< of messages
   TrainingOptions options_;
   int messages_;
   Calendar calendar_;
-  SimgridNetwork network_;
-  std::vector<int> routes_;  ///< of worker w, way k: 2 * messages * w + k; pushes, then pulls
-  std::vector<int> connection_of_way_;
-  std::vector<std::vector<Connection>> connections_;  ///< by worker
-  std::vector<double> carried_;                       ///< deliveries, by the same
+  ServerConnections connections_;
   std::optional<UpdateRules> rules_;
   std::optional<TrainingRecorder> recorder_;
   std::vector<Worker> workers_;
   std::vector<int> arrivals_;  ///< by message, of rule sync
   ServerRecord result_;
   double origin_ = 0;  ///< date at which the repeat began
-  long under_way_ = 0;
   bool is_over_ = false;
   bool has_ended_ = false;
 };

@@ -10,7 +10,6 @@ namespace trainyard {
 
 namespace {
 
-using engine::Activity;
 using engine::Tournament;
 using engine::TrainingRecorder;
 
@@ -71,7 +70,7 @@ private:
       return;
     }
     workers_[at(worker)].unpushed = 0;
-    const UpdateDecision& decision = rules_.gradient(worker);
+    const UpdateDecision& decision = rules_.gradient(worker, rules_.pushed(worker));
     if (settings_.rule == UpdateRule::ssp) recorder_.lead(rules_.lead());
     if (decision.others_cancelled) cancel(date);
     for (const int released : decision.released) go_on(released, date);
@@ -104,7 +103,7 @@ private:
     for (int worker = 0; worker < settings_.workers; ++worker) {
       const Worker& state = workers_[at(worker)];
       if (state.activity != Activity::computing) continue;
-      recorder_.wasted(worker, state.since, date);
+      recorder_.spent(worker, Activity::wasted, state.since, date);
       leave(worker, date);
     }
   }

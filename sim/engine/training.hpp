@@ -8,6 +8,7 @@
 #include "units/quantity.hpp"
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -17,6 +18,19 @@ struct TrainingOptions {
   std::int64_t measured = 1;  ///< updates that are measured
   /// Of sync and local_sgd without servers: from the last worker's gradient until all go on.
   Seconds exchange = {};
+};
+
+enum class Activity { computing, communicating, waiting, wasted };
+
+/// "computing", "communicating", "waiting"; "wasted" is computing that comes to nothing.
+std::string_view name_of(Activity activity);
+
+/// What a worker did for a while, from the beginning of the measurement.
+struct WorkerSpan {
+  int worker = 0;
+  Activity activity{};
+  Seconds begun;
+  Seconds ended;
 };
 
 /// Of one worker while measured.
@@ -36,6 +50,7 @@ struct TrainingRecord {
   std::vector<std::int64_t> staleness;  ///< gradients by how many updates old they were: [1] were fresh
   std::int64_t lead = 0;                ///< steps that a worker was ahead of the slowest, at most
   std::vector<WorkerRecord> workers;
+  std::vector<WorkerSpan> spans;  ///< of the first workers, as many as a person can look at; the first ones
   std::uint64_t events = 0;
 };
 
@@ -46,7 +61,9 @@ TrainingRecord run_without_network(const UpdateSettings& settings, StepTimes& ti
 /// Of workers that push gradients to servers and pull parameters from them.
 struct ServerTraining {
   const ServerPlan* plan = nullptr;
-  std::vector<double> ready;  ///< by message of the plan: the part of a step after which it may go
+  std::vector<double> ready;   ///< by message of the plan: the part of a step after which it may be pushed
+  std::vector<double> needed;  ///< by message: the part of a step that can be computed without it
+  bool by_priority = false;    ///< of messages that wait for each other the one needed first goes next
 };
 
 struct ServerRecord {
@@ -57,11 +74,12 @@ struct ServerRecord {
 };
 
 /// Every message a flow of its own, one repeat after the other. A worker has a connection to each set of
-/// shards in each direction, on which messages follow each other in the order in which they are ready. With
-/// rule sync a message is pulled as soon as all workers have pushed it, with the others once the rule lets
-/// the worker go on. A worker computes its next step when all has been pulled. What was cancelled is not sent
-/// any more; what is under way goes on and is dropped where it arrives. `times`: one for each repeat. Once
-/// per process (simgrid_network.hpp).
+/// shards in each direction, on which messages follow each other. With rule sync a message is pulled as soon
+/// as all workers have pushed it, otherwise once the rule lets the worker go on. A worker begins its next
+/// step at once and stops where it needs what has not come yet. With downpour it goes on while it pushes, and
+/// waits only for the push before; each shard takes its part when that comes, and an update is counted with
+/// the last of them. What was cancelled is not sent any more; what is under way goes on and is dropped where
+/// it arrives. `times`: one for each repeat. Once per process (simgrid_network.hpp).
 ServerRecord run_with_servers(const UpdateSettings& settings, std::vector<StepTimes>& times,
                               const ServerTraining& training, const TrainingOptions& options);
 

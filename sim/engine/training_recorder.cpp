@@ -5,7 +5,31 @@
 #include <algorithm>
 #include <utility>
 
-namespace trainyard::engine {
+namespace trainyard {
+
+std::string_view name_of(Activity activity) {
+  switch (activity) {
+    case Activity::computing:
+      return "computing";
+    case Activity::communicating:
+      return "communicating";
+    case Activity::waiting:
+      return "waiting";
+    case Activity::wasted:
+      break;
+  }
+  return "wasted";
+}
+
+namespace engine {
+
+namespace {
+
+// What a timeline shows.
+constexpr int most_workers = 16;
+constexpr std::size_t most_spans = 4000;
+
+}  // namespace
 
 TrainingRecorder::TrainingRecorder(int workers, const TrainingOptions& options) : options_(options) {
   record_.workers.resize(at(workers));
@@ -15,8 +39,15 @@ Seconds TrainingRecorder::measured(double from, double to) const {
   return Seconds{std::max(0.0, to - std::max(from, record_.begun.si()))};
 }
 
+void TrainingRecorder::show(int worker, Activity activity, double from, double to) {
+  if (worker >= most_workers || record_.spans.size() >= most_spans || to <= record_.begun.si()) return;
+  const Seconds begun = std::max(Seconds{}, Seconds{from} - record_.begun);
+  if (to > from) record_.spans.push_back({worker, activity, begun, Seconds{to} - record_.begun});
+}
+
 void TrainingRecorder::spent(int worker, Activity activity, double from, double to) {
   WorkerRecord& mine = record_.workers[at(worker)];
+  show(worker, activity, from, to);
   switch (activity) {
     case Activity::computing:
       mine.computing += measured(from, to);
@@ -27,11 +58,10 @@ void TrainingRecorder::spent(int worker, Activity activity, double from, double 
     case Activity::waiting:
       mine.waiting += measured(from, to);
       break;
+    case Activity::wasted:
+      mine.wasted += measured(from, to);
+      break;
   }
-}
-
-void TrainingRecorder::wasted(int worker, double from, double to) {
-  record_.workers[at(worker)].wasted += measured(from, to);
 }
 
 bool TrainingRecorder::update(const UpdateDecision& decision, std::int64_t version, double date) {
@@ -63,4 +93,5 @@ TrainingRecord TrainingRecorder::finish(double date, std::uint64_t events) {
   return std::move(record_);
 }
 
-}  // namespace trainyard::engine
+}  // namespace engine
+}  // namespace trainyard

@@ -5,17 +5,13 @@
 
 namespace trainyard::engine {
 
-/// What a worker does with its time.
-enum class Activity { computing, communicating, waiting };
-
 class TrainingRecorder {
 public:
   TrainingRecorder(int workers, const TrainingOptions& options);
 
-  /// An interval that has ended, cut where the measurement began.
+  /// An interval that has ended, cut where the measurement began. What is wasted is told apart from, and as
+  /// well as, the computing it was.
   void spent(int worker, Activity activity, double from, double to);
-  /// Computing that ended at `to`, whatever it was for, comes to nothing.
-  void wasted(int worker, double from, double to);
   /// An update was made at `date`. True if it was the last to be measured.
   bool update(const UpdateDecision& decision, std::int64_t version, double date);
   void lead(std::int64_t steps);
@@ -24,6 +20,7 @@ public:
 
 private:
   [[nodiscard]] Seconds measured(double from, double to) const;
+  void show(int worker, Activity activity, double from, double to);
 
   TrainingOptions options_;
   TrainingRecord record_;

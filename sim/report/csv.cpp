@@ -75,6 +75,16 @@ std::string staleness_csv(const TrainingReport& training) {
   return csv;
 }
 
+std::string checkpoints_csv(const FaultReport& faults) {
+  std::string csv = "interval_s,wall_s,goodput_share,wall_closed_form_s\n";
+  for (const IntervalRow& row : faults.intervals) {
+    append_row(
+        csv, {si(row.every), row.wall ? si(*row.wall) : "", row.wall ? digits12(faults.work / *row.wall) : "",
+              row.expected ? si(*row.expected) : ""});
+  }
+  return csv;
+}
+
 std::string links_csv(std::span<const LinkRow> links) {
   std::string csv = "link,capacity_bytes_per_s,bytes,utilization\n";
   for (const LinkRow& row : links) {

@@ -75,11 +75,44 @@ void add_training(Json& json, const Result& result) {
   json["staleness_max"] = training.staleness_max;
   if (training.settings.rule == UpdateRule::ssp) json["lead_steps_max"] = training.lead;
   json["wasted_compute_s"] = training.wasted.si();
-  json["goodput_samples_per_s"] = result.throughput;
+  if (training.wasted_energy) json["wasted_energy_j"] = training.wasted_energy->si();
   Json servers = Json::array();
   for (const ServerRow& server : training.servers)
     servers.push_back({{"name", server.name}, {"memory_utilization", server.utilization}});
   json["servers"] = std::move(servers);
+}
+
+Json seconds_or_null(const std::optional<Seconds>& time) { return time ? Json(time->si()) : Json(); }
+
+/// Of jobs in which something fails: means over the runs.
+Json faults_json(const FaultReport& faults) {
+  return {{"work_s", faults.work.si()},
+          {"wall_s", faults.wall.si()},
+          {"lost_s", faults.lost.si()},
+          {"slowed_s", faults.slowed.si()},
+          {"writing_s", faults.writing.si()},
+          {"restarting_s", faults.restarting.si()},
+          {"faults", faults.faults},
+          {"restarts", faults.restarts},
+          {"runs", faults.runs},
+          {"goodput_share", faults.share},
+          {"goodput_share_low", faults.share_low},
+          {"goodput_share_high", faults.share_high},
+          {"time_between_stops_s", seconds_or_null(faults.between_stops)},
+          {"checkpoint_bytes", faults.checkpoint_size.si()},
+          {"checkpoint_write_s", faults.write.si()},
+          {"checkpoint_interval_s", seconds_or_null(faults.every)},
+          {"young_interval_s", seconds_or_null(faults.young)},
+          {"daly_interval_s", seconds_or_null(faults.daly)},
+          {"best_interval_s", seconds_or_null(faults.best)},
+          {"best_goodput_share", faults.best ? Json(faults.best_share) : Json()}};
+}
+
+/// Samples per second that are of use, where the update rule or faults make them differ from the throughput.
+void add_goodput(Json& json, const Result& result) {
+  if (!result.training && !result.faults) return;
+  json["goodput_samples_per_s"] = result.throughput * (result.faults ? result.faults->share : 1);
+  if (result.faults) json["faults"] = faults_json(*result.faults);
 }
 
 /// What is not known is set to null with its reason, as every field in `unmodelled`.
@@ -99,6 +132,7 @@ Json summary_json(const Result& result, const SimulationCost& cost) {
   add_times(json, result);
   add_utilization(json, result);
   add_training(json, result);
+  add_goodput(json, result);
   add_needs(json, result);
   const ComputeSourceShares& shares = result.compute_source_shares;
   json["compute_source_shares"] = {

@@ -1,9 +1,12 @@
 #include "report/summary_text.hpp"
 
+#include "report/fault_text.hpp"
 #include "report/limits.hpp"
 #include "report/memory_table.hpp"
+#include "report/page.hpp"
 #include "report/text_layout.hpp"
 #include "report/timeline_chart.hpp"
+#include "report/training_text.hpp"
 #include "report/unmodelled.hpp"
 #include "units/text.hpp"
 
@@ -19,101 +22,7 @@ namespace trainyard {
 
 namespace {
 
-constexpr std::size_t page = 100;
-constexpr std::size_t label_width = 18;  ///< with the indent of 2
-constexpr std::size_t value_width = 18;
 constexpr int chart_width = 76;
-constexpr double bar_width = 56;
-
-std::string padded(std::string_view text, std::size_t width) {
-  const std::size_t used = columns(text);
-  return std::string(text) + std::string(used < width ? width - used : 0, ' ');
-}
-
-/// Writes lines of a label, a value and a remark; the remark is wrapped in its column.
-class Page {
-public:
-  explicit Page(bool colour) : colour_(colour) {}
-
-  void heading(std::string_view text, std::string_view remark = {}) {
-    text_ += '\n' + painted("1", text);
-    if (!remark.empty()) text_ += "  " + painted("2", remark);
-    text_ += '\n';
-  }
-
-  void paragraph(std::string_view text, std::size_t indent) {
-    for (const std::string& line : wrap(text, page - indent)) text_ += std::string(indent, ' ') + line + '\n';
-  }
-
-  void line(std::string_view text) { (text_ += text) += '\n'; }
-
-  /// label, value, remark.
-  void row(std::string_view label, std::string_view value, std::string_view remark, bool is_main = false) {
-    const std::string start = "  " + padded(label, label_width - 2);
-    // a value that fills its column still has a blank behind it
-    const std::size_t width = std::max(value_width, columns(value) + 1);
-    const std::string shown = remark.empty() ? std::string(value) : padded(value, width);
-    text_ += start + (is_main ? painted("1;32", shown) : shown);
-    hang(remark, label_width + width);
-  }
-
-  /// label, then text in the columns of values and remarks.
-  void text_row(std::string_view label, std::string_view text) {
-    text_ += "  " + padded(label, label_width - 2);
-    hang(text, label_width);
-  }
-
-  [[nodiscard]] std::string painted(std::string_view code, std::string_view text) const {
-    return colour_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
-  }
-
-  [[nodiscard]] const std::string& text() const { return text_; }
-
-private:
-  /// Ends the line that has reached column `at` with `text`, later lines indented to the same column.
-  void hang(std::string_view text, std::size_t at) {
-    const std::vector<std::string> lines = wrap(text, page - at);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      if (i > 0) text_ += '\n' + std::string(at, ' ');
-      text_ += lines[i];
-    }
-    text_ += '\n';
-  }
-
-  bool colour_;
-  std::string text_;
-};
-
-std::string count(std::int64_t number, std::string_view noun) {
-  return fmt::format("{} {}{}", grouped(number), noun, number == 1 ? "" : "s");
-}
-
-/// Hours and minutes for what lasts long, the usual prefixes for the rest.
-std::string long_time(Seconds time) {
-  const auto seconds = static_cast<std::int64_t>(std::llround(time.si()));
-  if (seconds < 120) return human(time);
-  if (seconds < 7200) return fmt::format("{} min {:02} s", seconds / 60, seconds % 60);
-  return fmt::format("{} h {:02} min", grouped(seconds / 3600), seconds % 3600 / 60);
-}
-
-/// "k_sync, k = 6" or "ssp, bound 2".
-std::string rule_in_words(const UpdateSettings& settings) {
-  std::string text(config::name_of(settings.rule));
-  if (takes_k(settings.rule)) text += fmt::format(", k = {}", settings.k);
-  if (settings.rule == UpdateRule::ssp) text += fmt::format(", bound {}", settings.bound);
-  if (settings.rule == UpdateRule::local_sgd) text += fmt::format(" every {} steps", settings.push_every);
-  if (settings.rule == UpdateRule::downpour)
-    text += fmt::format(", push every {}, fetch every {} steps", settings.push_every, settings.fetch_every);
-  return text;
-}
-
-/// "; 12.1 to 12.6 ms in 5 repeats" where there are several.
-std::string spread_in_words(const TrainingReport& training) {
-  if (training.steps.repeats < 2) return {};
-  return fmt::format("; {} to {} in {} repeats, between which the median lies with {} probability",
-                     human(Seconds{training.update_time.low}), human(Seconds{training.update_time.high}),
-                     training.steps.repeats, percent(training.confidence));
-}
 
 void write_title(Page& out, const Result& result) {
   std::string what = "training step";
@@ -154,70 +63,18 @@ void write_headline(Page& out, const Result& result) {
   out.row("speedup", rounded(result.speedup) + " x", speedup);
 }
 
-std::string bar(double share) {
-  return std::string(static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * bar_width)), '#');
-}
-
-void write_share(Page& out, std::string_view label, Seconds time, Seconds step, std::string_view colour) {
-  const double share = step.si() > 0 ? time / step : 0;
-  std::string line = fmt::format("  {:<16}{:<11} {:>7}", label, human(time), percent(share));
-  if (const std::string filled = bar(share); !filled.empty()) line += ' ' + out.painted(colour, filled);
-  out.line(line);
-}
-
 void write_where(Page& out, const Result& result) {
   out.heading("where the time goes", "rank 0, share of the step");
   std::map<Phase, Seconds> phases;
   for (const LayerRow& row : result.layers) phases[row.phase] += row.duration;
-  for (const auto& [phase, time] : phases)
-    write_share(out, config::name_of(phase), time, result.step_time, "36");
+  for (const auto& [phase, time] : phases) out.share(config::name_of(phase), time, result.step_time, "36");
   if (result.ranks == 1) return;
-  write_share(out, "exposed comm.", result.exposed_communication, result.step_time, "33");
+  out.share("exposed comm.", result.exposed_communication, result.step_time, "33");
   const Overlap times = overlap(result);
   const double hidden = result.communication_time.si() > 0 ? times.hidden / result.communication_time : 0;
   out.row("communication", human(result.communication_time),
           fmt::format("in all, {} of it hidden behind compute; {}", percent(hidden),
                       count(static_cast<std::int64_t>(result.collectives.size()), "collective")));
-}
-
-/// Of a run of many updates: what the ranks did with the time.
-void write_activities(Page& out, const TrainingReport& training) {
-  out.heading("where the time goes", "all ranks, share of the measured time");
-  Seconds computing, communicating, waiting, wasted;
-  for (const WorkerRow& worker : training.workers) {
-    computing += worker.computing - worker.wasted;
-    wasted += worker.wasted;
-    communicating += worker.communicating;
-    waiting += worker.waiting;
-  }
-  const auto ranks = static_cast<double>(training.workers.size());
-  const auto share = [&](std::string_view label, Seconds time, std::string_view colour) {
-    write_share(out, label, time / ranks, training.measured, colour);
-  };
-  share("computing", computing, "36");
-  share("communicating", communicating, "33");
-  share("waiting", waiting, "33");
-  share("wasted", wasted, "31");
-}
-
-void write_updates(Page& out, const TrainingReport& training) {
-  out.heading("updates");
-  out.row("rate", rounded(1 / training.update_time.median) + " /s",
-          fmt::format("of {} gradients each", rounded(training.gradients_per_update)));
-  out.row("staleness", rounded(training.staleness_mean),
-          fmt::format("updates on average, {} at most (1 is fresh)", grouped(training.staleness_max)));
-  if (training.settings.rule == UpdateRule::ssp) {
-    out.row(
-        "lead", grouped(training.lead),
-        fmt::format(
-            "finished steps that a rank was ahead of the slowest when it began another, at most; bound {}",
-            training.settings.bound));
-  }
-  const auto busiest = std::ranges::max_element(training.servers, {}, &ServerRow::utilization);
-  if (busiest != training.servers.end()) {
-    out.row("busiest server", percent(busiest->utilization),
-            fmt::format("of the memory bandwidth of {}", busiest->name));
-  }
 }
 
 void write_kinds(Page& out, const Result& result) {
@@ -281,6 +138,12 @@ void write_limits(Page& out, const Result& result) {
   }
 }
 
+/// "; 12 J of it for what was cancelled".
+std::string wasted_in_words(const Result& result) {
+  if (!result.training || result.training->wasted_energy.value_or(Joules{}) <= Joules{}) return {};
+  return fmt::format("; {} of it for what was cancelled", human(*result.training->wasted_energy));
+}
+
 void write_needs(Page& out, const Result& result) {
   if (!result.memory && !result.energy_per_step && !result.cost) return;
   out.heading("what it takes");
@@ -292,8 +155,10 @@ void write_needs(Page& out, const Result& result) {
                     percent(memory.utilization), largest_terms(memory.terms), grouped(memory.largest_batch)));
   }
   if (result.energy_per_step) {
-    out.row("energy", human(*result.energy_per_step),
-            fmt::format("a step, {} on average over all GPUs and boxes", human(*result.average_power)));
+    out.row(
+        "energy", human(*result.energy_per_step),
+        fmt::format("{}, {} on average over all GPUs and boxes{}", result.training ? "an update" : "a step",
+                    human(*result.average_power), wasted_in_words(result)));
   }
   if (result.cost) {
     out.row("cost", rounded(result.cost->per_epoch.si()) + " USD",
@@ -339,6 +204,7 @@ std::string summary_text(const Result& result, bool colour) {
   else
     write_chart(out, result);
   write_limits(out, result);
+  if (result.faults) write_faults(out, result);
   write_needs(out, result);
   write_trust(out, result);
   return out.text();

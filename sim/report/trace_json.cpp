@@ -74,6 +74,9 @@ std::string title(const LayerRow& row) {
   return row.layer + " backward";
 }
 
+/// What a rank does in a run of many updates, which is of no op and no collective.
+bool is_of_training(const TimelineEvent& event) { return event.op < 0 && event.collective < 0; }
+
 /// "all_reduce 31.5 MB (bucket 1)".
 std::string title(const CollectiveRow& row) {
   return fmt::format("{} {} ({})", config::name_of(row.operation), human(row.size), row.name);
@@ -141,6 +144,7 @@ private:
     const auto& ops = track.streams[static_cast<int>(Stream::compute)];
     for (std::size_t first = 0; first < ops.size();) {
       std::size_t last = first;
+      if (is_of_training(*ops[first])) return;
       while (last + 1 < ops.size() && ops[last + 1]->category == ops[first]->category) ++last;
       write_complete(ops[first]->category, "phase", track.rank, Stream::compute, ops[first]->start,
                      ops[last]->end, fmt::format(R"({{"ops":{}}})", last - first + 1));
@@ -150,6 +154,7 @@ private:
 
   /// "fusion copy (bucket 1)" beside the collective's own title.
   std::string title_of(const TimelineEvent& event) const {
+    if (is_of_training(event)) return event.category;
     if (event.op >= 0) return title(result_.layers.at(at(event.op)));
     const CollectiveRow& row = result_.collectives.at(at(event.collective));
     if (event.category == "copy") return fmt::format("fusion copy ({})", row.name);
@@ -158,9 +163,10 @@ private:
   }
 
   void write_event(const TimelineEvent& event) {
-    const bool is_op = event.op >= 0;
     const std::string name = title_of(event);
-    const std::string& args = is_op ? op_args_.at(at(event.op)) : collective_args_.at(at(event.collective));
+    const std::string args = is_of_training(event) ? "{}"
+                             : event.op >= 0       ? op_args_.at(at(event.op))
+                                                   : collective_args_.at(at(event.collective));
     write_complete(name, event.category, event.rank, event.stream, event.start, event.end, args);
   }
 

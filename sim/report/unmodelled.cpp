@@ -44,6 +44,7 @@ std::map<std::string, std::string> unmodelled(const Result& result) {
   if (!result.training) {
     for (const Field& field : of_training) reasons[field.name] = field.topic->reason;
   }
+  if (result.faults) reasons.erase("goodput_samples_per_s");
   if (!result.epoch_time) reasons["epoch_time_s"] = "the model does not state the samples of an epoch";
   if (!result.model_flops_utilization) {
     reasons["model_flops_utilization"] = "the GPU profile does not state a peak for this precision";

@@ -49,6 +49,12 @@ void check_random(const Randomness& random, config::Problems& problems) {
   check("node", random.node);
 }
 
+void check_faults(const Faults& faults, config::Problems& problems) {
+  if (faults.rates.empty() && faults.dates.empty()) {
+    problems.error("faults", "nothing fails", "add \"rates\" or \"dates\", or leave \"faults\" out");
+  }
+}
+
 }  // namespace
 
 Experiment load_experiment(const config::Document& document) {
@@ -62,6 +68,7 @@ Experiment load_experiment(const config::Document& document) {
     }
     check_sync(experiment.sync, problems);
     check_random(experiment.random, problems);
+    if (experiment.faults) check_faults(*experiment.faults, problems);
     for (const auto& [path, value] : experiment.set) {
       const std::string_view first = std::string_view(path).substr(0, path.find('.'));
       if (first.size() == path.size() ||

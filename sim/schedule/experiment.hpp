@@ -5,6 +5,7 @@
 #include "collectives/algorithm.hpp"
 #include "config/document.hpp"
 #include "config/keys.hpp"
+#include "schedule/faults.hpp"
 #include "schedule/fidelity.hpp"
 #include "schedule/server_plan.hpp"
 #include "schedule/step_times.hpp"
@@ -70,6 +71,7 @@ struct Experiment {
   Fidelity fidelity = Fidelity::flow;
   Randomness random;
   StepCounts steps;
+  std::optional<Faults> faults;
   std::vector<std::string> neighbours;  ///< other jobs on further nodes of the same machine: experiments
   std::vector<BackgroundTraffic> background;
   std::vector<LinkChange> events;
@@ -197,6 +199,7 @@ struct Keys<Experiment> {
                  "how exactly collectives are simulated; --fidelity overrides it"),
         optional("random", &Experiment::random, "what does not always take the same time"),
         optional("steps", &Experiment::steps, "how long a run is, where steps differ"),
+        optional("faults", &Experiment::faults, "what fails in a long job, and its checkpoints"),
         optional(
             "neighbours", &Experiment::neighbours,
             "other experiments that run at the same time on further nodes of this machine, over and over"),

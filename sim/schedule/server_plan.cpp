@@ -22,20 +22,19 @@ public:
   ServerPlanner(const Cluster& cluster, int worker_nodes, ServerPlacement placement, ServerPlan& plan)
       : cluster_(cluster), worker_nodes_(worker_nodes), placement_(placement), plan_(plan) {}
 
-  Transfer transfer(Rank worker, const ServerMessage& message, bool is_push) {
-    Transfer transfer{.bytes = message.bytes, .latency = {}, .links = {}};
-    for (const int shard : message.shards) {
+  ServerWay way(Rank worker, const std::vector<int>& shards, bool is_push) {
+    ServerWay all;
+    for (const int shard : shards) {
       std::vector<LinkId> links;
-      const RouteSummary way = append_way(worker, shard, is_push, links);
-      transfer.latency = std::max(transfer.latency, way.latency);
-      for (const LinkId link : links) transfer.links.push_back(static_cast<int>(index(link)));
-      if (way.limit < Bandwidth{std::numeric_limits<double>::infinity()})
-        transfer.links.push_back(connection(worker, shard, is_push, way.limit));
+      const RouteSummary one = append_way(worker, shard, is_push, links);
+      all.latency = std::max(all.latency, one.latency);
+      for (const LinkId link : links) all.links.push_back(static_cast<int>(index(link)));
+      if (one.limit < Bandwidth{std::numeric_limits<double>::infinity()})
+        all.links.push_back(connection(worker, shard, is_push, one.limit));
       if (const std::optional<int> memory = memory_link(shard))
-        transfer.links.insert(transfer.links.end(), at(is_push ? push_memory_uses : pull_memory_uses),
-                              *memory);
+        all.links.insert(all.links.end(), at(is_push ? push_memory_uses : pull_memory_uses), *memory);
     }
-    return transfer;
+    return all;
   }
 
 private:
@@ -93,6 +92,7 @@ private:
 ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, ServerPlacement placement,
                         std::vector<ServerMessage> messages) {
   ServerPlan plan{.messages = std::move(messages),
+                  .group_of_message = {},
                   .workers = {},
                   .links = capacities(cluster),
                   .memories = {},
@@ -100,13 +100,20 @@ ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, S
   if (placement != ServerPlacement::gpu && cluster.platform.cpus.empty())
     throw InputError("the platform has no CPU whose memory could hold parameters", "placement: gpu");
   ServerPlanner planner(cluster, worker_nodes, placement, plan);
+  std::vector<std::vector<int>> groups;
+  std::map<std::vector<int>, int> group_of_shards;
+  for (const ServerMessage& message : plan.messages) {
+    const auto number = static_cast<int>(groups.size());
+    const auto [found, is_new] = group_of_shards.try_emplace(message.shards, number);
+    if (is_new) groups.push_back(message.shards);
+    plan.group_of_message.push_back(found->second);
+  }
   for (int worker = 0; worker < workers; ++worker) {
-    WorkerTransfers transfers;
-    for (const ServerMessage& message : plan.messages) {
-      transfers.pushes.push_back(planner.transfer(Rank{worker}, message, true));
-      transfers.pulls.push_back(planner.transfer(Rank{worker}, message, false));
+    WorkerWays& ways = plan.workers.emplace_back();
+    for (const std::vector<int>& shards : groups) {
+      ways.push.push_back(planner.way(Rank{worker}, shards, true));
+      ways.pull.push_back(planner.way(Rank{worker}, shards, false));
     }
-    plan.workers.push_back(std::move(transfers));
   }
   if (placement != ServerPlacement::gpu && !cluster.platform.host_memory_bandwidth)
     plan.notes.emplace_back(

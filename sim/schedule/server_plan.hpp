@@ -12,21 +12,21 @@ namespace trainyard {
 
 enum class ServerPlacement { hosts, own_nodes, gpu, free };
 
-/// A message between a worker and its shards, in one direction.
-struct Transfer {
-  Bytes bytes;             ///< to each shard
-  Seconds latency;         ///< of the longest way
-  std::vector<int> links;  ///< of all its ways; a link named k times carries the bytes k times
+/// Between a worker and some shards, in one direction.
+struct ServerWay {
+  Seconds latency;         ///< of the longest
+  std::vector<int> links;  ///< to all of them; a link named k times carries a message's bytes k times
 };
 
-struct WorkerTransfers {
-  std::vector<Transfer> pushes;  ///< by message
-  std::vector<Transfer> pulls;
+struct WorkerWays {
+  std::vector<ServerWay> push;  ///< by group of shards
+  std::vector<ServerWay> pull;
 };
 
 struct ServerPlan {
-  std::vector<ServerMessage> messages;   ///< of every worker
-  std::vector<WorkerTransfers> workers;  ///< by rank of the job
+  std::vector<ServerMessage> messages;  ///< of every worker
+  std::vector<int> group_of_message;    ///< those that go to the same shards are of one group
+  std::vector<WorkerWays> workers;      ///< by rank of the job
   /// The cluster's links by LinkId, then what the memory of each server's CPU lets through, if it is known,
   /// and connections with a limit of their own.
   std::vector<Bandwidth> links;

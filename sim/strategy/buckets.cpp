@@ -2,15 +2,19 @@
 
 #include "config/diagnostic.hpp"
 
+#include <map>
+#include <string_view>
 #include <utility>
 
 namespace trainyard {
 
 std::vector<ReadyGradient> ready_gradients(const Trace& trace) {
   std::vector<ReadyGradient> ready;
+  std::map<std::string_view, int> first_op;  // by layer
   for (std::size_t op = 0; op < trace.ops.size(); ++op) {
-    for (const Gradient& gradient : trace.ops[op].gradients)
-      ready.push_back({gradient, static_cast<int>(op)});
+    const int number = static_cast<int>(op);
+    const int needed = first_op.try_emplace(trace.ops[op].layer, number).first->second;
+    for (const Gradient& gradient : trace.ops[op].gradients) ready.push_back({gradient, number, needed});
   }
   return ready;
 }

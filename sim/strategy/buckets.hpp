@@ -14,6 +14,7 @@ namespace trainyard {
 struct ReadyGradient {
   Gradient gradient;
   int op = -1;
+  int needed_op = 0;  ///< the first op of the same layer, which reads the parameters
 };
 
 /// Gradients that are reduced by one collective.

@@ -19,6 +19,7 @@ struct ServerRules {
   ShardAssignment assign = ShardAssignment::round_robin;
   std::optional<Sourced<Bytes>> partition = {};     ///< larger tensors are cut into pieces of this
   std::optional<Sourced<Bytes>> spread_above = {};  ///< larger tensors go in equal parts to all shards
+  bool priority = false;                            ///< what the next forward pass needs first is sent first
 };
 
 }  // namespace trainyard
@@ -45,7 +46,10 @@ struct Keys<ServerRules> {
         optional("spread_above", &ServerRules::spread_above,
                  "tensors larger than this go in equal parts to all shards")
             .at_least(0)
-            .at_most(1e12)};
+            .at_most(1e12),
+        optional(
+            "priority", &ServerRules::priority,
+            "true: of tensors that wait to be sent, the one that forward needs first; false: as they come")};
   }
 };
 

@@ -70,7 +70,10 @@ std::vector<ServerMessage> server_messages(std::span<const ReadyGradient> gradie
     for (const auto& [shard, elements] : elements_of_shard) shards_of_elements[elements].push_back(shard);
     for (auto& [elements, its_shards] : shards_of_elements) {
       if (elements > 0)
-        messages.push_back({.ready_op = gradients[i].op, .bytes = elements * value, .shards = its_shards});
+        messages.push_back({.ready_op = gradients[i].op,
+                            .needed_op = gradients[i].needed_op,
+                            .bytes = elements * value,
+                            .shards = its_shards});
     }
   }
   return messages;
@@ -84,10 +87,13 @@ std::vector<ServerMessage> joined_messages(std::span<const ServerMessage> messag
   std::map<std::vector<int>, std::size_t> open;  // by shards: the message that is not full yet
   for (const ServerMessage& message : messages) {
     const auto [found, is_new] = open.try_emplace(message.shards, joined.size());
-    if (is_new) joined.push_back({.ready_op = -1, .bytes = {}, .shards = message.shards});
+    if (is_new)
+      joined.push_back(
+          {.ready_op = -1, .needed_op = message.needed_op, .bytes = {}, .shards = message.shards});
     ServerMessage& mine = joined[found->second];
     mine.bytes += message.bytes;
     mine.ready_op = std::max(mine.ready_op, message.ready_op);
+    mine.needed_op = std::min(mine.needed_op, message.needed_op);
     if (mine.bytes * static_cast<double>(mine.shards.size()) * most >= all) open.erase(found);
   }
   return joined;

@@ -13,6 +13,7 @@ namespace trainyard {
 /// parameters back.
 struct ServerMessage {
   int ready_op = -1;        ///< op of the trace after which the gradient is complete
+  int needed_op = 0;        ///< op of the trace that reads the parameters first
   Bytes bytes;              ///< to each of the shards
   std::vector<int> shards;  ///< ascending, different
 };

@@ -3,6 +3,7 @@
 #include "units/ids.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace trainyard {
 
@@ -24,14 +25,17 @@ void UpdateRules::computed(int worker) {
   if (from == none) from = based_on_[at(worker)];
 }
 
-const UpdateDecision& UpdateRules::gradient(int worker) {
+std::int64_t UpdateRules::pushed(int worker) { return std::exchange(sum_from_[at(worker)], none); }
+
+const UpdateDecision& UpdateRules::gradient(int worker, std::int64_t from) {
   decision_.is_update = false;
   decision_.others_cancelled = false;
   decision_.contributors.clear();
   decision_.staleness.clear();
   decision_.released.clear();
   ++clocks_[at(worker)];
-  collect(worker);
+  collected_.push_back(worker);
+  collected_from_.push_back(from);
   const bool is_enough = static_cast<int>(collected_.size()) >= gradients_per_update(settings_);
   if (is_enough) update();
   switch (settings_.rule) {
@@ -67,12 +71,6 @@ const UpdateDecision& UpdateRules::gradient(int worker) {
       break;
   }
   return decision_;
-}
-
-void UpdateRules::collect(int worker) {
-  collected_.push_back(worker);
-  collected_from_.push_back(sum_from_[at(worker)]);
-  sum_from_[at(worker)] = none;
 }
 
 void UpdateRules::update() {

@@ -44,8 +44,10 @@ public:
   void fetched(int worker) { based_on_[at(worker)] = version_; }
   /// `worker` has computed a step from what it fetched last; it may add several up.
   void computed(int worker);
-  /// The gradient of a step of `worker`, or the sum of several, is there: as old as the oldest.
-  const UpdateDecision& gradient(int worker);
+  /// `worker` sends off what it has added up: the version that this was computed from, the oldest of several.
+  std::int64_t pushed(int worker);
+  /// That gradient of `worker` is there.
+  const UpdateDecision& gradient(int worker, std::int64_t from);
 
   /// Nothing has changed since `worker` fetched.
   [[nodiscard]] bool has_newest(int worker) const { return based_on_[at(worker)] == version_; }
@@ -55,7 +57,6 @@ public:
   [[nodiscard]] std::int64_t lead() const { return lead_; }
 
 private:
-  void collect(int worker);
   void update();
   void release(int worker) { decision_.released.push_back(worker); }
   void release_all();

@@ -52,6 +52,17 @@ Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, cons
          (power.matrix.value * busy.matrix + power.vector.value * busy.vector + power.idle.value * waiting);
 }
 
+Watts computing_power(std::span<const LayerRow> layers, const GpuProfile& gpu) {
+  Seconds matrix;
+  Seconds all;
+  for (const LayerRow& layer : layers) {
+    all += layer.duration;
+    if (is_matrix(layer.kind)) matrix += layer.duration;
+  }
+  const double share = all > Seconds() ? matrix / all : 0;
+  return gpu.tdp.value * (share * gpu.power->matrix.value + (1 - share) * gpu.power->vector.value);
+}
+
 Joules step_energy(const TaskGraph& graph, int ranks, const Trace& trace, Seconds step, const GpuProfile& gpu,
                    int nodes, Watts overhead_per_node) {
   std::vector<Joules> of_program;

@@ -5,9 +5,11 @@
 #include "compute/gpu_profile.hpp"
 #include "platform/platform.hpp"
 #include "schedule/task_graph.hpp"
+#include "study/result.hpp"
 #include "workload/trace.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 
 namespace trainyard {
@@ -22,6 +24,9 @@ std::optional<Sourced<Watts>> node_overhead(const Platform& platform, const GpuP
 /// communication) at power.idle. The law is a model, its fractions are the profile's. The profile has `power`
 /// and a TDP.
 Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, const GpuProfile& gpu);
+
+/// What a GPU draws on average while it runs these ops one after the other, by the same law.
+Watts computing_power(std::span<const LayerRow> layers, const GpuProfile& gpu);
 
 /// Energy of a step of the first `ranks` ranks of the graph, those of the job, and `nodes` boxes. A GPU
 /// without a rank is not counted.

@@ -3,9 +3,11 @@
 // writers (report/).
 
 #include "engine/engine.hpp"
+#include "engine/training.hpp"
 #include "schedule/experiment.hpp"
 #include "schedule/task_graph.hpp"
 #include "study/cost.hpp"
+#include "study/fault_report.hpp"
 #include "study/link_rows.hpp"
 #include "study/memory_verdict.hpp"
 #include "units/quantity.hpp"
@@ -70,7 +72,8 @@ struct RankRow {
 struct TimelineEvent {
   Rank rank{};
   Stream stream{};
-  std::string category;  ///< forward, backward, optimizer; communication, copy, cycle
+  /// forward, backward, optimizer; communication, copy, cycle; of runs of many updates what a rank does
+  std::string category;
   Seconds start;
   Seconds end;
   int op = -1;          ///< index in layers, for compute
@@ -111,9 +114,11 @@ struct TrainingReport {
   std::vector<std::int64_t> staleness;  ///< gradients by how many updates old they were; [1] were fresh
   double staleness_mean = 0;
   int staleness_max = 0;
-  std::int64_t lead = 0;  ///< of ssp: steps that a rank was ahead of the slowest, at most
-  Seconds wasted;         ///< computing of all ranks that was cancelled, per update
+  std::int64_t lead = 0;                ///< of ssp: steps that a rank was ahead of the slowest, at most
+  Seconds wasted;                       ///< computing of all ranks that was cancelled, per update
+  std::optional<Joules> wasted_energy;  ///< what their GPUs drew for it
   std::vector<WorkerRow> workers;
+  std::vector<WorkerSpan> spans;  ///< from the beginning of the measurement, of the first ranks
   std::vector<ServerRow> servers;
 };
 
@@ -149,6 +154,7 @@ struct Result {
   std::optional<Watts> average_power;       ///< the same per second
   std::optional<Cost> cost;
   std::optional<TrainingReport> training;  ///< of runs that are many updates long
+  std::optional<FaultReport> faults;       ///< of jobs in which something fails
   ComputeSourceShares compute_source_shares;
   std::vector<std::string> calibrated_on;
   std::map<std::string, std::string> unmodelled;  ///< field of the summary -> why it is null

@@ -5,6 +5,7 @@
 #include "schedule/step_plan.hpp"
 #include "study/checks.hpp"
 #include "study/energy.hpp"
+#include "study/fault_study.hpp"
 #include "study/shared_network.hpp"
 #include "study/simulate_training.hpp"
 #include "workload/shape_text.hpp"
@@ -224,7 +225,13 @@ Timeline run_among_others(const Inputs& inputs, const Cluster& cluster, const St
 }  // namespace
 
 Result simulate(const Inputs& inputs, const SimulateOptions& options) {
-  return is_training(inputs.experiment) ? simulate_training(inputs, options) : simulate_step(inputs, options);
+  Result result =
+      is_training(inputs.experiment) ? simulate_training(inputs, options) : simulate_step(inputs, options);
+  if (inputs.experiment.faults) {
+    result.faults = fault_report(inputs, result);
+    for (std::string& note : fault_notes(inputs)) result.notes.push_back(std::move(note));
+  }
+  return result;
 }
 
 Result simulate_step(const Inputs& inputs, const SimulateOptions& options) {

@@ -7,8 +7,8 @@ namespace trainyard {
 namespace {
 
 constexpr std::array time_units{
-    Unit{"s"},           Unit{"ms", -3}, Unit{"us", -6},        Unit{"\u00b5s", -6},
-    Unit{"\u03bcs", -6}, Unit{"ns", -9}, Unit{"min", 0, 0, 60}, Unit{"h", 0, 0, 3600},
+    Unit{"s"},      Unit{"ms", -3},        Unit{"us", -6},        Unit{"\u00b5s", -6},    Unit{"\u03bcs", -6},
+    Unit{"ns", -9}, Unit{"min", 0, 0, 60}, Unit{"h", 0, 0, 3600}, Unit{"d", 0, 0, 86400},
 };
 constexpr std::array time_shown{Unit{"ns", -9}, Unit{"us", -6}, Unit{"ms", -3}, Unit{"s"}};
 constexpr std::array time_long{Unit{"min", 0, 0, 60}, Unit{"h", 0, 0, 3600}};

@@ -32,10 +32,10 @@ fabric: {{kind: single_switch, nic: {} GB/s, latency: {} us}}
   return make_cluster(load_platform(config::parse("box.yaml", text)), nodes);
 }
 
-std::vector<ServerMessage> one_message(double bytes, int shards) {
+ServerMessage one_message(double bytes, int shards) {
   ServerMessage message{.ready_op = 0, .bytes = Bytes{bytes / shards}, .shards = {}};
   for (int shard = 0; shard < shards; ++shard) message.shards.push_back(shard);
-  return {message};
+  return message;
 }
 
 struct Setup {
@@ -51,12 +51,15 @@ struct Setup {
   int repeats = 1;
   std::int64_t warmup = 2;
   std::int64_t measured = 3;
+  std::vector<double> ready = {1};  ///< of messages of as many bytes, by message
+  std::vector<double> needed = {0};
+  bool by_priority = false;
 };
 
 ServerRecord train(const Setup& setup) {
   const Cluster cluster = hosts(setup.nodes);
-  const ServerPlan plan = plan_servers(cluster, setup.workers, setup.worker_nodes, setup.placement,
-                                       one_message(setup.bytes, setup.shards));
+  std::vector<ServerMessage> messages(setup.ready.size(), one_message(setup.bytes, setup.shards));
+  const ServerPlan plan = plan_servers(cluster, setup.workers, setup.worker_nodes, setup.placement, messages);
   std::vector<int> nodes(static_cast<std::size_t>(setup.workers));
   std::iota(nodes.begin(), nodes.end(), 0);
   std::vector<StepTimes> times;
@@ -64,8 +67,10 @@ ServerRecord train(const Setup& setup) {
     times.emplace_back(std::vector<Seconds>{Seconds{setup.compute}}, nodes, setup.random, repeat);
   UpdateSettings rule = setup.rule;
   rule.workers = setup.workers;
-  return run_with_servers(rule, times, {.plan = &plan, .ready = {1}},
-                          {.warmup = setup.warmup, .measured = setup.measured});
+  return run_with_servers(
+      rule, times,
+      {.plan = &plan, .ready = setup.ready, .needed = setup.needed, .by_priority = setup.by_priority},
+      {.warmup = setup.warmup, .measured = setup.measured});
 }
 
 double time_per_update(const TrainingRecord& record) {
@@ -192,4 +197,59 @@ TEST_CASE("repeats follow each other on one network and draw anew") {
   CHECK(three[0] != three[1]);
   CHECK(three[1] != three[2]);
   CHECK(three[1] == doctest::Approx(three[0]).epsilon(0.2));
+}
+
+TEST_CASE("forward begins with the parameters it needs first, and stops for those it needs later") {
+  const double compute = 0.1;
+  const auto one_worker = [&](double send, bool by_priority, std::vector<double> needed) {
+    return numbers({.workers = 1,
+                    .worker_nodes = 1,
+                    .nodes = 2,
+                    .placement = ServerPlacement::own_nodes,
+                    .bytes = send * nic,
+                    .compute = compute,
+                    .rule = {.rule = UpdateRule::async},
+                    .ready = {0.5, 1},
+                    .needed = std::move(needed),
+                    .by_priority = by_priority})
+        .time_per_update;
+  };
+  // The last push, then both pulls before forward can begin.
+  const double whole = compute + 2 * way_latency + 0.01 + 2 * 0.01;
+  CHECK(one_worker(0.01, false, {0, 0}) == doctest::Approx(whole).epsilon(1e-9));
+  // What comes last is needed first: nothing is gained.
+  CHECK(one_worker(0.01, false, {0.25, 0}) == doctest::Approx(whole).epsilon(1e-9));
+  // It comes first: the other is there before forward reaches its layer ...
+  CHECK(one_worker(0.01, true, {0.25, 0}) == doctest::Approx(whole - 0.01).epsilon(1e-9));
+  // ... or later than that.
+  CHECK(one_worker(0.03, true, {0.25, 0}) ==
+        doctest::Approx(compute + 2 * way_latency + 3 * 0.03 - 0.25 * compute).epsilon(1e-9));
+}
+
+TEST_CASE("downpour computes while it pushes, and waits only for the push before") {
+  for (const double send : {0.02, 0.25}) {
+    CAPTURE(send);
+    const Numbers found =
+        numbers({.workers = 1,
+                 .worker_nodes = 1,
+                 .nodes = 2,
+                 .placement = ServerPlacement::own_nodes,
+                 .bytes = send * nic,
+                 .compute = 0.1,
+                 .rule = {.rule = UpdateRule::downpour, .push_every = 1, .fetch_every = 1000},
+                 .measured = 20});
+    CHECK(found.time_per_update == doctest::Approx(std::max(0.1, send + way_latency)).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("gradients of synchronous rules are fresh, whatever was cancelled on its way") {
+  Randomness random;
+  random.step = random::Distribution{
+      .kind = random::Kind::exponential, .sd = {}, .shift = {}, .shape = {}, .file = {}, .seen = {}};
+  for (const UpdateRule rule : {UpdateRule::sync, UpdateRule::k_sync, UpdateRule::k_batch_sync}) {
+    CAPTURE(config::name_of(rule));
+    const Numbers found = numbers(
+        {.compute = 0.01, .rule = {.rule = rule, .k = 2}, .random = random, .warmup = 20, .measured = 200});
+    CHECK(found.oldest == 1);
+  }
 }

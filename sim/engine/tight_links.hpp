@@ -1,0 +1,21 @@
+#pragma once
+// Of links that all ways use in the same proportions only the tightest can hold anything up: it stands for
+// all of them. Exact for max-min sharing, and a worker that sends to 64 alike servers loads a few links, not
+// hundreds.
+
+#include "units/quantity.hpp"
+
+#include <span>
+#include <vector>
+
+namespace trainyard::engine {
+
+struct TightLinks {
+  std::vector<Bandwidth> links;
+  std::vector<std::vector<int>> routes;  ///< of each way: its links; one named k times weighs k
+};
+
+/// `ways`: indices into `links`, one named k times carries k times as much.
+TightLinks tight_links(std::span<const Bandwidth> links, std::span<const std::span<const int>> ways);
+
+}  // namespace trainyard::engine

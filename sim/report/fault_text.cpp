@@ -1,0 +1,56 @@
+#include "report/fault_text.hpp"
+
+#include "report/text_layout.hpp"
+#include "units/text.hpp"
+
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+/// "3.00 h (Daly's)".
+std::string interval_in_words(const FaultReport& faults) {
+  if (!faults.every) return "none";
+  return long_time(*faults.every) + (faults.is_daly ? " (Daly's)" : "");
+}
+
+}  // namespace
+
+void write_faults(Page& out, const Result& result) {
+  const FaultReport& faults = *result.faults;
+  out.heading("faults and checkpoints", faults.runs > 1 ? fmt::format("mean of {} runs", faults.runs) : "");
+  out.row("goodput", rounded(result.throughput * faults.share) + " samples/s",
+          fmt::format("{} of the throughput{}; {} of work take {}", percent(faults.share),
+                      faults.runs > 1
+                          ? fmt::format(" ({} to {})", percent(faults.share_low), percent(faults.share_high))
+                          : "",
+                      long_time(faults.work), long_time(faults.wall)),
+          true);
+  const auto share = [&](std::string_view label, Seconds time, std::string_view colour) {
+    out.share(label, time, faults.wall, colour);
+  };
+  share("work", faults.work, "36");
+  share("work lost", faults.lost, "31");
+  if (faults.slowed > Seconds{}) share("ranks missing", faults.slowed, "31");
+  share("restarting", faults.restarting, "33");
+  share("checkpoints", faults.writing, "33");
+  out.row("faults", rounded(faults.faults),
+          fmt::format("of which the job restarts after {}{}", rounded(faults.restarts),
+                      faults.between_stops ? fmt::format("; one that stops it comes every {}",
+                                                         long_time(*faults.between_stops))
+                                           : ""));
+  if (!faults.every) return;
+  out.row(
+      "checkpoint", interval_in_words(faults),
+      fmt::format("between two; one is {} and takes {}", human(faults.checkpoint_size), human(faults.write)));
+  if (!faults.daly) return;
+  std::string best = fmt::format("Young {}, Daly {}", long_time(*faults.young), long_time(*faults.daly));
+  if (faults.best) {
+    best += fmt::format("; of those simulated the best is {}, with {} of the throughput",
+                        long_time(*faults.best), percent(faults.best_share));
+  }
+  out.text_row("best interval", best);
+}
+
+}  // namespace trainyard

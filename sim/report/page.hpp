@@ -1,0 +1,43 @@
+#pragma once
+// A summary's page: lines of a label, a value and a remark, headings, bars of shares.
+
+#include "units/quantity.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace trainyard {
+
+/// Writes lines of a label, a value and a remark; the remark is wrapped in its column.
+class Page {
+public:
+  explicit Page(bool colour) : colour_(colour) {}
+
+  void heading(std::string_view text, std::string_view remark = {});
+  void paragraph(std::string_view text, std::size_t indent);
+  void line(std::string_view text);
+  /// label, value, remark.
+  void row(std::string_view label, std::string_view value, std::string_view remark, bool is_main = false);
+  /// label, then text in the columns of values and remarks.
+  void text_row(std::string_view label, std::string_view text);
+  /// label, time, share of the whole, and a bar as long as that.
+  void share(std::string_view label, Seconds time, Seconds whole, std::string_view colour);
+
+  [[nodiscard]] std::string painted(std::string_view code, std::string_view text) const;
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+private:
+  void hang(std::string_view text, std::size_t at);
+
+  bool colour_;
+  std::string text_;
+};
+
+/// "1,024 GPUs", "1 GPU".
+std::string count(std::int64_t number, std::string_view noun);
+
+/// Hours and minutes for what lasts long, the usual prefixes for the rest.
+std::string long_time(Seconds time);
+
+}  // namespace trainyard

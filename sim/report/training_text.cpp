@@ -1,0 +1,89 @@
+#include "report/training_text.hpp"
+
+#include "report/text_layout.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+/// The rank that holds the others up, if one does: which made the fewest gradients, or else waited least.
+void write_slowest(Page& out, const TrainingReport& training) {
+  constexpr double alike = 0.005;  // of the measured time
+  const auto [fewest, most] = std::ranges::minmax_element(training.workers, {}, &WorkerRow::gradients);
+  if (fewest->gradients < most->gradients) {
+    out.row("slowest rank", fmt::format("{} (node {})", index(fewest->rank), index(fewest->node)),
+            fmt::format("{} of its gradients were used, of rank {}'s {}", grouped(fewest->gradients),
+                        index(most->rank), grouped(most->gradients)));
+    return;
+  }
+  const auto [least, longest] = std::ranges::minmax_element(training.workers, {}, &WorkerRow::waiting);
+  if (longest->waiting - least->waiting < alike * training.measured) return;
+  out.row("slowest rank", fmt::format("{} (node {})", index(least->rank), index(least->node)),
+          fmt::format("it waited {}, rank {} {}", human(least->waiting), index(longest->rank),
+                      human(longest->waiting)));
+}
+
+}  // namespace
+
+std::string rule_in_words(const UpdateSettings& settings) {
+  std::string text(config::name_of(settings.rule));
+  if (takes_k(settings.rule)) text += fmt::format(", k = {}", settings.k);
+  if (settings.rule == UpdateRule::ssp) text += fmt::format(", bound {}", settings.bound);
+  if (settings.rule == UpdateRule::local_sgd) text += fmt::format(" every {} steps", settings.push_every);
+  if (settings.rule == UpdateRule::downpour)
+    text += fmt::format(", push every {}, fetch every {} steps", settings.push_every, settings.fetch_every);
+  return text;
+}
+
+std::string spread_in_words(const TrainingReport& training) {
+  if (training.steps.repeats < 2) return {};
+  return fmt::format("; {} to {} in {} repeats, between which the median lies with {} probability",
+                     human(Seconds{training.update_time.low}), human(Seconds{training.update_time.high}),
+                     training.steps.repeats, percent(training.confidence));
+}
+
+void write_activities(Page& out, const TrainingReport& training) {
+  out.heading("where the time goes", "all ranks, share of the measured time");
+  Seconds computing, communicating, waiting, wasted;
+  for (const WorkerRow& worker : training.workers) {
+    computing += worker.computing - worker.wasted;
+    wasted += worker.wasted;
+    communicating += worker.communicating;
+    waiting += worker.waiting;
+  }
+  const auto ranks = static_cast<double>(training.workers.size());
+  const auto share = [&](std::string_view label, Seconds time, std::string_view colour) {
+    out.share(label, time / ranks, training.measured, colour);
+  };
+  share("computing", computing, "36");
+  share("communicating", communicating, "33");
+  share("waiting", waiting, "33");
+  share("wasted", wasted, "31");
+  if (training.workers.size() > 1) write_slowest(out, training);
+}
+
+void write_updates(Page& out, const TrainingReport& training) {
+  out.heading("updates");
+  out.row("rate", rounded(1 / training.update_time.median) + " /s",
+          fmt::format("of {} gradients each", rounded(training.gradients_per_update)));
+  out.row("staleness", rounded(training.staleness_mean),
+          fmt::format("updates on average, {} at most (1 is fresh)", grouped(training.staleness_max)));
+  if (training.settings.rule == UpdateRule::ssp) {
+    out.row(
+        "lead", grouped(training.lead),
+        fmt::format(
+            "finished steps that a rank was ahead of the slowest when it began another, at most; bound {}",
+            training.settings.bound));
+  }
+  const auto busiest = std::ranges::max_element(training.servers, {}, &ServerRow::utilization);
+  if (busiest != training.servers.end()) {
+    out.row("busiest server", percent(busiest->utilization),
+            fmt::format("of the memory bandwidth of {}", busiest->name));
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,125 @@
+#pragma once
+// What fails while a job runs for hours or months, and what the job does against it: the `faults` of an
+// experiment.
+
+#include "config/keys.hpp"
+#include "units/quantity.hpp"
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace trainyard {
+
+enum class FaultyThing { worker, node, link, server };
+
+/// Each of all things of a kind fails now and then, on its own.
+struct FaultRate {
+  FaultyThing of = FaultyThing::node;
+  Seconds every;  ///< mean time between two faults of one of them, exponential
+};
+
+struct FaultDate {
+  FaultyThing of = FaultyThing::node;
+  int number = 0;  ///< which one, from 0
+  Seconds at;      ///< from the beginning of the job
+};
+
+struct Checkpoint {
+  std::optional<Seconds> every;  ///< Daly's interval when absent
+  Bandwidth bandwidth;           ///< at which the job writes one
+  std::optional<Bytes> size;     ///< the parameters and the optimizer's state in fp32 when absent
+};
+
+struct Faults {
+  Seconds work;     ///< how long the job would take without faults and checkpoints
+  Seconds restart;  ///< from a fault until what failed takes part again: noticed, replaced, loaded
+  std::optional<Checkpoint> checkpoint;
+  std::vector<FaultRate> rates;
+  std::vector<FaultDate> dates;
+  int runs = 200;  ///< with other draws, of which the mean is told; one where nothing is drawn
+};
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<FaultyThing> {
+  static constexpr std::string_view what = "what fails";
+  static constexpr std::array table{
+      Name{"worker", FaultyThing::worker, "a rank, by its number"},
+      Name{"node", FaultyThing::node, "a node with its ranks, and with the parameters it holds"},
+      Name{"link", FaultyThing::link, "a network card's link to the fabric, which cuts off its node's ranks"},
+      Name{"server", FaultyThing::server, "a parameter server, by the number of its shard"}};
+};
+
+namespace fault_limits {
+
+inline constexpr double shortest = 1e-3, longest = 1e10;  // s
+
+}  // namespace fault_limits
+
+template <>
+struct Keys<FaultRate> {
+  static auto table() {
+    return std::tuple{required("of", &FaultRate::of, "what fails"),
+                      required("every", &FaultRate::every, "mean time between two faults of one of them")
+                          .at_least(fault_limits::shortest)
+                          .at_most(fault_limits::longest)};
+  }
+};
+
+template <>
+struct Keys<FaultDate> {
+  static auto table() {
+    return std::tuple{
+        required("of", &FaultDate::of, "what fails"),
+        optional("number", &FaultDate::number, "which of them, from 0").at_least(0).at_most(1e7),
+        required("at", &FaultDate::at, "when, from the beginning of the job")
+            .at_least(0)
+            .at_most(fault_limits::longest)};
+  }
+};
+
+template <>
+struct Keys<Checkpoint> {
+  static auto table() {
+    return std::tuple{
+        optional("every", &Checkpoint::every,
+                 "time between the end of one and the beginning of the next; Daly's interval when absent")
+            .at_least(fault_limits::shortest)
+            .at_most(fault_limits::longest),
+        required("bandwidth", &Checkpoint::bandwidth, "at which the whole job writes one, while it waits")
+            .above(0)
+            .at_most(100e12),
+        optional("size", &Checkpoint::size,
+                 "of one; parameters and the optimizer's state in 4 bytes per value when absent")
+            .above(0)
+            .at_most(1e15)};
+  }
+};
+
+template <>
+struct Keys<Faults> {
+  static auto table() {
+    return std::tuple{
+        required("work", &Faults::work, "how long the job would take without faults and checkpoints")
+            .at_least(fault_limits::shortest)
+            .at_most(fault_limits::longest),
+        required("restart", &Faults::restart,
+                 "from a fault until what failed takes part again: noticed, replaced, checkpoint read")
+            .at_least(0)
+            .at_most(fault_limits::longest),
+        optional("checkpoint", &Faults::checkpoint, "what is written now and then, and gone back to"),
+        optional("rates", &Faults::rates, "what fails now and then"),
+        optional("dates", &Faults::dates, "what fails when"),
+        optional("runs", &Faults::runs, "with other draws, of which the mean counts")
+            .at_least(2)
+            .at_most(1e5)};
+  }
+};
+
+}  // namespace trainyard::config

@@ -1,0 +1,40 @@
+#pragma once
+// What faults and checkpoints make of a job: the values behind the summary, --json and checkpoints.csv.
+
+#include "units/quantity.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace trainyard {
+
+/// How long the job takes with another checkpoint interval; a row of checkpoints.csv.
+struct IntervalRow {
+  Seconds every;
+  std::optional<Seconds> wall;  ///< nothing if the job does not get done
+  /// The closed form's, where nothing but faults without memory that stop the job happens.
+  std::optional<Seconds> expected;
+};
+
+/// Means over `runs`. wall = work + lost + slowed + writing + restarting.
+struct FaultReport {
+  int runs = 1;
+  Seconds work, wall, lost, slowed, writing, restarting;
+  double faults = 0;
+  double restarts = 0;
+  double share = 0;                      ///< work / wall
+  double share_low = 0;                  ///< 95 % of such means lie between
+  double share_high = 0;                 ///< low and high
+  std::optional<Seconds> between_stops;  ///< mean time between faults that stop the job
+
+  Bytes checkpoint_size;
+  Seconds write;                 ///< of one checkpoint
+  std::optional<Seconds> every;  ///< the interval in use; nothing without checkpoints
+  bool is_daly = false;          ///< it was not given
+  std::optional<Seconds> young, daly;
+  std::optional<Seconds> best;  ///< of `intervals` the one with the shortest wall time
+  double best_share = 0;
+  std::vector<IntervalRow> intervals;
+};
+
+}  // namespace trainyard

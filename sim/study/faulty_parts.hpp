@@ -1,0 +1,15 @@
+#pragma once
+// What of a job can fail, and what goes with it: ranks, nodes, their links, servers.
+
+#include "engine/faulty_job.hpp"
+#include "study/setup.hpp"
+
+#include <vector>
+
+namespace trainyard {
+
+/// All things of a kind in the experiment's job, by number: ranks; nodes, those of servers after those of
+/// ranks; network cards of these nodes, node by node; shards. Throws InputError if there are none.
+std::vector<FaultyPart> faulty_parts(const Inputs& inputs, FaultyThing of);
+
+}  // namespace trainyard

@@ -1,0 +1,20 @@
+#pragma once
+// What many updates come to, from what the engine recorded: the median repeat, and what the Result of a
+// steady step says instead.
+
+#include "engine/training.hpp"
+#include "study/result.hpp"
+#include "study/setup.hpp"
+
+#include <vector>
+
+namespace trainyard {
+
+/// Of all repeats. Times of workers and the staleness are those of the one with the median time per update.
+TrainingReport training_report(const std::vector<TrainingRecord>& repeats, const Cluster& cluster,
+                               const UpdateSettings& settings, const StepCounts& steps);
+
+/// What the Result says of one step, said of the updates of its `training`.
+void describe_training(const Inputs& inputs, const Cluster& cluster, Result& result);
+
+}  // namespace trainyard

@@ -1,0 +1,23 @@
+#pragma once
+// How a run of many updates is set up: how long, and how long each step of each worker takes.
+
+#include "engine/training.hpp"
+#include "study/result.hpp"
+#include "study/setup.hpp"
+
+#include <vector>
+
+namespace trainyard {
+
+/// Steps of all ranks, as updates: where every update begins all of them anew it is a step of all, otherwise
+/// it takes as many updates to use up a gradient of each.
+TrainingOptions training_options(const UpdateSettings& settings, const StepCounts& steps);
+
+/// Durations of the ops of a worker's step, from the steady step's result.
+std::vector<Seconds> worker_ops(const Result& steady);
+
+/// For each repeat, the times of the first `workers` ranks.
+std::vector<StepTimes> step_times(const Inputs& inputs, const Cluster& cluster, int workers,
+                                  const std::vector<Seconds>& ops, int repeats);
+
+}  // namespace trainyard

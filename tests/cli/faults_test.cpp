@@ -1,0 +1,122 @@
+// Jobs in which something fails, as users start them.
+
+#include "process.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+using namespace trainyard;
+using Json = nlohmann::json;
+
+namespace {
+
+std::vector<std::string> arguments_of(const std::vector<std::string>& set) {
+  std::vector<std::string> arguments{"run", "resnet50_dgx2"};
+  for (const std::string& each : set) {
+    arguments.emplace_back("--set");
+    arguments.push_back(each);
+  }
+  return arguments;
+}
+
+Json faults_of(const std::vector<std::string>& set) {
+  std::vector<std::string> arguments = arguments_of(set);
+  arguments.emplace_back("--json");
+  const Ended ended = run_program(arguments);
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  Json json = Json::parse(ended.out);
+  CHECK(json["goodput_samples_per_s"].get<double>() ==
+        doctest::Approx(json["throughput_samples_per_s"].get<double>() *
+                        json["faults"]["goodput_share"].get<double>()));
+  return json["faults"];
+}
+
+Ended failed(const std::vector<std::string>& set) { return run_program(arguments_of(set)); }
+
+const std::vector<std::string> month{"faults.work=30 d", "faults.restart=10 min",
+                                     "faults.checkpoint.bandwidth=100 MB/s",
+                                     "faults.rates=[{of: worker, every: 2000 h}]"};
+
+std::vector<std::string> with(std::vector<std::string> set, const std::vector<std::string>& more) {
+  set.insert(set.end(), more.begin(), more.end());
+  return set;
+}
+
+}  // namespace
+
+TEST_CASE("a synchronous job restarts from its last checkpoint, Daly's interval apart") {
+  const Json faults = faults_of(month);
+  CHECK(faults["time_between_stops_s"] == doctest::Approx(2000 * 3600 / 16.0));
+  CHECK(faults["checkpoint_bytes"] == doctest::Approx(25557032 * 8.0));  // weights and momentum
+  CHECK(faults["checkpoint_interval_s"] == faults["daly_interval_s"]);
+  CHECK(faults["faults"] == faults["restarts"]);
+  CHECK(faults["lost_s"] > 0.0);
+  CHECK(faults["goodput_share"] < 1.0);
+  CHECK(faults["goodput_share_low"] <= faults["goodput_share"]);
+  // The curve is flat: the best interval differs more from Daly's than its goodput does.
+  const double best = faults["best_goodput_share"];
+  CHECK(best >= faults["goodput_share"].get<double>());
+  CHECK(best < 1.001 * faults["goodput_share"].get<double>());
+  CHECK(faults["best_interval_s"].get<double>() / faults["daly_interval_s"].get<double>() > 0.4);
+  CHECK(faults["best_interval_s"].get<double>() / faults["daly_interval_s"].get<double>() < 2.5);
+}
+
+TEST_CASE("an asynchronous job goes on without a rank, and stops when the parameters are lost") {
+  const std::vector<std::string> async =
+      with(month, {"sync.kind=parameter_server", "sync.update=async", "sync.placement=free"});
+  const Json without_ranks = faults_of(with(async, {"faults.checkpoint.every=1 h"}));
+  CHECK(without_ranks["restarts"] == 0.0);
+  CHECK(without_ranks["lost_s"] == 0.0);
+  CHECK(without_ranks["time_between_stops_s"].is_null());
+  // a sixteenth of the pace for ten minutes each
+  CHECK(without_ranks["slowed_s"].get<double>() ==
+        doctest::Approx(without_ranks["faults"].get<double>() * 600 / 16).epsilon(0.03));
+  const Json without_server = faults_of(with(async, {"faults.rates=[{of: server, every: 100 h}]"}));
+  CHECK(without_server["restarts"] > 0.0);
+  CHECK(without_server["lost_s"] > 0.0);
+}
+
+TEST_CASE("a fault on a date costs what can be counted") {
+  const Json faults = faults_of({"faults.work=10 h", "faults.restart=30 min",
+                                 "faults.dates=[{of: node, at: 4 h}]", "faults.checkpoint.every=3 h",
+                                 "faults.checkpoint.size=36 GB", "faults.checkpoint.bandwidth=10 MB/s"});
+  // 3 h of work, 1 h to write it, just in time: nothing is lost. 3 more, 1, 3, 1, the last hour
+  CHECK(faults["restarts"] == 1.0);
+  CHECK(faults["lost_s"] == 0.0);
+  CHECK(faults["writing_s"] == doctest::Approx(3 * 3600));
+  CHECK(faults["wall_s"] == doctest::Approx(13.5 * 3600));
+  CHECK(faults["runs"] == 1);
+  CHECK(faults["daly_interval_s"].is_null());
+}
+
+TEST_CASE("--out holds the checkpoint intervals that were tried") {
+  const Scratch scratch;
+  std::vector<std::string> arguments = arguments_of(month);
+  arguments.insert(arguments.end(), {"--out", scratch / "out"});
+  REQUIRE(run_program(arguments).code == 0);
+  const std::string csv = content(scratch / "out/checkpoints.csv");
+  CHECK(csv.starts_with("interval_s,wall_s,goodput_share,wall_closed_form_s\n"));
+  CHECK(std::ranges::count(csv, '\n') == 26);
+}
+
+TEST_CASE("faults of what the job does not have are errors, and so is a job that never gets done") {
+  const std::vector<std::string> job{"faults.work=1 d", "faults.restart=1 h"};
+  const Ended no_server = failed(with(job, {"faults.rates=[{of: server, every: 1 h}]"}));
+  CHECK(no_server.code == 3);
+  CHECK(no_server.err.find("faults of a server: the job has none") != std::string::npos);
+  const Ended no_link = failed(with(job, {"faults.rates=[{of: link, every: 1 h}]"}));
+  CHECK(no_link.code == 3);
+  const Ended far = failed(with(job, {"faults.dates=[{of: worker, number: 16, at: 1 h}]"}));
+  CHECK(far.code == 3);
+  CHECK(far.err.find("worker 16 does not exist, the job has 16") != std::string::npos);
+  const Ended nothing = failed(job);
+  CHECK(nothing.code == 3);
+  CHECK(nothing.err.find("nothing fails") != std::string::npos);
+  const Ended unknown_interval =
+      failed(with(job, {"faults.dates=[{of: node, at: 1 h}]", "faults.checkpoint.bandwidth=1 GB/s"}));
+  CHECK(unknown_interval.code == 3);
+  const Ended never = failed(with(job, {"faults.rates=[{of: node, every: 1 h}]"}));
+  CHECK(never.code == 4);
+  CHECK(never.err.find("not done after a hundred times its work") != std::string::npos);
+}

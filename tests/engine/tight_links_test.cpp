@@ -1,0 +1,80 @@
+#include "engine/tight_links.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <doctest/doctest.h>
+#include <limits>
+#include <rapidcheck.h>
+
+using namespace trainyard;
+using engine::tight_links;
+using engine::TightLinks;
+
+namespace {
+
+using Ways = std::vector<std::vector<int>>;
+
+TightLinks tight(const std::vector<Bandwidth>& links, const Ways& ways) {
+  return tight_links(links, std::vector<std::span<const int>>(ways.begin(), ways.end()));
+}
+
+/// Max-min fair rates by progressive filling.
+std::vector<double> rates(const std::vector<Bandwidth>& links, const Ways& ways) {
+  std::vector<double> rate(ways.size(), 0);
+  std::vector<bool> is_fixed(ways.size(), false);
+  std::vector<double> left;
+  for (const Bandwidth link : links) left.push_back(link.si());
+  for (std::size_t round = 0; round < ways.size(); ++round) {
+    double share = std::numeric_limits<double>::infinity();
+    std::size_t tightest = 0;
+    std::vector<double> weight(links.size(), 0);
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+      if (is_fixed[way]) continue;
+      for (const int link : ways[way]) ++weight[static_cast<std::size_t>(link)];
+    }
+    for (std::size_t link = 0; link < links.size(); ++link) {
+      if (weight[link] > 0 && left[link] / weight[link] < share) {
+        share = left[link] / weight[link];
+        tightest = link;
+      }
+    }
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+      const bool crosses =
+          std::find(ways[way].begin(), ways[way].end(), static_cast<int>(tightest)) != ways[way].end();
+      if (is_fixed[way] || !crosses) continue;
+      is_fixed[way] = true;
+      rate[way] = share;
+      for (const int link : ways[way]) left[static_cast<std::size_t>(link)] -= share;
+    }
+  }
+  return rate;
+}
+
+}  // namespace
+
+TEST_CASE("links in a row become the tightest, and so do alike links side by side") {
+  const std::vector<Bandwidth> links{Bandwidth{10}, Bandwidth{4}, Bandwidth{6}, Bandwidth{6}, Bandwidth{20}};
+  // two workers with a link and a slower one each; both send to two servers, and through the last link twice
+  const TightLinks found = tight(links, {{0, 1, 2, 3, 4, 4}, {2, 3, 4, 4}});
+  REQUIRE(found.links.size() == 2);
+  CHECK(found.routes[0].size() == 2);
+  CHECK(found.routes[1].size() == 1);
+  CHECK(found.links[static_cast<std::size_t>(found.routes[1][0])] == Bandwidth{6});
+}
+
+TEST_CASE("rates are those of all links") {
+  CHECK(rc::check("of any ways", [] {
+    std::vector<Bandwidth> links;
+    for (int i = 0; i < 8; ++i) links.emplace_back(static_cast<double>(*rc::gen::inRange(1, 20)));
+    Ways ways(static_cast<std::size_t>(*rc::gen::inRange(1, 5)));
+    for (std::vector<int>& way : ways) {
+      const int count = *rc::gen::inRange(1, 10);
+      for (int i = 0; i < count; ++i) way.push_back(*rc::gen::inRange(0, 8));
+    }
+    const TightLinks found = tight(links, ways);
+    RC_ASSERT(found.links.size() <= links.size());
+    const std::vector<double> all = rates(links, ways);
+    const std::vector<double> few = rates(found.links, found.routes);
+    for (std::size_t way = 0; way < ways.size(); ++way) RC_ASSERT(std::abs(all[way] - few[way]) < 1e-9);
+  }));
+}
