@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <string_view>
 
 namespace trainyard {
 
@@ -21,6 +22,12 @@ std::string compute_in_words(const Result& result) {
     return fmt::format("Compute: one GPU, nothing to communicate; its kernels fill {} of the step.",
                        percent(share));
   }
+  if (result.communication_time > Seconds() && overlap(result).hidden == Seconds()) {
+    return fmt::format(
+        "Compute: kernels fill {} of the step. All {} of communication are exposed. A faster network would "
+        "gain at most {}.",
+        percent(share), human(result.communication_time), percent(result.network_gain / result.step_time));
+  }
   return fmt::format(
       "Compute: kernels fill {} of the step. Of {} of communication only {} is exposed: the rest "
       "runs behind the backward pass. A faster network would gain at most {}.",
@@ -29,15 +36,22 @@ std::string compute_in_words(const Result& result) {
       percent(result.network_gain / result.step_time));
 }
 
-/// Waits for the stack's cycle and copies of its fusion buffer are most of what is exposed.
+/// What a step does besides computing and sending.
+std::string_view overhead_in_words(const Result& result) {
+  if (result.resolved.sync.kind == SyncKind::peer_to_peer)
+    return "compressing updates and adding up those of all ranks";
+  if (result.resolved.sync.kind == SyncKind::dataparallel_gpu0) return "copying tensors into buffers";
+  return "waiting for the stack's cycle and copying its fusion buffer";
+}
+
+/// That is most of what is exposed.
 bool is_framework(const Result& result) { return result.network_gain < 0.5 * result.exposed_communication; }
 
 std::string framework_in_words(const Result& result) {
   return fmt::format(
-      "Framework: of the {} in which no kernel runs, {} go by waiting for the stack's cycle and copying its "
-      "fusion buffer. A faster network would gain at most {}.",
+      "Framework: of the {} in which no kernel runs, {} go by {}. A faster network would gain at most {}.",
       human(result.exposed_communication), human(result.exposed_communication - result.network_gain),
-      percent(result.network_gain / result.step_time));
+      overhead_in_words(result), percent(result.network_gain / result.step_time));
 }
 
 std::string cause_in_words(const Result& result) {
@@ -98,7 +112,9 @@ Overlap overlap(const Result& result) {
   for (const CollectiveRow& row : result.collectives) {
     times.communication_end = std::max(times.communication_end, row.end);
   }
-  times.hidden = std::max(Seconds(0), result.communication_time - result.exposed_communication);
+  times.hidden = result.communication_time - result.exposed_communication;
+  constexpr double rounding = 1e-9;
+  if (times.hidden < rounding * result.communication_time) times.hidden = Seconds();
   return times;
 }
 

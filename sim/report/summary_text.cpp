@@ -24,6 +24,18 @@ namespace {
 
 constexpr int chart_width = 76;
 
+/// ", peer_to_peer with 1 % of the values": nothing of the usual kind.
+std::string kind_in_words(const Sync& sync) {
+  if (sync.kind == SyncKind::all_reduce) return {};
+  std::string text = fmt::format(", {}", config::name_of(sync.kind));
+  const Compression compression = sync.compression.value_or(Compression::none);
+  if (compression == Compression::top_k)
+    text += fmt::format(" with {} of the values", percent(*sync.keep));
+  else if (compression != Compression::none)
+    text += fmt::format(" in {}", config::name_of(compression));
+  return text;
+}
+
 void write_title(Page& out, const Result& result) {
   std::string what = "training step";
   if (result.training) {
@@ -32,9 +44,10 @@ void write_title(Page& out, const Result& result) {
   }
   out.paragraph(fmt::format("{}: {} {}", result.experiment, result.model, what), 0);
   out.paragraph(
-      fmt::format("{} of {} x {}; {}, {}, {}, batch {}{} per GPU", count(result.ranks, "GPU"),
+      fmt::format("{} of {} x {}; {}{}, {}, {}, batch {}{} per GPU", count(result.ranks, "GPU"),
                   grouped(result.nodes), result.platform_title, result.resolved.stack,
-                  config::name_of(result.resolved.precision), config::name_of(result.resolved.optimizer),
+                  kind_in_words(result.resolved.sync), config::name_of(result.resolved.precision),
+                  config::name_of(result.resolved.optimizer),
                   result.resolved.accumulation > 1 ? fmt::format("{} x ", result.resolved.accumulation) : "",
                   grouped(result.resolved.batch_per_gpu)),
       2);

@@ -159,6 +159,7 @@ private:
     const CollectiveRow& row = result_.collectives.at(at(event.collective));
     if (event.category == "copy") return fmt::format("fusion copy ({})", row.name);
     if (event.category == "cycle") return fmt::format("waits for the cycle ({})", row.name);
+    if (event.category != "communication") return fmt::format("{} ({})", event.category, row.name);
     return title(row);
   }
 
@@ -175,6 +176,7 @@ private:
   const TimelineEvent* completing_op(const Track& track, const TimelineEvent& communication) const {
     const std::string& layer =
         result_.collectives.at(static_cast<std::size_t>(communication.collective)).ready_after;
+    if (layer.empty()) return nullptr;
     const TimelineEvent* found = nullptr;
     for (const TimelineEvent* op : track.streams[static_cast<int>(Stream::compute)]) {
       if (op->end > communication.end) break;

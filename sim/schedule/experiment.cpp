@@ -26,18 +26,49 @@ void check_sync(const Sync& sync, config::Problems& problems) {
   belongs("fetch_every", sync.fetch_every.has_value(), update == UpdateRule::downpour,
           update == UpdateRule::downpour, "downpour");
   belongs("backups", sync.backups.has_value(), update == UpdateRule::sync, false, "sync");
-  if (sync.kind == SyncKind::all_reduce) {
-    const bool waits_for_all =
-        (update == UpdateRule::sync && sync.backups.value_or(0) == 0) || update == UpdateRule::local_sgd;
-    if (!waits_for_all)
-      problems.error("sync.update", fmt::format("{} does not wait for every rank, an all-reduce does", rule),
-                     "kind: parameter_server");
-    if (sync.shards) problems.error("sync.shards", "an all-reduce has no shards", "kind: parameter_server");
-    if (sync.placement)
-      problems.error("sync.placement", "an all-reduce has no servers", "kind: parameter_server");
-  } else if (sync.algorithm != Algorithm::automatic) {
-    problems.error("sync.algorithm", "servers use no collectives", "kind: all_reduce");
+}
+
+/// What of `sync` is for other kinds.
+void check_kind(const Sync& sync, config::Problems& problems) {
+  const std::string kind =
+      sync.kind == SyncKind::all_reduce ? "an all-reduce" : std::string(config::name_of(sync.kind));
+  if (sync.kind == SyncKind::parameter_server) {
+    if (sync.algorithm != Algorithm::automatic)
+      problems.error("sync.algorithm", "servers use no collectives", "kind: all_reduce");
+    return;
   }
+  const bool waits_for_all = (sync.update == UpdateRule::sync && sync.backups.value_or(0) == 0) ||
+                             sync.update == UpdateRule::local_sgd;
+  if (!waits_for_all)
+    problems.error(
+        "sync.update",
+        fmt::format("{} does not wait for every rank, {} does", config::name_of(sync.update), kind),
+        "kind: parameter_server");
+  if (sync.shards) problems.error("sync.shards", kind + " has no shards", "kind: parameter_server");
+  if (sync.placement) problems.error("sync.placement", kind + " has no servers", "kind: parameter_server");
+  if (sync.kind != SyncKind::dataparallel_gpu0) return;
+  if (sync.update == UpdateRule::local_sgd)
+    problems.error("sync.update", "only GPU 0 has parameters of its own, local_sgd averages those of all",
+                   "update: sync");
+  if (sync.algorithm != Algorithm::automatic)
+    problems.error("sync.algorithm", "dataparallel_gpu0 leaves its broadcasts and reductions to NCCL",
+                   "leave it out");
+}
+
+void check_compression(const Sync& sync, config::Problems& problems) {
+  const Compression compression = sync.compression.value_or(Compression::none);
+  if (sync.compression && sync.kind != SyncKind::peer_to_peer) {
+    problems.error("sync.compression",
+                   fmt::format("compression is of peer_to_peer, not of {}", config::name_of(sync.kind)),
+                   "kind: peer_to_peer; gradient_dtype of the stack says what is reduced");
+  }
+  if (sync.keep && compression != Compression::top_k)
+    problems.error("sync.keep", "keep is of top_k", "compression: top_k");
+  if (!sync.keep && compression == Compression::top_k)
+    problems.error("sync.compression", "top_k needs keep", "add \"keep: 0.01\" to \"sync\"");
+  if (sync.update == UpdateRule::local_sgd && compression != Compression::none)
+    problems.error("sync.compression", "local_sgd averages parameters, which are sent whole",
+                   "update: sync, or leave it out");
 }
 
 void check_random(const Randomness& random, config::Problems& problems) {
@@ -67,6 +98,13 @@ Experiment load_experiment(const config::Document& document) {
       problems.error("model", "nothing to train", "add \"model: resnet50\" or \"trace: my_trace.csv\"");
     }
     check_sync(experiment.sync, problems);
+    check_kind(experiment.sync, problems);
+    check_compression(experiment.sync, problems);
+    if (experiment.sync.kind == SyncKind::dataparallel_gpu0 && experiment.accumulation > 1) {
+      problems.error("accumulation",
+                     "nn.DataParallel broadcasts and reduces for every micro-batch, which is not simulated",
+                     "accumulation: 1, or kind: all_reduce");
+    }
     check_random(experiment.random, problems);
     if (experiment.faults) check_faults(*experiment.faults, problems);
     for (const auto& [path, value] : experiment.set) {
@@ -82,7 +120,7 @@ Experiment load_experiment(const config::Document& document) {
 
 bool is_training(const Experiment& experiment) {
   const Sync& sync = experiment.sync;
-  return sync.kind != SyncKind::all_reduce || sync.update != UpdateRule::sync ||
+  return sync.kind == SyncKind::parameter_server || sync.update != UpdateRule::sync ||
          sync.backups.value_or(0) > 0 || is_random(experiment.random) || !experiment.random.slow.empty();
 }
 

@@ -9,6 +9,7 @@
 #include "schedule/fidelity.hpp"
 #include "schedule/server_plan.hpp"
 #include "schedule/step_times.hpp"
+#include "strategy/compression.hpp"
 #include "strategy/update_rule.hpp"
 #include "workload/trace.hpp"
 
@@ -19,11 +20,11 @@
 
 namespace trainyard {
 
-enum class SyncKind { all_reduce, parameter_server };
+enum class SyncKind { all_reduce, parameter_server, peer_to_peer, dataparallel_gpu0 };
 
 struct Sync {
   SyncKind kind = SyncKind::all_reduce;
-  Algorithm algorithm = Algorithm::automatic;  ///< of all_reduce
+  Algorithm algorithm = Algorithm::automatic;  ///< of all_reduce and peer_to_peer
   UpdateRule update = UpdateRule::sync;
   std::optional<int> k = {};            ///< of the k_ rules
   std::optional<int> bound = {};        ///< of ssp
@@ -32,6 +33,8 @@ struct Sync {
   std::optional<int> backups = {};      ///< of sync: so many ranks' gradients come too late
   std::optional<int> shards = {};       ///< of parameter_server
   std::optional<ServerPlacement> placement = {};
+  std::optional<Compression> compression = {};  ///< of peer_to_peer
+  std::optional<double> keep = {};              ///< of top_k: the part of the values that is sent
 };
 
 /// How long a run with random times is simulated.
@@ -99,7 +102,11 @@ struct Names<SyncKind> {
   static constexpr std::array table{
       Name{"all_reduce", SyncKind::all_reduce, "every rank averages its gradients with all others"},
       Name{"parameter_server", SyncKind::parameter_server,
-           "ranks push gradients to servers and pull parameters from them"}};
+           "ranks push gradients to servers and pull parameters from them"},
+      Name{"peer_to_peer", SyncKind::peer_to_peer,
+           "every rank sends its own update to every other, each adds up all of them"},
+      Name{"dataparallel_gpu0", SyncKind::dataparallel_gpu0,
+           "one node: GPU 0 sends the parameters, takes all gradients and updates alone"}};
 };
 
 template <>
@@ -127,7 +134,12 @@ struct Keys<Sync> {
             .at_least(1)
             .at_most(1e5),
         optional("placement", &Sync::placement,
-                 "of parameter_server: where the shards are; hosts when absent")};
+                 "of parameter_server: where the shards are; hosts when absent"),
+        optional("compression", &Sync::compression,
+                 "of peer_to_peer: what is sent of a gradient; none when absent"),
+        optional("keep", &Sync::keep, "of top_k: the part of the values that is sent, 0.01 for 1 %")
+            .above(0)
+            .at_most(1)};
   }
 };
 

@@ -17,13 +17,15 @@ namespace trainyard {
 
 /// What a collective of the plan is for.
 struct PlannedCollective {
-  std::string name;  ///< "bucket 0"
+  std::string name;  ///< "bucket 0", "parameters 0"
   Algorithm algorithm{};
   Protocol protocol{};
   int channels = 0;
   int tensors = 0;
-  int ready_op = -1;  ///< index in the trace: complete when it ends
-  Seconds bound;      ///< no algorithm on this network is faster
+  int ready_op = -1;   ///< index in the trace: complete when it ends; -1: at the step's beginning
+  std::string before;  ///< what kernels on the communication stream do before it
+  std::string after;   ///< and behind it
+  Seconds bound;       ///< no algorithm on this network is faster
 };
 
 struct StepPlan {
@@ -35,10 +37,11 @@ struct StepPlan {
 };
 
 /// Plans one step: compute ops in trace order on the compute stream; collectives in bucket order on the
-/// communication stream, each once its gradients are complete; optimizer ops after the last collective. The
-/// trace's own communication is used if it names any, else the stack's bucket rule. `costs`: what the
-/// stack's communication library adds to the wire. Throws InputError (an algorithm or precision that cannot
-/// be) or Unreachable.
+/// communication stream, each once its gradients are complete; optimizer ops after the last collective, of
+/// dataparallel_gpu0 on the first rank alone. The trace's own communication is used if it names any, else
+/// what launches.hpp says. `costs`: what the stack's communication library adds to the wire. Throws
+/// InputError (an algorithm or precision that cannot be, dataparallel_gpu0 on several nodes) or
+/// Unreachable.
 StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack, const Cluster& cluster,
                    const Sync& sync, const Costs& costs);
 

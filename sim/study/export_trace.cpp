@@ -21,6 +21,8 @@ Trace export_trace(const Inputs& inputs, bool with_durations) {
     op.duration = plan.op_times[i].duration;
     op.source = plan.op_times[i].source;
   }
+  // What surrounds the collectives of other kinds has no column: a replay makes them anew.
+  if (inputs.experiment.sync.kind != SyncKind::all_reduce) return trace;
   for (std::size_t c = 0; c < plan.collectives.size(); ++c) {
     Op& op = trace.ops[static_cast<std::size_t>(plan.collectives[c].ready_op)];
     op.communication = communication_of(plan.graph.collectives[c].operation);

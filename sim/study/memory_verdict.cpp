@@ -1,6 +1,8 @@
 #include "study/memory_verdict.hpp"
 
 #include "platform/channels.hpp"
+#include "strategy/buckets.hpp"
+#include "strategy/compression.hpp"
 #include "units/text.hpp"
 #include "workload/make_trace.hpp"
 
@@ -17,12 +19,29 @@ constexpr int connections_per_channel = 2;
 constexpr Bytes assumed_context{400e6};  // as measured on V100: 0.3-0.4 GB
 constexpr double most_samples = 1e7;     // what batch_per_gpu takes
 
+/// Where the updates of all ranks arrive, a bucket at a time, and what top_k has not sent yet.
+Bytes peer_buffers(const Inputs& inputs, int ranks, Bytes value, Bytes fused, Bytes all) {
+  const Sync& sync = inputs.experiment.sync;
+  Bytes largest = fused;
+  if (!inputs.stack.fusion) {
+    const std::vector<Bucket> buckets = ddp_buckets(ready_gradients(inputs.trace), inputs.stack, value);
+    largest = {};
+    for (const Bucket& bucket : buckets) largest = std::max(largest, bucket.bytes);
+  }
+  const Compression compression = sync.compression.value_or(Compression::none);
+  const PeerUpdate update =
+      peer_update(std::floor(largest / value), value, ranks, compression, sync.keep.value_or(1));
+  return static_cast<double>(ranks) * update.bytes + (compression == Compression::top_k ? all : Bytes());
+}
+
 Bytes bucket_copies(const Inputs& inputs, int ranks) {
   if (ranks == 1) return {};
   const Bytes value =
       size_of(inputs.stack.gradient_dtype, element_sizes(inputs.experiment.precision).gradient);
   const Bytes all = totals(inputs.model->layers).parameters * value;
-  return inputs.stack.fusion ? std::min(all, inputs.stack.fusion->threshold.value) : all;
+  const Bytes own = inputs.stack.fusion ? std::min(all, inputs.stack.fusion->threshold.value) : all;
+  if (inputs.experiment.sync.kind != SyncKind::peer_to_peer) return own;
+  return own + peer_buffers(inputs, ranks, value, own, all);
 }
 
 /// The largest whole batch whose total stays within the capacity. The total grows by the same amount with

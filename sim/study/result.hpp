@@ -43,14 +43,14 @@ struct LayerRow {
 
 /// One collective; a row of collectives.csv. Times are those of its first arriving and last leaving rank.
 struct CollectiveRow {
-  std::string name;  ///< "bucket 0"
+  std::string name;  ///< "bucket 0", "parameters 0"
   Operation operation{};
   std::string algorithm;
   std::string protocol;
   int channels = 0;
   Bytes size;
   int tensors = 0;
-  std::string ready_after;  ///< layer whose gradient completed the bucket
+  std::string ready_after;  ///< layer whose gradient completed the bucket; empty: the step's beginning
   Seconds ready;            ///< when the last rank's gradients were ready
   Seconds start;            ///< when the stream was free and it began
   Seconds end;
@@ -72,7 +72,8 @@ struct RankRow {
 struct TimelineEvent {
   Rank rank{};
   Stream stream{};
-  /// forward, backward, optimizer; communication, copy, cycle; of runs of many updates what a rank does
+  /// forward, backward, optimizer; communication, cycle; of kernels beside a collective what they are for; of
+  /// runs of many updates what a rank does
   std::string category;
   Seconds start;
   Seconds end;

@@ -158,6 +158,10 @@ Inputs read_neighbour(const config::Catalogue& catalogue, const std::string& nam
     throw InputError(fmt::format("{} has neighbours, background or events of its own", in_quotes(name)),
                      "write them into this experiment");
   }
+  if (is_training(its)) {
+    throw InputError(fmt::format("{} is many updates long", in_quotes(name)),
+                     "a neighbour repeats one step: update: sync, no servers, nothing random");
+  }
   for (const auto& [key, value] : its.set) {
     if (file_of(key) == "platform") {
       throw InputError(fmt::format("{} sets {}", in_quotes(name), key),

@@ -61,7 +61,7 @@ std::vector<CollectiveRow> collective_rows(const Trace& trace, const StepPlan& p
     row.channels = planned.channels;
     row.size = collective.size;
     row.tensors = planned.tensors;
-    row.ready_after = trace.ops[at(planned.ready_op)].layer;
+    if (planned.ready_op >= 0) row.ready_after = trace.ops[at(planned.ready_op)].layer;
     row.start = span.start;
     row.end = span.end;
     row.bound = planned.bound;
@@ -85,20 +85,28 @@ std::vector<RankRow> rank_rows(const Cluster& cluster, const Timeline& timeline)
   return rows;
 }
 
+/// What a kernel on the communication stream is for: one before its collective, or one behind it.
+std::string kernel_name(const StepPlan& plan, std::span<const Task> tasks, int task) {
+  const PlannedCollective& planned = plan.collectives[at(std::get<Compute>(tasks[at(task)]).collective)];
+  const bool is_before = at(task) + 1 < tasks.size() && std::holds_alternative<Join>(tasks[at(task) + 1]);
+  return is_before ? planned.before : planned.after;
+}
+
 /// Turns the recorded spans into named bars, and fills in when the ops of rank 0 and the buckets were ready.
 void add_timeline(const Trace& trace, const StepPlan& plan, const Timeline& timeline, Result& result) {
-  const Program& program = plan.graph.programs.front();
   for (const TaskSpan& span : timeline.spans) {
+    const Program& program = plan.graph.programs[at(plan.graph.program_of_rank[at(index(span.rank))])];
     TimelineEvent& bar = result.timeline.emplace_back();
     bar.rank = span.rank;
     bar.stream = span.stream;
     bar.start = span.start;
     bar.end = span.end;
-    const Task& task = program.streams[static_cast<int>(span.stream)][at(span.task)];
+    const std::vector<Task>& tasks = program.streams[static_cast<int>(span.stream)];
+    const Task& task = tasks[at(span.task)];
     const auto* compute = std::get_if<Compute>(&task);
     if (compute != nullptr && compute->op < 0) {
       bar.collective = compute->collective;
-      bar.category = span.stream == Stream::host ? "cycle" : "copy";
+      bar.category = span.stream == Stream::host ? "cycle" : kernel_name(plan, tasks, span.task);
     } else if (compute != nullptr) {
       const Op& op = trace.ops[at(compute->op)];
       bar.op = compute->op;
@@ -114,7 +122,8 @@ void add_timeline(const Trace& trace, const StepPlan& plan, const Timeline& time
     }
   }
   for (std::size_t i = 0; i < result.collectives.size(); ++i) {
-    result.collectives[i].ready = result.layers[at(plan.collectives[i].ready_op)].end;
+    if (plan.collectives[i].ready_op >= 0)
+      result.collectives[i].ready = result.layers[at(plan.collectives[i].ready_op)].end;
   }
 }
 
@@ -184,6 +193,8 @@ void add_energy_and_cost(const Inputs& inputs, const StepPlan& plan, Result& res
                                          result.nodes, node_overhead(inputs.platform, inputs.gpu)->value);
     result.average_power = *result.energy_per_step / result.step_time;
     result.notes.push_back(energy_note(inputs.platform, inputs.gpu));
+    if (result.ranks > 1 && inputs.experiment.sync.kind == SyncKind::peer_to_peer)
+      result.notes.emplace_back("energy: what compresses updates and adds them up is not counted");
   }
   if (const auto reason = cost_unknown(inputs.platform, result.epoch_time)) {
     leave_out(result, {"cost_per_epoch_usd"}, *reason);

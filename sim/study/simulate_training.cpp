@@ -40,11 +40,14 @@ Cluster cluster_with_servers(const Inputs& inputs) {
 /// One rank alone for runs with servers, all of them in lock step otherwise.
 Result steady_step(const Inputs& inputs, const SimulateOptions& options) {
   Inputs steady = inputs;
-  steady.experiment.sync = {.algorithm = inputs.experiment.sync.algorithm};
+  const Sync& sync = inputs.experiment.sync;
+  steady.experiment.sync = {};
   steady.experiment.random = {};
   if (!has_servers(inputs)) {
+    steady.experiment.sync = {
+        .kind = sync.kind, .algorithm = sync.algorithm, .compression = sync.compression, .keep = sync.keep};
     // Parameters are averaged after the last local step: behind nothing.
-    if (inputs.experiment.sync.update == UpdateRule::local_sgd) {
+    if (sync.update == UpdateRule::local_sgd) {
       steady.stack.overlap = false;
       steady.stack.gradient_dtype = GradientDtype::fp32;
     }
@@ -56,6 +59,24 @@ Result steady_step(const Inputs& inputs, const SimulateOptions& options) {
   steady.experiment.gpus = 1;
   steady.experiment.gpus_per_node = std::nullopt;
   return simulate_step(steady, {.fidelity = Fidelity::closed, .fold = options.fold});
+}
+
+/// Where GPU 0 updates alone the others have no optimizer ops: what they take goes to the exchange.
+struct Shared {
+  std::vector<Seconds> ops;  ///< of every rank
+  Seconds exchange;
+};
+
+Shared shared_ops(const Inputs& inputs, const Result& steady) {
+  Shared shared{.ops = {}, .exchange = steady.exposed_communication};
+  const bool is_alone = inputs.experiment.sync.kind == SyncKind::dataparallel_gpu0;
+  for (const LayerRow& layer : steady.layers) {
+    if (is_alone && layer.phase == Phase::optimizer)
+      shared.exchange += layer.duration;
+    else
+      shared.ops.push_back(layer.duration);
+  }
+  return shared;
 }
 
 /// By message, as parts of a worker's step.
@@ -173,14 +194,14 @@ void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, co
   result.notes.insert(result.notes.end(), plan.notes.begin(), plan.notes.end());
 }
 
-/// All-reduces: the last rank to come lets the exposed communication of a steady step begin.
+/// Collectives: the last rank to come lets the exposed communication of a steady step begin.
 void train_in_step(const Inputs& inputs, const UpdateSettings& settings, const StepCounts& steps,
                    Result& result) {
   const Cluster cluster = cluster_of(inputs);
-  std::vector<StepTimes> times =
-      step_times(inputs, cluster, settings.workers, worker_ops(result), steps.repeats);
+  const Shared shared = shared_ops(inputs, result);
+  std::vector<StepTimes> times = step_times(inputs, cluster, settings.workers, shared.ops, steps.repeats);
   TrainingOptions options = training_options(settings, steps);
-  options.exchange = result.exposed_communication;
+  options.exchange = shared.exchange;
   const std::vector<TrainingRecord> repeats = without_network(settings, times, options, result);
   const double steady = result.step_time.si();
   result.training = training_report(repeats, cluster, settings, steps);
@@ -192,6 +213,8 @@ void train_in_step(const Inputs& inputs, const UpdateSettings& settings, const S
   for (LinkRow& link : result.links) link.utilization /= slower;
   result.notes.emplace_back(
       "the communication that one steady step exposes is added after the slowest rank's compute");
+  if (inputs.experiment.sync.kind == SyncKind::dataparallel_gpu0)
+    result.notes.emplace_back("the update on GPU 0, which all wait for, is counted as communication");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "study/training_report.hpp"
 
+#include "compute/op_time.hpp"
 #include "config/write.hpp"
 #include "study/energy.hpp"
 

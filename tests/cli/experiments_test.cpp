@@ -21,6 +21,8 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
                                          {"resnet50_p3_16xlarge_x2", 16},
                                          {"resnet50_p3_2xlarge", 1},
                                          {"resnet50_p3_8xlarge", 4},
+                                         {"resnet50_p3_8xlarge_dataparallel", 4},
+                                         {"resnet50_p3_16xlarge_x2_top_k", 16},
                                          {"inception_v3_dgx1_p100", 8},
                                          {"alexnet_p2_16xlarge", 16},
                                          {"inception_v3_dgx1_p100_server", 8},

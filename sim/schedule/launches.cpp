@@ -1,0 +1,185 @@
+#include "schedule/launches.hpp"
+
+#include "config/diagnostic.hpp"
+#include "schedule/communication.hpp"
+#include "strategy/buckets.hpp"
+#include "strategy/coalesce.hpp"
+#include "strategy/compression.hpp"
+#include "strategy/fusion.hpp"
+#include "workload/make_trace.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+Precision type_of(const Trace& trace) { return trace.precision.value_or(Precision::fp32); }
+
+/// Of a kernel that only moves bytes.
+Seconds moving_time(const GpuProfile& gpu, Precision precision, Bytes moved) {
+  Op op;
+  op.kind = OpKind::elementwise;
+  op.bytes = moved;
+  return op_time(gpu, precision, op).duration;
+}
+
+Seconds moving_time(const GpuProfile& gpu, Precision precision, std::span<const Bytes> kernels) {
+  Seconds sum;
+  for (const Bytes moved : kernels) sum += moving_time(gpu, precision, moved);
+  return sum;
+}
+
+/// Reads and writes each value once, as one kernel over all tensors. A tensor alone is sent from where it is.
+Seconds copy_time(const GpuProfile& gpu, Precision precision, Bytes size, std::size_t tensors) {
+  return tensors < 2 ? Seconds() : moving_time(gpu, precision, 2 * size);
+}
+
+/// Those that the trace names. A collective takes the gradients in the order they became ready, as many as
+/// make up its bytes.
+std::vector<Launch> recorded_launches(const Trace& trace, Bytes value) {
+  const std::vector<ReadyGradient> gradients = ready_gradients(trace);
+  std::vector<Launch> launches;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    for (const Bytes size : trace.ops[i].communication_bytes) {
+      Launch& launch = launches.emplace_back(Launch{.name = fmt::format("bucket {}", launches.size()),
+                                                    .ready_op = static_cast<int>(i),
+                                                    .operation = operation_of(trace.ops[i].communication),
+                                                    .size = size});
+      if (!reduces(launch.operation)) continue;
+      Bytes taken;
+      for (; next < gradients.size() && taken < size && gradients[next].op <= launch.ready_op; ++next) {
+        taken += gradients[next].gradient.elements * value;
+        ++launch.tensors;
+      }
+    }
+  }
+  return launches;
+}
+
+std::vector<Launch> grouped_launches(const Trace& trace, std::span<const Seconds> ends, const Stack& stack,
+                                     Bytes value) {
+  const std::vector<ReadyGradient> gradients = ready_gradients(trace);
+  std::vector<Launch> launches;
+  for (const Bucket& bucket :
+       stack.fusion ? fused_buffers(gradients, ends, stack, value) : ddp_buckets(gradients, stack, value)) {
+    launches.push_back({.name = fmt::format("bucket {}", launches.size()),
+                        .ready_op = bucket.ready_after,
+                        .size = bucket.bytes,
+                        .tensors = static_cast<int>(bucket.gradients.size())});
+  }
+  return launches;
+}
+
+/// Holds every launch until the tick of Horovod's cycle and adds its copies.
+void add_fusion(std::vector<Launch>& launches, const Fusion& fusion, std::span<const Seconds> ends,
+                const GpuProfile& gpu, Precision precision) {
+  Seconds last_tick;
+  for (Launch& launch : launches) {
+    const Seconds ready = ends[at(launch.ready_op)];
+    const Seconds tick = next_tick(ready, fusion.cycle_time.value);
+    launch.held = tick - std::max(ready, last_tick);
+    const Seconds copy = copy_time(gpu, precision, launch.size, at(launch.tensors));
+    launch.before = launch.after = {.name = "copy", .duration = copy};
+    last_tick = tick;
+  }
+}
+
+/// Turns buckets of gradients into updates that every rank sends to every other.
+void send_to_peers(std::vector<Launch>& launches, const Sync& sync, Bytes value, int ranks,
+                   const GpuProfile& gpu, Precision precision) {
+  const Compression compression = sync.compression.value_or(Compression::none);
+  for (Launch& launch : launches) {
+    const PeerUpdate update =
+        peer_update(launch.size / value, value, ranks, compression, sync.keep.value_or(1));
+    launch.operation = Operation::all_gather;
+    launch.size = static_cast<double>(ranks) * update.bytes;
+    launch.before.duration += moving_time(gpu, precision, update.before);
+    launch.after.duration += moving_time(gpu, precision, update.after);
+    launch.before.name = compression == Compression::none ? "copy" : "compress";
+    launch.after.name = "sum";
+  }
+}
+
+/// PyTorch's nn.DataParallel: replicate() before forward, one autograd node that reduces all gradients behind
+/// backward. What is put together is copied before; the parts of what arrives are used where they are.
+std::vector<Launch> through_gpu0(const Trace& trace, const Stack& stack, const GpuProfile& gpu, Bytes value) {
+  std::vector<Gradient> tensors;
+  for (const ReadyGradient& ready : ready_gradients(trace)) tensors.push_back(ready.gradient);
+  std::ranges::reverse(tensors);  // gradients become ready in the reverse of the parameters' order
+  std::vector<Launch> launches;
+  int last_backward = -1;
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    if (trace.ops[i].phase != Phase::optimizer) last_backward = static_cast<int>(i);
+  }
+  const auto add = [&](Operation operation, const char* name, int ready_op, std::span<const Bucket> buffers) {
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      const Bucket& buffer = buffers[i];
+      const Seconds copy = copy_time(gpu, type_of(trace), buffer.bytes, buffer.gradients.size());
+      launches.push_back(
+          {.name = fmt::format("{} {}", name, i),
+           .ready_op = ready_op,
+           .operation = operation,
+           .size = buffer.bytes,
+           .tensors = static_cast<int>(buffer.gradients.size()),
+           .before = {.name = "flatten", .duration = copy, .is_of_root = operation == Operation::broadcast}});
+    }
+  };
+  const Bytes limit = largest_bucket(stack);
+  const Bytes parameter = element_sizes(type_of(trace)).gradient;
+  add(Operation::broadcast, "parameters", -1, broadcast_buffers(tensors, limit, parameter));
+  add(Operation::reduce, "gradients", last_backward, reduce_buffers(tensors, limit, value));
+  return launches;
+}
+
+void require_plain(const Trace& trace, const Sync& sync, Bytes value) {
+  const auto communicates = [](const Op& op) { return !op.communication_bytes.empty(); };
+  if (std::ranges::any_of(trace.ops, communicates)) {
+    throw InputError(fmt::format("the trace names collectives, {} makes others", config::name_of(sync.kind)),
+                     "empty both communication columns, or kind: all_reduce");
+  }
+  if (sync.compression == Compression::fp16 && value <= Bytes(2)) {
+    throw InputError("compression fp16 of gradients that have 2 bytes already",
+                     "leave it out, or gradient_dtype: fp32 in the stack");
+  }
+}
+
+}  // namespace
+
+std::vector<Launch> launches_of(const Trace& trace, std::span<const Seconds> ends, const Stack& stack,
+                                const GpuProfile& gpu, const Sync& sync, int ranks) {
+  const Precision precision = type_of(trace);
+  const Bytes value = size_of(stack.gradient_dtype, element_sizes(precision).gradient);
+  if (sync.kind == SyncKind::dataparallel_gpu0 || sync.kind == SyncKind::peer_to_peer)
+    require_plain(trace, sync, value);
+  if (sync.kind == SyncKind::dataparallel_gpu0) return through_gpu0(trace, stack, gpu, value);
+  std::vector<Launch> launches = recorded_launches(trace, value);
+  if (launches.empty()) launches = grouped_launches(trace, ends, stack, value);
+  if (stack.fusion) add_fusion(launches, *stack.fusion, ends, gpu, precision);
+  if (sync.kind == SyncKind::peer_to_peer) send_to_peers(launches, sync, value, ranks, gpu, precision);
+  return launches;
+}
+
+std::vector<std::string> notes_on_kind(const Sync& sync, const Stack& stack) {
+  std::vector<std::string> notes;
+  if (sync.kind == SyncKind::dataparallel_gpu0) {
+    notes.emplace_back(
+        "dataparallel_gpu0: scattering the batch, gathering the outputs, broadcasting what batch norms have "
+        "counted and the Python threads that launch kernels are not modelled: nn.DataParallel is slower");
+    if (stack.overlap || stack.fusion || stack.bucket_first) {
+      notes.emplace_back(
+          "the stack's overlap, first bucket and fusion are not used: all gradients are reduced after "
+          "backward, in buffers of bucket_cap");
+    }
+  }
+  if (sync.compression == Compression::top_k) {
+    notes.emplace_back(
+        "top_k: the kernels that select values, keep back the others and add up what arrives take what their "
+        "bytes take (assumed)");
+  }
+  return notes;
+}
+
+}  // namespace trainyard
