@@ -2,6 +2,8 @@
 
 #include "units/ids.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -21,9 +23,14 @@ int reduce(Uses& uses) {
   return divisor;
 }
 
-}  // namespace
+struct TightRow {
+  Uses uses;
+  Bandwidth capacity;
+};
 
-TightLinks tight_links(std::span<const Bandwidth> links, std::span<const std::span<const int>> ways) {
+/// One for all links that are used in the same proportions, in the order of their first.
+std::vector<TightRow> merged_rows(std::span<const Bandwidth> links,
+                                  std::span<const std::span<const int>> ways) {
   std::vector<Uses> uses(links.size());
   for (std::size_t way = 0; way < ways.size(); ++way) {
     const auto number = static_cast<int>(way);
@@ -33,22 +40,49 @@ TightLinks tight_links(std::span<const Bandwidth> links, std::span<const std::sp
       ++its.back().second;
     }
   }
-  TightLinks tight;
+  std::vector<TightRow> rows;
   std::map<Uses, std::size_t> known;
   for (std::size_t link = 0; link < links.size(); ++link) {
     if (uses[link].empty()) continue;
-    const int divisor = reduce(uses[link]);
-    const Bandwidth capacity = links[link] / static_cast<double>(divisor);
-    const auto [found, is_new] = known.try_emplace(std::move(uses[link]), tight.links.size());
+    const Bandwidth capacity = links[link] / static_cast<double>(reduce(uses[link]));
+    const auto [found, is_new] = known.try_emplace(uses[link], rows.size());
     if (is_new)
-      tight.links.push_back(capacity);
+      rows.push_back({std::move(uses[link]), capacity});
     else
-      tight.links[found->second] = std::min(tight.links[found->second], capacity);
+      rows[found->second].capacity = std::min(rows[found->second].capacity, capacity);
   }
+  return rows;
+}
+
+/// A row stays if it is what bounds one of its ways alone, or if they could fill it together.
+void drop_slack(std::vector<TightRow>& rows, std::size_t ways) {
+  std::vector<double> fastest(ways, std::numeric_limits<double>::infinity());  // alone on the network
+  for (const TightRow& row : rows) {
+    for (const auto& [way, times] : row.uses)
+      fastest[at(way)] = std::min(fastest[at(way)], row.capacity.si() / times);
+  }
+  std::erase_if(rows, [&](const TightRow& row) {
+    double all = 0;
+    for (const auto& [way, times] : row.uses) {
+      if (row.capacity.si() / times <= fastest[at(way)]) return false;
+      all += times * fastest[at(way)];
+    }
+    return all <= row.capacity.si();
+  });
+}
+
+}  // namespace
+
+TightLinks tight_links(std::span<const Bandwidth> links, std::span<const std::span<const int>> ways) {
+  std::vector<TightRow> rows = merged_rows(links, ways);
+  drop_slack(rows, ways.size());
+  TightLinks tight;
   tight.routes.resize(ways.size());
-  for (const auto& [its, link] : known) {
-    for (const auto& [way, times] : its)
-      tight.routes[at(way)].insert(tight.routes[at(way)].end(), at(times), static_cast<int>(link));
+  for (const TightRow& row : rows) {
+    for (const auto& [way, times] : row.uses)
+      tight.routes[at(way)].insert(tight.routes[at(way)].end(), at(times),
+                                   static_cast<int>(tight.links.size()));
+    tight.links.push_back(row.capacity);
   }
   return tight;
 }

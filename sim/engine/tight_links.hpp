@@ -12,10 +12,11 @@ namespace trainyard::engine {
 
 struct TightLinks {
   std::vector<Bandwidth> links;
-  std::vector<std::vector<int>> routes;  ///< of each way: its links; one named k times weighs k
+  std::vector<std::vector<int>> routes;  ///< of each way: those of its links; one named k times weighs k
 };
 
-/// `ways`: indices into `links`, one named k times carries k times as much.
+/// `ways`: indices into `links`, one named k times carries k times as much. On a way is no more than one flow
+/// at a time.
 TightLinks tight_links(std::span<const Bandwidth> links, std::span<const std::span<const int>> ways);
 
 }  // namespace trainyard::engine

@@ -21,8 +21,8 @@ namespace {
 // With fidelity flow a worker sends and fetches about as many messages in a step, and fewer where that would
 // be too many flows; with the others each tensor or piece of one alone.
 constexpr double most_messages = 16;
-constexpr double least_messages = 4;
-constexpr double most_flows = 1e6;
+constexpr double least_messages = 2;
+constexpr double most_flows = 4e5;
 
 bool has_servers(const Inputs& inputs) { return inputs.experiment.sync.kind == SyncKind::parameter_server; }
 

@@ -62,6 +62,13 @@ TEST_CASE("links in a row become the tightest, and so do alike links side by sid
   CHECK(found.links[static_cast<std::size_t>(found.routes[1][0])] == Bandwidth{6});
 }
 
+TEST_CASE("a link that its ways cannot fill is left out, one that bounds a way is not") {
+  const std::vector<Bandwidth> links{Bandwidth{4}, Bandwidth{3}, Bandwidth{8}, Bandwidth{5}};
+  const TightLinks found = tight(links, {{0, 2}, {1, 2, 3}});
+  CHECK(found.links == std::vector<Bandwidth>{Bandwidth{4}, Bandwidth{3}});
+  CHECK(tight({links[0], links[1], Bandwidth{6}}, {{0, 2}, {1, 2}}).links.size() == 3);
+}
+
 TEST_CASE("rates are those of all links") {
   CHECK(rc::check("of any ways", [] {
     std::vector<Bandwidth> links;
