@@ -17,9 +17,9 @@ constexpr std::uint64_t attempt_bits = 24;
 
 std::uint64_t mask(std::uint64_t bits) { return (std::uint64_t{1} << bits) - 1; }
 
-const std::vector<int>& links_of(const WorkerWays& worker, std::size_t connection) {
-  const std::size_t groups = worker.push.size();
-  return connection < groups ? worker.push[connection].links : worker.pull[connection - groups].links;
+const std::vector<int>& links_of(const WorkerWays& worker, std::size_t way) {
+  const std::size_t pushing = worker.push.size();
+  return way < pushing ? worker.push[way].links : worker.pull[way - pushing].links;
 }
 
 /// Messages that are needed at the same time have the same rank.
@@ -37,35 +37,38 @@ std::vector<int> ranks_by(std::span<const double> needed) {
 ServerConnections::ServerConnections(const ServerPlan& plan, std::span<const double> needed, bool by_priority)
     : plan_(plan),
       messages_(static_cast<int>(plan.messages.size())),
-      groups_(static_cast<int>(plan.workers.front().push.size())),
-      rank_of_message_(by_priority ? ranks_by(needed) : std::vector<int>(plan.messages.size(), 0)) {
-  std::vector<std::span<const int>> ways;
+      ways_(static_cast<int>(plan.workers.front().push.size())),
+      connections_each_(1 + std::ranges::max(plan.connection_of_message)),
+      rank_of_message_(by_priority ? ranks_by(needed) : std::vector<int>(plan.messages.size(), 0)),
+      connections_(plan.workers.size(), std::vector<Connection>(at(2 * connections_each_))) {
+  std::vector<std::span<const int>> roads;
   for (const WorkerWays& worker : plan_.workers) {
-    std::vector<Connection>& mine = connections_.emplace_back(at(2 * groups_));
+    std::vector<Way>& mine = ways_of_worker_.emplace_back(at(2 * ways_));
     for (std::size_t i = 0; i < mine.size(); ++i) {
       const std::vector<int>& links = links_of(worker, i);
       if (links.empty()) continue;
-      mine[i].route = static_cast<int>(ways.size());
-      ways.push_back(links);
+      mine[i].route = static_cast<int>(roads.size());
+      roads.push_back(links);
     }
   }
-  const TightLinks tight = tight_links(plan_.links, ways);
+  const TightLinks tight = tight_links(plan_.links, roads);
   network_.emplace(tight.links);
   for (const std::vector<int>& route : tight.routes) network_->add_route(route);
 }
 
-int ServerConnections::connection_of(int way) const {
-  const int group = plan_.group_of_message[at(way % messages_)];
-  return way < messages_ ? group : groups_ + group;
+ServerConnections::Way& ServerConnections::way_of(const Delivery& message) {
+  const int number = plan_.way_of_message[at(message.way % messages_)];
+  return ways_of_worker_[at(message.worker)][at(message.way < messages_ ? number : ways_ + number)];
 }
 
-ServerConnections::Connection& ServerConnections::connection(int worker, int way) {
-  return connections_[at(worker)][at(connection_of(way))];
+ServerConnections::Connection& ServerConnections::connection_of(const Delivery& message) {
+  const int number = plan_.connection_of_message[at(message.way % messages_)];
+  return connections_[at(message.worker)][at(message.way < messages_ ? number : connections_each_ + number)];
 }
 
 bool ServerConnections::send(const Delivery& message) {
-  Connection& its = connection(message.worker, message.way);
-  if (its.route < 0) return false;
+  if (way_of(message).route < 0) return false;
+  Connection& its = connection_of(message);
   if (its.is_busy)
     its.waiting.emplace(rank_of_message_[at(message.way % messages_)], sent_++, message.way, message.attempt);
   else
@@ -79,7 +82,7 @@ void ServerConnections::start(const Delivery& message, Connection& connection) {
   const std::uint64_t tag = static_cast<std::uint64_t>(message.worker) << (attempt_bits + way_bits) |
                             (static_cast<std::uint64_t>(message.attempt) & mask(attempt_bits)) << way_bits |
                             static_cast<std::uint64_t>(message.way);
-  network_->start(connection.route, plan_.messages[at(message.way % messages_)].bytes, tag);
+  network_->start(way_of(message).route, plan_.messages[at(message.way % messages_)].bytes, tag);
 }
 
 Delivery ServerConnections::delivered(std::uint64_t tag) {
@@ -87,8 +90,8 @@ Delivery ServerConnections::delivered(std::uint64_t tag) {
                          .way = static_cast<int>(tag & mask(way_bits)),
                          .attempt = static_cast<int>(tag >> way_bits & mask(attempt_bits))};
   --under_way_;
-  Connection& its = connection(message.worker, message.way);
-  its.carried += plan_.messages[at(message.way % messages_)].bytes.si();
+  Connection& its = connection_of(message);
+  way_of(message).carried += plan_.messages[at(message.way % messages_)].bytes.si();
   its.is_busy = false;
   if (!its.waiting.empty()) {
     const auto [rank, number, way, attempt] = *its.waiting.begin();
@@ -104,10 +107,10 @@ void ServerConnections::forget(int worker) {
 
 std::vector<double> ServerConnections::link_bytes() const {
   std::vector<double> bytes(plan_.links.size(), 0);
-  for (std::size_t worker = 0; worker < connections_.size(); ++worker) {
-    for (std::size_t i = 0; i < connections_[worker].size(); ++i) {
+  for (std::size_t worker = 0; worker < ways_of_worker_.size(); ++worker) {
+    for (std::size_t i = 0; i < ways_of_worker_[worker].size(); ++i) {
       for (const int link : links_of(plan_.workers[worker], i))
-        bytes[at(link)] += connections_[worker][i].carried;
+        bytes[at(link)] += ways_of_worker_[worker][i].carried;
     }
   }
   return bytes;

@@ -40,25 +40,28 @@ public:
   [[nodiscard]] std::vector<double> link_bytes() const;
 
 private:
-  /// Between a worker and the same shards, in one direction.
-  struct Connection {
+  struct Way {
     int route = -1;      ///< of the network; none where the way has no links
     double carried = 0;  ///< bytes delivered to each shard
+  };
+  /// Between a worker and the same shards, in one direction.
+  struct Connection {
     bool is_busy = false;
     std::set<std::tuple<int, long, int, int>> waiting;  ///< rank, number of the message, its way and attempt
   };
 
-  /// Of a worker's, the pushing ones first.
-  [[nodiscard]] int connection_of(int way) const;
-  Connection& connection(int worker, int way);
+  Way& way_of(const Delivery& message);
+  Connection& connection_of(const Delivery& message);
   void start(const Delivery& message, Connection& connection);
 
   const ServerPlan& plan_;
   int messages_;
   std::optional<SimgridNetwork> network_;
-  int groups_;
+  int ways_;  ///< of a worker, in one direction
+  int connections_each_;
   std::vector<int> rank_of_message_;
-  std::vector<std::vector<Connection>> connections_;  ///< by worker
+  std::vector<std::vector<Way>> ways_of_worker_;      ///< those that push before those that pull
+  std::vector<std::vector<Connection>> connections_;  ///< by worker, in the same order
   long sent_ = 0;
   long under_way_ = 0;
 };

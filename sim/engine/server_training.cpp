@@ -197,7 +197,7 @@ private:
   /// The message goes once what it waits for before the network is over.
   void schedule(int worker, int way, double date) {
     const WorkerWays& its = plan_.workers[at(worker)];
-    const int group = plan_.group_of_message[at(way % messages_)];
+    const int group = plan_.way_of_message[at(way % messages_)];
     const ServerWay& road = way < messages_ ? its.push[at(group)] : its.pull[at(group)];
     calendar_.enter(date + road.latency.si(), EventKind::ready, worker,
                     workers_[at(worker)].attempt * 2 * messages_ + way);

@@ -3,6 +3,7 @@
 #include "config/diagnostic.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <iterator>
 
@@ -325,6 +326,29 @@ RouteSummary append_route(const Cluster& cluster, Rank from, HostMemory to, std:
 
 RouteSummary append_route(const Cluster& cluster, HostMemory from, Rank to, std::vector<LinkId>& links) {
   return append_host_route(cluster, to, from, false, links);
+}
+
+RouteSummary append_route(const Cluster& cluster, HostMemory from, HostMemory to,
+                          std::vector<LinkId>& links) {
+  if (from.node == to.node) {
+    assert(from.cpu == to.cpu);
+    return {};
+  }
+  const NodeRoutes& inside = cluster.inside;
+  const int from_nic = inside.nic_of_cpu[at(from.cpu)];
+  const int to_nic = inside.nic_of_cpu[at(to.cpu)];
+  std::optional<Seconds> latency;
+  if (from_nic >= 0 && to_nic >= 0) {
+    latency =
+        append_between(cluster, {index(from.node), from_nic}, inside.cpu_to_nic[at(from.cpu)][at(from_nic)],
+                       {index(to.node), to_nic}, reversed(inside.cpu_to_nic[at(to.cpu)][at(to_nic)]), links);
+  }
+  if (!latency) {
+    throw Unreachable("the hosts of node" + std::to_string(index(from.node)) + " and node" +
+                      std::to_string(index(to.node)) + " cannot reach each other on " +
+                      cluster.platform.name);
+  }
+  return {*latency, PathType::network, cluster.platform.fabric.per_flow.value};
 }
 
 Route route(const Cluster& cluster, Rank from, Rank to, int nic) {

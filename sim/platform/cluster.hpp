@@ -100,6 +100,10 @@ RouteSummary append_route(const Cluster& cluster, Rank from, HostMemory to, std:
 /// And back.
 RouteSummary append_route(const Cluster& cluster, HostMemory from, Rank to, std::vector<LinkId>& links);
 
+/// Between the memories of two nodes, through the NICs nearest to the CPUs; of the same CPU no links. Not
+/// between two CPUs of a node. Throws Unreachable if there is none.
+RouteSummary append_route(const Cluster& cluster, HostMemory from, HostMemory to, std::vector<LinkId>& links);
+
 /// As `route`, with the links appended to `links`: for unions over many edges without an allocation for each.
 RouteSummary append_route(const Cluster& cluster, Rank from, Rank to, int nic, std::vector<LinkId>& links);
 

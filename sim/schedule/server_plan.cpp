@@ -8,7 +8,9 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace trainyard {
 
@@ -17,27 +19,83 @@ namespace {
 constexpr int push_memory_uses = 4;
 constexpr int pull_memory_uses = 1;
 
+/// Where a worker's gradients or a server's parameters are.
+using Place = std::variant<Rank, HostMemory>;
+
+/// The way from one to the other, or back.
+RouteSummary append_leg(const Cluster& cluster, const Place& from, const Place& to, bool is_there,
+                        std::vector<LinkId>& links) {
+  const auto& [begin, end] = is_there ? std::tie(from, to) : std::tie(to, from);
+  return std::visit(
+      [&](const auto& first, const auto& last) {
+        if constexpr (std::is_same_v<decltype(first), const Rank&> &&
+                      std::is_same_v<decltype(last), const Rank&>) {
+          return first == last ? RouteSummary{} : append_route(cluster, first, last, -1, links);
+        } else {
+          return append_route(cluster, first, last, links);
+        }
+      },
+      begin, end);
+}
+
 class ServerPlanner {
 public:
-  ServerPlanner(const Cluster& cluster, int worker_nodes, ServerPlacement placement, ServerPlan& plan)
-      : cluster_(cluster), worker_nodes_(worker_nodes), placement_(placement), plan_(plan) {}
+  ServerPlanner(const Cluster& cluster, int worker_nodes, ServerPlacement placement, NodeReduce reduce,
+                ServerPlan& plan)
+      : cluster_(cluster), worker_nodes_(worker_nodes), placement_(placement), reduce_(reduce), plan_(plan) {}
 
-  ServerWay way(Rank worker, const std::vector<int>& shards, bool is_push) {
+  /// `turn`: of messages to the same shards, which differ in the place of their sum alone.
+  ServerWay way(int worker, const std::vector<int>& shards, int turn, bool is_push) {
     ServerWay all;
     for (const int shard : shards) {
+      const Place server = server_of(shard);
+      const Place sum = sum_of(worker, turn + shard, server);
       std::vector<LinkId> links;
-      const RouteSummary one = append_way(worker, shard, is_push, links);
-      all.latency = std::max(all.latency, one.latency);
+      const RouteSummary one = append_leg(cluster_, sum, server, is_push, links);
+      Seconds inside;
+      if (reduce_ != NodeReduce::none) inside = append_inside(worker, sum, is_push, links);
+      all.latency = std::max(all.latency, one.latency + inside);
       for (const LinkId link : links) all.links.push_back(static_cast<int>(index(link)));
       if (one.limit < Bandwidth{std::numeric_limits<double>::infinity()})
         all.links.push_back(connection(worker, shard, is_push, one.limit));
-      if (const std::optional<int> memory = memory_link(shard))
-        all.links.insert(all.links.end(), at(is_push ? push_memory_uses : pull_memory_uses), *memory);
+      add_memory(server, is_push ? push_memory_uses : pull_memory_uses, all.links);
+      if (reduce_ == NodeReduce::host) add_memory(sum, sum_memory_uses(worker, is_push), all.links);
     }
     return all;
   }
 
 private:
+  [[nodiscard]] Place server_of(int shard) const {
+    if (placement_ == ServerPlacement::gpu) return Rank{0};
+    if (placement_ == ServerPlacement::gpus) return Rank{shard % cluster_.ranks()};
+    return host(shard);
+  }
+
+  /// From where a worker pushes.
+  [[nodiscard]] Place sum_of(int worker, int turn, const Place& server) const {
+    if (reduce_ == NodeReduce::none) return Rank{worker};
+    if (reduce_ == NodeReduce::gpus)
+      return Rank{cluster_.first_rank[at(worker)] + turn % cluster_.gpus_on_node[at(worker)]};
+    const auto* host = std::get_if<HostMemory>(&server);
+    if (host != nullptr && host->node == NodeId{worker}) return *host;
+    return HostMemory{NodeId{worker}, turn % static_cast<int>(cluster_.platform.cpus.size())};
+  }
+
+  /// Each GPU's gradient is written and read, the sum written and read; parameters are written once and read
+  /// for each GPU.
+  [[nodiscard]] int sum_memory_uses(int node, bool is_push) const {
+    const int gpus = cluster_.gpus_on_node[at(node)];
+    return is_push ? 2 * gpus + 2 : 1 + gpus;
+  }
+
+  /// The ways between a node's GPUs and the place of their sum; the latency of the longest.
+  Seconds append_inside(int node, const Place& sum, bool is_push, std::vector<LinkId>& links) const {
+    Seconds longest;
+    for (int rank = cluster_.first_rank[at(node)]; rank < cluster_.first_rank[at(node) + 1]; ++rank)
+      longest = std::max(longest, append_leg(cluster_, Rank{rank}, sum, is_push, links).latency);
+    return longest;
+  }
+
   [[nodiscard]] HostMemory host(int shard) const {
     const int nodes =
         placement_ == ServerPlacement::own_nodes ? cluster_.nodes - worker_nodes_ : worker_nodes_;
@@ -46,19 +104,9 @@ private:
     return {NodeId{first + shard % nodes}, shard / nodes % cpus};
   }
 
-  RouteSummary append_way(Rank worker, int shard, bool is_push, std::vector<LinkId>& links) const {
-    if (placement_ == ServerPlacement::gpu) {
-      if (worker == Rank{0}) return {};
-      return is_push ? append_route(cluster_, worker, Rank{0}, -1, links)
-                     : append_route(cluster_, Rank{0}, worker, -1, links);
-    }
-    return is_push ? append_route(cluster_, worker, host(shard), links)
-                   : append_route(cluster_, host(shard), worker, links);
-  }
-
   /// A link of its own for a connection that reaches no more than `limit`.
-  int connection(Rank worker, int shard, bool is_push, Bandwidth limit) {
-    const auto [found, is_new] = connections_.try_emplace({index(worker), shard, is_push}, 0);
+  int connection(int worker, int shard, bool is_push, Bandwidth limit) {
+    const auto [found, is_new] = connections_.try_emplace({worker, shard, is_push}, 0);
     if (is_new) {
       found->second = static_cast<int>(plan_.links.size());
       plan_.links.push_back(limit);
@@ -66,60 +114,80 @@ private:
     return found->second;
   }
 
-  std::optional<int> memory_link(int shard) {
+  /// A host's memory carries so many times the bytes, if its bandwidth is known.
+  void add_memory(const Place& place, int uses, std::vector<int>& links) {
+    const auto* host = std::get_if<HostMemory>(&place);
     const auto& bandwidth = cluster_.platform.host_memory_bandwidth;
-    if (placement_ == ServerPlacement::gpu || !bandwidth) return std::nullopt;
-    const HostMemory place = host(shard);
-    const auto [found, is_new] = memories_.try_emplace({index(place.node), place.cpu}, 0);
+    if (host == nullptr || !bandwidth) return;
+    const auto [found, is_new] = memories_.try_emplace({index(host->node), host->cpu}, 0);
     if (is_new) {
       found->second = static_cast<int>(plan_.links.size());
-      plan_.memories.push_back({fmt::format("node{}.cpu{}", index(place.node), place.cpu), found->second});
+      plan_.memories.push_back({fmt::format("node{}.cpu{}", index(host->node), host->cpu), found->second});
       plan_.links.push_back(bandwidth->value);
     }
-    return found->second;
+    links.insert(links.end(), at(uses), found->second);
   }
 
   const Cluster& cluster_;
   int worker_nodes_;
   ServerPlacement placement_;
+  NodeReduce reduce_;
   ServerPlan& plan_;
   std::map<std::tuple<int, int, bool>, int> connections_;
   std::map<std::pair<int, int>, int> memories_;
 };
 
+/// Among which the sums of a node's gradients go round, from message to message.
+int places_of_sums(const Cluster& cluster, NodeReduce reduce) {
+  if (reduce == NodeReduce::gpus) return cluster.gpus_on_node.front();
+  return reduce == NodeReduce::host ? static_cast<int>(cluster.platform.cpus.size()) : 1;
+}
+
 }  // namespace
 
 ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, ServerPlacement placement,
-                        std::vector<ServerMessage> messages) {
+                        std::vector<ServerMessage> messages, NodeReduce reduce) {
   ServerPlan plan{.messages = std::move(messages),
-                  .group_of_message = {},
+                  .way_of_message = {},
+                  .connection_of_message = {},
                   .workers = {},
                   .links = capacities(cluster),
                   .memories = {},
                   .notes = {}};
-  if (placement != ServerPlacement::gpu && cluster.platform.cpus.empty())
+  const bool has_no_cpu = cluster.platform.cpus.empty();
+  const bool is_on_gpus = placement == ServerPlacement::gpu || placement == ServerPlacement::gpus;
+  if (!is_on_gpus && has_no_cpu)
     throw InputError("the platform has no CPU whose memory could hold parameters", "placement: gpu");
-  ServerPlanner planner(cluster, worker_nodes, placement, plan);
-  std::vector<std::vector<int>> groups;
-  std::map<std::vector<int>, int> group_of_shards;
-  for (const ServerMessage& message : plan.messages) {
-    const auto number = static_cast<int>(groups.size());
-    const auto [found, is_new] = group_of_shards.try_emplace(message.shards, number);
-    if (is_new) groups.push_back(message.shards);
-    plan.group_of_message.push_back(found->second);
+  if (reduce == NodeReduce::host && has_no_cpu) {
+    throw InputError("the platform has no CPU in whose memory gradients could be added up",
+                     "the stack's servers: {node_reduce: gpus}");
   }
+  const int turns = places_of_sums(cluster, reduce);
+  std::vector<std::pair<std::vector<int>, int>> ways;  // shards and turn
+  std::map<std::pair<std::vector<int>, int>, int> number_of_way;
+  std::map<std::vector<int>, int> number_of_connection;
+  for (std::size_t i = 0; i < plan.messages.size(); ++i) {
+    const std::vector<int>& shards = plan.messages[i].shards;
+    const std::pair way{shards, static_cast<int>(i) % turns};
+    const auto [found, is_new] = number_of_way.try_emplace(way, static_cast<int>(ways.size()));
+    if (is_new) ways.push_back(way);
+    plan.way_of_message.push_back(found->second);
+    const auto next = static_cast<int>(number_of_connection.size());
+    plan.connection_of_message.push_back(number_of_connection.try_emplace(shards, next).first->second);
+  }
+  ServerPlanner planner(cluster, worker_nodes, placement, reduce, plan);
   for (int worker = 0; worker < workers; ++worker) {
-    WorkerWays& ways = plan.workers.emplace_back();
-    for (const std::vector<int>& shards : groups) {
-      ways.push.push_back(planner.way(Rank{worker}, shards, true));
-      ways.pull.push_back(planner.way(Rank{worker}, shards, false));
+    WorkerWays& mine = plan.workers.emplace_back();
+    for (const auto& [shards, turn] : ways) {
+      mine.push.push_back(planner.way(worker, shards, turn, true));
+      mine.pull.push_back(planner.way(worker, shards, turn, false));
     }
   }
-  if (placement != ServerPlacement::gpu && !cluster.platform.host_memory_bandwidth)
+  if (!is_on_gpus && !cluster.platform.host_memory_bandwidth)
     plan.notes.emplace_back(
         "the platform does not say what its hosts' memory lets through: servers add up gradients in no time");
-  if (placement == ServerPlacement::gpu)
-    plan.notes.emplace_back("rank 0's GPU adds up gradients in no time, and in memory that is not counted");
+  if (is_on_gpus)
+    plan.notes.emplace_back("GPUs add up gradients in no time, and in memory that is not counted");
   return plan;
 }
 

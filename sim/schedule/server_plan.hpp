@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-enum class ServerPlacement { hosts, own_nodes, gpu, free };
+enum class ServerPlacement { hosts, own_nodes, gpu, gpus, free };
 
 /// Between a worker and some shards, in one direction.
 struct ServerWay {
@@ -19,18 +19,19 @@ struct ServerWay {
 };
 
 struct WorkerWays {
-  std::vector<ServerWay> push;  ///< by group of shards
+  std::vector<ServerWay> push;  ///< by number of the way
   std::vector<ServerWay> pull;
 };
 
 struct ServerPlan {
-  std::vector<ServerMessage> messages;  ///< of every worker
-  std::vector<int> group_of_message;    ///< those that go to the same shards are of one group
-  std::vector<WorkerWays> workers;      ///< by rank of the job
+  std::vector<ServerMessage> messages;     ///< of every worker
+  std::vector<int> way_of_message;         ///< messages that take the same way have its number
+  std::vector<int> connection_of_message;  ///< messages to the same shards follow each other
+  std::vector<WorkerWays> workers;         ///< by rank of the job, or by node where nodes are workers
   /// The cluster's links by LinkId, then what the memory of each server's CPU lets through, if it is known,
   /// and connections with a limit of their own.
   std::vector<Bandwidth> links;
-  /// What a server's memory lets through, as a link.
+  /// What the memory of a server, or of a host that adds up its node's gradients, lets through, as a link.
   struct Memory {
     std::string name;  ///< "node0.cpu1"
     int link = 0;
@@ -41,11 +42,18 @@ struct ServerPlan {
 
 /// `workers`: the ranks that work, the first ones, on the first `worker_nodes` nodes; own_nodes: the others
 /// hold the shards. On n nodes shard s is in the memory of node s modulo n, CPU s / n modulo the CPUs; gpu:
-/// all are in the memory of rank 0, and its own gradients need no way. A byte of gradients takes four of a
-/// host's memory bandwidth (written by the network, read, added to a sum that is read and written), one of
-/// parameters takes one. `placement`: not free. Throws Unreachable, InputError where there is no CPU.
+/// all are in the memory of rank 0, gpus: shard s in that of rank s modulo all, and a rank's own gradients
+/// need no way. A byte of gradients takes four of a host's memory bandwidth (written by the network, read,
+/// added to a sum that is read and written), one of parameters takes one. `placement`: not free. Throws
+/// Unreachable, InputError where there is no CPU.
+///
+/// With `reduce` a worker is a whole node, `workers` of them. A message is then the sum of its GPUs'
+/// gradients: they copy them to one of them, another for each message, or to the host (the shard's CPU, if
+/// that is one of the node's; a gradient takes two of its memory bandwidth, written and read, their sum two),
+/// which pushes it; parameters come back the same way. Copies and pushes go on at once, as tensors follow
+/// each other: the slowest link on the way counts. Adding up on a GPU takes no time.
 ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, ServerPlacement placement,
-                        std::vector<ServerMessage> messages);
+                        std::vector<ServerMessage> messages, NodeReduce reduce = NodeReduce::none);
 
 }  // namespace trainyard
 
@@ -58,6 +66,7 @@ struct Names<ServerPlacement> {
       Name{"hosts", ServerPlacement::hosts, "in the memory of the nodes that work"},
       Name{"own_nodes", ServerPlacement::own_nodes, "on further nodes of the machine, a shard on each"},
       Name{"gpu", ServerPlacement::gpu, "in the memory of rank 0's GPU"},
+      Name{"gpus", ServerPlacement::gpus, "in the memory of the ranks' GPUs, a shard on each"},
       Name{"free", ServerPlacement::free, "nowhere: gradients and parameters take no time to send"}};
 };
 

@@ -3,6 +3,7 @@
 #include "random/functions.hpp"
 #include "units/ids.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -39,6 +40,13 @@ StepTimes::StepTimes(std::vector<Seconds> ops, std::vector<int> node_of_worker, 
 }
 
 Seconds StepTimes::next(int worker) {
+  Seconds slowest;
+  for (int one = worker * joined_; one < (worker + 1) * joined_; ++one)
+    slowest = std::max(slowest, next_of_one(one));
+  return slowest;
+}
+
+Seconds StepTimes::next_of_one(int worker) {
   const auto number = static_cast<std::uint64_t>(worker);
   const std::uint64_t step = steps_[at(worker)]++;
   double seconds = randomness_.op ? op_seconds(number, step) : nominal_.si();

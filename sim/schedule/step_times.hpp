@@ -41,6 +41,9 @@ public:
   /// `ops`: durations of one step without noise. `node_of_worker`: by worker. `repeat`: other draws for each.
   StepTimes(std::vector<Seconds> ops, std::vector<int> node_of_worker, Randomness randomness, int repeat);
 
+  /// From now on so many of these workers, one after the other, are one that waits for its slowest.
+  void join(int workers) { joined_ = workers; }
+
   /// The duration of a worker's step; asked once for each, in order of the steps (pauses count what was
   /// computed before).
   Seconds next(int worker);
@@ -49,6 +52,7 @@ public:
   [[nodiscard]] Seconds nominal() const { return nominal_; }
 
 private:
+  Seconds next_of_one(int worker);
   [[nodiscard]] double op_seconds(std::uint64_t worker, std::uint64_t step) const;
   double with_pauses(int worker, double seconds);
 
@@ -56,6 +60,7 @@ private:
   Seconds nominal_;
   Randomness randomness_;
   std::uint64_t repeat_;
+  int joined_ = 1;
   std::vector<double> factors_;  ///< by worker: its node's
   std::vector<std::uint64_t> steps_;
   std::vector<random::Generator> step_streams_;  ///< by worker, to which its step is added

@@ -14,12 +14,16 @@ namespace trainyard {
 
 enum class ShardAssignment { round_robin, by_size };
 
+/// Where the gradients of a node's GPUs are added up before they are pushed.
+enum class NodeReduce { none, gpus, host };
+
 /// How a framework spreads tensors over shards.
 struct ServerRules {
   ShardAssignment assign = ShardAssignment::round_robin;
   std::optional<Sourced<Bytes>> partition = {};     ///< larger tensors are cut into pieces of this
   std::optional<Sourced<Bytes>> spread_above = {};  ///< larger tensors go in equal parts to all shards
   bool priority = false;                            ///< what the next forward pass needs first is sent first
+  NodeReduce node_reduce = NodeReduce::none;        ///< a worker is a whole node, unless none
 };
 
 }  // namespace trainyard
@@ -36,6 +40,15 @@ struct Names<ShardAssignment> {
 };
 
 template <>
+struct Names<NodeReduce> {
+  static constexpr std::string_view what = "place where a node's gradients are added up";
+  static constexpr std::array table{
+      Name{"none", NodeReduce::none, "nowhere: every GPU pushes its own and pulls for itself"},
+      Name{"gpus", NodeReduce::gpus, "on the node's GPUs in turn, which push and pull for all"},
+      Name{"host", NodeReduce::host, "in the memory of the node's CPUs, which push and pull for all"}};
+};
+
+template <>
 struct Keys<ServerRules> {
   static auto table() {
     return std::tuple{
@@ -49,7 +62,9 @@ struct Keys<ServerRules> {
             .at_most(1e12),
         optional(
             "priority", &ServerRules::priority,
-            "true: of tensors that wait to be sent, the one that forward needs first; false: as they come")};
+            "true: of tensors that wait to be sent, the one that forward needs first; false: as they come"),
+        optional("node_reduce", &ServerRules::node_reduce,
+                 "where the gradients of a node's GPUs are added up before they are pushed")};
   }
 };
 

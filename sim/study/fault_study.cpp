@@ -81,7 +81,7 @@ FaultyJob job_of(const Inputs& inputs, const Result& result) {
   const Faults& faults = *inputs.experiment.faults;
   FaultyJob job;
   job.work = faults.work;
-  job.workers = cluster_of(inputs).ranks();
+  job.workers = cluster_of(inputs).ranks() / ranks_per_worker(inputs);
   job.restart = faults.restart;
   if (faults.checkpoint) job.write = checkpoint_size(inputs) / faults.checkpoint->bandwidth;
   for (const FaultRate& rate : faults.rates) job.rates.push_back({rate.every, faulty_parts(inputs, rate.of)});

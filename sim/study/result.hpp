@@ -106,6 +106,7 @@ struct ServerRow {
 /// repeat with the median time per update.
 struct TrainingReport {
   UpdateSettings settings;
+  int ranks_per_worker = 1;  ///< more than 1 where a stack adds up the gradients of a node
   StepCounts steps;
   std::int64_t updates = 0;  ///< measured, in each repeat
   Spread update_time;        ///< seconds

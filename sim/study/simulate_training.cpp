@@ -116,7 +116,7 @@ void train_freely(const Inputs& inputs, const Cluster& cluster, const UpdateSett
                   Result& result) {
   result.events = 0;
   const std::vector<TrainingRecord> repeats = without_network(settings, times, options, result);
-  result.training = training_report(repeats, cluster, settings, steps);
+  result.training = training_report(repeats, cluster, settings, ranks_per_worker(inputs), steps);
   describe_training(inputs, cluster, result);
   set_links(result, {});
 }
@@ -159,11 +159,16 @@ void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, co
   const ServerPlacement placement = sync.placement.value_or(ServerPlacement::hosts);
   const Cluster cluster = cluster_with_servers(inputs);
   const TrainingOptions training = training_options(settings, steps);
-  std::vector<StepTimes> times =
-      step_times(inputs, cluster, settings.workers, worker_ops(result), steps.repeats);
+  const int per_worker = ranks_per_worker(inputs);
+  const int ranks = settings.workers * per_worker;
+  std::vector<StepTimes> times = step_times(inputs, cluster, ranks, worker_ops(result), steps.repeats);
   result.collectives.clear();
   result.timeline.clear();
   for (std::string& note : unused_with_servers(inputs)) result.notes.push_back(std::move(note));
+  if (per_worker > 1) {
+    result.notes.push_back(fmt::format("{} adds up the gradients of a node: its {} GPUs are one worker",
+                                       inputs.stack.name, per_worker));
+  }
   if (placement == ServerPlacement::own_nodes && inputs.platform.price_per_hour)
     result.notes.emplace_back("the servers' nodes are counted, and paid for, as nodes of the platform");
   if (placement == ServerPlacement::free) {
@@ -176,9 +181,9 @@ void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, co
       server_messages(ready_gradients(inputs.trace), value, sync.shards.value_or(1), inputs.stack.servers);
   if (inputs.experiment.fidelity == Fidelity::flow)
     messages = joined_messages(messages, messages_of_flow(settings, steps));
-  const int worker_nodes = index(cluster.node_of(Rank{settings.workers - 1})) + 1;
-  const ServerPlan plan =
-      plan_servers(cluster, settings.workers, worker_nodes, placement, std::move(messages));
+  const int worker_nodes = index(cluster.node_of(Rank{ranks - 1})) + 1;
+  const ServerPlan plan = plan_servers(cluster, settings.workers, worker_nodes, placement,
+                                       std::move(messages), inputs.stack.servers.node_reduce);
   MessageParts parts = message_parts(inputs, result, plan.messages);
   const ServerRecord record = run_with_servers(settings, times,
                                                {.plan = &plan,
@@ -186,7 +191,7 @@ void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, co
                                                 .needed = std::move(parts.needed),
                                                 .by_priority = inputs.stack.servers.priority},
                                                training);
-  result.training = training_report(record.repeats, cluster, settings, steps);
+  result.training = training_report(record.repeats, cluster, settings, per_worker, steps);
   describe_training(inputs, cluster, result);
   const auto updates = static_cast<double>((training.warmup + training.measured) * steps.repeats);
   add_links(cluster, plan, record, updates, result);
@@ -204,7 +209,7 @@ void train_in_step(const Inputs& inputs, const UpdateSettings& settings, const S
   options.exchange = shared.exchange;
   const std::vector<TrainingRecord> repeats = without_network(settings, times, options, result);
   const double steady = result.step_time.si();
-  result.training = training_report(repeats, cluster, settings, steps);
+  result.training = training_report(repeats, cluster, settings, 1, steps);
   describe_training(inputs, cluster, result);
   // What a step puts on the links is the same, in another time.
   const double slower = result.step_time.si() / steady;
@@ -220,15 +225,17 @@ void train_in_step(const Inputs& inputs, const UpdateSettings& settings, const S
 }  // namespace
 
 Result simulate_training(const Inputs& inputs, const SimulateOptions& options) {
-  const UpdateSettings settings = update_settings(inputs.experiment.sync, cluster_of(inputs).ranks());
+  const Cluster cluster = cluster_of(inputs);
+  const UpdateSettings settings =
+      update_settings(inputs.experiment.sync, cluster.ranks() / ranks_per_worker(inputs));
   if (has_others(inputs)) {
     throw InputError("neighbours, background and events are simulated beside one steady step only",
                      "leave them out, or update: sync with nothing random");
   }
   for (const SlowNode& slow : inputs.experiment.random.slow) {
-    if (slow.node < cluster_of(inputs).nodes) continue;
-    throw InputError(fmt::format("random.slow names node {}, the job has nodes 0 to {}", slow.node,
-                                 cluster_of(inputs).nodes - 1));
+    if (slow.node < cluster.nodes) continue;
+    throw InputError(
+        fmt::format("random.slow names node {}, the job has nodes 0 to {}", slow.node, cluster.nodes - 1));
   }
   StepCounts steps = inputs.experiment.steps;
   if (!is_random(inputs.experiment.random)) steps.repeats = 1;  // all would be alike

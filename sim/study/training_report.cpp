@@ -43,10 +43,12 @@ void add_energy(const Inputs& inputs, const Cluster& cluster, Result& result) {
 }  // namespace
 
 TrainingReport training_report(const std::vector<TrainingRecord>& repeats, const Cluster& cluster,
-                               const UpdateSettings& settings, const StepCounts& steps) {
+                               const UpdateSettings& settings, int ranks_per_worker,
+                               const StepCounts& steps) {
   const TrainingRecord& median = repeats[median_of(repeats)];
   TrainingReport report;
   report.settings = settings;
+  report.ranks_per_worker = ranks_per_worker;
   report.steps = steps;
   report.staleness = median.staleness;
   report.updates = median.updates;
@@ -66,9 +68,9 @@ TrainingReport training_report(const std::vector<TrainingRecord>& repeats, const
   report.staleness_max = static_cast<int>(median.staleness.size()) - 1;
   report.lead = median.lead;
   report.spans = median.spans;
-  for (std::size_t worker = 0; worker < median.workers.size(); ++worker) {
-    const WorkerRecord& its = median.workers[worker];
-    const Rank rank{static_cast<int>(worker)};
+  for (int number = 0; number < settings.workers * ranks_per_worker; ++number) {
+    const WorkerRecord& its = median.workers[at(number / ranks_per_worker)];
+    const Rank rank{number};
     report.workers.push_back({.rank = rank,
                               .node = cluster.node_of(rank),
                               .computing = its.computing,
@@ -84,13 +86,14 @@ TrainingReport training_report(const std::vector<TrainingRecord>& repeats, const
 void describe_training(const Inputs& inputs, const Cluster& cluster, Result& result) {
   const TrainingReport& training = *result.training;
   result.resolved = inputs.experiment;
-  result.resolved.gpus = training.settings.workers;
+  result.ranks = training.settings.workers * training.ranks_per_worker;
+  result.resolved.gpus = result.ranks;
   result.resolved_experiment = config::write(result.resolved);
-  result.ranks = training.settings.workers;
   result.nodes = cluster.nodes;
   const double samples_per_step =
       static_cast<double>(inputs.experiment.batch_per_gpu) * inputs.experiment.accumulation;
-  const double samples_per_gradient = samples_per_step * training.settings.push_every;
+  const double samples_per_gradient =
+      samples_per_step * training.settings.push_every * training.ranks_per_worker;
   result.global_batch = std::llround(samples_per_gradient * training.gradients_per_update);
   result.step_time = Seconds{training.update_time.median};
   result.throughput = samples_per_gradient * training.gradients_per_update / result.step_time.si();
@@ -113,8 +116,8 @@ void describe_training(const Inputs& inputs, const Cluster& cluster, Result& res
     communicating += worker.communicating;
   }
   result.gpu_utilization = computing / (training.measured * static_cast<double>(result.ranks));
-  const double steps =
-      static_cast<double>(training.updates) * training.gradients_per_update * training.settings.push_every;
+  const double steps = static_cast<double>(training.updates) * training.gradients_per_update *
+                       training.settings.push_every * training.ranks_per_worker;
   result.communication_time = result.exposed_communication = communicating / steps;
   result.achieved_flops_per_gpu =
       result.model_flops * (result.throughput / result.ranks / samples_per_step) / Seconds{1};
@@ -129,7 +132,7 @@ void describe_training(const Inputs& inputs, const Cluster& cluster, Result& res
   add_energy(inputs, cluster, result);
   result.timeline.clear();
   for (const WorkerSpan& span : training.spans) {
-    result.timeline.push_back({.rank = Rank{span.worker},
+    result.timeline.push_back({.rank = Rank{span.worker * training.ranks_per_worker},
                                .stream = Stream::compute,
                                .category = std::string(name_of(span.activity)),
                                .start = span.begun,

@@ -12,7 +12,7 @@ namespace trainyard {
 
 /// Of all repeats. Times of workers and the staleness are those of the one with the median time per update.
 TrainingReport training_report(const std::vector<TrainingRecord>& repeats, const Cluster& cluster,
-                               const UpdateSettings& settings, const StepCounts& steps);
+                               const UpdateSettings& settings, int ranks_per_worker, const StepCounts& steps);
 
 /// What the Result says of one step, said of the updates of its `training`.
 void describe_training(const Inputs& inputs, const Cluster& cluster, Result& result);

@@ -1,6 +1,22 @@
 #include "study/training_runs.hpp"
 
+#include <algorithm>
+#include <fmt/format.h>
+
 namespace trainyard {
+
+int ranks_per_worker(const Inputs& inputs) {
+  const bool has_servers = inputs.experiment.sync.kind == SyncKind::parameter_server;
+  if (!has_servers || inputs.stack.servers.node_reduce == NodeReduce::none) return 1;
+  const Cluster cluster = cluster_of(inputs);
+  const int first = cluster.gpus_on_node.front();
+  if (std::ranges::any_of(cluster.gpus_on_node, [&](int gpus) { return gpus != first; })) {
+    throw InputError(fmt::format("{} adds up the gradients of whole nodes, and not all have {} GPUs",
+                                 inputs.stack.name, first),
+                     "a multiple of that as gpus, or gpus_per_node");
+  }
+  return first;
+}
 
 TrainingOptions training_options(const UpdateSettings& settings, const StepCounts& steps) {
   const int per_update = gradients_per_update(settings);
@@ -17,13 +33,15 @@ std::vector<Seconds> worker_ops(const Result& steady) {
   return ops;
 }
 
-std::vector<StepTimes> step_times(const Inputs& inputs, const Cluster& cluster, int workers,
+std::vector<StepTimes> step_times(const Inputs& inputs, const Cluster& cluster, int ranks,
                                   const std::vector<Seconds>& ops, int repeats) {
   std::vector<int> nodes;
-  for (int rank = 0; rank < workers; ++rank) nodes.push_back(index(cluster.node_of(Rank{rank})));
+  for (int rank = 0; rank < ranks; ++rank) nodes.push_back(index(cluster.node_of(Rank{rank})));
   std::vector<StepTimes> times;
-  for (int repeat = 0; repeat < repeats; ++repeat)
+  for (int repeat = 0; repeat < repeats; ++repeat) {
     times.emplace_back(ops, nodes, inputs.experiment.random, repeat);
+    times.back().join(ranks_per_worker(inputs));
+  }
   return times;
 }
 

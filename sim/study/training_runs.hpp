@@ -9,6 +9,10 @@
 
 namespace trainyard {
 
+/// How many ranks push and pull together: all of a node where the stack adds up their gradients. Throws
+/// InputError if not all nodes have as many.
+int ranks_per_worker(const Inputs& inputs);
+
 /// Steps of all ranks, as updates: where every update begins all of them anew it is a step of all, otherwise
 /// it takes as many updates to use up a gradient of each.
 TrainingOptions training_options(const UpdateSettings& settings, const StepCounts& steps);
@@ -16,8 +20,8 @@ TrainingOptions training_options(const UpdateSettings& settings, const StepCount
 /// Durations of the ops of a worker's step, from the steady step's result.
 std::vector<Seconds> worker_ops(const Result& steady);
 
-/// For each repeat, the times of the first `workers` ranks.
-std::vector<StepTimes> step_times(const Inputs& inputs, const Cluster& cluster, int workers,
+/// For each repeat, the times of the first `ranks` ranks, joined to workers.
+std::vector<StepTimes> step_times(const Inputs& inputs, const Cluster& cluster, int ranks,
                                   const std::vector<Seconds>& ops, int repeats);
 
 }  // namespace trainyard

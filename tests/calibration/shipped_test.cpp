@@ -32,7 +32,7 @@ const std::vector<ShippedProfile> made_by_command{{"v100_sxm2_16gb", {"v100_kern
                                                   {"v100s_pcie_32gb", {}, "v100_sxm2_16gb"},
                                                   {"rtx2080ti", {}, "v100_sxm2_16gb"},
                                                   {"titan_x_pascal", {}, "p100_sxm2_16gb"},
-                                                  {"k80", {}, "p100_sxm2_16gb"},
+                                                  {"k80", {}},  // scaled as those, then halved
                                                   {"h100_sxm_80gb", {}, "a100_sxm4_40gb"}};
 
 std::vector<GpuProfile> checks() {

@@ -63,13 +63,31 @@ TEST_CASE("one seed, one answer; another seed, another") {
 
 TEST_CASE("asynchronous ranks on servers update one by one with old gradients") {
   const Json async = run_json({"sync.kind=parameter_server", "sync.update=async", "sync.shards=2",
-                               "stack=mxnet_kvstore", "steps.warmup=5", "steps.measured=20"});
+                               "stack=tf_parameter_server", "steps.warmup=5", "steps.measured=20"});
   CHECK(async["updates_measured"] == 20 * 16);
   CHECK(async["gradients_per_update"] == 1.0);
   CHECK(async["staleness_mean"].get<double>() == doctest::Approx(16).epsilon(0.05));
   CHECK(async["throughput_samples_per_s"].get<double>() ==
         doctest::Approx(async["updates_per_s"].get<double>() * async["batch_per_gpu"].get<double>()));
   CHECK(async["scaling_efficiency"] <= 1.0);
+}
+
+TEST_CASE("a node that adds up its GPUs' gradients is one worker") {
+  const std::vector<std::string> set{
+      "sync.kind=parameter_server", "sync.update=async", "sync.shards=2",    "nodes=2",
+      "stack=mxnet_kvstore",        "steps.warmup=5",    "steps.measured=20"};
+  std::vector<std::string> even = set;
+  even.emplace_back("gpus_per_node=4");
+  const Json async = run_json(even);
+  CHECK(async["ranks"] == 8);
+  CHECK(async["updates_measured"] == 20 * 2);
+  CHECK(async["staleness_mean"].get<double>() == doctest::Approx(2).epsilon(0.05));
+  CHECK(async["throughput_samples_per_s"].get<double>() ==
+        doctest::Approx(async["updates_per_s"].get<double>() * async["batch_per_gpu"].get<double>() * 4));
+  CHECK(async["scaling_efficiency"] <= 1.0);
+  std::vector<std::string> uneven = set;
+  uneven.emplace_back("gpus=20");
+  CHECK(error_of(uneven).find("not all have 16 GPUs") != std::string::npos);
 }
 
 TEST_CASE("backups let an update go on without the slowest, and cost what they throw away") {
@@ -95,7 +113,7 @@ TEST_CASE(
                                      "gpus=4",
                                      "steps.warmup=1",
                                      "steps.measured=3",
-                                     "stack=mxnet_kvstore",
+                                     "stack=tf_parameter_server",
                                      "sync.update=async"};
   const Json joined = run_json(set);
   CHECK(joined["nodes"] == 3);

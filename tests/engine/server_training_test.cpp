@@ -7,7 +7,9 @@
 #include <array>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <map>
 #include <numeric>
+#include <string>
 
 using namespace trainyard;
 using trainyard::testing::in_child;
@@ -30,6 +32,27 @@ fabric: {{kind: single_switch, nic: {} GB/s, latency: {} us}}
 )",
                                        nic / 1e9, way_latency * 1e6 - 3);
   return make_cluster(load_platform(config::parse("box.yaml", text)), nodes);
+}
+
+/// Nodes of two GPUs on one CPU.
+constexpr const char* two_gpus = R"(name: box
+node:
+  gpus: {count: 2, profile: some_gpu}
+  devices: {nic: {count: 1}, cpu: {count: 1, memory_bandwidth: 100 GB/s}}
+  links:
+    - {between: ["gpu[0-1]", cpu0], kind: pcie4, bandwidth: 10 GB/s, latency: 1 us}
+    - {between: [nic0, cpu0], kind: pcie4, bandwidth: 10 GB/s, latency: 1 us}
+fabric: {kind: single_switch, nic: 1 GB/s, latency: 1 us}
+)";
+
+/// How often a way names each link; memories are all called "memory".
+std::map<std::string, int> named(const Cluster& cluster, const ServerWay& way) {
+  std::map<std::string, int> times;
+  for (const int link : way.links) {
+    const auto number = static_cast<std::uint32_t>(link);
+    ++times[number < link_count(cluster) ? link_name(cluster, LinkId{number}) : "memory"];
+  }
+  return times;
 }
 
 ServerMessage one_message(double bytes, int shards) {
@@ -137,6 +160,55 @@ TEST_CASE("the server's time grows with the workers: all pushes, then all pulls,
     const double expected = 2 * (way_latency + workers * setup.bytes / nic);
     CHECK(numbers(setup).time_per_update == doctest::Approx(expected).epsilon(1e-9));
   }
+}
+
+TEST_CASE("a node that adds up its GPUs' gradients sends what one GPU would") {
+  const Cluster cluster = make_cluster(load_platform(config::parse("box.yaml", two_gpus)), 2);
+  const auto sent = [&](NodeReduce reduce) {
+    const int workers = reduce == NodeReduce::none ? 4 : 2;
+    const ServerPlan plan =
+        plan_servers(cluster, workers, 2, ServerPlacement::hosts, {one_message(64e6, 1)}, reduce);
+    int times = 0;
+    for (const WorkerWays& worker : plan.workers) {
+      std::map<std::string, int> links = named(cluster, worker.push.front());
+      times += links["node1.nic0->fabric"];
+      CHECK(links["node0.nic0->fabric"] == 0);
+    }
+    return times;
+  };
+  CHECK(sent(NodeReduce::none) == 2);
+  CHECK(sent(NodeReduce::gpus) == 1);
+  CHECK(sent(NodeReduce::host) == 1);
+}
+
+TEST_CASE("inside a node each gradient that is added up and each parameter is copied once") {
+  const Cluster cluster = make_cluster(load_platform(config::parse("box.yaml", two_gpus)), 1);
+  const auto ways = [&](NodeReduce reduce) {
+    return plan_servers(cluster, 1, 1, ServerPlacement::hosts, {one_message(64e6, 1)}, reduce)
+        .workers.front();
+  };
+  using Times = std::map<std::string, int>;
+  const WorkerWays on_host = ways(NodeReduce::host);
+  CHECK(named(cluster, on_host.push.front()) ==
+        Times{{"node0.gpu0->cpu0", 1}, {"node0.gpu1->cpu0", 1}, {"memory", 2 * 2 + 2 + 4}});
+  CHECK(named(cluster, on_host.pull.front()) ==
+        Times{{"node0.cpu0->gpu0", 1}, {"node0.cpu0->gpu1", 1}, {"memory", 1 + 2 + 1}});
+  // to the GPU whose turn it is, and from there to the host
+  const WorkerWays on_gpus = ways(NodeReduce::gpus);
+  CHECK(named(cluster, on_gpus.push.front()) ==
+        Times{{"node0.gpu1->cpu0", 1}, {"node0.cpu0->gpu0", 1}, {"node0.gpu0->cpu0", 1}, {"memory", 4}});
+  CHECK(named(cluster, on_gpus.pull.front()) ==
+        Times{{"node0.cpu0->gpu0", 1}, {"node0.gpu0->cpu0", 1}, {"node0.cpu0->gpu1", 1}, {"memory", 1}});
+}
+
+TEST_CASE("shards on the workers' GPUs: a rank's own needs no way") {
+  const Cluster cluster = make_cluster(load_platform(config::parse("box.yaml", two_gpus)), 1);
+  const ServerPlan plan = plan_servers(cluster, 2, 1, ServerPlacement::gpus, {one_message(64e6, 2)});
+  using Times = std::map<std::string, int>;
+  CHECK(named(cluster, plan.workers[0].push.front()) ==
+        Times{{"node0.gpu0->cpu0", 1}, {"node0.cpu0->gpu1", 1}});
+  CHECK(named(cluster, plan.workers[1].push.front()) ==
+        Times{{"node0.gpu1->cpu0", 1}, {"node0.cpu0->gpu0", 1}});
 }
 
 TEST_CASE("as many shards as hosts share the load: nearly flat in the number of workers") {

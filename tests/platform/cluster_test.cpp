@@ -213,6 +213,31 @@ TEST_CASE("append_route adds the links of route to those that are there") {
   CHECK(summary.type == PathType::network);
 }
 
+TEST_CASE("the way between two hosts is that of their GPUs without the GPUs' own links") {
+  const Cluster cluster = make_cluster(load_box(R"(name: box
+node:
+  gpus: {count: 1, profile: some_gpu}
+  devices: {nic: {count: 1}, cpu: {count: 1}}
+  links:
+    - {between: [gpu0, cpu0], kind: pcie3, bandwidth: 12 GB/s, latency: 1 us}
+    - {between: [nic0, cpu0], kind: pcie3, bandwidth: 12 GB/s, latency: 2 us}
+fabric: {kind: single_switch, nic: 10 Gbps, latency: 5 us}
+)"),
+                                       2);
+  std::vector<LinkId> links;
+  const RouteSummary way = append_route(cluster, HostMemory{NodeId{0}, 0}, HostMemory{NodeId{1}, 0}, links);
+  std::vector<std::string> named;
+  for (const LinkId link : links) named.push_back(link_name(cluster, link));
+  CHECK(named == std::vector<std::string>{"node0.cpu0->nic0", "node0.nic0->fabric", "fabric->node1.nic0",
+                                          "node1.nic0->cpu0"});
+  CHECK(way.latency.si() == doctest::Approx(9e-6));
+  CHECK(way.type == PathType::network);
+  links.clear();
+  CHECK(append_route(cluster, HostMemory{NodeId{1}, 0}, HostMemory{NodeId{1}, 0}, links).latency ==
+        Seconds{});
+  CHECK(links.empty());
+}
+
 TEST_CASE("a GPU without links is unreachable when its way is asked for") {
   const Cluster cluster = make_cluster(load_box(R"(name: box
 node:

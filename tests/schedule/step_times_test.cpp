@@ -1,5 +1,6 @@
 #include "schedule/step_times.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <doctest/doctest.h>
 
@@ -90,4 +91,18 @@ TEST_CASE("a draw belongs to its worker and step, whoever asks in between") {
   CHECK(other.next(0) == first);
   other.next(1);
   CHECK(other.next(0) == second);
+}
+
+TEST_CASE("workers that are joined wait for their slowest, and draw what each would alone") {
+  Randomness noisy = nothing();
+  noisy.step = log_normal(0.3);
+  StepTimes alone({Seconds{1}}, {0, 0, 1, 1}, noisy, 0);
+  StepTimes joined({Seconds{1}}, {0, 0, 1, 1}, noisy, 0);
+  joined.join(2);
+  for (int step = 0; step < 10; ++step) {
+    const Seconds first = std::max(alone.next(0), alone.next(1));
+    const Seconds second = std::max(alone.next(2), alone.next(3));
+    CHECK(joined.next(0) == first);
+    CHECK(joined.next(1) == second);
+  }
 }
