@@ -34,11 +34,17 @@ using Files = std::map<std::string, std::string>;
 
 /// The names that --out may hold; their contents come with the result.
 Files empty_files() {
-  return {{"summary.json", {}},    {"layers.csv", {}},
-          {"ranks.csv", {}},       {"links.csv", {}},
-          {"trace.json", {}},      {"collectives.csv", {}},
-          {"workers.csv", {}},     {"staleness.csv", {}},
-          {"checkpoints.csv", {}}, {"experiment.resolved.yaml", {}}};
+  return {{"summary.json", {}},
+          {"layers.csv", {}},
+          {"ranks.csv", {}},
+          {"links.csv", {}},
+          {"trace.json", {}},
+          {"collectives.csv", {}},
+          {"workers.csv", {}},
+          {"staleness.csv", {}},
+          {"checkpoints.csv", {}},
+          {"servers.csv", {}},
+          {"experiment.resolved.yaml", {}}};
 }
 
 Files files_of(const Result& result, const std::string& summary) {
@@ -52,6 +58,7 @@ Files files_of(const Result& result, const std::string& summary) {
   if (result.training) {
     files["workers.csv"] = workers_csv(*result.training);
     files["staleness.csv"] = staleness_csv(*result.training);
+    if (!result.training->servers.empty()) files["servers.csv"] = servers_csv(*result.training);
   }
   if (result.faults) files["checkpoints.csv"] = checkpoints_csv(*result.faults);
   files["experiment.resolved.yaml"] = result.resolved_experiment;
@@ -83,8 +90,8 @@ void add_run(CLI::App& program) {
       .add_option(
           "--out", options->out,
           "write summary.json, layers.csv, ranks.csv, links.csv, collectives.csv, trace.json (Perfetto) and "
-          "experiment.resolved.yaml into this new folder; of runs of many updates also workers.csv and "
-          "staleness.csv, of jobs with faults checkpoints.csv")
+          "experiment.resolved.yaml into this new folder; of runs of many updates also workers.csv, "
+          "staleness.csv and servers.csv, of jobs with faults checkpoints.csv")
       ->type_name("DIR");
   command.add_flag("--force", options->force, "replace DIR if it holds an earlier result");
   command.add_flag("--json", options->json, "print the summary as JSON, in SI base units");

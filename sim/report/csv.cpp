@@ -75,6 +75,12 @@ std::string staleness_csv(const TrainingReport& training) {
   return csv;
 }
 
+std::string servers_csv(const TrainingReport& training) {
+  std::string csv = "server,utilization\n";
+  for (const ServerRow& row : training.servers) append_row(csv, {row.name, digits12(row.utilization)});
+  return csv;
+}
+
 std::string checkpoints_csv(const FaultReport& faults) {
   std::string csv = "interval_s,wall_s,goodput_share,wall_closed_form_s\n";
   for (const IntervalRow& row : faults.intervals) {

@@ -22,6 +22,9 @@ std::string workers_csv(const TrainingReport& training);
 /// How many gradients were how old when an update used them.
 std::string staleness_csv(const TrainingReport& training);
 
+/// How busy what serves parameters was: memories and cores of hosts.
+std::string servers_csv(const TrainingReport& training);
+
 /// How long a job with faults takes with which checkpoint interval, simulated and by the closed form.
 std::string checkpoints_csv(const FaultReport& faults);
 

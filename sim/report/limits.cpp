@@ -99,7 +99,7 @@ std::string training_in_words(const Result& result) {
       server != training.servers.end() && server->utilization > result.link_utilization_max;
   return fmt::format(
       "Communication: gradients and parameters are under way most of the time. The busiest is {}.",
-      is_server ? "the memory of " + server->name : elide(result.busiest_link, 60));
+      is_server ? "the " + server->name : elide(result.busiest_link, 60));
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ void add_training(Json& json, const Result& result) {
   if (training.wasted_energy) json["wasted_energy_j"] = training.wasted_energy->si();
   Json servers = Json::array();
   for (const ServerRow& server : training.servers)
-    servers.push_back({{"name", server.name}, {"memory_utilization", server.utilization}});
+    servers.push_back({{"name", server.name}, {"utilization", server.utilization}});
   json["servers"] = std::move(servers);
 }
 

@@ -82,7 +82,8 @@ void write_updates(Page& out, const TrainingReport& training) {
   const auto busiest = std::ranges::max_element(training.servers, {}, &ServerRow::utilization);
   if (busiest != training.servers.end()) {
     out.row("busiest server", percent(busiest->utilization),
-            fmt::format("of the memory bandwidth of {}", busiest->name));
+            fmt::format("of what the {} let{} through", busiest->name,
+                        busiest->name.starts_with("cores") ? "" : "s"));
   }
 }
 

@@ -40,9 +40,9 @@ RouteSummary append_leg(const Cluster& cluster, const Place& from, const Place& 
 
 class ServerPlanner {
 public:
-  ServerPlanner(const Cluster& cluster, int worker_nodes, ServerPlacement placement, NodeReduce reduce,
+  ServerPlanner(const Cluster& cluster, int worker_nodes, ServerPlacement placement, const ServerRules& rules,
                 ServerPlan& plan)
-      : cluster_(cluster), worker_nodes_(worker_nodes), placement_(placement), reduce_(reduce), plan_(plan) {}
+      : cluster_(cluster), worker_nodes_(worker_nodes), placement_(placement), rules_(rules), plan_(plan) {}
 
   /// `turn`: of messages to the same shards, which differ in the place of their sum alone.
   ServerWay way(int worker, const std::vector<int>& shards, int turn, bool is_push) {
@@ -53,13 +53,17 @@ public:
       std::vector<LinkId> links;
       const RouteSummary one = append_leg(cluster_, sum, server, is_push, links);
       Seconds inside;
-      if (reduce_ != NodeReduce::none) inside = append_inside(worker, sum, is_push, links);
+      if (rules_.node_reduce != NodeReduce::none) inside = append_inside(worker, sum, is_push, links);
       all.latency = std::max(all.latency, one.latency + inside);
       for (const LinkId link : links) all.links.push_back(static_cast<int>(index(link)));
       if (one.limit < Bandwidth{std::numeric_limits<double>::infinity()})
         all.links.push_back(connection(worker, shard, is_push, one.limit));
       add_memory(server, is_push ? push_memory_uses : pull_memory_uses, all.links);
-      if (reduce_ == NodeReduce::host) add_memory(sum, sum_memory_uses(worker, is_push), all.links);
+      if (is_push) add_cores(server, 1, all.links);
+      if (rules_.node_reduce == NodeReduce::host) {
+        add_memory(sum, sum_memory_uses(worker, is_push), all.links);
+        if (is_push) add_cores(sum, cluster_.gpus_on_node[at(worker)], all.links);
+      }
     }
     return all;
   }
@@ -73,8 +77,8 @@ private:
 
   /// From where a worker pushes.
   [[nodiscard]] Place sum_of(int worker, int turn, const Place& server) const {
-    if (reduce_ == NodeReduce::none) return Rank{worker};
-    if (reduce_ == NodeReduce::gpus)
+    if (rules_.node_reduce == NodeReduce::none) return Rank{worker};
+    if (rules_.node_reduce == NodeReduce::gpus)
       return Rank{cluster_.first_rank[at(worker)] + turn % cluster_.gpus_on_node[at(worker)]};
     const auto* host = std::get_if<HostMemory>(&server);
     if (host != nullptr && host->node == NodeId{worker}) return *host;
@@ -118,23 +122,37 @@ private:
   void add_memory(const Place& place, int uses, std::vector<int>& links) {
     const auto* host = std::get_if<HostMemory>(&place);
     const auto& bandwidth = cluster_.platform.host_memory_bandwidth;
-    if (host == nullptr || !bandwidth) return;
-    const auto [found, is_new] = memories_.try_emplace({index(host->node), host->cpu}, 0);
+    if (host != nullptr && bandwidth)
+      links.insert(links.end(), at(uses), resource("memory", *host, bandwidth->value));
+  }
+
+  /// Its cores add the bytes up, if it is known how fast they do.
+  void add_cores(const Place& place, int uses, std::vector<int>& links) {
+    const auto* host = std::get_if<HostMemory>(&place);
+    const auto& cores = cluster_.platform.cores_per_cpu;
+    if (host == nullptr || !cores || !rules_.sum_per_core) return;
+    const Bandwidth all = static_cast<double>(cores->value) * rules_.sum_per_core->value;
+    links.insert(links.end(), at(uses), resource("cores", *host, all));
+  }
+
+  /// The number of its link.
+  int resource(const char* what, const HostMemory& host, Bandwidth capacity) {
+    const std::string name = fmt::format("{} of node{}.cpu{}", what, index(host.node), host.cpu);
+    const auto [found, is_new] = resources_.try_emplace(name, static_cast<int>(plan_.links.size()));
     if (is_new) {
-      found->second = static_cast<int>(plan_.links.size());
-      plan_.memories.push_back({fmt::format("node{}.cpu{}", index(host->node), host->cpu), found->second});
-      plan_.links.push_back(bandwidth->value);
+      plan_.resources.push_back({name, found->second});
+      plan_.links.push_back(capacity);
     }
-    links.insert(links.end(), at(uses), found->second);
+    return found->second;
   }
 
   const Cluster& cluster_;
   int worker_nodes_;
   ServerPlacement placement_;
-  NodeReduce reduce_;
+  const ServerRules& rules_;
   ServerPlan& plan_;
   std::map<std::tuple<int, int, bool>, int> connections_;
-  std::map<std::pair<int, int>, int> memories_;
+  std::map<std::string, int> resources_;  ///< links
 };
 
 /// Among which the sums of a node's gradients go round, from message to message.
@@ -146,23 +164,23 @@ int places_of_sums(const Cluster& cluster, NodeReduce reduce) {
 }  // namespace
 
 ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, ServerPlacement placement,
-                        std::vector<ServerMessage> messages, NodeReduce reduce) {
+                        std::vector<ServerMessage> messages, const ServerRules& rules) {
   ServerPlan plan{.messages = std::move(messages),
                   .way_of_message = {},
                   .connection_of_message = {},
                   .workers = {},
                   .links = capacities(cluster),
-                  .memories = {},
+                  .resources = {},
                   .notes = {}};
   const bool has_no_cpu = cluster.platform.cpus.empty();
   const bool is_on_gpus = placement == ServerPlacement::gpu || placement == ServerPlacement::gpus;
   if (!is_on_gpus && has_no_cpu)
     throw InputError("the platform has no CPU whose memory could hold parameters", "placement: gpu");
-  if (reduce == NodeReduce::host && has_no_cpu) {
+  if (rules.node_reduce == NodeReduce::host && has_no_cpu) {
     throw InputError("the platform has no CPU in whose memory gradients could be added up",
                      "the stack's servers: {node_reduce: gpus}");
   }
-  const int turns = places_of_sums(cluster, reduce);
+  const int turns = places_of_sums(cluster, rules.node_reduce);
   std::vector<std::pair<std::vector<int>, int>> ways;  // shards and turn
   std::map<std::pair<std::vector<int>, int>, int> number_of_way;
   std::map<std::vector<int>, int> number_of_connection;
@@ -175,7 +193,7 @@ ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, S
     const auto next = static_cast<int>(number_of_connection.size());
     plan.connection_of_message.push_back(number_of_connection.try_emplace(shards, next).first->second);
   }
-  ServerPlanner planner(cluster, worker_nodes, placement, reduce, plan);
+  ServerPlanner planner(cluster, worker_nodes, placement, rules, plan);
   for (int worker = 0; worker < workers; ++worker) {
     WorkerWays& mine = plan.workers.emplace_back();
     for (const auto& [shards, turn] : ways) {

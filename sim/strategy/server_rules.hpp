@@ -23,7 +23,8 @@ struct ServerRules {
   std::optional<Sourced<Bytes>> partition = {};     ///< larger tensors are cut into pieces of this
   std::optional<Sourced<Bytes>> spread_above = {};  ///< larger tensors go in equal parts to all shards
   bool priority = false;                            ///< what the next forward pass needs first is sent first
-  NodeReduce node_reduce = NodeReduce::none;        ///< a worker is a whole node, unless none
+  std::optional<Sourced<Bandwidth>> sum_per_core = {};  ///< gradients that a core of a host adds up
+  NodeReduce node_reduce = NodeReduce::none;            ///< a worker is a whole node, unless none
 };
 
 }  // namespace trainyard
@@ -63,6 +64,10 @@ struct Keys<ServerRules> {
         optional(
             "priority", &ServerRules::priority,
             "true: of tensors that wait to be sent, the one that forward needs first; false: as they come"),
+        optional("sum_per_core", &ServerRules::sum_per_core,
+                 "bytes of gradients that a core of a host adds up per second; no limit when absent")
+            .above(0)
+            .at_most(1e12),
         optional("node_reduce", &ServerRules::node_reduce,
                  "where the gradients of a node's GPUs are added up before they are pushed")};
   }

@@ -98,8 +98,8 @@ struct WorkerRow {
 
 /// The use of what serves parameters.
 struct ServerRow {
-  std::string name;
-  double utilization = 0;  ///< of its memory's bandwidth
+  std::string name;  ///< "memory of node0.cpu1", "cores of node0.cpu1"
+  double utilization = 0;
 };
 
 /// What many updates say that one steady step does not. Times of workers and the staleness are those of the

@@ -129,10 +129,10 @@ void add_links(const Cluster& cluster, const ServerPlan& plan, const ServerRecor
   timeline.link_bytes.assign(record.link_bytes.begin(), record.link_bytes.begin() + link_count(cluster));
   for (double& bytes : timeline.link_bytes) bytes /= updates;
   set_links(result, link_rows(cluster, capacities(cluster), timeline, {}));
-  for (const ServerPlan::Memory& memory : plan.memories) {
-    const double carried = record.link_bytes[at(memory.link)];
+  for (const ServerPlan::Resource& resource : plan.resources) {
+    const double carried = record.link_bytes[at(resource.link)];
     result.training->servers.push_back(
-        {memory.name, carried / (plan.links[at(memory.link)].si() * record.ended.si())});
+        {resource.name, carried / (plan.links[at(resource.link)].si() * record.ended.si())});
   }
 }
 
@@ -183,7 +183,7 @@ void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, co
     messages = joined_messages(messages, messages_of_flow(settings, steps));
   const int worker_nodes = index(cluster.node_of(Rank{ranks - 1})) + 1;
   const ServerPlan plan = plan_servers(cluster, settings.workers, worker_nodes, placement,
-                                       std::move(messages), inputs.stack.servers.node_reduce);
+                                       std::move(messages), inputs.stack.servers);
   MessageParts parts = message_parts(inputs, result, plan.messages);
   const ServerRecord record = run_with_servers(settings, times,
                                                {.plan = &plan,

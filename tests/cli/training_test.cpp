@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 using namespace trainyard;
 using Json = nlohmann::json;
@@ -139,6 +140,23 @@ TEST_CASE("--out of such a run holds what each rank did and how old gradients we
   CHECK(contains(resolved, "fidelity: rounds"));
   CHECK(contains(content(folder / "out/summary.json"), "\"fidelity\": \"rounds\""));
   CHECK(content(folder / "out/staleness.csv") == "staleness_updates,gradients\n1,64\n");
+  CHECK_FALSE(
+      std::filesystem::exists(folder / "out/servers.csv"));  // the platform says nothing of its memory
+  const Json trace = Json::parse(content(folder / "out/trace.json"));
+  std::set<std::string> activities;
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] == "X") activities.insert(event["name"]);
+  }
+  CHECK(activities == std::set<std::string>{"communicating", "computing", "waiting"});
+}
+
+TEST_CASE("how busy servers were stands in a file of its own") {
+  const Scratch folder;
+  REQUIRE(run_program({"run", "inception_v3_dgx1_p100_server", "--out", folder / "out"}).code == 0);
+  const std::string servers = content(folder / "out/servers.csv");
+  CHECK(servers.starts_with("server,utilization\n"));
+  CHECK(contains(servers, "\nmemory of node0.cpu0,0."));
+  CHECK(contains(servers, "\ncores of node0.cpu1,0."));
 }
 
 TEST_CASE("keys that a rule lacks or does not know are errors at their places") {

@@ -4,6 +4,7 @@
 #include "engine/training.hpp"
 #include "platform/load.hpp"
 
+#include <algorithm>
 #include <array>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -166,8 +167,8 @@ TEST_CASE("a node that adds up its GPUs' gradients sends what one GPU would") {
   const Cluster cluster = make_cluster(load_platform(config::parse("box.yaml", two_gpus)), 2);
   const auto sent = [&](NodeReduce reduce) {
     const int workers = reduce == NodeReduce::none ? 4 : 2;
-    const ServerPlan plan =
-        plan_servers(cluster, workers, 2, ServerPlacement::hosts, {one_message(64e6, 1)}, reduce);
+    const ServerPlan plan = plan_servers(cluster, workers, 2, ServerPlacement::hosts, {one_message(64e6, 1)},
+                                         {.node_reduce = reduce});
     int times = 0;
     for (const WorkerWays& worker : plan.workers) {
       std::map<std::string, int> links = named(cluster, worker.push.front());
@@ -184,7 +185,8 @@ TEST_CASE("a node that adds up its GPUs' gradients sends what one GPU would") {
 TEST_CASE("inside a node each gradient that is added up and each parameter is copied once") {
   const Cluster cluster = make_cluster(load_platform(config::parse("box.yaml", two_gpus)), 1);
   const auto ways = [&](NodeReduce reduce) {
-    return plan_servers(cluster, 1, 1, ServerPlacement::hosts, {one_message(64e6, 1)}, reduce)
+    return plan_servers(cluster, 1, 1, ServerPlacement::hosts, {one_message(64e6, 1)},
+                        {.node_reduce = reduce})
         .workers.front();
   };
   using Times = std::map<std::string, int>;
@@ -199,6 +201,19 @@ TEST_CASE("inside a node each gradient that is added up and each parameter is co
         Times{{"node0.gpu1->cpu0", 1}, {"node0.cpu0->gpu0", 1}, {"node0.gpu0->cpu0", 1}, {"memory", 4}});
   CHECK(named(cluster, on_gpus.pull.front()) ==
         Times{{"node0.cpu0->gpu0", 1}, {"node0.gpu0->cpu0", 1}, {"node0.cpu0->gpu1", 1}, {"memory", 1}});
+}
+
+TEST_CASE("a host whose cores are slow adds up no more than they can") {
+  Cluster cluster = make_cluster(load_platform(config::parse("box.yaml", two_gpus)), 2);
+  cluster.platform.cores_per_cpu = Sourced<int>{.value = 2};
+  const ServerRules rules{.sum_per_core = Sourced<Bandwidth>{.value = Bandwidth{3e9}}};
+  const ServerPlan plan = plan_servers(cluster, 4, 2, ServerPlacement::hosts, {one_message(64e6, 1)}, rules);
+  REQUIRE(plan.resources.size() == 2);
+  CHECK(plan.resources[1].name == "cores of node0.cpu0");
+  CHECK(plan.links[static_cast<std::size_t>(plan.resources[1].link)] == Bandwidth{6e9});
+  const auto is_core = [&](int link) { return link == plan.resources[1].link; };
+  CHECK(std::ranges::count_if(plan.workers[3].push.front().links, is_core) == 1);
+  CHECK(std::ranges::count_if(plan.workers[3].pull.front().links, is_core) == 0);
 }
 
 TEST_CASE("shards on the workers' GPUs: a rank's own needs no way") {
