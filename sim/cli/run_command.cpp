@@ -60,7 +60,8 @@ Files files_of(const Result& result, const std::string& summary) {
     files["staleness.csv"] = staleness_csv(*result.training);
     if (!result.training->servers.empty()) files["servers.csv"] = servers_csv(*result.training);
   }
-  if (result.faults) files["checkpoints.csv"] = checkpoints_csv(*result.faults);
+  if (result.faults && !result.faults->intervals.empty())
+    files["checkpoints.csv"] = checkpoints_csv(*result.faults);
   files["experiment.resolved.yaml"] = result.resolved_experiment;
   return files;
 }

@@ -15,7 +15,8 @@ namespace trainyard {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
-constexpr double given_up_after = 100;       // times the work
+constexpr double given_up_after = 100;  // times the work
+constexpr int most_events = 1'000'000;
 constexpr std::uint64_t for_faults = 0xfau;  // what the stream of random numbers is for
 
 /// One fault after the other, drawn and dated.
@@ -73,9 +74,10 @@ public:
 
   FaultyRun run() {
     due_ = every_;
-    while (now_ < given_up_after * job_.work.si()) {
+    for (int event = 0; event < most_events && now_ < given_up_after * job_.work.si(); ++event) {
       skip_whole_intervals();
-      const double finished = phase_ == Phase::working ? now_ + (job_.work.si() - done_) / pace_ : never;
+      const bool goes_on = phase_ == Phase::working && pace_ > 0;
+      const double finished = goes_on ? now_ + (job_.work.si() - done_) / pace_ : never;
       const double phase_end = phase_ == Phase::working ? due_ : until_;
       const double back = returns_.empty() ? never : returns_.top().first;
       const double next = std::min({finished, phase_end, back, faults_.date()});
@@ -168,7 +170,7 @@ private:
       returns_.emplace(back_at_[at(worker)], worker);
     }
     if (gone != gone_) set_gone(gone);
-    if (part.holds_parameters || pace_ <= 0) restart();
+    if (part.holds_parameters || (pace_ <= 0 && !job_.can_wait)) restart();
   }
 
   void restart() {
@@ -205,7 +207,8 @@ FaultyRun run_with_faults(const FaultyJob& job, Seconds every, std::uint64_t see
 }
 
 bool stops(const FaultyJob& job, const FaultyPart& part) {
-  return part.holds_parameters || (part.workers > 0 && job.pace_without(part.workers) <= 0);
+  if (part.holds_parameters) return true;
+  return !job.can_wait && part.workers > 0 && job.pace_without(part.workers) <= 0;
 }
 
 Seconds time_between_stops(const FaultyJob& job) {

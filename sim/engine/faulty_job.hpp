@@ -37,11 +37,12 @@ struct FaultyJob {
   std::vector<DatedFault> dates;  ///< ascending
   /// Pace of the job without so many workers, at least one: of all it is 1. 0: it has to stop.
   std::function<double(int)> pace_without;
+  bool can_wait = false;  ///< where it has to stop for missing workers alone, it waits and loses nothing
 };
 
 /// wall = the job's work + lost + slowed + writing + restarting, but for rounding.
 struct FaultyRun {
-  bool is_done = true;  ///< false: given up after a hundred times the work
+  bool is_done = true;  ///< false: given up after a hundred times the work, or a million events
   Seconds wall;
   Seconds lost;    ///< work done again, since it came after the last checkpoint
   Seconds slowed;  ///< by what workers would have done that were not there

@@ -4,6 +4,7 @@
 #include "units/ids.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 #include <utility>
 
@@ -41,6 +42,7 @@ ServerConnections::ServerConnections(const ServerPlan& plan, std::span<const dou
       connections_each_(1 + std::ranges::max(plan.connection_of_message)),
       rank_of_message_(by_priority ? ranks_by(needed) : std::vector<int>(plan.messages.size(), 0)),
       connections_(plan.workers.size(), std::vector<Connection>(at(2 * connections_each_))) {
+  assert(static_cast<std::uint64_t>(2 * messages_) <= mask(way_bits));
   std::vector<std::span<const int>> roads;
   for (const WorkerWays& worker : plan_.workers) {
     std::vector<Way>& mine = ways_of_worker_.emplace_back(at(2 * ways_));
@@ -51,7 +53,8 @@ ServerConnections::ServerConnections(const ServerPlan& plan, std::span<const dou
       roads.push_back(links);
     }
   }
-  const TightLinks tight = tight_links(plan_.links, roads);
+  TightLinks tight = tight_links(plan_.links, roads);
+  for (Bandwidth& link : tight.links) link = static_cast<double>(plan_.parts) * link;
   network_.emplace(tight.links);
   for (const std::vector<int>& route : tight.routes) network_->add_route(route);
 }
@@ -77,6 +80,8 @@ bool ServerConnections::send(const Delivery& message) {
 }
 
 void ServerConnections::start(const Delivery& message, Connection& connection) {
+  // so that no way ever has two flows, which tight_links relies on
+  assert(!connection.is_busy);
   connection.is_busy = true;
   ++under_way_;
   const std::uint64_t tag = static_cast<std::uint64_t>(message.worker) << (attempt_bits + way_bits) |
@@ -110,7 +115,7 @@ std::vector<double> ServerConnections::link_bytes() const {
   for (std::size_t worker = 0; worker < ways_of_worker_.size(); ++worker) {
     for (std::size_t i = 0; i < ways_of_worker_[worker].size(); ++i) {
       for (const int link : links_of(plan_.workers[worker], i))
-        bytes[at(link)] += ways_of_worker_[worker][i].carried;
+        bytes[at(link)] += ways_of_worker_[worker][i].carried / plan_.parts;
     }
   }
   return bytes;

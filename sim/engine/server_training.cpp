@@ -84,14 +84,14 @@ private:
     Phase phase = Phase::waiting;
     int attempt = 0;  ///< what belongs to an earlier one is dropped
     double since = 0;
-    double duration = 0;       ///< of the step, without stalls
-    double part = 0;           ///< of the step: computed, or to be computed when its timer goes off
-    std::size_t stop = 0;      ///< the next one
-    double computing = 0;      ///< so far in this step
-    std::vector<char> pulled;  ///< by message: there for the coming forward pass
-    int pushed = 0;            ///< messages of the push that have arrived
-    bool is_pushing = false;   ///< of downpour, which goes on meanwhile
-    std::int64_t from = 0;     ///< version that what is pushed was computed from
+    double duration = 0;   ///< of the step, without stalls
+    double part = 0;       ///< of the step: computed, or to be computed when its timer goes off
+    std::size_t stop = 0;  ///< the next one
+    std::vector<std::pair<double, double>> computed;  ///< when it computed in this step
+    std::vector<char> pulled;                         ///< by message: there for the coming forward pass
+    int pushed = 0;                                   ///< messages of the push that have arrived
+    bool is_pushing = false;                          ///< of downpour, which goes on meanwhile
+    std::int64_t from = 0;                            ///< version that what is pushed was computed from
     int unpushed = 0;
     int unfetched = 0;
   };
@@ -125,7 +125,7 @@ private:
                               : state.phase == Phase::waiting ? Activity::waiting
                                                               : Activity::communicating;
     recorder_->spent(worker, activity, state.since - origin_, date - origin_);
-    if (state.phase == Phase::computing) state.computing += date - state.since;
+    if (state.phase == Phase::computing) state.computed.emplace_back(state.since, date);
     state.phase = phase;
     state.since = date;
   }
@@ -148,7 +148,7 @@ private:
     Worker& state = workers_[at(worker)];
     state.duration = times_[result_.repeats.size()].next(worker).si();
     state.part = 0;
-    state.computing = 0;
+    state.computed.clear();
     state.stop = first_stop;
     compute_on(worker, date);
   }
@@ -291,8 +291,10 @@ private:
       Worker& state = workers_[at(worker)];
       const bool is_cancelled = state.phase != Phase::waiting;
       enter(worker, Phase::waiting, date);
-      if (is_cancelled)
-        recorder_->spent(worker, Activity::wasted, date - origin_ - state.computing, date - origin_);
+      if (is_cancelled) {
+        for (const auto& [begun, ended] : state.computed)
+          recorder_->spent(worker, Activity::wasted, begun - origin_, ended - origin_);
+      }
       state.unpushed = 0;
       drop_all(worker);
     }

@@ -1,7 +1,8 @@
 #pragma once
-// Of links that all ways use in the same proportions only the tightest can hold anything up: it stands for
-// all of them. Exact for max-min sharing, and a worker that sends to 64 alike servers loads a few links, not
-// hundreds.
+// The few links of a network that can hold anything up. Of links that all ways use in the same proportions
+// only the tightest can: it stands for all of them. And a link that lets through all that its ways could send
+// at once never does: each way has one flow at most, no faster than its own tightest link. Exact for max-min
+// sharing; a worker that sends to 64 alike servers loads a few links, not hundreds.
 
 #include "units/quantity.hpp"
 

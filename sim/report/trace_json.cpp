@@ -120,7 +120,9 @@ private:
     if (row != result_.rank_rows.end()) name += fmt::format(" (node {}, {})", index(row->node), row->gpu);
     add(R"({{"name":"process_name","ph":"M","pid":{},"args":{{"name":{}}}}})", pid, json_quoted(name));
     add(R"({{"name":"process_sort_index","ph":"M","pid":{},"args":{{"sort_index":{}}}}})", pid, pid);
-    constexpr std::string_view names[stream_count] = {"compute", "communication", "host"};
+    constexpr std::string_view of_step[stream_count] = {"compute", "communication", "host"};
+    constexpr std::string_view of_training[stream_count] = {"rank", "", "computed for nothing"};
+    const auto& names = result_.training ? of_training : of_step;
     for (int stream = 0; stream < stream_count; ++stream) {
       if (track.streams[stream].empty()) continue;
       const int tid = thread_of(static_cast<Stream>(stream));

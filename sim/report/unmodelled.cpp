@@ -24,14 +24,16 @@ struct Field {
 /// Fields that no result of this version has.
 constexpr std::array never{Field{"cpu_utilization", &host}, Field{"storage_utilization", &host}};
 /// Fields that one steady step does not have.
-constexpr std::array of_training{Field{"updates_per_s", &updates}, Field{"staleness_mean", &updates},
-                                 Field{"staleness_max", &updates}, Field{"wasted_compute_s", &updates},
-                                 Field{"goodput_samples_per_s", &updates}};
+constexpr std::array of_training{
+    Field{"updates_per_s", &updates},   Field{"staleness_mean", &updates},
+    Field{"staleness_max", &updates},   Field{"wasted_compute_s", &updates},
+    Field{"wasted_energy_j", &updates}, Field{"goodput_samples_per_s", &updates}};
 
 /// What to call a field that the study left out; several fields of one matter have one name.
 std::string topic_of(const std::string& field) {
   if (field.starts_with("memory")) return "memory";
-  if (field == "energy_per_step_j" || field == "average_power_w") return "energy";
+  if (field == "energy_per_step_j" || field == "average_power_w" || field == "wasted_energy_j")
+    return "energy";
   if (field == "cost_per_epoch_usd") return "cost";
   return field;
 }

@@ -141,8 +141,9 @@ UpdateSettings update_settings(const Sync& sync, int ranks) {
   // The k of k_batch_ rules may be more: a rank can give several.
   const bool is_of_ranks = settings.rule == UpdateRule::k_sync || settings.rule == UpdateRule::k_async;
   if (settings.k < 1 || (is_of_ranks && settings.k > ranks)) {
-    throw InputError(fmt::format("an update of {} ranks' gradients cannot be made by {}", settings.k, ranks),
-                     fmt::format("1 to {}", ranks));
+    throw InputError(
+        fmt::format("an update of {} workers' gradients cannot be made by {}", settings.k, ranks),
+        fmt::format("1 to {}", ranks));
   }
   return settings;
 }

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -44,31 +46,35 @@ public:
                 ServerPlan& plan)
       : cluster_(cluster), worker_nodes_(worker_nodes), placement_(placement), rules_(rules), plan_(plan) {}
 
-  /// `turn`: of messages to the same shards, which differ in the place of their sum alone.
-  ServerWay way(int worker, const std::vector<int>& shards, int turn, bool is_push) {
+  /// Of one part of a message for each of `turns`, which say where in the node it is added up.
+  ServerWay way(int worker, const std::vector<int>& shards, std::span<const int> turns, bool is_push) {
     ServerWay all;
-    for (const int shard : shards) {
-      const Place server = server_of(shard);
-      const Place sum = sum_of(worker, turn + shard, server);
-      std::vector<LinkId> links;
-      const RouteSummary one = append_leg(cluster_, sum, server, is_push, links);
-      Seconds inside;
-      if (rules_.node_reduce != NodeReduce::none) inside = append_inside(worker, sum, is_push, links);
-      all.latency = std::max(all.latency, one.latency + inside);
-      for (const LinkId link : links) all.links.push_back(static_cast<int>(index(link)));
-      if (one.limit < Bandwidth{std::numeric_limits<double>::infinity()})
-        all.links.push_back(connection(worker, shard, is_push, one.limit));
-      add_memory(server, is_push ? push_memory_uses : pull_memory_uses, all.links);
-      if (is_push) add_cores(server, 1, all.links);
-      if (rules_.node_reduce == NodeReduce::host) {
-        add_memory(sum, sum_memory_uses(worker, is_push), all.links);
-        if (is_push) add_cores(sum, cluster_.gpus_on_node[at(worker)], all.links);
-      }
+    for (const int turn : turns) {
+      for (const int shard : shards) append_part(worker, shard, turn, is_push, all);
     }
     return all;
   }
 
 private:
+  void append_part(int worker, int shard, int turn, bool is_push, ServerWay& all) {
+    const Place server = server_of(shard);
+    const Place sum = sum_of(worker, turn + shard, server);
+    std::vector<LinkId> links;
+    const RouteSummary one = append_leg(cluster_, sum, server, is_push, links);
+    Seconds inside;
+    if (rules_.node_reduce != NodeReduce::none) inside = append_inside(worker, sum, is_push, links);
+    all.latency = std::max(all.latency, one.latency + inside);
+    for (const LinkId link : links) all.links.push_back(static_cast<int>(index(link)));
+    if (one.limit < Bandwidth{std::numeric_limits<double>::infinity()})
+      all.links.push_back(connection(worker, shard, is_push, one.limit));
+    add_memory(server, is_push ? push_memory_uses : pull_memory_uses, all.links);
+    if (is_push) add_cores(server, 1, all.links);
+    if (rules_.node_reduce == NodeReduce::host) {
+      add_memory(sum, sum_memory_uses(worker, is_push), all.links);
+      if (is_push) add_cores(sum, cluster_.gpus_on_node[at(worker)], all.links);
+    }
+  }
+
   [[nodiscard]] Place server_of(int shard) const {
     if (placement_ == ServerPlacement::gpu) return Rank{0};
     if (placement_ == ServerPlacement::gpus) return Rank{shard % cluster_.ranks()};
@@ -180,25 +186,30 @@ ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, S
     throw InputError("the platform has no CPU in whose memory gradients could be added up",
                      "the stack's servers: {node_reduce: gpus}");
   }
-  const int turns = places_of_sums(cluster, rules.node_reduce);
+  // What is joined of several tensors is added up in all places of a node, each part of it in one.
+  const int places = places_of_sums(cluster, rules.node_reduce);
+  constexpr int in_all = -1;
+  if (std::ranges::any_of(plan.messages, &ServerMessage::is_joined)) plan.parts = places;
   std::vector<std::pair<std::vector<int>, int>> ways;  // shards and turn
   std::map<std::pair<std::vector<int>, int>, int> number_of_way;
   std::map<std::vector<int>, int> number_of_connection;
-  for (std::size_t i = 0; i < plan.messages.size(); ++i) {
-    const std::vector<int>& shards = plan.messages[i].shards;
-    const std::pair way{shards, static_cast<int>(i) % turns};
+  for (const ServerMessage& message : plan.messages) {
+    const std::pair way{message.shards, message.is_joined ? in_all : message.turn % places};
     const auto [found, is_new] = number_of_way.try_emplace(way, static_cast<int>(ways.size()));
     if (is_new) ways.push_back(way);
     plan.way_of_message.push_back(found->second);
     const auto next = static_cast<int>(number_of_connection.size());
-    plan.connection_of_message.push_back(number_of_connection.try_emplace(shards, next).first->second);
+    plan.connection_of_message.push_back(
+        number_of_connection.try_emplace(message.shards, next).first->second);
   }
   ServerPlanner planner(cluster, worker_nodes, placement, rules, plan);
   for (int worker = 0; worker < workers; ++worker) {
     WorkerWays& mine = plan.workers.emplace_back();
     for (const auto& [shards, turn] : ways) {
-      mine.push.push_back(planner.way(worker, shards, turn, true));
-      mine.pull.push_back(planner.way(worker, shards, turn, false));
+      std::vector<int> turns(at(plan.parts), turn);
+      if (turn == in_all) std::iota(turns.begin(), turns.end(), 0);
+      mine.push.push_back(planner.way(worker, shards, turns, true));
+      mine.pull.push_back(planner.way(worker, shards, turns, false));
     }
   }
   if (!is_on_gpus && !cluster.platform.host_memory_bandwidth)

@@ -15,7 +15,7 @@ enum class ServerPlacement { hosts, own_nodes, gpu, gpus, free };
 /// Between a worker and some shards, in one direction.
 struct ServerWay {
   Seconds latency;         ///< of the longest
-  std::vector<int> links;  ///< to all of them; a link named k times carries a message's bytes k times
+  std::vector<int> links;  ///< to all of them; a link named k times carries k `parts` of a message's bytes
 };
 
 struct WorkerWays {
@@ -28,6 +28,7 @@ struct ServerPlan {
   std::vector<int> way_of_message;         ///< messages that take the same way have its number
   std::vector<int> connection_of_message;  ///< messages to the same shards follow each other
   std::vector<WorkerWays> workers;         ///< by rank of the job, or by node where nodes are workers
+  int parts = 1;                           ///< of a message, as ways count them
   /// The cluster's links by LinkId, then what the memory and the cores of each server's CPU let through, as
   /// far as they are known, and connections with a limit of their own.
   std::vector<Bandwidth> links;

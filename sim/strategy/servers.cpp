@@ -73,6 +73,7 @@ std::vector<ServerMessage> server_messages(std::span<const ReadyGradient> gradie
         messages.push_back({.ready_op = gradients[i].op,
                             .needed_op = gradients[i].needed_op,
                             .bytes = elements * value,
+                            .turn = static_cast<int>(i),
                             .shards = its_shards});
     }
   }
@@ -88,9 +89,13 @@ std::vector<ServerMessage> joined_messages(std::span<const ServerMessage> messag
   for (const ServerMessage& message : messages) {
     const auto [found, is_new] = open.try_emplace(message.shards, joined.size());
     if (is_new)
-      joined.push_back(
-          {.ready_op = -1, .needed_op = message.needed_op, .bytes = {}, .shards = message.shards});
+      joined.push_back({.ready_op = -1,
+                        .needed_op = message.needed_op,
+                        .bytes = {},
+                        .turn = message.turn,
+                        .shards = message.shards});
     ServerMessage& mine = joined[found->second];
+    if (mine.bytes > Bytes{}) mine.is_joined = true;
     mine.bytes += message.bytes;
     mine.ready_op = std::max(mine.ready_op, message.ready_op);
     mine.needed_op = std::min(mine.needed_op, message.needed_op);

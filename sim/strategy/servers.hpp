@@ -15,6 +15,8 @@ struct ServerMessage {
   int ready_op = -1;        ///< op of the trace after which the gradient is complete
   int needed_op = 0;        ///< op of the trace that reads the parameters first
   Bytes bytes;              ///< to each of the shards
+  int turn = 0;             ///< number of the tensor, by which the place of a node's sum goes round
+  bool is_joined = false;   ///< of several tensors, whose sums are in all places
   std::vector<int> shards;  ///< ascending, different
 };
 

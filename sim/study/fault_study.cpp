@@ -7,6 +7,7 @@
 #include "workload/memory.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -19,6 +20,8 @@ namespace trainyard {
 namespace {
 
 constexpr Seconds never{std::numeric_limits<double>::infinity()};
+
+int workers_of(const Inputs& inputs) { return cluster_of(inputs).ranks() / ranks_per_worker(inputs); }
 
 /// Workers without which the rule cannot make an update.
 int workers_needed(const UpdateSettings& settings) {
@@ -39,10 +42,18 @@ int workers_needed(const UpdateSettings& settings) {
   return 1;
 }
 
+/// Parameters are safe on servers, so that ranks which are left can wait for those that are gone. Rules in
+/// step restart from the checkpoint, as jobs with collectives do.
+bool waits_for_missing(const Sync& sync) {
+  const bool is_in_step = sync.update == UpdateRule::sync || sync.update == UpdateRule::local_sgd;
+  return sync.kind == SyncKind::parameter_server && (!is_in_step || sync.backups.value_or(0) > 0);
+}
+
 /// Gradients per second of the update rule with so many workers and no network.
 double gradient_rate(const Inputs& inputs, const Result& result, UpdateSettings settings, int workers) {
   settings.workers = workers;
-  StepTimes times = step_times(inputs, cluster_of(inputs), workers, worker_ops(result), 1).front();
+  const int ranks = workers * ranks_per_worker(inputs);
+  StepTimes times = step_times(inputs, cluster_of(inputs), ranks, worker_ops(result), 1).front();
   const TrainingRecord record =
       run_without_network(settings, times, training_options(settings, inputs.experiment.steps));
   return static_cast<double>(record.gradients) / (record.ended - record.begun).si();
@@ -50,7 +61,7 @@ double gradient_rate(const Inputs& inputs, const Result& result, UpdateSettings 
 
 /// Simulates a number of missing workers when it first comes up.
 std::function<double(int)> pace_without(const Inputs& inputs, const Result& result) {
-  const UpdateSettings settings = update_settings(inputs.experiment.sync, cluster_of(inputs).ranks());
+  const UpdateSettings settings = update_settings(inputs.experiment.sync, workers_of(inputs));
   const bool has_servers = inputs.experiment.sync.kind == SyncKind::parameter_server;
   const int needed = has_servers ? workers_needed(settings) : settings.workers;
   const auto known = std::make_shared<std::map<int, double>>();
@@ -74,6 +85,10 @@ Bytes checkpoint_size(const Inputs& inputs) {
   for (const Op& op : inputs.trace.ops) {
     for (const Gradient& gradient : op.gradients) elements += gradient.elements;
   }
+  if (elements <= 0) {
+    throw InputError("the trace names no parameters, so a checkpoint has no size",
+                     "faults.checkpoint.size: 10 GB");
+  }
   return Bytes{4 * elements * (1 + optimizer_states(inputs.experiment.optimizer))};
 }
 
@@ -96,6 +111,7 @@ FaultyJob job_of(const Inputs& inputs, const Result& result) {
   }
   std::ranges::stable_sort(job.dates, {}, &DatedFault::date);
   job.pace_without = pace_without(inputs, result);
+  job.can_wait = waits_for_missing(inputs.experiment.sync);
   return job;
 }
 
@@ -124,10 +140,19 @@ struct Runs {
   }
 };
 
+/// Standard errors to either side of a mean of so many between which the true one lies with 95 % probability.
+double students_t(int runs) {
+  if (runs < 2) return 0;
+  return boost::math::quantile(boost::math::students_t(runs - 1), 0.975);
+}
+
+/// The first that is not done is the last.
 Runs run_all(const FaultyJob& job, Seconds every, long long seed, int runs) {
   Runs all;
-  for (int repeat = 0; repeat < runs; ++repeat)
+  for (int repeat = 0; repeat < runs; ++repeat) {
     all.each.push_back(run_with_faults(job, every, static_cast<std::uint64_t>(seed), repeat));
+    if (!all.each.back().is_done) break;
+  }
   return all;
 }
 
@@ -187,8 +212,8 @@ FaultReport fault_report(const Inputs& inputs, const Result& result) {
   const Runs runs = run_all(job, report.every.value_or(never), seed, report.runs);
   if (!runs.are_done()) {
     throw JobImpossible(fmt::format(
-        "the job is not done after a hundred times its work: {:.0f} faults stop it again and again",
-        runs.mean(&FaultyRun::restarts)));
+        "the job is not done after a hundred times its work, or a million events: it restarted {:.0f} times",
+        static_cast<double>(runs.each.back().restarts)));
   }
   report.wall = runs.mean(&FaultyRun::wall);
   report.lost = runs.mean(&FaultyRun::lost);
@@ -198,9 +223,9 @@ FaultReport fault_report(const Inputs& inputs, const Result& result) {
   report.faults = runs.mean(&FaultyRun::faults);
   report.restarts = runs.mean(&FaultyRun::restarts);
   report.share = report.work / report.wall;
-  const Seconds width = 1.96 * runs.standard_error();
+  const Seconds width = students_t(report.runs) * runs.standard_error();
   report.share_low = report.work / (report.wall + width);
-  report.share_high = std::min(1.0, report.work / (report.wall - width));
+  report.share_high = width < report.wall ? std::min(1.0, report.work / (report.wall - width)) : 1;
   if (report.daly) try_intervals(job, seed, report);
   return report;
 }

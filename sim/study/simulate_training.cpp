@@ -170,7 +170,9 @@ void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, co
                                        inputs.stack.name, per_worker));
   }
   if (placement == ServerPlacement::own_nodes && inputs.platform.price_per_hour)
-    result.notes.emplace_back("the servers' nodes are counted, and paid for, as nodes of the platform");
+    result.notes.emplace_back("the servers' nodes are paid for as nodes of the platform");
+  if (placement == ServerPlacement::own_nodes && result.energy_per_step)
+    result.notes.emplace_back("energy: of the servers' nodes the boxes are counted, not their idle GPUs");
   if (placement == ServerPlacement::free) {
     train_freely(inputs, cluster, settings, steps, training, times, result);
     return;

@@ -3,9 +3,11 @@
 #include "compute/op_time.hpp"
 #include "config/write.hpp"
 #include "study/energy.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <numeric>
 
 namespace trainyard {
@@ -133,11 +135,16 @@ void describe_training(const Inputs& inputs, const Cluster& cluster, Result& res
   result.timeline.clear();
   for (const WorkerSpan& span : training.spans) {
     result.timeline.push_back({.rank = Rank{span.worker * training.ranks_per_worker},
-                               .stream = Stream::compute,
+                               .stream = span.activity == Activity::wasted ? Stream::host : Stream::compute,
                                .category = std::string(name_of(span.activity)),
                                .start = span.begun,
                                .end = span.ended});
   }
+  if (!training.spans.empty() && training.spans.back().ended < 0.999 * training.measured) {
+    result.notes.push_back(fmt::format("trace.json shows the first {} of the measured {}",
+                                       human(training.spans.back().ended), human(training.measured)));
+  }
+  if (!training.wasted_energy) leave_out(result, {"wasted_energy_j"}, "what ranks draw is not known");
   result.cost.reset();
   if (const auto reason = cost_unknown(inputs.platform, result.epoch_time)) {
     leave_out(result, {"cost_per_epoch_usd"}, *reason);

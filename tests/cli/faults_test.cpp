@@ -77,6 +77,24 @@ TEST_CASE("an asynchronous job goes on without a rank, and stops when the parame
   CHECK(without_server["lost_s"] > 0.0);
 }
 
+TEST_CASE("where a node is one worker, one of its GPUs takes the whole node along") {
+  // 2 nodes that push once each: half the pace for ten minutes
+  const Json faults =
+      faults_of({"nodes=2", "stack=mxnet_kvstore", "sync.kind=parameter_server", "sync.update=async",
+                 "sync.placement=free", "faults.work=10 h", "faults.restart=10 min",
+                 "faults.dates=[{of: worker, number: 20, at: 4 h}]"});
+  CHECK(faults["restarts"] == 0.0);
+  CHECK(faults["slowed_s"].get<double>() == doctest::Approx(300).epsilon(0.01));
+}
+
+TEST_CASE("a rank that ssp waits for holds the others up, and nothing is lost") {
+  const Json faults = faults_of({"sync.kind=parameter_server", "sync.update=ssp", "sync.bound=3",
+                                 "sync.placement=free", "faults.work=10 h", "faults.restart=10 min",
+                                 "faults.dates=[{of: worker, number: 2, at: 4 h}]"});
+  CHECK(faults["restarts"] == 0.0);
+  CHECK(faults["slowed_s"] == doctest::Approx(600));
+}
+
 TEST_CASE("a fault on a date costs what can be counted") {
   const Json faults = faults_of({"faults.work=10 h", "faults.restart=30 min",
                                  "faults.dates=[{of: node, at: 4 h}]", "faults.checkpoint.every=3 h",
@@ -119,4 +137,6 @@ TEST_CASE("faults of what the job does not have are errors, and so is a job that
   const Ended never = failed(with(job, {"faults.rates=[{of: node, every: 1 h}]"}));
   CHECK(never.code == 4);
   CHECK(never.err.find("not done after a hundred times its work") != std::string::npos);
+  // so many that counting them all would take hours
+  CHECK(failed(with(job, {"faults.work=30 d", "faults.rates=[{of: worker, every: 1 s}]"})).code == 4);
 }

@@ -125,6 +125,23 @@ TEST_CASE(
         doctest::Approx(run_json(one_by_one)["step_time_s"].get<double>()).epsilon(0.02));
 }
 
+TEST_CASE("tensors joined to few messages take about as long where nodes add up their gradients") {
+  const std::vector<std::string> set{"platform=p3_16xlarge",
+                                     "nodes=4",
+                                     "gpus=32",
+                                     "batch_per_gpu=32",
+                                     "model=vgg16",
+                                     "stack=mxnet_kvstore",
+                                     "sync.kind=parameter_server",
+                                     "sync.shards=4",
+                                     "steps.warmup=1",
+                                     "steps.measured=4"};
+  std::vector<std::string> one_by_one = set;
+  one_by_one.emplace_back("fidelity=rounds");
+  CHECK(run_json(set)["step_time_s"].get<double>() ==
+        doctest::Approx(run_json(one_by_one)["step_time_s"].get<double>()).epsilon(0.05));
+}
+
 TEST_CASE("--out of such a run holds what each rank did and how old gradients were") {
   const Scratch folder;
   const std::string out = folder / "out";

@@ -90,6 +90,19 @@ TEST_CASE("a job that goes on without a worker is slower until it is back") {
   }
 }
 
+TEST_CASE("a job whose parameters are safe waits for workers it cannot do without") {
+  FaultyJob job = job_of(100, 20, 0);
+  job.can_wait = true;
+  job.dates = {{Seconds{10}, {0, 1, false}}, {Seconds{50}, everything}};
+  const FaultyRun run = run_with_faults(job, Seconds{std::numeric_limits<double>::infinity()}, 1, 0);
+  CHECK(seconds(run.slowed) == doctest::Approx(20));
+  CHECK(run.restarts == 1);
+  CHECK(seconds(run.lost) == doctest::Approx(30));
+  CHECK(seconds(run.wall) == doctest::Approx(50 + 20 + 100));
+  CHECK_FALSE(stops(job, {0, 1, false}));
+  CHECK(stops(job, everything));
+}
+
 TEST_CASE("exponential faults cost what the closed form says") {
   FaultyJob job = job_of(1000, 5, 3);
   job.rates = {{Seconds{400}, {everything, everything}}, {Seconds{200}, {everything}}};

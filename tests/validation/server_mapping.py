@@ -93,7 +93,7 @@ NOT_SOLVED = {  # family: why its errors decide nothing
     "MXNet kvstore, AlexNet": "images are not read fast enough; an input limit is not modelled",
     "TensorFlow servers on EC2, real": "images are not read fast enough; an input limit is not modelled",
     "TensorFlow replicated, synthetic": "AlexNet over NCCL 1, whose rates no source at hand tells",
-    "TensorFlow replicated, real": "AlexNet over NCCL 1, whose rates no source at hand tells; and images are not read",
+    "TensorFlow replicated, real": "AlexNet over NCCL 1, whose rates no source at hand tells; and images are not read fast enough",
 }
 
 

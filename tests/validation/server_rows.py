@@ -258,7 +258,7 @@ def print_rows(predictions):
         )
 
 
-def print_table(families, scored, all_of_them, excluded):
+def print_table(families, scored, predictions, excluded):
     header = f"{'family':48} rows   MAPE    p90  worst   linear: MAPE    p90  worst"
     print(header)
 
@@ -273,14 +273,15 @@ def print_table(families, scored, all_of_them, excluded):
         line(name, its)
     if scored:
         line("all but those named below", summary(scored))
+        line("all", summary(predictions))
     for name, why in NOT_SOLVED.items():
         if name in families:
             print(f"not solved: {name}: {why}")
     for reason, count in sorted(excluded.items()):
         print(f"excluded {count:3}: {reason}")
-    total = all_of_them + sum(excluded.values())
+    total = len(predictions) + sum(excluded.values())
     if total:
-        print(f"coverage: {all_of_them} of {total} rows that could be predicted")
+        print(f"coverage: {len(predictions)} of {total} rows that could be predicted")
 
 
 def parse(arguments):
@@ -329,7 +330,7 @@ def main(arguments):
     else:
         if options.rows:
             print_rows(predictions)
-        print_table(families, scored, len(predictions), excluded)
+        print_table(families, scored, predictions, excluded)
         for gpu, deviation in sorted(spread.items()):
             print(f"{gpu}: steps vary by {100 * deviation:.2f} %, as its one-GPU rows do")
     if options.limit is None:
