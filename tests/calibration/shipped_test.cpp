@@ -33,6 +33,16 @@ const std::vector<ShippedProfile> made_by_command{{"v100_sxm2_16gb", {"v100_kern
                                                   {"rtx2080ti", {}, "v100_sxm2_16gb"},
                                                   {"titan_x_pascal", {}, "p100_sxm2_16gb"},
                                                   {"k80", {}},  // scaled as those, then halved
+                                                  {"gtx1080ti", {}, "p100_sxm2_16gb"},
+                                                  {"m60", {}, "p100_sxm2_16gb"},
+                                                  {"rtx8000", {}, "v100_sxm2_16gb"},
+                                                  {"v100_sxm3_32gb_450w", {}, "v100_sxm2_16gb"},
+                                                  {"a100_pcie_40gb", {"a100_vector.csv"}, "a100_sxm4_40gb"},
+                                                  {"a100_pcie_80gb", {}, "a100_sxm4_40gb"},
+                                                  {"a100_sxm4_80gb", {}, "a100_sxm4_40gb"},
+                                                  {"rtx3080", {}},  // scaled from the A100, then fp32 by hand
+                                                  {"rtx3090", {}},
+                                                  {"a6000", {}},
                                                   {"h100_sxm_80gb", {}, "a100_sxm4_40gb"}};
 
 std::vector<GpuProfile> checks() {
