@@ -112,6 +112,15 @@ TEST_CASE("the shipped rules know machines by their columns, in words that no sh
   CHECK(platform_of(row_of("V100-SXM2-32GB", "", "EFA", 8, 2)) == "p3dn_24xlarge");
   CHECK(platform_of(row_of("RTX 2080 Ti", "PCIe 3.0", "", 8)) == "ts4");
   CHECK(platform_of(row_of("RTX 2080 Ti", "PCIe 3.0", "", 2)) == "workstation_2080ti");
+  CHECK(platform_of(row_of("RTX 2080Ti", "NVLink bridge", "", 4)) == "workstation_2080ti_x4_nvlink");
+  CHECK(platform_of(row_of("RTX 3090", "PCIe 4.0", "", 8)) == "server_3090");
+  CHECK(platform_of(row_of("Quadro RTX 8000", "PCIe 3.0", "", 4)) == "workstation_rtx8000");
+  CHECK(platform_of(row_of("RTX A6000", "PCIe 4.0", "", 2)) == "workstation_a6000");
+  CHECK(platform_of(row_of("A100 40GB PCIe", "PCIe 4.0 x16", "", 4)) == "server_a100_pcie");
+  CHECK(platform_of(row_of("A100-PCIE-40GB", "NVLink bridge", "", 8)) == "dss8440_nvlink");
+  CHECK(platform_of(row_of("V100-SXM3-32GB-H", "NVSwitch, 300 GB/s", "8x EDR", 16, 4)) == "dgx2h");
+  CHECK(platform_of(row_of("P100-SXM2", "NVLink", "50 Gb/s Ethernet", 8, 16)) == "big_basin");
+  CHECK(platform_of(row_of("P100-SXM2", "NVLink1", "InfiniBand", 4, 16)) == "minsky");
   CHECK(platform_of(row_of("MI250X", "Infinity Fabric")).empty());
 }
 
