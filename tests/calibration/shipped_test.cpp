@@ -40,7 +40,7 @@ const std::vector<ShippedProfile> made_by_command{{"v100_sxm2_16gb", {"v100_kern
                                                   {"a100_pcie_40gb", {"a100_vector.csv"}, "a100_sxm4_40gb"},
                                                   {"a100_pcie_80gb", {}, "a100_sxm4_40gb"},
                                                   {"a100_sxm4_80gb", {}, "a100_sxm4_40gb"},
-                                                  {"rtx3080", {}},  // scaled from the A100, then fp32 by hand
+                                                  {"rtx3080", {}},  // scaled from the A100, then changed
                                                   {"rtx3090", {}},
                                                   {"a6000", {}},
                                                   {"h100_sxm_80gb", {}, "a100_sxm4_40gb"}};
