@@ -24,9 +24,11 @@ namespace {
 
 constexpr int chart_width = 76;
 
-/// ", peer_to_peer with 1 % of the values": nothing of the usual kind.
-std::string kind_in_words(const Sync& sync) {
-  if (sync.kind == SyncKind::all_reduce) return {};
+/// ", peer_to_peer with 1 % of the values": nothing of the usual kind, or of one that the stack is named
+/// after.
+std::string kind_in_words(const Experiment& experiment) {
+  const Sync& sync = experiment.sync;
+  if (sync.kind == SyncKind::all_reduce || config::name_of(sync.kind) == experiment.stack) return {};
   std::string text = fmt::format(", {}", config::name_of(sync.kind));
   const Compression compression = sync.compression.value_or(Compression::none);
   if (compression == Compression::top_k)
@@ -46,7 +48,7 @@ void write_title(Page& out, const Result& result) {
   out.paragraph(
       fmt::format("{} of {} x {}; {}{}, {}, {}, batch {}{} per GPU", count(result.ranks, "GPU"),
                   grouped(result.nodes), result.platform_title, result.resolved.stack,
-                  kind_in_words(result.resolved.sync), config::name_of(result.resolved.precision),
+                  kind_in_words(result.resolved), config::name_of(result.resolved.precision),
                   config::name_of(result.resolved.optimizer),
                   result.resolved.accumulation > 1 ? fmt::format("{} x ", result.resolved.accumulation) : "",
                   grouped(result.resolved.batch_per_gpu)),

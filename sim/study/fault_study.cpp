@@ -230,7 +230,7 @@ FaultReport fault_report(const Inputs& inputs, const Result& result) {
   return report;
 }
 
-std::vector<std::string> fault_notes(const Inputs& inputs) {
+std::vector<std::string> fault_notes(const Inputs& inputs, const FaultReport& report) {
   std::vector<std::string> notes;
   const Faults& faults = *inputs.experiment.faults;
   if (faults.checkpoint && !faults.checkpoint->size) {
@@ -245,6 +245,9 @@ std::vector<std::string> fault_notes(const Inputs& inputs) {
         "cost of an epoch are those without faults");
   else
     notes.emplace_back("faults: times, energy and cost of an epoch are those without them");
+  const auto is_late = [&](const FaultDate& date) { return date.at > report.wall; };
+  if (const auto late = std::ranges::count_if(faults.dates, is_late); late > 0)
+    notes.push_back(fmt::format("faults: {} of the dates come after the end of the job", late));
   return notes;
 }
 

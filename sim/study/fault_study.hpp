@@ -17,6 +17,6 @@ namespace trainyard {
 FaultReport fault_report(const Inputs& inputs, const Result& result);
 
 /// What the report rests on, for the reader.
-std::vector<std::string> fault_notes(const Inputs& inputs);
+std::vector<std::string> fault_notes(const Inputs& inputs, const FaultReport& report);
 
 }  // namespace trainyard

@@ -240,7 +240,7 @@ Result simulate(const Inputs& inputs, const SimulateOptions& options) {
       is_training(inputs.experiment) ? simulate_training(inputs, options) : simulate_step(inputs, options);
   if (inputs.experiment.faults) {
     result.faults = fault_report(inputs, result);
-    for (std::string& note : fault_notes(inputs)) result.notes.push_back(std::move(note));
+    for (std::string& note : fault_notes(inputs, *result.faults)) result.notes.push_back(std::move(note));
   }
   return result;
 }

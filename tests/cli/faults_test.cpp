@@ -108,6 +108,12 @@ TEST_CASE("a fault on a date costs what can be counted") {
   CHECK(faults["daly_interval_s"].is_null());
 }
 
+TEST_CASE("a date after the end of the job is said to be one") {
+  const Ended ended = run_program(
+      arguments_of({"faults.work=10 h", "faults.restart=1 h", "faults.dates=[{of: node, at: 11 h}]"}));
+  CHECK(ended.out.find("1 of the dates come after the end of the job") != std::string::npos);
+}
+
 TEST_CASE("--out holds the checkpoint intervals that were tried") {
   const Scratch scratch;
   std::vector<std::string> arguments = arguments_of(month);

@@ -22,7 +22,7 @@ bool says(const std::string& text, const std::string& part) { return text.find(p
 
 TEST_CASE("through GPU 0: the title names the kind, the trace what it sends and does beside it") {
   const Result result = result_of({{"stack", "dataparallel_gpu0"}, {"sync.kind", "dataparallel_gpu0"}});
-  CHECK(says(summary_text(result, false), "dataparallel_gpu0, dataparallel_gpu0, fp32"));
+  CHECK(says(summary_text(result, false), "; dataparallel_gpu0, fp32"));
   const std::string trace = trace_json(result);
   CHECK(says(trace, "(parameters 0)"));
   CHECK(says(trace, "broadcast 1"));
