@@ -88,6 +88,12 @@ void check_faults(const Faults& faults, config::Problems& problems) {
 
 }  // namespace
 
+bool has_servers(const Sync& sync) { return sync.kind == SyncKind::parameter_server; }
+
+ServerPlacement placement_of(const Sync& sync) { return sync.placement.value_or(ServerPlacement::hosts); }
+
+int shards_of(const Sync& sync) { return sync.shards.value_or(1); }
+
 Experiment load_experiment(const config::Document& document) {
   return config::read<Experiment>(document, [](const Experiment& experiment, config::Problems& problems) {
     if (experiment.model && experiment.trace) {
@@ -120,8 +126,8 @@ Experiment load_experiment(const config::Document& document) {
 
 bool is_training(const Experiment& experiment) {
   const Sync& sync = experiment.sync;
-  return sync.kind == SyncKind::parameter_server || sync.update != UpdateRule::sync ||
-         sync.backups.value_or(0) > 0 || is_random(experiment.random) || !experiment.random.slow.empty();
+  return has_servers(sync) || sync.update != UpdateRule::sync || sync.backups.value_or(0) > 0 ||
+         is_random(experiment.random) || !experiment.random.slow.empty();
 }
 
 UpdateSettings update_settings(const Sync& sync, int ranks) {

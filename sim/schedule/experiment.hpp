@@ -37,6 +37,11 @@ struct Sync {
   std::optional<double> keep = {};              ///< of top_k: the part of the values that is sent
 };
 
+bool has_servers(const Sync& sync);
+/// Where they are, and how many; of parameter_server.
+ServerPlacement placement_of(const Sync& sync);
+int shards_of(const Sync& sync);
+
 /// How long a run with random times is simulated.
 struct StepCounts {
   int warmup = 20;     ///< steps before the measurement

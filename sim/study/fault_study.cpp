@@ -21,8 +21,6 @@ namespace {
 
 constexpr Seconds never{std::numeric_limits<double>::infinity()};
 
-int workers_of(const Inputs& inputs) { return cluster_of(inputs).ranks() / ranks_per_worker(inputs); }
-
 /// Workers without which the rule cannot make an update.
 int workers_needed(const UpdateSettings& settings) {
   switch (settings.rule) {
@@ -46,7 +44,7 @@ int workers_needed(const UpdateSettings& settings) {
 /// step restart from the checkpoint, as jobs with collectives do.
 bool waits_for_missing(const Sync& sync) {
   const bool is_in_step = sync.update == UpdateRule::sync || sync.update == UpdateRule::local_sgd;
-  return sync.kind == SyncKind::parameter_server && (!is_in_step || sync.backups.value_or(0) > 0);
+  return has_servers(sync) && (!is_in_step || sync.backups.value_or(0) > 0);
 }
 
 /// Gradients per second of the update rule with so many workers and no network.
@@ -62,8 +60,7 @@ double gradient_rate(const Inputs& inputs, const Result& result, UpdateSettings 
 /// Simulates a number of missing workers when it first comes up.
 std::function<double(int)> pace_without(const Inputs& inputs, const Result& result) {
   const UpdateSettings settings = update_settings(inputs.experiment.sync, workers_of(inputs));
-  const bool has_servers = inputs.experiment.sync.kind == SyncKind::parameter_server;
-  const int needed = has_servers ? workers_needed(settings) : settings.workers;
+  const int needed = has_servers(inputs.experiment.sync) ? workers_needed(settings) : settings.workers;
   const auto known = std::make_shared<std::map<int, double>>();
   return [&inputs, &result, settings, needed, known](int gone) {
     const int left = settings.workers - gone;
@@ -77,28 +74,26 @@ std::function<double(int)> pace_without(const Inputs& inputs, const Result& resu
   };
 }
 
-Bytes checkpoint_size(const Inputs& inputs) {
+Bytes checkpoint_size(const Inputs& inputs, const Result& result) {
   const Faults& faults = *inputs.experiment.faults;
   if (!faults.checkpoint) return {};
   if (faults.checkpoint->size) return *faults.checkpoint->size;
-  double elements = 0;
-  for (const Op& op : inputs.trace.ops) {
-    for (const Gradient& gradient : op.gradients) elements += gradient.elements;
-  }
-  if (elements <= 0) {
+  Bytes parameters;
+  for (const LayerRow& layer : result.layers) parameters += layer.parameter_bytes;
+  if (parameters <= Bytes{}) {
     throw InputError("the trace names no parameters, so a checkpoint has no size",
                      "faults.checkpoint.size: 10 GB");
   }
-  return Bytes{4 * elements * (1 + optimizer_states(inputs.experiment.optimizer))};
+  return (1.0 + optimizer_states(inputs.experiment.optimizer)) * parameters;
 }
 
 FaultyJob job_of(const Inputs& inputs, const Result& result) {
   const Faults& faults = *inputs.experiment.faults;
   FaultyJob job;
   job.work = faults.work;
-  job.workers = cluster_of(inputs).ranks() / ranks_per_worker(inputs);
+  job.workers = workers_of(inputs);
   job.restart = faults.restart;
-  if (faults.checkpoint) job.write = checkpoint_size(inputs) / faults.checkpoint->bandwidth;
+  if (faults.checkpoint) job.write = checkpoint_size(inputs, result) / faults.checkpoint->bandwidth;
   for (const FaultRate& rate : faults.rates) job.rates.push_back({rate.every, faulty_parts(inputs, rate.of)});
   for (const FaultDate& date : faults.dates) {
     const std::vector<FaultyPart> parts = faulty_parts(inputs, date.of);
@@ -191,7 +186,7 @@ FaultReport fault_report(const Inputs& inputs, const Result& result) {
   FaultReport report;
   report.runs = faults.rates.empty() ? 1 : faults.runs;
   report.work = job.work;
-  report.checkpoint_size = checkpoint_size(inputs);
+  report.checkpoint_size = checkpoint_size(inputs, result);
   report.write = job.write;
   if (const Seconds between = time_between_stops(job); between < never) {
     report.between_stops = between;
@@ -238,13 +233,9 @@ std::vector<std::string> fault_notes(const Inputs& inputs, const FaultReport& re
         fmt::format("a checkpoint holds the parameters and {} values of optimizer state for each, of 4 bytes",
                     optimizer_states(inputs.experiment.optimizer)));
   }
-  if (inputs.experiment.sync.kind == SyncKind::parameter_server)
-    notes.emplace_back(
-        "faults: what fewer ranks do is what the update rule makes of it without a network; times, energy "
-        "and "
-        "cost of an epoch are those without faults");
-  else
-    notes.emplace_back("faults: times, energy and cost of an epoch are those without them");
+  if (has_servers(inputs.experiment.sync))
+    notes.emplace_back("faults: what fewer ranks do is what the update rule makes of it without a network");
+  notes.emplace_back("faults: times, energy and cost of an epoch are those without them");
   const auto is_late = [&](const FaultDate& date) { return date.at > report.wall; };
   if (const auto late = std::ranges::count_if(faults.dates, is_late); late > 0)
     notes.push_back(fmt::format("faults: {} of the dates come after the end of the job", late));

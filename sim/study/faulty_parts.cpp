@@ -8,12 +8,6 @@ namespace trainyard {
 
 namespace {
 
-bool has_servers(const Sync& sync) { return sync.kind == SyncKind::parameter_server; }
-
-ServerPlacement placement_of(const Sync& sync) { return sync.placement.value_or(ServerPlacement::hosts); }
-
-int shards_of(const Sync& sync) { return sync.shards.value_or(1); }
-
 /// Shards are dealt out one node after the other.
 bool host_holds_parameters(const Sync& sync, int node) {
   return has_servers(sync) && placement_of(sync) == ServerPlacement::hosts && node < shards_of(sync);

@@ -154,9 +154,10 @@ Inputs read_neighbour(const config::Catalogue& catalogue, const std::string& nam
                       const Platform& platform) {
   // before it is read with all it names: it might name itself
   const Experiment its = load_experiment(config::load(file));
-  if (!its.neighbours.empty() || !its.background.empty() || !its.events.empty()) {
-    throw InputError(fmt::format("{} has neighbours, background or events of its own", in_quotes(name)),
-                     "write them into this experiment");
+  if (!its.neighbours.empty() || !its.background.empty() || !its.events.empty() || its.faults) {
+    throw InputError(
+        fmt::format("{} has neighbours, background, events or faults of its own", in_quotes(name)),
+        "write them into this experiment");
   }
   if (is_training(its)) {
     throw InputError(fmt::format("{} is many updates long", in_quotes(name)),

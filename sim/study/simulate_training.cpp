@@ -24,16 +24,13 @@ constexpr double most_messages = 16;
 constexpr double least_messages = 2;
 constexpr double most_flows = 4e5;
 
-bool has_servers(const Inputs& inputs) { return inputs.experiment.sync.kind == SyncKind::parameter_server; }
-
 /// The workers' machine, with further nodes for the servers where they have their own.
 Cluster cluster_with_servers(const Inputs& inputs) {
   Cluster workers = cluster_of(inputs);
   const Sync& sync = inputs.experiment.sync;
-  if (!has_servers(inputs) || sync.placement.value_or(ServerPlacement::hosts) != ServerPlacement::own_nodes)
-    return workers;
+  if (!has_servers(sync) || placement_of(sync) != ServerPlacement::own_nodes) return workers;
   std::vector<int> gpus_on_node = workers.gpus_on_node;
-  gpus_on_node.insert(gpus_on_node.end(), at(sync.shards.value_or(1)), 1);
+  gpus_on_node.insert(gpus_on_node.end(), at(shards_of(sync)), 1);
   return make_cluster(std::move(workers.platform), std::move(gpus_on_node));
 }
 
@@ -43,7 +40,7 @@ Result steady_step(const Inputs& inputs, const SimulateOptions& options) {
   const Sync& sync = inputs.experiment.sync;
   steady.experiment.sync = {};
   steady.experiment.random = {};
-  if (!has_servers(inputs)) {
+  if (!has_servers(sync)) {
     steady.experiment.sync = {
         .kind = sync.kind, .algorithm = sync.algorithm, .compression = sync.compression, .keep = sync.keep};
     // Parameters are averaged after the last local step: behind nothing.
@@ -156,7 +153,7 @@ int messages_of_flow(const UpdateSettings& settings, const StepCounts& steps) {
 void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, const StepCounts& steps,
                         Result& result) {
   const Sync& sync = inputs.experiment.sync;
-  const ServerPlacement placement = sync.placement.value_or(ServerPlacement::hosts);
+  const ServerPlacement placement = placement_of(sync);
   const Cluster cluster = cluster_with_servers(inputs);
   const TrainingOptions training = training_options(settings, steps);
   const int per_worker = ranks_per_worker(inputs);
@@ -180,7 +177,7 @@ void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, co
   const Bytes value =
       size_of(inputs.stack.gradient_dtype, element_sizes(inputs.experiment.precision).gradient);
   std::vector<ServerMessage> messages =
-      server_messages(ready_gradients(inputs.trace), value, sync.shards.value_or(1), inputs.stack.servers);
+      server_messages(ready_gradients(inputs.trace), value, shards_of(sync), inputs.stack.servers);
   if (inputs.experiment.fidelity == Fidelity::flow)
     messages = joined_messages(messages, messages_of_flow(settings, steps));
   const int worker_nodes = index(cluster.node_of(Rank{ranks - 1})) + 1;
@@ -228,8 +225,7 @@ void train_in_step(const Inputs& inputs, const UpdateSettings& settings, const S
 
 Result simulate_training(const Inputs& inputs, const SimulateOptions& options) {
   const Cluster cluster = cluster_of(inputs);
-  const UpdateSettings settings =
-      update_settings(inputs.experiment.sync, cluster.ranks() / ranks_per_worker(inputs));
+  const UpdateSettings settings = update_settings(inputs.experiment.sync, workers_of(inputs));
   if (has_others(inputs)) {
     throw InputError("neighbours, background and events are simulated beside one steady step only",
                      "leave them out, or update: sync with nothing random");
@@ -242,7 +238,7 @@ Result simulate_training(const Inputs& inputs, const SimulateOptions& options) {
   StepCounts steps = inputs.experiment.steps;
   if (!is_random(inputs.experiment.random)) steps.repeats = 1;  // all would be alike
   const Fidelity fidelity = options.fidelity.value_or(inputs.experiment.fidelity);
-  if (has_servers(inputs) && fidelity == Fidelity::closed) {
+  if (has_servers(inputs.experiment.sync) && fidelity == Fidelity::closed) {
     throw InputError("fidelity closed knows no servers: what they take depends on who sends when",
                      "fidelity: flow, rounds or steps");
   }
@@ -250,7 +246,7 @@ Result simulate_training(const Inputs& inputs, const SimulateOptions& options) {
   result.fidelity = std::string(config::name_of(fidelity));
   Inputs used = inputs;
   used.experiment.fidelity = fidelity;  // what is written beside the result
-  if (has_servers(inputs))
+  if (has_servers(inputs.experiment.sync))
     train_with_servers(used, settings, steps, result);
   else
     train_in_step(used, settings, steps, result);

@@ -6,8 +6,7 @@
 namespace trainyard {
 
 int ranks_per_worker(const Inputs& inputs) {
-  const bool has_servers = inputs.experiment.sync.kind == SyncKind::parameter_server;
-  if (!has_servers || inputs.stack.servers.node_reduce == NodeReduce::none) return 1;
+  if (!has_servers(inputs.experiment.sync) || inputs.stack.servers.node_reduce == NodeReduce::none) return 1;
   const Cluster cluster = cluster_of(inputs);
   const int first = cluster.gpus_on_node.front();
   if (std::ranges::any_of(cluster.gpus_on_node, [&](int gpus) { return gpus != first; })) {
@@ -17,6 +16,8 @@ int ranks_per_worker(const Inputs& inputs) {
   }
   return first;
 }
+
+int workers_of(const Inputs& inputs) { return cluster_of(inputs).ranks() / ranks_per_worker(inputs); }
 
 TrainingOptions training_options(const UpdateSettings& settings, const StepCounts& steps) {
   const int per_update = gradients_per_update(settings);

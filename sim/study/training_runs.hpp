@@ -13,6 +13,9 @@ namespace trainyard {
 /// InputError if not all nodes have as many.
 int ranks_per_worker(const Inputs& inputs);
 
+/// What the update rule counts: ranks, or nodes. Throws as the above.
+int workers_of(const Inputs& inputs);
+
 /// Steps of all ranks, as updates: where every update begins all of them anew it is a step of all, otherwise
 /// it takes as many updates to use up a gradient of each.
 TrainingOptions training_options(const UpdateSettings& settings, const StepCounts& steps);

@@ -143,14 +143,21 @@ TEST_CASE("tf_replicated reduces every tensor by itself") {
   CHECK(std::ranges::all_of(result.collectives, [](const CollectiveRow& row) { return row.tensors == 1; }));
 }
 
-TEST_CASE("a neighbour that is many updates long is refused") {
+TEST_CASE("a neighbour that is more than a step to be repeated is refused") {
   const TemporaryFolder folder;
-  std::ofstream(folder.path / "other.yaml") << "platform: dgx2\nmodel: resnet50\nbatch_per_gpu: 8\nstack: "
-                                               "pytorch_ddp\nsync: {kind: parameter_server}\n";
-  try {
-    (void)kind_inputs({{"neighbours", "[\"" + (folder.path / "other.yaml").string() + "\"]"}});
-    FAIL("accepted");
-  } catch (const InputError& error) {
-    CHECK(std::string(error.what()).find("many updates long") != std::string::npos);
-  }
+  const auto refusal = [&](const std::string& key) -> std::string {
+    std::ofstream(folder.path / "other.yaml")
+        << "platform: dgx2\nmodel: resnet50\nbatch_per_gpu: 8\nstack: pytorch_ddp\n"
+        << key << '\n';
+    try {
+      (void)kind_inputs({{"neighbours", "[\"" + (folder.path / "other.yaml").string() + "\"]"}});
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  CHECK(refusal("sync: {kind: parameter_server}").find("many updates long") != std::string::npos);
+  CHECK(
+      refusal("faults: {work: 1 d, restart: 1 h, dates: [{of: node, at: 1 h}]}").find("faults of its own") !=
+      std::string::npos);
 }
