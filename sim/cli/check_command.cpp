@@ -8,6 +8,7 @@
 #include "platform/load.hpp"
 #include "strategy/stack.hpp"
 #include "study/machine_rules.hpp"
+#include "study/run_rules.hpp"
 #include "study/setup.hpp"
 #include "workload/csv.hpp"
 #include "workload/model_file.hpp"
@@ -40,6 +41,9 @@ void check_file(const std::string& file, std::vector<Diagnostic>& warnings) {
       break;
     case config::Kind::machines:
       load_machine_rules(document, config::find_catalogue());
+      break;
+    case config::Kind::runs:
+      load_run_rules(document, config::find_catalogue());
       break;
     case config::Kind::model:
       load_model(document, &warnings);
@@ -84,10 +88,10 @@ void add_check(CLI::App& program) {
   CLI::App& command =
       *program.add_subcommand("check", "read files without running anything and print every error in them");
   command
-      .add_option("FILE", *files,
-                  "platforms, GPU profiles, constants of protocols, machine rules, models, stacks, "
-                  "experiments (YAML) "
-                  "and traces (CSV); the folder or the keys tell which")
+      .add_option(
+          "FILE", *files,
+          "platforms, GPU profiles, constants of protocols, machine rules, run rules, models, stacks, "
+          "experiments (YAML) and traces (CSV); the folder or the keys tell which")
       ->required();
   command.footer("Example: trainyard check my_machine.yaml my_experiment.yaml");
   command.callback([files] { check_files(*files); });

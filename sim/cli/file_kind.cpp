@@ -8,6 +8,7 @@
 #include "schedule/experiment.hpp"
 #include "strategy/stack.hpp"
 #include "study/machine_rules.hpp"
+#include "study/run_rules.hpp"
 #include "workload/model_file.hpp"
 
 #include <algorithm>
@@ -38,6 +39,8 @@ auto with_file_of(Kind kind, const Use& use) {
       return use(ModelFile{});
     case Kind::stack:
       return use(Stack{});
+    case Kind::runs:
+      return use(RunRules{});
     case Kind::experiment:
       break;
   }
@@ -87,7 +90,7 @@ Kind kind_of(const std::filesystem::path& file, const config::Document& document
         {Diagnostic{.file = document.name,
                     .key_path = {},
                     .message = "no key of this file is one of a platform, GPU profile, constants of "
-                               "protocols, machine rules, model, stack or experiment",
+                               "protocols, machine rules, run rules, model, stack or experiment",
                     .hint = "trainyard schema platform prints the keys of a platform",
                     .source_line = {}}});
   }

@@ -25,7 +25,8 @@ inline constexpr std::array kind_words{KindWord{"platform", "platforms", config:
                                        KindWord{"machines", "machines", config::Kind::machines},
                                        KindWord{"model", "models", config::Kind::model},
                                        KindWord{"stack", "stacks", config::Kind::stack},
-                                       KindWord{"experiment", "experiments", config::Kind::experiment}};
+                                       KindWord{"experiment", "experiments", config::Kind::experiment},
+                                       KindWord{"runs", "runs", config::Kind::runs}};
 
 /// The kind of which `form` is the given word. Throws InputError (did you mean) if there is none.
 config::Kind kind_named(const std::string& word, std::string_view KindWord::*form = &KindWord::word);

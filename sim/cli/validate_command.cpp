@@ -1,13 +1,18 @@
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
+#include "cli/values.hpp"
 #include "collectives/protocols.hpp"
 #include "config/catalogue.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
+#include "report/training_validation.hpp"
 #include "report/validation_plot.hpp"
 #include "report/validation_table.hpp"
+#include "study/child_processes.hpp"
+#include "study/collective_rows.hpp"
 #include "study/published_files.hpp"
 #include "study/validate.hpp"
+#include "study/validate_training.hpp"
 #include "units/text.hpp"
 
 #include <CLI/Error.hpp>
@@ -16,6 +21,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -26,6 +32,8 @@ struct ValidateOptions {
   std::vector<std::string> files;
   std::string machines = "published";
   std::string protocols = "nccl";
+  std::string runs = "published";
+  std::optional<std::string> protocol, parallel;
   std::optional<std::string> plot, limit;
   bool summary = false;
   bool json = false;
@@ -53,21 +61,60 @@ void check_limit(const Validation& validation, double limit) {
                   100 * *mean, 100 * limit));
 }
 
+/// Rows about collectives, and the others.
+std::pair<std::vector<PublishedRow>, std::vector<PublishedRow>> parted(
+    const std::vector<PublishedRow>& rows) {
+  std::pair<std::vector<PublishedRow>, std::vector<PublishedRow>> parts;
+  for (const PublishedRow& row : rows)
+    (is_about_a_collective(row) ? parts.first : parts.second).push_back(row);
+  return parts;
+}
+
+/// Training runs where there are any, and what was said of collectives beside them; collectives alone
+/// otherwise.
+nlohmann::ordered_json combined_json(const Validation& collectives, bool has_collectives,
+                                     const TrainingValidation& training, bool has_training,
+                                     FitProtocol protocol) {
+  if (!has_training) return validation_json(collectives);
+  nlohmann::ordered_json json{{"schema_version", 2}};
+  json.update(training_validation_json(training, protocol));
+  if (has_collectives) json["collectives"] = validation_json(collectives);
+  return json;
+}
+
 void validate(const ValidateOptions& options) {
   // read before anything takes time
   const double limit = options.limit ? ratio_of(*options.limit) : 0;
+  std::vector<FitProtocol> asked{FitProtocol::spec, FitProtocol::one_gpu, FitProtocol::one_node};
+  if (options.protocol) asked = {choice<FitProtocol>(*options.protocol)};
+  const int parallel = options.parallel ? whole_number("-j", *options.parallel, 1, 1024) : processors();
   if (options.plot) check_out_file(*options.plot, options.force);
   const config::Catalogue catalogue = config::find_catalogue();
   const MachineRules rules = read_machine_rules(catalogue, options.machines);
   const Protocols constants =
       load_protocols(config::load(config::find(catalogue, config::Kind::protocols, options.protocols)));
+  const RunRules runs = read_run_rules(catalogue, options.runs);
   const std::vector<PublishedRow> rows = read_published_files(catalogue, options.files);
-  const CollectiveCurves curves = collective_curves(rows, rules);
-  const Validation validation = validate_collectives(catalogue, curves, constants);
-  if (options.plot) write_out_file(*options.plot, validation_plot(validation), options.force);
-  print_result(options.json ? json_text(validation_json(validation))
-                            : validation_table(validation, options.summary));
-  if (options.limit) check_limit(validation, limit);
+  const auto [about_collectives, about_training] = parted(rows);
+  const CollectiveCurves curves = collective_curves(about_collectives, rules);
+  const Validation collectives = validate_collectives(catalogue, curves, constants);
+  // what rows are fitted to is sought among those shipped, too
+  const std::vector<PublishedRow> shipped = options.files.empty()
+                                                ? std::vector<PublishedRow>()
+                                                : parted(read_published_files(catalogue, {})).second;
+  const TrainingValidation training =
+      validate_training(catalogue, about_training, shipped, rules, runs, parallel);
+  if (options.plot) write_out_file(*options.plot, validation_plot(collectives), options.force);
+  const bool has_collectives = !about_collectives.empty();
+  const bool has_training = !about_training.empty() || !has_collectives;
+  if (options.json) {
+    print_result(json_text(combined_json(collectives, has_collectives, training, has_training,
+                                         options.protocol ? asked.front() : FitProtocol::one_gpu)));
+  } else {
+    if (has_collectives) print_result(validation_table(collectives, options.summary));
+    if (has_training) print_result(training_validation_table(training, asked, options.summary));
+  }
+  if (options.limit) check_limit(collectives, limit);
 }
 
 }  // namespace
@@ -75,7 +122,7 @@ void validate(const ValidateOptions& options) {
 void add_validate(CLI::App& program) {
   auto options = std::make_shared<ValidateOptions>();
   CLI::App& command = *program.add_subcommand(
-      "validate", "compare predictions with published measurements: collectives, so far");
+      "validate", "compare predictions with published measurements: training runs and collectives");
   command.add_option("CSV", options->files,
                      "measurements in the columns of tests/validation (default: those shipped)");
   command
@@ -88,6 +135,19 @@ void add_validate(CLI::App& program) {
                   "constants of protocols: a name in platforms/protocols or a path")
       ->type_name("FILE")
       ->capture_default_str();
+  command
+      .add_option(
+          "--runs", options->runs,
+          "rules that find what a row trained and with what software: a name in workloads/rules or a path")
+      ->type_name("RULES")
+      ->capture_default_str();
+  command
+      .add_option("--protocol", options->protocol,
+                  "what predictions of training may be fitted to: " + names_of<FitProtocol>() +
+                      " (default: all of them; with --json 1gpu)")
+      ->type_name("PROTOCOL");
+  command.add_option("-j", options->parallel, "processes that predict (default: as many as processors)")
+      ->type_name("N");
   command.add_flag("--summary", options->summary, "print curves and families, not every size");
   command
       .add_option("--plot", options->plot, "draw the curves of three sizes and more into this file, as SVG")

@@ -73,6 +73,8 @@ std::string_view word_of(Kind kind) {
       return "stack";
     case Kind::experiment:
       return "experiment";
+    case Kind::runs:
+      return "run rules";
   }
   return "";
 }
@@ -93,6 +95,8 @@ std::string_view folder_of(Kind kind) {
       return "workloads/stacks";
     case Kind::experiment:
       return "workloads/experiments";
+    case Kind::runs:
+      return "workloads/rules";
   }
   return "";
 }

@@ -13,9 +13,10 @@ struct Catalogue {
   std::vector<std::filesystem::path> roots;  ///< each holds platforms/ and workloads/; the first wins
 };
 
-enum class Kind { platform, gpu, protocols, machines, model, stack, experiment };
+enum class Kind { platform, gpu, protocols, machines, model, stack, experiment, runs };
 
-/// "platform", "GPU profile", "constants of protocols", "machine rules", "model", "stack", "experiment".
+/// "platform", "GPU profile", "constants of protocols", "machine rules", "model", "stack", "experiment",
+/// "run rules".
 std::string_view word_of(Kind kind);
 /// The folder below a root: "platforms", "platforms/gpus", "workloads/models" ...
 std::string_view folder_of(Kind kind);

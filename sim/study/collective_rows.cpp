@@ -3,6 +3,7 @@
 #include "study/stated_software.hpp"
 #include "units/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -63,6 +64,11 @@ std::vector<Bytes> sizes_of(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_about_a_collective(const PublishedRow& row) {
+  const std::string metric = in_small_letters(row.metric);
+  return std::ranges::any_of(metric_words, [&](const auto& word) { return metric.starts_with(word.first); });
+}
 
 std::variant<CollectiveMeasurement, std::string> collective_measurement(const PublishedRow& row) {
   CollectiveMeasurement result;

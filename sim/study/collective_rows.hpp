@@ -16,10 +16,12 @@
 namespace trainyard {
 
 // Reasons that say of a row that it was never to be predicted, or that others ask for too.
-inline constexpr std::string_view not_a_collective =
-    "not a collective: training and kernels are not predicted yet";
+inline constexpr std::string_view not_a_collective = "not a collective";
 inline constexpr std::string_view only_context = "context, not a measurement";
 inline constexpr std::string_view no_gpus = "no number of GPUs";
+
+/// Whether the row's metric is one of a collective.
+bool is_about_a_collective(const PublishedRow& row);
 
 struct CollectiveMeasurement {
   Operation operation{};

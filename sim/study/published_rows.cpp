@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <variant>
 
 namespace trainyard {
@@ -13,27 +14,26 @@ namespace {
 
 constexpr double most_gpus = 1e7;
 
-/// Where each column is in the file.
-using ColumnPlaces = std::array<std::size_t, published_columns.size()>;
-
-constexpr std::size_t column_index(std::string_view column) {
-  return static_cast<std::size_t>(std::find(published_columns.begin(), published_columns.end(), column) -
-                                  published_columns.begin());
-}
+/// Where each column is in the file; optional ones that it lacks are not in it.
+using ColumnPlaces = std::map<std::string_view, std::size_t>;
 
 bool find_columns(const CsvRow& header, ColumnPlaces& places, CsvProblems& problems) {
   bool has_all = true;
   std::vector<std::string> known;
   for (const CsvCell& cell : header.cells) known.push_back(cell.text);
-  for (std::size_t i = 0; i < published_columns.size(); ++i) {
-    const auto matches = [&](const CsvCell& cell) { return cell.text == published_columns[i]; };
-    const auto found = std::find_if(header.cells.begin(), header.cells.end(), matches);
-    places[i] = static_cast<std::size_t>(found - header.cells.begin());
-    if (found != header.cells.end()) continue;
+  const auto find = [&](std::string_view column) {
+    const auto found = std::ranges::find(header.cells, column, &CsvCell::text);
+    if (found == header.cells.end()) return false;
+    places[column] = static_cast<std::size_t>(found - header.cells.begin());
+    return true;
+  };
+  for (const std::string_view column : published_columns) {
+    if (find(column)) continue;
     has_all = false;
-    problems.error(header.line, "the column " + in_quotes(published_columns[i]) + " is missing",
-                   config::did_you_mean(published_columns[i], known));
+    problems.error(header.line, "the column " + in_quotes(column) + " is missing",
+                   config::did_you_mean(column, known));
   }
+  for (const std::string_view column : optional_columns) find(column);
   return has_all;
 }
 
@@ -64,7 +64,9 @@ public:
 
 private:
   [[nodiscard]] const CsvCell& cell(std::string_view column) const {
-    return row_.cells[places_[column_index(column)]];
+    static const CsvCell absent;
+    const auto place = places_.find(column);
+    return place == places_.end() ? absent : row_.cells[place->second];
   }
   void error(std::string_view column, std::string message) const {
     problems_.error(row_.line, cell(column), column, std::move(message));
@@ -97,7 +99,7 @@ std::vector<PublishedRow> read_published_rows(const std::string& name, std::stri
   CsvProblems problems(name, text);
   const CsvFile file = parse_csv(text, problems);
   problems.finish();
-  ColumnPlaces places{};
+  ColumnPlaces places;
   std::vector<PublishedRow> rows;
   if (find_columns(file.header, places, problems)) {
     for (const CsvRow& csv : file.rows) {
@@ -126,7 +128,9 @@ std::vector<PublishedRow> read_published_rows(const std::string& name, std::stri
                       .speedup_reported = row.text("speedup_reported"),
                       .clean = row.text("clean"),
                       .split = row.text("split"),
-                      .notes = row.text("notes")});
+                      .notes = row.text("notes"),
+                      .servers = row.count("servers"),
+                      .update = row.text("update")});
       complete_counts(rows.back());
     }
   }

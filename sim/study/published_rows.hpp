@@ -22,6 +22,8 @@ struct PublishedRow {
   std::string metric;
   double value = 0;  ///< in `unit`; 0: none given
   std::string unit, speedup_reported, clean, split, notes;
+  int servers = 0;     ///< of parameters, in all; 0: not said
+  std::string update;  ///< what the framework was told of how to update variables; usually not said
 };
 
 /// The columns, in the order of the shipped files.
@@ -48,6 +50,9 @@ inline constexpr std::array<std::string_view, 23> published_columns{"source",
                                                                     "clean",
                                                                     "split",
                                                                     "notes"};
+
+/// Columns that a file need not have.
+inline constexpr std::array<std::string_view, 2> optional_columns{"servers", "update"};
 
 /// The rows of a file called `name`. Columns may stand in any order, further ones are ignored. Throws one
 /// InputError with everything that is wrong: columns that are missing, counts and values that are no numbers.

@@ -188,7 +188,11 @@ Cluster cluster_of(const Inputs& inputs) {
 
 Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, const Overrides& overrides) {
   const fs::path file = config::find(catalogue, config::Kind::experiment, name);
-  config::Document document = config::load(file);
+  return read_inputs(catalogue, config::load(file), file, overrides);
+}
+
+Inputs read_inputs(const config::Catalogue& catalogue, config::Document document, const fs::path& file,
+                   const Overrides& overrides) {
   for (const auto& [key, value] : overrides) {
     if (file_of(key).empty()) config::set(document, key, value);
   }

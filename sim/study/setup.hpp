@@ -43,4 +43,8 @@ Cluster cluster_of(const Inputs& inputs);
 Inputs read_inputs(const config::Catalogue& catalogue, const std::string& experiment,
                    const Overrides& overrides);
 
+/// The same for an experiment that is read already; paths in it are relative to the folder of `file`.
+Inputs read_inputs(const config::Catalogue& catalogue, config::Document document,
+                   const std::filesystem::path& file, const Overrides& overrides);
+
 }  // namespace trainyard

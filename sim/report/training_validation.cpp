@@ -1,0 +1,279 @@
+#include "report/training_validation.hpp"
+
+#include "config/keys.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fmt/format.h>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+namespace trainyard {
+namespace {
+
+std::string percent(std::optional<double> ratio) {
+  return ratio ? fmt::format("{:.1f}", 100 * *ratio) : std::string("-");
+}
+
+nlohmann::ordered_json number(std::optional<double> value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+/// Families of the runs, in the order of the rules that name them; claimed ones first.
+std::vector<const FamilyRule*> families_of(const TrainingValidation& validation) {
+  std::vector<const FamilyRule*> families;
+  const auto has = [&](const FamilyRule& rule) {
+    return std::ranges::any_of(families,
+                               [&](const FamilyRule* known) { return known->family == rule.family; });
+  };
+  for (const bool is_claimed : {true, false}) {
+    for (const FamilyRule& rule : validation.rules->families) {
+      const auto is_its = [&](const ScoredRun& run) {
+        return run.family != nullptr && run.family->family == rule.family;
+      };
+      if (rule.not_claimed.empty() == is_claimed && !has(rule) &&
+          std::ranges::any_of(validation.runs, is_its))
+        families.push_back(&rule);
+    }
+  }
+  return families;
+}
+
+constexpr std::string_view line_format = "{:<42} {:>5} {:>6} {:>6} {:>6} {:>6} {:>7} {:>8} {:>8}\n";
+
+void add_line(std::string& text, std::string_view name, const RunErrors& errors) {
+  if (errors.rows == 0 && !errors.coverage) return;
+  fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), name, errors.rows, percent(errors.mape),
+                 percent(errors.median), percent(errors.p90), percent(errors.worst), percent(errors.linear),
+                 percent(errors.coverage), percent(errors.with_excluded));
+}
+
+void add_protocol(std::string& text, const TrainingValidation& validation, FitProtocol protocol) {
+  const auto row =
+      std::ranges::find(config::Names<FitProtocol>::table, protocol, &config::Name<FitProtocol>::value);
+  fmt::format_to(std::back_inserter(text), "\n# protocol {}: {}; errors of throughput in %\n", row->text,
+                 row->doc);
+  fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), "family", "rows", "MAPE", "median",
+                 "90 %", "worst", "linear", "coverage", "with out");
+  for (const FamilyRule* family : families_of(validation)) {
+    const std::string mark = family->not_claimed.empty() ? "" : " (not claimed)";
+    add_line(text, family->family + mark,
+             errors_of(validation, protocol, {.family = family->family, .is_partial = false}));
+    add_line(text, family->family + ", partial" + mark,
+             errors_of(validation, protocol, {.family = family->family, .is_partial = true}));
+  }
+  add_line(text, "all clean rows", errors_of(validation, protocol, {}));
+  add_line(text, "all clean rows, R7 and R8 off", errors_of(validation, protocol, {.by_outcome = false}));
+  add_line(text, "all rows clean in part", errors_of(validation, protocol, {.is_partial = true}));
+}
+
+std::string_view family_name(const ScoredRun& scored) {
+  return scored.family == nullptr ? std::string_view("none") : std::string_view(scored.family->family);
+}
+
+std::string place_of(const ScoredRun& scored) {
+  const PublishedRow& row = *scored.run.row;
+  return fmt::format("{}:{}", std::filesystem::path(row.file).filename().string(), row.line);
+}
+
+bool is_scored(const ScoredRun& scored, FitProtocol protocol) {
+  const Verdict& verdict = scored.verdict(protocol);
+  return verdict.is_asked && verdict.excluded.empty() && scored.predicted.measured.has_value();
+}
+
+std::string error_or_dash(const ScoredRun& scored, FitProtocol protocol) {
+  return is_scored(scored, protocol) ? fmt::format("{:+.1f}", 100 * scored.error(protocol))
+                                     : std::string("-");
+}
+
+void add_runs(std::string& text, const TrainingValidation& validation) {
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out, "# every run: samples per second as published, errors of the predictions in %\n");
+  constexpr std::string_view format =
+      "{:<24} {:<22} {:<24} {:<16} {:<8} {:>6} {:>5} {:>10} {:>7} {:>7} {:>7}\n";
+  fmt::format_to(out, fmt::runtime(format), "row", "platform", "stack", "model", "", "batch", "GPUs",
+                 "measured", "spec", "1gpu", "1node");
+  for (const ScoredRun& scored : validation.runs) {
+    const PublishedRun& run = scored.run;
+    fmt::format_to(out, fmt::runtime(format), place_of(scored), run.machine->platform, run.stack->stack,
+                   run.model->model, config::name_of(run.measured.precision),
+                   run.measured.accumulation == 1
+                       ? std::to_string(run.measured.batch_per_gpu)
+                       : fmt::format("{}x{}", run.measured.batch_per_gpu, run.measured.accumulation),
+                   run.row->gpus_total,
+                   scored.predicted.measured ? fmt::format("{:.5g}", *scored.predicted.measured) : "-",
+                   error_or_dash(scored, FitProtocol::spec), error_or_dash(scored, FitProtocol::one_gpu),
+                   error_or_dash(scored, FitProtocol::one_node));
+  }
+}
+
+/// Runs that a protocol scores and that are far off, the worst first.
+std::vector<const ScoredRun*> outliers_of(const TrainingValidation& validation, FitProtocol protocol) {
+  std::vector<const ScoredRun*> found;
+  for (const ScoredRun& scored : validation.runs) {
+    const bool counts = is_scored(scored, protocol) && scored.verdict(protocol).outcome.empty() &&
+                        scored.family != nullptr && scored.family->not_claimed.empty();
+    if (counts && std::abs(scored.error(protocol)) > far_off_run) found.push_back(&scored);
+  }
+  std::ranges::stable_sort(found, std::ranges::greater{},
+                           [&](const ScoredRun* run) { return std::abs(run->error(protocol)); });
+  return found;
+}
+
+std::string_view suspicion_of(const ScoredRun& scored) {
+  return scored.suspicion == nullptr ? std::string_view("nothing is known")
+                                     : std::string_view(scored.suspicion->reason);
+}
+
+void add_outliers(std::string& text, const TrainingValidation& validation, FitProtocol protocol) {
+  const std::vector<const ScoredRun*> outliers = outliers_of(validation, protocol);
+  if (outliers.empty()) return;
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out, "\n# runs off by more than {:.0f} % under {}, and what is suspected\n",
+                 100 * far_off_run, config::name_of(protocol));
+  for (const ScoredRun* scored : outliers) {
+    const PublishedRow& row = *scored->run.row;
+    fmt::format_to(out, "{:>+7.1f}  {} {} GPUs, {}, {}, {}, batch {}\n{:>7}  {}\n",
+                   100 * scored->error(protocol), place_of(*scored), row.gpus_total, row.framework, row.model,
+                   row.precision, row.batch_per_gpu, "", suspicion_of(*scored));
+  }
+}
+
+/// Rows left out by a protocol, with those that no protocol takes.
+std::map<std::string, int> excluded_by(const TrainingValidation& validation, FitProtocol protocol) {
+  std::map<std::string, int> reasons = validation.excluded;
+  for (const ScoredRun& scored : validation.runs) {
+    const Verdict& verdict = scored.verdict(protocol);
+    if (!verdict.excluded.empty())
+      ++reasons[verdict.excluded];
+    else if (!verdict.outcome.empty())
+      ++reasons[verdict.outcome];
+  }
+  return reasons;
+}
+
+nlohmann::ordered_json errors_json(const RunErrors& errors) {
+  return {{"rows", errors.rows},
+          {"mape", number(errors.mape)},
+          {"median", number(errors.median)},
+          {"p90", number(errors.p90)},
+          {"worst", number(errors.worst)},
+          {"coverage", number(errors.coverage)},
+          {"linear_mape", number(errors.linear)},
+          {"mape_with_excluded", number(errors.with_excluded)}};
+}
+
+nlohmann::ordered_json families_json(const TrainingValidation& validation, FitProtocol protocol,
+                                     bool is_partial) {
+  nlohmann::ordered_json families = nlohmann::ordered_json::object();
+  for (const FamilyRule* family : families_of(validation)) {
+    const RunErrors errors =
+        errors_of(validation, protocol, {.family = family->family, .is_partial = is_partial});
+    if (errors.rows == 0 && !errors.coverage) continue;
+    families[family->family] = errors_json(errors);
+    if (!family->not_claimed.empty()) families[family->family]["not_claimed"] = family->not_claimed;
+  }
+  return families;
+}
+
+nlohmann::ordered_json row_json(const ScoredRun& scored, FitProtocol protocol) {
+  const PublishedRun& run = scored.run;
+  const Prediction& prediction = scored.predicted.by_protocol[static_cast<std::size_t>(protocol)];
+  const Verdict& verdict = scored.verdict(protocol);
+  nlohmann::ordered_json row{{"file", run.row->file},
+                             {"line", run.row->line},
+                             {"family", family_name(scored)},
+                             {"clean", run.row->clean},
+                             {"platform", run.machine->platform},
+                             {"model", run.model->model},
+                             {"stack", run.stack->stack},
+                             {"precision", config::name_of(run.measured.precision)},
+                             {"batch_per_gpu", run.measured.batch_per_gpu},
+                             {"accumulation", run.measured.accumulation},
+                             {"gpus", run.row->gpus_total},
+                             {"nodes", run.row->nodes},
+                             {"unit", "samples/s"},
+                             {"measured", number(scored.predicted.measured)},
+                             {"predicted", number(prediction.throughput)},
+                             {"compute_scale", prediction.compute_scale},
+                             {"linear_from_one_gpu", number(scored.predicted.linear_from_one_gpu)},
+                             {"linear_from_one_node", number(scored.predicted.linear_from_one_node)}};
+  const bool counts = is_scored(scored, protocol);
+  row["error"] = counts ? nlohmann::ordered_json(scored.error(protocol)) : nlohmann::ordered_json(nullptr);
+  row["scored"] = counts && verdict.outcome.empty();
+  const std::string& reason = verdict.excluded.empty() ? verdict.outcome : verdict.excluded;
+  if (!reason.empty()) row["excluded"] = reason;
+  return row;
+}
+
+/// The errors of a baseline over the runs that the protocol scores.
+nlohmann::ordered_json baseline_json(const TrainingValidation& validation, FitProtocol protocol,
+                                     FitProtocol fitted_to) {
+  const RunErrors errors = errors_of(validation, protocol, {});
+  std::vector<double> its;
+  for (const ScoredRun& scored : validation.runs) {
+    const bool counts = is_scored(scored, protocol) && scored.verdict(protocol).outcome.empty() &&
+                        scored.run.row->clean != "partial" && scored.family != nullptr &&
+                        scored.family->not_claimed.empty();
+    const std::optional<double>& line = fitted_to == FitProtocol::one_node
+                                            ? scored.predicted.linear_from_one_node
+                                            : scored.predicted.linear_from_one_gpu;
+    if (counts && line) its.push_back(std::abs(*line / *scored.predicted.measured - 1));
+  }
+  double sum = 0;
+  for (const double error : its) sum += error;
+  return {{"rows", its.size()},
+          {"mape", its.empty() ? number({}) : number(sum / static_cast<double>(its.size()))},
+          {"of_rows", errors.rows}};
+}
+
+}  // namespace
+
+std::string training_validation_table(const TrainingValidation& validation,
+                                      const std::vector<FitProtocol>& asked, bool only_families) {
+  std::string text;
+  if (!only_families) add_runs(text, validation);
+  for (const FitProtocol protocol : asked) add_protocol(text, validation, protocol);
+  for (const FitProtocol protocol : asked) {
+    if (protocol != FitProtocol::spec) add_outliers(text, validation, protocol);
+  }
+  const auto out = std::back_inserter(text);
+  for (const FitProtocol protocol : asked) {
+    fmt::format_to(out, "\n# rows left out under {}\n", config::name_of(protocol));
+    for (const auto& [reason, count] : excluded_by(validation, protocol))
+      fmt::format_to(out, "{:>8}  {}\n", count, reason);
+  }
+  return text;
+}
+
+nlohmann::ordered_json training_validation_json(const TrainingValidation& validation, FitProtocol protocol) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const ScoredRun& scored : validation.runs) rows.push_back(row_json(scored, protocol));
+  nlohmann::ordered_json excluded = nlohmann::ordered_json::object();
+  for (const auto& [reason, count] : excluded_by(validation, protocol)) excluded[reason] = count;
+  nlohmann::ordered_json outliers = nlohmann::ordered_json::array();
+  for (const ScoredRun* scored : outliers_of(validation, protocol)) {
+    outliers.push_back({{"file", scored->run.row->file},
+                        {"line", scored->run.row->line},
+                        {"error", scored->error(protocol)},
+                        {"reason", suspicion_of(*scored)}});
+  }
+  nlohmann::ordered_json overall = errors_json(errors_of(validation, protocol, {}));
+  overall["by_outcome_off"] = errors_json(errors_of(validation, protocol, {.by_outcome = false}));
+  overall["partial"] = errors_json(errors_of(validation, protocol, {.is_partial = true}));
+  return {{"protocol", config::name_of(protocol)},
+          {"overall", std::move(overall)},
+          {"families", families_json(validation, protocol, false)},
+          {"families_partial", families_json(validation, protocol, true)},
+          {"baselines",
+           {{"linear_from_one_gpu", baseline_json(validation, protocol, FitProtocol::one_gpu)},
+            {"linear_from_one_node", baseline_json(validation, protocol, FitProtocol::one_node)}}},
+          {"rows", std::move(rows)},
+          {"outliers", std::move(outliers)},
+          {"excluded", std::move(excluded)}};
+}
+
+}  // namespace trainyard

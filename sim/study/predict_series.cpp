@@ -1,0 +1,171 @@
+#include "study/predict_series.hpp"
+
+#include "schedule/experiment.hpp"
+#include "study/child_processes.hpp"
+#include "study/simulate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+// Runs with servers are many updates long; all of them are alike.
+constexpr StepCounts few_steps{.warmup = 2, .measured = 2, .repeats = 1};
+
+double throughput_of(const Inputs& inputs) {
+  if (!is_training(inputs.experiment)) return simulate(inputs, {.fidelity = Fidelity::closed}).throughput;
+  const auto in_child = [&](int) { return packed({simulate(inputs, {}).throughput}); };
+  return unpacked(in_children(1, 1, in_child).front()).front();
+}
+
+/// The runs of one series, read and simulated as often as asked.
+class Series {
+public:
+  Series(const config::Catalogue& catalogue, const PredictionOptions& options)
+      : catalogue_(catalogue), options_(options) {}
+
+  PredictedRun predict(const SeriesTarget& target) {
+    PredictedRun predicted;
+    const MachineRule& machine = *target.run->machine;
+    try {
+      predicted.measured = measured(*target.run, machine);
+      predicted.linear_from_one_gpu = linear(*target.run, target.one_gpu, machine);
+      predicted.linear_from_one_node = linear(*target.run, target.one_node, machine);
+    } catch (const InputError& error) {
+      for (Prediction& prediction : predicted.by_protocol)
+        prediction.reason = error.diagnostics().front().message;
+      return predicted;
+    }
+    predicted.by_protocol[0] = with_scale(*target.run, 1);
+    if (!target.one_gpu.empty()) predicted.by_protocol[1] = fitted(target, target.one_gpu);
+    if (!target.one_node.empty()) predicted.by_protocol[2] = fitted(target, target.one_node);
+    return predicted;
+  }
+
+private:
+  const Inputs& inputs(const PublishedRun& run, const MachineRule& machine) {
+    const auto key = std::pair(run.row, &machine);
+    const auto known = inputs_.find(key);
+    if (known != inputs_.end()) return known->second;
+    Inputs read = inputs_of(catalogue_, run, machine, options_.overrides);
+    read.experiment.steps = few_steps;
+    return inputs_.emplace(key, std::move(read)).first->second;
+  }
+
+  /// Samples per second, as published.
+  double measured(const PublishedRun& run, const MachineRule& machine) {
+    if (run.measured.throughput) return *run.measured.throughput;
+    const std::optional<double> samples = inputs(run, machine).samples_per_epoch;
+    if (!samples) throw InputError("nobody says how many samples an epoch of the model has");
+    return *samples / *run.measured.epoch_time;
+  }
+
+  std::optional<double> linear(const PublishedRun& run, const std::vector<const PublishedRun*>& from,
+                               const MachineRule& machine) {
+    if (from.empty()) return std::nullopt;
+    double logs = 0;
+    for (const PublishedRun* one : from) logs += std::log(measured(*one, machine) / one->row->gpus_total);
+    return std::exp(logs / static_cast<double>(from.size())) * run.row->gpus_total;
+  }
+
+  double scaled_throughput(const PublishedRun& run, const MachineRule& machine, double scale) {
+    Inputs scaled = inputs(run, machine);
+    scaled.stack.compute_scale.value *= scale * slowest(run.row->gpus_total);
+    return throughput_of(scaled);
+  }
+
+  /// How much longer the slowest of so many ranks takes than one.
+  [[nodiscard]] double slowest(int) const { return 1 + options_.slowest_of_many; }
+
+  Prediction with_scale(const PublishedRun& run, double scale) {
+    Prediction prediction{.throughput = {}, .compute_scale = scale, .reason = {}};
+    try {
+      prediction.throughput = scaled_throughput(run, *run.machine, scale);
+    } catch (const InputError& error) {
+      prediction.reason = error.diagnostics().front().message;
+    } catch (const JobImpossible& error) {
+      prediction.reason = error.what();
+    }
+    return prediction;
+  }
+
+  Prediction fitted(const SeriesTarget& target, const std::vector<const PublishedRun*>& to) {
+    Prediction prediction;
+    double logs = 0;
+    for (const PublishedRun* one : to) {
+      try {
+        const std::optional<double> scale = scale_of(*one, *target.run->machine);
+        if (!scale) {
+          prediction.reason = "no compute scale explains the row that it is fitted to";
+          return prediction;
+        }
+        logs += std::log(*scale);
+      } catch (const InputError& error) {
+        prediction.reason = "the row that is fitted to: " + error.diagnostics().front().message;
+        return prediction;
+      } catch (const JobImpossible& error) {
+        prediction.reason = std::string("the row that is fitted to: ") + error.what();
+        return prediction;
+      }
+    }
+    return with_scale(*target.run, std::exp(logs / static_cast<double>(to.size())));
+  }
+
+  /// The scale with which the run, on the machine, is as fast as published.
+  std::optional<double> scale_of(const PublishedRun& run, const MachineRule& machine) {
+    const auto key = std::pair(run.row, &machine);
+    const auto known = scales_.find(key);
+    if (known != scales_.end()) return known->second;
+    const auto time_of = [&](double scale) { return 1 / scaled_throughput(run, machine, scale); };
+    return scales_[key] = solve_scale(1 / measured(run, machine), time_of);
+  }
+
+  using Key = std::pair<const PublishedRow*, const MachineRule*>;
+  const config::Catalogue& catalogue_;
+  const PredictionOptions& options_;
+  std::map<Key, Inputs> inputs_;
+  std::map<Key, std::optional<double>> scales_;
+};
+
+}  // namespace
+
+std::vector<PredictedRun> predict_series(const config::Catalogue& catalogue,
+                                         const std::vector<SeriesTarget>& targets,
+                                         const PredictionOptions& options) {
+  Series series(catalogue, options);
+  std::vector<PredictedRun> predicted;
+  predicted.reserve(targets.size());
+  for (const SeriesTarget& target : targets) predicted.push_back(series.predict(target));
+  return predicted;
+}
+
+std::optional<double> solve_scale(double wanted, const std::function<double(double)>& value_of) {
+  constexpr double least = 1.0 / 20;
+  constexpr double most = 20;
+  constexpr double enough = 1e-9;
+  double low = least;
+  double high = most;
+  double scale = 1;
+  double at_last = value_of(scale);
+  std::optional<std::pair<double, double>> before;  // a scale and its value
+  for (int i = 0; i < 60 && std::abs(at_last / wanted - 1) > enough; ++i) {
+    (at_last < wanted ? low : high) = scale;
+    // along the straight piece through the last two; in proportion at first
+    double next = scale * wanted / at_last;
+    if (before && before->second != at_last)
+      next = scale + (wanted - at_last) * (before->first - scale) / (before->second - at_last);
+    if (next <= low || next >= high) next = (low + high) / 2;
+    before = {scale, at_last};
+    scale = next;
+    at_last = value_of(scale);
+    if (high - low < enough * low) break;
+  }
+  constexpr double as_good_as = 1e-6;
+  if (std::abs(at_last / wanted - 1) > as_good_as) return std::nullopt;
+  return scale;
+}
+
+}  // namespace trainyard

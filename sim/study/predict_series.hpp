@@ -1,0 +1,71 @@
+#pragma once
+// What the simulator says of published training runs of one series under the three protocols: with nothing
+// fitted, with one compute scale from the series' run on one GPU, and with one from its run on one node.
+
+#include "config/catalogue.hpp"
+#include "config/keys.hpp"
+#include "study/published_run.hpp"
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+enum class FitProtocol { spec, one_gpu, one_node };
+inline constexpr int protocol_count = 3;
+
+/// A run to predict and the runs of its series that a protocol may fit to.
+struct SeriesTarget {
+  const PublishedRun* run = nullptr;
+  std::vector<const PublishedRun*> one_gpu;
+  std::vector<const PublishedRun*> one_node;
+};
+
+struct Prediction {
+  std::optional<double> throughput;  ///< samples per second; nothing: `reason` says why
+  double compute_scale = 1;          ///< that was fitted
+  std::string reason;
+};
+
+struct PredictedRun {
+  std::optional<double>
+      measured;  ///< samples per second; nothing where no experiment could be made of the row
+  std::array<Prediction, protocol_count> by_protocol;               ///< by FitProtocol
+  std::optional<double> linear_from_one_gpu, linear_from_one_node;  ///< samples per second
+};
+
+/// What is changed in every prediction.
+struct PredictionOptions {
+  Overrides overrides;         ///< for studies of what a value changes
+  double slowest_of_many = 0;  ///< standard deviation of a rank's step, of which the slowest counts; 0: none
+};
+
+/// Predicts all targets of a series. The fitted number is the stack's compute_scale with which the prediction
+/// for the fitting row (on the target's machine) equals that row; of several fitting rows the geometric mean.
+/// Runs with servers are simulated in child processes, the others by their closed form (engine.hpp).
+std::vector<PredictedRun> predict_series(const config::Catalogue& catalogue,
+                                         const std::vector<SeriesTarget>& targets,
+                                         const PredictionOptions& options = {});
+
+/// The factor x >= 0 with which `value_of(x)`, which grows with x and is made of straight pieces, is
+/// `wanted`, to 1e-9 of it; nothing if it is not within 1/20 and 20.
+std::optional<double> solve_scale(double wanted, const std::function<double(double)>& value_of);
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<FitProtocol> {
+  static constexpr std::string_view what = "protocol";
+  static constexpr std::array table{
+      Name{"spec", FitProtocol::spec, "nothing is fitted"},
+      Name{"1gpu", FitProtocol::one_gpu, "one compute scale, from the series' run on one GPU"},
+      Name{"1node", FitProtocol::one_node, "one compute scale, from the series' run on one node"}};
+};
+
+}  // namespace trainyard::config

@@ -1,0 +1,46 @@
+#pragma once
+// What a published row says of a training run, whatever the machine and the model: how fast, at which batch,
+// in which precision, and to which series of runs it belongs.
+
+#include "study/published_rows.hpp"
+#include "workload/trace.hpp"
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace trainyard {
+
+inline constexpr std::string_view not_a_throughput = "not a training throughput or a time per iteration";
+
+struct TrainingMeasurement {
+  std::optional<double> throughput;  ///< samples per second of all GPUs
+  std::optional<double> epoch_time;  ///< seconds, in its place: the model says how many samples that is
+  double rounding = 0;               ///< half a unit of the value's last printed digit, as a part of it
+  int batch_per_gpu = 0;             ///< of one micro-batch
+  int accumulation = 1;              ///< micro-batches of a step
+  std::optional<int> sequence_length;
+  Precision precision{};
+};
+
+/// The row's measurement, or in words why it is none. Accumulation is "grad_accum=4" in the notes, otherwise
+/// what global_batch leaves over batch_per_gpu x GPUs.
+std::variant<TrainingMeasurement, std::string> training_measurement(const PublishedRow& row);
+
+/// Rows of one series differ in the number of GPUs and in accumulation alone.
+struct SeriesKey {
+  std::string system;     ///< without its number of nodes or GPUs
+  std::string framework;  ///< and version
+  std::string gpu, model, precision, batch_per_gpu, seq_len;
+  std::vector<int> options;  ///< of each word that tells series apart: 0 not there, 1 there, -1 "without" it
+
+  friend auto operator<=>(const SeriesKey&, const SeriesKey&) = default;
+};
+
+/// `options`: words that tell series apart (run_rules.hpp).
+SeriesKey series_of(const PublishedRow& row, const std::vector<std::string>& options);
+
+}  // namespace trainyard

@@ -1,0 +1,311 @@
+#include "study/validate_training.hpp"
+
+#include "study/child_processes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <ranges>
+#include <set>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+constexpr double too_rounded = 0.02;       // R6
+constexpr double collapse = 1.25;          // R7: of a doubling
+constexpr double more_than_linear = 1.05;  // R8
+
+bool is_to_be_predicted(const PublishedRow& row) {
+  return row.split != "calibrate" && row.split != "context" && row.clean != "no";
+}
+
+/// Of all rows the runs by series: where fitting rows are found.
+using SeriesRuns = std::map<SeriesKey, std::vector<PublishedRun>>;
+
+SeriesRuns runs_by_series(const std::vector<PublishedRow>& rows, const MachineRules& machines,
+                          const RunRules& rules) {
+  SeriesRuns all;
+  for (const PublishedRow& row : rows) {
+    if (row.clean == "no" || row.split == "context") continue;
+    auto run = published_run(row, machines, rules);
+    if (auto* known = std::get_if<PublishedRun>(&run)) all[known->series].push_back(std::move(*known));
+  }
+  return all;
+}
+
+bool is_on_one_gpu(const PublishedRun& run) { return run.row->gpus_total == 1; }
+
+bool is_full_node_of(const PublishedRun& run, const PublishedRow& target) {
+  const PublishedRow& row = *run.row;
+  return row.nodes == 1 && row.gpus_total == row.gpus_per_node && row.gpus_per_node == target.gpus_per_node;
+}
+
+template <class Test>
+std::vector<const PublishedRun*> those_of(const SeriesRuns& all, const SeriesKey& key, const Test& test) {
+  std::vector<const PublishedRun*> found;
+  const auto series = all.find(key);
+  if (series == all.end()) return found;
+  for (const PublishedRun& run : series->second) {
+    if (test(run)) found.push_back(&run);
+  }
+  return found;
+}
+
+/// The runs on the fewest GPUs of a series, whatever their batch: where a series has none on one GPU or one
+/// node.
+std::vector<const PublishedRun*> smallest_of(const SeriesRuns& all, SeriesKey key,
+                                             const PublishedRow& target) {
+  std::vector<const PublishedRun*> found;
+  key.batch_per_gpu.clear();
+  for (const auto& [its, runs] : all) {
+    SeriesKey without_batch = its;
+    without_batch.batch_per_gpu.clear();
+    if (without_batch != key) continue;
+    for (const PublishedRun& run : runs) {
+      const int gpus = run.row->gpus_total;
+      if (gpus >= target.gpus_total) continue;
+      if (!found.empty() && gpus < found.front()->row->gpus_total) found.clear();
+      if (found.empty() || gpus == found.front()->row->gpus_total) found.push_back(&run);
+    }
+  }
+  return found;
+}
+
+/// Given rows come before those looked up.
+SeriesTarget target_of(const PublishedRun& run, const SeriesRuns& given, const SeriesRuns& lookup) {
+  SeriesTarget target{.run = &run, .one_gpu = {}, .one_node = {}};
+  const auto seek = [&](const auto& test) {
+    auto found = those_of(given, run.series, test);
+    return found.empty() ? those_of(lookup, run.series, test) : found;
+  };
+  if (run.row->gpus_total > 1) target.one_gpu = seek(is_on_one_gpu);
+  if (run.row->nodes == 1) return target;
+  target.one_node = seek([&](const PublishedRun& other) { return is_full_node_of(other, *run.row); });
+  if (!target.one_node.empty() || !target.one_gpu.empty()) return target;
+  target.one_node = smallest_of(given, run.series, *run.row);
+  if (target.one_node.empty()) target.one_node = smallest_of(lookup, run.series, *run.row);
+  return target;
+}
+
+nlohmann::json json_of(const std::optional<double>& number) {
+  return number ? nlohmann::json(*number) : nlohmann::json(nullptr);
+}
+
+std::optional<double> number_of(const nlohmann::json& json) {
+  return json.is_null() ? std::nullopt : std::optional(json.get<double>());
+}
+
+nlohmann::json json_of(const PredictedRun& run) {
+  nlohmann::json predictions = nlohmann::json::array();
+  for (const Prediction& its : run.by_protocol)
+    predictions.push_back({json_of(its.throughput), its.compute_scale, its.reason});
+  return {json_of(run.measured), json_of(run.linear_from_one_gpu), json_of(run.linear_from_one_node),
+          predictions};
+}
+
+PredictedRun predicted_run(const nlohmann::json& json) {
+  PredictedRun run{.measured = number_of(json[0]),
+                   .by_protocol = {},
+                   .linear_from_one_gpu = number_of(json[1]),
+                   .linear_from_one_node = number_of(json[2])};
+  for (std::size_t i = 0; i < run.by_protocol.size(); ++i) {
+    const nlohmann::json& its = json[3][i];
+    run.by_protocol[i] = {.throughput = number_of(its[0]), .compute_scale = its[1], .reason = its[2]};
+  }
+  return run;
+}
+
+/// The targets by series, each series predicted in a child process.
+void predict_all(const config::Catalogue& catalogue, const std::vector<SeriesTarget>& targets,
+                 std::vector<ScoredRun>& runs, int parallel, const PredictionOptions& options) {
+  std::map<SeriesKey, std::vector<std::size_t>> by_series;
+  for (std::size_t i = 0; i < targets.size(); ++i) by_series[targets[i].run->series].push_back(i);
+  std::vector<std::vector<std::size_t>> jobs;
+  for (auto& [key, its] : by_series) jobs.push_back(std::move(its));
+  const auto predict = [&](int job) {
+    std::vector<SeriesTarget> its;
+    for (const std::size_t i : jobs[at(job)]) its.push_back(targets[i]);
+    nlohmann::json all = nlohmann::json::array();
+    for (const PredictedRun& predicted : predict_series(catalogue, its, options))
+      all.push_back(json_of(predicted));
+    return all.dump();
+  };
+  const std::vector<std::string> results = in_children(static_cast<int>(jobs.size()), parallel, predict);
+  for (std::size_t job = 0; job < jobs.size(); ++job) {
+    const nlohmann::json all = nlohmann::json::parse(results[job]);
+    for (std::size_t k = 0; k < jobs[job].size(); ++k) runs[jobs[job][k]].predicted = predicted_run(all[k]);
+  }
+}
+
+void judge(const SeriesTarget& target, ScoredRun& scored) {
+  const std::array<bool, protocol_count> asked{true, !target.one_gpu.empty(), !target.one_node.empty()};
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    scored.verdicts[i].is_asked = asked[i];
+    if (asked[i] && !scored.predicted.by_protocol[i].throughput)
+      scored.verdicts[i].excluded = scored.predicted.by_protocol[i].reason;
+  }
+  if (scored.run.row->gpus_total == 1)
+    scored.verdicts[1].excluded = "runs on one GPU are what is fitted to";
+  else if (!asked[1])
+    scored.verdicts[1].excluded = "R4: no row on one GPU in its series";
+  if (scored.run.row->nodes == 1)
+    scored.verdicts[2].excluded = "runs on one node are what is fitted to";
+  else if (!asked[2])
+    scored.verdicts[2].excluded = "R4: no row on a full node in its series";
+  const auto rounded = [](const PublishedRun* run) { return run->measured.rounding > too_rounded; };
+  scored.is_rounded = std::ranges::any_of(target.one_gpu, rounded) || rounded(&scored.run);
+}
+
+/// R7 and R8, over the runs of one series.
+void judge_outcomes(const std::vector<ScoredRun*>& series) {
+  std::map<int, double> measured;  // by GPUs; of several tables the fastest
+  bool is_superlinear = false;
+  for (const ScoredRun* scored : series) {
+    const PredictedRun& predicted = scored->predicted;
+    const int gpus = scored->run.row->gpus_total;
+    if (!predicted.measured) continue;
+    measured[gpus] = std::max(measured[gpus], *predicted.measured);
+    if (!predicted.linear_from_one_gpu) continue;
+    measured[1] = *predicted.linear_from_one_gpu / gpus;
+    is_superlinear =
+        is_superlinear || *predicted.measured > more_than_linear * *predicted.linear_from_one_gpu;
+  }
+  std::optional<int> collapsed_at;
+  for (const auto& [gpus, throughput] : measured) {
+    const auto half = measured.find(gpus / 2);
+    if (gpus % 2 == 0 && half != measured.end() && throughput < collapse * half->second && !collapsed_at)
+      collapsed_at = gpus;
+  }
+  for (ScoredRun* scored : series) {
+    if (collapsed_at && scored->run.row->gpus_total >= *collapsed_at) {
+      for (Verdict& verdict : scored->verdicts)
+        verdict.outcome = "R7: twice the GPUs are less than 1.25 times as fast";
+    }
+    if (is_superlinear && scored->verdicts[1].outcome.empty())
+      scored->verdicts[1].outcome = "R8: more than 5 % faster than linear: its one-GPU row is another run";
+  }
+}
+
+/// The value below which a part of them lies, between the nearest two in proportion (numpy's default).
+std::optional<double> quantile(std::vector<double> values, double part) {
+  if (values.empty()) return std::nullopt;
+  std::ranges::sort(values);
+  const double place = part * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+std::optional<double> mean(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+bool is_selected(const RunSelection& selection, const FamilyRule* family, const PublishedRow& row) {
+  if ((row.clean == "partial") != selection.is_partial) return false;
+  if (selection.family) return family != nullptr && family->family == *selection.family;
+  return family != nullptr && family->not_claimed.empty();
+}
+
+/// Whether a protocol is for rows of so many GPUs and nodes.
+bool is_for(FitProtocol protocol, const PublishedRow& row) {
+  return protocol == FitProtocol::spec || (protocol == FitProtocol::one_gpu && row.gpus_total > 1) ||
+         row.nodes > 1;
+}
+
+std::optional<double> linear_of(const PredictedRun& run, FitProtocol protocol) {
+  return protocol == FitProtocol::one_node ? run.linear_from_one_node : run.linear_from_one_gpu;
+}
+
+}  // namespace
+
+const Verdict& ScoredRun::verdict(FitProtocol protocol) const {
+  return verdicts[static_cast<std::size_t>(protocol)];
+}
+
+double ScoredRun::error(FitProtocol protocol) const {
+  return *predicted.by_protocol[static_cast<std::size_t>(protocol)].throughput / *predicted.measured - 1;
+}
+
+TrainingValidation validate_training(const config::Catalogue& catalogue,
+                                     const std::vector<PublishedRow>& rows,
+                                     const std::vector<PublishedRow>& lookup, const MachineRules& machines,
+                                     const RunRules& rules, int parallel, const PredictionOptions& options) {
+  TrainingValidation validation;
+  validation.rules = &rules;
+  for (const PublishedRow& row : rows) {
+    auto run = published_run(row, machines, rules);
+    if (!is_to_be_predicted(row)) {
+      ++validation.excluded[row.split == "context" ? "context, not a measurement"
+                            : row.split == "calibrate"
+                                ? "may be fitted to: not to be predicted"
+                                : "not clean: its source is incomplete or contradicts itself"];
+    } else if (const auto* reason = std::get_if<std::string>(&run)) {
+      ++validation.excluded[*reason];
+      if (*reason != not_a_throughput) validation.missed.push_back(&row);
+    } else {
+      ScoredRun& scored = validation.runs.emplace_back();
+      scored.run = std::get<PublishedRun>(std::move(run));
+      scored.family = first_match(rules.families, row);
+      scored.suspicion = first_match(rules.outliers, row);
+    }
+  }
+  const SeriesRuns given = runs_by_series(rows, machines, rules);
+  const SeriesRuns others = runs_by_series(lookup, machines, rules);
+  std::vector<SeriesTarget> targets;
+  std::map<SeriesKey, std::vector<ScoredRun*>> by_series;
+  for (ScoredRun& scored : validation.runs) {
+    targets.push_back(target_of(scored.run, given, others));
+    by_series[scored.run.series].push_back(&scored);
+  }
+  predict_all(catalogue, targets, validation.runs, parallel, options);
+  for (std::size_t i = 0; i < targets.size(); ++i) judge(targets[i], validation.runs[i]);
+  for (const auto& [key, series] : by_series) judge_outcomes(series);
+  return validation;
+}
+
+RunErrors errors_of(const TrainingValidation& validation, FitProtocol protocol,
+                    const RunSelection& selection) {
+  std::vector<double> errors;
+  std::vector<double> judged;  // those that may be the worst
+  std::vector<double> linear;
+  std::vector<double> left_out;  // by linear scaling
+  int should_be = 0;
+  for (const ScoredRun& scored : validation.runs) {
+    const Verdict& verdict = scored.verdict(protocol);
+    if (!verdict.is_asked || !is_selected(selection, scored.family, *scored.run.row)) continue;
+    ++should_be;
+    const std::optional<double> line = linear_of(scored.predicted, protocol);
+    const std::optional<double> line_error =
+        line && scored.predicted.measured ? std::optional(std::abs(*line / *scored.predicted.measured - 1))
+                                          : std::nullopt;
+    if (!verdict.excluded.empty() || (selection.by_outcome && !verdict.outcome.empty())) {
+      if (line_error) left_out.push_back(*line_error);
+      continue;
+    }
+    errors.push_back(std::abs(scored.error(protocol)));
+    if (!scored.is_rounded) judged.push_back(errors.back());
+    if (line_error) linear.push_back(*line_error);
+  }
+  for (const PublishedRow* row : validation.missed) {
+    if (is_for(protocol, *row) && is_selected(selection, first_match(validation.rules->families, *row), *row))
+      ++should_be;
+  }
+  RunErrors result{.rows = static_cast<int>(errors.size()),
+                   .mape = mean(errors),
+                   .median = quantile(errors, 0.5),
+                   .p90 = quantile(errors, 0.9),
+                   .worst = quantile(judged, 1),
+                   .coverage = {},
+                   .linear = linear.size() == errors.size() ? mean(linear) : std::nullopt,
+                   .with_excluded = {}};
+  if (should_be > 0) result.coverage = static_cast<double>(errors.size()) / should_be;
+  left_out.insert(left_out.end(), errors.begin(), errors.end());
+  result.with_excluded = mean(left_out);
+  return result;
+}
+
+}  // namespace trainyard

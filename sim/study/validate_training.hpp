@@ -1,0 +1,76 @@
+#pragma once
+// Published training runs against their predictions: which rows count, what they may be fitted to, and errors
+// by family beside those of linear scaling. tests/validation/README.md states the rules R1 to R8 meant here.
+
+#include "config/catalogue.hpp"
+#include "study/predict_series.hpp"
+#include "study/published_run.hpp"
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// What a protocol makes of a run.
+struct Verdict {
+  bool is_asked = false;  ///< the run is one that the protocol is for, and what it fits to is there (R4)
+  std::string excluded;   ///< why it is not scored; empty: it is
+  std::string outcome;    ///< which rule about outcomes (R7, R8) leaves it out; usually empty
+};
+
+/// A run to be predicted and what came of it.
+struct ScoredRun {
+  PublishedRun run;
+  const FamilyRule* family = nullptr;  ///< null: no rule knows one
+  PredictedRun predicted;
+  std::array<Verdict, protocol_count> verdicts;  ///< by FitProtocol
+  bool is_rounded = false;  ///< R6: what it is fitted to is printed too coarsely to judge the worst by it
+  const SuspicionRule* suspicion = nullptr;
+
+  [[nodiscard]] const Verdict& verdict(FitProtocol protocol) const;
+  /// Predicted / measured - 1 of throughputs. Only where the protocol scores the run.
+  [[nodiscard]] double error(FitProtocol protocol) const;
+};
+
+struct TrainingValidation {
+  std::vector<ScoredRun> runs;          ///< in the order of the rows
+  std::map<std::string, int> excluded;  ///< the other rows, by reason
+  /// Throughputs to be predicted among the excluded rows: what coverage is short of.
+  std::vector<const PublishedRow*> missed;
+  const RunRules* rules = nullptr;
+};
+
+/// Which runs are put together.
+struct RunSelection {
+  std::optional<std::string> family = {};  ///< all that are claimed
+  bool is_partial = false;                 ///< rows that are clean in part; otherwise clean ones
+  bool by_outcome = true;                  ///< R7 and R8 leave runs out
+};
+
+/// Errors of runs together, as ratios.
+struct RunErrors {
+  int rows = 0;
+  std::optional<double> mape, median, p90, worst;
+  std::optional<double> coverage;       ///< scored ones of those that should be
+  std::optional<double> linear;         ///< MAPE of scaling what the protocol fits to; of the same rows
+  std::optional<double> with_excluded;  ///< MAPE with runs left out, by their errors under linear scaling
+};
+
+/// `lookup`: rows among which fitting rows are sought where `rows` have none. Keeps pointers to all
+/// arguments. Series are predicted in `parallel` child processes.
+TrainingValidation validate_training(const config::Catalogue& catalogue,
+                                     const std::vector<PublishedRow>& rows,
+                                     const std::vector<PublishedRow>& lookup, const MachineRules& machines,
+                                     const RunRules& rules, int parallel,
+                                     const PredictionOptions& options = {});
+
+RunErrors errors_of(const TrainingValidation& validation, FitProtocol protocol,
+                    const RunSelection& selection);
+
+/// Runs beyond this error are named with what is suspected.
+inline constexpr double far_off_run = 0.2;
+
+}  // namespace trainyard
