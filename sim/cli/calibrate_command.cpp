@@ -274,6 +274,7 @@ void add_calibrate(CLI::App& program) {
   command.footer("Example: trainyard calibrate gpu --name my_gpu");
   add_gpu(command);
   add_calibrate_collectives(command);
+  add_calibrate_stack(command);
 }
 
 }  // namespace trainyard

@@ -45,6 +45,12 @@ public:
     return predicted;
   }
 
+  OneRun solve(const PublishedRun& run) {
+    return {.measured = measured(run, *run.machine),
+            .predicted = scaled_throughput(run, *run.machine, 1),
+            .scale = scale_of(run, *run.machine)};
+  }
+
 private:
   const Inputs& inputs(const PublishedRun& run, const MachineRule& machine) {
     const auto key = std::pair(run.row, &machine);
@@ -140,6 +146,11 @@ std::vector<PredictedRun> predict_series(const config::Catalogue& catalogue,
   predicted.reserve(targets.size());
   for (const SeriesTarget& target : targets) predicted.push_back(series.predict(target));
   return predicted;
+}
+
+OneRun solve_one_run(const config::Catalogue& catalogue, const PublishedRun& run) {
+  const PredictionOptions nothing_changed;
+  return Series(catalogue, nothing_changed).solve(run);
 }
 
 std::optional<double> solve_scale(double wanted, const std::function<double(double)>& value_of) {

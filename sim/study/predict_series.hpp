@@ -51,6 +51,16 @@ std::vector<PredictedRun> predict_series(const config::Catalogue& catalogue,
                                          const std::vector<SeriesTarget>& targets,
                                          const PredictionOptions& options = {});
 
+/// One run by itself.
+struct OneRun {
+  double measured = 0;          ///< samples per second
+  double predicted = 0;         ///< the same, with nothing fitted
+  std::optional<double> scale;  ///< the compute_scale with which it is as measured
+};
+
+/// Throws InputError or JobImpossible where the run cannot be simulated.
+OneRun solve_one_run(const config::Catalogue& catalogue, const PublishedRun& run);
+
 /// The factor x >= 0 with which `value_of(x)`, which grows with x and is made of straight pieces, is
 /// `wanted`, to 1e-9 of it; nothing if it is not within 1/20 and 20.
 std::optional<double> solve_scale(double wanted, const std::function<double(double)>& value_of);

@@ -1,0 +1,81 @@
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+#include "config/catalogue.hpp"
+#include "config/write.hpp"
+#include "report/out_files.hpp"
+#include "report/stack_fit_table.hpp"
+#include "study/child_processes.hpp"
+#include "study/fit_stack.hpp"
+#include "study/published_files.hpp"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+struct StackFitOptions {
+  std::string stack;
+  std::vector<std::string> files;
+  std::string machines = "published";
+  std::string runs = "published";
+  std::optional<std::string> out;
+  bool force = false;
+};
+
+void calibrate_stack(const StackFitOptions& options) {
+  if (options.out) check_out_file(*options.out, options.force);
+  const config::Catalogue catalogue = config::find_catalogue();
+  const MachineRules machines = read_machine_rules(catalogue, options.machines);
+  const RunRules rules = read_run_rules(catalogue, options.runs);
+  const std::vector<PublishedRow> rows = read_published_files(catalogue, options.files);
+  StackFit fit = fit_stack(catalogue, rows, machines, rules, options.stack, processors());
+  std::string report = stack_fit_table(fit);
+  if (options.out) {
+    fit.stack.name = std::filesystem::path(*options.out).stem().string();
+    const std::string text = config::write(fit.stack);
+    load_stack(config::parse(*options.out, text));
+    write_out_file(*options.out, text, options.force);
+    report += fmt::format("\nwrote {}\n", *options.out);
+  }
+  print_result(report);
+}
+
+}  // namespace
+
+void add_calibrate_stack(CLI::App& calibrate) {
+  auto options = std::make_shared<StackFitOptions>();
+  CLI::App& command = *calibrate.add_subcommand(
+      "stack", "fit how much longer kernels take with a stack to published runs on one GPU");
+  command.add_option("STACK", options->stack, "a name in workloads/stacks")->required();
+  command
+      .add_option(
+          "--rows", options->files,
+          "measurements in the columns of tests/validation; those on one GPU with split calibrate are "
+          "fitted to (default: the rows shipped)")
+      ->type_name("CSV");
+  command
+      .add_option("-o,--out", options->out, "write the stack with what was fitted to this file, NAME.yaml")
+      ->type_name("FILE");
+  command
+      .add_option("--machines", options->machines,
+                  "rules that find a row's platform: a name in platforms/machines or a path")
+      ->type_name("RULES")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--runs", options->runs,
+          "rules that find what a row trained and with what software: a name in workloads/rules or a path")
+      ->type_name("RULES")
+      ->capture_default_str();
+  command.add_flag("--force", options->force, "replace the file if it exists");
+  command.footer("Example: trainyard calibrate stack oneflow --rows my_runs.csv -o my_oneflow.yaml");
+  command.callback([options] { calibrate_stack(*options); });
+}
+
+}  // namespace trainyard

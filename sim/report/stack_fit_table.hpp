@@ -1,0 +1,13 @@
+#pragma once
+// `trainyard calibrate stack` as text.
+
+#include "study/fit_stack.hpp"
+
+#include <string>
+
+namespace trainyard {
+
+/// Every row that was fitted to with its own scale, and the scale of all of them.
+std::string stack_fit_table(const StackFit& fit);
+
+}  // namespace trainyard
