@@ -205,7 +205,9 @@ OpTime op_time(const GpuProfile& gpu, Precision precision, const Op& op, Layout 
     case OpKind::gemm:
       return gemm_time(gpu, dtype, op.shape, work);
     case OpKind::measured:
-      throw InputError("op '" + op.layer + "' is of kind 'measured' and has no duration",
+    case OpKind::host:
+      throw InputError("op '" + op.layer + "' is of kind '" + std::string(config::name_of(op.kind)) +
+                           "' and has no duration",
                        "give its duration_s, or another kind with flops and bytes");
     default:
       return vector_time(gpu, op);

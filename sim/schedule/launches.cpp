@@ -151,7 +151,7 @@ void require_plain(const Trace& trace, const Sync& sync, Bytes value) {
 std::vector<Launch> launches_of(const Trace& trace, std::span<const Seconds> ends, const Stack& stack,
                                 const GpuProfile& gpu, const Sync& sync, int ranks) {
   const Precision precision = type_of(trace);
-  const Bytes value = size_of(stack.gradient_dtype, element_sizes(precision).gradient);
+  const Bytes value = size_of(stack.gradient_dtype, precision);
   if (sync.kind == SyncKind::dataparallel_gpu0 || sync.kind == SyncKind::peer_to_peer)
     require_plain(trace, sync, value);
   if (sync.kind == SyncKind::dataparallel_gpu0) return through_gpu0(trace, stack, gpu, value);

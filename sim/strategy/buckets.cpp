@@ -1,6 +1,7 @@
 #include "strategy/buckets.hpp"
 
 #include "config/diagnostic.hpp"
+#include "workload/fuse_elementwise.hpp"
 
 #include <map>
 #include <string_view>
@@ -13,7 +14,7 @@ std::vector<ReadyGradient> ready_gradients(const Trace& trace) {
   std::map<std::string_view, int> first_op;  // by layer
   for (std::size_t op = 0; op < trace.ops.size(); ++op) {
     const int number = static_cast<int>(op);
-    const int needed = first_op.try_emplace(trace.ops[op].layer, number).first->second;
+    const int needed = first_op.try_emplace(first_layer(trace.ops[op].layer), number).first->second;
     for (const Gradient& gradient : trace.ops[op].gradients) ready.push_back({gradient, number, needed});
   }
   return ready;

@@ -1,11 +1,29 @@
 #include "strategy/stack.hpp"
 
 #include "config/read.hpp"
+#include "workload/make_trace.hpp"
+
+#include <fmt/format.h>
 
 #include <utility>
 
 namespace trainyard {
 namespace {
+
+void check_gradient_work(const Stack& stack, config::Problems& problems) {
+  for (std::size_t i = 0; i < stack.gradient_work.size(); ++i) {
+    const GradientPass& pass = stack.gradient_work[i];
+    const std::string key = fmt::format("gradient_work[{}]", i);
+    if (pass.name.empty())
+      problems.error(key + ".name", "a pass without a name", "say what it does: unscale, norm, clip, copy");
+    if (pass.reads + pass.writes <= 0)
+      problems.error(key + ".reads", "a pass that neither reads nor writes", "leave it out");
+    if (stack.reduce_each_micro_batch && pass.ranks == PassRanks::all && pass.when == PassTime::before) {
+      problems.error(key + ".when", "a pass before the reduction of every micro-batch is not simulated",
+                     "when: after, or reduce_each_micro_batch: false");
+    }
+  }
+}
 
 void validate(const Stack& stack, config::Problems& problems) {
   problems.check_name(stack.name);
@@ -13,6 +31,7 @@ void validate(const Stack& stack, config::Problems& problems) {
     problems.error("servers.spread_above", "tensors are cut by a partition, or spread evenly",
                    "keep one of them");
   }
+  check_gradient_work(stack, problems);
   if (!problems.readable("bucket_first") || !problems.readable("bucket_cap")) return;
   for (const auto& [key, size] :
        {std::pair("bucket_first", &stack.bucket_first), std::pair("bucket_cap", &stack.bucket_cap)}) {
@@ -38,9 +57,18 @@ Bytes largest_bucket(const Stack& stack) {
   return stack.bucket_cap ? stack.bucket_cap->value : pytorch;
 }
 
-Bytes size_of(GradientDtype dtype, Bytes computed) {
-  if (dtype == GradientDtype::as_computed) return computed;
-  return dtype == GradientDtype::fp16 ? Bytes(2) : Bytes(4);
+Bytes size_of(GradientDtype dtype, Precision precision) {
+  switch (dtype) {
+    case GradientDtype::as_computed:
+      return element_sizes(precision).gradient;
+    case GradientDtype::fp32:
+      return Bytes(4);
+    case GradientDtype::fp16:
+      return Bytes(2);
+    case GradientDtype::fp16_with_amp:
+      return element_sizes(precision).activation;
+  }
+  return Bytes(4);
 }
 
 Stack load_stack(const config::Document& document, std::vector<Diagnostic>* warnings) {

@@ -5,6 +5,7 @@
 #include "collectives/nccl.hpp"
 #include "config/document.hpp"
 #include "config/keys.hpp"
+#include "strategy/gradient_pass.hpp"
 #include "strategy/server_rules.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
@@ -20,10 +21,13 @@
 namespace trainyard {
 
 /// The type of the gradient tensors that are reduced.
-enum class GradientDtype { as_computed, fp32, fp16 };
+enum class GradientDtype { as_computed, fp32, fp16, fp16_with_amp };
 
-/// Bytes per value; `computed` are those of the precision's own gradients.
-Bytes size_of(GradientDtype dtype, Bytes computed);
+/// Bytes per value of a reduced gradient.
+Bytes size_of(GradientDtype dtype, Precision precision);
+
+/// How what the GPUs of one node send each other goes.
+enum class IntraNode { direct, host };
 
 /// Horovod's tensor fusion (fusion.hpp).
 struct Fusion {
@@ -40,10 +44,16 @@ struct Stack {
   GradientDtype gradient_dtype = GradientDtype::as_computed;
   ServerRules servers;           ///< how tensors are spread over parameter servers
   bool overlap = true;           ///< buckets are reduced while backward goes on; otherwise all after it
+  bool reduce_each_micro_batch = false;  ///< gradients that are accumulated are reduced every time
+  IntraNode intra_node = IntraNode::direct;
+  std::vector<GradientPass> gradient_work;
+  bool fused_elementwise = false;  ///< workload/fuse_elementwise.hpp
   Layout layout = Layout::nchw;  ///< of the activations of convolutions
   NcclVersion nccl = NcclVersion::v2_7_8;
   Sourced<double> compute_scale{.value = 1};  ///< every op takes this many times as long
   Sourced<Seconds> op_overhead;               ///< added to every op
+  Sourced<Seconds> step_overhead;             ///< of the host, behind every step
+  Sourced<Seconds> collective_overhead;       ///< of the host, before every collective
   std::vector<std::string> source;
 };
 
@@ -63,7 +73,19 @@ struct Names<GradientDtype> {
   static constexpr std::array table{Name{"as_computed", GradientDtype::as_computed,
                                          "2 bytes per value with fp16 and bf16, 4 with the other precisions"},
                                     Name{"fp32", GradientDtype::fp32, "4 bytes per value"},
-                                    Name{"fp16", GradientDtype::fp16, "2 bytes per value"}};
+                                    Name{"fp16", GradientDtype::fp16, "2 bytes per value"},
+                                    Name{"fp16_with_amp", GradientDtype::fp16_with_amp,
+                                         "2 bytes per value with fp16, bf16, amp and amp_bf16, 4 with fp32 "
+                                         "and tf32"}};
+};
+
+template <>
+struct Names<IntraNode> {
+  static constexpr std::string_view what = "way between the GPUs of a node";
+  static constexpr std::array table{
+      Name{"direct", IntraNode::direct, "the platform's: NVLinks, PCIe, host memory where there is no other"},
+      Name{"host", IntraNode::host,
+           "always through host memory, as NCCL_P2P_DISABLE=1: links between GPUs are not used"}};
 };
 
 template <>
@@ -96,6 +118,13 @@ struct Keys<Stack> {
         optional("gradient_dtype", &Stack::gradient_dtype, "type of the reduced gradients: their bytes"),
         optional("overlap", &Stack::overlap,
                  "true: a bucket is reduced as soon as its gradients are ready; false: after backward"),
+        optional("reduce_each_micro_batch", &Stack::reduce_each_micro_batch,
+                 "true: accumulated gradients are reduced after each micro-batch, which the next one waits "
+                 "for; false: once, after the last"),
+        optional("intra_node", &Stack::intra_node, "how the GPUs of one node reach each other"),
+        optional("gradient_work", &Stack::gradient_work, "passes over the gradients besides the reduction"),
+        optional("fused_elementwise", &Stack::fused_elementwise,
+                 "true: element-wise ops that follow each other are one kernel, as XLA makes it"),
         optional("servers", &Stack::servers, "how tensors are spread over the shards of parameter servers"),
         optional("layout", &Stack::layout, "order of the activations that convolutions read"),
         optional("nccl", &Stack::nccl,
@@ -105,6 +134,14 @@ struct Keys<Stack> {
             .at_least(0.01)
             .at_most(100),
         optional("op_overhead", &Stack::op_overhead, "time added to every op").at_least(0).at_most(1),
+        optional("step_overhead", &Stack::step_overhead,
+                 "time of the host behind every step, in which the GPU waits")
+            .at_least(0)
+            .at_most(10),
+        optional("collective_overhead", &Stack::collective_overhead,
+                 "time of the host before every collective: negotiation between ranks, a launch that waits")
+            .at_least(0)
+            .at_most(10),
         optional("source", &Stack::source, "where these rules are documented")};
   }
 };

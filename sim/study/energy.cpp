@@ -21,9 +21,10 @@ BusyTimes busy_times(const Program& program, const Trace& trace) {
   for (const Task& task : program.streams[static_cast<int>(Stream::compute)]) {
     const auto* compute = std::get_if<Compute>(&task);
     if (compute == nullptr) continue;
-    const bool is_of_matrix =
-        compute->op >= 0 && is_matrix(trace.ops[static_cast<std::size_t>(compute->op)].kind);
-    (is_of_matrix ? times.matrix : times.vector) += compute->duration;
+    const OpKind kind =
+        compute->op >= 0 ? trace.ops[static_cast<std::size_t>(compute->op)].kind : OpKind::elementwise;
+    if (kind == OpKind::host) continue;  // the GPU waits
+    (is_matrix(kind) ? times.matrix : times.vector) += compute->duration;
   }
   return times;
 }
@@ -54,13 +55,17 @@ Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, cons
 
 Watts computing_power(std::span<const LayerRow> layers, const GpuProfile& gpu) {
   Seconds matrix;
+  Seconds host;
   Seconds all;
   for (const LayerRow& layer : layers) {
     all += layer.duration;
     if (is_matrix(layer.kind)) matrix += layer.duration;
+    if (layer.kind == OpKind::host) host += layer.duration;
   }
   const double share = all > Seconds() ? matrix / all : 0;
-  return gpu.tdp.value * (share * gpu.power->matrix.value + (1 - share) * gpu.power->vector.value);
+  const double idle = all > Seconds() ? host / all : 0;
+  return gpu.tdp.value * (share * gpu.power->matrix.value + (1 - share - idle) * gpu.power->vector.value +
+                          idle * gpu.power->idle.value);
 }
 
 Joules step_energy(const TaskGraph& graph, int ranks, const Trace& trace, Seconds step, const GpuProfile& gpu,

@@ -175,7 +175,7 @@ void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, co
     return;
   }
   const Bytes value =
-      size_of(inputs.stack.gradient_dtype, element_sizes(inputs.experiment.precision).gradient);
+      size_of(inputs.stack.gradient_dtype, inputs.experiment.precision);
   std::vector<ServerMessage> messages =
       server_messages(ready_gradients(inputs.trace), value, shards_of(sync), inputs.stack.servers);
   if (inputs.experiment.fidelity == Fidelity::flow)

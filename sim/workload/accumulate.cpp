@@ -31,26 +31,27 @@ Op addition_op(double elements, Bytes gradient) {
 
 }  // namespace
 
-void accumulate(Trace& trace, int micro_batches, Bytes gradient) {
+void accumulate(Trace& trace, int micro_batches, Bytes gradient, bool reduces_each) {
   if (micro_batches < 1) throw InputError("a step needs at least one micro-batch");
   if (trace.accumulation > 1) throw InputError("the trace accumulates gradients already");
   trace.accumulation = micro_batches;
   if (micro_batches == 1) return;
   const auto update = std::find_if(trace.ops.begin(), trace.ops.end(),
                                    [](const Op& op) { return op.phase == Phase::optimizer; });
-  std::vector<Op> without_gradients(trace.ops.begin(), update);
-  for (Op& op : without_gradients) {
+  std::vector<Op> earlier(trace.ops.begin(), update);
+  for (Op& op : earlier) {
+    if (reduces_each) break;
     op.gradients.clear();
     op.communication = Communication::none;
     op.communication_bytes.clear();
   }
   const double elements = gradient_elements(trace.ops);
-  if (elements > 0) without_gradients.push_back(addition_op(elements, gradient));
+  if (elements > 0) earlier.push_back(addition_op(elements, gradient));
 
   std::vector<Op> ops;
-  ops.reserve(without_gradients.size() * static_cast<std::size_t>(micro_batches) + 1);
+  ops.reserve(earlier.size() * static_cast<std::size_t>(micro_batches) + 1);
   for (int i = 1; i < micro_batches; ++i) {
-    ops.insert(ops.end(), without_gradients.begin(), without_gradients.end());
+    ops.insert(ops.end(), earlier.begin(), earlier.end());
   }
   std::move(trace.ops.begin(), trace.ops.end(), std::back_inserter(ops));
   trace.ops = std::move(ops);

@@ -10,7 +10,8 @@ namespace trainyard {
 /// gradients and launches collectives (PyTorch's no_sync, Horovod's backward_passes_per_step). Adding reads
 /// two gradients and writes one, each `gradient` bytes per value; it is charged after each backward but the
 /// last, so that the last one keeps its overlap with the collectives.
+/// With `reduces_each` every backward completes all gradients (PyTorch's DDP without no_sync).
 /// Throws InputError if micro_batches < 1 or the trace is of more than one already.
-void accumulate(Trace& trace, int micro_batches, Bytes gradient);
+void accumulate(Trace& trace, int micro_batches, Bytes gradient, bool reduces_each = false);
 
 }  // namespace trainyard

@@ -233,7 +233,7 @@ void read_communication(const Row& row, Op& op) {
 
 void check_work(const Row& row, const Op& op) {
   if (op.duration || row.has(TraceColumn::duration_s)) return;
-  if (!row.has(TraceColumn::kind) || op.kind == OpKind::measured) {
+  if (!row.has(TraceColumn::kind) || needs_duration(op.kind)) {
     row.error(TraceColumn::duration_s, "duration_s is missing",
               "give a duration, or a kind with its flops and bytes");
   } else if (!row.has(TraceColumn::flops) && !row.has(TraceColumn::bytes)) {
@@ -269,7 +269,7 @@ Shape read_shape(const Row& row, OpKind kind, bool is_known_kind) {
   if (!shape) {
     row.error(TraceColumn::shape, in_quotes(text) + " is no shape",
               "for example n128 c64 h56 w56 k256 r1x1 s1 p0x0, m128 n1000 k2048 nt, e802816");
-  } else if (is_known_kind && kind != OpKind::measured && shape->index() != rule.alternative) {
+  } else if (is_known_kind && !needs_duration(kind) && shape->index() != rule.alternative) {
     row.error(TraceColumn::shape,
               in_quotes(text) + " is no shape of an op of kind " + std::string(config::name_of(kind)),
               "for example " + std::string(rule.example));

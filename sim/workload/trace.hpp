@@ -31,7 +31,8 @@ enum class OpKind {
   pooling,
   softmax,
   optimizer,
-  measured  ///< of a user's trace: only its duration is known
+  measured,  ///< of a user's trace: only its duration is known
+  host       ///< the GPU waits for the host, for a given time
 };
 
 /// Work of the matrix units: convolutions and matrix products.
@@ -39,6 +40,9 @@ constexpr bool is_matrix(OpKind kind) {
   return kind == OpKind::conv_forward || kind == OpKind::conv_dgrad || kind == OpKind::conv_wgrad ||
          kind == OpKind::gemm;
 }
+
+/// Ops of which nothing but a duration could say how long they take.
+constexpr bool needs_duration(OpKind kind) { return kind == OpKind::measured || kind == OpKind::host; }
 
 /// Where an op's duration came from; the result prints the share of each.
 enum class ComputeSource { measured, fitted, roofline };
@@ -118,7 +122,8 @@ struct Names<OpKind> {
       Name{"pooling", OpKind::pooling, "maximum or average pooling"},
       Name{"softmax", OpKind::softmax, "softmax, with the loss"},
       Name{"optimizer", OpKind::optimizer, "update of the parameters"},
-      Name{"measured", OpKind::measured, "anything of which only the duration is known"}};
+      Name{"measured", OpKind::measured, "anything of which only the duration is known"},
+      Name{"host", OpKind::host, "time of the host in which the GPU waits"}};
 };
 
 template <>

@@ -87,7 +87,7 @@ TEST_CASE("fp16 gradients halve the bytes and fill buckets with more tensors") {
   Stack stack;
   stack.gradient_dtype = GradientDtype::fp16;
   CHECK(sizes_of(ddp_buckets(gradients_of({mebi, mebi, 2 * mebi}), stack,
-                             size_of(stack.gradient_dtype, single))) == std::vector<double>{mebi, mebi});
+                             size_of(stack.gradient_dtype, Precision::fp32))) == std::vector<double>{mebi, mebi});
 }
 
 TEST_CASE("without overlap the buckets are the same but ready only after the last gradient") {
@@ -105,7 +105,7 @@ TEST_CASE("a cap above the model is one flat bucket after the first") {
   Stack stack;
   stack.bucket_first = stack.bucket_cap = Sourced<Bytes>{Bytes(1e12)};
   const auto buckets = ddp_buckets(ready_gradients(resnet50_trace(Precision::amp)), stack,
-                                   size_of(stack.gradient_dtype, single));
+                                   size_of(stack.gradient_dtype, Precision::fp32));
   CHECK(sizes_of(buckets) == std::vector<double>{4 * 25'557'032.0});
 }
 

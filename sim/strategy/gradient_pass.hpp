@@ -1,0 +1,89 @@
+#pragma once
+// What a framework does to all gradients besides reducing them: unscaling, norms, clipping, copies. Keys of a
+// stack; strategy/stack_ops.hpp puts them into a step.
+
+#include "config/keys.hpp"
+#include "units/quantity.hpp"
+#include "workload/trace.hpp"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace trainyard {
+
+/// The type of the values that a pass moves.
+enum class PassDtype { gradient, fp32 };
+
+/// Which jobs do it: any, or those of several ranks.
+enum class PassRanks { all, many };
+
+/// Before or behind the reduction.
+enum class PassTime { before, after };
+
+/// One pass over all gradients, as a kernel limited by memory bandwidth.
+struct GradientPass {
+  std::string name;  ///< "unscale"
+  double reads = 1;  ///< values of type `of` read per gradient; half of a pass is one over narrower values
+  double writes = 1;
+  PassDtype of = PassDtype::gradient;
+  std::vector<Precision> only = {};  ///< with other precisions it does not happen; empty: with any
+  PassRanks ranks = PassRanks::all;
+  PassTime when = PassTime::after;
+  std::string source = {};  ///< where that is documented
+};
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<PassDtype> {
+  static constexpr std::string_view what = "type of a pass";
+  static constexpr std::array table{
+      Name{"gradient", PassDtype::gradient, "that of the reduced gradients (gradient_dtype)"},
+      Name{"fp32", PassDtype::fp32, "4 bytes per value"}};
+};
+
+template <>
+struct Names<PassRanks> {
+  static constexpr std::string_view what = "ranks of a pass";
+  static constexpr std::array table{
+      Name{"all", PassRanks::all,
+           "every job, with one rank too: on the compute stream, over all gradients at once"},
+      Name{"many", PassRanks::many,
+           "jobs of several ranks alone: beside each collective, over what it reduces"}};
+};
+
+template <>
+struct Names<PassTime> {
+  static constexpr std::string_view what = "time of a pass";
+  static constexpr std::array table{
+      Name{"before", PassTime::before,
+           "before the reduction; of ranks: all no gradient is reduced before its end"},
+      Name{"after", PassTime::after, "behind the reduction; of ranks: all between the last and the update"}};
+};
+
+template <>
+struct Keys<GradientPass> {
+  static auto table() {
+    constexpr double absurd_passes = 100;
+    return std::tuple{
+        required("name", &GradientPass::name, "what it does: unscale, norm, clip, copy"),
+        optional("reads", &GradientPass::reads, "values that it reads per gradient")
+            .at_least(0)
+            .at_most(absurd_passes),
+        optional("writes", &GradientPass::writes, "values that it writes per gradient")
+            .at_least(0)
+            .at_most(absurd_passes),
+        optional("of", &GradientPass::of, "their type"),
+        optional("only", &GradientPass::only, "precisions with which it happens; all when absent"),
+        optional("ranks", &GradientPass::ranks, "jobs in which it happens"),
+        optional("when", &GradientPass::when, "before or behind the reduction"),
+        optional("source", &GradientPass::source, "where it is documented, or why it is assumed")};
+  }
+};
+
+}  // namespace trainyard::config

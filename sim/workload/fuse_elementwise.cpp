@@ -1,0 +1,116 @@
+#include "workload/fuse_elementwise.hpp"
+
+#include "workload/make_trace.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view joint = " + ";
+
+bool is_elementwise(LayerKind kind) {
+  return kind == LayerKind::relu || kind == LayerKind::gelu || kind == LayerKind::dropout ||
+         kind == LayerKind::add;
+}
+
+/// Its forward pass ends element by element.
+bool ends_elementwise(LayerKind kind) {
+  return kind == LayerKind::batch_norm || kind == LayerKind::layer_norm || kind == LayerKind::softmax;
+}
+
+/// What lies between two layers is written all the same.
+bool is_kept(LayerKind writer, LayerKind reader) {
+  return writer == LayerKind::softmax || writer == LayerKind::relu || reader == LayerKind::gelu;
+}
+
+/// Finds the layers of ops that come in the order of the layers, or in reverse.
+class LayerCursor {
+public:
+  explicit LayerCursor(const std::vector<Layer>& layers) : layers_(layers) {}
+
+  /// Nothing for casts and what is of no layer.
+  std::optional<int> find(const Op& op) {
+    const int count = static_cast<int>(layers_.size());
+    if (op.phase == Phase::forward) {
+      for (int i = ahead_; i < count; ++i) {
+        if (name_of(i) == op.layer) return ahead_ = i;
+      }
+    } else if (op.phase == Phase::backward) {
+      for (int i = std::min(back_, count - 1); i >= 0; --i) {
+        if (name_of(i) == op.layer) return back_ = i;
+      }
+    }
+    return std::nullopt;
+  }
+
+private:
+  [[nodiscard]] const std::string& name_of(int i) const { return layers_[static_cast<std::size_t>(i)].name; }
+
+  const std::vector<Layer>& layers_;
+  int ahead_ = 0;
+  int back_ = static_cast<int>(layers_.size());
+};
+
+/// Values that the op of layer `from` hands on to that of layer `to`, the next in the trace.
+struct Handover {
+  double read = 0, written = 0;  ///< that need not be
+};
+
+std::optional<Handover> forward_handover(const std::vector<Layer>& layers, int from, int to) {
+  const Layer& writer = layers[static_cast<std::size_t>(from)];
+  const Layer& reader = layers[static_cast<std::size_t>(to)];
+  if (to != from + 1 || !is_elementwise(reader.kind) || writer.out_elements != reader.in_elements)
+    return std::nullopt;
+  if (!is_elementwise(writer.kind) && !ends_elementwise(writer.kind)) return std::nullopt;
+  return Handover{reader.in_elements, is_kept(writer.kind, reader.kind) ? 0 : reader.in_elements};
+}
+
+/// Additions have no op in backward: their gradient goes on to both of their inputs, so it is written.
+std::optional<Handover> backward_handover(const std::vector<Layer>& layers, int from, int to) {
+  const Layer& writer = layers[static_cast<std::size_t>(from)];
+  const Layer& reader = layers[static_cast<std::size_t>(to)];
+  if (to >= from || !is_elementwise(reader.kind) || !is_elementwise(writer.kind) ||
+      writer.in_elements != reader.out_elements) {
+    return std::nullopt;
+  }
+  for (int between = to + 1; between < from; ++between) {
+    if (layers[static_cast<std::size_t>(between)].kind != LayerKind::add) return std::nullopt;
+  }
+  return Handover{reader.out_elements, from - to > 1 ? 0 : reader.out_elements};
+}
+
+}  // namespace
+
+void fuse_elementwise(Trace& trace, const std::vector<Layer>& layers) {
+  const Bytes value = element_sizes(trace.precision.value_or(Precision::fp32)).activation;
+  const auto batch = static_cast<double>(trace.batch_per_gpu);
+  LayerCursor cursor(layers);
+  std::vector<Op> ops;
+  std::optional<int> last;  // the layer of the op before
+  for (Op& op : trace.ops) {
+    const std::optional<int> layer = cursor.find(op);
+    std::optional<Handover> handover;
+    if (layer && last && ops.back().phase == op.phase) {
+      handover = op.phase == Phase::forward ? forward_handover(layers, *last, *layer)
+                                            : backward_handover(layers, *last, *layer);
+    }
+    last = layer;
+    if (!handover) {
+      ops.push_back(std::move(op));
+      continue;
+    }
+    Op& fused = ops.back();
+    fused.layer.append(joint).append(op.layer);
+    fused.flops += op.flops;
+    fused.bytes += op.bytes - batch * (handover->read + handover->written) * value;
+    fused.gradients.insert(fused.gradients.end(), op.gradients.begin(), op.gradients.end());
+  }
+  trace.ops = std::move(ops);
+}
+
+std::string_view first_layer(std::string_view layer) { return layer.substr(0, layer.find(joint)); }
+
+}  // namespace trainyard
