@@ -41,7 +41,7 @@ std::string_view overhead_in_words(const Result& result) {
   if (result.resolved.sync.kind == SyncKind::peer_to_peer)
     return "compressing updates and adding up those of all ranks";
   if (result.resolved.sync.kind == SyncKind::dataparallel_gpu0) return "copying tensors into buffers";
-  return "waiting for the stack's cycle and copying its fusion buffer";
+  return "waiting for the stack's cycle or negotiation and copying or scaling gradients";
 }
 
 /// That is most of what is exposed.

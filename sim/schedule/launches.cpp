@@ -2,10 +2,13 @@
 
 #include "config/diagnostic.hpp"
 #include "schedule/communication.hpp"
+#include "schedule/micro_batches.hpp"
+#include "schedule/stack_rules.hpp"
 #include "strategy/buckets.hpp"
 #include "strategy/coalesce.hpp"
 #include "strategy/compression.hpp"
 #include "strategy/fusion.hpp"
+#include "strategy/stack_ops.hpp"
 #include "workload/make_trace.hpp"
 
 #include <algorithm>
@@ -63,27 +66,50 @@ std::vector<Launch> grouped_launches(const Trace& trace, std::span<const Seconds
                                      Bytes value) {
   const std::vector<ReadyGradient> gradients = ready_gradients(trace);
   std::vector<Launch> launches;
-  for (const Bucket& bucket :
-       stack.fusion ? fused_buffers(gradients, ends, stack, value) : ddp_buckets(gradients, stack, value)) {
-    launches.push_back({.name = fmt::format("bucket {}", launches.size()),
-                        .ready_op = bucket.ready_after,
-                        .size = bucket.bytes,
-                        .tensors = static_cast<int>(bucket.gradients.size())});
+  for (const std::span<const ReadyGradient> group : by_micro_batch(trace, gradients)) {
+    for (const Bucket& bucket :
+         stack.fusion ? fused_buffers(group, ends, stack, value) : ddp_buckets(group, stack, value)) {
+      launches.push_back({.name = fmt::format("bucket {}", launches.size()),
+                          .ready_op = bucket.ready_after,
+                          .size = bucket.bytes,
+                          .tensors = static_cast<int>(bucket.gradients.size())});
+    }
   }
   return launches;
 }
 
-/// Holds every launch until the tick of Horovod's cycle and adds its copies.
-void add_fusion(std::vector<Launch>& launches, const Fusion& fusion, std::span<const Seconds> ends,
-                const GpuProfile& gpu, Precision precision) {
-  Seconds last_tick;
+/// The copies into the fusion buffer and out of it.
+void add_copies(std::vector<Launch>& launches, const GpuProfile& gpu, Precision precision) {
   for (Launch& launch : launches) {
-    const Seconds ready = ends[at(launch.ready_op)];
-    const Seconds tick = next_tick(ready, fusion.cycle_time.value);
-    launch.held = tick - std::max(ready, last_tick);
     const Seconds copy = copy_time(gpu, precision, launch.size, at(launch.tensors));
     launch.before = launch.after = {.name = "copy", .duration = copy};
-    last_tick = tick;
+  }
+}
+
+/// Holds every launch until the tick of Horovod's cycle (0: none) and for what the host does before a
+/// collective, one after the other.
+void add_host_time(std::vector<Launch>& launches, Seconds cycle, Seconds overhead,
+                   std::span<const Seconds> ends) {
+  Seconds free;
+  for (Launch& launch : launches) {
+    const Seconds ready = launch.ready_op < 0 ? Seconds() : ends[at(launch.ready_op)];
+    const Seconds start = std::max(ready, free);
+    free = std::max(next_tick(ready, cycle), start) + overhead;
+    launch.held = free - start;
+  }
+}
+
+/// The stack's passes of jobs with several ranks, over what each collective reduces.
+void add_passes(std::vector<Launch>& launches, const Stack& stack, Bytes value, const GpuProfile& gpu,
+                Precision precision) {
+  for (Launch& launch : launches) {
+    if (!reduces(launch.operation)) continue;
+    for (const GradientPass& pass : stack.gradient_work) {
+      if (pass.ranks != PassRanks::many || !is_done(pass, precision)) continue;
+      SideWork& work = pass.when == PassTime::before ? launch.before : launch.after;
+      work.name = work.duration > Seconds() ? work.name + " + " + pass.name : pass.name;
+      work.duration += moving_time(gpu, precision, bytes_of(pass, stack, precision, launch.size / value));
+    }
   }
 }
 
@@ -154,10 +180,18 @@ std::vector<Launch> launches_of(const Trace& trace, std::span<const Seconds> end
   const Bytes value = size_of(stack.gradient_dtype, precision);
   if (sync.kind == SyncKind::dataparallel_gpu0 || sync.kind == SyncKind::peer_to_peer)
     require_plain(trace, sync, value);
-  if (sync.kind == SyncKind::dataparallel_gpu0) return through_gpu0(trace, stack, gpu, value);
+  if (sync.kind == SyncKind::dataparallel_gpu0) {
+    std::vector<Launch> launches = through_gpu0(trace, stack, gpu, value);
+    add_host_time(launches, Seconds(), stack.collective_overhead.value, ends);
+    return launches;
+  }
   std::vector<Launch> launches = recorded_launches(trace, value);
   if (launches.empty()) launches = grouped_launches(trace, ends, stack, value);
-  if (stack.fusion) add_fusion(launches, *stack.fusion, ends, gpu, precision);
+  if (stack.reduce_each_micro_batch) hold_micro_batches(trace, launches);
+  if (stack.fusion) add_copies(launches, gpu, precision);
+  add_host_time(launches, stack.fusion ? stack.fusion->cycle_time.value : Seconds(),
+                stack.collective_overhead.value, ends);
+  add_passes(launches, stack, value, gpu, precision);
   if (sync.kind == SyncKind::peer_to_peer) send_to_peers(launches, sync, value, ranks, gpu, precision);
   return launches;
 }
@@ -173,6 +207,8 @@ std::vector<std::string> notes_on_kind(const Sync& sync, const Stack& stack) {
           "the stack's overlap, first bucket and fusion are not used: all gradients are reduced after "
           "backward, in buffers of bucket_cap");
     }
+    if (has_passes_of_many(stack))
+      notes.emplace_back("the stack's passes of ranks: many are not used: no rank reduces all gradients");
   }
   if (sync.compression == Compression::top_k) {
     notes.emplace_back(

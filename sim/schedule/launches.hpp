@@ -28,17 +28,19 @@ struct Launch {
   Operation operation = Operation::all_reduce;
   Bytes size;  ///< as nccl-tests counts it (operation.hpp)
   int tensors = 0;
-  Seconds held = {};  ///< from the end of the op to the tick of the framework's cycle
+  Seconds held = {};  ///< by the host: from the end of the op to the tick of the cycle, and negotiation
+  bool holds_next_micro_batch = false;  ///< which begins once this has ended
   SideWork before = {};
   SideWork after = {};
 };
 
 /// The launches of one step of `ranks` (at least 2), in the order of the communication stream. `ends`: when
 /// each op ends. all_reduce: what the trace names, else buckets or fused tensors as the stack says.
-/// peer_to_peer: the same buckets, as all-gathers of every rank's update. dataparallel_gpu0: broadcasts of
-/// all parameters first, reductions of all gradients after backward, both in buffers of the stack's
-/// bucket_cap; parameters have the type of the gradients as computed. Throws InputError where the trace has
-/// collectives of its own and the kind makes others, and for what cannot be compressed.
+/// The buckets of a micro-batch are its own. peer_to_peer: the same buckets, as all-gathers of every rank's
+/// update. dataparallel_gpu0: broadcasts of all parameters first, reductions of all gradients after backward,
+/// both in buffers of the stack's bucket_cap; parameters have the type of the gradients as computed. Throws
+/// InputError where the trace has collectives of its own and the kind makes others, and for what cannot be
+/// compressed.
 std::vector<Launch> launches_of(const Trace& trace, std::span<const Seconds> ends, const Stack& stack,
                                 const GpuProfile& gpu, const Sync& sync, int ranks);
 

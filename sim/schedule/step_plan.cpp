@@ -61,7 +61,8 @@ void add_notes(const std::vector<std::string>& notes, StepPlan& plan) {
 }
 
 void add_collectives(const std::vector<Launch>& launches, const Cluster& cluster, std::span<const Rank> ranks,
-                     const Sync& sync, const CollectiveSoftware& software, StepPlan& plan) {
+                     const Sync& sync, const std::string& held, const CollectiveSoftware& software,
+                     StepPlan& plan) {
   std::map<Operation, Planner> planners;
   for (const Launch& launch : launches) {
     Planner& planner = planners
@@ -80,6 +81,7 @@ void add_collectives(const std::vector<Launch>& launches, const Cluster& cluster
                                 .channels = chosen.channels,
                                 .tensors = launch.tensors,
                                 .ready_op = launch.ready_op,
+                                .held = held,
                                 .before = launch.before.name,
                                 .after = launch.after.name,
                                 .bound = collective_bound(cluster, launch.operation, ranks, launch.size)});
@@ -133,7 +135,8 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
     plan.graph.program_of_rank[at(index(rank))] = has_owner && rank != ranks.front() ? 1 : 0;
   const CollectiveSoftware software{
       .version = stack.nccl, .costs = costs, .compute_capability = compute_capability(gpu)};
-  add_collectives(launches, cluster, ranks, sync, software, plan);
+  const bool has_cycle = stack.fusion && !has_owner;
+  add_collectives(launches, cluster, ranks, sync, has_cycle ? "cycle" : "negotiation", software, plan);
   return plan;
 }
 

@@ -23,6 +23,7 @@ struct PlannedCollective {
   int channels = 0;
   int tensors = 0;
   int ready_op = -1;   ///< index in the trace: complete when it ends; -1: at the step's beginning
+  std::string held;    ///< what the host does before: "cycle", "negotiation"
   std::string before;  ///< what kernels on the communication stream do before it
   std::string after;   ///< and behind it
   Seconds bound;       ///< no algorithm on this network is faster

@@ -1,5 +1,8 @@
 #include "schedule/step_program.hpp"
 
+#include "schedule/micro_batches.hpp"
+
+#include <algorithm>
 #include <utility>
 
 namespace trainyard {
@@ -20,7 +23,8 @@ public:
   }
 
   Program write() {
-    program_.events = 2 * count_ + 2;
+    const bool has_micro_batches = std::ranges::any_of(launches_, &Launch::holds_next_micro_batch);
+    program_.events = (has_micro_batches ? 3 : 2) * count_ + 2;
     write_compute();
     for (int k = 0; k < count_; ++k) write_launch(k);
     if (count_ > 0) stream(Stream::communication).emplace_back(Record{all_ended()});
@@ -30,6 +34,7 @@ public:
 private:
   [[nodiscard]] int all_ended() const { return 2 * count_; }
   [[nodiscard]] int first_ended() const { return 2 * count_ + 1; }
+  [[nodiscard]] int ended(int launch) const { return 2 * count_ + 2 + launch; }
   [[nodiscard]] int released(int launch) const { return count_ + launch; }
   std::vector<Task>& stream(Stream which) { return program_.streams[static_cast<int>(which)]; }
 
@@ -39,6 +44,8 @@ private:
     int next = first_;
     bool has_waited = count_ == 0;
     for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
+      if (begins_micro_batch(trace_, i) && next > 0 && launches_[at(next - 1)].holds_next_micro_batch)
+        compute.emplace_back(Wait{ended(next - 1)});
       if (trace_.ops[i].phase == Phase::optimizer) {
         if (!role_.is_updated) continue;
         if (!has_waited) compute.emplace_back(Wait{all_ended()});
@@ -56,15 +63,16 @@ private:
     std::vector<Task>& communication = stream(Stream::communication);
     int start = k;
     if (launch.held > Seconds()) {
-      stream(Stream::host).emplace_back(Wait{k});
+      if (launch.ready_op >= 0) stream(Stream::host).emplace_back(Wait{k});
       stream(Stream::host).emplace_back(Compute{.duration = launch.held, .collective = k});
       stream(Stream::host).emplace_back(Record{released(k)});
       start = released(k);
     }
-    if (launch.ready_op >= 0) communication.emplace_back(Wait{start});
+    if (launch.ready_op >= 0 || start != k) communication.emplace_back(Wait{start});
     write_work(launch.before, k);
     communication.emplace_back(Join{k});
     write_work(launch.after, k);
+    if (launch.holds_next_micro_batch) communication.emplace_back(Record{ended(k)});
     if (k + 1 == first_) communication.emplace_back(Record{first_ended()});
   }
 

@@ -17,7 +17,7 @@ struct Role {
 
 /// Compute ops in trace order on the compute stream, launches in their order on the communication stream,
 /// waits for Horovod's ticks on the host's. The first op waits for the launches of the step's beginning, the
-/// optimizer for all.
+/// optimizer for all; a micro-batch for the launches before that hold it.
 Program step_program(const Trace& trace, std::span<const OpTime> times, std::span<const Launch> launches,
                      Role role);
 

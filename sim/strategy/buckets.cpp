@@ -3,6 +3,7 @@
 #include "config/diagnostic.hpp"
 #include "workload/fuse_elementwise.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -12,10 +13,16 @@ namespace trainyard {
 std::vector<ReadyGradient> ready_gradients(const Trace& trace) {
   std::vector<ReadyGradient> ready;
   std::map<std::string_view, int> first_op;  // by layer
+  int last_pass = -1;                        // over all gradients, which go nowhere before it has ended
+  for (std::size_t op = 0; op < trace.ops.size(); ++op) {
+    const bool is_pass = trace.ops[op].layer.starts_with(gradient_pass_prefix);
+    if (is_pass && trace.ops[op].phase == Phase::backward) last_pass = static_cast<int>(op);
+  }
   for (std::size_t op = 0; op < trace.ops.size(); ++op) {
     const int number = static_cast<int>(op);
     const int needed = first_op.try_emplace(first_layer(trace.ops[op].layer), number).first->second;
-    for (const Gradient& gradient : trace.ops[op].gradients) ready.push_back({gradient, number, needed});
+    for (const Gradient& gradient : trace.ops[op].gradients)
+      ready.push_back({gradient, std::max(number, last_pass), needed});
   }
   return ready;
 }

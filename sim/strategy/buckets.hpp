@@ -24,7 +24,8 @@ struct Bucket {
   int ready_after = -1;  ///< index of the op of the trace after whose end the bucket may be reduced
 };
 
-/// The gradients of a trace in the order its ops complete them.
+/// The gradients of a trace in the order its ops complete them. Where backward ends with passes over all
+/// gradients none is ready before the last of those.
 std::vector<ReadyGradient> ready_gradients(const Trace& trace);
 
 /// PyTorch DDP's rule: gradients in ready order join the open bucket, which closes once it has reached its

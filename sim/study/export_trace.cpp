@@ -13,10 +13,11 @@ Trace export_trace(const Inputs& inputs, bool with_durations) {
   Trace trace = inputs.trace;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     Op& op = trace.ops[i];
-    op.duration.reset();
-    op.source.reset();
     op.communication = Communication::none;
     op.communication_bytes.clear();
+    if (needs_duration(op.kind)) continue;
+    op.duration.reset();
+    op.source.reset();
     if (!with_durations) continue;
     op.duration = plan.op_times[i].duration;
     op.source = plan.op_times[i].source;

@@ -72,8 +72,8 @@ struct RankRow {
 struct TimelineEvent {
   Rank rank{};
   Stream stream{};
-  /// forward, backward, optimizer; communication, cycle; of kernels beside a collective what they are for; of
-  /// runs of many updates what a rank does
+  /// forward, backward, optimizer; communication; cycle, negotiation of the host; of kernels beside a
+  /// collective what they are for; of runs of many updates what a rank does
   std::string category;
   Seconds start;
   Seconds end;
@@ -136,11 +136,11 @@ struct Result {
   Seconds step_time;
   Seconds one_rank_step_time;  ///< same per-GPU batch, no communication
   Seconds lower_bound;
-  Seconds compute_time;        ///< of rank 0's compute stream: the sum of the kernels
-  Seconds communication_time;  ///< busy time of rank 0's communication stream
-  Seconds exposed_communication;
-  Seconds network_gain;   ///< what the step would lose if collectives took no time
-  double throughput = 0;  ///< samples per second
+  Seconds compute_time;           ///< of rank 0's compute stream: the sum of the kernels
+  Seconds communication_time;     ///< busy time of rank 0's communication stream
+  Seconds exposed_communication;  ///< and of what the framework does around it
+  Seconds network_gain;           ///< what the step would lose if collectives took no time
+  double throughput = 0;          ///< samples per second
   double speedup = 0, scaling_efficiency = 0;
   Seconds communication_overhead;
   double gpu_utilization = 0, network_utilization = 0, link_utilization_max = 0;

@@ -3,13 +3,17 @@
 #include "compute/op_time.hpp"
 #include "config/read.hpp"
 #include "config/read_file.hpp"
+#include "platform/host_staging.hpp"
 #include "platform/load.hpp"
+#include "schedule/stack_rules.hpp"
+#include "strategy/stack_ops.hpp"
 #include "study/collective_software.hpp"
 #include "study/read_factors.hpp"
 #include "study/shared_network.hpp"
 #include "units/text.hpp"
 #include "workload/accumulate.hpp"
 #include "workload/csv.hpp"
+#include "workload/fuse_elementwise.hpp"
 #include "workload/make_trace.hpp"
 #include "workload/model_file.hpp"
 #include "workload/trace_csv.hpp"
@@ -124,8 +128,8 @@ void check_accumulation(const Trace& trace, const Experiment& experiment) {
 }
 
 /// What a reader of a replay must know: which keys of the experiment its trace has already answered.
-std::vector<std::string> replay_notes(const Trace& trace, int ranks) {
-  const auto has_duration = [](const Op& op) { return op.duration.has_value(); };
+std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, int ranks) {
+  const auto has_duration = [](const Op& op) { return op.duration && op.kind != OpKind::host; };
   const auto communicates = [](const Op& op) { return op.communication != Communication::none; };
   const auto has_gradients = [](const Op& op) { return !op.gradients.empty(); };
   std::vector<std::string> notes;
@@ -135,6 +139,13 @@ std::vector<std::string> replay_notes(const Trace& trace, int ranks) {
         "them (empty duration_s to ask the profile)");
   } else {
     notes.emplace_back("ops are the trace's: the optimizer does not change them");
+  }
+  const auto is_op = [](const GradientPass& pass) { return pass.ranks == PassRanks::all; };
+  if (stack.fused_elementwise || stack.step_overhead.value > Seconds() ||
+      std::ranges::any_of(stack.gradient_work, is_op)) {
+    notes.emplace_back(
+        "what the stack does besides is the trace's too: fused_elementwise, step_overhead and gradient_work "
+        "of ranks: all do not change it");
   }
   if (ranks == 1) return notes;
   if (std::ranges::any_of(trace.ops, communicates)) {
@@ -149,9 +160,16 @@ std::vector<std::string> replay_notes(const Trace& trace, int ranks) {
   return notes;
 }
 
+std::string staging_note(const Stack& stack) {
+  return fmt::format(
+      "GPUs of a node send each other everything through host memory (intra_node of {}): the links between "
+      "them are not used",
+      stack.name);
+}
+
 /// Another job on the same machine.
 Inputs read_neighbour(const config::Catalogue& catalogue, const std::string& name, const fs::path& file,
-                      const Platform& platform) {
+                      const Platform& platform, IntraNode intra_node) {
   // before it is read with all it names: it might name itself
   const Experiment its = load_experiment(config::load(file));
   if (!its.neighbours.empty() || !its.background.empty() || !its.events.empty() || its.faults) {
@@ -174,6 +192,11 @@ Inputs read_neighbour(const config::Catalogue& catalogue, const std::string& nam
     throw InputError(
         fmt::format("{} runs on {}, not on {}", in_quotes(name), other.platform.name, platform.name),
         "neighbours share one machine");
+  }
+  if (other.stack.intra_node != intra_node) {
+    throw InputError(fmt::format("the stack of {} has intra_node: {}, this one's {}", in_quotes(name),
+                                 config::name_of(other.stack.intra_node), config::name_of(intra_node)),
+                     "neighbours share one machine, which has one way between the GPUs of a node");
   }
   return other;
 }
@@ -227,7 +250,11 @@ Inputs read_inputs(const config::Catalogue& catalogue, config::Document document
     const fs::path path = find(config::Kind::stack, experiment.stack);
     inputs.stack = load_stack(load_with(path, "stack", set), &inputs.warnings);
     has_stack = true;
+    require_usable(inputs.stack, experiment);
   });
+  const bool is_staged = has_platform && has_stack && inputs.stack.intra_node == IntraNode::host;
+  const bool changes_ways = is_staged && has_gpu_links(inputs.platform);
+  if (is_staged) inputs.platform = staged_through_host(std::move(inputs.platform));
   if (experiment.trace) {
     gathered.run(document, "trace", [&] {
       for (const auto& [key, value] : experiment.set) {
@@ -248,26 +275,32 @@ Inputs read_inputs(const config::Catalogue& catalogue, config::Document document
       const fs::path path = find(config::Kind::model, *experiment.model);
       const Model& model = inputs.model.emplace(load_model(load_with(path, "model", set), &inputs.warnings));
       inputs.trace = make_trace(model, experiment.batch_per_gpu, experiment.precision, experiment.optimizer);
+      if (inputs.stack.fused_elementwise) fuse_elementwise(inputs.trace, model.layers);
       if (model.samples_per_epoch) inputs.samples_per_epoch = model.samples_per_epoch->value;
     });
   }
   if (inputs.trace.accumulation == 1) {
-    accumulate(inputs.trace, experiment.accumulation, element_sizes(experiment.precision).gradient);
+    accumulate(inputs.trace, experiment.accumulation, element_sizes(experiment.precision).gradient,
+               inputs.stack.reduce_each_micro_batch);
   }
+  if (!experiment.trace) add_stack_ops(inputs.trace, inputs.stack);
   gathered.run(document, "random", [&] { read_factor_files(experiment.random, file); });
   gathered.run(document, "neighbours", [&] {
     if (!has_platform) return;
     for (std::string& neighbour : experiment.neighbours) {
       const fs::path path = find(config::Kind::experiment, neighbour);
-      inputs.neighbours.push_back(read_neighbour(catalogue, neighbour, path, inputs.platform));
+      inputs.neighbours.push_back(
+          read_neighbour(catalogue, neighbour, path, inputs.platform, inputs.stack.intra_node));
     }
   });
   if (has_platform && has_stack)
     inputs.costs = costs_of(shipped_protocols(catalogue), inputs.stack.nccl, inputs.platform.fabric);
   if (has_platform) {
     gathered.run(document, experiment.gpus ? "gpus" : "gpus_per_node", [&] {
-      const int ranks = cluster_of(inputs).ranks();
-      if (experiment.trace) inputs.notes = replay_notes(inputs.trace, ranks);
+      const Cluster cluster = cluster_of(inputs);
+      if (experiment.trace) inputs.notes = replay_notes(inputs.trace, inputs.stack, cluster.ranks());
+      if (changes_ways && cluster.gpus_on_node.front() > 1)
+        inputs.notes.push_back(staging_note(inputs.stack));
     });
     gathered.run(document, "background", [&] { check_background(inputs); });
     gathered.run(document, "events", [&] { check_events(inputs); });

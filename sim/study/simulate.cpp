@@ -106,7 +106,8 @@ void add_timeline(const Trace& trace, const StepPlan& plan, const Timeline& time
     const auto* compute = std::get_if<Compute>(&task);
     if (compute != nullptr && compute->op < 0) {
       bar.collective = compute->collective;
-      bar.category = span.stream == Stream::host ? "cycle" : kernel_name(plan, tasks, span.task);
+      bar.category = span.stream == Stream::host ? plan.collectives[at(compute->collective)].held
+                                                 : kernel_name(plan, tasks, span.task);
     } else if (compute != nullptr) {
       const Op& op = trace.ops[at(compute->op)];
       bar.op = compute->op;
@@ -147,7 +148,9 @@ ComputeSourceShares shares_of(const std::vector<OpTime>& times) {
 void add_compute(const Inputs& inputs, const StepPlan& plan, Result& result) {
   // Added in the order of the stream, so that one rank's step and the sum of its kernels are the same bits.
   for (const OpTime& time : plan.op_times) result.one_rank_step_time += time.duration;
-  result.compute_time = result.one_rank_step_time;
+  for (std::size_t i = 0; i < plan.op_times.size(); ++i) {
+    if (inputs.trace.ops[i].kind != OpKind::host) result.compute_time += plan.op_times[i].duration;
+  }
   result.compute_source_shares = shares_of(plan.op_times);
   for (const Op& op : inputs.trace.ops) {
     if (is_matrix(op.kind)) result.model_flops += op.flops;
@@ -213,7 +216,11 @@ std::vector<std::string> calibrations(const Inputs& inputs) {
     if (is_fitted && std::ranges::find(runs, source) == runs.end()) runs.push_back(source);
   };
   add(inputs.stack.compute_scale.provenance, inputs.stack.compute_scale.source);
-  add(inputs.stack.op_overhead.provenance, inputs.stack.op_overhead.source);
+  for (const Sourced<Seconds>* time :
+       {&inputs.stack.op_overhead, &inputs.stack.step_overhead, &inputs.stack.collective_overhead}) {
+    if (time != &inputs.stack.collective_overhead || cluster_of(inputs).ranks() > 1)
+      add(time->provenance, time->source);
+  }
   return runs;
 }
 
@@ -282,7 +289,7 @@ Result simulate_step(const Inputs& inputs, const SimulateOptions& options) {
   result.communication_time = timeline.ranks.front().communication;
   const Seconds without = run(without_network(plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
   result.network_gain = std::max(Seconds{}, result.step_time - without);
-  result.exposed_communication = std::max(Seconds{}, result.step_time - result.compute_time);
+  result.exposed_communication = std::max(Seconds{}, result.step_time - result.one_rank_step_time);
   result.communication_overhead = result.step_time - result.one_rank_step_time;
   result.throughput = static_cast<double>(result.global_batch) / result.step_time.si();
   result.scaling_efficiency = result.one_rank_step_time / result.step_time;

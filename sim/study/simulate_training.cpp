@@ -2,6 +2,7 @@
 
 #include "config/write.hpp"
 #include "engine/training.hpp"
+#include "schedule/stack_rules.hpp"
 #include "schedule/step_plan.hpp"
 #include "study/shared_network.hpp"
 #include "study/training_report.hpp"
@@ -47,11 +48,14 @@ Result steady_step(const Inputs& inputs, const SimulateOptions& options) {
     if (sync.update == UpdateRule::local_sgd) {
       steady.stack.overlap = false;
       steady.stack.gradient_dtype = GradientDtype::fp32;
+      std::erase_if(steady.stack.gradient_work,
+                    [](const GradientPass& pass) { return pass.ranks == PassRanks::many; });
     }
     return simulate_step(steady, options);
   }
   // The optimizer runs on the servers.
-  std::erase_if(steady.trace.ops, [](const Op& op) { return op.phase == Phase::optimizer; });
+  std::erase_if(steady.trace.ops,
+                [](const Op& op) { return op.phase == Phase::optimizer && op.kind != OpKind::host; });
   steady.experiment.nodes = 1;
   steady.experiment.gpus = 1;
   steady.experiment.gpus_per_node = std::nullopt;
@@ -135,10 +139,7 @@ void add_links(const Cluster& cluster, const ServerPlan& plan, const ServerRecor
 
 /// What of the stack and the trace is for collectives alone.
 std::vector<std::string> unused_with_servers(const Inputs& inputs) {
-  std::vector<std::string> notes;
-  const Stack& stack = inputs.stack;
-  if (stack.fusion || stack.bucket_first || stack.bucket_cap)
-    notes.emplace_back("the stack's buckets and fusion are not used: servers take each tensor by itself");
+  std::vector<std::string> notes = unused_with_servers(inputs.stack);
   if (std::ranges::any_of(inputs.trace.ops, [](const Op& op) { return !op.communication_bytes.empty(); }))
     notes.emplace_back("the trace's own communication is not used: its gradients go to servers");
   return notes;
@@ -174,8 +175,7 @@ void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, co
     train_freely(inputs, cluster, settings, steps, training, times, result);
     return;
   }
-  const Bytes value =
-      size_of(inputs.stack.gradient_dtype, inputs.experiment.precision);
+  const Bytes value = size_of(inputs.stack.gradient_dtype, inputs.experiment.precision);
   std::vector<ServerMessage> messages =
       server_messages(ready_gradients(inputs.trace), value, shards_of(sync), inputs.stack.servers);
   if (inputs.experiment.fidelity == Fidelity::flow)
@@ -217,6 +217,8 @@ void train_in_step(const Inputs& inputs, const UpdateSettings& settings, const S
   for (LinkRow& link : result.links) link.utilization /= slower;
   result.notes.emplace_back(
       "the communication that one steady step exposes is added after the slowest rank's compute");
+  if (inputs.experiment.sync.update == UpdateRule::local_sgd && has_passes_of_many(inputs.stack))
+    result.notes.emplace_back("the stack's passes of ranks: many are not used: parameters are averaged");
   if (inputs.experiment.sync.kind == SyncKind::dataparallel_gpu0)
     result.notes.emplace_back("the update on GPU 0, which all wait for, is counted as communication");
 }

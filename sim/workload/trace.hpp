@@ -87,6 +87,10 @@ enum class Optimizer { sgd, momentum, adam, lamb };
 /// PyTorch calls channels_last.
 enum class Layout { nchw, nhwc };
 
+/// The layers of ops that pass over all gradients begin with this. No gradient is reduced before those of
+/// backward have ended.
+inline constexpr std::string_view gradient_pass_prefix = "gradient_work.";
+
 struct Trace {
   std::string model;
   int batch_per_gpu = 0;  ///< samples in a micro-batch of one rank; 0 in a user's trace that does not say

@@ -155,9 +155,8 @@ TEST_CASE("what waits for the framework's cycle is the framework's, not the netw
   Result result = sample_result();
   result.network_gain = Seconds(0.0005);
   CHECK(limit_in_words(result) ==
-        "Framework: of the 2 ms in which no kernel runs, 1.5 ms go by waiting for the stack's cycle and "
-        "copying "
-        "its fusion buffer. A faster network would gain at most 3.8 %.");
+        "Framework: of the 2 ms in which no kernel runs, 1.5 ms go by waiting for the stack's cycle or "
+        "negotiation and copying or scaling gradients. A faster network would gain at most 3.8 %.");
 }
 
 TEST_CASE("accumulated micro-batches are told in the title and count for one GPU alone") {
