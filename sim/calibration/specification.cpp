@@ -63,6 +63,7 @@ GpuProfile specification_of(const RecordingFacts& facts, const std::string& name
 
   const Architecture& known = architecture_of(gpu.compute_capability.value);
   const double count = needed(facts.sm_count, "sm_count");
+  gpu.sms = {static_cast<int>(count), Provenance::specified, driver};
   const double clock = needed(facts.sm_clock_mhz, "sm_clock");
   const auto rates = [&](double per_clock) {
     MatrixRates unit;

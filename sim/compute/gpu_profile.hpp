@@ -108,6 +108,7 @@ struct GpuProfile {
   std::string name;
   std::string title;
   Sourced<double> compute_capability;
+  std::optional<Sourced<int>> sms;  ///< streaming multiprocessors
   GpuMemory memory;
   Sourced<Watts> tdp;
   std::optional<GpuPower> power;
@@ -287,6 +288,10 @@ struct Keys<GpuProfile> {
                  "CUDA's, for example 7.0; 0 if it has none")
             .at_least(0)
             .at_most(100),
+        optional("sms", &GpuProfile::sms,
+                 "streaming multiprocessors; without it communication takes none from kernels")
+            .at_least(1)
+            .at_most(10'000),
         required("memory", &GpuProfile::memory, "device memory"),
         optional("tdp", &GpuProfile::tdp, "thermal design power; 0 if it is not known")
             .at_least(0)

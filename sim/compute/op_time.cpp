@@ -149,6 +149,18 @@ OpTime vector_time(const GpuProfile& gpu, const Op& op) {
   return {factor * time_on(gpu, Dtype::fp32, curve, {op.flops, op.bytes}), source_of(fraction.provenance)};
 }
 
+std::string usable_precisions(const GpuProfile& gpu) {
+  std::string list;
+  for (const auto& name : config::Names<Precision>::table) {
+    const Dtype dtype = dtype_of(name.value);
+    if (dtype != Dtype::tf32 && find_rates(gpu, dtype) == nullptr) continue;
+    list += (list.empty() ? "" : ", ") + std::string(name.text);
+  }
+  return list;
+}
+
+}  // namespace
+
 Dtype dtype_of(Precision precision) {
   switch (precision) {
     case Precision::fp32:
@@ -164,18 +176,6 @@ Dtype dtype_of(Precision precision) {
   }
   return Dtype::fp32;
 }
-
-std::string usable_precisions(const GpuProfile& gpu) {
-  std::string list;
-  for (const auto& name : config::Names<Precision>::table) {
-    const Dtype dtype = dtype_of(name.value);
-    if (dtype != Dtype::tf32 && find_rates(gpu, dtype) == nullptr) continue;
-    list += (list.empty() ? "" : ", ") + std::string(name.text);
-  }
-  return list;
-}
-
-}  // namespace
 
 Dtype matrix_dtype(const GpuProfile& gpu, Precision precision) {
   const Dtype dtype = dtype_of(precision);

@@ -3,6 +3,7 @@
 // roofline.
 
 #include "compute/gpu_profile.hpp"
+#include "compute/gpu_use.hpp"
 #include "workload/trace.hpp"
 
 namespace trainyard {
@@ -10,7 +11,12 @@ namespace trainyard {
 struct OpTime {
   Seconds duration;
   ComputeSource source{};
+  GpuUse use = {};        ///< what it needs of the GPU; op_time() leaves it out
+  Seconds overhead = {};  ///< of the duration: the software's own; op_time() knows of none
 };
+
+/// The data type that a precision asks matrix units for.
+Dtype dtype_of(Precision precision);
 
 /// The data type of the matrix work of a precision on `gpu`: tf32 is fp32 where there is no TF32 unit. Throws
 /// InputError if the GPU has no unit for it (bf16 before Ampere).

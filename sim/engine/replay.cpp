@@ -14,6 +14,12 @@ namespace {
 
 constexpr std::string_view stream_names[stream_count] = {"compute", "communication", "host"};
 
+/// The stream whose work shares the GPU with that of this one; -1: none.
+int beside(int stream) {
+  if (stream == static_cast<int>(Stream::compute)) return static_cast<int>(Stream::communication);
+  return stream == static_cast<int>(Stream::communication) ? static_cast<int>(Stream::compute) : -1;
+}
+
 }  // namespace
 
 Replay::Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& calendar)
@@ -50,37 +56,43 @@ void Replay::begin(Carrier& carrier) {
   for (Job& job : jobs_) {
     job.open_streams = static_cast<int>(job.simulated.size()) * stream_count;
     for (const int rank : job.simulated) {
-      for (int stream = 0; stream < stream_count; ++stream) calendar_.enter(0, EventKind::wake, rank, stream);
+      for (int stream = 0; stream < stream_count; ++stream) wake_at(rank, stream, 0);
     }
   }
 }
 
+void Replay::wake_at(int rank, int stream, double date) {
+  ranks_[at(rank)].cursors[stream].due = date;
+  calendar_.enter(date, EventKind::wake, rank, stream);
+}
+
 void Replay::wake(int rank, int stream, double date) {
-  if (!done()) advance(rank, stream, date);
+  Cursor& cursor = ranks_[at(rank)].cursors[stream];
+  if (done() || cursor.due != date) return;
+  cursor.due = -1;
+  if (cursor.kernel) end_kernel(rank, stream, date);
+  advance(rank, stream, date);
 }
 
 void Replay::advance(int rank, int stream, double date) {
-  RankState& state = ranks_[at(rank)];
-  Cursor& cursor = state.cursors[stream];
-  const std::vector<Task>& tasks = program(rank).streams[stream];
-  const bool observed = !jobs_[at(job_of(rank))].repeats;
   if (job_of(rank) == 0) {
     last_date_ = std::max(last_date_, date);
     idle_repeats_ = 0;
   }
+  walk(rank, stream, date);
+  // Once it is known what this stream does from now on.
+  settle_pace(rank, beside(stream), date);
+}
+
+/// As far as it comes at this date.
+void Replay::walk(int rank, int stream, double date) {
+  RankState& state = ranks_[at(rank)];
+  Cursor& cursor = state.cursors[stream];
+  const std::vector<Task>& tasks = program(rank).streams[stream];
   while (cursor.task < static_cast<int>(tasks.size())) {
     const Task& task = tasks[at(cursor.task)];
     if (const auto* compute = std::get_if<Compute>(&task)) {
-      const double end = date + compute->duration.si();
-      if (observed) {
-        if (stream == static_cast<int>(Stream::compute)) state.span.compute += compute->duration;
-        if (stream == static_cast<int>(Stream::communication)) state.span.communication += compute->duration;
-      }
-      if (observed && state.recorded) {
-        spans_.push_back({Rank{rank}, static_cast<Stream>(stream), cursor.task, Seconds{date}, Seconds{end}});
-      }
-      ++cursor.task;
-      calendar_.enter(end, EventKind::wake, rank, stream);
+      begin_kernel(rank, stream, *compute, date);
       return;
     }
     if (const auto* meeting = std::get_if<Join>(&task)) {
@@ -98,8 +110,48 @@ void Replay::advance(int rank, int stream, double date) {
     ++cursor.task;
     record(rank, std::get<Record>(task).event, date);
   }
-  if (observed) state.span.end = std::max(state.span.end, Seconds{date});
+  if (!jobs_[at(job_of(rank))].repeats) state.span.end = std::max(state.span.end, Seconds{date});
   end_stream(rank, date);
+}
+
+void Replay::begin_kernel(int rank, int stream, const Compute& what, double date) {
+  RunningKernel& kernel = ranks_[at(rank)].cursors[stream].kernel.emplace(what, date);
+  if (beside(stream) >= 0) kernel.run_beside(taken_by(rank, beside(stream)), date);
+  wake_at(rank, stream, kernel.end());
+}
+
+void Replay::end_kernel(int rank, int stream, double date) {
+  RankState& state = ranks_[at(rank)];
+  Cursor& cursor = state.cursors[stream];
+  if (!jobs_[at(job_of(rank))].repeats) {
+    const Seconds taken = cursor.kernel->taken();
+    if (stream == static_cast<int>(Stream::compute)) state.span.compute += taken;
+    if (stream == static_cast<int>(Stream::communication)) state.span.communication += taken;
+    if (state.recorded) {
+      spans_.push_back({Rank{rank}, static_cast<Stream>(stream), cursor.task, Seconds{cursor.kernel->begun()},
+                        Seconds{date}});
+    }
+  }
+  cursor.kernel.reset();
+  ++cursor.task;
+}
+
+/// The kernel of a stream, if one runs there, goes on beside what the other stream does from now on.
+void Replay::settle_pace(int rank, int stream, double date) {
+  if (stream < 0) return;
+  Cursor& cursor = ranks_[at(rank)].cursors[stream];
+  if (!cursor.kernel || !cursor.kernel->run_beside(taken_by(rank, beside(stream)), date)) return;
+  wake_at(rank, stream, cursor.kernel->end());
+}
+
+/// What a stream takes of the GPU. A collective's blocks wait for late ranks where they are, and hold their
+/// multiprocessors; memory is read and written once all are there.
+GpuUse Replay::taken_by(int rank, int stream) const {
+  const Cursor& cursor = ranks_[at(rank)].cursors[stream];
+  if (cursor.kernel) return cursor.kernel->use();
+  if (cursor.joined_at < 0) return {};
+  const Join& join = std::get<Join>(program(rank).streams[stream][at(cursor.task)]);
+  return is_complete(join.collective) ? join.use : GpuUse{.sms = join.use.sms, .memory = 0};
 }
 
 void Replay::join(int rank, int stream, int collective, double date) {
@@ -109,8 +161,13 @@ void Replay::join(int rank, int stream, int collective, double date) {
   meeting.arrived += ranks_[at(rank)].weight;
   meeting.members.push_back(rank);
   ++meeting.inside;
-  const bool all_there = meeting.arrived == graph_.collectives[at(collective)].participants;
+  const bool all_there = is_complete(collective);
   if (all_there && !meeting.has_span) meeting.span.start = Seconds{date};
+  if (all_there) {
+    for (const int member : meeting.members) {
+      for (int other = 0; other < stream_count; ++other) settle_pace(member, other, date);
+    }
+  }
   carrier_->arrive(collective, rank, date);
   if (all_there) carrier_->start(collective, date);
 }
@@ -125,7 +182,7 @@ void Replay::record(int rank, int event, double date) {
     ++waiter.task;
     // Through the calendar, not by recursion: the order of what happens at one date stays that of the
     // program.
-    calendar_.enter(date, EventKind::wake, rank, other);
+    wake_at(rank, other, date);
   }
 }
 
@@ -153,7 +210,7 @@ void Replay::repeat(Job& job, double date) {
     state.happened.assign(state.happened.size(), false);
     for (int stream = 0; stream < stream_count; ++stream) {
       state.cursors[stream] = {};
-      calendar_.enter(date, EventKind::wake, rank, stream);
+      wake_at(rank, stream, date);
     }
   }
 }
@@ -165,7 +222,7 @@ void Replay::leave(int collective, int rank, double date) {
   if (!meeting.has_span) meeting.span.end = std::max(meeting.span.end, Seconds{date});
   // The last to leave clears the place for the next round of a job that repeats.
   --meeting.inside;
-  if (meeting.inside == 0 && meeting.arrived == graph_.collectives[at(collective)].participants) {
+  if (meeting.inside == 0 && is_complete(collective)) {
     meeting.arrived = 0;
     meeting.members.clear();
     meeting.has_span = true;

@@ -1,10 +1,13 @@
 #pragma once
 // Walks every rank through its program: one cursor per rank and stream, events between streams, arrivals at
-// collectives. Knows nothing of how a collective is carried out: that is the Carrier's.
+// collectives, kernels that slow each other down. Knows nothing of how a collective is carried out: that is
+// the Carrier's.
 
 #include "engine/calendar.hpp"
 #include "engine/engine.hpp"
+#include "engine/running_kernel.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace trainyard::engine {
@@ -25,7 +28,7 @@ public:
 
   /// Enters the start of every rank at date 0 into the calendar.
   void begin(Carrier& carrier);
-  /// A stream of a rank goes on.
+  /// A stream of a rank goes on, unless what it waited for has meanwhile got another date.
   void wake(int rank, int stream, double date);
   /// `rank` leaves the collective it is in; the last one ends it.
   void leave(int collective, int rank, double date);
@@ -47,6 +50,8 @@ private:
     int task = 0;
     int waiting_for = -1;   ///< event, when blocked in a Wait
     double joined_at = -1;  ///< when blocked in a Join
+    double due = -1;        ///< of its wakes in the calendar the one at this date counts; -1: none
+    std::optional<RunningKernel> kernel;
   };
   struct RankState {
     int weight = 0;  ///< how many identical ranks this one stands for; 0: simulated by another
@@ -69,7 +74,16 @@ private:
     bool repeats = false;
   };
 
+  void wake_at(int rank, int stream, double date);
   void advance(int rank, int stream, double date);
+  void walk(int rank, int stream, double date);
+  void begin_kernel(int rank, int stream, const Compute& what, double date);
+  void end_kernel(int rank, int stream, double date);
+  void settle_pace(int rank, int stream, double date);
+  [[nodiscard]] GpuUse taken_by(int rank, int stream) const;
+  [[nodiscard]] bool is_complete(int collective) const {
+    return meetings_[at(collective)].arrived == graph_.collectives[at(collective)].participants;
+  }
   void join(int rank, int stream, int collective, double date);
   void record(int rank, int event, double date);
   void end_stream(int rank, double date);

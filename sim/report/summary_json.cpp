@@ -39,6 +39,7 @@ void add_times(Json& json, const Result& result) {
   json["scaling_efficiency"] = result.scaling_efficiency;
   json["communication_overhead_s"] = result.communication_overhead.si();
   json["compute_time_s"] = result.compute_time.si();
+  json["compute_slowdown_s"] = result.compute_slowdown.si();
   json["communication_time_s"] = result.communication_time.si();
   json["exposed_communication_s"] = result.exposed_communication.si();
   json["one_rank_step_time_s"] = result.one_rank_step_time.si();

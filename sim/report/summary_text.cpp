@@ -84,6 +84,9 @@ void write_where(Page& out, const Result& result) {
   for (const LayerRow& row : result.layers) phases[row.phase] += row.duration;
   for (const auto& [phase, time] : phases) out.share(config::name_of(phase), time, result.step_time, "36");
   if (result.ranks == 1) return;
+  // What rounds to 0.0 % is no news.
+  if (result.compute_slowdown > 5e-4 * result.step_time)
+    out.share("slowed kernels", result.compute_slowdown, result.step_time, "36");
   out.share("exposed comm.", result.exposed_communication, result.step_time, "33");
   const Overlap times = overlap(result);
   const double hidden = result.communication_time.si() > 0 ? times.hidden / result.communication_time : 0;

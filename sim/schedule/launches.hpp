@@ -14,11 +14,12 @@
 
 namespace trainyard {
 
-/// Kernels on the communication stream. What is computed at the same time is not slowed down by them.
+/// Kernels on the communication stream.
 struct SideWork {
   std::string name;  ///< "copy", "flatten", "compress", "sum"
   Seconds duration;
   bool is_of_root = false;  ///< only the root does it
+  GpuUse use = {};          ///< what they need of the GPU
 };
 
 /// A collective to launch once an op has ended.
@@ -32,6 +33,7 @@ struct Launch {
   bool holds_next_micro_batch = false;  ///< which begins once this has ended
   SideWork before = {};
   SideWork after = {};
+  GpuUse use = {};  ///< what the collective takes of every rank's GPU
 };
 
 /// The launches of one step of `ranks` (at least 2), in the order of the communication stream. `ends`: when

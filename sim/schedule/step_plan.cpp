@@ -2,6 +2,7 @@
 
 #include "collectives/bounds.hpp"
 #include "platform/channels.hpp"
+#include "schedule/collective_use.hpp"
 #include "schedule/launches.hpp"
 #include "schedule/step_program.hpp"
 
@@ -22,15 +23,36 @@ std::vector<Seconds> ends_of(const std::vector<OpTime>& times) {
   return ends;
 }
 
-/// The plan's graph with collectives that take a given time whatever else happens.
+/// The plan's graph with collectives that take a given time whatever else happens, and nothing of the GPU.
 template <class DurationOf>
 TaskGraph with_durations(const StepPlan& plan, DurationOf duration_of) {
-  TaskGraph graph = plan.graph;
-  for (std::size_t i = 0; i < graph.collectives.size(); ++i) {
-    graph.collectives[i].overhead = duration_of(i);
-    graph.collectives[i].stages.clear();
+  TaskGraph graph;
+  graph.programs = plan.graph.programs;
+  graph.program_of_rank = plan.graph.program_of_rank;
+  for (const Collective& collective : plan.graph.collectives) {
+    graph.collectives.push_back({.operation = collective.operation,
+                                 .size = collective.size,
+                                 .participants = collective.participants,
+                                 .overhead = duration_of(graph.collectives.size()),
+                                 .stages = {}});
+  }
+  for (Program& program : graph.programs) {
+    for (Task& task : program.streams[static_cast<int>(Stream::communication)]) {
+      if (auto* join = std::get_if<Join>(&task)) join->use = {};
+    }
   }
   return graph;
+}
+
+/// Nothing slows its kernels down.
+void make_undisturbed(TaskGraph& graph) {
+  for (Program& program : graph.programs) {
+    for (std::vector<Task>& stream : program.streams) {
+      for (Task& task : stream) {
+        if (auto* compute = std::get_if<Compute>(&task)) compute->use = {};
+      }
+    }
+  }
 }
 
 std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const Stack& stack) {
@@ -40,6 +62,10 @@ std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const St
     // A duration that the trace brings was measured with its software, or computed with it by a former run.
     if (!op.duration) {
       time.duration = stack.compute_scale.value * time.duration + stack.op_overhead.value;
+    }
+    if (stack.overlap_slows) {
+      time.use = use_of(gpu, trace.precision.value_or(Precision::fp32), op);
+      time.overhead = std::min(stack.op_overhead.value, time.duration);
     }
     times.push_back(time);
   }
@@ -89,6 +115,15 @@ void add_collectives(const std::vector<Launch>& launches, const Cluster& cluster
   }
 }
 
+/// What the launches take of the GPUs that compute meanwhile.
+void set_uses(const StepPlan& plan, const GpuProfile& gpu, std::vector<Launch>& launches) {
+  const std::vector<GpuUse> uses = collective_uses(plan, gpu);
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    launches[i].use = uses[i];
+    launches[i].before.use = launches[i].after.use = moving_bytes;
+  }
+}
+
 void require_one_node(const Cluster& cluster, std::span<const Rank> ranks) {
   const int nodes = index(cluster.node_of(ranks.back())) - index(cluster.node_of(ranks.front())) + 1;
   if (nodes == 1) return;
@@ -124,6 +159,11 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
     plan.graph.links = capacities(cluster);
     add_notes(notes_on_kind(sync, stack), plan);
   }
+  const CollectiveSoftware software{
+      .version = stack.nccl, .costs = costs, .compute_capability = compute_capability(gpu)};
+  const bool has_cycle = stack.fusion && !has_owner;
+  add_collectives(launches, cluster, ranks, sync, has_cycle ? "cycle" : "negotiation", software, plan);
+  if (stack.overlap_slows) set_uses(plan, gpu, launches);
   plan.graph.programs = {step_program(trace, plan.op_times, launches, {})};
   if (has_owner) {
     plan.graph.programs.push_back(
@@ -133,15 +173,13 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
   plan.graph.program_of_rank.assign(at(cluster.ranks()), static_cast<int>(plan.graph.programs.size()) - 1);
   for (const Rank rank : ranks)
     plan.graph.program_of_rank[at(index(rank))] = has_owner && rank != ranks.front() ? 1 : 0;
-  const CollectiveSoftware software{
-      .version = stack.nccl, .costs = costs, .compute_capability = compute_capability(gpu)};
-  const bool has_cycle = stack.fusion && !has_owner;
-  add_collectives(launches, cluster, ranks, sync, has_cycle ? "cycle" : "negotiation", software, plan);
   return plan;
 }
 
 TaskGraph ideal(const StepPlan& plan) {
-  return with_durations(plan, [&](std::size_t i) { return plan.collectives[i].bound; });
+  TaskGraph graph = with_durations(plan, [&](std::size_t i) { return plan.collectives[i].bound; });
+  make_undisturbed(graph);
+  return graph;
 }
 
 TaskGraph without_network(const StepPlan& plan) {

@@ -53,11 +53,12 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
 /// The capacities of all links of a cluster, by LinkId.
 std::vector<Bandwidth> capacities(const Cluster& cluster);
 
-/// The same step with every collective as fast as its bound: what the ideal engine takes is a lower bound.
+/// The same step with every collective as fast as its bound and no kernel slowed by another: what the ideal
+/// engine takes is a lower bound.
 TaskGraph ideal(const StepPlan& plan);
 
 /// The same step with every collective over as soon as it starts: what is left is the compute and the
-/// framework.
+/// framework. Both graphs are without patterns and links.
 TaskGraph without_network(const StepPlan& plan);
 
 }  // namespace trainyard

@@ -51,7 +51,10 @@ private:
         if (!has_waited) compute.emplace_back(Wait{all_ended()});
         has_waited = true;
       }
-      compute.emplace_back(Compute{times_[i].duration, static_cast<int>(i)});
+      compute.emplace_back(Compute{.duration = times_[i].duration,
+                                   .op = static_cast<int>(i),
+                                   .use = times_[i].use,
+                                   .overhead = times_[i].overhead});
       for (; next < count_ && launches_[at(next)].ready_op <= static_cast<int>(i); ++next) {
         compute.emplace_back(Record{next});
       }
@@ -70,7 +73,7 @@ private:
     }
     if (launch.ready_op >= 0 || start != k) communication.emplace_back(Wait{start});
     write_work(launch.before, k);
-    communication.emplace_back(Join{k});
+    communication.emplace_back(Join{k, launch.use});
     write_work(launch.after, k);
     if (launch.holds_next_micro_batch) communication.emplace_back(Record{ended(k)});
     if (k + 1 == first_) communication.emplace_back(Record{first_ended()});
@@ -78,7 +81,8 @@ private:
 
   void write_work(const SideWork& work, int k) {
     if (work.duration <= Seconds() || (work.is_of_root && !role_.is_root)) return;
-    stream(Stream::communication).emplace_back(Compute{.duration = work.duration, .collective = k});
+    stream(Stream::communication)
+        .emplace_back(Compute{.duration = work.duration, .collective = k, .use = work.use});
   }
 
   const Trace& trace_;

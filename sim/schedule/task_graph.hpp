@@ -4,6 +4,7 @@
 // stream, so nothing here or there grows as ranks x layers.
 
 #include "collectives/collective.hpp"
+#include "compute/gpu_use.hpp"
 #include "units/quantity.hpp"
 
 #include <span>
@@ -18,17 +19,22 @@ namespace trainyard {
 enum class Stream : int { compute, communication, host };
 inline constexpr int stream_count = 3;
 
-/// Occupies the stream for a fixed time. For the reports: `op` is the index in the trace, or `collective`
-/// that of the collective it prepares.
+/// Occupies the stream for a time: a kernel, slower beside what the other of `compute` and `communication`
+/// does meanwhile, or on `host` something that nothing slows. For the reports: `op` is the index in the
+/// trace, or `collective` that of the collective it prepares.
 struct Compute {
-  Seconds duration;
+  Seconds duration;  ///< alone
   int op = -1;
   int collective = -1;
+  GpuUse use = {};        ///< what it needs: nothing, and nothing slows it
+  Seconds overhead = {};  ///< of the duration: the software's own, in which the GPU has nothing to do
 };
 
 /// Takes part in a collective: starts when all its participants have arrived, holds the stream until it ends.
 struct Join {
   int collective = -1;
+  GpuUse use =
+      {};  ///< what it takes of this rank's GPU: its blocks from arrival on, memory once all are there
 };
 
 /// Marks an event of this rank as happened (cudaEventRecord).

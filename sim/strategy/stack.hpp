@@ -48,6 +48,7 @@ struct Stack {
   IntraNode intra_node = IntraNode::direct;
   std::vector<GradientPass> gradient_work;
   bool fused_elementwise = false;  ///< workload/fuse_elementwise.hpp
+  bool overlap_slows = true;     ///< kernels run slower beside communication; otherwise as if alone
   Layout layout = Layout::nchw;  ///< of the activations of convolutions
   NcclVersion nccl = NcclVersion::v2_7_8;
   Sourced<double> compute_scale{.value = 1};  ///< every op takes this many times as long
@@ -125,6 +126,9 @@ struct Keys<Stack> {
         optional("gradient_work", &Stack::gradient_work, "passes over the gradients besides the reduction"),
         optional("fused_elementwise", &Stack::fused_elementwise,
                  "true: element-wise ops that follow each other are one kernel, as XLA makes it"),
+        optional("overlap_slows", &Stack::overlap_slows,
+                 "true: kernels run slower beside communication, which takes multiprocessors and memory "
+                 "bandwidth; false: as fast as alone"),
         optional("servers", &Stack::servers, "how tensors are spread over the shards of parameter servers"),
         optional("layout", &Stack::layout, "order of the activations that convolutions read"),
         optional("nccl", &Stack::nccl,

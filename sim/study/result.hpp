@@ -35,7 +35,7 @@ struct LayerRow {
   Flops flops;
   Bytes bytes;
   Bytes parameter_bytes;
-  Seconds duration;
+  Seconds duration;  ///< alone; what runs beside it may make start to end longer
   ComputeSource source{};
   Seconds start;  ///< on rank 0
   Seconds end;
@@ -136,7 +136,8 @@ struct Result {
   Seconds step_time;
   Seconds one_rank_step_time;  ///< same per-GPU batch, no communication
   Seconds lower_bound;
-  Seconds compute_time;           ///< of rank 0's compute stream: the sum of the kernels
+  Seconds compute_time;           ///< busy time of rank 0's compute stream with kernels
+  Seconds compute_slowdown;       ///< of that: what its kernels took longer beside communication
   Seconds communication_time;     ///< busy time of rank 0's communication stream
   Seconds exposed_communication;  ///< and of what the framework does around it
   Seconds network_gain;           ///< what the step would lose if collectives took no time

@@ -145,12 +145,15 @@ ComputeSourceShares shares_of(const std::vector<OpTime>& times) {
           .roofline = by_source[static_cast<int>(ComputeSource::roofline)] / total};
 }
 
-void add_compute(const Inputs& inputs, const StepPlan& plan, Result& result) {
+void add_compute(const Inputs& inputs, const StepPlan& plan, const Timeline& timeline, Result& result) {
   // Added in the order of the stream, so that one rank's step and the sum of its kernels are the same bits.
   for (const OpTime& time : plan.op_times) result.one_rank_step_time += time.duration;
+  const Seconds busy = timeline.ranks.front().compute;
+  result.compute_time = busy;
   for (std::size_t i = 0; i < plan.op_times.size(); ++i) {
-    if (inputs.trace.ops[i].kind != OpKind::host) result.compute_time += plan.op_times[i].duration;
+    if (inputs.trace.ops[i].kind == OpKind::host) result.compute_time -= plan.op_times[i].duration;
   }
+  result.compute_slowdown = std::max(Seconds{}, busy - result.one_rank_step_time);
   result.compute_source_shares = shares_of(plan.op_times);
   for (const Op& op : inputs.trace.ops) {
     if (is_matrix(op.kind)) result.model_flops += op.flops;
@@ -285,7 +288,7 @@ Result simulate_step(const Inputs& inputs, const SimulateOptions& options) {
 
   result.step_time = timeline.makespan;
   result.lower_bound = lower_bound;
-  add_compute(inputs, plan, result);
+  add_compute(inputs, plan, timeline, result);
   result.communication_time = timeline.ranks.front().communication;
   const Seconds without = run(without_network(plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
   result.network_gain = std::max(Seconds{}, result.step_time - without);

@@ -69,7 +69,7 @@ struct Shared {
 };
 
 Shared shared_ops(const Inputs& inputs, const Result& steady) {
-  Shared shared{.ops = {}, .exchange = steady.exposed_communication};
+  Shared shared{.ops = {}, .exchange = steady.exposed_communication + steady.compute_slowdown};
   const bool is_alone = inputs.experiment.sync.kind == SyncKind::dataparallel_gpu0;
   for (const LayerRow& layer : steady.layers) {
     if (is_alone && layer.phase == Phase::optimizer)
@@ -216,7 +216,8 @@ void train_in_step(const Inputs& inputs, const UpdateSettings& settings, const S
   result.link_utilization_max /= slower;
   for (LinkRow& link : result.links) link.utilization /= slower;
   result.notes.emplace_back(
-      "the communication that one steady step exposes is added after the slowest rank's compute");
+      "the communication that one steady step exposes, and what it slows kernels by, is added after the "
+      "slowest rank's compute");
   if (inputs.experiment.sync.update == UpdateRule::local_sgd && has_passes_of_many(inputs.stack))
     result.notes.emplace_back("the stack's passes of ranks: many are not used: parameters are averaged");
   if (inputs.experiment.sync.kind == SyncKind::dataparallel_gpu0)

@@ -129,6 +129,10 @@ void describe_training(const Inputs& inputs, const Cluster& cluster, Result& res
   result.communication_overhead = result.step_time - result.one_rank_step_time;
   if (!is_synchronous(training.settings.rule) || training.settings.push_every > 1)
     leave_out(result, {"communication_overhead_s"}, "an update is no step of every rank");
+  result.compute_time = result.one_rank_step_time;
+  leave_out(result, {"compute_slowdown_s"},
+            has_servers(inputs.experiment.sync) ? "gradients and parameters that are sent do not slow kernels"
+                                                : "it is part of the exposed communication");
   result.lower_bound = {};
   leave_out(result, {"lower_bound_s"}, "of runs with servers or random times none is known");
   add_energy(inputs, cluster, result);

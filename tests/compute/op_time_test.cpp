@@ -246,3 +246,21 @@ TEST_CASE("more peak, more bandwidth or a higher efficiency is never slower") {
     }
   }));
 }
+
+TEST_CASE("an op needs all of what bounds it and a part of the rest") {
+  const GpuProfile gpu = tiny();  // 10 TFLOP/s in fp32, 100 in fp16, 1 TB/s
+  const Op product = conv(OpKind::gemm, {}, 10e12, 0.25e12);
+  CHECK(use_of(gpu, Precision::fp32, product) == GpuUse{.sms = 1, .memory = 0.25});
+  CHECK(use_of(gpu, Precision::amp, product) == GpuUse{.sms = 0.4, .memory = 1});
+  CHECK(use_of(gpu, Precision::bf16, product) == GpuUse{.sms = 1, .memory = 0.25});  // no such unit
+  CHECK(use_of(gpu, Precision::amp, vector_op(OpKind::elementwise, 1e9)) == moving_bytes);
+  CHECK(use_of(gpu, Precision::fp32, Op{}) == GpuUse{.sms = 1, .memory = 0});  // nothing is known of it
+}
+
+TEST_CASE("a kernel is as slow as what it needs most is short, and keeps half of everything") {
+  CHECK(slowdown({.sms = 1, .memory = 0.5}, {}) == 1);
+  CHECK(slowdown({.sms = 1, .memory = 0.5}, {.sms = 0.2, .memory = 0.25}) == 1.25);
+  CHECK(slowdown({.sms = 0.1, .memory = 1}, {.sms = 0.2, .memory = 0.25}) == doctest::Approx(4.0 / 3));
+  CHECK(slowdown({.sms = 0.8, .memory = 0.75}, {.sms = 0.2, .memory = 0.25}) == 1);
+  CHECK(slowdown({.sms = 1, .memory = 1}, {.sms = 1, .memory = 0.9}) == 2);
+}

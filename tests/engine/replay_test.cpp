@@ -1,8 +1,11 @@
 #include "engine/child.hpp"
 #include "engine/flat_network.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <doctest/doctest.h>
+#include <rapidcheck.h>
+#include <utility>
 
 using namespace trainyard;
 using namespace trainyard::testing;
@@ -16,6 +19,29 @@ Timeline closed(const TaskGraph& graph) {
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+/// Two ranks that reduce 4 GB in 4 s, taking a fifth of the multiprocessors and a quarter of the memory's
+/// bandwidth, beside a kernel of 10 s. They join after so many seconds each.
+TaskGraph beside_ring(GpuUse kernel, Seconds overhead, Seconds first, Seconds second) {
+  TaskGraph graph = one_ring(2, Bytes{4e9}, Bandwidth{1e9}, Seconds{});
+  for (const Seconds joins : {first, second}) {
+    Program& program = graph.programs.emplace_back();
+    program.streams[0] = {Compute{.duration = Seconds{10}, .use = kernel, .overhead = overhead}};
+    program.streams[1] = {Compute{joins}, Join{0, {.sms = 0.2, .memory = 0.25}}};
+  }
+  graph.program_of_rank = {1, 2};
+  return graph;
+}
+
+/// When the kernels of both ranks end, in every fidelity.
+void check_kernels(const TaskGraph& graph, double first, double second) {
+  for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::steps}) {
+    const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {Rank{1}}});
+    CHECK(timeline.ranks[0].compute.si() == doctest::Approx(first).epsilon(1e-9));
+    CHECK(timeline.ranks[1].compute.si() == doctest::Approx(second).epsilon(1e-9));
+    CHECK(timeline.spans[0].end.si() == doctest::Approx(second).epsilon(1e-9));
+  }
 }
 
 }  // namespace
@@ -60,9 +86,67 @@ TEST_CASE("a collective starts when its last rank arrives, and waiting is not co
   }
 }
 
+TEST_CASE("a kernel is slower while a collective takes what it needs, and no longer") {
+  // From 2 to 6 s: bound by multiprocessors it gets on by 4 x 0.8 s, by memory by 4 x 0.75.
+  check_kernels(beside_ring({1, 0.5}, {}, Seconds{2}, Seconds{2}), 10.8, 10.8);
+  check_kernels(beside_ring({0.1, 1}, {}, Seconds{2}, Seconds{2}), 11, 11);
+  // Three quarters of the memory are enough for one that needs no more.
+  check_kernels(beside_ring({0.8, 0.75}, {}, Seconds{2}, Seconds{2}), 10, 10);
+  // Half of it is the software's: 4 / (0.5 + 0.5 / 0.8).
+  check_kernels(beside_ring({1, 0}, Seconds{5}, Seconds{2}, Seconds{2}), 14 - 4 / 1.125, 14 - 4 / 1.125);
+}
+
+TEST_CASE("who waits for a late rank holds its multiprocessors, but leaves the memory alone") {
+  // Rank 0 from 0 to 7 s, rank 1 from 3 on; the data moves from 3 to 7.
+  check_kernels(beside_ring({1, 0}, {}, Seconds{}, Seconds{3}), 10 + 7 * 0.2, 10 + 4 * 0.2);
+  check_kernels(beside_ring({0, 1}, {}, Seconds{}, Seconds{3}), 11, 11);
+}
+
+TEST_CASE("two kernels that need all of the memory share it, and neither work is lost") {
+  const auto ends = [](GpuUse compute, GpuUse copy) {
+    Program program;
+    program.streams[0] = {Compute{.duration = Seconds{4}, .use = compute}};
+    program.streams[1] = {Compute{.duration = Seconds{1}, .use = copy}};
+    const Timeline timeline = closed(graph_of(1, program, {}));
+    return std::pair{timeline.ranks[0].compute.si(), timeline.ranks[0].communication.si()};
+  };
+  CHECK(ends({0, 1}, {0, 1}) == std::pair{5.0, 2.0});
+  const auto [product, copy] = ends({1, 0.3}, {0, 1});
+  CHECK(product == 4);
+  CHECK(copy == doctest::Approx(1 / 0.7).epsilon(1e-12));
+  CHECK(ends({1, 0}, {}) == std::pair{4.0, 1.0});
+}
+
+TEST_CASE("overlap costs something, and never more than doing one after the other") {
+  CHECK(rc::check("in any program", [] {
+    const auto share = [] { return *rc::gen::inRange(0, 101) / 100.0; };
+    TaskGraph graph = one_ring(2, Bytes{1e9}, Bandwidth{1e9}, Seconds{});
+    Program program;
+    double computing = 0;
+    for (int kernels = *rc::gen::inRange(1, 6); kernels > 0; --kernels) {
+      const double duration = *rc::gen::inRange(0, 20) / 10.0;
+      program.streams[0].emplace_back(Compute{
+          .duration = Seconds{duration}, .use = {share(), share()}, .overhead = Seconds{duration / 3}});
+      computing += duration;
+    }
+    program.streams[1] = {Compute{.duration = Seconds{0.5}, .use = {0, share()}}, Join{0, {share(), share()}},
+                          Compute{.duration = Seconds{0.25}, .use = {0, share()}}};
+    graph.programs = {program};
+    const double end = closed(graph).makespan.si();
+    RC_ASSERT(end >= std::max(computing, 1.75) * (1 - 1e-12));
+    RC_ASSERT(end <= (computing + 1.75) * (1 + 1e-12));
+  }));
+}
+
 TEST_CASE("folding identical ranks changes no bit") {
   for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds}) {
     TaskGraph graph = two_rings(16, Bytes{25e6}, Bandwidth{12.5e9}, Seconds{5e-6});
+    // Kernels that slow each other down, and are slower beside the second ring.
+    const GpuUse ring{.sms = 0.15, .memory = 0.4};
+    graph.programs[0].streams[0].emplace_back(
+        Compute{.duration = Seconds{0.01 / 3}, .op = 1, .use = {0.6, 1}, .overhead = Seconds{1e-5}});
+    graph.programs[0].streams[1] = {Compute{.duration = Seconds{1e-3}, .op = 0, .use = {0, 1}}, Join{1, ring},
+                                    Compute{.duration = Seconds{0.01 / 7}, .op = 2, .use = {0, 1}}};
     // Two kinds of ranks, so that folding has classes to tell apart.
     Program slow = graph.programs[0];
     slow.streams[0].insert(slow.streams[0].begin(), Compute{Seconds{0.1 / 3}, 0});

@@ -4,6 +4,7 @@
 #include "engine/engine.hpp"
 #include "engine/macro_flows.hpp"
 #include "platform/load.hpp"
+#include "schedule/collective_use.hpp"
 #include "schedule/communication.hpp"
 #include "schedule/jobs.hpp"
 #include "two_layers.hpp"
@@ -128,6 +129,78 @@ TEST_CASE("the ideal step is as fast as its bounds and no faster than its comput
   CHECK(bound.makespan >= Seconds{40e-3});
   CHECK((bound.collectives[0].end - bound.collectives[0].start).si() ==
         doctest::Approx(two.collectives[0].bound.si()).epsilon(1e-9));
+}
+
+TEST_CASE("a bucket takes a multiprocessor per channel and its bytes' way through the memory") {
+  GpuProfile gpu = round_gpu();
+  gpu.sms = Sourced<int>{80};
+  Trace trace = two_layers();
+  trace.ops[3].kind = OpKind::elementwise;  // its duration stays
+  trace.ops[3].bytes = Bytes{1e9};
+  const StepPlan two = plan(trace, 2, {}, gpu);
+  const double first = 24e-3;
+  const double second = closed(two).collectives[1].start.si();
+  const Timeline timeline = closed(two);
+  const auto taken = [&](std::size_t bucket) {
+    return (timeline.collectives[bucket].end - timeline.collectives[bucket].start).si();
+  };
+  CHECK(timeline.collectives[0].start.si() == doctest::Approx(first).epsilon(1e-12));
+  // Of two ranks each reads its 4 MB and writes as many, and receives 4 MB that are written and read: beside
+  // the last layer's kernel, which needs all of the 1 TB/s.
+  const double memory = 4 * 4e6 / taken(0) / 1e12;
+  CHECK(second == doctest::Approx(32e-3 + taken(0) * memory).epsilon(1e-12));
+  CHECK(timeline.ranks[0].compute.si() == doctest::Approx(40e-3 + taken(0) * memory).epsilon(1e-12));
+
+  // A kernel of which nothing but the duration is known suffers from the multiprocessors alone.
+  const StepPlan unknown = plan(two_layers(), 2, {}, gpu);
+  const double sms = unknown.collectives[0].channels / 80.0;
+  REQUIRE(sms > 0);
+  CHECK(closed(unknown).collectives[1].start.si() == doctest::Approx(32e-3 + taken(0) * sms).epsilon(1e-12));
+  CHECK(run(ideal(unknown), {.fidelity = Fidelity::closed, .recorded = {}}).ranks[0].compute ==
+        closed(plan(two_layers(), 1)).makespan);
+}
+
+TEST_CASE("kernels are as fast as alone where the stack says so, or the profile knows no multiprocessors") {
+  GpuProfile gpu = round_gpu();
+  const Timeline without = closed(plan(two_layers(), 2, {}, gpu));
+  CHECK(without.ranks[0].compute.si() == doctest::Approx(40e-3).epsilon(1e-12));
+  gpu.sms = Sourced<int>{80};
+  CHECK(closed(plan(two_layers(), 2, {}, gpu)).makespan > without.makespan);
+  Stack stack;
+  stack.overlap_slows = false;
+  CHECK(closed(plan(two_layers(), 2, stack, gpu)).makespan == without.makespan);
+}
+
+TEST_CASE("copies beside a collective are slower, and slow what computes beside them") {
+  Stack stack;
+  stack.fusion = Fusion{{.value = Bytes{64e6}}, {.value = Seconds{5e-3}}};
+  Trace trace = two_layers();
+  trace.ops[2].gradients = {{"last.bias", 0.5e6}, {"last.weight", 0.5e6}};
+  trace.ops[3].kind = OpKind::elementwise;
+  trace.ops[3].bytes = Bytes{1e9};
+  const Timeline timeline = closed(plan(trace, 2, stack, round_gpu()));
+  const double copy = 2 * 4e6 / 1e12;  // one read and one write of 4 MB at 1 TB/s, of which half is left
+  CHECK(timeline.collectives[0].start.si() == doctest::Approx(25e-3 + 2 * copy).epsilon(1e-12));
+  CHECK(timeline.ranks[0].compute.si() >= 40e-3 + 2 * copy);
+}
+
+TEST_CASE("the memory traffic of a collective is what its primitives read and write") {
+  const auto traffic = [](Operation operation, int messages, double bytes) {
+    Pattern ring;
+    for (int rank = 0; rank < 4; ++rank) ring.add_edge({Rank{rank}, Rank{(rank + 1) % 4}}, {});
+    const Collective collective{
+        .operation = operation,
+        .size = Bytes{4e6},
+        .participants = 4,
+        .overhead = {},
+        .stages = {{.pattern = 0, .messages = messages, .depth = 0, .latency = {}, .bytes = Bytes{bytes}}}};
+    return memory_traffic(collective, std::span(&ring, 1)).si();
+  };
+  // Chunks of 1 MB of four ranks, hop by hop: send 1; recvReduceSend 3, twice; recvReduceCopySend 4;
+  // recvCopySend 3, twice; recv 3.
+  CHECK(traffic(Operation::all_reduce, 6, 1e6) == 20e6);
+  CHECK(traffic(Operation::reduce_scatter, 3, 1e6) == 11e6);  // send 1; 3, twice; recvReduceCopy 4
+  CHECK(traffic(Operation::all_gather, 3, 1e6) == 11e6);      // copySend 2; recvCopySend 3, twice; recv 3
 }
 
 TEST_CASE("five GPUs of a cube mesh reduce along a chain unless a ring was asked for") {

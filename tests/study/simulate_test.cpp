@@ -107,6 +107,20 @@ TEST_CASE("the parts of a result agree with each other") {
   CHECK(result.layers.back().end.si() == doctest::Approx(result.step_time.si()).epsilon(1e-12));
 }
 
+TEST_CASE("kernels beside communication are slower, by what separates the step from perfect overlap") {
+  const Result slowed = closed(inputs({{"nodes", "2"}}));
+  const Result perfect = closed(inputs({{"nodes", "2"}, {"stack.overlap_slows", "false"}}));
+  CHECK(perfect.compute_slowdown == Seconds{});
+  CHECK(slowed.compute_slowdown > Seconds{1e-4});
+  CHECK(slowed.step_time > perfect.step_time);
+  CHECK(slowed.step_time <= perfect.one_rank_step_time + perfect.communication_time);
+  CHECK(slowed.communication_overhead.si() ==
+        doctest::Approx((slowed.exposed_communication + slowed.compute_slowdown).si()).epsilon(1e-9));
+  CHECK(slowed.lower_bound == perfect.lower_bound);
+  // Nothing is slower where nothing overlaps.
+  CHECK(closed(inputs({{"stack.overlap", "false"}})).compute_slowdown == Seconds{});
+}
+
 TEST_CASE("replaying an exported trace gives the same step to the bit") {
   const TemporaryFolder folder;
   for (const std::string overlap : {"true", "false"}) {

@@ -1,0 +1,38 @@
+#include "compute/gpu_use.hpp"
+
+#include "compute/curves.hpp"
+#include "compute/op_time.hpp"
+
+#include <algorithm>
+
+namespace trainyard {
+
+namespace {
+
+/// What is left for a kernel however much something else takes.
+constexpr double fair_share = 0.5;
+
+double shortage(double needed, double taken) { return needed / std::max(fair_share, 1 - taken); }
+
+/// A trace may bring durations in a type that the GPU has no unit for.
+FlopRate peak_of(const GpuProfile& gpu, Precision precision, OpKind kind) {
+  const MatrixRates* rates = is_matrix(kind) ? find_rates(gpu, dtype_of(precision)) : nullptr;
+  return rates != nullptr ? rates->peak.value : gpu.matrix.fp32.peak.value;
+}
+
+}  // namespace
+
+GpuUse use_of(const GpuProfile& gpu, Precision precision, const Op& op) {
+  const FlopRate peak = peak_of(gpu, precision, op.kind);
+  const Bandwidth bandwidth = gpu.memory.bandwidth.value;
+  const double computing = peak > FlopRate() ? (op.flops / peak).si() : 0;
+  const double moving = bandwidth > Bandwidth() ? (op.bytes / bandwidth).si() : 0;
+  const double longer = std::max(computing, moving);
+  return longer > 0 ? GpuUse{computing / longer, moving / longer} : GpuUse{.sms = 1, .memory = 0};
+}
+
+double slowdown(const GpuUse& needed, const GpuUse& taken) {
+  return std::max({1.0, shortage(needed.sms, taken.sms), shortage(needed.memory, taken.memory)});
+}
+
+}  // namespace trainyard

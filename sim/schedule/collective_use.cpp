@@ -1,0 +1,54 @@
+#include "schedule/collective_use.hpp"
+
+#include <algorithm>
+
+namespace trainyard {
+
+namespace {
+
+/// What a rank reads of its own and what it has in the end, on average.
+Bytes own_bytes(const Collective& collective) {
+  switch (collective.operation) {
+    case Operation::all_reduce:
+    case Operation::all_to_all:
+    case Operation::send_recv:
+      break;
+    case Operation::reduce_scatter:
+    case Operation::all_gather:
+    case Operation::broadcast:
+    case Operation::reduce:
+      return collective.size + collective.size / collective.participants;
+  }
+  return 2 * collective.size;
+}
+
+}  // namespace
+
+Bytes memory_traffic(const Collective& collective, std::span<const Pattern> patterns) {
+  Bytes sent;
+  for (const Stage& stage : collective.stages) sent += bytes_sent(stage, patterns[at(stage.pattern)]);
+  return 2 * (sent / collective.participants) + own_bytes(collective);
+}
+
+std::vector<GpuUse> collective_uses(const StepPlan& plan, const GpuProfile& gpu) {
+  const TaskGraph& graph = plan.graph;
+  std::vector<Bandwidth> rates;
+  for (const Pattern& pattern : graph.patterns)
+    rates.push_back(lockstep_rate(link_uses(pattern), graph.links));
+  std::vector<GpuUse> uses;
+  for (std::size_t i = 0; i < graph.collectives.size(); ++i) {
+    const Collective& collective = graph.collectives[i];
+    Seconds moving;
+    for (const Stage& stage : collective.stages)
+      moving += closed_form(stage, std::min(rates[at(stage.pattern)], stage.limit));
+    GpuUse& use = uses.emplace_back();
+    if (gpu.sms) use.sms = std::min(1.0, static_cast<double>(plan.collectives[i].channels) / gpu.sms->value);
+    if (moving > Seconds() && gpu.memory.bandwidth.value > Bandwidth()) {
+      const Bytes most = gpu.memory.bandwidth.value * moving;
+      use.memory = std::min(1.0, memory_traffic(collective, graph.patterns) / most);
+    }
+  }
+  return uses;
+}
+
+}  // namespace trainyard
