@@ -6,13 +6,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
-#include <set>
 
 namespace trainyard::engine {
 
 namespace {
-
-constexpr std::string_view stream_names[stream_count] = {"compute", "communication", "host"};
 
 /// The stream whose work shares the GPU with that of this one; -1: none.
 int beside(int stream) {
@@ -42,6 +39,7 @@ Replay::Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& c
     if (same != rank) continue;
     if (kind.first >= static_cast<int>(jobs_.size())) jobs_.resize(at(kind.first + 1));
     jobs_[at(kind.first)].simulated.push_back(rank);
+    ranks_[at(rank)].cursors.resize(stream_count);
     ranks_[at(rank)].happened.assign(at(program(rank).events), false);
   }
   for (const Rank rank : recorded_) ranks_[at(stands_in_[at(index(rank))])].recorded = true;
@@ -62,12 +60,12 @@ void Replay::begin(Carrier& carrier) {
 }
 
 void Replay::wake_at(int rank, int stream, double date) {
-  ranks_[at(rank)].cursors[stream].due = date;
+  ranks_[at(rank)].cursors[at(stream)].due = date;
   calendar_.enter(date, EventKind::wake, rank, stream);
 }
 
 void Replay::wake(int rank, int stream, double date) {
-  Cursor& cursor = ranks_[at(rank)].cursors[stream];
+  Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
   if (done() || cursor.due != date) return;
   cursor.due = -1;
   if (cursor.kernel) end_kernel(rank, stream, date);
@@ -87,7 +85,7 @@ void Replay::advance(int rank, int stream, double date) {
 /// As far as it comes at this date.
 void Replay::walk(int rank, int stream, double date) {
   RankState& state = ranks_[at(rank)];
-  Cursor& cursor = state.cursors[stream];
+  Cursor& cursor = state.cursors[at(stream)];
   const std::vector<Task>& tasks = program(rank).streams[stream];
   while (cursor.task < static_cast<int>(tasks.size())) {
     const Task& task = tasks[at(cursor.task)];
@@ -115,14 +113,14 @@ void Replay::walk(int rank, int stream, double date) {
 }
 
 void Replay::begin_kernel(int rank, int stream, const Compute& what, double date) {
-  RunningKernel& kernel = ranks_[at(rank)].cursors[stream].kernel.emplace(what, date);
+  RunningKernel& kernel = ranks_[at(rank)].cursors[at(stream)].kernel.emplace(what, date);
   if (beside(stream) >= 0) kernel.run_beside(taken_by(rank, beside(stream)), date);
   wake_at(rank, stream, kernel.end());
 }
 
 void Replay::end_kernel(int rank, int stream, double date) {
   RankState& state = ranks_[at(rank)];
-  Cursor& cursor = state.cursors[stream];
+  Cursor& cursor = state.cursors[at(stream)];
   if (!jobs_[at(job_of(rank))].repeats) {
     const Seconds taken = cursor.kernel->taken();
     if (stream == static_cast<int>(Stream::compute)) state.span.compute += taken;
@@ -139,7 +137,7 @@ void Replay::end_kernel(int rank, int stream, double date) {
 /// The kernel of a stream, if one runs there, goes on beside what the other stream does from now on.
 void Replay::settle_pace(int rank, int stream, double date) {
   if (stream < 0) return;
-  Cursor& cursor = ranks_[at(rank)].cursors[stream];
+  Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
   if (!cursor.kernel || !cursor.kernel->run_beside(taken_by(rank, beside(stream)), date)) return;
   wake_at(rank, stream, cursor.kernel->end());
 }
@@ -147,7 +145,7 @@ void Replay::settle_pace(int rank, int stream, double date) {
 /// What a stream takes of the GPU. A collective's blocks wait for late ranks where they are, and hold their
 /// multiprocessors; memory is read and written once all are there.
 GpuUse Replay::taken_by(int rank, int stream) const {
-  const Cursor& cursor = ranks_[at(rank)].cursors[stream];
+  const Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
   if (cursor.kernel) return cursor.kernel->use();
   if (cursor.joined_at < 0) return {};
   const Join& join = std::get<Join>(program(rank).streams[stream][at(cursor.task)]);
@@ -157,7 +155,7 @@ GpuUse Replay::taken_by(int rank, int stream) const {
 void Replay::join(int rank, int stream, int collective, double date) {
   Meeting& meeting = meetings_[at(collective)];
   if (meeting.arrived == 0 && !meeting.has_span) meeting.span.first_arrival = Seconds{date};
-  ranks_[at(rank)].cursors[stream].joined_at = date;
+  ranks_[at(rank)].cursors[at(stream)].joined_at = date;
   meeting.arrived += ranks_[at(rank)].weight;
   meeting.members.push_back(rank);
   ++meeting.inside;
@@ -176,7 +174,7 @@ void Replay::record(int rank, int event, double date) {
   RankState& state = ranks_[at(rank)];
   state.happened[at(event)] = true;
   for (int other = 0; other < stream_count; ++other) {
-    Cursor& waiter = state.cursors[other];
+    Cursor& waiter = state.cursors[at(other)];
     if (waiter.waiting_for != event) continue;
     waiter.waiting_for = -1;
     ++waiter.task;
@@ -209,7 +207,7 @@ void Replay::repeat(Job& job, double date) {
     RankState& state = ranks_[at(rank)];
     state.happened.assign(state.happened.size(), false);
     for (int stream = 0; stream < stream_count; ++stream) {
-      state.cursors[stream] = {};
+      state.cursors[at(stream)] = {};
       wake_at(rank, stream, date);
     }
   }
@@ -228,7 +226,7 @@ void Replay::leave(int collective, int rank, double date) {
     meeting.has_span = true;
   }
   for (int stream = 0; stream < stream_count; ++stream) {
-    Cursor& cursor = state.cursors[stream];
+    Cursor& cursor = state.cursors[at(stream)];
     if (cursor.joined_at < 0) continue;
     const auto* join = std::get_if<Join>(&program(rank).streams[stream][at(cursor.task)]);
     if (join == nullptr || join->collective != collective) continue;
@@ -251,63 +249,6 @@ void Replay::leave(int collective, int rank, double date) {
 void Replay::leave_all(int collective, double date) {
   const std::vector<int> members = meetings_[at(collective)].members;
   for (const int rank : members) leave(collective, rank, date);
-}
-
-std::vector<int> Replay::waiting_collectives() const {
-  std::set<int> found;
-  for (const int rank : jobs_[0].simulated) {
-    for (int stream = 0; stream < stream_count; ++stream) {
-      const Cursor& cursor = ranks_[at(rank)].cursors[stream];
-      if (cursor.joined_at < 0) continue;
-      found.insert(std::get<Join>(program(rank).streams[stream][at(cursor.task)]).collective);
-    }
-  }
-  return {found.begin(), found.end()};
-}
-
-std::string Replay::who_waits() const {
-  std::string waiting;
-  int stuck = 0;
-  for (const int rank : jobs_[0].simulated) {
-    for (int stream = 0; stream < stream_count; ++stream) {
-      const Cursor& cursor = ranks_[at(rank)].cursors[stream];
-      const std::vector<Task>& tasks = program(rank).streams[stream];
-      if (cursor.task >= static_cast<int>(tasks.size())) continue;
-      if (++stuck > 8) continue;
-      const auto* join = std::get_if<Join>(&tasks[at(cursor.task)]);
-      waiting += fmt::format("\n  rank {}, {} stream, task {}: waits for {} {}", rank, stream_names[stream],
-                             cursor.task, join != nullptr ? "collective" : "event",
-                             join != nullptr ? join->collective : cursor.waiting_for);
-      if (join == nullptr) continue;
-      waiting += fmt::format(" ({} of {} ranks there)", meetings_[at(join->collective)].arrived,
-                             graph_.collectives[at(join->collective)].participants);
-    }
-  }
-  return stuck == 0 ? std::string{} : fmt::format("{} streams wait for ever{}", stuck, waiting);
-}
-
-Timeline Replay::finish() {
-  if (const std::string waiting = who_waits(); !waiting.empty()) throw EngineError("deadlock: " + waiting);
-
-  Timeline timeline;
-  timeline.ranks.resize(ranks_.size());
-  for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
-    timeline.ranks[rank] = ranks_[at(stands_in_[rank])].span;
-  timeline.makespan = Seconds{last_date_};
-  for (const Meeting& meeting : meetings_) timeline.collectives.push_back(meeting.span);
-  std::sort(spans_.begin(), spans_.end(), [](const TaskSpan& a, const TaskSpan& b) {
-    return std::tuple(a.rank, a.stream, a.task) < std::tuple(b.rank, b.stream, b.task);
-  });
-  for (const Rank rank : recorded_) {
-    const Rank same{stands_in_[at(index(rank))]};
-    for (TaskSpan span : spans_) {
-      if (span.rank != same) continue;
-      span.rank = rank;
-      timeline.spans.push_back(span);
-    }
-  }
-  timeline.events = calendar_.entered();
-  return timeline;
 }
 
 }  // namespace trainyard::engine

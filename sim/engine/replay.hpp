@@ -54,8 +54,8 @@ private:
     std::optional<RunningKernel> kernel;
   };
   struct RankState {
-    int weight = 0;  ///< how many identical ranks this one stands for; 0: simulated by another
-    Cursor cursors[stream_count];
+    int weight = 0;               ///< how many identical ranks this one stands for; 0: simulated by another
+    std::vector<Cursor> cursors;  ///< by stream; none if simulated by another
     std::vector<bool> happened;
     RankSpan span;
     bool recorded = false;

@@ -1,0 +1,73 @@
+#include "engine/replay.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+#include <tuple>
+
+namespace trainyard::engine {
+
+namespace {
+
+constexpr std::string_view stream_names[stream_count] = {"compute", "communication", "host"};
+
+}  // namespace
+
+std::vector<int> Replay::waiting_collectives() const {
+  std::set<int> found;
+  for (const int rank : jobs_[0].simulated) {
+    for (int stream = 0; stream < stream_count; ++stream) {
+      const Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
+      if (cursor.joined_at < 0) continue;
+      found.insert(std::get<Join>(program(rank).streams[stream][at(cursor.task)]).collective);
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+std::string Replay::who_waits() const {
+  std::string waiting;
+  int stuck = 0;
+  for (const int rank : jobs_[0].simulated) {
+    for (int stream = 0; stream < stream_count; ++stream) {
+      const Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
+      const std::vector<Task>& tasks = program(rank).streams[stream];
+      if (cursor.task >= static_cast<int>(tasks.size())) continue;
+      if (++stuck > 8) continue;
+      const auto* join = std::get_if<Join>(&tasks[at(cursor.task)]);
+      waiting += fmt::format("\n  rank {}, {} stream, task {}: waits for {} {}", rank, stream_names[stream],
+                             cursor.task, join != nullptr ? "collective" : "event",
+                             join != nullptr ? join->collective : cursor.waiting_for);
+      if (join == nullptr) continue;
+      waiting += fmt::format(" ({} of {} ranks there)", meetings_[at(join->collective)].arrived,
+                             graph_.collectives[at(join->collective)].participants);
+    }
+  }
+  return stuck == 0 ? std::string{} : fmt::format("{} streams wait for ever{}", stuck, waiting);
+}
+
+Timeline Replay::finish() {
+  if (const std::string waiting = who_waits(); !waiting.empty()) throw EngineError("deadlock: " + waiting);
+
+  Timeline timeline;
+  timeline.ranks.resize(ranks_.size());
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+    timeline.ranks[rank] = ranks_[at(stands_in_[rank])].span;
+  timeline.makespan = Seconds{last_date_};
+  for (const Meeting& meeting : meetings_) timeline.collectives.push_back(meeting.span);
+  std::sort(spans_.begin(), spans_.end(), [](const TaskSpan& a, const TaskSpan& b) {
+    return std::tuple(a.rank, a.stream, a.task) < std::tuple(b.rank, b.stream, b.task);
+  });
+  for (const Rank rank : recorded_) {
+    const Rank same{stands_in_[at(index(rank))]};
+    for (TaskSpan span : spans_) {
+      if (span.rank != same) continue;
+      span.rank = rank;
+      timeline.spans.push_back(span);
+    }
+  }
+  timeline.events = calendar_.entered();
+  return timeline;
+}
+
+}  // namespace trainyard::engine
