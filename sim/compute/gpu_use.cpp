@@ -23,6 +23,7 @@ FlopRate peak_of(const GpuProfile& gpu, Precision precision, OpKind kind) {
 }  // namespace
 
 GpuUse use_of(const GpuProfile& gpu, Precision precision, const Op& op) {
+  if (op.kind == OpKind::host) return {};  // nothing of the GPU
   const FlopRate peak = peak_of(gpu, precision, op.kind);
   const Bandwidth bandwidth = gpu.memory.bandwidth.value;
   const double computing = peak > FlopRate() ? (op.flops / peak).si() : 0;

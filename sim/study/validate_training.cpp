@@ -216,8 +216,12 @@ bool is_for(FitProtocol protocol, const PublishedRow& row) {
          row.nodes > 1;
 }
 
-std::optional<double> linear_of(const PredictedRun& run, FitProtocol protocol) {
-  return protocol == FitProtocol::one_node ? run.linear_from_one_node : run.linear_from_one_gpu;
+/// The error of scaling what the protocol fits to; nothing if it fits to nothing.
+std::optional<double> linear_error(const PredictedRun& run, FitProtocol protocol) {
+  const std::optional<double>& line =
+      protocol == FitProtocol::one_node ? run.linear_from_one_node : run.linear_from_one_gpu;
+  if (!line || !run.measured) return {};
+  return std::abs(*line / *run.measured - 1);
 }
 
 }  // namespace
@@ -278,10 +282,7 @@ RunErrors errors_of(const TrainingValidation& validation, FitProtocol protocol,
     const Verdict& verdict = scored.verdict(protocol);
     if (!verdict.is_asked || !is_selected(selection, scored.family, *scored.run.row)) continue;
     ++should_be;
-    const std::optional<double> line = linear_of(scored.predicted, protocol);
-    const std::optional<double> line_error =
-        line && scored.predicted.measured ? std::optional(std::abs(*line / *scored.predicted.measured - 1))
-                                          : std::nullopt;
+    const std::optional<double> line_error = linear_error(scored.predicted, protocol);
     if (!verdict.excluded.empty() || (selection.by_outcome && !verdict.outcome.empty())) {
       if (line_error) left_out.push_back(*line_error);
       continue;
