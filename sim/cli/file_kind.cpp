@@ -50,8 +50,8 @@ auto with_file_of(Kind kind, const Use& use) {
 /// Keys of the document that a file of this kind may have.
 int known_keys(Kind kind, const config::Node& root) {
   return with_file_of(kind, [&]<class File>(const File&) {
-    return std::apply([&](const auto&... key) { return (int{root.find(key.name) != nullptr} + ... + 0); },
-                      config::Keys<File>::table());
+    return config::Keys<File>::table()(
+        [&](const auto&... key) { return (int{root.find(key.name) != nullptr} + ... + 0); });
   });
 }
 

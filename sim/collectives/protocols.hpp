@@ -86,86 +86,86 @@ template <class T>
 struct Keys<SourcedByProtocol<T>> {
   static auto table() {
     using Owner = SourcedByProtocol<T>;
-    return std::tuple{
+    return keys(
         required("ll", &Owner::ll, "protocol LL: a flag beside every 4 bytes").at_least(0).at_most(1),
         required("ll128", &Owner::ll128, "protocol LL128: a flag in every 128 bytes").at_least(0).at_most(1),
         required("simple", &Owner::simple, "protocol Simple: whole chunks with a handshake")
             .at_least(0)
-            .at_most(1)};
+            .at_most(1));
   }
 };
 
 template <>
 struct Keys<MediumCosts> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("step", &MediumCosts::step,
                  "what one message costs besides its bytes; between nodes the wire's latency is added"),
         required("efficiency", &MediumCosts::efficiency, "part of the links' effective rate that is reached"),
         optional("startup", &MediumCosts::startup, "messages' worth of bytes that the first costs more")
             .at_least(0)
-            .at_most(10)};
+            .at_most(10));
   }
 };
 
 template <>
 struct Keys<PathCosts> {
   static auto table() {
-    return std::tuple{required("nvlink1", &PathCosts::nvlink1, "NVLinks of the first generation (P100)"),
-                      required("nvlink2", &PathCosts::nvlink2, "of the second (V100)"),
-                      required("nvlink3", &PathCosts::nvlink3, "of the third (A100)"),
-                      required("nvlink4", &PathCosts::nvlink4, "of the fourth (H100)"),
-                      required("pix", &PathCosts::pix, "one PCIe switch, or none"),
-                      required("pxb", &PathCosts::pxb, "several PCIe switches"),
-                      required("phb", &PathCosts::phb, "through one CPU"),
-                      required("sys", &PathCosts::sys, "between sockets"),
-                      required("staged", &PathCosts::staged, "through host memory: no peer-to-peer")};
+    return keys(required("nvlink1", &PathCosts::nvlink1, "NVLinks of the first generation (P100)"),
+                required("nvlink2", &PathCosts::nvlink2, "of the second (V100)"),
+                required("nvlink3", &PathCosts::nvlink3, "of the third (A100)"),
+                required("nvlink4", &PathCosts::nvlink4, "of the fourth (H100)"),
+                required("pix", &PathCosts::pix, "one PCIe switch, or none"),
+                required("pxb", &PathCosts::pxb, "several PCIe switches"),
+                required("phb", &PathCosts::phb, "through one CPU"),
+                required("sys", &PathCosts::sys, "between sockets"),
+                required("staged", &PathCosts::staged, "through host memory: no peer-to-peer"));
   }
 };
 
 template <>
 struct Keys<NetworkCosts> {
   static auto table() {
-    return std::tuple{required("infiniband", &NetworkCosts::infiniband, "InfiniBand with GPUDirect"),
-                      required("roce", &NetworkCosts::roce, "the same over Ethernet"),
-                      required("efa", &NetworkCosts::efa, "AWS's Elastic Fabric Adapter"),
-                      required("tcp", &NetworkCosts::tcp, "sockets"),
-                      required("aries", &NetworkCosts::aries, "Cray's Aries"),
-                      required("omni_path", &NetworkCosts::omni_path, "Intel's Omni-Path"),
-                      required("through_host", &NetworkCosts::through_host,
-                               "any but efa and tcp where fabric.gpudirect is false")};
+    return keys(required("infiniband", &NetworkCosts::infiniband, "InfiniBand with GPUDirect"),
+                required("roce", &NetworkCosts::roce, "the same over Ethernet"),
+                required("efa", &NetworkCosts::efa, "AWS's Elastic Fabric Adapter"),
+                required("tcp", &NetworkCosts::tcp, "sockets"),
+                required("aries", &NetworkCosts::aries, "Cray's Aries"),
+                required("omni_path", &NetworkCosts::omni_path, "Intel's Omni-Path"),
+                required("through_host", &NetworkCosts::through_host,
+                         "any but efa and tcp where fabric.gpudirect is false"));
   }
 };
 
 template <>
 struct Keys<VersionCosts> {
   static auto table() {
-    return std::tuple{required("nvlink_simple_step", &VersionCosts::nvlink_simple_step,
-                               "times the step over NVLink with Simple")
-                          .above(0)
-                          .at_most(100)};
+    return keys(required("nvlink_simple_step", &VersionCosts::nvlink_simple_step,
+                         "times the step over NVLink with Simple")
+                    .above(0)
+                    .at_most(100));
   }
 };
 
 template <>
 struct Keys<VersionsCosts> {
-  static auto table() { return std::tuple{required("2.4", &VersionsCosts::v2_4, "NCCL 2.4 and older")}; }
+  static auto table() { return keys(required("2.4", &VersionsCosts::v2_4, "NCCL 2.4 and older")); }
 };
 
 template <>
 struct Keys<Protocols> {
   static auto table() {
-    return std::tuple{required("name", &Protocols::name, "the file's name without .yaml"),
-                      optional("title", &Protocols::title, "what the constants are of"),
-                      required("base", &Protocols::base, "what a collective costs before its first message"),
-                      required("launch", &Protocols::launch,
-                               "time to start it on one GPU: the floor where one process drives several")
-                          .at_least(0)
-                          .at_most(1),
-                      required("paths", &Protocols::paths, "inside a node"),
-                      required("networks", &Protocols::networks, "between nodes"),
-                      required("versions", &Protocols::versions, "what old versions did slower"),
-                      optional("source", &Protocols::source, "publications the whole file rests on")};
+    return keys(required("name", &Protocols::name, "the file's name without .yaml"),
+                optional("title", &Protocols::title, "what the constants are of"),
+                required("base", &Protocols::base, "what a collective costs before its first message"),
+                required("launch", &Protocols::launch,
+                         "time to start it on one GPU: the floor where one process drives several")
+                    .at_least(0)
+                    .at_most(1),
+                required("paths", &Protocols::paths, "inside a node"),
+                required("networks", &Protocols::networks, "between nodes"),
+                required("versions", &Protocols::versions, "what old versions did slower"),
+                optional("source", &Protocols::source, "publications the whole file rests on"));
   }
 };
 

@@ -11,7 +11,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace trainyard {
@@ -141,12 +140,12 @@ inline constexpr double longest_t0 = 1e-2;
 template <>
 struct Keys<Roofline> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("efficiency", &Roofline::efficiency, "part of the peak rate reached").above(0).at_most(1),
         required("bandwidth_fraction", &Roofline::bandwidth_fraction, "part of the memory bandwidth reached")
             .above(0)
             .at_most(1),
-        required("t0", &Roofline::t0, "fixed time of each kernel").at_least(0).at_most(longest_t0)};
+        required("t0", &Roofline::t0, "fixed time of each kernel").at_least(0).at_most(longest_t0));
   }
 };
 
@@ -154,7 +153,7 @@ template <>
 struct Keys<ConvFit> {
   static auto table() {
     const auto efficiency = [](auto key) { return key.above(0).at_most(largest_efficiency); };
-    return std::tuple{
+    return keys(
         efficiency(
             optional("first_layer", &ConvFit::first_layer, "part of the peak, at most 3 input channels")),
         efficiency(required("pointwise", &ConvFit::pointwise, "part of the peak, 1x1 with stride 1")),
@@ -165,40 +164,40 @@ struct Keys<ConvFit> {
         required("bandwidth_fraction", &ConvFit::bandwidth_fraction, "part of the memory bandwidth reached")
             .above(0)
             .at_most(1),
-        required("t0", &ConvFit::t0, "fixed time of each kernel").at_least(0).at_most(longest_t0)};
+        required("t0", &ConvFit::t0, "fixed time of each kernel").at_least(0).at_most(longest_t0));
   }
 };
 
 template <>
 struct Keys<ConvPasses> {
   static auto table() {
-    return std::tuple{required("forward", &ConvPasses::forward, "forward pass"),
-                      required("dgrad", &ConvPasses::dgrad, "gradient of the input"),
-                      required("wgrad", &ConvPasses::wgrad, "gradient of the weights")};
+    return keys(required("forward", &ConvPasses::forward, "forward pass"),
+                required("dgrad", &ConvPasses::dgrad, "gradient of the input"),
+                required("wgrad", &ConvPasses::wgrad, "gradient of the weights"));
   }
 };
 
 template <>
 struct Keys<MatrixRates> {
   static auto table() {
-    return std::tuple{required("peak", &MatrixRates::peak, "peak rate, multiply and add counted apart")
-                          .at_least(1e9)
-                          .at_most(largest_flop_rate),
-                      optional("gemm", &MatrixRates::gemm, "curve for matrix products"),
-                      optional("conv", &MatrixRates::conv, "curves for convolutions"),
-                      optional("conv_nhwc", &MatrixRates::conv_nhwc,
-                               "the same for activations in layout nhwc; as conv when left out")};
+    return keys(required("peak", &MatrixRates::peak, "peak rate, multiply and add counted apart")
+                    .at_least(1e9)
+                    .at_most(largest_flop_rate),
+                optional("gemm", &MatrixRates::gemm, "curve for matrix products"),
+                optional("conv", &MatrixRates::conv, "curves for convolutions"),
+                optional("conv_nhwc", &MatrixRates::conv_nhwc,
+                         "the same for activations in layout nhwc; as conv when left out"));
   }
 };
 
 template <>
 struct Keys<MatrixUnits> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("fp32", &MatrixUnits::fp32, "fp32 without tensor cores; also the rate of vector work"),
         optional("tf32", &MatrixUnits::tf32, "TF32 tensor cores; without this key tf32 runs as fp32"),
         optional("fp16", &MatrixUnits::fp16, "fp16 with fp32 accumulation, for fp16 and amp"),
-        optional("bf16", &MatrixUnits::bf16, "bfloat16 with fp32 accumulation, for bf16 and amp_bf16")};
+        optional("bf16", &MatrixUnits::bf16, "bfloat16 with fp32 accumulation, for bf16 and amp_bf16"));
   }
 };
 
@@ -206,7 +205,7 @@ template <>
 struct Keys<VectorRates> {
   static auto table() {
     const auto fraction = [](auto key) { return key.above(0).at_most(1); };
-    return std::tuple{
+    return keys(
         fraction(
             required("elementwise", &VectorRates::elementwise, "part of the bandwidth, elementwise ops")),
         fraction(required("batch_norm", &VectorRates::batch_norm,
@@ -219,21 +218,20 @@ struct Keys<VectorRates> {
                           "the same over rows of more than 1,024 values; as softmax when left out")),
         fraction(required("embedding", &VectorRates::embedding, "part of the bandwidth, embedding look-ups")),
         fraction(required("optimizer", &VectorRates::optimizer, "part of the bandwidth, parameter updates")),
-        required("t0", &VectorRates::t0, "fixed time of each of these ops").at_least(0).at_most(longest_t0)};
+        required("t0", &VectorRates::t0, "fixed time of each of these ops").at_least(0).at_most(longest_t0));
   }
 };
 
 template <>
 struct Keys<GpuMemory> {
   static auto table() {
-    return std::tuple{
-        required("capacity", &GpuMemory::capacity, "device memory").above(0).at_most(1e14),
-        required("bandwidth", &GpuMemory::bandwidth, "peak bandwidth, reads and writes together")
-            .at_least(1e8)
-            .at_most(1e14),
-        optional("context", &GpuMemory::context, "taken by the CUDA context and its libraries")
-            .at_least(0)
-            .at_most(1e11)};
+    return keys(required("capacity", &GpuMemory::capacity, "device memory").above(0).at_most(1e14),
+                required("bandwidth", &GpuMemory::bandwidth, "peak bandwidth, reads and writes together")
+                    .at_least(1e8)
+                    .at_most(1e14),
+                optional("context", &GpuMemory::context, "taken by the CUDA context and its libraries")
+                    .at_least(0)
+                    .at_most(1e11));
   }
 };
 
@@ -241,11 +239,11 @@ template <>
 struct Keys<GpuPower> {
   static auto table() {
     const auto fraction = [](auto key) { return key.above(0).at_most(1.5); };
-    return std::tuple{
+    return keys(
         fraction(required("idle", &GpuPower::idle, "part of the TDP while nothing runs")),
         fraction(required("vector", &GpuPower::vector, "part of the TDP in ops limited by memory bandwidth")),
         fraction(
-            required("matrix", &GpuPower::matrix, "part of the TDP in matrix products and convolutions"))};
+            required("matrix", &GpuPower::matrix, "part of the TDP in matrix products and convolutions")));
   }
 };
 
@@ -254,34 +252,33 @@ struct Keys<HeldOutError> {
   static auto table() {
     constexpr double absurd_error = 1e3;
     const auto error = [](auto key) { return key.at_least(0).at_most(absurd_error); };
-    return std::tuple{
-        required("kernels", &HeldOutError::kernels, "which kernels"),
-        required("count", &HeldOutError::count, "kernels, each held out once").at_least(1),
-        error(required("mape", &HeldOutError::mape, "mean absolute relative error, as a ratio")),
-        error(required("median", &HeldOutError::median, "its median")),
-        error(required("p90", &HeldOutError::p90, "nine of ten are below this")),
-        error(required("curve_mape", &HeldOutError::curve_mape, "mean error of the curve alone"))};
+    return keys(required("kernels", &HeldOutError::kernels, "which kernels"),
+                required("count", &HeldOutError::count, "kernels, each held out once").at_least(1),
+                error(required("mape", &HeldOutError::mape, "mean absolute relative error, as a ratio")),
+                error(required("median", &HeldOutError::median, "its median")),
+                error(required("p90", &HeldOutError::p90, "nine of ten are below this")),
+                error(required("curve_mape", &HeldOutError::curve_mape, "mean error of the curve alone")));
   }
 };
 
 template <>
 struct Keys<Calibration> {
   static auto table() {
-    return std::tuple{
+    return keys(
         optional("recordings", &Calibration::recordings, "CSVs beside the profile that were fitted"),
         optional("measured_with", &Calibration::measured_with, "GPU, driver, libraries and date of each"),
         optional("held_out", &Calibration::held_out, "errors on kernels that the fit has not seen"),
         optional("scaled_from", &Calibration::scaled_from,
                  "profile whose parts of the peaks the rates without a fit have"),
         optional("scaling", &Calibration::scaling,
-                 "errors of other GPUs scaled in the same way, on their own kernels")};
+                 "errors of other GPUs scaled in the same way, on their own kernels"));
   }
 };
 
 template <>
 struct Keys<GpuProfile> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("name", &GpuProfile::name, "the file's name without .yaml"),
         optional("title", &GpuProfile::title, "for people"),
         optional("compute_capability", &GpuProfile::compute_capability,
@@ -302,7 +299,7 @@ struct Keys<GpuProfile> {
         required("roofline", &GpuProfile::roofline, "everything without a measured kernel or a fit"),
         optional("kernels", &GpuProfile::kernels, "CSV of measured kernels in the same folder"),
         optional("calibration", &GpuProfile::calibration, "how `trainyard calibrate gpu` made this profile"),
-        optional("source", &GpuProfile::source, "where the figures come from")};
+        optional("source", &GpuProfile::source, "where the figures come from"));
   }
 };
 

@@ -13,7 +13,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace trainyard::config {
@@ -79,12 +78,10 @@ void read_key(Reader& reader, const Node& mapping, const Key<T, Field>& key, T& 
 
 template <HasKeys T>
 void read_keys(Reader& reader, const Node& node, T& value) {
-  std::apply(
-      [&](const auto&... key) {
-        const std::array<KeyInfo, sizeof...(key)> infos{KeyInfo{key.name, key.is_required}...};
-        if (open_mapping(reader, node, infos)) (read_key(reader, node, key, value), ...);
-      },
-      Keys<T>::table());
+  Keys<T>::table()([&](const auto&... key) {
+    const std::array<KeyInfo, sizeof...(key)> infos{KeyInfo{key.name, key.is_required}...};
+    if (open_mapping(reader, node, infos)) (read_key(reader, node, key, value), ...);
+  });
 }
 
 template <class T>

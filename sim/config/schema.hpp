@@ -12,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace trainyard::config {
@@ -88,8 +87,7 @@ Shape shape_of(const Range& range) {
   } else if constexpr (HasKeys<T>) {
     shape.kind = Shape::Kind::mapping;
     const T defaults{};
-    std::apply([&](const auto&... key) { (shape.keys.push_back(key_shape(key, defaults)), ...); },
-               Keys<T>::table());
+    Keys<T>::table()([&](const auto&... key) { (shape.keys.push_back(key_shape(key, defaults)), ...); });
   } else if constexpr (is_quantity<T>) {
     shape.kind = Shape::Kind::quantity;
     shape.what = quantity_name<T>();

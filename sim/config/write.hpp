@@ -9,7 +9,6 @@
 
 #include <string>
 #include <string_view>
-#include <tuple>
 
 namespace trainyard::config {
 
@@ -56,7 +55,7 @@ Node to_node(const T& value) {
     return text_node(std::string(name_of(value)));
   } else if constexpr (HasKeys<T>) {
     Node node = make_node(Node::Kind::mapping);
-    std::apply([&](const auto&... key) { (add_key(node, key, value), ...); }, Keys<T>::table());
+    Keys<T>::table()([&](const auto&... key) { (add_key(node, key, value), ...); });
     return node;
   } else if constexpr (std::same_as<T, std::string>) {
     return text_node(value);

@@ -53,35 +53,35 @@ namespace trainyard::config {
 template <>
 struct Keys<TreeLevelFile> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("nodes_per_switch", &TreeLevelFile::nodes_per_switch, "nodes below one switch of this level")
             .at_least(1)
             .at_most(absurd_nodes),
         optional("oversubscription", &TreeLevelFile::oversubscription,
                  "bandwidth into a switch from below over bandwidth upwards; 1 never blocks")
             .at_least(1)
-            .at_most(1e6)};
+            .at_most(1e6));
   }
 };
 
 template <>
 struct Keys<FabricLinkFile> {
   static auto table() {
-    return std::tuple{required("between", &FabricLinkFile::between,
-                               "two ends, each a switch, a NIC (node0.nic0) or a list (\"node[0-3].nic0\")"),
-                      required("bandwidth", &FabricLinkFile::bandwidth, "by specification, per direction")
-                          .above(0)
-                          .at_most(absurd_bandwidth),
-                      optional("latency", &FabricLinkFile::latency, "added to fabric.latency; default: none")
-                          .at_least(0)
-                          .at_most(absurd_latency)};
+    return keys(required("between", &FabricLinkFile::between,
+                         "two ends, each a switch, a NIC (node0.nic0) or a list (\"node[0-3].nic0\")"),
+                required("bandwidth", &FabricLinkFile::bandwidth, "by specification, per direction")
+                    .above(0)
+                    .at_most(absurd_bandwidth),
+                optional("latency", &FabricLinkFile::latency, "added to fabric.latency; default: none")
+                    .at_least(0)
+                    .at_most(absurd_latency));
   }
 };
 
 template <>
 struct Keys<FabricFile> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("kind", &FabricFile::kind, "how the nodes are joined"),
         optional("transport", &FabricFile::transport, "what carries messages: decides what software adds"),
         optional("nic", &FabricFile::nic,
@@ -145,7 +145,7 @@ struct Keys<FabricFile> {
             .at_most(absurd_bandwidth),
         optional("switches", &FabricFile::switches,
                  "of custom: names of the switches, or lists (\"leaf[0-3]\")"),
-        optional("links", &FabricFile::links, "of custom: what joins switches and NICs, full duplex")};
+        optional("links", &FabricFile::links, "of custom: what joins switches and NICs, full duplex"));
   }
 };
 

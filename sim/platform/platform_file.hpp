@@ -107,30 +107,28 @@ struct Names<Pairing> {
 template <>
 struct Keys<GpusFile> {
   static auto table() {
-    return std::tuple{
-        required("count", &GpusFile::count, "GPUs of a node, gpu0 first; each can hold one rank")
-            .at_least(1)
-            .at_most(absurd_count),
-        required("profile", &GpusFile::profile,
-                 "GPU profile by name (platforms/gpus): decides compute times and memory")};
+    return keys(required("count", &GpusFile::count, "GPUs of a node, gpu0 first; each can hold one rank")
+                    .at_least(1)
+                    .at_most(absurd_count),
+                required("profile", &GpusFile::profile,
+                         "GPU profile by name (platforms/gpus): decides compute times and memory"));
   }
 };
 
 template <>
 struct Keys<DevicesFile> {
   static auto table() {
-    return std::tuple{
-        required("count", &DevicesFile::count, "devices of this kind in a node, numbered from 0")
-            .at_least(1)
-            .at_most(absurd_count),
-        optional("model", &DevicesFile::model, "what it is called; printed only")};
+    return keys(required("count", &DevicesFile::count, "devices of this kind in a node, numbered from 0")
+                    .at_least(1)
+                    .at_most(absurd_count),
+                optional("model", &DevicesFile::model, "what it is called; printed only"));
   }
 };
 
 template <>
 struct Keys<CpusFile> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("count", &CpusFile::count, "CPU sockets of a node, numbered from 0")
             .at_least(1)
             .at_most(absurd_count),
@@ -144,24 +142,24 @@ struct Keys<CpusFile> {
         optional("memory_bandwidth", &CpusFile::memory_bandwidth,
                  "of the memory of one socket, reads and writes together, by specification")
             .above(0)
-            .at_most(absurd_bandwidth)};
+            .at_most(absurd_bandwidth));
   }
 };
 
 template <>
 struct Keys<NodeDevicesFile> {
   static auto table() {
-    return std::tuple{optional("nvswitch", &NodeDevicesFile::nvswitch, "NVLink crossbars"),
-                      optional("cpu", &NodeDevicesFile::cpu, "CPU sockets: where PCIe trees meet"),
-                      optional("pcie_switch", &NodeDevicesFile::pcie_switch, "PCIe switches"),
-                      optional("nic", &NodeDevicesFile::nic, "network cards that reach the fabric")};
+    return keys(optional("nvswitch", &NodeDevicesFile::nvswitch, "NVLink crossbars"),
+                optional("cpu", &NodeDevicesFile::cpu, "CPU sockets: where PCIe trees meet"),
+                optional("pcie_switch", &NodeDevicesFile::pcie_switch, "PCIe switches"),
+                optional("nic", &NodeDevicesFile::nic, "network cards that reach the fabric"));
   }
 };
 
 template <>
 struct Keys<LinkFile> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("between", &LinkFile::between,
                  "two ends, each a device (gpu3, nvswitch) or a list (\"gpu[0-7,12]\")"),
         optional("pairing", &LinkFile::pairing, "which devices of two lists are joined"),
@@ -179,7 +177,7 @@ struct Keys<LinkFile> {
             .above(0)
             .at_most(absurd_latency),
         optional("source", &LinkFile::source,
-                 "where figures of this entry come from that do not say it themselves")};
+                 "where figures of this entry come from that do not say it themselves"));
   }
 };
 
@@ -192,53 +190,48 @@ struct Keys<EffectiveFile> {
           .above(0)
           .at_most(absurd_bandwidth);
     };
-    return std::tuple{rate("nvlink1", &EffectiveFile::nvlink1),
-                      rate("nvlink2", &EffectiveFile::nvlink2),
-                      rate("nvlink3", &EffectiveFile::nvlink3),
-                      rate("nvlink4", &EffectiveFile::nvlink4),
-                      rate("pcie3", &EffectiveFile::pcie3),
-                      rate("pcie4", &EffectiveFile::pcie4),
-                      rate("pcie5", &EffectiveFile::pcie5),
-                      rate("qpi", &EffectiveFile::qpi),
-                      rate("upi", &EffectiveFile::upi),
-                      rate("xbus", &EffectiveFile::xbus),
-                      rate("infinity_fabric", &EffectiveFile::infinity_fabric),
-                      optional("staged", &EffectiveFile::staged,
-                               "what one connection through host memory reaches; default: its links' rate")
-                          .above(0)
-                          .at_most(absurd_bandwidth)};
+    return keys(rate("nvlink1", &EffectiveFile::nvlink1), rate("nvlink2", &EffectiveFile::nvlink2),
+                rate("nvlink3", &EffectiveFile::nvlink3), rate("nvlink4", &EffectiveFile::nvlink4),
+                rate("pcie3", &EffectiveFile::pcie3), rate("pcie4", &EffectiveFile::pcie4),
+                rate("pcie5", &EffectiveFile::pcie5), rate("qpi", &EffectiveFile::qpi),
+                rate("upi", &EffectiveFile::upi), rate("xbus", &EffectiveFile::xbus),
+                rate("infinity_fabric", &EffectiveFile::infinity_fabric),
+                optional("staged", &EffectiveFile::staged,
+                         "what one connection through host memory reaches; default: its links' rate")
+                    .above(0)
+                    .at_most(absurd_bandwidth));
   }
 };
 
 template <>
 struct Keys<PowerFile> {
   static auto table() {
-    return std::tuple{
+    return keys(
         optional("max", &PowerFile::max, "what the whole node may draw").above(0).at_most(absurd_power),
         optional("overhead", &PowerFile::overhead,
                  "what a node draws besides its GPUs: CPUs, fans, disks; default: max less the GPUs' TDP")
             .at_least(0)
-            .at_most(absurd_power)};
+            .at_most(absurd_power));
   }
 };
 
 template <>
 struct Keys<PriceFile> {
   static auto table() {
-    return std::tuple{
+    return keys(
         optional("list", &PriceFile::list, "list price of one node").above(0).at_most(absurd_price),
         optional("hour", &PriceFile::hour, "rent of one whole node for an hour; gives the cost of an epoch")
             .above(0)
             .at_most(absurd_price),
         required("date", &PriceFile::date, "when it was asked: 2018-03 or 2018-03-27"),
-        optional("source", &PriceFile::source, "where the price comes from if it does not say it itself")};
+        optional("source", &PriceFile::source, "where the price comes from if it does not say it itself"));
   }
 };
 
 template <>
 struct Keys<NodeFile> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("gpus", &NodeFile::gpus, "the GPUs of one node"),
         optional("devices", &NodeFile::devices, "what else the links join"),
         optional("links", &NodeFile::links, "the links of one node, full duplex"),
@@ -248,19 +241,19 @@ struct Keys<NodeFile> {
             "GPUs read and write each other's memory over PCIe; false: they copy through host memory, but "
             "over NVLink"),
         optional("power", &NodeFile::power, "power of one node"),
-        optional("price", &NodeFile::price, "price of one node")};
+        optional("price", &NodeFile::price, "price of one node"));
   }
 };
 
 template <>
 struct Keys<PlatformFile> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("name", &PlatformFile::name, "the file's name without .yaml"),
         optional("title", &PlatformFile::title, "what people call it"),
         required("node", &PlatformFile::node, "one node; all nodes are alike"),
         optional("fabric", &PlatformFile::fabric, "what joins nodes; without it there is one node only"),
-        optional("source", &PlatformFile::source, "publications the whole file rests on")};
+        optional("source", &PlatformFile::source, "publications the whole file rests on"));
   }
 };
 

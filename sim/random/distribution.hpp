@@ -8,7 +8,6 @@
 
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace trainyard::random {
@@ -55,7 +54,7 @@ template <>
 struct Keys<random::Distribution> {
   static auto table() {
     using random::Distribution;
-    return std::tuple{
+    return keys(
         required("kind", &Distribution::kind, "which distribution the factor has"),
         optional("mean", &Distribution::mean,
                  "its mean; of shifted_exponential that of the part above the shift")
@@ -69,7 +68,7 @@ struct Keys<random::Distribution> {
             .at_most(1e6),
         optional("shape", &Distribution::shape, "shape of gamma and pareto").at_least(0.1).at_most(1e6),
         optional("file", &Distribution::file,
-                 "of empirical: a CSV with a column factor, relative to the experiment's file")};
+                 "of empirical: a CSV with a column factor, relative to the experiment's file"));
   }
 };
 

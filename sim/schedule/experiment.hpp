@@ -117,7 +117,7 @@ struct Names<SyncKind> {
 template <>
 struct Keys<Sync> {
   static auto table() {
-    return std::tuple{
+    return keys(
         optional("kind", &Sync::kind, "how ranks agree on an update"),
         optional("algorithm", &Sync::algorithm, "how a collective is carried out"),
         optional("update", &Sync::update, "which gradients an update waits for"),
@@ -144,50 +144,50 @@ struct Keys<Sync> {
                  "of peer_to_peer: what is sent of a gradient; none when absent"),
         optional("keep", &Sync::keep, "of top_k: the part of the values that is sent, 0.01 for 1 %")
             .above(0)
-            .at_most(1)};
+            .at_most(1));
   }
 };
 
 template <>
 struct Keys<StepCounts> {
   static auto table() {
-    return std::tuple{
+    return keys(
         optional("warmup", &StepCounts::warmup, "steps before the measurement begins")
             .at_least(1)
             .at_most(1e6),
         optional("measured", &StepCounts::measured, "steps that are measured").at_least(1).at_most(1e7),
         optional("repeats", &StepCounts::repeats, "runs with other draws; the median counts")
             .at_least(1)
-            .at_most(1000)};
+            .at_most(1000));
   }
 };
 
 template <>
 struct Keys<BackgroundTraffic> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("from", &BackgroundTraffic::from, "who sends: node3, or node3.gpu2"),
         required("to", &BackgroundTraffic::to, "who receives"),
-        required("rate", &BackgroundTraffic::rate, "what it offers to the network").above(0).at_most(100e12)};
+        required("rate", &BackgroundTraffic::rate, "what it offers to the network").above(0).at_most(100e12));
   }
 };
 
 template <>
 struct Keys<LinkChange> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("at", &LinkChange::at, "date, from the beginning of the step").at_least(0).at_most(1e6),
         required("link", &LinkChange::link, "one direction of a link, as links.csv names it"),
         required("bandwidth", &LinkChange::bandwidth, "from then on; 0 GB/s: the link has failed")
             .at_least(0)
-            .at_most(100e12)};
+            .at_most(100e12));
   }
 };
 
 template <>
 struct Keys<Experiment> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("platform", &Experiment::platform,
                  "the machine: a name in platforms/ or the path of a file"),
         optional("nodes", &Experiment::nodes, "how many of it").at_least(1).at_most(1e6),
@@ -223,7 +223,7 @@ struct Keys<Experiment> {
         optional("background", &Experiment::background, "traffic of others, as long as the job goes on"),
         optional("events", &Experiment::events, "links that become slower, fail or come back"),
         optional("set", &Experiment::set,
-                 "overrides of the files named above, as --set: \"platform.fabric.nic\": 25 Gbps")};
+                 "overrides of the files named above, as --set: \"platform.fabric.nic\": 25 Gbps"));
   }
 };
 

@@ -8,7 +8,6 @@
 #include <array>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace trainyard {
@@ -65,29 +64,28 @@ inline constexpr double shortest = 1e-3, longest = 1e10;  // s
 template <>
 struct Keys<FaultRate> {
   static auto table() {
-    return std::tuple{required("of", &FaultRate::of, "what fails"),
-                      required("every", &FaultRate::every, "mean time between two faults of one of them")
-                          .at_least(fault_limits::shortest)
-                          .at_most(fault_limits::longest)};
+    return keys(required("of", &FaultRate::of, "what fails"),
+                required("every", &FaultRate::every, "mean time between two faults of one of them")
+                    .at_least(fault_limits::shortest)
+                    .at_most(fault_limits::longest));
   }
 };
 
 template <>
 struct Keys<FaultDate> {
   static auto table() {
-    return std::tuple{
-        required("of", &FaultDate::of, "what fails"),
-        optional("number", &FaultDate::number, "which of them, from 0").at_least(0).at_most(1e7),
-        required("at", &FaultDate::at, "when, from the beginning of the job")
-            .at_least(0)
-            .at_most(fault_limits::longest)};
+    return keys(required("of", &FaultDate::of, "what fails"),
+                optional("number", &FaultDate::number, "which of them, from 0").at_least(0).at_most(1e7),
+                required("at", &FaultDate::at, "when, from the beginning of the job")
+                    .at_least(0)
+                    .at_most(fault_limits::longest));
   }
 };
 
 template <>
 struct Keys<Checkpoint> {
   static auto table() {
-    return std::tuple{
+    return keys(
         optional("every", &Checkpoint::every,
                  "time between the end of one and the beginning of the next; Daly's interval when absent")
             .at_least(fault_limits::shortest)
@@ -98,14 +96,14 @@ struct Keys<Checkpoint> {
         optional("size", &Checkpoint::size,
                  "of one; parameters and the optimizer's state in 4 bytes per value when absent")
             .above(0)
-            .at_most(1e15)};
+            .at_most(1e15));
   }
 };
 
 template <>
 struct Keys<Faults> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("work", &Faults::work, "how long the job would take without faults and checkpoints")
             .at_least(fault_limits::shortest)
             .at_most(fault_limits::longest),
@@ -118,7 +116,7 @@ struct Keys<Faults> {
         optional("dates", &Faults::dates, "what fails when"),
         optional("runs", &Faults::runs, "with other draws, of which the mean counts")
             .at_least(2)
-            .at_most(1e5)};
+            .at_most(1e5));
   }
 };
 

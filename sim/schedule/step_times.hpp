@@ -81,34 +81,34 @@ namespace trainyard::config {
 template <>
 struct Keys<SlowNode> {
   static auto table() {
-    return std::tuple{required("node", &SlowNode::node, "its number, from 0").at_least(0).at_most(1e6),
-                      required("factor", &SlowNode::factor, "its compute takes so many times as long")
-                          .above(0)
-                          .at_most(1e6)};
+    return keys(required("node", &SlowNode::node, "its number, from 0").at_least(0).at_most(1e6),
+                required("factor", &SlowNode::factor, "its compute takes so many times as long")
+                    .above(0)
+                    .at_most(1e6));
   }
 };
 
 template <>
 struct Keys<Pauses> {
   static auto table() {
-    return std::tuple{required("every", &Pauses::every,
-                               "mean compute time of a rank between two, exponentially distributed")
-                          .at_least(1e-3)
-                          .at_most(1e9),
-                      required("duration", &Pauses::duration, "how long each lasts").above(0).at_most(1e9)};
+    return keys(required("every", &Pauses::every,
+                         "mean compute time of a rank between two, exponentially distributed")
+                    .at_least(1e-3)
+                    .at_most(1e9),
+                required("duration", &Pauses::duration, "how long each lasts").above(0).at_most(1e9));
   }
 };
 
 template <>
 struct Keys<Randomness> {
   static auto table() {
-    return std::tuple{
+    return keys(
         optional("seed", &Randomness::seed, "the same seed gives the same run").at_least(0).at_most(9e15),
         optional("op", &Randomness::op, "factor of every op, drawn anew each time"),
         optional("step", &Randomness::step, "factor of every rank's step, drawn anew each time"),
         optional("node", &Randomness::node, "factor of every node, drawn once for a repeat"),
         optional("slow", &Randomness::slow, "nodes that are always slower than the others"),
-        optional("pauses", &Randomness::pauses, "what else takes a rank's time now and then")};
+        optional("pauses", &Randomness::pauses, "what else takes a rank's time now and then"));
   }
 };
 

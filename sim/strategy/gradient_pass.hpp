@@ -70,7 +70,7 @@ template <>
 struct Keys<GradientPass> {
   static auto table() {
     constexpr double absurd_passes = 100;
-    return std::tuple{
+    return keys(
         required("name", &GradientPass::name, "what it does: unscale, norm, clip, copy"),
         optional("reads", &GradientPass::reads, "values that it reads per gradient")
             .at_least(0)
@@ -82,7 +82,7 @@ struct Keys<GradientPass> {
         optional("only", &GradientPass::only, "precisions with which it happens; all when absent"),
         optional("ranks", &GradientPass::ranks, "jobs in which it happens"),
         optional("when", &GradientPass::when, "before or behind the reduction"),
-        optional("source", &GradientPass::source, "where it is documented, or why it is assumed")};
+        optional("source", &GradientPass::source, "where it is documented, or why it is assumed"));
   }
 };
 

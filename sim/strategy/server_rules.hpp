@@ -8,7 +8,6 @@
 #include <array>
 #include <optional>
 #include <string_view>
-#include <tuple>
 
 namespace trainyard {
 
@@ -52,7 +51,7 @@ struct Names<NodeReduce> {
 template <>
 struct Keys<ServerRules> {
   static auto table() {
-    return std::tuple{
+    return keys(
         optional("assign", &ServerRules::assign, "which shard keeps a tensor"),
         optional("partition", &ServerRules::partition, "tensors larger than this are cut into pieces of it")
             .above(0)
@@ -69,7 +68,7 @@ struct Keys<ServerRules> {
             .above(0)
             .at_most(1e12),
         optional("node_reduce", &ServerRules::node_reduce,
-                 "where the gradients of a node's GPUs are added up before they are pushed")};
+                 "where the gradients of a node's GPUs are added up before they are pushed"));
   }
 };
 

@@ -15,7 +15,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace trainyard {
@@ -42,14 +41,14 @@ struct Stack {
   std::optional<Sourced<Bytes>> bucket_cap;    ///< the others at this
   std::optional<Fusion> fusion;                ///< in place of buckets
   GradientDtype gradient_dtype = GradientDtype::as_computed;
-  ServerRules servers;           ///< how tensors are spread over parameter servers
-  bool overlap = true;           ///< buckets are reduced while backward goes on; otherwise all after it
+  ServerRules servers;  ///< how tensors are spread over parameter servers
+  bool overlap = true;  ///< buckets are reduced while backward goes on; otherwise all after it
   bool reduce_each_micro_batch = false;  ///< gradients that are accumulated are reduced every time
   IntraNode intra_node = IntraNode::direct;
   std::vector<GradientPass> gradient_work;
   bool fused_elementwise = false;  ///< workload/fuse_elementwise.hpp
-  bool overlap_slows = true;     ///< kernels run slower beside communication; otherwise as if alone
-  Layout layout = Layout::nchw;  ///< of the activations of convolutions
+  bool overlap_slows = true;       ///< kernels run slower beside communication; otherwise as if alone
+  Layout layout = Layout::nchw;    ///< of the activations of convolutions
   NcclVersion nccl = NcclVersion::v2_7_8;
   Sourced<double> compute_scale{.value = 1};  ///< every op takes this many times as long
   Sourced<Seconds> op_overhead;               ///< added to every op
@@ -92,12 +91,12 @@ struct Names<IntraNode> {
 template <>
 struct Keys<Fusion> {
   static auto table() {
-    return std::tuple{required("threshold", &Fusion::threshold, "largest sum of tensors reduced together")
-                          .above(0)
-                          .at_most(1e12),
-                      required("cycle_time", &Fusion::cycle_time, "time between two ticks; 0: none")
-                          .at_least(0)
-                          .at_most(1)};
+    return keys(required("threshold", &Fusion::threshold, "largest sum of tensors reduced together")
+                    .above(0)
+                    .at_most(1e12),
+                required("cycle_time", &Fusion::cycle_time, "time between two ticks; 0: none")
+                    .at_least(0)
+                    .at_most(1));
   }
 };
 
@@ -105,7 +104,7 @@ template <>
 struct Keys<Stack> {
   static auto table() {
     constexpr double absurd_bucket = 1e12;
-    return std::tuple{
+    return keys(
         required("name", &Stack::name, "the file's name without .yaml"),
         optional("title", &Stack::title, "for people"),
         optional("bucket_first", &Stack::bucket_first, "size at which the first gradient bucket closes")
@@ -146,7 +145,7 @@ struct Keys<Stack> {
                  "time of the host before every collective: negotiation between ranks, a launch that waits")
             .at_least(0)
             .at_most(10),
-        optional("source", &Stack::source, "where these rules are documented")};
+        optional("source", &Stack::source, "where these rules are documented"));
   }
 };
 

@@ -65,56 +65,55 @@ namespace trainyard::config {
 template <>
 struct Keys<MachineRule> {
   static auto table() {
-    return std::tuple{
-        required("when", &MachineRule::when, "what the row must say"),
-        required("platform", &MachineRule::platform, "the platform it then was measured on"),
-        optional("set", &MachineRule::set, "keys of the platform that differ there"),
-        optional("kin", &MachineRule::kin,
-                 "machines of one word are left out of a fit together; default: the platform's name"),
-        optional("note", &MachineRule::note, "why, or what is assumed")};
+    return keys(required("when", &MachineRule::when, "what the row must say"),
+                required("platform", &MachineRule::platform, "the platform it then was measured on"),
+                optional("set", &MachineRule::set, "keys of the platform that differ there"),
+                optional("kin", &MachineRule::kin,
+                         "machines of one word are left out of a fit together; default: the platform's name"),
+                optional("note", &MachineRule::note, "why, or what is assumed"));
   }
 };
 
 template <>
 struct Keys<SoftwareRule> {
   static auto table() {
-    return std::tuple{required("when", &SoftwareRule::when, "what the row must say"),
-                      required("nccl", &SoftwareRule::nccl, "the version where the row states none"),
-                      optional("note", &SoftwareRule::note, "why, or what is assumed")};
+    return keys(required("when", &SoftwareRule::when, "what the row must say"),
+                required("nccl", &SoftwareRule::nccl, "the version where the row states none"),
+                optional("note", &SoftwareRule::note, "why, or what is assumed"));
   }
 };
 
 template <>
 struct Keys<HarnessRule> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("when", &HarnessRule::when, "what the row must say"),
         required("one_process_per_node", &HarnessRule::one_process_per_node,
                  "one process starts the collective on all GPUs of a node in turn; otherwise one per GPU"),
-        optional("note", &HarnessRule::note, "why, or what is assumed")};
+        optional("note", &HarnessRule::note, "why, or what is assumed"));
   }
 };
 
 template <>
 struct Keys<OutlierRule> {
   static auto table() {
-    return std::tuple{required("when", &OutlierRule::when, "what the first row of the curve must say"),
-                      required("reason", &OutlierRule::reason, "what is suspected, named with the curve"),
-                      optional("excepted", &OutlierRule::excepted,
-                               "the curve is named as one that no limit on errors holds for")};
+    return keys(required("when", &OutlierRule::when, "what the first row of the curve must say"),
+                required("reason", &OutlierRule::reason, "what is suspected, named with the curve"),
+                optional("excepted", &OutlierRule::excepted,
+                         "the curve is named as one that no limit on errors holds for"));
   }
 };
 
 template <>
 struct Keys<MachineRules> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("name", &MachineRules::name, "the file's name without .yaml"),
         optional("title", &MachineRules::title, "what the rules are for"),
         required("machines", &MachineRules::machines, "platforms of rows; the first rule that is met counts"),
         optional("software", &MachineRules::software, "NCCL versions of rows that state none"),
         optional("harness", &MachineRules::harness, "how many GPUs a process drove; default: one"),
-        optional("outliers", &MachineRules::outliers, "what is suspected where a curve is far off")};
+        optional("outliers", &MachineRules::outliers, "what is suspected where a curve is far off"));
   }
 };
 

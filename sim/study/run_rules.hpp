@@ -85,64 +85,64 @@ namespace trainyard::config {
 template <>
 struct Keys<ModelRule> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("when", &ModelRule::when, "what the row must say"),
         required("model", &ModelRule::model, "the model it then trained"),
         optional("set", &ModelRule::set, "keys of the experiment, model, stack or platform that differ"),
         optional("optimizer", &ModelRule::optimizer, "what updated the parameters"),
-        optional("note", &ModelRule::note, "why, or what is assumed")};
+        optional("note", &ModelRule::note, "why, or what is assumed"));
   }
 };
 
 template <>
 struct Keys<StackRule> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("when", &StackRule::when, "what the row must say"),
         required("stack", &StackRule::stack, "the software it then ran"),
         optional("set", &StackRule::set, "keys of the experiment, model, stack or platform that differ"),
-        optional("note", &StackRule::note, "why, or what is assumed")};
+        optional("note", &StackRule::note, "why, or what is assumed"));
   }
 };
 
 template <>
 struct Keys<ExclusionRule> {
   static auto table() {
-    return std::tuple{required("when", &ExclusionRule::when, "what the row must say"),
-                      required("reason", &ExclusionRule::reason, "why it is not predicted")};
+    return keys(required("when", &ExclusionRule::when, "what the row must say"),
+                required("reason", &ExclusionRule::reason, "why it is not predicted"));
   }
 };
 
 template <>
 struct Keys<FamilyRule> {
   static auto table() {
-    return std::tuple{required("when", &FamilyRule::when, "what the row must say"),
-                      required("family", &FamilyRule::family, "the line of the table it counts in"),
-                      optional("not_claimed", &FamilyRule::not_claimed,
-                               "why the family stands beside the totals and not in them")};
+    return keys(required("when", &FamilyRule::when, "what the row must say"),
+                required("family", &FamilyRule::family, "the line of the table it counts in"),
+                optional("not_claimed", &FamilyRule::not_claimed,
+                         "why the family stands beside the totals and not in them"));
   }
 };
 
 template <>
 struct Keys<SuspicionRule> {
   static auto table() {
-    return std::tuple{required("when", &SuspicionRule::when, "what the row must say"),
-                      required("reason", &SuspicionRule::reason, "what is suspected where it is far off")};
+    return keys(required("when", &SuspicionRule::when, "what the row must say"),
+                required("reason", &SuspicionRule::reason, "what is suspected where it is far off"));
   }
 };
 
 template <>
 struct Keys<RunRules> {
   static auto table() {
-    return std::tuple{required("name", &RunRules::name, "the file's name without .yaml"),
-                      optional("title", &RunRules::title, "what the rules are for"),
-                      required("models", &RunRules::models, "what was trained"),
-                      required("stacks", &RunRules::stacks, "with what software"),
-                      optional("excluded", &RunRules::excluded, "rows that no model can claim"),
-                      required("families", &RunRules::families, "lines of the table"),
-                      optional("outliers", &RunRules::outliers, "what is suspected where a row is far off"),
-                      optional("options", &RunRules::options,
-                               "words of framework, model and notes that tell series apart")};
+    return keys(required("name", &RunRules::name, "the file's name without .yaml"),
+                optional("title", &RunRules::title, "what the rules are for"),
+                required("models", &RunRules::models, "what was trained"),
+                required("stacks", &RunRules::stacks, "with what software"),
+                optional("excluded", &RunRules::excluded, "rows that no model can claim"),
+                required("families", &RunRules::families, "lines of the table"),
+                optional("outliers", &RunRules::outliers, "what is suspected where a row is far off"),
+                optional("options", &RunRules::options,
+                         "words of framework, model and notes that tell series apart"));
   }
 };
 

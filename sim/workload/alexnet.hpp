@@ -6,7 +6,6 @@
 #include "config/keys.hpp"
 #include "workload/layer.hpp"
 
-#include <tuple>
 #include <vector>
 
 namespace trainyard {
@@ -32,7 +31,7 @@ template <>
 struct Keys<AlexnetHyperparameters> {
   static auto table() {
     using A = AlexnetHyperparameters;
-    return std::tuple{
+    return keys(
         required("convs", &A::convs, "channels of the five convolutions").at_least(1).at_most(65'536),
         optional("first_padding", &A::first_padding, "zeros around the image, pixels").at_least(0).at_most(5),
         optional("local_response_norm", &A::local_response_norm,
@@ -43,7 +42,7 @@ struct Keys<AlexnetHyperparameters> {
         optional("image_size", &A::image_size, "edge of the square RGB input, pixels")
             .at_least(16)
             .at_most(8192),
-        optional("classes", &A::classes, "outputs of the last layer").at_least(1).at_most(10'000'000)};
+        optional("classes", &A::classes, "outputs of the last layer").at_least(1).at_most(10'000'000));
   }
 };
 

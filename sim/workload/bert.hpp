@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace trainyard {
@@ -39,7 +38,7 @@ template <>
 struct Keys<BertHyperparameters> {
   static auto table() {
     using B = BertHyperparameters;
-    return std::tuple{
+    return keys(
         required("layers", &B::layers, "transformer blocks").at_least(1).at_most(10'000),
         required("hidden", &B::hidden, "features of a token").at_least(1).at_most(1e6),
         required("heads", &B::heads, "attention heads; they share the features of a token equally")
@@ -59,7 +58,7 @@ struct Keys<BertHyperparameters> {
             "predictions", &B::predictions,
             "masked tokens predicted per sequence, by sequence length; at other lengths 15 %, rounded up")
             .at_least(1)
-            .at_most(1e6)};
+            .at_most(1e6));
   }
 };
 

@@ -5,7 +5,6 @@
 #include "config/keys.hpp"
 #include "workload/layer.hpp"
 
-#include <tuple>
 #include <vector>
 
 namespace trainyard {
@@ -30,7 +29,7 @@ template <>
 struct Keys<Gpt2Hyperparameters> {
   static auto table() {
     using G = Gpt2Hyperparameters;
-    return std::tuple{
+    return keys(
         required("layers", &G::layers, "transformer blocks").at_least(1).at_most(10'000),
         required("hidden", &G::hidden, "features of a token").at_least(1).at_most(1e6),
         required("heads", &G::heads, "attention heads; they share the features of a token equally")
@@ -40,7 +39,7 @@ struct Keys<Gpt2Hyperparameters> {
         optional("positions", &G::positions, "entries of the position embedding: the longest sequence")
             .at_least(1)
             .at_most(1e6),
-        optional("sequence_length", &G::sequence_length, "tokens of a sample").at_least(1).at_most(1e6)};
+        optional("sequence_length", &G::sequence_length, "tokens of a sample").at_least(1).at_most(1e6));
   }
 };
 

@@ -6,7 +6,6 @@
 #include "config/keys.hpp"
 #include "workload/layer.hpp"
 
-#include <tuple>
 #include <vector>
 
 namespace trainyard {
@@ -29,13 +28,13 @@ template <>
 struct Keys<InceptionV3Hyperparameters> {
   static auto table() {
     using I = InceptionV3Hyperparameters;
-    return std::tuple{
+    return keys(
         optional("auxiliary", &I::auxiliary, "with the second classifier that only training uses"),
         optional("batch_norm_scale", &I::batch_norm_scale, "batch norms learn a scale besides the bias"),
         optional("image_size", &I::image_size, "edge of the square RGB input, pixels")
             .at_least(16)
             .at_most(8192),
-        optional("classes", &I::classes, "outputs of the last layer").at_least(1).at_most(10'000'000)};
+        optional("classes", &I::classes, "outputs of the last layer").at_least(1).at_most(10'000'000));
   }
 };
 

@@ -16,7 +16,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace trainyard {
@@ -61,7 +60,7 @@ struct Names<ModelFamily> {
 template <>
 struct Keys<ModelFile> {
   static auto table() {
-    return std::tuple{
+    return keys(
         required("name", &ModelFile::name, "the file's name without .yaml"),
         optional("title", &ModelFile::title, "for people"),
         required("family", &ModelFile::family, "which hyper-parameters follow"),
@@ -75,7 +74,7 @@ struct Keys<ModelFile> {
                  "samples of the training set; gives the time per epoch")
             .at_least(1)
             .at_most(1e15),
-        optional("source", &ModelFile::source, "where the hyper-parameters are published")};
+        optional("source", &ModelFile::source, "where the hyper-parameters are published"));
   }
 };
 

@@ -41,7 +41,7 @@ template <>
 struct Keys<ResnetHyperparameters> {
   static auto table() {
     using R = ResnetHyperparameters;
-    return std::tuple{
+    return keys(
         required("blocks", &R::blocks, "bottleneck blocks of each of the four stages")
             .at_least(1)
             .at_most(1000),
@@ -53,7 +53,7 @@ struct Keys<ResnetHyperparameters> {
         optional("image_size", &R::image_size, "edge of the square RGB input, pixels")
             .at_least(16)
             .at_most(8192),
-        optional("classes", &R::classes, "outputs of the last layer").at_least(1).at_most(10'000'000)};
+        optional("classes", &R::classes, "outputs of the last layer").at_least(1).at_most(10'000'000));
   }
 };
 

@@ -5,7 +5,6 @@
 #include "config/keys.hpp"
 #include "workload/layer.hpp"
 
-#include <tuple>
 #include <vector>
 
 namespace trainyard {
@@ -29,7 +28,7 @@ template <>
 struct Keys<VggHyperparameters> {
   static auto table() {
     using V = VggHyperparameters;
-    return std::tuple{
+    return keys(
         required("convs", &V::convs, "3x3 convolutions of each stage").at_least(1).at_most(1000),
         optional("width", &V::width,
                  "channels of the first stage, doubled from stage to stage up to 8 x width")
@@ -41,7 +40,7 @@ struct Keys<VggHyperparameters> {
         optional("image_size", &V::image_size, "edge of the square RGB input, pixels")
             .at_least(16)
             .at_most(8192),
-        optional("classes", &V::classes, "outputs of the last layer").at_least(1).at_most(10'000'000)};
+        optional("classes", &V::classes, "outputs of the last layer").at_least(1).at_most(10'000'000));
   }
 };
 

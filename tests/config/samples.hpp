@@ -52,34 +52,30 @@ struct config::Names<Colour> {
 template <>
 struct config::Keys<Lane> {
   static auto table() {
-    return std::tuple{
-        required("name", &Lane::name, "how other keys call it"),
-        required("bandwidth", &Lane::bandwidth, "in each direction").above(0).at_most(100e12),
-        optional("latency", &Lane::latency, "of a message of zero bytes").at_least(0).at_most(1),
-        optional("lanes", &Lane::lanes, "parallel lanes").at_least(1).at_most(64),
-    };
+    return keys(required("name", &Lane::name, "how other keys call it"),
+                required("bandwidth", &Lane::bandwidth, "in each direction").above(0).at_most(100e12),
+                optional("latency", &Lane::latency, "of a message of zero bytes").at_least(0).at_most(1),
+                optional("lanes", &Lane::lanes, "parallel lanes").at_least(1).at_most(64));
   }
 };
 
 template <>
 struct config::Keys<Yard> {
   static auto table() {
-    return std::tuple{
-        required("title", &Yard::title, "for the first line of the report"),
-        optional("links", &Yard::links, "what joins the devices"),
-        optional("colour", &Yard::colour, "of the drawing"),
-        optional("share", &Yard::share, "of the peak that is reached").at_least(0).at_most(1),
-        optional("open", &Yard::open, "whether it may be entered"),
-        optional("gpus", &Yard::gpus, "in one node").at_least(1),
-        optional("samples", &Yard::samples, "in one epoch").above(0),
-        optional("memory", &Yard::memory, "of one GPU").above(0),
-        optional("sizes", &Yard::sizes, "batch sizes to try").at_least(1).at_most(4096),
-        optional("power", &Yard::power, "by state").above(0).at_most(1e6),
-        optional("peak", &Yard::peak, "of one GPU").above(0),
-        optional("work", &Yard::work, "of one step").at_least(0),
-        optional("energy", &Yard::energy, "of one step").at_least(0),
-        optional("price", &Yard::price, "of the whole").at_least(0),
-    };
+    return keys(required("title", &Yard::title, "for the first line of the report"),
+                optional("links", &Yard::links, "what joins the devices"),
+                optional("colour", &Yard::colour, "of the drawing"),
+                optional("share", &Yard::share, "of the peak that is reached").at_least(0).at_most(1),
+                optional("open", &Yard::open, "whether it may be entered"),
+                optional("gpus", &Yard::gpus, "in one node").at_least(1),
+                optional("samples", &Yard::samples, "in one epoch").above(0),
+                optional("memory", &Yard::memory, "of one GPU").above(0),
+                optional("sizes", &Yard::sizes, "batch sizes to try").at_least(1).at_most(4096),
+                optional("power", &Yard::power, "by state").above(0).at_most(1e6),
+                optional("peak", &Yard::peak, "of one GPU").above(0),
+                optional("work", &Yard::work, "of one step").at_least(0),
+                optional("energy", &Yard::energy, "of one step").at_least(0),
+                optional("price", &Yard::price, "of the whole").at_least(0));
   }
 };
 

@@ -4,10 +4,11 @@
 #include "config/keys.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <tuple>
+#include <string_view>
 
 inline std::string readme_text(const std::string& path) {
   std::ifstream file(TRAINYARD_SOURCE_DIR "/" + path);
@@ -19,13 +20,9 @@ inline std::string readme_text(const std::string& path) {
 /// Checks that `readme` holds `key` in backquotes for each key of T.
 template <class T>
 void check_documented(const std::string& readme) {
-  std::apply(
-      [&](const auto&... key) {
-        const auto check = [&](const std::string& name) {
-          INFO("key ", name);
-          CHECK(readme.find("`" + name + "`") != std::string::npos);
-        };
-        (check(std::string(key.name)), ...);
-      },
-      trainyard::config::Keys<T>::table());
+  const auto check = [&](std::string_view name) {
+    INFO("key ", name);
+    CHECK(readme.find(fmt::format("`{}`", name)) != std::string::npos);
+  };
+  trainyard::config::Keys<T>::table()([&](const auto&... key) { (check(key.name), ...); });
 }
