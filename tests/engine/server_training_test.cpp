@@ -1,6 +1,7 @@
 // Servers on hosts of one switch: bytes and times that can be written down.
 
 #include "engine/in_child.hpp"
+#include "engine/time_per_update.hpp"
 #include "engine/training.hpp"
 #include "platform/load.hpp"
 
@@ -13,6 +14,7 @@
 #include <string>
 
 using namespace trainyard;
+using namespace trainyard::testing;
 using trainyard::testing::in_child;
 
 namespace {
@@ -95,10 +97,6 @@ ServerRecord train(const Setup& setup) {
       rule, times,
       {.plan = &plan, .ready = setup.ready, .needed = setup.needed, .by_priority = setup.by_priority},
       {.warmup = setup.warmup, .measured = setup.measured});
-}
-
-double time_per_update(const TrainingRecord& record) {
-  return (record.ended - record.begun).si() / static_cast<double>(record.updates);
 }
 
 /// What the test needs of a run in a process of its own.

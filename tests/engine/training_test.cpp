@@ -1,5 +1,7 @@
 #include "engine/training.hpp"
 
+#include "engine/time_per_update.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <doctest/doctest.h>
@@ -8,6 +10,7 @@
 #include <random>
 
 using namespace trainyard;
+using namespace trainyard::testing;
 
 namespace {
 
@@ -49,10 +52,6 @@ TrainingRecord train(const UpdateSettings& settings, const random::Distribution&
                      std::int64_t updates = many_updates, long long seed = 1) {
   StepTimes times = unit_steps(settings.workers, factor, seed);
   return run_without_network(settings, times, {.warmup = 200, .measured = updates});
-}
-
-double time_per_update(const TrainingRecord& record) {
-  return (record.ended - record.begun).si() / static_cast<double>(record.updates);
 }
 
 double mean_staleness(const TrainingRecord& record) {

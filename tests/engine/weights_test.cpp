@@ -11,7 +11,7 @@ using namespace trainyard::testing;
 
 namespace {
 
-constexpr Bandwidth nic{12.5e9};
+constexpr Bandwidth nic_rate{12.5e9};
 
 /// Every host to every other at once, one message; `summed`: without edges.
 Pattern everyone(int hosts, bool summed) {
@@ -31,7 +31,7 @@ Pattern everyone(int hosts, bool summed) {
 }
 
 TaskGraph exchange_and_ring(int hosts, bool summed) {
-  TaskGraph graph = one_ring(hosts, Bytes{25e6}, nic, Seconds{5e-6});
+  TaskGraph graph = one_ring(hosts, Bytes{25e6}, nic_rate, Seconds{5e-6});
   graph.programs[0].streams[1] = {Compute{Seconds{1e-4}}, Join{1}};
   graph.patterns.push_back(everyone(hosts, summed));
   graph.collectives.push_back({.operation = Operation::all_to_all,
@@ -80,14 +80,14 @@ TEST_CASE("links are merged where every pattern uses them alike, with the smalle
   for (const std::vector<LinkUse>& of_pattern : owned) uses.emplace_back(of_pattern);
   const engine::MergedLinks merged = engine::merge_links(graph, uses);
   REQUIRE(merged.links.size() == 1);
-  CHECK(merged.links[0] == nic);
+  CHECK(merged.links[0] == nic_rate);
   CHECK(merged.units == std::vector<double>{1, 7});
   CHECK(merged.routes == std::vector<std::vector<int>>{{0}, {0}});
 
   // A link with another capacity or with events stays by itself, and 2 : 3 needs whole weights.
-  graph.links[3] = nic * 2;
-  graph.link_events = {{Seconds{1}, LinkId{5}, nic, ""}, {Seconds{1}, LinkId{40}, nic, ""}};
-  graph.links.resize(41, nic);
+  graph.links[3] = nic_rate * 2;
+  graph.link_events = {{Seconds{1}, LinkId{5}, nic_rate, ""}, {Seconds{1}, LinkId{40}, nic_rate, ""}};
+  graph.links.resize(41, nic_rate);
   owned[1][7].times = 21;
   owned[0][7].times = 2;
   const engine::MergedLinks apart = engine::merge_links(graph, uses);

@@ -49,7 +49,8 @@ bool fits(const LaneGraph& lanes, const std::vector<GpuOrder>& rings) {
 }
 
 /// The most rings by trying every set of rings, for graphs of a few GPUs.
-int most_rings(const std::vector<GpuOrder>& rings, std::size_t from, std::vector<std::vector<int>>& lanes) {
+int most_rings_from(const std::vector<GpuOrder>& rings, std::size_t from,
+                    std::vector<std::vector<int>>& lanes) {
   int best = 0;
   for (std::size_t r = from; r < rings.size(); ++r) {
     const GpuOrder& ring = rings[r];
@@ -60,7 +61,7 @@ int most_rings(const std::vector<GpuOrder>& rings, std::size_t from, std::vector
     for (std::size_t i = 0; i < ring.size(); ++i) free = free && lane(i) > 0;
     if (!free) continue;
     for (std::size_t i = 0; i < ring.size(); ++i) --lane(i);
-    best = std::max(best, 1 + most_rings(rings, r, lanes));
+    best = std::max(best, 1 + most_rings_from(rings, r, lanes));
     for (std::size_t i = 0; i < ring.size(); ++i) ++lane(i);
   }
   return best;
@@ -74,7 +75,7 @@ int most_rings(const LaneGraph& lanes) {
     rings.push_back(order);
   } while (std::next_permutation(order.begin() + 1, order.end()));
   std::vector<std::vector<int>> left = lanes.direct;
-  return most_rings(rings, 0, left);
+  return most_rings_from(rings, 0, left);
 }
 
 }  // namespace

@@ -24,15 +24,15 @@ PublishedRow row_of(const std::string& gpu, const std::string& intra, const std:
   return row;
 }
 
-config::Catalogue shipped_files() { return {.roots = {TRAINYARD_SOURCE_DIR}}; }
+config::Catalogue shipped_catalogue() { return {.roots = {TRAINYARD_SOURCE_DIR}}; }
 
 std::vector<Diagnostic> errors_of_rules(const std::string& text) {
-  return errors_of([&] { load_machine_rules(config::parse("r.yaml", text), shipped_files()); });
+  return errors_of([&] { load_machine_rules(config::parse("r.yaml", text), shipped_catalogue()); });
 }
 
 MachineRules shipped_rules() {
   return load_machine_rules(config::load(TRAINYARD_SOURCE_DIR "/platforms/machines/published.yaml"),
-                            shipped_files());
+                            shipped_catalogue());
 }
 
 std::string platform_of(const PublishedRow& row) {
