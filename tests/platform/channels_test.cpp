@@ -1,5 +1,6 @@
 #include "platform/channels.hpp"
 
+#include "platform/host_staging.hpp"
 #include "platform/machines.hpp"
 
 #include <algorithm>
@@ -240,4 +241,25 @@ TEST_CASE("8,192 GPUs are numbered, searched and routed like few") {
   }
   // per node and ring: 15 hops of two NVLinks and one of six links through the network
   CHECK(links.size() == 8UL * 512 * (15 * 2 + 6));
+}
+
+TEST_CASE("a cube mesh whose GPUs send through host memory is one ring over PCIe with no NVLinks left") {
+  const Platform box = load_box(cube_mesh_text());
+  CHECK(has_gpu_links(box));
+  const Platform staged = staged_through_host(box);
+  CHECK_FALSE(has_gpu_links(staged));
+  const Cluster cluster = make_cluster(staged, 1);
+  const std::vector<Channel> channels = ring_channels(cluster);
+  REQUIRE(channels.size() == 1);
+  const std::optional<PathType> inside = channel_facts(cluster, channels).inside;
+  CHECK(inside == PathType::staged);
+  // gpu0 and gpu1 share a switch: to the CPU's memory and back
+  const Route pair = route(cluster, Rank{0}, Rank{1});
+  CHECK(pair.links.size() == 4);
+  CHECK(pair.type == PathType::staged);
+  // the way to a NIC stays
+  CHECK(cluster.inside.gpu_to_nic[0][0].links.size() ==
+        make_cluster(box, 1).inside.gpu_to_nic[0][0].links.size());
+  for (const int gpus : {2, 4, 8})
+    CHECK(ring_channels(make_cluster(staged_through_host(dgx2()), 1, gpus)).size() == 1);
 }

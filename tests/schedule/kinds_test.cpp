@@ -228,3 +228,11 @@ TEST_CASE("keys of one kind are errors with another") {
   CHECK(error_of("sync: {kind: peer_to_peer, compression: fp16, update: local_sgd, push_every: 4}\n")
             .find("sent whole") != std::string::npos);
 }
+
+TEST_CASE("the host's time before a broadcast delays the step's beginning") {
+  const Cluster cluster = machine("dgx2", 1, 2);
+  Stack slow;
+  slow.collective_overhead.value = Seconds{1e-3};
+  CHECK(run_closed(plan_of(cluster, through_gpu0(), two_layers(), slow).graph).collectives[0].start.si() ==
+        doctest::Approx(1e-3).epsilon(1e-12));
+}

@@ -7,7 +7,9 @@
 #include "schedule/collective_use.hpp"
 #include "schedule/communication.hpp"
 #include "schedule/jobs.hpp"
+#include "strategy/stack_ops.hpp"
 #include "two_layers.hpp"
+#include "workload/accumulate.hpp"
 #include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
@@ -266,4 +268,78 @@ TEST_CASE("workloads/README.md names every key of an experiment") {
   check_documented<Sync>(readme);
   check_documented<BackgroundTraffic>(readme);
   check_documented<LinkChange>(readme);
+}
+
+TEST_CASE("passes over the gradients follow the last reduction, or hold all of them, on one GPU as on two") {
+  Stack stack;
+  stack.gradient_work = {{.name = "unscale"}, {.name = "norm", .writes = 0}};
+  constexpr double passes = 3 * 4 * 101e6 / 1e12;  // of 101 M values of 4 bytes at 1 TB/s
+  Trace behind = two_layers();
+  add_stack_ops(behind, stack);
+  CHECK(closed(plan(behind, 1, stack, round_gpu())).makespan.si() ==
+        doctest::Approx(40e-3 + passes).epsilon(1e-12));
+  const Timeline two = closed(plan(behind, 2, stack, round_gpu()));
+  CHECK(two.makespan.si() == doctest::Approx(two.collectives[1].end.si() + passes + 8e-3).epsilon(1e-12));
+  CHECK(two.collectives[0].start.si() == doctest::Approx(24e-3).epsilon(1e-12));
+
+  for (GradientPass& pass : stack.gradient_work) pass.when = PassTime::before;
+  Trace ahead = two_layers();
+  add_stack_ops(ahead, stack);
+  const StepPlan held = plan(ahead, 2, stack, round_gpu());
+  REQUIRE(held.collectives.size() == 2);
+  const Timeline timeline = closed(held);
+  CHECK(timeline.collectives[0].start.si() == doctest::Approx(32e-3 + passes).epsilon(1e-12));
+  CHECK(timeline.makespan.si() == doctest::Approx(timeline.collectives[1].end.si() + 8e-3).epsilon(1e-12));
+}
+
+TEST_CASE("passes of several ranks stand beside each collective and cost one rank nothing") {
+  Stack stack;
+  stack.gradient_work = {{.name = "flatten", .ranks = PassRanks::many, .when = PassTime::before},
+                         {.name = "average", .writes = 0.5, .ranks = PassRanks::many}};
+  Trace trace = two_layers();
+  add_stack_ops(trace, stack);
+  CHECK(trace == two_layers());
+  const StepPlan two = plan(trace, 2, stack, round_gpu());
+  const Timeline timeline = closed(two);
+  CHECK(two.collectives[0].before == "flatten");
+  CHECK(timeline.collectives[0].start.si() == doctest::Approx(24e-3 + 2 * 4e6 / 1e12).epsilon(1e-12));
+  CHECK(timeline.makespan.si() ==
+        doctest::Approx(timeline.collectives[1].end.si() + 1.5 * 4 * 100e6 / 1e12 + 8e-3).epsilon(1e-12));
+}
+
+TEST_CASE("time of the host ends a step, and comes before collectives one after the other") {
+  Stack stack;
+  stack.step_overhead.value = Seconds{3e-3};
+  stack.collective_overhead.value = Seconds{5e-3};
+  stack.overlap = false;
+  Trace trace = two_layers();
+  add_stack_ops(trace, stack);
+  CHECK(closed(plan(trace, 1, stack)).makespan.si() == doctest::Approx(43e-3).epsilon(1e-12));
+  const Timeline flat = closed(plan(trace, 2, stack));
+  CHECK(flat.collectives[0].start.si() == doctest::Approx(37e-3).epsilon(1e-12));
+  CHECK(flat.collectives[1].start.si() == doctest::Approx(42e-3).epsilon(1e-12));  // the first is shorter
+  CHECK(flat.makespan.si() == doctest::Approx(flat.collectives[1].end.si() + 11e-3).epsilon(1e-12));
+
+  stack.fusion = Fusion{{.value = Bytes{64e6}}, {.value = Seconds{20e-3}}};
+  stack.overlap = true;
+  const Timeline ticks = closed(plan(trace, 2, stack));
+  CHECK(ticks.collectives[0].start.si() == doctest::Approx(45e-3).epsilon(1e-12));  // both ready before 40 ms
+  CHECK(ticks.collectives[1].start.si() == doctest::Approx(50e-3).epsilon(1e-12));
+}
+
+TEST_CASE("where every micro-batch is reduced the next one waits for it") {
+  Stack stack;
+  stack.reduce_each_micro_batch = true;
+  Trace trace = two_layers();
+  accumulate(trace, 2, Bytes{4}, true);
+  const StepPlan two = plan(trace, 2, stack, round_gpu());
+  REQUIRE(two.collectives.size() == 4);
+  const Timeline timeline = closed(two);
+  CHECK(timeline.collectives[0].start.si() == doctest::Approx(24e-3).epsilon(1e-12));
+  CHECK(timeline.collectives[1].start.si() == doctest::Approx(32e-3).epsilon(1e-12));
+  const double added = 32e-3 + 3 * 4 * 101e6 / 1e12;
+  const double second = std::max(added, timeline.collectives[1].end.si());
+  CHECK(timeline.collectives[2].start.si() == doctest::Approx(second + 24e-3).epsilon(1e-12));
+  CHECK(timeline.collectives[3].start.si() == doctest::Approx(second + 32e-3).epsilon(1e-12));
+  CHECK(timeline.makespan.si() == doctest::Approx(timeline.collectives[3].end.si() + 8e-3).epsilon(1e-12));
 }

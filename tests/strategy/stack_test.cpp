@@ -1,6 +1,7 @@
 #include "strategy/stack.hpp"
 
 #include "errors_of.hpp"
+#include "strategy/stack_ops.hpp"
 #include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
@@ -45,6 +46,10 @@ TEST_CASE("Horovod's fusion by version, and Megatron's one flat fp16 buffer") {
   CHECK(size_of(megatron.gradient_dtype, Precision::amp) == Bytes(2));
   CHECK(size_of(shipped("pytorch_ddp").gradient_dtype, Precision::fp16) == Bytes(2));
   CHECK(size_of(shipped("pytorch_ddp").gradient_dtype, Precision::amp) == Bytes(4));
+  for (const Precision half : {Precision::fp16, Precision::bf16, Precision::amp, Precision::amp_bf16})
+    CHECK(size_of(GradientDtype::fp16_with_amp, half) == Bytes(2));
+  for (const Precision single : {Precision::fp32, Precision::tf32})
+    CHECK(size_of(GradientDtype::fp16_with_amp, single) == Bytes(4));
 }
 
 TEST_CASE("what a stack leaves out is as in PyTorch DDP") {
@@ -90,4 +95,48 @@ TEST_CASE("a first bucket larger than the others is only doubted") {
 TEST_CASE("workloads/README.md names every key of a stack") {
   check_documented<Stack>(readme_text("workloads/README.md"));
   check_documented<Fusion>(readme_text("workloads/README.md"));
+  check_documented<GradientPass>(readme_text("workloads/README.md"));
+}
+
+TEST_CASE("a stack's passes and host time become ops of the step, those of other precisions do not") {
+  const Stack stack = load_stack(config::parse("s.yaml",
+                                               "name: s\n"
+                                               "gradient_dtype: fp16_with_amp\n"
+                                               "step_overhead: {value: 2 ms, measured: a run}\n"
+                                               "gradient_work:\n"
+                                               "  - {name: clip, only: [amp, fp16], source: its code}\n"
+                                               "  - {name: norm, writes: 0, when: before, of: fp32}\n"
+                                               "  - {name: flatten, ranks: many, when: before}\n"));
+  const auto ops_with = [&](Precision precision) {
+    Trace trace{.model = "m", .precision = precision, .ops = {}};
+    for (const Phase phase : {Phase::forward, Phase::backward, Phase::optimizer})
+      trace.ops.emplace_back().phase = phase;
+    trace.ops[1].gradients = {{"a", 700}, {"b", 300}};
+    add_stack_ops(trace, stack);
+    return trace.ops;
+  };
+  const std::vector<Op> amp = ops_with(Precision::amp);
+  REQUIRE(amp.size() == 6);
+  CHECK(amp[2].layer == "gradient_work.norm");
+  CHECK(amp[2].phase == Phase::backward);
+  CHECK(amp[2].bytes == Bytes(4 * 1000));
+  CHECK(amp[3].layer == "gradient_work.clip");
+  CHECK(amp[3].phase == Phase::optimizer);
+  CHECK(amp[3].bytes == Bytes(2 * 2 * 1000));
+  CHECK(amp[5].kind == OpKind::host);
+  CHECK(amp[5].duration == Seconds(2e-3));
+  CHECK(amp[5].source == ComputeSource::measured);
+  const std::vector<Op> single = ops_with(Precision::fp32);
+  REQUIRE(single.size() == 5);
+  CHECK(single[3].layer.empty());
+}
+
+TEST_CASE("a pass that moves nothing, and one before the reduction of every micro-batch, are errors") {
+  const auto errors = stack_errors(
+      "name: s\nreduce_each_micro_batch: true\ngradient_work:\n  - {name: copy, reads: 0, writes: 0}\n"
+      "  - {name: clip, when: before}\n  - {name: \"\"}\n");
+  REQUIRE(errors.size() == 3);
+  CHECK(errors[0].key_path == "gradient_work[0].reads");
+  CHECK(errors[1].key_path == "gradient_work[1].when");
+  CHECK(errors[2].key_path == "gradient_work[2].name");
 }

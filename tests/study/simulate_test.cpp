@@ -357,3 +357,64 @@ TEST_CASE("a run that beats physics is found out") {
   CHECK(violations(plan, crowded, Seconds{}, false).front().find("overlap on one stream") !=
         std::string::npos);
 }
+
+TEST_CASE("a stack that goes through host memory changes what all collectives see, and says so") {
+  const Overrides host{{"stack.intra_node", "host"}};
+  const Result direct = closed(inputs({{"gpus", "8"}}));
+  Result staged = closed(inputs({{"gpus", "8"}, host[0]}));
+  REQUIRE(staged.collectives.size() == direct.collectives.size());
+  CHECK(staged.collectives.back().busbw < 0.2 * direct.collectives.back().busbw);
+  CHECK(staged.collectives.back().bound > direct.collectives.back().bound);
+  for (const LinkRow& link : staged.links) CHECK(link.name.find("nvswitch") == std::string::npos);
+  REQUIRE(notes_of(staged).size() == 1);
+  CHECK(notes_of(staged)[0].find("intra_node of pytorch_ddp") != std::string::npos);
+  CHECK(notes_of(closed(inputs({{"gpus", "1"}, host[0]}))).empty());
+}
+
+TEST_CASE("time of the host is no compute, and a GPU that waits for it draws idle power") {
+  const Result without = closed(inputs({{"gpus", "1"}}));
+  const Result with = closed(inputs({{"gpus", "1"}, {"stack.step_overhead", "100 ms"}}));
+  CHECK(with.step_time.si() == doctest::Approx(without.step_time.si() + 0.1).epsilon(1e-12));
+  CHECK(with.compute_time == without.compute_time);
+  CHECK(with.exposed_communication == Seconds());
+  CHECK(with.gpu_utilization < 0.9);
+  CHECK(*with.energy_per_step > *without.energy_per_step);
+  CHECK(*with.average_power < *without.average_power);
+  CHECK(with.layers.back().kind == OpKind::host);
+}
+
+TEST_CASE("a replay of what a stack adds to a step is the same step to the bit") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "busy.yaml")
+      << "name: busy\nfused_elementwise: true\nstep_overhead: 1 ms\ncollective_overhead: 100 us\n"
+         "gradient_work:\n  - {name: norm, writes: 0, when: before}\n  - {name: clip}\n"
+         "  - {name: copy, ranks: many, when: before}\n";
+  std::ofstream(folder.path / "twice.yaml")
+      << "name: twice\nreduce_each_micro_batch: true\nintra_node: host\ncollective_overhead: 100 us\n";
+  for (const std::string stack : {"busy.yaml", "twice.yaml"}) {
+    const std::string keys = "platform: dgx2\ngpus: 4\nbatch_per_gpu: 16\naccumulation: 2\nstack: " + stack;
+    std::ofstream(folder.path / "first.yaml") << keys << "\nmodel: resnet50\n";
+    std::ofstream(folder.path / "again.yaml") << keys << "\ntrace: t.csv\n";
+    const Inputs original = read_inputs(catalogue(), (folder.path / "first.yaml").string(), {});
+    for (const bool with_durations : {true, false}) {
+      std::ofstream(folder.path / "t.csv") << write_trace(export_trace(original, with_durations));
+      const Result again = closed(read_inputs(catalogue(), (folder.path / "again.yaml").string(), {}));
+      const Result first = closed(original);
+      CHECK(again.step_time == first.step_time);
+      CHECK(again.collectives.size() == first.collectives.size());
+    }
+  }
+}
+
+TEST_CASE("keys of a stack that a kind of synchronisation cannot use are errors") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "clips.yaml") << "name: clips\ngradient_work: [{name: clip, only: [amp]}]\n";
+  std::ofstream(folder.path / "e.yaml")
+      << "platform: dgx2\ngpus: 4\nmodel: resnet50\nbatch_per_gpu: 16\nstack: clips.yaml\n"
+         "sync: {kind: parameter_server}\n";
+  const std::string file = (folder.path / "e.yaml").string();
+  CHECK(message_of(file, {}).empty());
+  CHECK(message_of(file, {{"precision", "amp"}}).find("no gradients come back") != std::string::npos);
+  const Overrides each{{"accumulation", "2"}, {"stack.reduce_each_micro_batch", "true"}};
+  CHECK(message_of(file, each).find("not those of every micro-batch") != std::string::npos);
+}

@@ -52,3 +52,14 @@ TEST_CASE(
   CHECK_THROWS_AS(read_trace("t.csv", "phase,layer,duration_s\nforward,a,1\nbackward,a,1\nforward,a,1\n"),
                   InputError);
 }
+
+TEST_CASE("where every micro-batch is reduced each completes its gradients, and they are still added up") {
+  Trace trace = one_micro_batch();
+  trace.ops[1].communication = Communication::all_reduce;
+  trace.ops[1].communication_bytes = {Bytes(4000)};
+  const Op backward = trace.ops[1];
+  accumulate(trace, 3, Bytes(4), true);
+  REQUIRE(trace.ops.size() == 9);
+  for (const std::size_t i : {1U, 4U, 7U}) CHECK(trace.ops[i] == backward);
+  CHECK(trace.ops[5].layer == "gradient_accumulation");
+}

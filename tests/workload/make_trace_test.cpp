@@ -2,8 +2,10 @@
 
 #include "config/diagnostic.hpp"
 #include "workload/bert.hpp"
+#include "workload/fuse_elementwise.hpp"
 #include "workload/resnet.hpp"
 #include "workload/shape_text.hpp"
+#include "workload/transformer_layers.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -283,4 +285,65 @@ TEST_CASE("twice the batch is twice the work of every op but casts and the optim
 
 TEST_CASE("a batch below one is an input error") {
   CHECK_THROWS_AS(make_trace(resnet({1, 1, 1, 1}), 0, Precision::fp32, Optimizer::sgd), InputError);
+}
+
+TEST_CASE("a fused chain reads what its first op reads and writes what its last writes") {
+  const std::vector<int> shape{4, 2, 2};
+  const Model model{"m",
+                    "",
+                    {batch_norm_layer("bn", {4, 2, 2}), add_layer("add", shape), relu_layer("relu", shape),
+                     dropout_layer("drop", shape)},
+                    std::nullopt};
+  Trace trace = make_trace(model, 2, Precision::fp16, Optimizer::sgd);
+  const Trace apart = trace;
+  fuse_elementwise(trace, model.layers);
+  constexpr double values = 2 * 16;
+  REQUIRE(trace.ops.size() == 4);
+  CHECK(trace.ops[0].layer == "bn + add + relu + drop");
+  CHECK(trace.ops[0].kind == OpKind::batch_norm_forward);
+  // Twice x, the other summand, ReLU's output for backward, the output; the mask.
+  CHECK(trace.ops[0].bytes == Bytes(5 * values * 2 + values));
+  CHECK(trace.ops[1].layer == "drop + relu");
+  CHECK(trace.ops[1].phase == Phase::backward);
+  CHECK(trace.ops[1].bytes ==
+        Bytes(3 * values * 2 + values));  // gradient in and out, ReLU's output; the mask
+  CHECK(trace.ops[2] == apart.ops[6]);    // batch norm stays alone in backward
+  CHECK(trace.ops[3] == apart.ops[7]);
+  CHECK(total_flops(trace, Phase::forward) == total_flops(apart, Phase::forward));
+  CHECK(total_flops(trace, Phase::backward) == total_flops(apart, Phase::backward));
+  CHECK(first_layer(trace.ops[0].layer) == "bn");
+}
+
+TEST_CASE("what backward or another branch needs is written by a fused chain, too") {
+  const std::vector<int> shape{2, 8, 8};
+  const Model model{"m",
+                    "",
+                    {softmax_layer("soft", shape), dropout_layer("drop", shape), gelu_layer("gelu", shape),
+                     relu_layer("first", shape), add_layer("add", shape), relu_layer("second", shape)},
+                    std::nullopt};
+  Trace trace = make_trace(model, 1, Precision::fp32, Optimizer::sgd);
+  fuse_elementwise(trace, model.layers);
+  constexpr double values = 128;
+  REQUIRE(trace.ops.size() == 4);
+  // in, probabilities and GELU's input kept, GELU's output not; ReLU's kept, the other summand, out; the mask
+  CHECK(trace.ops[0].bytes == Bytes(6 * values * 4 + values));
+  // gradient in, two masks of ReLU, gradient of the addition kept, GELU's input, dropout's mask, out
+  CHECK(trace.ops[1].layer == "second + first + gelu + drop");
+  CHECK(trace.ops[1].bytes == Bytes(6 * values * 4 + values));
+  CHECK(trace.ops[2].kind == OpKind::softmax);
+}
+
+TEST_CASE("fusing BERT's ops changes neither gradients nor operations, and no cast") {
+  const Model model = bert();
+  Trace trace = make_trace(model, 4, Precision::amp, Optimizer::lamb);
+  const Trace apart = trace;
+  fuse_elementwise(trace, model.layers);
+  CHECK(ready_tensors(trace) == ready_tensors(apart));
+  CHECK(total_flops(trace, Phase::forward) ==
+        doctest::Approx(total_flops(apart, Phase::forward)).epsilon(1e-12));
+  // a layer's softmax and dropout, and two dropouts and additions; the embeddings' norm and dropout
+  CHECK(trace.ops.size() == apart.ops.size() - 3 * 12 - 1);
+  const Op& fused = find_op(trace, Phase::forward, "layer3.drop1 + layer3.add1", OpKind::elementwise);
+  CHECK(fused.bytes == Bytes(4 * 128 * 768 * (3 * 2 + 1.0)));
+  (void)find_op(trace, Phase::forward, "layer3.mlp.fc2.cast", OpKind::elementwise);
 }
