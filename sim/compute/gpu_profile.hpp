@@ -85,6 +85,13 @@ struct GpuPower {
   Sourced<double> matrix;  ///< matrix products and convolutions
 };
 
+/// How much GPUs of this kind differ from one another, and steps on one of them: standard deviations, as
+/// parts of the mean time.
+struct GpuVariation {
+  std::optional<Sourced<double>> gpu;   ///< of one GPU's speed among others of its kind
+  std::optional<Sourced<double>> step;  ///< of a step on one GPU
+};
+
 /// How far a fit misses kernels it has not seen.
 struct HeldOutError {
   std::string kernels;         ///< "gemm fp16", "conv_dgrad fp32 nhwc", "softmax"
@@ -111,6 +118,8 @@ struct GpuProfile {
   GpuMemory memory;
   Sourced<Watts> tdp;
   std::optional<GpuPower> power;
+  std::optional<GpuVariation> variation;
+  std::optional<Sourced<Seconds>> image_decoder;  ///< of a decoder beside the kernels: time of an image
   MatrixUnits matrix;
   VectorRates vector;
   Sourced<Roofline> roofline;          ///< for matrix work without a fit
@@ -248,6 +257,18 @@ struct Keys<GpuPower> {
 };
 
 template <>
+struct Keys<GpuVariation> {
+  static auto table() {
+    const auto deviation = [](auto key) { return key.above(0).at_most(0.3); };
+    return keys(
+        deviation(optional("gpu", &GpuVariation::gpu,
+                           "standard deviation of the times of one GPU among others, part of their mean")),
+        deviation(optional("step", &GpuVariation::step,
+                           "standard deviation of the steps on one GPU, part of their mean")));
+  }
+};
+
+template <>
 struct Keys<HeldOutError> {
   static auto table() {
     constexpr double absurd_error = 1e3;
@@ -294,6 +315,13 @@ struct Keys<GpuProfile> {
             .at_least(0)
             .at_most(1e5),
         optional("power", &GpuProfile::power, "what it draws in each state; without it energy is unknown"),
+        optional("variation", &GpuProfile::variation,
+                 "how much GPUs of this kind differ; for experiments with random: {gpus: profile}"),
+        optional("image_decoder", &GpuProfile::image_decoder,
+                 "time that its hardware decoder takes for a JPEG image, beside the kernels; for experiments "
+                 "that decode on the GPU")
+            .above(0)
+            .at_most(1),
         required("matrix", &GpuProfile::matrix, "matrix products and convolutions by data type"),
         required("vector", &GpuProfile::vector, "ops limited by memory bandwidth"),
         required("roofline", &GpuProfile::roofline, "everything without a measured kernel or a fit"),

@@ -1,4 +1,5 @@
 #include "engine/calendar.hpp"
+#include "engine/loader.hpp"
 #include "engine/server_connections.hpp"
 #include "engine/training.hpp"
 #include "engine/training_recorder.hpp"
@@ -17,6 +18,7 @@ using engine::Calendar;
 using engine::Delivery;
 using engine::Event;
 using engine::EventKind;
+using engine::Loader;
 using engine::ServerConnections;
 using engine::TrainingRecorder;
 
@@ -79,7 +81,7 @@ public:
   }
 
 private:
-  enum class Phase { computing, stalled, pushing, waiting };
+  enum class Phase { loading, computing, stalled, pushing, waiting };
   struct Worker {
     Phase phase = Phase::waiting;
     int attempt = 0;  ///< what belongs to an earlier one is dropped
@@ -105,6 +107,7 @@ private:
   void begin_repeat(double date) {
     rules_.emplace(settings_);
     recorder_.emplace(settings_.workers, options_);
+    loader_.emplace(options_.loading, settings_.workers, date);
     workers_.resize(at(settings_.workers));
     arrivals_.assign(at(messages_), 0);
     is_over_ = false;
@@ -123,6 +126,7 @@ private:
     Worker& state = workers_[at(worker)];
     const Activity activity = state.phase == Phase::computing ? Activity::computing
                               : state.phase == Phase::waiting ? Activity::waiting
+                              : state.phase == Phase::loading ? Activity::loading
                                                               : Activity::communicating;
     recorder_->spent(worker, activity, state.since - origin_, date - origin_);
     if (state.phase == Phase::computing) state.computed.emplace_back(state.since, date);
@@ -150,7 +154,13 @@ private:
     state.part = 0;
     state.computed.clear();
     state.stop = first_stop;
-    compute_on(worker, date);
+    const double wait = loader_->wait(worker, date);
+    if (wait > 0) {
+      enter(worker, Phase::loading, date);
+      calendar_.enter(date + wait, EventKind::wake, worker, state.attempt);
+    } else {
+      compute_on(worker, date);
+    }
   }
 
   /// As far as the parameters that are there allow.
@@ -333,6 +343,7 @@ private:
   ServerConnections connections_;
   std::optional<UpdateRules> rules_;
   std::optional<TrainingRecorder> recorder_;
+  std::optional<Loader> loader_;
   std::vector<Worker> workers_;
   std::vector<int> arrivals_;  ///< by message, of rule sync
   ServerRecord result_;

@@ -1,5 +1,6 @@
 #include "engine/training.hpp"
 
+#include "engine/loader.hpp"
 #include "engine/tournament.hpp"
 #include "engine/training_recorder.hpp"
 #include "units/ids.hpp"
@@ -10,6 +11,7 @@ namespace trainyard {
 
 namespace {
 
+using engine::Loader;
 using engine::Tournament;
 using engine::TrainingRecorder;
 
@@ -20,6 +22,7 @@ public:
         times_(times),
         rules_(settings),
         recorder_(settings.workers, options),
+        loader_(options.loading, settings.workers, 0),
         ends_(settings.workers),
         workers_(at(settings.workers)) {}
 
@@ -39,22 +42,30 @@ public:
 private:
   struct Worker {
     Activity activity = Activity::waiting;
-    double since = 0;   ///< date from which it does that
-    int unpushed = 0;   ///< steps since its last gradients went out
-    int unfetched = 0;  ///< steps since it fetched parameters
+    double since = 0;      ///< date from which it does that
+    double has_input = 0;  ///< date from which it computes; before, samples were not there
+    int unpushed = 0;      ///< steps since its last gradients went out
+    int unfetched = 0;     ///< steps since it fetched parameters
   };
 
   void begin(int worker, double date) {
     leave(worker, date);
-    workers_[at(worker)].activity = Activity::computing;
+    Worker& state = workers_[at(worker)];
+    state.activity = Activity::computing;
+    state.has_input = date + loader_.wait(worker, date);
     ++steps_;
-    ends_.set(worker, date + times_.next(worker).si());
+    ends_.set(worker, state.has_input + times_.next(worker).si());
   }
 
   /// Ends what it was doing; until told otherwise, it waits.
   void leave(int worker, double date) {
     Worker& state = workers_[at(worker)];
-    recorder_.spent(worker, state.activity, state.since, date);
+    double begun = state.since;
+    if (state.activity == Activity::computing) {
+      begun = std::min(state.has_input, date);
+      recorder_.spent(worker, Activity::loading, state.since, begun);
+    }
+    recorder_.spent(worker, state.activity, begun, date);
     state.activity = Activity::waiting;
     state.since = date;
   }
@@ -103,7 +114,7 @@ private:
     for (int worker = 0; worker < settings_.workers; ++worker) {
       const Worker& state = workers_[at(worker)];
       if (state.activity != Activity::computing) continue;
-      recorder_.spent(worker, Activity::wasted, state.since, date);
+      recorder_.spent(worker, Activity::wasted, std::min(state.has_input, date), date);
       leave(worker, date);
     }
   }
@@ -112,6 +123,7 @@ private:
   StepTimes& times_;
   UpdateRules rules_;
   TrainingRecorder recorder_;
+  Loader loader_;
   Tournament ends_;  ///< of the steps that workers compute
   std::uint64_t steps_ = 0;
   std::vector<Worker> workers_;
@@ -122,6 +134,7 @@ private:
 /// and the same bits as k_sync with k = P, which takes it (tests/engine/training_test.cpp).
 TrainingRecord run_in_step(const UpdateSettings& settings, StepTimes& times, const TrainingOptions& options) {
   TrainingRecorder recorder(settings.workers, options);
+  Loader loader(options.loading, settings.workers, 0);
   UpdateDecision decision{.is_update = true, .contributors = {}, .staleness = {}, .released = {}};
   for (int worker = 0; worker < settings.workers; ++worker) decision.contributors.push_back(worker);
   decision.staleness.assign(at(settings.workers), 1);
@@ -133,8 +146,9 @@ TrainingRecord run_in_step(const UpdateSettings& settings, StepTimes& times, con
     for (int worker = 0; worker < settings.workers; ++worker) {
       double end = date;
       for (int step = 0; step < settings.push_every; ++step, ++steps) {
-        const double begun = end;
-        end += times.next(worker).si();
+        const double begun = end + loader.wait(worker, end);
+        recorder.spent(worker, Activity::loading, end, begun);
+        end = begun + times.next(worker).si();
         recorder.spent(worker, Activity::computing, begun, end);
       }
       ends[at(worker)] = end;

@@ -13,16 +13,24 @@
 
 namespace trainyard {
 
+/// What it takes to read and decode the samples of a step.
+struct LoadingTimes {
+  std::vector<Seconds> per_step = {};  ///< by worker; empty: samples are always there
+  bool is_prefetched = true;           ///< false: every step waits for its own
+};
+
 struct TrainingOptions {
   std::int64_t warmup = 0;    ///< updates before the measurement begins
   std::int64_t measured = 1;  ///< updates that are measured
   /// Of sync and local_sgd without servers: from the last worker's gradient until all go on.
   Seconds exchange = {};
+  LoadingTimes loading = {};
 };
 
-enum class Activity { computing, communicating, waiting, wasted };
+enum class Activity { computing, communicating, waiting, loading, wasted };
 
-/// "computing", "communicating", "waiting"; "wasted" is computing that comes to nothing.
+/// "computing", "communicating", "waiting", "loading" (waiting for samples); "wasted" is computing that comes
+/// to nothing.
 std::string_view name_of(Activity activity);
 
 /// What a worker did for a while, from the beginning of the measurement.
@@ -39,6 +47,7 @@ struct WorkerRecord {
   Seconds wasted;              ///< the part of it that was cancelled
   Seconds waiting;             ///< for the update rule
   Seconds communicating;       ///< gradients or parameters are under way and nothing is computed
+  Seconds loading;             ///< samples are not there yet
   std::int64_t gradients = 0;  ///< of this worker, in updates
 };
 

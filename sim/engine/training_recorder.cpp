@@ -15,6 +15,8 @@ std::string_view name_of(Activity activity) {
       return "communicating";
     case Activity::waiting:
       return "waiting";
+    case Activity::loading:
+      return "loading";
     case Activity::wasted:
       break;
   }
@@ -57,6 +59,9 @@ void TrainingRecorder::spent(int worker, Activity activity, double from, double 
       break;
     case Activity::waiting:
       mine.waiting += measured(from, to);
+      break;
+    case Activity::loading:
+      mine.loading += measured(from, to);
       break;
     case Activity::wasted:
       mine.wasted += measured(from, to);

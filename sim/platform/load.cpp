@@ -85,6 +85,10 @@ Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePai
   platform.fabric = build_fabric(file.fabric, std::move(custom));
   platform.cores_per_cpu = file.node.devices.cpu.cores;
   platform.host_memory_bandwidth = file.node.devices.cpu.memory_bandwidth;
+  if (const std::optional<StorageFile>& storage = file.node.storage) {
+    platform.storage = storage->bandwidth;
+    platform.shared_storage = storage->shared;
+  }
   if (const std::optional<PowerFile>& power = file.node.power) {
     platform.power_max = power->max;
     platform.power_overhead = power->overhead;

@@ -71,6 +71,8 @@ struct Platform {
   Fabric fabric;
   std::optional<Sourced<int>> cores_per_cpu;
   std::optional<Sourced<Bandwidth>> host_memory_bandwidth;  ///< of one socket, reads and writes together
+  std::optional<Sourced<Bandwidth>> storage;                ///< what one node reads
+  std::optional<Sourced<Bandwidth>> shared_storage;         ///< what all nodes read together
   std::optional<Sourced<Watts>> power_max;                  ///< of one node
   std::optional<Sourced<Watts>> power_overhead;             ///< of one node without its GPUs
   std::optional<Sourced<Dollars>> price;                    ///< list price of one node

@@ -87,6 +87,15 @@ bool is_date(std::string_view text) {
   return is_month && (text.size() == 7 || (two_digits(8) >= 1 && two_digits(8) <= 31));
 }
 
+void check_storage(const StorageFile& storage, config::Problems& problems) {
+  const bool is_read =
+      problems.readable("node.storage.bandwidth") && problems.readable("node.storage.shared");
+  if (is_read && !storage.bandwidth && !storage.shared) {
+    problems.error("node.storage", "neither 'bandwidth' nor 'shared' is there",
+                   "bandwidth: 3 GB/s for disks of each node, shared: 50 GB/s for those of all");
+  }
+}
+
 void check_power(const PowerFile& power, config::Problems& problems) {
   if (!problems.readable("node.power.max") || !problems.readable("node.power.overhead")) return;
   if (!power.max && !power.overhead) {
@@ -157,6 +166,7 @@ void check_platform_file(const PlatformFile& file, config::Problems& problems) {
     check_gpu_link(file.node.links[i], fmt::format("node.links[{}]", i), file.node.effective, problems);
   }
   check_effective(file.node, problems);
+  if (file.node.storage) check_storage(*file.node.storage, problems);
   if (file.node.power) check_power(*file.node.power, problems);
   if (file.node.price) check_price(*file.node.price, problems);
   check_staging(file.node, problems);

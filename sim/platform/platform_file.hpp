@@ -74,12 +74,19 @@ struct PriceFile {
   std::string source;
 };
 
+/// Where samples are read from.
+struct StorageFile {
+  std::optional<Sourced<Bandwidth>> bandwidth;
+  std::optional<Sourced<Bandwidth>> shared;
+};
+
 struct NodeFile {
   GpusFile gpus;
   NodeDevicesFile devices;
   std::vector<LinkFile> links;
   EffectiveFile effective;
   bool peer_to_peer = true;
+  std::optional<StorageFile> storage;
   std::optional<PowerFile> power;
   std::optional<PriceFile> price;
 };
@@ -204,6 +211,19 @@ struct Keys<EffectiveFile> {
 };
 
 template <>
+struct Keys<StorageFile> {
+  static auto table() {
+    return keys(optional("bandwidth", &StorageFile::bandwidth, "what one node reads from its storage")
+                          .above(0)
+                          .at_most(absurd_bandwidth),
+                      optional("shared", &StorageFile::shared,
+                               "what all nodes of a job together read from a storage they share")
+                          .above(0)
+                          .at_most(absurd_bandwidth));
+  }
+};
+
+template <>
 struct Keys<PowerFile> {
   static auto table() {
     return keys(
@@ -240,6 +260,8 @@ struct Keys<NodeFile> {
             "peer_to_peer", &NodeFile::peer_to_peer,
             "GPUs read and write each other's memory over PCIe; false: they copy through host memory, but "
             "over NVLink"),
+        optional("storage", &NodeFile::storage,
+                 "what samples are read from; without it reading takes no time"),
         optional("power", &NodeFile::power, "power of one node"),
         optional("price", &NodeFile::price, "price of one node"));
   }

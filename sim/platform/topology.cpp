@@ -163,6 +163,8 @@ std::string box_section(const Platform& platform, Footnotes& notes) {
   if (platform.host_memory_bandwidth) {
     rows.push_back({"memory of a cpu", figure(*platform.host_memory_bandwidth, notes)});
   }
+  if (platform.storage) rows.push_back({"storage", figure(*platform.storage, notes)});
+  if (platform.shared_storage) rows.push_back({"shared storage", figure(*platform.shared_storage, notes)});
   if (platform.power_max) rows.push_back({"power, at most", figure(*platform.power_max, notes)});
   if (platform.power_overhead) {
     rows.push_back({"besides the GPUs", figure(*platform.power_overhead, notes)});

@@ -60,10 +60,11 @@ std::string ranks_csv(const Result& result) {
 }
 
 std::string workers_csv(const TrainingReport& training) {
-  std::string csv = "rank,node,computing_s,wasted_s,communicating_s,waiting_s,gradients\n";
+  std::string csv = "rank,node,computing_s,wasted_s,communicating_s,waiting_s,loading_s,gradients\n";
   for (const WorkerRow& row : training.workers) {
     append_row(csv, {std::to_string(index(row.rank)), std::to_string(index(row.node)), si(row.computing),
-                     si(row.wasted), si(row.communicating), si(row.waiting), std::to_string(row.gradients)});
+                     si(row.wasted), si(row.communicating), si(row.waiting), si(row.loading),
+                     std::to_string(row.gradients)});
   }
   return csv;
 }

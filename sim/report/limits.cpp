@@ -79,13 +79,45 @@ std::string communication_in_words(const Result& result) {
   return text + cause_in_words(result);
 }
 
+/// "24 of 40 cores of a node decode 6,000 samples/s".
+std::string pipeline_in_words(const InputPipeline& input) {
+  const std::string rate = rounded(input.samples / input.time.si()) + " samples/s";
+  switch (input.limit) {
+    case InputLimit::cores:
+      return fmt::format("{} of {} cores of a node decode {}", input.cores, input.cores_of_node, rate);
+    case InputLimit::storage:
+      return fmt::format("a node reads {} from its storage", rate);
+    case InputLimit::memory:
+      return fmt::format("the memory of a node's CPUs lets {} through", rate);
+    case InputLimit::decoder:
+      break;
+  }
+  return fmt::format("the decoders of a node's GPUs decode {}", rate);
+}
+
+/// `share`: of the time, in which GPUs wait for samples.
+std::string waiting_in_words(const InputReport& input, double share) {
+  const std::string text =
+      fmt::format("Input: limited by the input pipeline: {}", pipeline_in_words(input.pipeline));
+  if (!input.is_prefetched)
+    return fmt::format("{}, and every step waits for its own. Prefetching would gain up to {}.", text,
+                       percent(share));
+  return fmt::format("{}. GPUs wait for samples for {} of the time.", text, percent(share));
+}
+
 std::string training_in_words(const Result& result) {
   const TrainingReport& training = *result.training;
-  Seconds computing, communicating, waiting;
+  Seconds computing, communicating, waiting, loading;
   for (const WorkerRow& worker : training.workers) {
     computing += worker.computing - worker.wasted;
     communicating += worker.communicating;
     waiting += worker.waiting + worker.wasted;
+    loading += worker.loading;
+  }
+  // What makes GPUs wait for anything else would not count if samples came as late as they do.
+  if (result.input && loading >= std::max({negligible * computing, communicating, waiting})) {
+    const Seconds all = static_cast<double>(training.workers.size()) * training.measured;
+    return waiting_in_words(*result.input, loading / all);
   }
   if (computing >= communicating && computing >= waiting)
     return "Compute: that is what the ranks do most of the time.";
@@ -125,6 +157,8 @@ double busy_while_communicating(const Result& result) {
 
 std::string limit_in_words(const Result& result) {
   if (result.training) return training_in_words(result);
+  if (result.input && result.input->exposed > negligible * result.step_time)
+    return waiting_in_words(*result.input, result.input->exposed / result.step_time);
   const bool is_compute = result.ranks == 1 || result.exposed_communication < negligible * result.step_time;
   if (is_compute) return compute_in_words(result);
   return is_framework(result) ? framework_in_words(result) : communication_in_words(result);

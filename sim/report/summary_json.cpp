@@ -58,6 +58,18 @@ void add_utilization(Json& json, const Result& result) {
   json["model_flops_utilization"] = mfu ? Json(*mfu) : Json();
 }
 
+/// Of runs that read real data.
+void add_input(Json& json, const Result& result) {
+  if (!result.input) return;
+  const InputReport& input = *result.input;
+  json["input_time_s"] = input.pipeline.time.si();
+  json["input_limit"] = name_of(input.pipeline.limit);
+  json["input_samples_per_s_and_node"] = input.pipeline.samples / input.pipeline.time.si();
+  json["exposed_input_s"] = input.exposed.si();
+  if (input.cpu_utilization) json["cpu_utilization"] = *input.cpu_utilization;
+  if (input.storage_utilization) json["storage_utilization"] = *input.storage_utilization;
+}
+
 /// Of runs that are many updates long.
 void add_training(Json& json, const Result& result) {
   if (!result.training) return;
@@ -132,6 +144,7 @@ Json summary_json(const Result& result, const SimulationCost& cost) {
   add_what_ran(json, result);
   add_times(json, result);
   add_utilization(json, result);
+  add_input(json, result);
   add_training(json, result);
   add_goodput(json, result);
   add_needs(json, result);

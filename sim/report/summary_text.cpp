@@ -83,6 +83,8 @@ void write_where(Page& out, const Result& result) {
   std::map<Phase, Seconds> phases;
   for (const LayerRow& row : result.layers) phases[row.phase] += row.duration;
   for (const auto& [phase, time] : phases) out.share(config::name_of(phase), time, result.step_time, "36");
+  if (result.input && result.input->exposed > Seconds{})
+    out.share("exposed input", result.input->exposed, result.step_time, "35");
   if (result.ranks == 1) return;
   // What rounds to 0.0 % is no news.
   if (result.compute_slowdown > 5e-4 * result.step_time)
@@ -128,6 +130,18 @@ void write_chart(Page& out, const Result& result) {
                        std::string(static_cast<std::size_t>(chart_width) - 1 - end.size(), ' '), end));
 }
 
+/// "48 of 48 cores busy for 62 %; storage for 8 %".
+std::string input_in_words(const InputReport& input) {
+  std::string text = fmt::format("made ready in {} beside the step", human(input.pipeline.time));
+  if (!input.is_prefetched)
+    text = fmt::format("made ready in {} before each step", human(input.pipeline.time));
+  if (input.cpu_utilization)
+    text += fmt::format("; a node's cores are busy for {}", percent(*input.cpu_utilization));
+  if (input.storage_utilization)
+    text += fmt::format("; its storage for {}", percent(*input.storage_utilization));
+  return text;
+}
+
 void write_limits(Page& out, const Result& result) {
   out.heading("what limits it");
   out.paragraph(limit_in_words(result), 2);
@@ -140,6 +154,7 @@ void write_limits(Page& out, const Result& result) {
       text += fmt::format(" ({} at {})", human(link->bytes), human(link->capacity));
     out.text_row("busiest link", text);
   }
+  if (result.input) out.text_row("input", input_in_words(*result.input));
   if (result.ranks > 1 && result.lower_bound.si() > 0) {
     out.row("lower bound", human(result.lower_bound),
             fmt::format("all collectives at their bound; the step takes {} longer",

@@ -12,7 +12,7 @@ struct Topic {
   const char* reason;
 };
 
-constexpr Topic host{"host CPUs and input pipeline", "the host and its input pipeline are not modelled"};
+constexpr Topic host{"host CPUs and input pipeline", "input is synthetic: no samples are read and decoded"};
 constexpr Topic updates{
     "", "every rank applies every update and nothing fails, so there is nothing to tell apart"};
 
@@ -21,8 +21,8 @@ struct Field {
   const Topic* topic;
 };
 
-/// Fields that no result of this version has.
-constexpr std::array never{Field{"cpu_utilization", &host}, Field{"storage_utilization", &host}};
+/// Fields that a result with synthetic input does not have.
+constexpr std::array of_input{Field{"cpu_utilization", &host}, Field{"storage_utilization", &host}};
 /// Fields that one steady step does not have.
 constexpr std::array of_training{
     Field{"updates_per_s", &updates},   Field{"staleness_mean", &updates},
@@ -35,6 +35,8 @@ std::string topic_of(const std::string& field) {
   if (field == "energy_per_step_j" || field == "average_power_w" || field == "wasted_energy_j")
     return "energy";
   if (field == "cost_per_epoch_usd") return "cost";
+  if (field == "cpu_utilization") return "CPUs";
+  if (field == "storage_utilization") return "storage";
   return field;
 }
 
@@ -42,7 +44,9 @@ std::string topic_of(const std::string& field) {
 
 std::map<std::string, std::string> unmodelled(const Result& result) {
   std::map<std::string, std::string> reasons;
-  for (const Field& field : never) reasons[field.name] = field.topic->reason;
+  if (!result.input) {
+    for (const Field& field : of_input) reasons[field.name] = field.topic->reason;
+  }
   if (!result.training) {
     for (const Field& field : of_training) reasons[field.name] = field.topic->reason;
   }
@@ -64,7 +68,9 @@ std::vector<std::string> unmodelled_topics(const Result& result) {
       topics.push_back(name);
   };
   for (const auto& [field, reason] : result.unmodelled) add(topic_of(field));
-  for (const Field& field : never) add(field.topic->name);
+  if (!result.input) {
+    for (const Field& field : of_input) add(field.topic->name);
+  }
   return topics;
 }
 

@@ -78,6 +78,11 @@ void check_random(const Randomness& random, config::Problems& problems) {
   check("op", random.op);
   check("step", random.step);
   check("node", random.node);
+  check("gpu", random.gpu);
+  if (random.gpus == GpuSpread::profile && (random.gpu || random.step)) {
+    problems.error("random.gpus", "the GPU profile's spread takes the place of gpu and step",
+                   "leave out one or the other");
+  }
 }
 
 void check_faults(const Faults& faults, config::Problems& problems) {

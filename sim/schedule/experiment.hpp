@@ -7,6 +7,7 @@
 #include "config/keys.hpp"
 #include "schedule/faults.hpp"
 #include "schedule/fidelity.hpp"
+#include "schedule/input_settings.hpp"
 #include "schedule/server_plan.hpp"
 #include "schedule/step_times.hpp"
 #include "strategy/compression.hpp"
@@ -76,6 +77,7 @@ struct Experiment {
   int accumulation = 1;
   Optimizer optimizer = Optimizer::momentum;
   Sync sync;
+  InputSettings input;
   Fidelity fidelity = Fidelity::flow;
   Randomness random;
   StepCounts steps;
@@ -212,6 +214,7 @@ struct Keys<Experiment> {
             .at_most(1024),
         optional("optimizer", &Experiment::optimizer, "what turns gradients into an update"),
         optional("sync", &Experiment::sync, "how ranks stay in step"),
+        optional("input", &Experiment::input, "how ranks come by their samples"),
         optional("fidelity", &Experiment::fidelity,
                  "how exactly collectives are simulated; --fidelity overrides it"),
         optional("random", &Experiment::random, "what does not always take the same time"),

@@ -129,7 +129,7 @@ private:
     const auto* host = std::get_if<HostMemory>(&place);
     const auto& bandwidth = cluster_.platform.host_memory_bandwidth;
     if (host != nullptr && bandwidth)
-      links.insert(links.end(), at(uses), resource("memory", *host, bandwidth->value));
+      links.insert(links.end(), at(uses), resource(true, *host, bandwidth->value));
   }
 
   /// Its cores add the bytes up, if it is known how fast they do.
@@ -138,15 +138,16 @@ private:
     const auto& cores = cluster_.platform.cores_per_cpu;
     if (host == nullptr || !cores || !rules_.sum_per_core) return;
     const Bandwidth all = static_cast<double>(cores->value) * rules_.sum_per_core->value;
-    links.insert(links.end(), at(uses), resource("cores", *host, all));
+    links.insert(links.end(), at(uses), resource(false, *host, all));
   }
 
   /// The number of its link.
-  int resource(const char* what, const HostMemory& host, Bandwidth capacity) {
-    const std::string name = fmt::format("{} of node{}.cpu{}", what, index(host.node), host.cpu);
+  int resource(bool is_memory, const HostMemory& host, Bandwidth capacity) {
+    const std::string name =
+        fmt::format("{} of node{}.cpu{}", is_memory ? "memory" : "cores", index(host.node), host.cpu);
     const auto [found, is_new] = resources_.try_emplace(name, static_cast<int>(plan_.links.size()));
     if (is_new) {
-      plan_.resources.push_back({name, found->second});
+      plan_.resources.push_back({name, found->second, host.node, is_memory});
       plan_.links.push_back(capacity);
     }
     return found->second;

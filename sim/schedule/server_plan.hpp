@@ -36,6 +36,8 @@ struct ServerPlan {
   struct Resource {
     std::string name;  ///< "memory of node0.cpu1", "cores of node0.cpu1"
     int link = 0;
+    NodeId node = {};
+    bool is_memory = false;  ///< not its cores
   };
   std::vector<Resource> resources;
   std::vector<std::string> notes;

@@ -12,7 +12,7 @@ namespace trainyard {
 namespace {
 
 /// What a stream of random numbers is for: each has its own.
-enum Purpose : std::uint64_t { node_factor, step_factor, op_factor, pause };
+enum Purpose : std::uint64_t { node_factor, step_factor, op_factor, pause, gpu_factor };
 
 }  // namespace
 
@@ -32,6 +32,10 @@ StepTimes::StepTimes(std::vector<Seconds> ops, std::vector<int> node_of_worker, 
     if (randomness_.node) {
       random::Generator generator(seed, {node_factor, repeat_, static_cast<std::uint64_t>(node)});
       factors_[worker] *= random::draw(*randomness_.node, generator);
+    }
+    if (randomness_.gpu) {
+      random::Generator generator(seed, {gpu_factor, repeat_, worker});
+      factors_[worker] *= random::draw(*randomness_.gpu, generator);
     }
     for (const SlowNode& slow : randomness_.slow) {
       if (slow.node == node) factors_[worker] *= slow.factor;
@@ -85,8 +89,23 @@ double StepTimes::with_pauses(int worker, double seconds) {
   return seconds + paused;
 }
 
+Randomness with_variation(Randomness randomness, const std::optional<GpuVariation>& variation) {
+  if (randomness.gpus == GpuSpread::none || !variation) return randomness;
+  const auto normal = [](const std::optional<Sourced<double>>& deviation) {
+    std::optional<random::Distribution> factor;
+    if (!deviation) return factor;
+    factor.emplace().kind = random::Kind::normal;
+    factor->sd = deviation->value;
+    return factor;
+  };
+  randomness.gpu = normal(variation->gpu);
+  randomness.step = normal(variation->step);
+  return randomness;
+}
+
 bool is_random(const Randomness& randomness) {
-  return randomness.op || randomness.step || randomness.node || randomness.pauses;
+  return randomness.op || randomness.step || randomness.node || randomness.gpu || randomness.pauses ||
+         randomness.gpus == GpuSpread::profile;
 }
 
 }  // namespace trainyard

@@ -20,4 +20,10 @@ void set_links(Result& result, std::vector<LinkRow> rows) {
   result.network_utilization = sum / static_cast<double>(result.links.size());
 }
 
+void stretch_links(Result& result, double slower) {
+  result.network_utilization /= slower;
+  result.link_utilization_max /= slower;
+  for (LinkRow& link : result.links) link.utilization /= slower;
+}
+
 }  // namespace trainyard

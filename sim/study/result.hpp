@@ -8,6 +8,7 @@
 #include "schedule/task_graph.hpp"
 #include "study/cost.hpp"
 #include "study/fault_report.hpp"
+#include "study/input_pipeline.hpp"
 #include "study/link_rows.hpp"
 #include "study/memory_verdict.hpp"
 #include "units/quantity.hpp"
@@ -92,7 +93,7 @@ struct Spread {
 struct WorkerRow {
   Rank rank{};
   NodeId node{};
-  Seconds computing, communicating, waiting, wasted;  ///< wasted is a part of computing
+  Seconds computing, communicating, waiting, loading, wasted;  ///< wasted is a part of computing
   std::int64_t gradients = 0;
 };
 
@@ -122,6 +123,15 @@ struct TrainingReport {
   std::vector<WorkerRow> workers;
   std::vector<WorkerSpan> spans;  ///< from the beginning of the measurement, of the first ranks
   std::vector<ServerRow> servers;
+};
+
+/// Of runs that read real data.
+struct InputReport {
+  InputPipeline pipeline;  ///< of the nodes with the most ranks
+  bool is_prefetched = true;
+  Seconds exposed;                            ///< of a step, on average: GPUs wait for samples
+  std::optional<double> cpu_utilization;      ///< of a node's cores, decoding and adding up
+  std::optional<double> storage_utilization;  ///< of what it lets through
 };
 
 struct Result {
@@ -158,6 +168,7 @@ struct Result {
   std::optional<Cost> cost;
   std::optional<TrainingReport> training;  ///< of runs that are many updates long
   std::optional<FaultReport> faults;       ///< of jobs in which something fails
+  std::optional<InputReport> input;        ///< of runs that read real data
   ComputeSourceShares compute_source_shares;
   std::vector<std::string> calibrated_on;
   std::map<std::string, std::string> unmodelled;  ///< field of the summary -> why it is null
@@ -178,5 +189,8 @@ void leave_out(Result& result, std::initializer_list<const char*> fields, const 
 
 /// What the links carried, and what the summary says of it.
 void set_links(Result& result, std::vector<LinkRow> rows);
+
+/// The same bytes in so many times the time.
+void stretch_links(Result& result, double slower);
 
 }  // namespace trainyard

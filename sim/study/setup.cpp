@@ -8,6 +8,7 @@
 #include "schedule/stack_rules.hpp"
 #include "strategy/stack_ops.hpp"
 #include "study/collective_software.hpp"
+#include "study/input_pipeline.hpp"
 #include "study/read_factors.hpp"
 #include "study/shared_network.hpp"
 #include "units/text.hpp"
@@ -177,6 +178,10 @@ Inputs read_neighbour(const config::Catalogue& catalogue, const std::string& nam
         fmt::format("{} has neighbours, background, events or faults of its own", in_quotes(name)),
         "write them into this experiment");
   }
+  if (its.input.data == InputData::real) {
+    throw InputError(fmt::format("{} reads real data", in_quotes(name)),
+                     "a neighbour repeats one step with synthetic data");
+  }
   if (is_training(its)) {
     throw InputError(fmt::format("{} is many updates long", in_quotes(name)),
                      "a neighbour repeats one step: update: sync, no servers, nothing random");
@@ -199,6 +204,13 @@ Inputs read_neighbour(const config::Catalogue& catalogue, const std::string& nam
                      "neighbours share one machine, which has one way between the GPUs of a node");
   }
   return other;
+}
+
+void check_variation(const Randomness& random, const GpuProfile& gpu) {
+  if (random.gpus == GpuSpread::none || (gpu.variation && (gpu.variation->gpu || gpu.variation->step)))
+    return;
+  throw InputError(fmt::format("{} does not state how much GPUs of its kind differ (variation)", gpu.name),
+                   "random: {gpu: {kind: normal, sd: 0.015}}");
 }
 
 }  // namespace
@@ -284,7 +296,10 @@ Inputs read_inputs(const config::Catalogue& catalogue, config::Document document
                inputs.stack.reduce_each_micro_batch);
   }
   if (!experiment.trace) add_stack_ops(inputs.trace, inputs.stack);
-  gathered.run(document, "random", [&] { read_factor_files(experiment.random, file); });
+  gathered.run(document, "random", [&] {
+    read_factor_files(experiment.random, file);
+    if (has_platform) check_variation(experiment.random, inputs.gpu);
+  });
   gathered.run(document, "neighbours", [&] {
     if (!has_platform) return;
     for (std::string& neighbour : experiment.neighbours) {
@@ -302,6 +317,7 @@ Inputs read_inputs(const config::Catalogue& catalogue, config::Document document
       if (changes_ways && cluster.gpus_on_node.front() > 1)
         inputs.notes.push_back(staging_note(inputs.stack));
     });
+    if (experiment.trace || inputs.model) gathered.run(document, "input", [&] { check_input(inputs); });
     gathered.run(document, "background", [&] { check_background(inputs); });
     gathered.run(document, "events", [&] { check_events(inputs); });
   }

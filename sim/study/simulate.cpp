@@ -6,6 +6,7 @@
 #include "study/checks.hpp"
 #include "study/energy.hpp"
 #include "study/fault_study.hpp"
+#include "study/input_report.hpp"
 #include "study/shared_network.hpp"
 #include "study/simulate_training.hpp"
 #include "workload/shape_text.hpp"
@@ -286,13 +287,16 @@ Result simulate_step(const Inputs& inputs, const SimulateOptions& options) {
   result.global_batch = static_cast<std::int64_t>(inputs.experiment.batch_per_gpu) *
                         inputs.experiment.accumulation * result.ranks;
 
-  result.step_time = timeline.makespan;
-  result.lower_bound = lower_bound;
+  const InputSettings& settings = inputs.experiment.input;
+  const std::optional<InputPipeline> input = input_pipeline(inputs, alone);
+  result.step_time = with_input(timeline.makespan, input, settings);
+  result.lower_bound = with_input(lower_bound, input, settings);
   add_compute(inputs, plan, timeline, result);
+  result.exposed_communication = std::max(Seconds{}, timeline.makespan - result.one_rank_step_time);
+  result.one_rank_step_time = with_input(result.one_rank_step_time, input_pipeline(inputs, 1, 1), settings);
   result.communication_time = timeline.ranks.front().communication;
   const Seconds without = run(without_network(plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
-  result.network_gain = std::max(Seconds{}, result.step_time - without);
-  result.exposed_communication = std::max(Seconds{}, result.step_time - result.one_rank_step_time);
+  result.network_gain = std::max(Seconds{}, result.step_time - with_input(without, input, settings));
   result.communication_overhead = result.step_time - result.one_rank_step_time;
   result.throughput = static_cast<double>(result.global_batch) / result.step_time.si();
   result.scaling_efficiency = result.one_rank_step_time / result.step_time;
@@ -309,7 +313,9 @@ Result simulate_step(const Inputs& inputs, const SimulateOptions& options) {
   result.collectives = collective_rows(inputs.trace, plan, timeline);
   result.rank_rows = rank_rows(alone, timeline);
   add_network(inputs, cluster, timeline, result);
+  stretch_links(result, result.step_time / timeline.makespan);
   add_timeline(inputs.trace, plan, timeline, result);
+  if (input) add_input(inputs, *input, result.step_time - timeline.makespan, result);
   result.calibrated_on = calibrations(inputs);
   result.notes.insert(result.notes.end(), inputs.notes.begin(), inputs.notes.end());
   result.notes.insert(result.notes.end(), plan.notes.begin(), plan.notes.end());

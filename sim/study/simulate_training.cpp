@@ -4,6 +4,7 @@
 #include "engine/training.hpp"
 #include "schedule/stack_rules.hpp"
 #include "schedule/step_plan.hpp"
+#include "study/input_report.hpp"
 #include "study/shared_network.hpp"
 #include "study/training_report.hpp"
 #include "study/training_runs.hpp"
@@ -41,6 +42,7 @@ Result steady_step(const Inputs& inputs, const SimulateOptions& options) {
   const Sync& sync = inputs.experiment.sync;
   steady.experiment.sync = {};
   steady.experiment.random = {};
+  steady.experiment.input = {};
   if (!has_servers(sync)) {
     steady.experiment.sync = {
         .kind = sync.kind, .algorithm = sync.algorithm, .compression = sync.compression, .keep = sync.keep};
@@ -113,12 +115,14 @@ std::vector<TrainingRecord> without_network(const UpdateSettings& settings, std:
 
 /// The update rule alone.
 void train_freely(const Inputs& inputs, const Cluster& cluster, const UpdateSettings& settings,
-                  const StepCounts& steps, const TrainingOptions& options, std::vector<StepTimes>& times,
+                  const StepCounts& steps, TrainingOptions options, std::vector<StepTimes>& times,
                   Result& result) {
   result.events = 0;
+  options.loading = loading_times(inputs, cluster, settings.workers, {});
   const std::vector<TrainingRecord> repeats = without_network(settings, times, options, result);
   result.training = training_report(repeats, cluster, settings, ranks_per_worker(inputs), steps);
   describe_training(inputs, cluster, result);
+  describe_input(inputs, {}, result);
   set_links(result, {});
 }
 
@@ -156,7 +160,7 @@ void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, co
   const Sync& sync = inputs.experiment.sync;
   const ServerPlacement placement = placement_of(sync);
   const Cluster cluster = cluster_with_servers(inputs);
-  const TrainingOptions training = training_options(settings, steps);
+  TrainingOptions training = training_options(settings, steps);
   const int per_worker = ranks_per_worker(inputs);
   const int ranks = settings.workers * per_worker;
   std::vector<StepTimes> times = step_times(inputs, cluster, ranks, worker_ops(result), steps.repeats);
@@ -183,6 +187,9 @@ void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, co
   const int worker_nodes = index(cluster.node_of(Rank{ranks - 1})) + 1;
   const ServerPlan plan = plan_servers(cluster, settings.workers, worker_nodes, placement,
                                        std::move(messages), inputs.stack.servers);
+  const HostLoad load =
+      host_load(plan, worker_nodes, static_cast<int>(cluster.platform.cpus.size()), settings.push_every);
+  training.loading = loading_times(inputs, cluster, settings.workers, load);
   MessageParts parts = message_parts(inputs, result, plan.messages);
   const ServerRecord record = run_with_servers(settings, times,
                                                {.plan = &plan,
@@ -192,6 +199,7 @@ void train_with_servers(const Inputs& inputs, const UpdateSettings& settings, co
                                                training);
   result.training = training_report(record.repeats, cluster, settings, per_worker, steps);
   describe_training(inputs, cluster, result);
+  describe_input(inputs, load, result);
   const auto updates = static_cast<double>((training.warmup + training.measured) * steps.repeats);
   add_links(cluster, plan, record, updates, result);
   result.events = record.repeats.back().events + record.flows;
@@ -206,15 +214,14 @@ void train_in_step(const Inputs& inputs, const UpdateSettings& settings, const S
   std::vector<StepTimes> times = step_times(inputs, cluster, settings.workers, shared.ops, steps.repeats);
   TrainingOptions options = training_options(settings, steps);
   options.exchange = shared.exchange;
+  options.loading = loading_times(inputs, cluster, settings.workers, {});
   const std::vector<TrainingRecord> repeats = without_network(settings, times, options, result);
   const double steady = result.step_time.si();
   result.training = training_report(repeats, cluster, settings, 1, steps);
   describe_training(inputs, cluster, result);
+  describe_input(inputs, {}, result);
   // What a step puts on the links is the same, in another time.
-  const double slower = result.step_time.si() / steady;
-  result.network_utilization /= slower;
-  result.link_utilization_max /= slower;
-  for (LinkRow& link : result.links) link.utilization /= slower;
+  stretch_links(result, result.step_time.si() / steady);
   result.notes.emplace_back(
       "the communication that one steady step exposes, and what it slows kernels by, is added after the "
       "slowest rank's compute");
@@ -246,9 +253,12 @@ Result simulate_training(const Inputs& inputs, const SimulateOptions& options) {
                      "fidelity: flow, rounds or steps");
   }
   Result result = steady_step(inputs, options);
+  result.one_rank_step_time =
+      with_input(result.one_rank_step_time, input_pipeline(inputs, 1, 1), inputs.experiment.input);
   result.fidelity = std::string(config::name_of(fidelity));
   Inputs used = inputs;
   used.experiment.fidelity = fidelity;  // what is written beside the result
+  if (inputs.experiment.random.gpus == GpuSpread::profile) result.notes.push_back(spread_note(inputs.gpu));
   if (has_servers(inputs.experiment.sync))
     train_with_servers(used, settings, steps, result);
   else

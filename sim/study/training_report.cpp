@@ -78,6 +78,7 @@ TrainingReport training_report(const std::vector<TrainingRecord>& repeats, const
                               .computing = its.computing,
                               .communicating = its.communicating,
                               .waiting = its.waiting,
+                              .loading = its.loading,
                               .wasted = its.wasted,
                               .gradients = its.gradients});
     report.wasted += its.wasted / static_cast<double>(median.updates);

@@ -38,10 +38,25 @@ std::vector<StepTimes> step_times(const Inputs& inputs, const Cluster& cluster, 
                                   const std::vector<Seconds>& ops, int repeats) {
   std::vector<int> nodes;
   for (int rank = 0; rank < ranks; ++rank) nodes.push_back(index(cluster.node_of(Rank{rank})));
+  const Randomness random = with_variation(inputs.experiment.random, inputs.gpu.variation);
   std::vector<StepTimes> times;
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    times.emplace_back(ops, nodes, inputs.experiment.random, repeat);
+    times.emplace_back(ops, nodes, random, repeat);
     times.back().join(ranks_per_worker(inputs));
+  }
+  return times;
+}
+
+LoadingTimes loading_times(const Inputs& inputs, const Cluster& cluster, int workers, const HostLoad& load) {
+  LoadingTimes times;
+  if (inputs.experiment.input.data == InputData::synthetic) return times;
+  times.is_prefetched = is_prefetched(inputs.experiment.input);
+  const int per_worker = ranks_per_worker(inputs);
+  const int nodes = cluster_of(inputs).nodes;
+  for (int worker = 0; worker < workers; ++worker) {
+    const int node = index(cluster.node_of(Rank{worker * per_worker}));
+    times.per_step.push_back(
+        input_pipeline(inputs, cluster.gpus_on_node[at(node)], nodes, load).value().time);
   }
   return times;
 }

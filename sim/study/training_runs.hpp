@@ -2,6 +2,7 @@
 // How a run of many updates is set up: how long, and how long each step of each worker takes.
 
 #include "engine/training.hpp"
+#include "study/input_pipeline.hpp"
 #include "study/result.hpp"
 #include "study/setup.hpp"
 
@@ -26,5 +27,8 @@ std::vector<Seconds> worker_ops(const Result& steady);
 /// For each repeat, the times of the first `ranks` ranks, joined to workers.
 std::vector<StepTimes> step_times(const Inputs& inputs, const Cluster& cluster, int ranks,
                                   const std::vector<Seconds>& ops, int repeats);
+
+/// What the samples of each worker's step take, beside what servers take of the hosts.
+LoadingTimes loading_times(const Inputs& inputs, const Cluster& cluster, int workers, const HostLoad& load);
 
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 
 #include "units/sourced.hpp"
 #include "workload/layer.hpp"
+#include "workload/sample_input.hpp"
 
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@ struct Model {
   std::vector<Layer> layers;
   std::optional<Sourced<double>> samples_per_epoch;
   std::optional<int> sequence_length = {};  ///< tokens of a sample; nothing for a model without sequences
+  std::optional<SampleInput> input = {};
 };
 
 /// Sums over the layers, per sample but for the parameters.

@@ -154,9 +154,22 @@ void validate_gpt2(const Gpt2Hyperparameters& gpt2, config::Problems& problems) 
       "gpt2", [&] { return gpt2_layers(gpt2); }, problems);
 }
 
+void validate_input(const ModelFile& file, config::Problems& problems) {
+  if (!problems.readable("input") || !problems.readable("family")) return;
+  const bool has_sequences = file.family == ModelFamily::bert || file.family == ModelFamily::gpt2;
+  if (file.input->bytes && file.input->bytes_per_token)
+    problems.error("input.bytes_per_token", "a sample's bytes are said twice", "keep one of them");
+  if (!file.input->bytes && !file.input->bytes_per_token)
+    problems.error("input", "it does not say what a sample is on disk",
+                   has_sequences ? "add bytes_per_token: 2 B" : "add bytes: 110 KB");
+  if (file.input->bytes_per_token && !has_sequences)
+    problems.error("input.bytes_per_token", "the model's samples have no tokens", "write bytes");
+}
+
 void validate(const ModelFile& file, config::Problems& problems) {
   problems.check_name(file.name);
   validate_family(file, problems);
+  if (file.input) validate_input(file, problems);
   if (file.resnet) validate_resnet(*file.resnet, problems);
   if (file.vgg) validate_vgg(*file.vgg, problems);
   if (file.alexnet) validate_alexnet(*file.alexnet, problems);
@@ -175,6 +188,7 @@ const Hyperparameters& given(const std::optional<Hyperparameters>& hyperparamete
 
 Model make_model(const ModelFile& file) {
   Model model{file.name, file.title.empty() ? file.name : file.title, {}, file.samples_per_epoch};
+  model.input = file.input;
   switch (file.family) {
     case ModelFamily::resnet:
       model.layers = resnet_layers(given(file.resnet));

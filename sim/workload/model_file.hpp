@@ -10,6 +10,7 @@
 #include "workload/inception_v3.hpp"
 #include "workload/model.hpp"
 #include "workload/resnet.hpp"
+#include "workload/sample_input.hpp"
 #include "workload/vgg.hpp"
 
 #include <array>
@@ -33,6 +34,7 @@ struct ModelFile {
   std::optional<BertHyperparameters> bert;
   std::optional<Gpt2Hyperparameters> gpt2;
   std::optional<Sourced<double>> samples_per_epoch;
+  std::optional<SampleInput> input;
   std::vector<std::string> source;
 };
 
@@ -74,6 +76,8 @@ struct Keys<ModelFile> {
                  "samples of the training set; gives the time per epoch")
             .at_least(1)
             .at_most(1e15),
+        optional("input", &ModelFile::input,
+                 "what a sample is on disk, and what decoding it costs; for experiments that read real data"),
         optional("source", &ModelFile::source, "where the hyper-parameters are published"));
   }
 };

@@ -151,7 +151,8 @@ TEST_CASE("--out of such a run holds what each rank did and how old gradients we
   CAPTURE(ended.err);
   REQUIRE(ended.code == 0);
   const std::string workers = content(folder / "out/workers.csv");
-  CHECK(workers.starts_with("rank,node,computing_s,wasted_s,communicating_s,waiting_s,gradients\n0,0,"));
+  CHECK(workers.starts_with(
+      "rank,node,computing_s,wasted_s,communicating_s,waiting_s,loading_s,gradients\n0,0,"));
   CHECK(std::count(workers.begin(), workers.end(), '\n') == 17);
   const std::string resolved = content(folder / "out/experiment.resolved.yaml");
   CHECK(contains(resolved, "fidelity: rounds"));

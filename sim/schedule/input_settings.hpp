@@ -1,0 +1,64 @@
+#pragma once
+// How an experiment comes by its samples: made up on the GPU, or read, decoded and copied while it trains.
+
+#include "config/keys.hpp"
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+namespace trainyard {
+
+enum class InputData { synthetic, real };
+enum class DecodeOn { cpu, gpu };
+
+struct InputSettings {
+  InputData data = InputData::synthetic;
+  std::optional<DecodeOn> decode = {};  ///< of real data; cpu when absent
+  std::optional<bool> prefetch = {};    ///< of real data; true when absent
+  std::optional<int> workers = {};      ///< of real data decoded by CPUs; all cores when absent
+};
+
+constexpr bool is_prefetched(const InputSettings& input) { return input.prefetch.value_or(true); }
+constexpr bool decodes_on_gpu(const InputSettings& input) {
+  return input.decode.value_or(DecodeOn::cpu) == DecodeOn::gpu;
+}
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<InputData> {
+  static constexpr std::string_view what = "kind of input";
+  static constexpr std::array table{
+      Name{"synthetic", InputData::synthetic, "samples are made up and always there"},
+      Name{"real", InputData::real, "samples are read from storage and decoded"}};
+};
+
+template <>
+struct Names<DecodeOn> {
+  static constexpr std::string_view what = "place to decode";
+  static constexpr std::array table{
+      Name{"cpu", DecodeOn::cpu, "on the cores of the node"},
+      Name{"gpu", DecodeOn::gpu, "on the hardware decoders of its GPUs, beside the kernels"}};
+};
+
+template <>
+struct Keys<InputSettings> {
+  static auto table() {
+    return keys(
+        optional("data", &InputSettings::data, "where samples come from"),
+        optional("decode", &InputSettings::decode, "of real data: where it is decoded; cpu when absent"),
+        optional("prefetch", &InputSettings::prefetch,
+                 "of real data: true (when absent): the next batches are made ready meanwhile; false: every "
+                 "step waits for its own"),
+        optional("workers", &InputSettings::workers,
+                 "of real data: cores that decode for each rank; when absent all cores of the node share it")
+            .at_least(1)
+            .at_most(4096));
+  }
+};
+
+}  // namespace trainyard::config
