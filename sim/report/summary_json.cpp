@@ -63,8 +63,10 @@ void add_input(Json& json, const Result& result) {
   if (!result.input) return;
   const InputReport& input = *result.input;
   json["input_time_s"] = input.pipeline.time.si();
-  json["input_limit"] = name_of(input.pipeline.limit);
-  json["input_samples_per_s_and_node"] = input.pipeline.samples / input.pipeline.time.si();
+  if (input.pipeline.time > Seconds{}) {
+    json["input_limit"] = name_of(input.pipeline.limit);
+    json["input_samples_per_s_and_node"] = input.pipeline.samples / input.pipeline.time.si();
+  }
   json["exposed_input_s"] = input.exposed.si();
   if (input.cpu_utilization) json["cpu_utilization"] = *input.cpu_utilization;
   if (input.storage_utilization) json["storage_utilization"] = *input.storage_utilization;

@@ -46,6 +46,8 @@ void add_input(const Inputs& inputs, const InputPipeline& pipeline, Seconds expo
     leave_out(result, {"storage_utilization"}, "the platform does not state its storage (node.storage)");
     result.notes.emplace_back("input: the platform does not state its storage, so reading takes no time");
   }
+  if (pipeline.time <= Seconds{})
+    leave_out(result, {"input_limit", "input_samples_per_s_and_node"}, "nothing is known to limit the input");
   result.notes.push_back(decode_note(inputs));
   result.input = report;
 }

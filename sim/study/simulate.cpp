@@ -313,7 +313,7 @@ Result simulate_step(const Inputs& inputs, const SimulateOptions& options) {
   result.collectives = collective_rows(inputs.trace, plan, timeline);
   result.rank_rows = rank_rows(alone, timeline);
   add_network(inputs, cluster, timeline, result);
-  stretch_links(result, result.step_time / timeline.makespan);
+  if (input) stretch_links(result, result.step_time / timeline.makespan);
   add_timeline(inputs.trace, plan, timeline, result);
   if (input) add_input(inputs, *input, result.step_time - timeline.makespan, result);
   result.calibrated_on = calibrations(inputs);

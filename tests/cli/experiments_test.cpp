@@ -17,6 +17,7 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
                                          {"resnet50_ac922_x16", 64},
                                          {"resnet50_dgx1v", 8},
                                          {"resnet50_dgx2", 16},
+                                         {"resnet50_dgx2_input", 16},
                                          {"resnet50_dlperf", 32},
                                          {"resnet50_p3_16xlarge_x2", 16},
                                          {"resnet50_p3_2xlarge", 1},

@@ -119,6 +119,7 @@ TEST_CASE("platforms/README.md names every key of a profile") {
   check_documented<GpuProfile>(readme);
   check_documented<GpuMemory>(readme);
   check_documented<GpuPower>(readme);
+  check_documented<GpuVariation>(readme);
   check_documented<MatrixUnits>(readme);
   check_documented<MatrixRates>(readme);
   check_documented<ConvPasses>(readme);

@@ -80,6 +80,7 @@ struct Setup {
   std::vector<double> ready = {1};  ///< of messages of as many bytes, by message
   std::vector<double> needed = {0};
   bool by_priority = false;
+  LoadingTimes loading = {};
 };
 
 ServerRecord train(const Setup& setup) {
@@ -96,7 +97,7 @@ ServerRecord train(const Setup& setup) {
   return run_with_servers(
       rule, times,
       {.plan = &plan, .ready = setup.ready, .needed = setup.needed, .by_priority = setup.by_priority},
-      {.warmup = setup.warmup, .measured = setup.measured});
+      {.warmup = setup.warmup, .measured = setup.measured, .loading = setup.loading});
 }
 
 /// What the test needs of a run in a process of its own.
@@ -337,4 +338,18 @@ TEST_CASE("gradients of synchronous rules are fresh, whatever was cancelled on i
         {.compute = 0.01, .rule = {.rule = rule, .k = 2}, .random = random, .warmup = 20, .measured = 200});
     CHECK(found.oldest == 1);
   }
+}
+
+TEST_CASE("with servers a loader runs beside computing and sending, or before them") {
+  Setup setup{.compute = 0.1, .warmup = 20};
+  const double alone = numbers(setup).time_per_update;
+  REQUIRE(alone > 0.1);
+  setup.loading.per_step.assign(4, Seconds{0.9 * alone});
+  CHECK(numbers(setup).time_per_update == doctest::Approx(alone));
+  setup.loading.per_step.assign(4, Seconds{2 * alone});
+  CHECK(numbers(setup).time_per_update == doctest::Approx(2 * alone));
+  setup.loading.is_prefetched = false;
+  const double both = numbers(setup).time_per_update;
+  CHECK(both > 2 * alone + 0.1);  // parameters may come while samples are read
+  CHECK(both < 3 * alone * (1 + 1e-9));
 }

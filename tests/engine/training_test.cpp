@@ -1,6 +1,7 @@
 #include "engine/training.hpp"
 
 #include "engine/time_per_update.hpp"
+#include "random/order_statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -309,4 +310,53 @@ TEST_CASE("a slow node slows sync by its factor and hardly slows async") {
   };
   CHECK(with_slow(UpdateRule::sync) == doctest::Approx(2));
   CHECK(with_slow(UpdateRule::async) == doctest::Approx(1 / 7.5).epsilon(1e-3));
+}
+
+TEST_CASE(
+    "a step of n ranks waits for the slowest as order statistics have it, within 1 % of what it waits") {
+  for (const int ranks : {2, 3, 4, 8, 16, 32, 64}) {
+    CAPTURE(ranks);
+    random::Distribution factor = exponential();
+    factor.kind = random::Kind::normal;
+    factor.sd = 0.02;
+    const TrainingRecord record = train({.workers = ranks}, factor, 8 * many_updates / ranks);
+    const double excess = time_per_update(record) - 1;
+    CHECK(excess == doctest::Approx(random::expected_maximum(ranks, 0.02)).epsilon(tolerance));
+  }
+}
+
+namespace {
+
+/// Two workers of which the second computes 1.5 s a step, the first 1 s.
+TrainingRecord load_and_train(UpdateRule rule, std::vector<Seconds> per_step, bool is_prefetched) {
+  StepTimes times(
+      {Seconds{1}}, {0, 1},
+      {.seed = 1, .op = {}, .step = {}, .node = {}, .slow = {{.node = 1, .factor = 1.5}}, .pauses = {}}, 0);
+  return run_without_network({.rule = rule, .workers = 2}, times,
+                             {.warmup = 20,
+                              .measured = 600,
+                              .loading = {.per_step = std::move(per_step), .is_prefetched = is_prefetched}});
+}
+
+}  // namespace
+
+TEST_CASE("a loader that prefetches makes a step as long as the longer of both, another as both together") {
+  const auto step = [](double loading, bool is_prefetched) {
+    return time_per_update(
+        load_and_train(UpdateRule::sync, {Seconds{loading}, Seconds{loading}}, is_prefetched));
+  };
+  CHECK(step(1.25, true) == doctest::Approx(1.5));
+  CHECK(step(2, true) == doctest::Approx(2));
+  CHECK(step(2, false) == doctest::Approx(3.5));
+  CHECK(step(1e-12, true) == 1.5);
+}
+
+TEST_CASE("without waiting for each other each worker goes at the pace of its own loader or GPU") {
+  const TrainingRecord record = load_and_train(UpdateRule::async, {Seconds{1.25}, Seconds{1.25}}, true);
+  CHECK(time_per_update(record) == doctest::Approx(1 / (1 / 1.25 + 1 / 1.5)).epsilon(0.01));
+  const Seconds all = record.ended - record.begun;
+  CHECK(record.workers[0].loading / all == doctest::Approx(0.2).epsilon(0.01));
+  CHECK(record.workers[1].loading == Seconds{0});
+  for (const WorkerRecord& worker : record.workers)
+    CHECK((worker.computing + worker.waiting + worker.loading).si() == doctest::Approx(all.si()));
 }

@@ -90,6 +90,8 @@ TEST_CASE("every figure of the shipped platforms says where it comes from") {
     if (!platform.has_peer_to_peer) CHECK(is_stated(platform.staged));
     if (platform.cores_per_cpu) CHECK(is_stated(*platform.cores_per_cpu));
     if (platform.host_memory_bandwidth) CHECK(is_stated(*platform.host_memory_bandwidth));
+    if (platform.storage) CHECK(is_stated(*platform.storage));
+    if (platform.shared_storage) CHECK(is_stated(*platform.shared_storage));
     if (platform.power_max) CHECK(is_stated(*platform.power_max));
     if (platform.power_overhead) CHECK(is_stated(*platform.power_overhead));
     if (platform.price) CHECK(is_stated(*platform.price));

@@ -2,6 +2,7 @@
 
 #include "config/read.hpp"
 #include "random/functions.hpp"
+#include "random/order_statistics.hpp"
 
 #include <cmath>
 #include <doctest/doctest.h>
@@ -105,4 +106,19 @@ TEST_CASE("parameters that a kind lacks or does not know are errors at their key
   CHECK(errors_in("{kind: normal}").find("needs sd") != std::string::npos);
   CHECK(errors_in("{kind: exponential, shape: 2}").find("there is no shape") != std::string::npos);
   CHECK(errors_in("{kind: normal, sd: 2}").find("below 0") != std::string::npos);
+}
+
+TEST_CASE("the expected largest of n normal draws is that of order statistics") {
+  const double root_of_pi = std::sqrt(std::acos(-1.0));
+  CHECK(random::expected_maximum(1, 1) == 0);
+  CHECK(random::expected_maximum(2, 1) == doctest::Approx(1 / root_of_pi).epsilon(1e-10));
+  CHECK(random::expected_maximum(3, 1) == doctest::Approx(1.5 / root_of_pi).epsilon(1e-10));
+  // of 4 and 5 with angles: Bose and Gupta, Biometrika 46 (1959)
+  const double angle = std::asin(1.0 / 3) / std::acos(-1.0);
+  CHECK(random::expected_maximum(4, 1) == doctest::Approx(3 / root_of_pi * (0.5 + angle)).epsilon(1e-10));
+  CHECK(random::expected_maximum(5, 1) ==
+        doctest::Approx(5 / (2 * root_of_pi) * (0.5 + 3 * angle)).epsilon(1e-10));
+  CHECK(random::expected_maximum(100, 1) == doctest::Approx(2.507593636).epsilon(1e-9));  // Tippett's tables
+  CHECK(random::expected_maximum(64, 0.02) == doctest::Approx(0.02 * random::expected_maximum(64, 1)));
+  CHECK_THROWS_AS(random::expected_maximum(0, 1), std::invalid_argument);
 }

@@ -266,6 +266,8 @@ TEST_CASE("workloads/README.md names every key of an experiment") {
   const std::string readme = readme_text("workloads/README.md");
   check_documented<Experiment>(readme);
   check_documented<Sync>(readme);
+  check_documented<InputSettings>(readme);
+  check_documented<Randomness>(readme);
   check_documented<BackgroundTraffic>(readme);
   check_documented<LinkChange>(readme);
 }
