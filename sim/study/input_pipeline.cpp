@@ -93,9 +93,10 @@ void check_input(const Inputs& inputs) {
         fmt::format("{} does not state how many cores decode (node.devices.cpu.cores)", inputs.platform.name),
         "--set platform.node.devices.cpu.cores=20, or data: synthetic");
   }
+  if (!input.workers) return;
   const Cluster cluster = cluster_of(inputs);
   const int ranks = *std::ranges::max_element(cluster.gpus_on_node);
-  if (input.workers && *input.workers * ranks > cores) {
+  if (*input.workers * ranks > cores) {
     throw InputError(fmt::format("{} workers for each of {} ranks are more than the {} cores of a node",
                                  *input.workers, ranks, cores),
                      fmt::format("workers: 1 to {}, or none for all cores", std::max(1, cores / ranks)));
@@ -112,15 +113,17 @@ std::optional<InputPipeline> input_pipeline(const Inputs& inputs, int ranks, int
   InputPipeline input;
   input.samples = samples_of_rank * ranks;
   input.cores_of_node = cores_of_node(platform);
-  input.busy = load.cores;
+  // A loader that every step waits for works while servers have nothing to do.
+  const HostLoad beside = is_prefetched(experiment.input) ? load : HostLoad{};
   const bool is_on_gpu = decodes_on_gpu(experiment.input);
   if (is_on_gpu) {
     input.decoder = samples_of_rank * inputs.gpu.image_decoder->value;
   } else if (sample.decode) {
     const Seconds work = input.samples * sample.decode->value;
     input.cores = experiment.input.workers ? *experiment.input.workers * ranks : input.cores_of_node;
-    input.busy += work / static_cast<double>(input.cores_of_node);
-    input.decode = std::max(work / static_cast<double>(input.cores), input.busy);
+    const Seconds all_cores = work / static_cast<double>(input.cores_of_node);
+    input.busy = load.cores + all_cores;
+    input.decode = std::max(work / static_cast<double>(input.cores), beside.cores + all_cores);
   }
   const Bytes stored = input.samples * stored_bytes(inputs);
   if (platform.storage) input.storage = stored / platform.storage->value;
@@ -130,7 +133,7 @@ std::optional<InputPipeline> input_pipeline(const Inputs& inputs, int ranks, int
   if (platform.host_memory_bandwidth && sample.memory && !is_on_gpu) {
     const auto cpus = static_cast<double>(platform.cpus.size());
     input.memory =
-        load.memory + input.samples * sample.memory->value / (cpus * platform.host_memory_bandwidth->value);
+        beside.memory + input.samples * sample.memory->value / (cpus * platform.host_memory_bandwidth->value);
   }
   for (const auto& [time, limit] :
        {std::pair(input.decode, InputLimit::cores), std::pair(input.storage, InputLimit::storage),

@@ -104,6 +104,8 @@ def experiment_of(row, setup, plan, spread):
         "optimizer": setup.optimizer,
         "sync": sync,
     }
+    if data_of(row) == "real":
+        experiment["input"] = {"data": "real"}
     varies = int(row["gpus_total"]) > 1 and spread > 0
     if varies:
         experiment["random"] = {"step": {"kind": "normal", "sd": spread}}
