@@ -211,7 +211,7 @@ struct Keys<Experiment> {
         optional("accumulation", &Experiment::accumulation,
                  "micro-batches whose gradients are added up before they are reduced and applied")
             .at_least(1)
-            .at_most(1024),
+            .at_most(65536),
         optional("optimizer", &Experiment::optimizer, "what turns gradients into an update"),
         optional("sync", &Experiment::sync, "how ranks stay in step"),
         optional("input", &Experiment::input, "how ranks come by their samples"),

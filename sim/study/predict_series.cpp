@@ -1,5 +1,6 @@
 #include "study/predict_series.hpp"
 
+#include "random/order_statistics.hpp"
 #include "schedule/experiment.hpp"
 #include "study/child_processes.hpp"
 #include "study/simulate.hpp"
@@ -84,7 +85,9 @@ private:
   }
 
   /// How much longer the slowest of so many ranks takes than one.
-  [[nodiscard]] double slowest(int) const { return 1 + options_.slowest_of_many; }
+  [[nodiscard]] double slowest(int ranks) const {
+    return 1 + random::expected_maximum(ranks, options_.step_spread);
+  }
 
   Prediction with_scale(const PublishedRun& run, double scale) {
     Prediction prediction{.throughput = {}, .compute_scale = scale, .reason = {}};

@@ -41,7 +41,7 @@ struct PredictedRun {
 /// What is changed in every prediction.
 struct PredictionOptions {
   Overrides overrides;         ///< for studies of what a value changes
-  double slowest_of_many = 0;  ///< standard deviation of a rank's step, of which the slowest counts; 0: none
+  double step_spread = 0;  ///< standard deviation of a rank's step, of which the slowest counts; 0: none
 };
 
 /// Predicts all targets of a series. The fitted number is the stack's compute_scale with which the prediction
