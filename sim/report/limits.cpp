@@ -105,6 +105,14 @@ std::string waiting_in_words(const InputReport& input, double share) {
   return fmt::format("{}. GPUs wait for samples for {} of the time.", text, percent(share));
 }
 
+/// Nothing where the host is quick.
+std::string host_in_words(const Result& result) {
+  Seconds host;
+  for (const LayerRow& layer : result.layers) host += layer.kind == OpKind::host ? layer.duration : Seconds();
+  if (host <= negligible * result.step_time) return {};
+  return fmt::format(" The GPU waits for the host during {} of the step.", percent(host / result.step_time));
+}
+
 std::string training_in_words(const Result& result) {
   const TrainingReport& training = *result.training;
   Seconds computing, communicating, waiting, loading;
@@ -134,6 +142,12 @@ std::string training_in_words(const Result& result) {
       is_server ? "the " + server->name : elide(result.busiest_link, 60));
 }
 
+std::string step_in_words(const Result& result) {
+  const bool is_compute = result.ranks == 1 || result.exposed_communication < negligible * result.step_time;
+  if (is_compute) return compute_in_words(result);
+  return is_framework(result) ? framework_in_words(result) : communication_in_words(result);
+}
+
 }  // namespace
 
 Overlap overlap(const Result& result) {
@@ -159,9 +173,7 @@ std::string limit_in_words(const Result& result) {
   if (result.training) return training_in_words(result);
   if (result.input && result.input->exposed > negligible * result.step_time)
     return waiting_in_words(*result.input, result.input->exposed / result.step_time);
-  const bool is_compute = result.ranks == 1 || result.exposed_communication < negligible * result.step_time;
-  if (is_compute) return compute_in_words(result);
-  return is_framework(result) ? framework_in_words(result) : communication_in_words(result);
+  return step_in_words(result) + host_in_words(result);
 }
 
 }  // namespace trainyard

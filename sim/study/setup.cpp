@@ -163,8 +163,8 @@ std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, in
 
 std::string staging_note(const Stack& stack) {
   return fmt::format(
-      "GPUs of a node send each other everything through host memory (intra_node of {}): the links between "
-      "them are not used",
+      "GPUs of a node send each other everything through host memory (intra_node of {}): links between "
+      "them and peer-to-peer access are not used",
       stack.name);
 }
 

@@ -159,6 +159,15 @@ TEST_CASE("what waits for the framework's cycle is the framework's, not the netw
         "negotiation and copying or scaling gradients. A faster network would gain at most 3.8 %.");
 }
 
+TEST_CASE("a host that keeps the GPU waiting is said to limit the step") {
+  Result result = sample_result();
+  const std::string without = limit_in_words(result);
+  LayerRow& host = result.layers.emplace_back();
+  host.kind = OpKind::host;
+  host.duration = 0.25 * result.step_time;
+  CHECK(limit_in_words(result) == without + " The GPU waits for the host during 25.0 % of the step.");
+}
+
 TEST_CASE("accumulated micro-batches are told in the title and count for one GPU alone") {
   Result result = sample_result();
   result.resolved.accumulation = 4;
