@@ -5,6 +5,7 @@
 #include "config/read_file.hpp"
 #include "platform/host_staging.hpp"
 #include "platform/load.hpp"
+#include "schedule/micro_batches.hpp"
 #include "schedule/stack_rules.hpp"
 #include "strategy/stack_ops.hpp"
 #include "study/collective_software.hpp"
@@ -126,6 +127,15 @@ void check_accumulation(const Trace& trace, const Experiment& experiment) {
   throw InputError(fmt::format("the trace is a step of {} micro-batches, not {}", trace.accumulation,
                                experiment.accumulation),
                    "a trace without '# accumulation:' is one micro-batch and can be repeated");
+}
+
+/// A trace of several micro-batches says itself which of them complete gradients.
+void check_reductions(const Trace& trace, const Stack& stack) {
+  if (stack.reduce_each_micro_batch || trace.accumulation == 1) return;
+  const std::vector<ReadyGradient> gradients = ready_gradients(trace);
+  if (by_micro_batch(trace, gradients).size() < 2) return;
+  throw InputError("the trace completes gradients in several micro-batches, the stack reduces them once",
+                   "reduce_each_micro_batch: true in the stack, or gradients in the last micro-batch only");
 }
 
 /// What a reader of a replay must know: which keys of the experiment its trace has already answered.
@@ -281,6 +291,7 @@ Inputs read_inputs(const config::Catalogue& catalogue, config::Document document
     gathered.run(document, "batch_per_gpu", [&] { check_batch(inputs.trace, experiment); });
     gathered.run(document, "precision", [&] { check_precision(inputs.trace, experiment); });
     gathered.run(document, "accumulation", [&] { check_accumulation(inputs.trace, experiment); });
+    if (has_stack) gathered.run(document, "stack", [&] { check_reductions(inputs.trace, inputs.stack); });
     inputs.trace.precision = experiment.precision;
   } else {
     gathered.run(document, "model", [&] {

@@ -371,6 +371,7 @@ Trace read_trace(std::string name, std::string_view text) {
     const Row row{csv, positions, problems};
     Op op = read_op(row);
     check_order(row, phase, op.phase, trace.accumulation > 1);
+    if (op.phase < phase) tensors.clear();  // each micro-batch may complete all
     check_tensors(row, op, tensors);
     phase = op.phase;
     trace.ops.push_back(std::move(op));

@@ -404,6 +404,8 @@ TEST_CASE("a replay of what a stack adds to a step is the same step to the bit")
       CHECK(again.collectives.size() == first.collectives.size());
     }
   }
+  CHECK(message_of((folder.path / "again.yaml").string(), {{"stack.reduce_each_micro_batch", "false"}})
+            .find("completes gradients in several micro-batches") != std::string::npos);
 }
 
 TEST_CASE("keys of a stack that a kind of synchronisation cannot use are errors") {

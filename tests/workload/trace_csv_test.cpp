@@ -217,10 +217,12 @@ TEST_CASE("phases out of order are an error") {
   CHECK(error.message == "backward after optimizer");
 }
 
-TEST_CASE("a gradient is completed once") {
+TEST_CASE("a gradient is completed once in each micro-batch") {
   const Diagnostic error = error_of(header + "backward,a,,,,,w:1,1\nbackward,b,,,,,w:1,1\n");
   CHECK(error.line == 3);
   CHECK(error.message == "gradient 'w' is completed a second time");
+  const std::string micro_batch = "forward,a,,,,,,1\nbackward,a,,,,,w:1,1\n";
+  CHECK(read_trace("t.csv", "# accumulation: 2\n" + header + micro_batch + micro_batch).ops.size() == 4);
 }
 
 TEST_CASE("a collective and its bytes come together") {
