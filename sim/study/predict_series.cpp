@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace trainyard {
@@ -15,6 +16,9 @@ namespace {
 
 // Runs with servers are many updates long; all of them are alike.
 constexpr StepCounts few_steps{.warmup = 2, .measured = 2, .repeats = 1};
+
+// From these on a step grows by the same time with every further one.
+constexpr int few_micro_batches = 3;
 
 double throughput_of(const Inputs& inputs) {
   if (!is_training(inputs.experiment)) return simulate(inputs, {.fidelity = Fidelity::closed}).throughput;
@@ -53,10 +57,12 @@ public:
   }
 
 private:
-  const Inputs& inputs(const PublishedRun& run, const MachineRule& machine) {
-    const auto key = std::pair(run.row, &machine);
+  /// The run with so many micro-batches in a step.
+  const Inputs& inputs(PublishedRun run, const MachineRule& machine, int micro_batches) {
+    const auto key = std::tuple(run.row, &machine, micro_batches);
     const auto known = inputs_.find(key);
     if (known != inputs_.end()) return known->second;
+    run.measured.accumulation = micro_batches;
     Inputs read = inputs_of(catalogue_, run, machine, options_.overrides);
     read.experiment.steps = few_steps;
     return inputs_.emplace(key, std::move(read)).first->second;
@@ -65,7 +71,7 @@ private:
   /// Samples per second, as published.
   double measured(const PublishedRun& run, const MachineRule& machine) {
     if (run.measured.throughput) return *run.measured.throughput;
-    const std::optional<double> samples = inputs(run, machine).samples_per_epoch;
+    const std::optional<double> samples = inputs(run, machine, 1).samples_per_epoch;
     if (!samples) throw InputError("nobody says how many samples an epoch of the model has");
     return *samples / *run.measured.epoch_time;
   }
@@ -79,7 +85,19 @@ private:
   }
 
   double scaled_throughput(const PublishedRun& run, const MachineRule& machine, double scale) {
-    Inputs scaled = inputs(run, machine);
+    const int micro_batches = run.measured.accumulation;
+    if (micro_batches <= few_micro_batches)
+      return scaled_throughput(run, machine, scale, micro_batches);
+    // Each further micro-batch adds the same: a step of thousands of them is not simulated op by op.
+    const auto time_of = [&](int few) { return few / scaled_throughput(run, machine, scale, few); };
+    const double last = time_of(few_micro_batches);
+    const double each = last - time_of(few_micro_batches - 1);
+    return micro_batches / (last + (micro_batches - few_micro_batches) * each);
+  }
+
+  double scaled_throughput(const PublishedRun& run, const MachineRule& machine, double scale,
+                           int micro_batches) {
+    Inputs scaled = inputs(run, machine, micro_batches);
     scaled.stack.compute_scale.value *= scale * slowest(run.row->gpus_total);
     return throughput_of(scaled);
   }
@@ -132,11 +150,10 @@ private:
     return scales_[key] = solve_scale(1 / measured(run, machine), time_of);
   }
 
-  using Key = std::pair<const PublishedRow*, const MachineRule*>;
   const config::Catalogue& catalogue_;
   const PredictionOptions& options_;
-  std::map<Key, Inputs> inputs_;
-  std::map<Key, std::optional<double>> scales_;
+  std::map<std::tuple<const PublishedRow*, const MachineRule*, int>, Inputs> inputs_;
+  std::map<std::pair<const PublishedRow*, const MachineRule*>, std::optional<double>> scales_;
 };
 
 }  // namespace
