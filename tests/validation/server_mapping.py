@@ -90,10 +90,10 @@ def family_of(row):
 
 
 NOT_SOLVED = {  # family: why its errors decide nothing
-    "MXNet kvstore, AlexNet": "images are not read fast enough; an input limit is not modelled",
-    "TensorFlow servers on EC2, real": "images are not read fast enough; an input limit is not modelled",
+    "MXNet kvstore, AlexNet": "3,970 images/s for each node; its 32 cores decode 8,000 at tf.data's rate, and no source tells MXNet's",
+    "TensorFlow servers on EC2, real": "12 images/s for each core, where tf.data decodes 250: with what augmentation is not published",
     "TensorFlow replicated, synthetic": "AlexNet over NCCL 1, whose rates no source at hand tells",
-    "TensorFlow replicated, real": "AlexNet over NCCL 1, whose rates no source at hand tells; and images are not read fast enough",
+    "TensorFlow replicated, real": "AlexNet over NCCL 1, whose rates no source at hand tells; and what limits its input at half of tf.data's rate",
 }
 
 
