@@ -15,45 +15,45 @@ using namespace trainyard;
 
 namespace {
 
-Inputs inputs(Overrides overrides, const std::string& experiment = "resnet50_dgx2") {
+Inputs input_job(Overrides overrides, const std::string& experiment = "resnet50_dgx2") {
   return read_inputs(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, experiment, overrides);
 }
 
-Result closed(const Overrides& overrides) {
-  return simulate(inputs(overrides), {.fidelity = Fidelity::closed});
+Result input_run(const Overrides& overrides) {
+  return simulate(input_job(overrides), {.fidelity = Fidelity::closed});
 }
 
 /// 16 ranks with 128 samples each: what a node's cores, its storage or its memory take for them is
 /// 2,048 times this.
-constexpr double samples = 16 * 128;
+constexpr double step_samples = 16 * 128;
 
-std::string refusal(const Overrides& overrides, const std::string& experiment = "resnet50_dgx2") {
+std::string refusal_of_input(const Overrides& overrides, const std::string& experiment = "resnet50_dgx2") {
   try {
-    (void)inputs(overrides, experiment);
+    (void)input_job(overrides, experiment);
   } catch (const InputError& error) {
     return error.what();
   }
   return "accepted";
 }
 
-bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool is_in(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
 TEST_CASE("synthetic data changes nothing, and the result says that hosts were left out") {
-  const Result result = closed({{"input.data", "synthetic"}});
-  CHECK(result.step_time == closed({}).step_time);
+  const Result result = input_run({{"input.data", "synthetic"}});
+  CHECK(result.step_time == input_run({}).step_time);
   CHECK_FALSE(result.input);
   CHECK(summary_json(result, {})["cpu_utilization"].is_null());
 }
 
 TEST_CASE("a step takes the longer of its own time and its input's, without prefetching both") {
-  const double step = closed({}).step_time.si();
+  const double step = input_run({}).step_time.si();
   const auto with = [](const std::string& decode, const std::string& prefetch) {
-    return closed({{"input.data", "real"}, {"input.prefetch", prefetch}, {"model.input.decode", decode}});
+    return input_run({{"input.data", "real"}, {"input.prefetch", prefetch}, {"model.input.decode", decode}});
   };
   CHECK(with("4 ms", "true").step_time.si() == step);
-  const double loading = samples * 20e-3 / 48;
+  const double loading = step_samples * 20e-3 / 48;
   REQUIRE(loading > step);
   const Result limited = with("20 ms", "true");
   CHECK(limited.step_time.si() == doctest::Approx(loading).epsilon(1e-12));
@@ -61,44 +61,44 @@ TEST_CASE("a step takes the longer of its own time and its input's, without pref
   CHECK(limited.input->exposed.si() == doctest::Approx(loading - step).epsilon(1e-12));
   CHECK(*limited.input->cpu_utilization == doctest::Approx(1));
   CHECK(limited.network_gain == Seconds{0});
-  CHECK(limited.exposed_communication == closed({}).exposed_communication);
-  CHECK(limited.network_utilization == doctest::Approx(closed({}).network_utilization * step / loading));
-  CHECK(says(limit_in_words(limited), "48 of 48 cores of a node decode 2400 samples/s"));
+  CHECK(limited.exposed_communication == input_run({}).exposed_communication);
+  CHECK(limited.network_utilization == doctest::Approx(input_run({}).network_utilization * step / loading));
+  CHECK(is_in(limit_in_words(limited), "48 of 48 cores of a node decode 2,400 samples/s"));
   CHECK(summary_json(limited, {})["input_limit"] == "cores");
   // a GPU alone has all cores
-  CHECK(limited.one_rank_step_time == closed({}).one_rank_step_time);
+  CHECK(limited.one_rank_step_time == input_run({}).one_rank_step_time);
 }
 
 TEST_CASE(
     "workers are cores of each rank, storage and memory are limits too, and nodes share a file system") {
   const auto real = [](Overrides more) {
     more.emplace_back("input.data", "real");
-    return closed(more);
+    return input_run(more);
   };
-  CHECK(real({{"input.workers", "1"}}).step_time.si() == doctest::Approx(samples * 4e-3 / 16));
+  CHECK(real({{"input.workers", "1"}}).step_time.si() == doctest::Approx(step_samples * 4e-3 / 16));
   const Overrides slow{{"platform.node.storage.bandwidth", "200 MB/s"}};
   const Result stored = real(slow);
-  CHECK(stored.step_time.si() == doctest::Approx(samples * 115e3 / 200e6));
+  CHECK(stored.step_time.si() == doctest::Approx(step_samples * 115e3 / 200e6));
   CHECK(*stored.input->storage_utilization == doctest::Approx(1));
-  CHECK(says(limit_in_words(stored), "reads 1740 samples/s from its storage"));
+  CHECK(is_in(limit_in_words(stored), "reads 1,739 samples/s from its storage"));
   CHECK(real({{"nodes", "4"}, {"platform.node.storage.shared", "400 MB/s"}}).step_time.si() ==
-        doctest::Approx(4 * samples * 115e3 / 400e6));
+        doctest::Approx(4 * step_samples * 115e3 / 400e6));
   CHECK(real({{"platform.node.devices.cpu.memory_bandwidth", "2 GB/s"}}).step_time.si() ==
-        doctest::Approx(samples * 3.8e6 / 4e9));
+        doctest::Approx(step_samples * 3.8e6 / 4e9));
 }
 
 TEST_CASE("GPUs decode beside their kernels where they have a decoder, and tokens need none") {
-  const Result decoded = simulate(inputs({{"model", "resnet50"},
-                                          {"input", "{data: real, decode: gpu}"},
-                                          {"batch_per_gpu", "64"},
-                                          {"optimizer", "momentum"},
-                                          {"gpu.image_decoder", "10 ms"}},
-                                         "bert_large_dgx_a100"),
+  const Result decoded = simulate(input_job({{"model", "resnet50"},
+                                             {"input", "{data: real, decode: gpu}"},
+                                             {"batch_per_gpu", "64"},
+                                             {"optimizer", "momentum"},
+                                             {"gpu.image_decoder", "10 ms"}},
+                                            "bert_large_dgx_a100"),
                                   {.fidelity = Fidelity::closed});
   CHECK(decoded.step_time.si() == doctest::Approx(64 * 10e-3));
-  CHECK(says(limit_in_words(decoded), "the decoders of a node's GPUs decode 800 samples/s"));
+  CHECK(is_in(limit_in_words(decoded), "the decoders of a node's GPUs decode 800 samples/s"));
   CHECK(summary_json(decoded, {})["cpu_utilization"].is_null());
-  const Inputs text = inputs({{"input.data", "real"}}, "bert_large_dgx_a100");
+  const Inputs text = input_job({{"input.data", "real"}}, "bert_large_dgx_a100");
   const InputPipeline read = input_pipeline(text, cluster_of(text)).value();
   CHECK(read.cores == 0);
   CHECK(read.time == read.storage);
@@ -109,17 +109,17 @@ TEST_CASE("input that cannot be is refused with what would be possible") {
   const Overrides real{{"input.data", "real"}};
   const auto with = [&](Overrides more) {
     more.insert(more.end(), real.begin(), real.end());
-    return refusal(more);
+    return refusal_of_input(more);
   };
-  CHECK(says(refusal({{"input.workers", "2"}}), "workers is of real data"));
-  CHECK(says(refusal({{"input.prefetch", "true"}}), "prefetch is of real data"));
-  CHECK(says(with({{"input.decode", "gpu"}}), "v100_sxm3_32gb states no hardware decoder"));
-  CHECK(says(with({{"input.workers", "4"}}), "more than the 48 cores of a node"));
-  CHECK(says(with({{"platform", "ac922"}}), "ac922 does not state how many cores decode"));
-  CHECK(says(with({{"model.input", "{bytes_per_token: 2 B}"}}), "samples have no tokens"));
-  CHECK(says(with({{"platform.node.storage", "{}"}}), "neither 'bandwidth' nor 'shared'"));
-  CHECK(says(refusal({{"input.data", "real"}, {"input.decode", "gpu"}}, "bert_large_dgx_a100"),
-             "nothing to decode"));
+  CHECK(is_in(refusal_of_input({{"input.workers", "2"}}), "workers is of real data"));
+  CHECK(is_in(refusal_of_input({{"input.prefetch", "true"}}), "prefetch is of real data"));
+  CHECK(is_in(with({{"input.decode", "gpu"}}), "v100_sxm3_32gb states no hardware decoder"));
+  CHECK(is_in(with({{"input.workers", "4"}}), "more than the 48 cores of a node"));
+  CHECK(is_in(with({{"platform", "ac922"}}), "ac922 does not state how many cores decode"));
+  CHECK(is_in(with({{"model.input", "{bytes_per_token: 2 B}"}}), "samples have no tokens"));
+  CHECK(is_in(with({{"platform.node.storage", "{}"}}), "neither 'bandwidth' nor 'shared'"));
+  CHECK(is_in(refusal_of_input({{"input.data", "real"}, {"input.decode", "gpu"}}, "bert_large_dgx_a100"),
+              "nothing to decode"));
 }
 
 TEST_CASE("a job of many updates waits for samples as a steady step does") {
@@ -127,13 +127,13 @@ TEST_CASE("a job of many updates waits for samples as a steady step does") {
                       {"model.input.decode", "20 ms"},
                       {"random.slow", "[{node: 0, factor: 1.0000001}]"},
                       {"steps", "{warmup: 5, measured: 20, repeats: 1}"}};
-  const Result result = closed(overrides);
-  const double loading = samples * 20e-3 / 48;
+  const Result result = input_run(overrides);
+  const double loading = step_samples * 20e-3 / 48;
   CHECK(result.step_time.si() == doctest::Approx(loading));
   CHECK(result.input->exposed.si() / loading ==
-        doctest::Approx(1 - closed({}).step_time.si() / loading).epsilon(0.01));
+        doctest::Approx(1 - input_run({}).step_time.si() / loading).epsilon(0.01));
   CHECK(*result.input->cpu_utilization == doctest::Approx(1));
-  CHECK(says(limit_in_words(result), "Input: limited by the input pipeline"));
+  CHECK(is_in(limit_in_words(result), "Input: limited by the input pipeline"));
 }
 
 TEST_CASE("what servers on a host add up is missing for its loader") {
@@ -154,19 +154,20 @@ node:
   CHECK(load.cores.si() == doctest::Approx(2 * 1e9 / 4e9));               // two ranks push a gigabyte
   CHECK(load.memory.si() == doctest::Approx(2 * (4 + 1) * 1e9 / 100e9));  // each five times through memory
   CHECK(host_load(plan, 1, 1, 5).cores.si() == doctest::Approx(load.cores.si() / 5));
-  const Inputs job = inputs({{"input.data", "real"}});
-  CHECK(input_pipeline(job, 16, 1, load)->decode.si() == doctest::Approx(samples * 4e-3 / 48 + 0.5));
+  const Inputs job = input_job({{"input.data", "real"}});
+  CHECK(input_pipeline(job, 16, 1, load)->decode.si() == doctest::Approx(step_samples * 4e-3 / 48 + 0.5));
 }
 
 TEST_CASE("GPUs differ as their profile says where an experiment asks for it") {
-  const double step = closed({}).step_time.si();
-  const double compute = closed({}).compute_time.si();
+  const double step = input_run({}).step_time.si();
+  const double compute = input_run({}).compute_time.si();
   const Result spread =
-      closed({{"random.gpus", "profile"}, {"steps", "{warmup: 1, measured: 1, repeats: 401}"}});
+      input_run({{"random.gpus", "profile"}, {"steps", "{warmup: 1, measured: 1, repeats: 401}"}});
   // each repeat has other GPUs; the median of a largest draw lies a little below its mean
   const double excess = (spread.step_time.si() - step) / compute;
   CHECK(excess == doctest::Approx(random::expected_maximum(16, 0.015)).epsilon(0.06));
-  CHECK(says(refusal({{"random", "{gpus: profile, step: {kind: normal, sd: 0.1}}"}}),
-             "takes the place of gpu and step"));
-  CHECK(says(refusal({{"random.gpus", "profile"}, {"gpu.variation", "{}"}}), "does not state how much GPUs"));
+  CHECK(is_in(refusal_of_input({{"random", "{gpus: profile, step: {kind: normal, sd: 0.1}}"}}),
+              "takes the place of gpu and step"));
+  CHECK(is_in(refusal_of_input({{"random.gpus", "profile"}, {"gpu.variation", "{}"}}),
+              "does not state how much GPUs"));
 }
