@@ -96,7 +96,7 @@ TEST_CASE("GPUs decode beside their kernels where they have a decoder, and token
                                             "bert_large_dgx_a100"),
                                   {.fidelity = Fidelity::closed});
   CHECK(decoded.step_time.si() == doctest::Approx(64 * 10e-3));
-  CHECK(is_in(limit_in_words(decoded), "the decoders of a node's GPUs decode 800 samples/s"));
+  CHECK(is_in(limit_in_words(decoded), "the decoders of a node's GPUs decode 800"));
   CHECK(summary_json(decoded, {})["cpu_utilization"].is_null());
   const Inputs text = input_job({{"input.data", "real"}}, "bert_large_dgx_a100");
   const InputPipeline read = input_pipeline(text, cluster_of(text)).value();
