@@ -136,7 +136,7 @@ void Replay::end_kernel(int rank, int stream, double date) {
 
 /// The kernel of a stream, if one runs there, goes on beside what the other stream does from now on.
 void Replay::settle_pace(int rank, int stream, double date) {
-  if (stream < 0 || beside(stream) < 0) return;  // the host's thread shares nothing with the GPU
+  if (beside(stream) < 0) return;
   Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
   if (!cursor.kernel || !cursor.kernel->run_beside(taken_by(rank, beside(stream)), date)) return;
   wake_at(rank, stream, cursor.kernel->end());
