@@ -6,6 +6,10 @@ namespace trainyard {
 
 namespace {
 
+/// NCCL makes two channels of every ring of links, each a thread block: 2 where one NIC is all there is, 16
+/// on a box with 8 of them (NVIDIA/nccl issue 689), 12 of a DGX-1V's 6 rings, 24 of a DGX A100's 12.
+constexpr int blocks_of_ring = 2;
+
 /// What a rank reads of its own and what it has in the end, on average.
 Bytes own_bytes(const Collective& collective) {
   switch (collective.operation) {
@@ -42,7 +46,10 @@ std::vector<GpuUse> collective_uses(const StepPlan& plan, const GpuProfile& gpu)
     for (const Stage& stage : collective.stages)
       moving += closed_form(stage, std::min(rates[at(stage.pattern)], stage.limit));
     GpuUse& use = uses.emplace_back();
-    if (gpu.sms) use.sms = std::min(1.0, static_cast<double>(plan.collectives[i].channels) / gpu.sms->value);
+    if (gpu.sms) {
+      const double blocks = blocks_of_ring * plan.collectives[i].channels;
+      use.sms = std::min(1.0, blocks / gpu.sms->value);
+    }
     if (moving > Seconds() && gpu.memory.bandwidth.value > Bandwidth()) {
       const Bytes most = gpu.memory.bandwidth.value * moving;
       use.memory = std::min(1.0, memory_traffic(collective, graph.patterns) / most);

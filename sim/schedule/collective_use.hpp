@@ -15,9 +15,9 @@ namespace trainyard {
 /// src/device/prims_simple.h and all_reduce.h: send, recvReduceSend, recvReduceCopySend, recvCopySend, recv).
 Bytes memory_traffic(const Collective& collective, std::span<const Pattern> patterns);
 
-/// By collective of the plan's graph. A channel is a thread block that holds a multiprocessor (NVIDIA/nccl
-/// issue 689); the memory traffic is spread evenly over the time that the collective takes alone on the
-/// network. No multiprocessors where the profile does not say how many there are.
+/// By collective of the plan's graph. Every ring is two thread blocks that hold a multiprocessor each
+/// (NVIDIA/nccl issue 689); the memory traffic is spread evenly over the time that the collective takes alone
+/// on the network. No multiprocessors where the profile does not say how many there are.
 std::vector<GpuUse> collective_uses(const StepPlan& plan, const GpuProfile& gpu);
 
 }  // namespace trainyard

@@ -133,7 +133,7 @@ TEST_CASE("the ideal step is as fast as its bounds and no faster than its comput
         doctest::Approx(two.collectives[0].bound.si()).epsilon(1e-9));
 }
 
-TEST_CASE("a bucket takes a multiprocessor per channel and its bytes' way through the memory") {
+TEST_CASE("a bucket takes two multiprocessors per ring and its bytes' way through the memory") {
   GpuProfile gpu = round_gpu();
   gpu.sms = Sourced<int>{80};
   Trace trace = two_layers();
@@ -155,7 +155,7 @@ TEST_CASE("a bucket takes a multiprocessor per channel and its bytes' way throug
 
   // A kernel of which nothing but the duration is known suffers from the multiprocessors alone.
   const StepPlan unknown = plan(two_layers(), 2, {}, gpu);
-  const double sms = unknown.collectives[0].channels / 80.0;
+  const double sms = 2 * unknown.collectives[0].channels / 80.0;
   REQUIRE(sms > 0);
   CHECK(closed(unknown).collectives[1].start.si() == doctest::Approx(32e-3 + taken(0) * sms).epsilon(1e-12));
   CHECK(run(ideal(unknown), {.fidelity = Fidelity::closed, .recorded = {}}).ranks[0].compute ==
