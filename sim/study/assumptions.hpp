@@ -24,15 +24,16 @@ struct AssumptionEffect {
   std::optional<double> less, as_it_is, more;  ///< MAPE with 0.7, 1 and 1.3 times the value; none: refused
 };
 
-/// The assumed numbers in the platforms, GPU profiles and stacks of the runs, but for those about power, prices and
-/// memory, on which no throughput depends.
-std::vector<Assumption> assumptions_of(const config::Catalogue& catalogue, const TrainingValidation& validation);
+/// The assumed numbers in the platforms, GPU profiles and stacks of the runs, but for those about power,
+/// prices and memory, on which no throughput depends.
+std::vector<Assumption> assumptions_of(const config::Catalogue& catalogue,
+                                       const TrainingValidation& validation);
 
 /// `text`, a number with or without a unit, times the factor; nothing if it is none or 0.
 std::optional<std::string> scaled_text(const std::string& text, double factor);
 
-/// Predicts the runs of each assumption again with less and with more, under one protocol; the effects that are
-/// largest first. Arguments as of validate_training().
+/// Predicts the runs of each assumption again with less and with more, under one protocol; the effects that
+/// are largest first. Arguments as of validate_training().
 std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalogue,
                                                  const TrainingValidation& validation,
                                                  const std::vector<PublishedRow>& lookup,

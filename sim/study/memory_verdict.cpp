@@ -36,8 +36,7 @@ Bytes peer_buffers(const Inputs& inputs, int ranks, Bytes value, Bytes fused, By
 
 Bytes bucket_copies(const Inputs& inputs, int ranks) {
   if (ranks == 1) return {};
-  const Bytes value =
-      size_of(inputs.stack.gradient_dtype, inputs.experiment.precision);
+  const Bytes value = size_of(inputs.stack.gradient_dtype, inputs.experiment.precision);
   const Bytes all = totals(inputs.model->layers).parameters * value;
   const Bytes own = inputs.stack.fusion ? std::min(all, inputs.stack.fusion->threshold.value) : all;
   if (inputs.experiment.sync.kind != SyncKind::peer_to_peer) return own;

@@ -40,7 +40,7 @@ struct PredictedRun {
 
 /// What is changed in every prediction.
 struct PredictionOptions {
-  Overrides overrides;         ///< for studies of what a value changes
+  Overrides overrides;     ///< for studies of what a value changes
   double step_spread = 0;  ///< standard deviation of a rank's step, of which the slowest counts; 0: none
 };
 

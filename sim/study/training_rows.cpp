@@ -76,9 +76,10 @@ std::string read_figure(const PublishedRow& row, TrainingMeasurement& read) {
   return {};
 }
 
-/// "DGX-2" of "4x DGX-2", "dgx2h_ngc19.05" of "dgx2h_n32_ngc19.05".
+/// "DGX-2" of "4x DGX-2", "dgx2h_ngc19.05" of "dgx2h_n32_ngc19.05"; "RTX 8000 workstation" of "2x RTX 8000
+/// NVLink workstation", as one GPU has no link to another.
 std::string without_counts(const std::string& system) {
-  static const std::regex counts("^[0-9]+ ?x ?|_n[0-9]+(?=_|$)");
+  static const std::regex counts("^[0-9]+ ?x ?|_n[0-9]+(?=_|$)|NVLink (?=workstation|server)");
   return std::regex_replace(system, counts, "");
 }
 
