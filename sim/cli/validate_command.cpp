@@ -3,11 +3,13 @@
 #include "cli/values.hpp"
 #include "collectives/protocols.hpp"
 #include "config/catalogue.hpp"
+#include "report/assumptions_table.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
 #include "report/training_validation.hpp"
 #include "report/validation_plot.hpp"
 #include "report/validation_table.hpp"
+#include "study/assumptions.hpp"
 #include "study/child_processes.hpp"
 #include "study/collective_rows.hpp"
 #include "study/published_files.hpp"
@@ -36,6 +38,8 @@ struct ValidateOptions {
   std::optional<std::string> protocol, parallel;
   std::optional<std::string> plot, limit;
   bool summary = false;
+  bool assumed = false;
+  bool spread = false;
   bool json = false;
   bool force = false;
 };
@@ -70,6 +74,12 @@ std::pair<std::vector<PublishedRow>, std::vector<PublishedRow>> parted(
   return parts;
 }
 
+/// The rows of two lists.
+std::vector<PublishedRow> both(std::vector<PublishedRow> rows, const std::vector<PublishedRow>& others) {
+  rows.insert(rows.end(), others.begin(), others.end());
+  return rows;
+}
+
 /// Training runs where there are any, and what was said of collectives beside them; collectives alone
 /// otherwise.
 nlohmann::ordered_json combined_json(const Validation& collectives, bool has_collectives,
@@ -102,17 +112,25 @@ void validate(const ValidateOptions& options) {
   const std::vector<PublishedRow> shipped = options.files.empty()
                                                 ? std::vector<PublishedRow>()
                                                 : parted(read_published_files(catalogue, {})).second;
-  const TrainingValidation training =
-      validate_training(catalogue, about_training, shipped, rules, runs, parallel);
+  const TrainingValidation training = validate_training(catalogue, about_training, shipped, rules, runs,
+                                                        parallel, {.has_spread = options.spread});
+  const FitProtocol protocol = options.protocol ? asked.front() : FitProtocol::one_gpu;
+  std::vector<AssumptionEffect> effects;
+  if (options.assumed)
+    effects = assumption_effects(catalogue, training, both(about_training, shipped), rules, runs, parallel,
+                                 protocol);
   if (options.plot) write_out_file(*options.plot, validation_plot(collectives), options.force);
   const bool has_collectives = !about_collectives.empty();
   const bool has_training = !about_training.empty() || !has_collectives;
   if (options.json) {
-    print_result(json_text(combined_json(collectives, has_collectives, training, has_training,
-                                         options.protocol ? asked.front() : FitProtocol::one_gpu)));
+    nlohmann::ordered_json json =
+        combined_json(collectives, has_collectives, training, has_training, protocol);
+    if (options.assumed) json["assumptions"] = assumptions_json(effects);
+    print_result(json_text(json));
   } else {
     if (has_collectives) print_result(validation_table(collectives, options.summary));
     if (has_training) print_result(training_validation_table(training, asked, options.summary));
+    if (options.assumed) print_result(assumptions_table(effects, protocol));
   }
   if (options.limit) check_limit(collectives, limit);
 }
@@ -148,6 +166,14 @@ void add_validate(CLI::App& program) {
       ->type_name("PROTOCOL");
   command.add_option("-j", options->parallel, "processes that predict (default: as many as processors)")
       ->type_name("N");
+  command.add_flag(
+      "--spread", options->spread,
+      "GPUs differ as their profiles say, and steps wait for the slowest: how much of the errors that "
+      "explains");
+  command.add_flag(
+      "--assumed", options->assumed,
+      "also predict with each assumed value 30 % smaller and larger, which takes minutes; the errors "
+      "are those of the protocol (default: 1gpu)");
   command.add_flag("--summary", options->summary, "print curves and families, not every size");
   command
       .add_option("--plot", options->plot, "draw the curves of three sizes and more into this file, as SVG")

@@ -26,6 +26,12 @@ double throughput_of(const Inputs& inputs) {
   return unpacked(in_children(1, 1, in_child).front()).front();
 }
 
+/// "platform.fabric.latency": as --set has it.
+std::string path_of(const FileChange& change) {
+  const bool is_gpu = change.kind == config::Kind::gpu;
+  return (is_gpu ? std::string("gpu") : std::string(config::word_of(change.kind))) + "." + change.key;
+}
+
 /// The runs of one series, read and simulated as often as asked.
 class Series {
 public:
@@ -63,9 +69,24 @@ private:
     const auto known = inputs_.find(key);
     if (known != inputs_.end()) return known->second;
     run.measured.accumulation = micro_batches;
-    Inputs read = inputs_of(catalogue_, run, machine, options_.overrides);
+    Inputs read = inputs_of(catalogue_, run, machine);
+    if (const Overrides changed = changes_of(read, run); !changed.empty())
+      read = inputs_of(catalogue_, run, machine, changed);
     read.experiment.steps = few_steps;
     return inputs_.emplace(key, std::move(read)).first->second;
+  }
+
+  /// Those of the options' changes that are of files which the run uses.
+  [[nodiscard]] Overrides changes_of(const Inputs& read, const PublishedRun& run) const {
+    Overrides its;
+    for (const FileChange& change : options_.changes) {
+      const bool is_used = (change.kind == config::Kind::platform && change.name == read.platform.name) ||
+                           (change.kind == config::Kind::gpu && change.name == read.gpu.name) ||
+                           (change.kind == config::Kind::stack && change.name == run.stack->stack) ||
+                           (change.kind == config::Kind::model && change.name == run.model->model);
+      if (is_used) its.emplace_back(path_of(change), change.value);
+    }
+    return its;
   }
 
   /// Samples per second, as published.
@@ -97,13 +118,16 @@ private:
   double scaled_throughput(const PublishedRun& run, const MachineRule& machine, double scale,
                            int micro_batches) {
     Inputs scaled = inputs(run, machine, micro_batches);
-    scaled.stack.compute_scale.value *= scale * slowest(run.row->gpus_total);
+    scaled.stack.compute_scale.value *= scale * slowest(scaled, run.row->gpus_total);
     return throughput_of(scaled);
   }
 
   /// How much longer the slowest of so many ranks takes than one.
-  [[nodiscard]] double slowest(int ranks) const {
-    return 1 + random::expected_maximum(ranks, options_.step_spread);
+  [[nodiscard]] double slowest(const Inputs& of, int ranks) const {
+    if (!options_.has_spread || !of.gpu.variation) return 1;
+    const double gpu = of.gpu.variation->gpu ? of.gpu.variation->gpu->value : 0;
+    const double step = of.gpu.variation->step ? of.gpu.variation->step->value : 0;
+    return 1 + random::expected_maximum(ranks, std::hypot(gpu, step));
   }
 
   Prediction with_scale(const PublishedRun& run, double scale) {

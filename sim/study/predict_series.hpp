@@ -38,10 +38,19 @@ struct PredictedRun {
   std::optional<double> linear_from_one_gpu, linear_from_one_node;  ///< samples per second
 };
 
+/// Another value for a key of a file.
+struct FileChange {
+  config::Kind kind{};  ///< platform, gpu, model or stack
+  std::string name;     ///< of the file, without .yaml
+  std::string key;      ///< "fabric.latency"
+  std::string value;
+};
+
 /// What is changed in every prediction.
 struct PredictionOptions {
-  Overrides overrides;     ///< for studies of what a value changes
-  double step_spread = 0;  ///< standard deviation of a rank's step, of which the slowest counts; 0: none
+  std::vector<FileChange> changes = {};  ///< in the runs that use the files
+  /// GPUs differ as their profiles say, and a step takes what the slowest of its ranks is expected to take.
+  bool has_spread = false;
 };
 
 /// Predicts all targets of a series. The fitted number is the stack's compute_scale with which the prediction

@@ -1,0 +1,64 @@
+#include "report/assumptions_table.hpp"
+
+#include "config/keys.hpp"
+
+#include <fmt/format.h>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+namespace trainyard {
+namespace {
+
+std::string error_text(const std::optional<double>& error) {
+  return error ? fmt::format("{:.2f}", 100 * *error) : std::string("refused");
+}
+
+/// "dlperf, dgx1v: fabric.latency.value 1.8 us"; of several places the first, and how many there are.
+std::string places_text(const Assumption& assumption) {
+  const FileChange& first = assumption.places.front();
+  std::string text = fmt::format("{}: {} {}", first.name, first.key, first.value);
+  if (assumption.places.size() > 1) text += fmt::format(" and {} more", assumption.places.size() - 1);
+  return text;
+}
+
+nlohmann::ordered_json number(const std::optional<double>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace
+
+std::string assumptions_table(const std::vector<AssumptionEffect>& effects, FitProtocol protocol) {
+  std::string text = fmt::format(
+      "\n# assumed values: mean errors in % under {} of the runs that have one, with 0.7, 1 and 1.3 times "
+      "it\n",
+      config::name_of(protocol));
+  const auto out = std::back_inserter(text);
+  constexpr std::string_view format = "{:>5} {:>8} {:>8} {:>8}  {}\n";
+  fmt::format_to(out, fmt::runtime(format), "rows", "x 0.7", "x 1", "x 1.3", "value, and the reason for it");
+  for (const AssumptionEffect& effect : effects) {
+    fmt::format_to(out, fmt::runtime(format), effect.rows, error_text(effect.less),
+                   error_text(effect.as_it_is), error_text(effect.more), places_text(effect.assumption));
+    fmt::format_to(out, "{:>34}{}\n", "", effect.assumption.reason);
+  }
+  return text;
+}
+
+nlohmann::ordered_json assumptions_json(const std::vector<AssumptionEffect>& effects) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const AssumptionEffect& effect : effects) {
+    nlohmann::ordered_json places = nlohmann::ordered_json::array();
+    for (const FileChange& place : effect.assumption.places)
+      places.push_back({{"file", place.name}, {"key", place.key}, {"value", place.value}});
+    all.push_back({{"reason", effect.assumption.reason},
+                   {"places", std::move(places)},
+                   {"rows", effect.rows},
+                   {"mape_with_less", number(effect.less)},
+                   {"mape", number(effect.as_it_is)},
+                   {"mape_with_more", number(effect.more)}});
+  }
+  return all;
+}
+
+}  // namespace trainyard
