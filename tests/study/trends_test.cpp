@@ -54,7 +54,7 @@ TEST_CASE("larger batches raise scaling efficiency, because what a step loses do
 
 TEST_CASE("amp raises throughput and the share of communication, although gradients have half the bytes") {
   // DLPerf, BERT-base, NVIDIA's PyTorch with a flat all-reduce, 32 V100: 77.9 % of linear scaling in fp32 at
-  // 48, 68.4 % with amp at 64, 3.07 times as many sequences.
+  // 48, 65.6 % with amp (dynamic loss scale) at 64, 3.07 times as many sequences.
   const auto dlperf = [](const std::string& precision, const std::string& batch) {
     return trend("resnet50_dlperf", {{"model", "bert_base"},
                                      {"stack", "apex_flat"},
@@ -70,7 +70,7 @@ TEST_CASE("amp raises throughput and the share of communication, although gradie
     CHECK(amp.communication_time < 0.6 * fp32.communication_time);
     CHECK(amp.throughput > 3 * fp32.throughput);
     CHECK(amp.exposed_communication / amp.step_time > 1.3 * (fp32.exposed_communication / fp32.step_time));
-    CHECK(fp32.scaling_efficiency - amp.scaling_efficiency > 0.05);  // published: 0.095
+    CHECK(fp32.scaling_efficiency - amp.scaling_efficiency > 0.05);  // published: 0.123
   }
 }
 
