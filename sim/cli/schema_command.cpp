@@ -12,7 +12,7 @@ void add_schema(CLI::App& program) {
   auto kind = std::make_shared<std::string>();
   CLI::App& command =
       *program.add_subcommand("schema", "print the JSON Schema of a kind of file, for editors");
-  command.add_option("KIND", *kind, "platform, gpu, protocols, machines, model, stack or experiment")
+  command.add_option("KIND", *kind, "platform, gpu, protocols, machines, model, stack, experiment or runs")
       ->required();
   command.footer("Example: trainyard schema platform > platform.schema.json");
   command.callback([kind] { print_result(schema_of(kind_named(*kind)).dump(2) + "\n"); });
