@@ -6,6 +6,7 @@
 #include "report/assumptions_table.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
+#include "report/training_plot.hpp"
 #include "report/training_validation.hpp"
 #include "report/validation_plot.hpp"
 #include "report/validation_table.hpp"
@@ -36,7 +37,7 @@ struct ValidateOptions {
   std::string protocols = "nccl";
   std::string runs = "published";
   std::optional<std::string> protocol, parallel;
-  std::optional<std::string> plot, limit;
+  std::optional<std::string> plot, plot_runs, limit;
   bool summary = false;
   bool assumed = false;
   bool spread = false;
@@ -98,7 +99,9 @@ void validate(const ValidateOptions& options) {
   std::vector<FitProtocol> asked{FitProtocol::spec, FitProtocol::one_gpu, FitProtocol::one_node};
   if (options.protocol) asked = {choice<FitProtocol>(*options.protocol)};
   const int parallel = options.parallel ? whole_number("-j", *options.parallel, 1, 1024) : processors();
-  if (options.plot) check_out_file(*options.plot, options.force);
+  for (const auto* file : {&options.plot, &options.plot_runs}) {
+    if (*file) check_out_file(**file, options.force);
+  }
   const config::Catalogue catalogue = config::find_catalogue();
   const MachineRules rules = read_machine_rules(catalogue, options.machines);
   const Protocols constants =
@@ -120,6 +123,7 @@ void validate(const ValidateOptions& options) {
     effects = assumption_effects(catalogue, training, both(about_training, shipped), rules, runs, parallel,
                                  protocol);
   if (options.plot) write_out_file(*options.plot, validation_plot(collectives), options.force);
+  if (options.plot_runs) write_out_file(*options.plot_runs, training_plot(training), options.force);
   const bool has_collectives = !about_collectives.empty();
   const bool has_training = !about_training.empty() || !has_collectives;
   if (options.json) {
@@ -179,11 +183,15 @@ void add_validate(CLI::App& program) {
       .add_option("--plot", options->plot, "draw the curves of three sizes and more into this file, as SVG")
       ->type_name("FILE");
   command
+      .add_option("--plot-runs", options->plot_runs,
+                  "draw predicted against measured training runs into this file, as SVG")
+      ->type_name("FILE");
+  command
       .add_option("--limit", options->limit,
                   "end with 1 if the mean error over curves from 1 MiB on is above this many per cent")
       ->type_name("PERCENT");
   command.add_flag("--json", options->json, "print JSON with errors as ratios instead of the table");
-  command.add_flag("--force", options->force, "replace the file of --plot if it exists");
+  command.add_flag("--force", options->force, "replace the files of --plot and --plot-runs if they exist");
   command.footer("Example: trainyard validate --summary --limit 15");
   command.callback([options] { validate(*options); });
 }

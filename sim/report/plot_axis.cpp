@@ -24,6 +24,7 @@ std::string with_prefix(double value, double step, std::span<const std::string_v
     value /= step;
     ++prefix;
   }
+  if (units[prefix].empty()) return fmt::format("{:.6g}", value);
   return fmt::format("{:.6g} {}", value, units[prefix]);
 }
 
@@ -37,6 +38,27 @@ std::vector<double> around(const std::vector<double>& candidates, double least, 
   if (last == candidates.end()) --last;
   if (first == last && last + 1 != candidates.end()) ++last;
   return {first, last + 1};
+}
+
+/// Ticks at 1, 2 and 5 times powers of ten from 1 on, or those alone where the range is wide.
+PlotAxis decimal_axis(const std::vector<double>& values, double begin, double length,
+                      std::span<const std::string_view> units) {
+  constexpr int last_power = 18;
+  const auto [least, most] = std::ranges::minmax(values);
+  PlotAxis axis{.begin = begin, .length = length, .ticks = {}};
+  const std::array<std::vector<double>, 3> kinds{{{1, 2, 5}, {1}, {}}};
+  for (const std::vector<double>& digits : kinds) {
+    std::vector<double> candidates;
+    for (int power = 0; power <= last_power; ++power) {
+      for (const double digit : digits) candidates.push_back(digit * std::pow(10, power));
+      if (digits.empty() && power % 3 == 0) candidates.push_back(std::pow(10, power));
+    }
+    axis.ticks.clear();
+    for (const double value : around(candidates, least, most))
+      axis.ticks.push_back({value, with_prefix(value, 1000, units)});
+    if (axis.ticks.size() <= most_up) break;
+  }
+  return axis;
 }
 
 }  // namespace
@@ -65,21 +87,27 @@ PlotAxis size_axis(const std::vector<double>& bytes, double begin, double length
 
 PlotAxis bandwidth_axis(const std::vector<double>& rates, double begin, double length) {
   constexpr std::array<std::string_view, 5> units{"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
-  constexpr int last_power = 18;
-  const auto [least, most] = std::ranges::minmax(rates);
+  return decimal_axis(rates, begin, length, units);
+}
+
+PlotAxis throughput_axis(const std::vector<double>& rates, double begin, double length) {
+  constexpr std::array<std::string_view, 3> units{"", "k", "M"};
+  return decimal_axis(rates, begin, length, units);
+}
+
+PlotAxis count_axis(const std::vector<double>& counts, double begin, double length) {
+  PlotAxis axis = size_axis(counts, begin, length);
+  for (AxisTick& tick : axis.ticks) tick.text = fmt::format("{:.0f}", tick.value);
+  return axis;
+}
+
+PlotAxis ratio_axis(const std::vector<double>& ratios, double begin, double length) {
+  const std::vector<double> candidates{1e-3, 1e-2, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1,
+                                       1.1,  1.25, 1.5, 2,   3,   5,   10,  100, 1e3, 1e6};
+  const auto [least, most] = std::ranges::minmax(ratios);
   PlotAxis axis{.begin = begin, .length = length, .ticks = {}};
-  const std::array<std::vector<double>, 3> kinds{{{1, 2, 5}, {1}, {}}};
-  for (const std::vector<double>& digits : kinds) {
-    std::vector<double> candidates;
-    for (int power = 0; power <= last_power; ++power) {
-      for (const double digit : digits) candidates.push_back(digit * std::pow(10, power));
-      if (digits.empty() && power % 3 == 0) candidates.push_back(std::pow(10, power));
-    }
-    axis.ticks.clear();
-    for (const double rate : around(candidates, least, most))
-      axis.ticks.push_back({rate, with_prefix(rate, 1000, units)});
-    if (axis.ticks.size() <= most_up) break;
-  }
+  for (const double ratio : around(candidates, least, most))
+    axis.ticks.push_back({ratio, fmt::format("{:g}", ratio)});
   return axis;
 }
 

@@ -27,4 +27,13 @@ PlotAxis size_axis(const std::vector<double>& bytes, double begin, double length
 /// ("20 GB/s"), at most eight. Every value must be above 0.
 PlotAxis bandwidth_axis(const std::vector<double>& rates, double begin, double length);
 
+/// The same over samples per second: "20 k".
+PlotAxis throughput_axis(const std::vector<double>& rates, double begin, double length);
+
+/// Ticks at powers of two over numbers of GPUs, at most seven. Every value must be at least 1.
+PlotAxis count_axis(const std::vector<double>& counts, double begin, double length);
+
+/// Ticks around 1, close to it and wider apart away from it. Every value must be between 0.001 and 10^6.
+PlotAxis ratio_axis(const std::vector<double>& ratios, double begin, double length);
+
 }  // namespace trainyard

@@ -2,6 +2,7 @@
 
 #include "config/keys.hpp"
 #include "report/plot_axis.hpp"
+#include "report/svg.hpp"
 
 #include <algorithm>
 #include <array>
@@ -46,21 +47,6 @@ std::vector<Dot> dots_of(const ScoredCurve& scored) {
   return dots;
 }
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char letter : text) {
-    if (letter == '&')
-      result += "&amp;";
-    else if (letter == '<')
-      result += "&lt;";
-    else if (letter == '>')
-      result += "&gt;";
-    else
-      result += letter;
-  }
-  return result;
-}
-
 /// The first characters of a text too long for a panel, and "...".
 std::string shortened(std::string_view text) {
   constexpr std::string_view dots = "...";
@@ -71,18 +57,7 @@ std::string shortened(std::string_view text) {
   return std::string(text.substr(0, length)) + std::string(dots);
 }
 
-void add_text(std::string& svg, double x, double y, std::string_view kind, std::string_view text) {
-  fmt::format_to(std::back_inserter(svg), "<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", kind, x,
-                 y, escaped(text));
-}
-
-void add_line(std::string& svg, std::string_view kind, double x1, double y1, double x2, double y2) {
-  fmt::format_to(std::back_inserter(svg),
-                 "<line class=\"{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n", kind, x1,
-                 y1, x2, y2);
-}
-
-void add_dot(std::string& svg, double x, double y) {
+void add_measured_dot(std::string& svg, double x, double y) {
   fmt::format_to(std::back_inserter(svg), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\"/>\n", x, y);
 }
 
@@ -112,48 +87,46 @@ void add_panel(std::string& svg, const ScoredCurve& scored, const std::vector<Do
   const PlotAxis across = size_axis(sizes, left, panel_width);
   const PlotAxis up = bandwidth_axis(rates, bottom, -panel_height);
   for (const AxisTick& tick : across.ticks) {
-    add_line(svg, "grid", across.at(tick.value), top, across.at(tick.value), bottom);
-    add_text(svg, across.at(tick.value), bottom + 16, "middle", tick.text);
+    add_svg_line(svg, "grid", across.at(tick.value), top, across.at(tick.value), bottom);
+    add_svg_text(svg, across.at(tick.value), bottom + 16, "middle", tick.text);
   }
   for (const AxisTick& tick : up.ticks) {
-    add_line(svg, "grid", left, up.at(tick.value), right, up.at(tick.value));
-    add_text(svg, left - 5, up.at(tick.value) + 4, "end", tick.text);
+    add_svg_line(svg, "grid", left, up.at(tick.value), right, up.at(tick.value));
+    add_svg_text(svg, left - 5, up.at(tick.value) + 4, "end", tick.text);
   }
-  add_text(svg, left + panel_width / 2, bottom + 31, "middle", "size");
+  add_svg_text(svg, left + panel_width / 2, bottom + 31, "middle", "size");
   const double middle = top + panel_height / 2;
-  fmt::format_to(
-      std::back_inserter(svg),
-      "<text class=\"middle\" transform=\"translate({:.1f} {:.1f}) rotate(-90)\">bus bandwidth</text>\n",
-      cell_left + 12, middle);
+  add_svg_upright_text(svg, cell_left + 12, middle, "bus bandwidth");
 
   const std::string& name = scored.curve->name;
   const std::size_t colon = name.find(": ");
-  add_text(svg, left, top - 34, "bold", shortened(name.substr(0, colon)));
-  if (colon != std::string::npos) add_text(svg, left, top - 20, "start", shortened(name.substr(colon + 2)));
-  add_text(svg, left, top - 6, "start", errors_text(scored));
+  add_svg_text(svg, left, top - 34, "bold", shortened(name.substr(0, colon)));
+  if (colon != std::string::npos)
+    add_svg_text(svg, left, top - 20, "start", shortened(name.substr(colon + 2)));
+  add_svg_text(svg, left, top - 6, "start", errors_text(scored));
 
   std::string path;
   for (const Dot& dot : dots)
     fmt::format_to(std::back_inserter(path), "{:.1f},{:.1f} ", across.at(dot.size), up.at(dot.predicted));
   svg += "<polyline class=\"predicted\" points=\"" + path + "\"/>\n";
-  for (const Dot& dot : dots) add_dot(svg, across.at(dot.size), up.at(dot.measured));
+  for (const Dot& dot : dots) add_measured_dot(svg, across.at(dot.size), up.at(dot.measured));
 }
 
 /// What dots, lines and numbers mean, at the top.
 std::string legend(int not_drawn) {
   std::string svg;
   const double first = margin + 18;
-  add_dot(svg, margin + 16, first - 4);
-  add_text(svg, margin + 38, first, "start", "measured, as published");
-  add_line(svg, "predicted", margin + 200, first - 4, margin + 232, first - 4);
-  add_text(svg, margin + 240, first, "start",
-           "predicted; fitted: constants rest on the curve, unseen: they do not");
-  add_text(svg, margin, first + 18, "start",
-           "Percentages: mean of |predicted time / measured time - 1|. Both axes are logarithmic.");
+  add_measured_dot(svg, margin + 16, first - 4);
+  add_svg_text(svg, margin + 38, first, "start", "measured, as published");
+  add_svg_line(svg, "predicted", margin + 200, first - 4, margin + 232, first - 4);
+  add_svg_text(svg, margin + 240, first, "start",
+               "predicted; fitted: constants rest on the curve, unseen: they do not");
+  add_svg_text(svg, margin, first + 18, "start",
+               "Percentages: mean of |predicted time / measured time - 1|. Both axes are logarithmic.");
   if (not_drawn > 0) {
-    add_text(svg, margin, first + 34, "start",
-             fmt::format("Not drawn: {} of fewer than {} sizes.",
-                         not_drawn == 1 ? "1 curve" : fmt::format("{} curves", not_drawn), fewest_dots));
+    add_svg_text(svg, margin, first + 34, "start",
+                 fmt::format("Not drawn: {} of fewer than {} sizes.",
+                             not_drawn == 1 ? "1 curve" : fmt::format("{} curves", not_drawn), fewest_dots));
   }
   return svg;
 }
@@ -187,7 +160,7 @@ std::string validation_plot(const Validation& validation) {
         continue;
       }
       if (count == 0) {
-        add_text(panels, margin, top + 22, "heading", heading_of(family.value));
+        add_svg_text(panels, margin, top + 22, "heading", heading_of(family.value));
         top += heading_height;
       }
       const int row = count / panels_per_row;
@@ -199,16 +172,13 @@ std::string validation_plot(const Validation& validation) {
     const int rows = (count + panels_per_row - 1) / panels_per_row;
     top += rows * cell_height;
   }
-  return fmt::format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
-             "font-family=\"sans-serif\" font-size=\"11\">\n"
-             "<style>.grid {{stroke: #ddd}} .predicted {{fill: none; stroke: #c33; stroke-width: 1.6}} "
-             "circle {{fill: white; stroke: #113; stroke-width: 1.1}} .middle {{text-anchor: middle}} "
-             ".end {{text-anchor: end}} .bold {{font-weight: bold}} "
-             ".heading {{font-weight: bold; font-size: 16px}}</style>\n"
-             "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-             2 * margin + widest * cell_width, top + margin) +
-         legend(not_drawn) + panels + "</svg>\n";
+  constexpr std::string_view style =
+      ".grid {stroke: #ddd} .predicted {fill: none; stroke: #c33; stroke-width: 1.6} "
+      "circle {fill: white; stroke: #113; stroke-width: 1.1} .middle {text-anchor: middle} "
+      ".end {text-anchor: end} .bold {font-weight: bold} "
+      ".heading {font-weight: bold; font-size: 16px}";
+  return svg_begin(2 * margin + widest * cell_width, top + margin, style) + legend(not_drawn) + panels +
+         "</svg>\n";
 }
 
 }  // namespace trainyard

@@ -82,8 +82,8 @@ StackFit fit_stack(const config::Catalogue& catalogue, const std::vector<Publish
   Sourced<double>& fitted = fit.stack.compute_scale;
   fitted.value *= scale;
   fitted.provenance = Provenance::fitted;
-  fitted.source =
-      fmt::format("trainyard calibrate stack: {} runs on one GPU, {}", fit.runs.size(), rows_text(fit.runs));
+  fitted.source = fmt::format("trainyard calibrate stack: {} run{} on one GPU, {}", fit.runs.size(),
+                              fit.runs.size() == 1 ? "" : "s", rows_text(fit.runs));
   return fit;
 }
 

@@ -19,6 +19,17 @@ std::string measured_line(const std::string& size, const std::string& time, cons
          " B,,,,,allreduce_time," + time + ",us,,yes," + split + ",\n";
 }
 
+/// A shipped file of measurements.
+std::string shipped_csv(const std::string& name) {
+  return (std::filesystem::path(TRAINYARD_SOURCE_DIR) / "tests/validation" / name).string();
+}
+
+/// ResNet-50 on V100 of a cube mesh, in images per second.
+std::string trained_line(const std::string& gpus, const std::string& rate, const std::string& split) {
+  return "mine,,2023,box,V100-SXM2-16GB,8,1," + gpus + ",NVLink2 hybrid cube mesh,,PyTorch 1.13 DDP," +
+         "ResNet-50 v1.5,fp32,64,,,throughput," + rate + ",img/s,,yes," + split + ",\n";
+}
+
 }  // namespace
 
 TEST_CASE("rows of a user are predicted, a limit that is missed ends with 1") {
@@ -52,10 +63,12 @@ TEST_CASE("a limit is missed where nothing was scored that could keep it") {
 
 TEST_CASE("the picture in platforms/ is what --plot draws of the shipped measurements") {
   const Scratch scratch;
-  REQUIRE(run_program({"validate", "--summary", "--plot", scratch / "p.svg"}).code == 0);
+  REQUIRE(run_program({"validate", shipped_csv("nccl.csv"), shipped_csv("deepbench_allreduce.csv"),
+                       shipped_csv("vtrain_allreduce.csv"), "--summary", "--plot", scratch / "p.svg"})
+              .code == 0);
   const bool is_same = content(scratch / "p.svg") ==
                        content(std::filesystem::path(TRAINYARD_SOURCE_DIR) / "platforms/collectives.svg");
-  CHECK_MESSAGE(is_same, "run: trainyard validate --plot platforms/collectives.svg --force");
+  CHECK_MESSAGE(is_same, "run: trainyard validate --summary --plot platforms/collectives.svg --force");
 }
 
 TEST_CASE("check refuses machine rules that name a platform nobody has") {
@@ -93,6 +106,54 @@ TEST_CASE("measurements that cannot be read are errors with their place") {
   CHECK(run_program({"validate", scratch / "none.csv"}).code == 5);
   CHECK(run_program({"validate", "--limit", "low"}).code == 2);
   CHECK(run_program({"validate", "--machines", "published2"}).code == 3);
+}
+
+TEST_CASE("training runs of a user are predicted, by families and in JSON, whatever the processes") {
+  const Scratch scratch;
+  const std::string rows =
+      scratch.put("mine.csv", columns_line + trained_line("1", "350", "calibrate") +
+                                  trained_line("4", "1300", "validate") + trained_line("8", "2500", "new"));
+  const Ended text = run_program({"validate", rows, "-j", "2"});
+  CAPTURE(text.err);
+  REQUIRE(text.code == 0);
+  for (const std::string part : {"mine.csv:3", "dgx1v", "protocol spec", "protocol 1gpu", "protocol 1node",
+                                 "all clean rows", "may be fitted to: not to be predicted"})
+    CHECK_MESSAGE(contains(text.out, part), part);
+  CHECK_FALSE(contains(text.out, "busbw"));  // nothing is said of collectives
+  const Ended one = run_program({"validate", rows, "--json", "-j", "1"});
+  REQUIRE(one.code == 0);
+  CHECK(run_program({"validate", rows, "--json", "-j", "4"}).out == one.out);
+  const auto json = nlohmann::json::parse(one.out);
+  CHECK(json["protocol"] == "1gpu");
+  CHECK(json["overall"]["rows"] == 2);
+  CHECK(json["overall"]["coverage"] == 1);
+  CHECK(json["rows"][0]["linear_from_one_gpu"].get<double>() == doctest::Approx(1400));
+  CHECK(json["baselines"]["linear_from_one_gpu"]["rows"] == 2);
+  const auto spec =
+      nlohmann::json::parse(run_program({"validate", rows, "--json", "--protocol", "spec", "--summary"}).out);
+  CHECK(spec["protocol"] == "spec");
+  CHECK(run_program({"validate", rows, "--protocol", "2gpu"}).code == 3);
+  CHECK(run_program({"validate", rows, "-j", "0"}).code == 2);
+}
+
+TEST_CASE("a stack is calibrated with a user's run on one GPU, never with one on several") {
+  const Scratch scratch;
+  const std::string rows = scratch.put("mine.csv", columns_line + trained_line("1", "350", "calibrate") +
+                                                       trained_line("8", "2500", "calibrate"));
+  const std::string out = scratch / "ours.yaml";
+  const Ended fitted = run_program({"calibrate", "stack", "pytorch_ddp", "--rows", rows, "-o", out});
+  CAPTURE(fitted.err);
+  REQUIRE(fitted.code == 0);
+  CHECK(contains(fitted.out, "mine.csv:2"));
+  CHECK_FALSE(contains(fitted.out, "mine.csv:3"));
+  CHECK(contains(fitted.out, "1  on several GPUs"));
+  CHECK(contains(content(out), "fitted: "));
+  CHECK(run_program({"check", out}).code == 0);
+  CHECK(run_program({"calibrate", "stack", "pytorch_ddp", "--rows", rows, "-o", out}).code == 5);
+  const std::string many = scratch.put("many.csv", columns_line + trained_line("8", "2500", "calibrate"));
+  const Ended refused = run_program({"calibrate", "stack", "pytorch_ddp", "--rows", many});
+  CHECK(refused.code == 3);
+  CHECK(contains(refused.err, "no row can be fitted to"));
 }
 
 TEST_CASE("constants fitted to a user's rows can be read and used") {

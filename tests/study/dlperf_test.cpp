@@ -13,13 +13,13 @@ namespace {
 
 constexpr double one_gpu_images_per_s = 397.64;
 
-struct PublishedRun {
+struct PublishedThroughput {
   int nodes, gpus;
   double images_per_s;
 };
 
 // Oneflow-Inc/DLPerf c89430b, resnet50_oneflow_v0.2_report_1009.md, lines 70-73: FP32, batch 128 per GPU.
-constexpr PublishedRun published[] = {{1, 8, 3130.34}, {2, 16, 6260.30}, {4, 32, 12411.97}};
+constexpr PublishedThroughput published[] = {{1, 8, 3130.34}, {2, 16, 6260.30}, {4, 32, 12411.97}};
 
 Result dlperf(int nodes, int gpus, double scale) {
   const Inputs inputs =
@@ -37,7 +37,7 @@ Result dlperf(int nodes, int gpus, double scale) {
 TEST_CASE("one scale fitted on one GPU predicts 8, 16 and 32 GPUs of the DLPerf cluster within 3 %") {
   const double scale = dlperf(1, 1, 1).throughput / one_gpu_images_per_s;
   CHECK(dlperf(1, 1, scale).throughput == doctest::Approx(one_gpu_images_per_s).epsilon(1e-9));
-  for (const PublishedRun& run : published) {
+  for (const PublishedThroughput& run : published) {
     const Result result = dlperf(run.nodes, run.gpus, scale);
     CHECK(result.calibrated_on == std::vector<std::string>{"the one-GPU run"});
     CHECK(result.throughput == doctest::Approx(run.images_per_s).epsilon(0.03));
