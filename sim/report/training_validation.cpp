@@ -9,6 +9,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string_view>
 
 namespace trainyard {
@@ -142,6 +143,19 @@ void add_outliers(std::string& text, const TrainingValidation& validation, FitPr
   }
 }
 
+/// Nothing is fitted to the runs of a stack on several GPUs, so that each is predicted as one never seen.
+void add_stacks(std::string& text, const TrainingValidation& validation, FitProtocol protocol) {
+  std::set<std::string> stacks;
+  for (const ScoredRun& scored : validation.runs) stacks.insert(scored.run.stack->stack);
+  fmt::format_to(std::back_inserter(text),
+                 "\n# the same by stack under {}, clean rows of all claimed families\n",
+                 config::name_of(protocol));
+  for (const std::string& stack : stacks) {
+    const RunErrors errors = errors_of(validation, protocol, {.stack = stack});
+    if (errors.rows > 0) add_line(text, stack, errors);
+  }
+}
+
 /// Rows left out by a protocol, with those that no protocol takes.
 std::map<std::string, int> excluded_by(const TrainingValidation& validation, FitProtocol protocol) {
   std::map<std::string, int> reasons = validation.excluded;
@@ -237,6 +251,9 @@ std::string training_validation_table(const TrainingValidation& validation,
   std::string text;
   if (!only_families) add_runs(text, validation);
   for (const FitProtocol protocol : asked) add_protocol(text, validation, protocol);
+  for (const FitProtocol protocol : asked) {
+    if (protocol == FitProtocol::one_gpu) add_stacks(text, validation, protocol);
+  }
   for (const FitProtocol protocol : asked) {
     if (protocol != FitProtocol::spec) add_outliers(text, validation, protocol);
   }

@@ -281,6 +281,7 @@ RunErrors errors_of(const TrainingValidation& validation, FitProtocol protocol,
   for (const ScoredRun& scored : validation.runs) {
     const Verdict& verdict = scored.verdict(protocol);
     if (!verdict.is_asked || !is_selected(selection, scored.family, *scored.run.row)) continue;
+    if (selection.stack && scored.run.stack->stack != *selection.stack) continue;
     ++should_be;
     const std::optional<double> line_error = linear_error(scored.predicted, protocol);
     if (!verdict.excluded.empty() || (selection.by_outcome && !verdict.outcome.empty())) {
@@ -292,7 +293,8 @@ RunErrors errors_of(const TrainingValidation& validation, FitProtocol protocol,
     if (line_error) linear.push_back(*line_error);
   }
   for (const PublishedRow* row : validation.missed) {
-    if (is_for(protocol, *row) && is_selected(selection, first_match(validation.rules->families, *row), *row))
+    if (!selection.stack && is_for(protocol, *row) &&
+        is_selected(selection, first_match(validation.rules->families, *row), *row))
       ++should_be;
   }
   RunErrors result{.rows = static_cast<int>(errors.size()),

@@ -45,7 +45,8 @@ struct TrainingValidation {
 
 /// Which runs are put together.
 struct RunSelection {
-  std::optional<std::string> family = {};  ///< all that are claimed
+  std::optional<std::string> family = {};  ///< otherwise all that are claimed
+  std::optional<std::string> stack = {};   ///< by name; otherwise all
   bool is_partial = false;                 ///< rows that are clean in part; otherwise clean ones
   bool by_outcome = true;                  ///< R7 and R8 leave runs out
 };
