@@ -96,17 +96,24 @@ PlotAxis throughput_axis(const std::vector<double>& rates, double begin, double 
 }
 
 PlotAxis count_axis(const std::vector<double>& counts, double begin, double length) {
-  PlotAxis axis = size_axis(counts, begin, length);
-  for (AxisTick& tick : axis.ticks) tick.text = fmt::format("{:.0f}", tick.value);
+  constexpr int last_power = 30;
+  constexpr std::size_t most_counts = 12;  // short numbers
+  const auto [least, most] = std::ranges::minmax(counts);
+  PlotAxis axis{.begin = begin, .length = length, .ticks = {}};
+  for (const int step : {1, 2, 3}) {
+    std::vector<double> powers;
+    for (int power = 0; power <= last_power; power += step) powers.push_back(std::exp2(power));
+    axis.ticks.clear();
+    for (const double count : around(powers, least, most))
+      axis.ticks.push_back({count, fmt::format("{:.0f}", count)});
+    if (axis.ticks.size() <= most_counts) break;
+  }
   return axis;
 }
 
-PlotAxis ratio_axis(const std::vector<double>& ratios, double begin, double length) {
-  const std::vector<double> candidates{1e-3, 1e-2, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1,
-                                       1.1,  1.25, 1.5, 2,   3,   5,   10,  100, 1e3, 1e6};
-  const auto [least, most] = std::ranges::minmax(ratios);
+PlotAxis ratio_axis(double begin, double length) {
   PlotAxis axis{.begin = begin, .length = length, .ticks = {}};
-  for (const double ratio : around(candidates, least, most))
+  for (const double ratio : {0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0})
     axis.ticks.push_back({ratio, fmt::format("{:g}", ratio)});
   return axis;
 }

@@ -30,10 +30,10 @@ PlotAxis bandwidth_axis(const std::vector<double>& rates, double begin, double l
 /// The same over samples per second: "20 k".
 PlotAxis throughput_axis(const std::vector<double>& rates, double begin, double length);
 
-/// Ticks at powers of two over numbers of GPUs, at most seven. Every value must be at least 1.
+/// Ticks at powers of two over numbers of GPUs, at most twelve. Every value must be at least 1.
 PlotAxis count_axis(const std::vector<double>& counts, double begin, double length);
 
-/// Ticks around 1, close to it and wider apart away from it. Every value must be between 0.001 and 10^6.
-PlotAxis ratio_axis(const std::vector<double>& ratios, double begin, double length);
+/// From 0.6 to 2, what predictions are of measurements: those beyond are drawn at the ends.
+PlotAxis ratio_axis(double begin, double length);
 
 }  // namespace trainyard

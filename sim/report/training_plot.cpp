@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
 #include <iterator>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -71,24 +71,43 @@ Marks marks_of(const TrainingValidation& validation) {
   return all;
 }
 
-/// A dot, or a square for families past the last colour; hollow for rows clean in part.
-void add_mark(std::string& svg, double x, double y, std::size_t family, bool is_partial) {
-  const std::string_view colour = colours[family % colours.size()];
-  const std::string fill = is_partial ? "none" : std::string(colour);
+bool is_clean_in_part(const Mark& mark) { return mark.run->run.row->clean == "partial"; }
+
+/// A dot, or a square for families past the last colour.
+void add_mark(std::string& svg, double x, double y, std::size_t family) {
   if (family < colours.size()) {
-    fmt::format_to(std::back_inserter(svg),
-                   "<circle class=\"mark\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\" fill=\"{}\" "
-                   "stroke=\"{}\"/>\n",
-                   x, y, fill, colour);
+    fmt::format_to(std::back_inserter(svg), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\"/>\n", x, y);
   } else {
     fmt::format_to(std::back_inserter(svg),
-                   "<rect class=\"mark\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"4.8\" height=\"4.8\" fill=\"{}\" "
-                   "stroke=\"{}\"/>\n",
-                   x - 2.4, y - 2.4, fill, colour);
+                   "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"4.8\" height=\"4.8\"/>\n", x - 2.4, y - 2.4);
   }
 }
 
-bool is_clean_in_part(const Mark& mark) { return mark.run->run.row->clean == "partial"; }
+void begin_marks(std::string& svg, std::size_t family, bool is_hollow) {
+  const std::string_view colour = colours[family % colours.size()];
+  fmt::format_to(std::back_inserter(svg), "<g class=\"mark\" fill=\"{}\" stroke=\"{}\">\n",
+                 is_hollow ? "none" : colour, colour);
+}
+
+/// All marks at their places; those of rows clean in part are hollow.
+template <class Place>
+void add_marks(std::string& svg, const Marks& all, const Place& place_of) {
+  for (std::size_t family = 0; family < all.families.size(); ++family) {
+    for (const bool is_hollow : {false, true}) {
+      const auto is_one = [&](const Mark& mark) {
+        return mark.family == family && is_clean_in_part(mark) == is_hollow;
+      };
+      if (std::ranges::none_of(all.marks, is_one)) continue;
+      begin_marks(svg, family, is_hollow);
+      for (const Mark& mark : all.marks) {
+        if (!is_one(mark)) continue;
+        const auto [x, y] = place_of(mark);
+        add_mark(svg, x, y, family);
+      }
+      svg += "</g>\n";
+    }
+  }
+}
 
 struct PanelAxes {
   PlotAxis across, up;
@@ -114,26 +133,6 @@ void add_names(std::string& svg, double left, std::string_view title, std::strin
   add_svg_upright_text(svg, left - 50, panels_top + panel_size / 2, up);
 }
 
-/// The part of a panel between the lines up = (1 - band) x middle(across) and (1 + band) x it.
-void add_band(std::string& svg, std::string_view clip, const PanelAxes& axes, double first, double last,
-              double middle_first, double middle_last) {
-  const double x1 = axes.across.at(first);
-  const double x2 = axes.across.at(last);
-  fmt::format_to(std::back_inserter(svg),
-                 "<polygon class=\"band\" clip-path=\"url(#{})\" points=\"{:.1f},{:.1f} {:.1f},{:.1f} "
-                 "{:.1f},{:.1f} {:.1f},{:.1f}\"/>\n",
-                 clip, x1, axes.up.at(middle_first * (1 - band)), x2, axes.up.at(middle_last * (1 - band)),
-                 x2, axes.up.at(middle_last * (1 + band)), x1, axes.up.at(middle_first * (1 + band)));
-  add_svg_line(svg, "exact", x1, axes.up.at(middle_first), x2, axes.up.at(middle_last));
-}
-
-void add_clip(std::string& svg, std::string_view name, double left) {
-  fmt::format_to(std::back_inserter(svg),
-                 "<clipPath id=\"{}\"><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>"
-                 "</clipPath>\n",
-                 name, left, panels_top, panel_size, panel_size);
-}
-
 void add_run_by_run(std::string& svg, const Marks& all) {
   std::vector<double> rates;
   for (const Mark& mark : all.marks) rates.insert(rates.end(), {mark.measured, mark.predicted});
@@ -141,49 +140,54 @@ void add_run_by_run(std::string& svg, const Marks& all) {
                        .up = throughput_axis(rates, panels_bottom, -panel_size)};
   const double first = axes.across.ticks.front().value;
   const double last = axes.across.ticks.back().value;
-  add_clip(svg, "left", left_panel);
-  add_band(svg, "left", axes, first, last, first, last);
+  const auto y = [&](double rate) { return axes.up.at(rate); };
+  fmt::format_to(std::back_inserter(svg),
+                 "<clipPath id=\"panel\"><rect x=\"{0:.1f}\" y=\"{1:.1f}\" width=\"{2:.1f}\" "
+                 "height=\"{2:.1f}\"/></clipPath>\n"
+                 "<polygon class=\"band\" clip-path=\"url(#panel)\" points=\"{0:.1f},{3:.1f} {4:.1f},{5:.1f} "
+                 "{4:.1f},{6:.1f} {0:.1f},{7:.1f}\"/>\n",
+                 left_panel, panels_top, panel_size, y(first * (1 - band)), left_panel + panel_size,
+                 y(last * (1 - band)), y(last * (1 + band)), y(first * (1 + band)));
   add_grid(svg, axes, left_panel);
-  for (const Mark& mark : all.marks)
-    add_mark(svg, axes.across.at(mark.measured), axes.up.at(mark.predicted), mark.family,
-             is_clean_in_part(mark));
-  add_names(svg, left_panel, "Throughput, run by run", "measured, samples/s", "predicted, samples/s");
+  add_svg_line(svg, "exact", left_panel, y(first), left_panel + panel_size, y(last));
+  add_marks(svg, all,
+            [&](const Mark& mark) { return std::pair(axes.across.at(mark.measured), y(mark.predicted)); });
+  add_names(svg, left_panel, "Run by run", "measured, samples/s", "predicted, samples/s");
 }
 
-/// Dots of one number of GPUs stand beside each other, family by family; those of linear scaling before them.
+/// Runs on one number of GPUs stand beside each other, family by family, after those of linear scaling.
 void add_over_gpus(std::string& svg, const Marks& all) {
+  constexpr double linear_before = 6;  // of the number's own place
+  constexpr double spread = 20;
   std::vector<double> counts;
-  std::vector<double> ratios{1 - band, 1 + band};
-  for (const Mark& mark : all.marks) {
-    counts.push_back(mark.gpus);
-    ratios.insert(ratios.end(), {mark.predicted / mark.measured, mark.linear / mark.measured});
-  }
-  constexpr double inset = 14;  // of the first and last number, whose dots spread
-  const PanelAxes axes{.across = count_axis(counts, right_panel + inset, panel_size - 2 * inset),
-                       .up = ratio_axis(ratios, panels_bottom, -panel_size)};
-  add_clip(svg, "right", right_panel);
-  const double first = axes.across.ticks.front().value;
-  const double last = axes.across.ticks.back().value;
-  add_band(svg, "right", axes, first, last, 1, 1);
+  for (const Mark& mark : all.marks) counts.push_back(mark.gpus);
+  const PanelAxes axes{
+      .across = count_axis(counts, right_panel + 2 * linear_before, panel_size - spread - 3 * linear_before),
+      .up = ratio_axis(panels_bottom, -panel_size)};
+  const double least = axes.up.ticks.front().value;
+  const double most = axes.up.ticks.back().value;
+  const auto y = [&](double ratio) { return axes.up.at(std::clamp(ratio, least, most)); };
+  fmt::format_to(std::back_inserter(svg),
+                 "<rect class=\"band\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
+                 right_panel, y(1 + band), panel_size, y(1 - band) - y(1 + band));
   add_grid(svg, axes, right_panel);
-  constexpr double before = -5;
-  constexpr double spread = 12;
+  add_svg_line(svg, "exact", right_panel, y(1), right_panel + panel_size, y(1));
+  svg += "<g class=\"linear\">\n";
   for (const Mark& mark : all.marks) {
-    fmt::format_to(std::back_inserter(svg),
-                   "<circle class=\"linear\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\"/>\n",
-                   axes.across.at(mark.gpus) + before, axes.up.at(mark.linear / mark.measured));
+    fmt::format_to(std::back_inserter(svg), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\"/>\n",
+                   axes.across.at(mark.gpus) - linear_before, y(mark.linear / mark.measured));
   }
-  for (const Mark& mark : all.marks) {
+  svg += "</g>\n";
+  add_marks(svg, all, [&](const Mark& mark) {
     const double place = static_cast<double>(mark.family) / static_cast<double>(all.families.size());
-    add_mark(svg, axes.across.at(mark.gpus) + spread * place, axes.up.at(mark.predicted / mark.measured),
-             mark.family, is_clean_in_part(mark));
-  }
-  add_names(svg, right_panel, "Predicted / measured; grey: linear scaling from one GPU", "GPUs",
+    return std::pair(axes.across.at(mark.gpus) + spread * place, y(mark.predicted / mark.measured));
+  });
+  add_names(svg, right_panel, "By GPUs, with linear scaling from one GPU in grey", "GPUs",
             "predicted / measured throughput");
 }
 
 /// "4.2 %, 77 runs; clean in part 5.1 %, 8"
-std::string errors_text(const TrainingValidation& validation, const std::string& family) {
+std::string drawn_errors(const TrainingValidation& validation, const std::string& family) {
   std::string text;
   for (const bool partial : {false, true}) {
     const RunErrors errors = errors_of(validation, drawn, {.family = family, .is_partial = partial});
@@ -196,7 +200,7 @@ std::string errors_text(const TrainingValidation& validation, const std::string&
 
 double legend_bottom(const Marks& all) {
   const auto lines = static_cast<double>((all.families.size() + 1) / 2);
-  return legend_top + legend_line * (lines + 1);
+  return legend_top + legend_line * (lines + 1.5);
 }
 
 void add_legend(std::string& svg, const TrainingValidation& validation, const Marks& all) {
@@ -204,14 +208,19 @@ void add_legend(std::string& svg, const TrainingValidation& validation, const Ma
   for (std::size_t i = 0; i < all.families.size(); ++i) {
     const double x = left_panel + (i < lines ? 0 : legend_column);
     const double y = legend_top + legend_line * static_cast<double>(i % lines);
-    add_mark(svg, x, y - 4, i, false);
+    begin_marks(svg, i, false);
+    add_mark(svg, x, y - 4, i);
+    svg += "</g>\n";
     const std::string& family = all.families[i]->family;
-    add_svg_text(svg, x + 12, y, "start", family + ": " + errors_text(validation, family));
+    add_svg_text(svg, x + 12, y, "start", family + ": " + drawn_errors(validation, family));
   }
+  const double y = legend_bottom(all) - legend_line;
   add_svg_text(
-      svg, left_panel, legend_bottom(all), "start",
+      svg, left_panel, y, "start",
       "Fitted: one compute scale a series, to its run on one GPU, which is not drawn. Percentages: mean "
-      "of |predicted / measured - 1|. Band: 10 %. Hollow: rows clean in part.");
+      "of |predicted / measured - 1|.");
+  add_svg_text(svg, left_panel, y + legend_line, "start",
+               "Band: 10 %. Hollow: rows clean in part. On the upper or lower edge: as far off, or farther.");
 }
 
 }  // namespace
@@ -220,7 +229,7 @@ std::string training_plot(const TrainingValidation& validation) {
   const Marks all = marks_of(validation);
   constexpr std::string_view style =
       ".grid {stroke: #e2e2e2} .band {fill: #dfe8f4} .exact {stroke: #666; stroke-dasharray: 4 3} "
-      ".linear {fill: #bbb} .mark {fill-opacity: 0.75} .middle {text-anchor: middle} "
+      ".linear {fill: #b4b4b4} .mark {fill-opacity: 0.75} .middle {text-anchor: middle} "
       ".end {text-anchor: end} .bold {font-weight: bold; font-size: 13px}";
   std::string svg = svg_begin(picture_width, legend_bottom(all) + legend_line, style);
   if (all.marks.empty()) {

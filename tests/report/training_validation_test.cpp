@@ -1,0 +1,155 @@
+#include "report/training_validation.hpp"
+
+#include "report/stack_fit_table.hpp"
+#include "report/training_plot.hpp"
+
+#include <deque>
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace trainyard;
+
+namespace {
+
+/// Runs made by hand: on one GPU, two that count (one of them 30 % off), one clean in part, one that a rule
+/// about outcomes leaves out; and a row that could not be predicted.
+struct SampleRuns {
+  std::deque<PublishedRow> rows;
+  MachineRule machine{.when = {}, .platform = "dgx2", .set = {}, .kin = {}, .note = {}};
+  ModelRule model{.when = {}, .model = "resnet50", .set = {}, .note = {}};
+  StackRule stack{.when = {}, .stack = "horovod", .set = {}, .note = {}};
+  SuspicionRule suspicion{.when = {}, .reason = "a <reason>"};
+  RunRules rules;
+  TrainingValidation validation;
+
+  SampleRuns() {
+    rules.families = {{.when = {}, .family = "first & best", .not_claimed = {}},
+                      {.when = {}, .family = "old", .not_claimed = "too old"}};
+    add(1, 100, 110);
+    add(4, 400, 410);
+    add(8, 700, 910);
+    add(16, 1500, 1590);
+    rows.back().clean = "partial";
+    validation.runs[2].suspicion = &suspicion;
+    ScoredRun& collapsed = add(32, 1600, 3100);
+    collapsed.verdicts[1].outcome = "R7: a collapse";
+    validation.rules = &rules;
+    validation.excluded = {{"no batch per GPU", 1}, {"context, not a measurement", 7}};
+    rows.emplace_back().clean = "yes";
+    rows.back().gpus_total = 8;
+    rows.back().nodes = 1;
+    validation.missed = {&rows.back()};
+  }
+
+  ScoredRun& add(int gpus, double measured, double predicted) {
+    PublishedRow& row = rows.emplace_back();
+    row.file = "folder/rows.csv";
+    row.line = 2 + static_cast<int>(validation.runs.size());
+    row.gpus_total = gpus;
+    row.nodes = 1;
+    row.clean = "yes";
+    ScoredRun& scored = validation.runs.emplace_back();
+    scored.run.row = &row;
+    scored.run.machine = &machine;
+    scored.run.model = &model;
+    scored.run.stack = &stack;
+    scored.run.measured.batch_per_gpu = 64;
+    scored.family = &rules.families.front();
+    scored.predicted.measured = measured;
+    for (Prediction& prediction : scored.predicted.by_protocol) prediction.throughput = predicted;
+    scored.verdicts[0].is_asked = true;
+    scored.verdicts[1].is_asked = gpus > 1;
+    if (gpus == 1) scored.verdicts[1].excluded = "runs on one GPU are what is fitted to";
+    if (gpus > 1) scored.predicted.linear_from_one_gpu = 100.0 * gpus;
+    return scored;
+  }
+};
+
+int occurrences(const std::string& text, const std::string& word) {
+  int count = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("the table of training runs has runs, families, totals, outliers and what was left out") {
+  const SampleRuns sample;
+  const std::string table =
+      training_validation_table(sample.validation, {FitProtocol::spec, FitProtocol::one_gpu}, false);
+  for (const std::string part :
+       {"rows.csv:3", "horovod", "+2.5", "protocol spec", "protocol 1gpu", "first & best, partial",
+        "all clean rows, R7 and R8 off", "all rows clean in part", "off by more than 20 % under 1gpu",
+        "+30.0  rows.csv:4 8 GPUs", "a <reason>", "7  context", "1  R7: a collapse"}) {
+    CAPTURE(part);
+    CHECK(table.find(part) != std::string::npos);
+  }
+  const std::string families = training_validation_table(sample.validation, {FitProtocol::one_gpu}, true);
+  CHECK(families.find("rows.csv:3") == std::string::npos);
+  CHECK(families.find("protocol spec") == std::string::npos);
+}
+
+TEST_CASE("JSON of training runs has errors as ratios, coverage, baselines and reasons") {
+  const SampleRuns sample;
+  const auto json = training_validation_json(sample.validation, FitProtocol::one_gpu);
+  CHECK(json["overall"]["rows"] == 2);
+  CHECK(json["overall"]["mape"].get<double>() == doctest::Approx((0.025 + 0.3) / 2));
+  CHECK(json["overall"]["worst"].get<double>() == doctest::Approx(0.3));
+  CHECK(json["overall"]["coverage"] == 0.5);  // one is left out by its outcome, one missed
+  CHECK(json["overall"]["by_outcome_off"]["rows"] == 3);
+  CHECK(json["overall"]["partial"]["rows"] == 1);
+  CHECK(json["families"]["first & best"]["linear_mape"].get<double>() == doctest::Approx(1.0 / 14));
+  CHECK_FALSE(json["families"].contains("old"));
+  CHECK(json["baselines"]["linear_from_one_gpu"]["rows"] == 2);
+  CHECK(json["rows"].size() == 5);
+  CHECK(json["rows"][1]["error"].get<double>() == doctest::Approx(0.025));
+  CHECK(json["rows"][0]["scored"] == false);
+  CHECK(json["rows"][4]["excluded"] == "R7: a collapse");
+  REQUIRE(json["outliers"].size() == 1);
+  CHECK(json["outliers"][0]["reason"] == "a <reason>");
+  CHECK(json["excluded"]["no batch per GPU"] == 1);
+}
+
+TEST_CASE("families that nothing is claimed for count by themselves, not in the totals") {
+  SampleRuns sample;
+  for (ScoredRun& run : sample.validation.runs) run.family = &sample.rules.families.back();
+  const auto json = training_validation_json(sample.validation, FitProtocol::one_gpu);
+  CHECK(json["overall"]["rows"] == 0);
+  CHECK(json["overall"]["mape"].is_null());
+  CHECK(json["families"]["old"]["rows"] == 2);
+  CHECK(json["families"]["old"]["not_claimed"] == "too old");
+  CHECK(json["outliers"].empty());
+  CHECK(training_plot(sample.validation).find("No run is scored") != std::string::npos);
+}
+
+TEST_CASE("the picture of training runs draws each that is scored, and linear scaling of it") {
+  const SampleRuns sample;
+  const std::string svg = training_plot(sample.validation);
+  CHECK(svg.starts_with("<svg"));
+  CHECK(svg.ends_with("</svg>\n"));
+  CHECK(occurrences(svg, "<circle") == 3 * 3 + 1);  // two panels, linear scaling, the legend
+  CHECK(occurrences(svg, "fill=\"none\"") == 2);    // clean in part
+  for (const std::string text :
+       {"first &amp; best: 16.2 %, 2 runs; clean in part 6.0 %, 1 run", "measured, samples/s", ">GPUs<",
+        "predicted / measured throughput", "linear scaling"}) {
+    CAPTURE(text);
+    CHECK(svg.find(text) != std::string::npos);
+  }
+  CHECK(svg.find("nan") == std::string::npos);
+  CHECK(svg.find("inf") == std::string::npos);
+}
+
+TEST_CASE("the table of a fitted stack names its runs, the scale and what was not fitted to") {
+  const SampleRuns sample;
+  StackFit fit;
+  fit.stack.compute_scale.value = 1.25;
+  fit.runs = {
+      {.run = sample.validation.runs[0].run, .measured = 100, .predicted = 125, .scale = 1.3, .error = 0.04}};
+  fit.excluded = {{"of another stack", 3}};
+  const std::string table = stack_fit_table(fit);
+  for (const std::string part :
+       {"rows.csv:2", "1.300", "+4.0", "compute_scale 1.2500", "3  of another stack"}) {
+    CAPTURE(part);
+    CHECK(table.find(part) != std::string::npos);
+  }
+}
