@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""The errors that README.md states of training runs, and the picture beside it, are what `trainyard validate` says.
+
+usage: results.py PROGRAM SOURCE_DIR [--update]
+
+Predicts the shipped measurements under all protocols and compares the table between the two marks in README.md, and
+training.svg here, with what comes out; --update writes both. Exit status 1: they differ, 2: the program failed.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+BEGIN = "<!-- training runs: tests/validation/results.py PROGRAM . --update -->"
+END = "<!-- end of training runs -->"
+PROTOCOLS = ("1gpu", "1node", "spec")
+
+# family, rows, MAPE, median, 90 %, worst, linear, coverage, with out
+LINE = re.compile(r"(\S.*?)\s+(\d+)" + r"\s+(\S+)" * 7)
+
+
+def tables(text):
+    """The printed tables: protocol -> family -> its numbers as text."""
+    found, protocol = {}, None
+    for line in text.splitlines():
+        if line.startswith("#"):
+            start = re.match(r"# protocol (\w+):", line)
+            protocol = start and start.group(1)
+        elif protocol and (match := LINE.fullmatch(line.rstrip())):
+            name, *numbers = match.groups()
+            keys = ("rows", "mape", "median", "p90", "worst", "linear", "coverage", "with_out")
+            found.setdefault(protocol, {})[name] = dict(zip(keys, numbers))
+    return found
+
+
+def cells_of(numbers):
+    if numbers is None or numbers["rows"] == "0":
+        return "", "", ""
+    return numbers["rows"], f"{numbers['mape']} / {numbers['p90']}", numbers["linear"].replace("-", "")
+
+
+def markdown(found):
+    order = []
+    for protocol in ("spec", "1gpu", "1node"):
+        order += [name for name in found[protocol] if name not in order]
+    last = [name for name in order if name.startswith("all ")]
+    lines = ["| family | rows | 1gpu: MAPE / p90 | linear | rows | 1node: MAPE / p90 | linear | rows | spec: MAPE / p90 |",
+             "|---|---|---|---|---|---|---|---|---|"]
+    for name in [name for name in order if name not in last] + last:
+        cells = []
+        for protocol in PROTOCOLS:
+            rows, errors, linear = cells_of(found[protocol].get(name))
+            cells += [rows, errors] + ([linear] if protocol != "spec" else [])
+        if any(cells):
+            lines.append("| " + " | ".join([name, *cells]) + " |")
+    coverage = [f"{found[protocol]['all clean rows']['coverage']} % under {protocol}" for protocol in PROTOCOLS]
+    lines += ["", f"Coverage of the clean rows of claimed families: {', '.join(coverage)}."]
+    return "\n".join(lines)
+
+
+def main():
+    program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    is_update = "--update" in sys.argv[3:]
+    readme, picture = source / "README.md", source / "tests/validation/training.svg"
+    with tempfile.TemporaryDirectory() as folder:
+        drawn = pathlib.Path(folder, "training.svg")
+        run = subprocess.run([program, "validate", "--summary", "--plot-runs", drawn], capture_output=True, text=True,
+                             check=False, env={**os.environ, "TRAINYARD_DATA": str(source)})
+        if run.returncode != 0:
+            print(run.stderr, end="")
+            return 2
+        svg = drawn.read_text(encoding="utf-8")
+    before, begin, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        print(f"README.md lacks the line {BEGIN} or {END}")
+        return 1
+    text = f"{before}{BEGIN}\n\n{markdown(tables(run.stdout))}\n\n{END}{after}"
+    differ = [path.name for path, wanted in ((readme, text), (picture, svg))
+              if not path.exists() or path.read_text(encoding="utf-8") != wanted]
+    if is_update:
+        readme.write_text(text, encoding="utf-8")
+        picture.write_text(svg, encoding="utf-8")
+    elif differ:
+        print(f"not what the program says: {', '.join(differ)}; run results.py with --update")
+        return 1
+    print("the table and the picture are what the program says")
+    return 0
+
+
+sys.exit(main())
