@@ -16,35 +16,35 @@ Result result_of(const Overrides& overrides) {
                   {.fidelity = Fidelity::closed});
 }
 
-bool text_says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
 TEST_CASE("through GPU 0: the title names the kind, the trace what it sends and does beside it") {
   const Result result = result_of({{"stack", "dataparallel_gpu0"}, {"sync.kind", "dataparallel_gpu0"}});
-  CHECK(text_says(summary_text(result, false), "; dataparallel_gpu0, fp32"));
+  CHECK(says(summary_text(result, false), "; dataparallel_gpu0, fp32"));
   const std::string trace = trace_json(result);
-  CHECK(text_says(trace, "(parameters 0)"));
-  CHECK(text_says(trace, "broadcast 1"));
-  CHECK(text_says(trace, "\"flatten (gradients 0)\""));
-  CHECK_FALSE(text_says(trace, "fusion copy"));
+  CHECK(says(trace, "(parameters 0)"));
+  CHECK(says(trace, "broadcast 1"));
+  CHECK(says(trace, "\"flatten (gradients 0)\""));
+  CHECK_FALSE(says(trace, "fusion copy"));
 }
 
 TEST_CASE("communication behind which nothing is computed hides nothing") {
   const Result result = result_of({{"stack", "dataparallel_gpu0"}, {"sync.kind", "dataparallel_gpu0"}});
-  CHECK(text_says(summary_text(result, false), "in all, 0.0 % of it hidden behind compute"));
-  CHECK(text_says(limit_in_words(result), "of communication are exposed."));
+  CHECK(says(summary_text(result, false), "in all, 0.0 % of it hidden behind compute"));
+  CHECK(says(limit_in_words(result), "of communication are exposed."));
 }
 
 TEST_CASE("to all peers: the title names the compression, the trace the kernels that it takes") {
   const Result result =
       result_of({{"sync.kind", "peer_to_peer"}, {"sync.compression", "top_k"}, {"sync.keep", "0.01"}});
-  CHECK(text_says(summary_text(result, false), "pytorch_ddp, peer_to_peer with 1.0 % of the values, fp32"));
+  CHECK(says(summary_text(result, false), "pytorch_ddp, peer_to_peer with 1.0 % of the values, fp32"));
   const std::string trace = trace_json(result);
-  CHECK(text_says(trace, "\"compress (bucket 0)\""));
-  CHECK(text_says(trace, "\"sum (bucket 0)\""));
+  CHECK(says(trace, "\"compress (bucket 0)\""));
+  CHECK(says(trace, "\"sum (bucket 0)\""));
   const Result halves = result_of({{"sync.kind", "peer_to_peer"}, {"sync.compression", "fp16"}});
-  CHECK(text_says(summary_text(halves, false), "peer_to_peer in fp16, fp32"));
+  CHECK(says(summary_text(halves, false), "peer_to_peer in fp16, fp32"));
 }
 
 TEST_CASE("where kernels around collectives cost more than the wire, these are named") {
@@ -52,9 +52,9 @@ TEST_CASE("where kernels around collectives cost more than the wire, these are n
   result.step_time = result.compute_time * 1.5;
   result.exposed_communication = result.compute_time * 0.5;
   result.network_gain = result.compute_time * 0.1;
-  CHECK(text_says(limit_in_words(result), "compressing updates and adding up those of all ranks"));
+  CHECK(says(limit_in_words(result), "compressing updates and adding up those of all ranks"));
   result.resolved.sync = {.kind = SyncKind::dataparallel_gpu0};
-  CHECK(text_says(limit_in_words(result), "copying tensors into buffers"));
+  CHECK(says(limit_in_words(result), "copying tensors into buffers"));
   result.resolved.sync = {};
-  CHECK(text_says(limit_in_words(result), "waiting for the stack's cycle"));
+  CHECK(says(limit_in_words(result), "waiting for the stack's cycle"));
 }
