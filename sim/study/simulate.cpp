@@ -292,7 +292,7 @@ Result simulate_step(const Inputs& inputs, const SimulateOptions& options) {
   result.step_time = with_input(timeline.makespan, input, settings);
   result.lower_bound = with_input(lower_bound, input, settings);
   add_compute(inputs, plan, timeline, result);
-  result.exposed_communication = std::max(Seconds{}, timeline.makespan - result.one_rank_step_time);
+  result.exposed_communication = std::max(Seconds{}, timeline.makespan - timeline.ranks.front().compute);
   result.one_rank_step_time = with_input(result.one_rank_step_time, input_pipeline(inputs, 1, 1), settings);
   result.communication_time = timeline.ranks.front().communication;
   const Seconds without = run(without_network(plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;

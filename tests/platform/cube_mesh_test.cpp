@@ -18,8 +18,8 @@ Platform shipped_box(const std::string& name) {
   return load_platform(config::load(std::string(TRAINYARD_SOURCE_DIR) + "/platforms/" + name + ".yaml"));
 }
 
-Platform without_gpudirect(Platform platform) {
-  platform.fabric.gpudirect.value = false;
+Platform with_gpudirect(Platform platform, bool has_it) {
+  platform.fabric.gpudirect.value = has_it;
   return platform;
 }
 
@@ -129,8 +129,8 @@ TEST_CASE("a ring between DLPerf nodes enters and leaves beside the NIC and visi
 
 TEST_CASE("without GPUDirect data stops in host memory, which halves what one NIC per node carries") {
   const Platform platform = shipped_box("dlperf");
-  const Cluster direct = make_cluster(platform, 2);
-  const Cluster staged = make_cluster(without_gpudirect(platform), 2);
+  const Cluster direct = make_cluster(with_gpudirect(platform, true), 2);
+  const Cluster staged = make_cluster(with_gpudirect(platform, false), 2);
   CHECK(names_of_links(direct, Rank{3}, Rank{10}) ==
         std::vector<std::string>{"node0.gpu3->pcie_switch1", "node0.pcie_switch1->nic0", "node0.nic0->fabric",
                                  "fabric->node1.nic0", "node1.nic0->pcie_switch1",
@@ -146,13 +146,13 @@ TEST_CASE("without GPUDirect data stops in host memory, which halves what one NI
   CHECK(rate_between_nodes(staged).si() == doctest::Approx(6e9));
   const Platform four_nics = shipped_box("dgx1v");
   CHECK(rate_between_nodes(make_cluster(four_nics, 2)).si() == doctest::Approx(48e9));
-  CHECK(rate_between_nodes(make_cluster(without_gpudirect(four_nics), 2)).si() == doctest::Approx(24e9));
+  CHECK(rate_between_nodes(make_cluster(with_gpudirect(four_nics, false), 2)).si() == doctest::Approx(24e9));
 }
 
 TEST_CASE("a rank whose way to the NIC passes a CPU is staged there anyway: GPUDirect changes nothing") {
   const Platform platform = shipped_box("dlperf");
-  const Cluster direct = make_cluster(platform, 2);
-  const Cluster staged = make_cluster(without_gpudirect(platform), 2);
+  const Cluster direct = make_cluster(with_gpudirect(platform, true), 2);
+  const Cluster staged = make_cluster(with_gpudirect(platform, false), 2);
   CHECK(names_of_links(staged, Rank{0}, Rank{8}) == names_of_links(direct, Rank{0}, Rank{8}));
   // from the other socket: switch, CPU, UPI, CPU, switch, NIC
   const Route far = route(staged, Rank{5}, Rank{13});
