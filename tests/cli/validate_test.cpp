@@ -132,6 +132,10 @@ TEST_CASE("training runs of a user are predicted, by families and in JSON, whate
   const auto spec =
       nlohmann::json::parse(run_program({"validate", rows, "--json", "--protocol", "spec", "--summary"}).out);
   CHECK(spec["protocol"] == "spec");
+  const std::vector<std::string> draw{"validate", rows, "--summary", "--plot-runs", scratch / "runs.svg"};
+  REQUIRE(run_program(draw).code == 0);
+  CHECK(contains(content(scratch / "runs.svg"), "2 runs"));
+  CHECK(run_program(draw).code == 5);
   CHECK(run_program({"validate", rows, "--protocol", "2gpu"}).code == 3);
   CHECK(run_program({"validate", rows, "-j", "0"}).code == 2);
 }

@@ -171,6 +171,8 @@ TEST_CASE("runs of one series differ in GPUs and micro-batches alone") {
   CHECK(one == series_with({{"system", "4x DGX-2"}, {"nodes", "4"}, {"gpus_total", "32"}}));
   CHECK(one == series_with({{"system", "DGX-2"}, {"global_batch", "512"}, {"notes", "grad_accum=8"}}));
   CHECK(series_with({{"system", "dgx2h_n32_ngc19.05"}}) == series_with({{"system", "dgx2h_ngc19.05"}}));
+  CHECK(series_with({{"system", "2x RTX 8000 NVLink workstation"}}) ==
+        series_with({{"system", "1x RTX 8000 workstation"}}));
   for (const std::string column : {"system", "framework", "gpu", "model", "precision", "batch_per_gpu"}) {
     CAPTURE(column);
     Cells other{{"system", "DGX-2"}};
@@ -248,6 +250,27 @@ TEST_CASE("a run is fitted with the scale that undoes by how much it was wrong")
   CHECK(*both[1].by_protocol[1].throughput > *both[1].by_protocol[0].throughput);
   CHECK(both[1].linear_from_one_gpu.value() == doctest::Approx(4 * 1.25 * predicted).epsilon(1e-12));
   CHECK_FALSE(both[1].by_protocol[2].throughput);
+}
+
+TEST_CASE("where GPUs differ, many wait for the slowest and one for none") {
+  const auto rows = rows_of(run_line(1, 40, {{"gpu", "K80"}}) + run_line(4, 150, {{"gpu", "K80"}}));
+  const MachineRules k80 =
+      load_machine_rules(config::parse("machines.yaml",
+                                       "name: machines\nmachines:\n"
+                                       "  - {when: {gpu: [K80]}, platform: p2_8xlarge}\n"),
+                         run_catalogue());
+  const auto run = [&](const PublishedRow& row) {
+    return std::get<PublishedRun>(published_run(row, k80, own_runs()));
+  };
+  const PublishedRun one = run(rows[0]);
+  const PublishedRun four = run(rows[1]);
+  const std::vector<SeriesTarget> targets{{.run = &one, .one_gpu = {}, .one_node = {}},
+                                          {.run = &four, .one_gpu = {}, .one_node = {}}};
+  const auto alike = predict_series(run_catalogue(), targets);
+  const auto differ = predict_series(run_catalogue(), targets, {.has_spread = true});
+  CHECK(differ[0].by_protocol[0].throughput == alike[0].by_protocol[0].throughput);
+  CHECK(*differ[1].by_protocol[0].throughput < *alike[1].by_protocol[0].throughput);
+  CHECK(*differ[1].by_protocol[0].throughput > 0.95 * *alike[1].by_protocol[0].throughput);
 }
 
 TEST_CASE("steps of many micro-batches are as if each were simulated") {
