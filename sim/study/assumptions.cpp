@@ -57,17 +57,18 @@ std::vector<File> files_of(const config::Catalogue& catalogue, const PublishedRu
       {config::Kind::platform, platform}, {config::Kind::gpu, gpu}, {config::Kind::stack, run.stack->stack}};
 }
 
-/// The rows of the runs that an assumption is in.
-std::vector<PublishedRow> rows_with(const Assumption& assumption, const TrainingValidation& validation,
-                                    const std::map<const ScoredRun*, std::vector<File>>& files) {
+/// The runs that an assumption is in.
+TrainingValidation runs_with(const Assumption& assumption, const TrainingValidation& validation,
+                             const std::map<const ScoredRun*, std::vector<File>>& files) {
   std::set<File> its;
   for (const FileChange& place : assumption.places) its.emplace(place.kind, place.name);
-  std::vector<PublishedRow> rows;
+  TrainingValidation part;
+  part.rules = validation.rules;
   for (const ScoredRun& scored : validation.runs) {
     const auto is_in = [&](const File& file) { return its.contains(file); };
-    if (std::ranges::any_of(files.at(&scored), is_in)) rows.push_back(*scored.run.row);
+    if (std::ranges::any_of(files.at(&scored), is_in)) part.runs.push_back(scored);
   }
-  return rows;
+  return part;
 }
 
 }  // namespace
@@ -106,9 +107,13 @@ std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalo
   for (const ScoredRun& scored : validation.runs) files[&scored] = files_of(catalogue, scored.run);
   std::vector<AssumptionEffect> effects;
   for (Assumption& assumption : assumptions_of(catalogue, validation)) {
-    const std::vector<PublishedRow> rows = rows_with(assumption, validation, files);
+    const TrainingValidation part = runs_with(assumption, validation, files);
+    const RunErrors as_it_is = errors_of(part, protocol, {.by_outcome = false});
+    if (as_it_is.rows == 0) continue;
+    std::vector<PublishedRow> rows;
+    for (const ScoredRun& scored : part.runs) rows.push_back(*scored.run.row);
     const auto with = [&](double factor) {
-      PredictionOptions options;
+      PredictionOptions options{.only = protocol};
       for (FileChange place : assumption.places) {
         place.value = *scaled_text(place.value, factor);
         options.changes.push_back(std::move(place));
@@ -116,8 +121,6 @@ std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalo
       return errors_of(validate_training(catalogue, rows, lookup, machines, rules, parallel, options),
                        protocol, {.by_outcome = false});
     };
-    const RunErrors as_it_is = with(1);
-    if (as_it_is.rows == 0) continue;
     const auto same_rows = [&](const RunErrors& errors) {
       return errors.rows == as_it_is.rows ? errors.mape : std::optional<double>();
     };

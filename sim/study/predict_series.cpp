@@ -50,9 +50,12 @@ public:
         prediction.reason = error.diagnostics().front().message;
       return predicted;
     }
-    predicted.by_protocol[0] = with_scale(*target.run, 1);
-    if (!target.one_gpu.empty()) predicted.by_protocol[1] = fitted(target, target.one_gpu);
-    if (!target.one_node.empty()) predicted.by_protocol[2] = fitted(target, target.one_node);
+    for (Prediction& prediction : predicted.by_protocol) prediction.reason = "not asked for";
+    if (is_asked(FitProtocol::spec)) predicted.by_protocol[0] = with_scale(*target.run, 1);
+    if (is_asked(FitProtocol::one_gpu) && !target.one_gpu.empty())
+      predicted.by_protocol[1] = fitted(target, target.one_gpu);
+    if (is_asked(FitProtocol::one_node) && !target.one_node.empty())
+      predicted.by_protocol[2] = fitted(target, target.one_node);
     return predicted;
   }
 
@@ -63,6 +66,10 @@ public:
   }
 
 private:
+  [[nodiscard]] bool is_asked(FitProtocol protocol) const {
+    return !options_.only || *options_.only == protocol;
+  }
+
   /// The run with so many micro-batches in a step.
   const Inputs& inputs(PublishedRun run, const MachineRule& machine, int micro_batches) {
     const auto key = std::tuple(run.row, &machine, micro_batches);

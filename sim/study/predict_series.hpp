@@ -51,6 +51,7 @@ struct PredictionOptions {
   std::vector<FileChange> changes = {};  ///< in the runs that use the files
   /// GPUs differ as their profiles say, and a step takes what the slowest of its ranks is expected to take.
   bool has_spread = false;
+  std::optional<FitProtocol> only = {};  ///< the others are left out
 };
 
 /// Predicts all targets of a series. The fitted number is the stack's compute_scale with which the prediction
