@@ -112,7 +112,7 @@ void validate(const ValidateOptions& options) {
   const CollectiveCurves curves = collective_curves(about_collectives, rules);
   const Validation collectives = validate_collectives(catalogue, curves, constants);
   // what rows are fitted to is sought among those shipped, too
-  const std::vector<PublishedRow> shipped = options.files.empty()
+  const std::vector<PublishedRow> shipped = options.files.empty() || about_training.empty()
                                                 ? std::vector<PublishedRow>()
                                                 : parted(read_published_files(catalogue, {})).second;
   const TrainingValidation training = validate_training(catalogue, about_training, shipped, rules, runs,
