@@ -80,7 +80,8 @@ TEST_CASE("the table of training runs has runs, families, totals, outliers and w
   for (const std::string part :
        {"rows.csv:3", "horovod", "+2.5", "protocol spec", "protocol 1gpu", "first & best, partial",
         "all clean rows, R7 and R8 off", "all rows clean in part", "off by more than 20 % under 1gpu",
-        "+30.0  rows.csv:4 8 GPUs", "a <reason>", "7  context", "1  R7: a collapse"}) {
+        "+30.0  rows.csv:4 8 GPUs", "a <reason>", "7  context", "1  R7: a collapse",
+        "the same by stack under 1gpu"}) {
     CAPTURE(part);
     CHECK(table.find(part) != std::string::npos);
   }
