@@ -214,12 +214,12 @@ template <>
 struct Keys<StorageFile> {
   static auto table() {
     return keys(optional("bandwidth", &StorageFile::bandwidth, "what one node reads from its storage")
-                          .above(0)
-                          .at_most(absurd_bandwidth),
-                      optional("shared", &StorageFile::shared,
-                               "what all nodes of a job together read from a storage they share")
-                          .above(0)
-                          .at_most(absurd_bandwidth));
+                    .above(0)
+                    .at_most(absurd_bandwidth),
+                optional("shared", &StorageFile::shared,
+                         "what all nodes of a job together read from a storage they share")
+                    .above(0)
+                    .at_most(absurd_bandwidth));
   }
 };
 

@@ -4,7 +4,6 @@
 #include "workload/make_trace.hpp"
 
 #include <fmt/format.h>
-
 #include <utility>
 
 namespace trainyard {

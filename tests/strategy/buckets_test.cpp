@@ -87,7 +87,8 @@ TEST_CASE("fp16 gradients halve the bytes and fill buckets with more tensors") {
   Stack stack;
   stack.gradient_dtype = GradientDtype::fp16;
   CHECK(sizes_of(ddp_buckets(gradients_of({mebi, mebi, 2 * mebi}), stack,
-                             size_of(stack.gradient_dtype, Precision::fp32))) == std::vector<double>{mebi, mebi});
+                             size_of(stack.gradient_dtype, Precision::fp32))) ==
+        std::vector<double>{mebi, mebi});
 }
 
 TEST_CASE("without overlap the buckets are the same but ready only after the last gradient") {
