@@ -1,6 +1,7 @@
 #include "report/assumptions_table.hpp"
 
 #include "config/keys.hpp"
+#include "report/json_text.hpp"
 
 #include <fmt/format.h>
 #include <iterator>
@@ -21,10 +22,6 @@ std::string places_text(const Assumption& assumption) {
   std::string text = fmt::format("{}: {} {}", first.name, first.key, first.value);
   if (assumption.places.size() > 1) text += fmt::format(" and {} more", assumption.places.size() - 1);
   return text;
-}
-
-nlohmann::ordered_json number(const std::optional<double>& value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
 }  // namespace
@@ -54,9 +51,9 @@ nlohmann::ordered_json assumptions_json(const std::vector<AssumptionEffect>& eff
     all.push_back({{"reason", effect.assumption.reason},
                    {"places", std::move(places)},
                    {"rows", effect.rows},
-                   {"mape_with_less", number(effect.less)},
-                   {"mape", number(effect.as_it_is)},
-                   {"mape_with_more", number(effect.more)}});
+                   {"mape_with_less", number_or_null(effect.less)},
+                   {"mape", number_or_null(effect.as_it_is)},
+                   {"mape_with_more", number_or_null(effect.more)}});
   }
   return all;
 }

@@ -68,4 +68,8 @@ std::string json_quoted(std::string_view text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+nlohmann::ordered_json number_or_null(std::optional<double> number) {
+  return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json(nullptr);
+}
+
 }  // namespace trainyard

@@ -2,6 +2,7 @@
 // JSON as the reports print it: two blanks per level, numbers with twelve significant digits.
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,9 @@ namespace trainyard {
 /// The value as indented text with a newline at its end. Throws std::logic_error on a number that is not
 /// finite: no quantity of a result may be one.
 std::string json_text(const nlohmann::ordered_json& value);
+
+/// The number; null where there is none.
+nlohmann::ordered_json number_or_null(std::optional<double> number);
 
 /// The text in quotes, escaped; bytes that are not UTF-8 become U+FFFD.
 std::string json_quoted(std::string_view text);

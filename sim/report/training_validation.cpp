@@ -1,6 +1,7 @@
 #include "report/training_validation.hpp"
 
 #include "config/keys.hpp"
+#include "report/json_text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,10 +18,6 @@ namespace {
 
 std::string percent(std::optional<double> ratio) {
   return ratio ? fmt::format("{:.1f}", 100 * *ratio) : std::string("-");
-}
-
-nlohmann::ordered_json number(std::optional<double> value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
 /// Families of the runs, in the order of the rules that name them; claimed ones first.
@@ -171,13 +168,13 @@ std::map<std::string, int> excluded_by(const TrainingValidation& validation, Fit
 
 nlohmann::ordered_json errors_json(const RunErrors& errors) {
   return {{"rows", errors.rows},
-          {"mape", number(errors.mape)},
-          {"median", number(errors.median)},
-          {"p90", number(errors.p90)},
-          {"worst", number(errors.worst)},
-          {"coverage", number(errors.coverage)},
-          {"linear_mape", number(errors.linear)},
-          {"mape_with_excluded", number(errors.with_excluded)}};
+          {"mape", number_or_null(errors.mape)},
+          {"median", number_or_null(errors.median)},
+          {"p90", number_or_null(errors.p90)},
+          {"worst", number_or_null(errors.worst)},
+          {"coverage", number_or_null(errors.coverage)},
+          {"linear_mape", number_or_null(errors.linear)},
+          {"mape_with_excluded", number_or_null(errors.with_excluded)}};
 }
 
 nlohmann::ordered_json families_json(const TrainingValidation& validation, FitProtocol protocol,
@@ -210,11 +207,11 @@ nlohmann::ordered_json row_json(const ScoredRun& scored, FitProtocol protocol) {
                              {"gpus", run.row->gpus_total},
                              {"nodes", run.row->nodes},
                              {"unit", "samples/s"},
-                             {"measured", number(scored.predicted.measured)},
-                             {"predicted", number(prediction.throughput)},
+                             {"measured", number_or_null(scored.predicted.measured)},
+                             {"predicted", number_or_null(prediction.throughput)},
                              {"compute_scale", prediction.compute_scale},
-                             {"linear_from_one_gpu", number(scored.predicted.linear_from_one_gpu)},
-                             {"linear_from_one_node", number(scored.predicted.linear_from_one_node)}};
+                             {"linear_from_one_gpu", number_or_null(scored.predicted.linear_from_one_gpu)},
+                             {"linear_from_one_node", number_or_null(scored.predicted.linear_from_one_node)}};
   const bool counts = is_scored(scored, protocol);
   row["error"] = counts ? nlohmann::ordered_json(scored.error(protocol)) : nlohmann::ordered_json(nullptr);
   row["scored"] = counts && verdict.outcome.empty();
@@ -240,7 +237,7 @@ nlohmann::ordered_json baseline_json(const TrainingValidation& validation, FitPr
   double sum = 0;
   for (const double error : its) sum += error;
   return {{"rows", its.size()},
-          {"mape", its.empty() ? number({}) : number(sum / static_cast<double>(its.size()))},
+          {"mape", its.empty() ? number_or_null({}) : number_or_null(sum / static_cast<double>(its.size()))},
           {"of_rows", errors.rows}};
 }
 

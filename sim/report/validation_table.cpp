@@ -2,6 +2,7 @@
 
 #include "config/keys.hpp"
 #include "platform/names.hpp"
+#include "report/json_text.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 
@@ -66,17 +67,13 @@ void add_summary(std::string& text, std::string_view name, const SplitSummary& s
   line("< 1 MiB", summary.small);
 }
 
-nlohmann::ordered_json ratio_or_null(std::optional<double> ratio) {
-  return ratio ? nlohmann::ordered_json(*ratio) : nlohmann::ordered_json(nullptr);
-}
-
 nlohmann::ordered_json summary_json(const ErrorSummary& summary) {
   return {{"rows", summary.rows},
           {"curves", summary.curves},
-          {"mape", ratio_or_null(summary.mape)},
-          {"median", ratio_or_null(summary.median)},
-          {"p90", ratio_or_null(summary.p90)},
-          {"worst", ratio_or_null(summary.worst)}};
+          {"mape", number_or_null(summary.mape)},
+          {"median", number_or_null(summary.median)},
+          {"p90", number_or_null(summary.p90)},
+          {"worst", number_or_null(summary.worst)}};
 }
 
 nlohmann::ordered_json split_json(const SplitSummary& summary) {
@@ -127,8 +124,8 @@ nlohmann::ordered_json outliers_json(const Validation& validation) {
     outliers.push_back(
         {{"curve", i},
          {"name", scored.curve->name},
-         {"mape_from_1_mib", ratio_or_null(scored.large)},
-         {"mape_below_1_mib", ratio_or_null(scored.small)},
+         {"mape_from_1_mib", number_or_null(scored.large)},
+         {"mape_below_1_mib", number_or_null(scored.small)},
          {"reason", rule == nullptr ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(rule->reason)},
          {"excepted", rule != nullptr && rule->excepted}});
   }
@@ -138,7 +135,7 @@ nlohmann::ordered_json outliers_json(const Validation& validation) {
 /// Errors of one family, or of all, with its coverage, and of its curves that nothing was fitted to.
 nlohmann::ordered_json family_json(const Validation& validation, std::optional<CurveFamily> family) {
   nlohmann::ordered_json json = split_json(summary_of(validation, family));
-  json["coverage"] = ratio_or_null(coverage_of(validation, family));
+  json["coverage"] = number_or_null(coverage_of(validation, family));
   json["unseen"] = split_json(summary_of(validation, family, true));
   return json;
 }
@@ -184,8 +181,8 @@ nlohmann::ordered_json validation_json(const Validation& validation) {
                       {"nccl", config::name_of(curve.nccl)},
                       {"fitted", is_fitted(curve)},
                       {"rows", scored.points.size()},
-                      {"mape_from_1_mib", ratio_or_null(scored.large)},
-                      {"mape_below_1_mib", ratio_or_null(scored.small)}});
+                      {"mape_from_1_mib", number_or_null(scored.large)},
+                      {"mape_below_1_mib", number_or_null(scored.small)}});
     for (const ScoredPoint& point : scored.points) {
       const PublishedRow& row = *point.point->row;
       rows.push_back({{"file", row.file},
