@@ -115,13 +115,14 @@ void validate(const ValidateOptions& options) {
   const std::vector<PublishedRow> shipped = options.files.empty() || about_training.empty()
                                                 ? std::vector<PublishedRow>()
                                                 : parted(read_published_files(catalogue, {})).second;
-  const TrainingValidation training = validate_training(catalogue, about_training, shipped, rules, runs,
-                                                        parallel, {.has_spread = options.spread});
+  const PredictionOptions predictions{.has_spread = options.spread};
+  const TrainingValidation training =
+      validate_training(catalogue, about_training, shipped, rules, runs, parallel, predictions);
   const FitProtocol protocol = options.protocol ? asked.front() : FitProtocol::one_gpu;
   std::vector<AssumptionEffect> effects;
   if (options.assumed)
     effects = assumption_effects(catalogue, training, both(about_training, shipped), rules, runs, parallel,
-                                 protocol);
+                                 protocol, predictions);
   if (options.plot) write_out_file(*options.plot, validation_plot(collectives), options.force);
   if (options.plot_runs) write_out_file(*options.plot_runs, training_plot(training), options.force);
   const bool has_collectives = !about_collectives.empty();

@@ -24,7 +24,7 @@ Platform staged_through_host(Platform platform) {
     if (is_between_gpus(platform.node, *edge)) continue;
     add_edge(source(*edge, platform.node), target(*edge, platform.node), platform.node[*edge], kept);
   }
-  platform.node = std::move(kept);
+  platform.node = kept;
   platform.has_peer_to_peer = false;
   return platform;
 }

@@ -199,7 +199,8 @@ std::string drawn_errors(const TrainingValidation& validation, const std::string
 }
 
 double legend_bottom(const Marks& all) {
-  const auto lines = static_cast<double>((all.families.size() + 1) / 2);
+  const std::size_t pairs = (all.families.size() + 1) / 2;
+  const auto lines = static_cast<double>(pairs);
   return legend_top + legend_line * (lines + 1.5);
 }
 

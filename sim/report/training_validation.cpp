@@ -32,9 +32,13 @@ std::vector<const FamilyRule*> families_of(const TrainingValidation& validation)
       const auto is_its = [&](const ScoredRun& run) {
         return run.family != nullptr && run.family->family == rule.family;
       };
-      if (rule.not_claimed.empty() == is_claimed && !has(rule) &&
-          std::ranges::any_of(validation.runs, is_its))
-        families.push_back(&rule);
+      const auto is_missed = [&](const PublishedRow* row) {
+        const FamilyRule* its = first_match(validation.rules->families, *row);
+        return its != nullptr && its->family == rule.family;
+      };
+      const bool is_there =
+          std::ranges::any_of(validation.runs, is_its) || std::ranges::any_of(validation.missed, is_missed);
+      if (rule.not_claimed.empty() == is_claimed && !has(rule) && is_there) families.push_back(&rule);
     }
   }
   return families;

@@ -14,11 +14,12 @@ namespace trainyard {
 namespace {
 
 // Top keys of files on which no throughput depends.
-constexpr std::string_view not_about_time[] = {"power", "price", "memory", "tdp", "idle"};
+constexpr std::string_view not_about_time[] = {"power", "price", "tdp", "context", "capacity"};
 
-bool is_about_time(const std::string& key) {
-  return std::ranges::none_of(not_about_time, [&](std::string_view word) {
-    return key.starts_with(word) || key.find("." + std::string(word)) != std::string::npos;
+bool is_about_time(const std::string& path) {
+  const std::string all = "." + path + ".";
+  return std::ranges::none_of(not_about_time, [&](std::string_view key) {
+    return all.find("." + std::string(key) + ".") != std::string::npos;
   });
 }
 
@@ -53,8 +54,10 @@ std::vector<File> files_of(const config::Catalogue& catalogue, const PublishedRu
     const config::Document document = config::load(config::find(catalogue, config::Kind::platform, platform));
     gpu = document.nearest("node.gpus.profile").scalar;
   }
-  return {
-      {config::Kind::platform, platform}, {config::Kind::gpu, gpu}, {config::Kind::stack, run.stack->stack}};
+  return {{config::Kind::platform, platform},
+          {config::Kind::gpu, gpu},
+          {config::Kind::stack, run.stack->stack},
+          {config::Kind::model, run.model->model}};
 }
 
 /// The runs that an assumption is in.
@@ -102,7 +105,8 @@ std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalo
                                                  const TrainingValidation& validation,
                                                  const std::vector<PublishedRow>& lookup,
                                                  const MachineRules& machines, const RunRules& rules,
-                                                 int parallel, FitProtocol protocol) {
+                                                 int parallel, FitProtocol protocol,
+                                                 const PredictionOptions& as_predicted) {
   std::map<const ScoredRun*, std::vector<File>> files;
   for (const ScoredRun& scored : validation.runs) files[&scored] = files_of(catalogue, scored.run);
   std::vector<AssumptionEffect> effects;
@@ -113,7 +117,8 @@ std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalo
     std::vector<PublishedRow> rows;
     for (const ScoredRun& scored : part.runs) rows.push_back(*scored.run.row);
     const auto with = [&](double factor) {
-      PredictionOptions options{.only = protocol};
+      PredictionOptions options = as_predicted;
+      options.only = protocol;
       for (FileChange place : assumption.places) {
         place.value = *scaled_text(place.value, factor);
         options.changes.push_back(std::move(place));

@@ -33,11 +33,13 @@ std::vector<Assumption> assumptions_of(const config::Catalogue& catalogue,
 std::optional<std::string> scaled_text(const std::string& text, double factor);
 
 /// Predicts the runs of each assumption again with less and with more, under one protocol; the effects that
-/// are largest first. Arguments as of validate_training().
+/// are largest first. `as_predicted`: the options
+/// of the validation; the other arguments are those of validate_training().
 std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalogue,
                                                  const TrainingValidation& validation,
                                                  const std::vector<PublishedRow>& lookup,
                                                  const MachineRules& machines, const RunRules& rules,
-                                                 int parallel, FitProtocol protocol);
+                                                 int parallel, FitProtocol protocol,
+                                                 const PredictionOptions& as_predicted);
 
 }  // namespace trainyard

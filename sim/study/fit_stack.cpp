@@ -39,6 +39,9 @@ std::string rows_text(const std::vector<FittedRun>& runs) {
 StackFit fit_stack(const config::Catalogue& catalogue, const std::vector<PublishedRow>& rows,
                    const MachineRules& machines, const RunRules& rules, const std::string& stack,
                    int parallel) {
+  if (stack.find('/') != std::string::npos || stack.ends_with(".yaml"))
+    throw InputError("the rules know stacks by name, not by path",
+                     "calibrate stack " + std::filesystem::path(stack).stem().string());
   StackFit fit{.stack = load_stack(config::load(config::find(catalogue, config::Kind::stack, stack))),
                .runs = {},
                .excluded = {}};
@@ -58,15 +61,21 @@ StackFit fit_stack(const config::Catalogue& catalogue, const std::vector<Publish
     }
   }
   const auto solve = [&](int i) {
-    const OneRun solved = solve_one_run(catalogue, runs[at(i)]);
-    return packed({solved.measured, solved.predicted, solved.scale.value_or(0)});
+    try {
+      const OneRun solved = solve_one_run(catalogue, runs[at(i)]);
+      return packed({solved.measured, solved.predicted, solved.scale.value_or(0)});
+    } catch (const InputError&) {
+      return packed({0, 0, 0});
+    } catch (const JobImpossible&) {
+      return packed({0, 0, 0});
+    }
   };
   const std::vector<std::string> solved = in_children(static_cast<int>(runs.size()), parallel, solve);
   double logs = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::vector<double> numbers = unpacked(solved[i]);
     if (numbers[2] <= 0) {
-      ++fit.excluded["no compute scale explains the row"];
+      ++fit.excluded["no compute scale explains the row, or the run cannot be simulated"];
       continue;
     }
     fit.runs.push_back(

@@ -207,6 +207,7 @@ std::optional<double> solve_scale(double wanted, const std::function<double(doub
   constexpr double least = 1.0 / 20;
   constexpr double most = 20;
   constexpr double enough = 1e-9;
+  constexpr double as_good_as = 1e-6;
   double low = least;
   double high = most;
   double scale = 1;
@@ -224,9 +225,12 @@ std::optional<double> solve_scale(double wanted, const std::function<double(doub
     at_last = value_of(scale);
     if (high - low < enough * low) break;
   }
-  // Where the value jumps (a framework's ticks) the scale at the jump is as good as it gets.
-  constexpr double as_good_as = 0.05;
-  if (std::abs(at_last / wanted - 1) > as_good_as) return std::nullopt;
+  if (std::abs(at_last / wanted - 1) <= as_good_as) return scale;
+  // Where the value jumps past what is wanted (a framework's ticks) the scale at the jump is as good as it
+  // gets.
+  constexpr double of_a_jump = 0.05;
+  const bool is_at_jump = low > least && high < most && high - low < as_good_as * low;
+  if (!is_at_jump || std::abs(at_last / wanted - 1) > of_a_jump) return std::nullopt;
   return scale;
 }
 

@@ -83,8 +83,14 @@ SeriesTarget target_of(const PublishedRun& run, const SeriesRuns& given, const S
   if (run.row->nodes == 1) return target;
   target.one_node = seek([&](const PublishedRun& other) { return is_full_node_of(other, *run.row); });
   if (!target.one_node.empty() || !target.one_gpu.empty()) return target;
+  // the smallest of both lists: one that is fitted to is never scored
   target.one_node = smallest_of(given, run.series, *run.row);
-  if (target.one_node.empty()) target.one_node = smallest_of(lookup, run.series, *run.row);
+  std::vector<const PublishedRun*> other = smallest_of(lookup, run.series, *run.row);
+  const auto gpus_of = [](const std::vector<const PublishedRun*>& runs) {
+    return runs.front()->row->gpus_total;
+  };
+  if (target.one_node.empty() || (!other.empty() && gpus_of(other) < gpus_of(target.one_node)))
+    target.one_node = std::move(other);
   return target;
 }
 
@@ -157,7 +163,7 @@ void judge(const SeriesTarget& target, ScoredRun& scored) {
   scored.is_rounded = std::ranges::any_of(target.one_gpu, rounded) || rounded(&scored.run);
 }
 
-/// R7 and R8, over the runs of one series.
+/// R7 and R8, over the runs of one series on one machine.
 void judge_outcomes(const std::vector<ScoredRun*>& series) {
   std::map<int, double> measured;  // by GPUs; of several tables the fastest
   bool is_superlinear = false;
@@ -260,10 +266,10 @@ TrainingValidation validate_training(const config::Catalogue& catalogue,
   const SeriesRuns given = runs_by_series(rows, machines, rules);
   const SeriesRuns others = runs_by_series(lookup, machines, rules);
   std::vector<SeriesTarget> targets;
-  std::map<SeriesKey, std::vector<ScoredRun*>> by_series;
+  std::map<std::pair<SeriesKey, std::string>, std::vector<ScoredRun*>> by_series;  // and platform
   for (ScoredRun& scored : validation.runs) {
     targets.push_back(target_of(scored.run, given, others));
-    by_series[scored.run.series].push_back(&scored);
+    by_series[{scored.run.series, scored.run.machine->platform}].push_back(&scored);
   }
   predict_all(catalogue, targets, validation.runs, parallel, options);
   for (std::size_t i = 0; i < targets.size(); ++i) judge(targets[i], validation.runs[i]);

@@ -3,6 +3,7 @@
 
 #include "config/write.hpp"
 #include "errors_of.hpp"
+#include "study/assumptions.hpp"
 #include "study/child_processes.hpp"
 #include "study/fit_stack.hpp"
 #include "study/predict_series.hpp"
@@ -229,6 +230,44 @@ TEST_CASE("a scale is found on straight pieces, and nothing where there is none"
   CHECK_FALSE(solve_scale(1, line));    // below what no time for kernels takes
   CHECK_FALSE(solve_scale(100, line));  // 33 times
   CHECK_FALSE(solve_scale(5, [](double) { return 4.0; }));
+  const auto waits_for_samples = [](double x) { return std::max(0.9 * x, 1.0); };
+  CHECK_FALSE(solve_scale(0.97, waits_for_samples));  // no kernels are fast enough
+  const auto ticks = [](double x) { return x < 1.5 ? 1.0 : 1.04; };
+  CHECK(solve_scale(1.02, ticks).value() == doctest::Approx(1.5).epsilon(1e-5));
+}
+
+TEST_CASE("an assumed value is scaled with its unit, and what is no number is not") {
+  CHECK(scaled_text("10 GB/s", 1.3) == "13 GB/s");
+  CHECK(scaled_text("0.5", 0.5) == "0.25");
+  CHECK_FALSE(scaled_text("true", 1.3));
+  CHECK_FALSE(scaled_text("0 us", 1.3));  // 30 % of nothing
+}
+
+TEST_CASE("the assumptions of a run are those of its platform, GPU, stack and model") {
+  const std::vector<PublishedRow> rows =
+      read_published_rows("rows.csv", published_header() + published_line({{"metric", "throughput"},
+                                                                           {"model", "ResNet-50 v1.5"},
+                                                                           {"framework", "PyTorch 1.6 DDP"},
+                                                                           {"precision", "fp32"},
+                                                                           {"batch_per_gpu", "128"},
+                                                                           {"value", "2900"},
+                                                                           {"unit", "img/s"}}));
+  const config::Catalogue shipped{.roots = {TRAINYARD_SOURCE_DIR}};
+  const MachineRules machines = read_machine_rules(shipped, "published");
+  const RunRules rules = read_run_rules(shipped, "published");
+  const TrainingValidation validation = validate_training(shipped, rows, {}, machines, rules, 1);
+  REQUIRE(validation.runs.size() == 1);
+  CHECK(validation.runs[0].run.stack->stack == "pytorch_ddp");
+  bool has_latency = false;
+  for (const Assumption& assumption : assumptions_of(shipped, validation)) {
+    for (const FileChange& place : assumption.places) {
+      CHECK((place.name == "dgx1v" || place.name == "v100_sxm2_16gb" || place.name == "pytorch_ddp" ||
+             place.name == "resnet50"));
+      CHECK(place.key.find("power") == std::string::npos);
+      has_latency = has_latency || (place.name == "dgx1v" && place.key.find("latency") != std::string::npos);
+    }
+  }
+  CHECK(has_latency);
 }
 
 TEST_CASE("a run is fitted with the scale that undoes by how much it was wrong") {
