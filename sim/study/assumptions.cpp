@@ -129,11 +129,13 @@ std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalo
     const auto same_rows = [&](const RunErrors& errors) {
       return errors.rows == as_it_is.rows ? errors.mape : std::optional<double>();
     };
-    effects.push_back({.assumption = std::move(assumption),
-                       .rows = as_it_is.rows,
-                       .less = same_rows(with(0.7)),
-                       .as_it_is = as_it_is.mape,
-                       .more = same_rows(with(1.3))});
+    AssumptionEffect effect{.assumption = {},
+                            .rows = as_it_is.rows,
+                            .less = same_rows(with(0.7)),
+                            .as_it_is = as_it_is.mape,
+                            .more = same_rows(with(1.3))};
+    effect.assumption = std::move(assumption);  // after what reads it
+    effects.push_back(std::move(effect));
   }
   const auto weight = [](const AssumptionEffect& effect) {
     const auto change = [&](const std::optional<double>& other) {

@@ -14,6 +14,8 @@
 #include "study/validate_training.hpp"
 #include "workload/readme_keys.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <stdexcept>
@@ -268,6 +270,42 @@ TEST_CASE("the assumptions of a run are those of its platform, GPU, stack and mo
     }
   }
   CHECK(has_latency);
+}
+
+TEST_CASE(
+    "a rate of PCIe that is assumed decides errors between nodes without GPUDirect, a pooling rate does "
+    "not") {
+  const auto line = [](int nodes, const std::string& gpus, const std::string& split,
+                       const std::string& value) {
+    return published_line({{"metric", "throughput"},
+                           {"model", "VGG-16"},
+                           {"framework", "PyTorch 1.6 DDP"},
+                           {"interconnect_inter", "1x InfiniBand EDR 100Gb/s"},
+                           {"precision", "fp32"},
+                           {"batch_per_gpu", "32"},
+                           {"nodes", std::to_string(nodes)},
+                           {"gpus_total", gpus},
+                           {"split", split},
+                           {"value", value},
+                           {"unit", "img/s"}});
+  };
+  const auto rows = rows_of(line(1, "1", "calibrate", "200") + line(2, "16", "validate", "2000"));
+  const config::Catalogue shipped{.roots = {TRAINYARD_SOURCE_DIR}};
+  const MachineRules machines = read_machine_rules(shipped, "published");
+  const RunRules rules = read_run_rules(shipped, "published");
+  const TrainingValidation validation = validate_training(shipped, rows, {}, machines, rules, 1);
+  const std::vector<AssumptionEffect> effects =
+      assumption_effects(shipped, validation, rows, machines, rules, 1, FitProtocol::one_gpu, {});
+  const auto effect_of = [&](const std::string& key) -> const AssumptionEffect& {
+    return *std::ranges::find_if(effects, [&](const AssumptionEffect& effect) {
+      return effect.assumption.places.front().key.find(key) != std::string::npos;
+    });
+  };
+  const AssumptionEffect& pcie = effect_of("pcie3");
+  CHECK(pcie.rows == 1);
+  CHECK(std::abs(pcie.less.value() - pcie.as_it_is.value()) > 0.02);
+  CHECK(pcie.less != pcie.more);
+  CHECK(effects.front().assumption.reason == pcie.assumption.reason);  // the largest comes first
 }
 
 TEST_CASE("a run is fitted with the scale that undoes by how much it was wrong") {
