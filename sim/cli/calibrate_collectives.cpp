@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/rule_options.hpp"
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
 #include "report/out_files.hpp"
@@ -53,11 +54,7 @@ void add_calibrate_collectives(CLI::App& calibrate) {
                      "measurements in the columns of tests/validation (default: those shipped)");
   command.add_option("-o,--out", options->out, "write the constants to this file, NAME.yaml")
       ->type_name("FILE");
-  command
-      .add_option("--machines", options->machines,
-                  "rules that find a row's platform: a name in platforms/machines or a path")
-      ->type_name("RULES")
-      ->capture_default_str();
+  add_machines_option(command, options->machines);
   command.add_flag("--skip-left-out", options->skip_left_out,
                    "do not fit without each machine in turn, which takes most of the time");
   command.add_flag("--force", options->force, "replace the file if it exists");

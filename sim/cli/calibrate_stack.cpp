@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/rule_options.hpp"
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
 #include "config/write.hpp"
@@ -62,17 +63,8 @@ void add_calibrate_stack(CLI::App& calibrate) {
   command
       .add_option("-o,--out", options->out, "write the stack with what was fitted to this file, NAME.yaml")
       ->type_name("FILE");
-  command
-      .add_option("--machines", options->machines,
-                  "rules that find a row's platform: a name in platforms/machines or a path")
-      ->type_name("RULES")
-      ->capture_default_str();
-  command
-      .add_option(
-          "--runs", options->runs,
-          "rules that find what a row trained and with what software: a name in workloads/rules or a path")
-      ->type_name("RULES")
-      ->capture_default_str();
+  add_machines_option(command, options->machines);
+  add_runs_option(command, options->runs);
   command.add_flag("--force", options->force, "replace the file if it exists");
   command.footer("Example: trainyard calibrate stack oneflow --rows my_runs.csv -o my_oneflow.yaml");
   command.callback([options] { calibrate_stack(*options); });

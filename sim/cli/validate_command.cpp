@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/rule_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "collectives/protocols.hpp"
@@ -148,22 +149,13 @@ void add_validate(CLI::App& program) {
       "validate", "compare predictions with published measurements: training runs and collectives");
   command.add_option("CSV", options->files,
                      "measurements in the columns of tests/validation (default: those shipped)");
-  command
-      .add_option("--machines", options->machines,
-                  "rules that find a row's platform: a name in platforms/machines or a path")
-      ->type_name("RULES")
-      ->capture_default_str();
+  add_machines_option(command, options->machines);
   command
       .add_option("--protocols", options->protocols,
                   "constants of protocols: a name in platforms/protocols or a path")
       ->type_name("FILE")
       ->capture_default_str();
-  command
-      .add_option(
-          "--runs", options->runs,
-          "rules that find what a row trained and with what software: a name in workloads/rules or a path")
-      ->type_name("RULES")
-      ->capture_default_str();
+  add_runs_option(command, options->runs);
   command
       .add_option("--protocol", options->protocol,
                   "what predictions of training may be fitted to: " + names_of<FitProtocol>() +

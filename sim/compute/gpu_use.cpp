@@ -9,7 +9,8 @@ namespace trainyard {
 
 namespace {
 
-/// What is left for a kernel however much something else takes.
+/// What is left for a kernel however much something else takes. Assumed, as none is published: of two that
+/// both ask for all of it each gets half, which is max-min fair.
 constexpr double fair_share = 0.5;
 
 double shortage(double needed, double taken) { return needed / std::max(fair_share, 1 - taken); }

@@ -44,12 +44,6 @@ struct Marks {
   std::vector<Mark> marks;
 };
 
-bool is_drawn(const ScoredRun& scored) {
-  const Verdict& verdict = scored.verdict(drawn);
-  return scored.family != nullptr && scored.family->not_claimed.empty() && verdict.is_asked &&
-         verdict.excluded.empty() && verdict.outcome.empty();
-}
-
 Marks marks_of(const TrainingValidation& validation) {
   Marks all;
   for (const FamilyRule& rule : validation.rules->families) {
@@ -57,7 +51,7 @@ Marks marks_of(const TrainingValidation& validation) {
     if (std::ranges::any_of(all.families, same)) continue;  // several rules may lead to one family
     const std::size_t before = all.marks.size();
     for (const ScoredRun& scored : validation.runs) {
-      if (!is_drawn(scored) || scored.family->family != rule.family) continue;
+      if (!scored.counts(drawn) || scored.family->family != rule.family) continue;
       const PredictedRun& run = scored.predicted;
       all.marks.push_back({.run = &scored,
                            .family = all.families.size(),

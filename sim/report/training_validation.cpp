@@ -81,14 +81,8 @@ std::string place_of(const ScoredRun& scored) {
   return fmt::format("{}:{}", std::filesystem::path(row.file).filename().string(), row.line);
 }
 
-bool is_scored(const ScoredRun& scored, FitProtocol protocol) {
-  const Verdict& verdict = scored.verdict(protocol);
-  return verdict.is_asked && verdict.excluded.empty() && scored.predicted.measured.has_value();
-}
-
 std::string error_or_dash(const ScoredRun& scored, FitProtocol protocol) {
-  return is_scored(scored, protocol) ? fmt::format("{:+.1f}", 100 * scored.error(protocol))
-                                     : std::string("-");
+  return scored.is_scored(protocol) ? fmt::format("{:+.1f}", 100 * scored.error(protocol)) : std::string("-");
 }
 
 void add_runs(std::string& text, const TrainingValidation& validation) {
@@ -116,9 +110,7 @@ void add_runs(std::string& text, const TrainingValidation& validation) {
 std::vector<const ScoredRun*> outliers_of(const TrainingValidation& validation, FitProtocol protocol) {
   std::vector<const ScoredRun*> found;
   for (const ScoredRun& scored : validation.runs) {
-    const bool counts = is_scored(scored, protocol) && scored.verdict(protocol).outcome.empty() &&
-                        scored.family != nullptr && scored.family->not_claimed.empty();
-    if (counts && std::abs(scored.error(protocol)) > far_off_run) found.push_back(&scored);
+    if (scored.counts(protocol) && std::abs(scored.error(protocol)) > far_off_run) found.push_back(&scored);
   }
   std::ranges::stable_sort(found, std::ranges::greater{},
                            [&](const ScoredRun* run) { return std::abs(run->error(protocol)); });
@@ -216,7 +208,7 @@ nlohmann::ordered_json row_json(const ScoredRun& scored, FitProtocol protocol) {
                              {"compute_scale", prediction.compute_scale},
                              {"linear_from_one_gpu", number_or_null(scored.predicted.linear_from_one_gpu)},
                              {"linear_from_one_node", number_or_null(scored.predicted.linear_from_one_node)}};
-  const bool counts = is_scored(scored, protocol);
+  const bool counts = scored.is_scored(protocol);
   row["error"] = counts ? nlohmann::ordered_json(scored.error(protocol)) : nlohmann::ordered_json(nullptr);
   row["scored"] = counts && verdict.outcome.empty();
   const std::string& reason = verdict.excluded.empty() ? verdict.outcome : verdict.excluded;
@@ -230,9 +222,7 @@ nlohmann::ordered_json baseline_json(const TrainingValidation& validation, FitPr
   const RunErrors errors = errors_of(validation, protocol, {});
   std::vector<double> its;
   for (const ScoredRun& scored : validation.runs) {
-    const bool counts = is_scored(scored, protocol) && scored.verdict(protocol).outcome.empty() &&
-                        scored.run.row->clean != "partial" && scored.family != nullptr &&
-                        scored.family->not_claimed.empty();
+    const bool counts = scored.counts(protocol) && scored.run.row->clean != "partial";
     const std::optional<double>& line = fitted_to == FitProtocol::one_node
                                             ? scored.predicted.linear_from_one_node
                                             : scored.predicted.linear_from_one_gpu;

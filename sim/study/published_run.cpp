@@ -62,10 +62,10 @@ std::string sequence_key(const config::Catalogue& catalogue, const std::string& 
 
 std::variant<PublishedRun, std::string> published_run(const PublishedRow& row, const MachineRules& machines,
                                                       const RunRules& rules) {
-  auto read = training_measurement(row);
-  if (auto* reason = std::get_if<std::string>(&read)) return std::move(*reason);
   const ExclusionRule* excluded = first_match(rules.excluded, row);
   if (excluded != nullptr) return excluded->reason;
+  auto read = training_measurement(row);
+  if (auto* reason = std::get_if<std::string>(&read)) return std::move(*reason);
   const PublishedRun run{.row = &row,
                          .machine = first_match(machines.machines, row),
                          .model = first_match(rules.models, row),

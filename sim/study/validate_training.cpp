@@ -160,7 +160,10 @@ void judge(const SeriesTarget& target, ScoredRun& scored) {
   else if (!asked[2])
     scored.verdicts[2].excluded = "R4: no row on a full node in its series";
   const auto rounded = [](const PublishedRun* run) { return run->measured.rounding > too_rounded; };
-  scored.is_rounded = std::ranges::any_of(target.one_gpu, rounded) || rounded(&scored.run);
+  const std::array<std::vector<const PublishedRun*>, protocol_count> fitted_to{
+      {{}, target.one_gpu, target.one_node}};
+  for (std::size_t i = 0; i < fitted_to.size(); ++i)
+    scored.verdicts[i].is_rounded = rounded(&scored.run) || std::ranges::any_of(fitted_to[i], rounded);
 }
 
 /// R7 and R8, over the runs of one series on one machine.
@@ -236,6 +239,15 @@ const Verdict& ScoredRun::verdict(FitProtocol protocol) const {
   return verdicts[static_cast<std::size_t>(protocol)];
 }
 
+bool ScoredRun::is_scored(FitProtocol protocol) const {
+  return verdict(protocol).is_asked && verdict(protocol).excluded.empty();
+}
+
+bool ScoredRun::counts(FitProtocol protocol) const {
+  return is_scored(protocol) && verdict(protocol).outcome.empty() && family != nullptr &&
+         family->not_claimed.empty();
+}
+
 double ScoredRun::error(FitProtocol protocol) const {
   return *predicted.by_protocol[static_cast<std::size_t>(protocol)].throughput / *predicted.measured - 1;
 }
@@ -255,7 +267,9 @@ TrainingValidation validate_training(const config::Catalogue& catalogue,
                                 : "not clean: its source is incomplete or contradicts itself"];
     } else if (const auto* reason = std::get_if<std::string>(&run)) {
       ++validation.excluded[*reason];
-      if (*reason != not_a_throughput) validation.missed.push_back(&row);
+      const auto measurement = training_measurement(row);
+      const auto* unread = std::get_if<std::string>(&measurement);
+      if (unread == nullptr || *unread != not_a_throughput) validation.missed.push_back(&row);
     } else {
       ScoredRun& scored = validation.runs.emplace_back();
       scored.run = std::get<PublishedRun>(std::move(run));
@@ -295,7 +309,7 @@ RunErrors errors_of(const TrainingValidation& validation, FitProtocol protocol,
       continue;
     }
     errors.push_back(std::abs(scored.error(protocol)));
-    if (!scored.is_rounded) judged.push_back(errors.back());
+    if (!verdict.is_rounded) judged.push_back(errors.back());
     if (line_error) linear.push_back(*line_error);
   }
   for (const PublishedRow* row : validation.missed) {

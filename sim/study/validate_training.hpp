@@ -19,6 +19,8 @@ struct Verdict {
   bool is_asked = false;  ///< the run is one that the protocol is for, and what it fits to is there (R4)
   std::string excluded;   ///< why it is not scored; empty: it is
   std::string outcome;    ///< which rule about outcomes (R7, R8) leaves it out; usually empty
+  bool is_rounded =
+      false;  ///< R6: it, or what it is fitted to, is printed too coarsely to judge the worst by it
 };
 
 /// A run to be predicted and what came of it.
@@ -27,10 +29,13 @@ struct ScoredRun {
   const FamilyRule* family = nullptr;  ///< null: no rule knows one
   PredictedRun predicted;
   std::array<Verdict, protocol_count> verdicts;  ///< by FitProtocol
-  bool is_rounded = false;  ///< R6: what it is fitted to is printed too coarsely to judge the worst by it
   const SuspicionRule* suspicion = nullptr;
 
   [[nodiscard]] const Verdict& verdict(FitProtocol protocol) const;
+  /// Whether the protocol has an error for it.
+  [[nodiscard]] bool is_scored(FitProtocol protocol) const;
+  /// Whether that error is in the totals: scored, left out by no rule about outcomes, of a claimed family.
+  [[nodiscard]] bool counts(FitProtocol protocol) const;
   /// Predicted / measured - 1 of throughputs. Only where the protocol scores the run.
   [[nodiscard]] double error(FitProtocol protocol) const;
 };

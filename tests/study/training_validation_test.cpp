@@ -407,10 +407,11 @@ TEST_CASE("rows given come before those looked up") {
 
 TEST_CASE("what a series is fitted to is judged less strictly where it is rounded (R6)") {
   const Cells rounded{{"framework", "torch rounded"}, {"metric", "iteration_time"}, {"unit", "s"}};
-  const OwnCase own(run_line(1, 0.1, rounded) + run_line(2, 0.15, rounded) + run_line(1, 1000) +
+  const OwnCase own(run_line(1, 0.1, rounded) + run_line(2, 0.1503, rounded) + run_line(1, 1000) +
                     run_line(2, 1900));
-  CHECK(own.run("torch rounded", 2).is_rounded);
-  CHECK_FALSE(own.run("torch", 2).is_rounded);
+  CHECK(own.run("torch rounded", 2).verdict(FitProtocol::one_gpu).is_rounded);
+  CHECK_FALSE(own.run("torch rounded", 2).verdict(FitProtocol::spec).is_rounded);  // fits to nothing
+  CHECK_FALSE(own.run("torch", 2).verdict(FitProtocol::one_gpu).is_rounded);
   const RunErrors errors = errors_of(own.validation, FitProtocol::one_gpu, {});
   CHECK(errors.rows == 2);
   CHECK(errors.worst.value() == std::abs(own.run("torch", 2).error(FitProtocol::one_gpu)));
