@@ -10,6 +10,7 @@
 #include "study/machine_rules.hpp"
 #include "study/run_rules.hpp"
 #include "study/setup.hpp"
+#include "sweep/sweep_file.hpp"
 #include "workload/csv.hpp"
 #include "workload/model_file.hpp"
 #include "workload/trace_csv.hpp"
@@ -51,6 +52,9 @@ void check_file(const std::string& file, std::vector<Diagnostic>& warnings) {
     case config::Kind::stack:
       load_stack(document, &warnings);
       break;
+    case config::Kind::sweep:
+      load_sweep(document);
+      break;
     case config::Kind::experiment: {
       // With a slash it is a path, whatever it is called.
       const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
@@ -91,7 +95,7 @@ void add_check(CLI::App& program) {
       .add_option(
           "FILE", *files,
           "platforms, GPU profiles, constants of protocols, machine rules, run rules, models, stacks, "
-          "experiments (YAML) and traces (CSV); the folder or the keys tell which")
+          "experiments, sweeps (YAML) and traces (CSV); the folder or the keys tell which")
       ->required();
   command.footer("Example: trainyard check my_machine.yaml my_experiment.yaml");
   command.callback([files] { check_files(*files); });

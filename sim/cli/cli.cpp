@@ -9,6 +9,7 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <fmt/format.h>
 #include <memory>
@@ -37,6 +38,7 @@ void add_commands(CLI::App& program) {
   add_model(program);
   add_topology(program);
   add_collective(program);
+  add_sweep(program);
   add_validate(program);
   add_calibrate(program);
   add_list(program);
@@ -107,6 +109,7 @@ int parse_and_run(int argc, const char* const* argv) {
 
 int run_cli(int argc, const char* const* argv) {
   end_on_interrupt();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, as a full disk is
   try {
     return parse_and_run(argc, argv);
   } catch (const InputError& error) {
@@ -115,6 +118,8 @@ int run_cli(int argc, const char* const* argv) {
   } catch (const LimitMissed& error) {
     print_message(fmt::format("trainyard: {}", error.what()));
     return exit_limit_missed;
+  } catch (const Interrupted&) {
+    return exit_interrupted;
   } catch (const JobImpossible& error) {
     print_message(fmt::format("trainyard: error: {}", error.what()));
     return exit_job_impossible;

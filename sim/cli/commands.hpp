@@ -21,12 +21,19 @@ private:
   std::string text_;
 };
 
+/// Ended by SIGINT or SIGTERM in good order, what was finished is kept: exit code 130.
+class Interrupted : public std::exception {
+public:
+  [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
+};
+
 void add_run(CLI::App& program);
 void add_trace(CLI::App& program);
 void add_memory(CLI::App& program);
 void add_model(CLI::App& program);
 void add_topology(CLI::App& program);
 void add_collective(CLI::App& program);
+void add_sweep(CLI::App& program);
 void add_validate(CLI::App& program);
 void add_calibrate(CLI::App& program);
 void add_calibrate_collectives(CLI::App& calibrate);

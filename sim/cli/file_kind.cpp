@@ -9,6 +9,7 @@
 #include "strategy/stack.hpp"
 #include "study/machine_rules.hpp"
 #include "study/run_rules.hpp"
+#include "sweep/sweep_file.hpp"
 #include "workload/model_file.hpp"
 
 #include <algorithm>
@@ -41,6 +42,8 @@ auto with_file_of(Kind kind, const Use& use) {
       return use(Stack{});
     case Kind::runs:
       return use(RunRules{});
+    case Kind::sweep:
+      return use(SweepFile{});
     case Kind::experiment:
       break;
   }
@@ -90,7 +93,7 @@ Kind kind_of(const std::filesystem::path& file, const config::Document& document
         {Diagnostic{.file = document.name,
                     .key_path = {},
                     .message = "no key of this file is one of a platform, GPU profile, constants of "
-                               "protocols, machine rules, run rules, model, stack or experiment",
+                               "protocols, machine rules, run rules, model, stack, experiment or sweep",
                     .hint = "trainyard schema platform prints the keys of a platform",
                     .source_line = {}}});
   }

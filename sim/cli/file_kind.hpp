@@ -26,6 +26,7 @@ inline constexpr std::array kind_words{KindWord{"platform", "platforms", config:
                                        KindWord{"model", "models", config::Kind::model},
                                        KindWord{"stack", "stacks", config::Kind::stack},
                                        KindWord{"experiment", "experiments", config::Kind::experiment},
+                                       KindWord{"sweep", "sweeps", config::Kind::sweep},
                                        KindWord{"runs", "runs", config::Kind::runs}};
 
 /// The kind of which `form` is the given word. Throws InputError (did you mean) if there is none.

@@ -17,16 +17,37 @@ extern "C" void end(int) {
   ::_exit(exit_interrupted);
 }
 
-}  // namespace
+volatile std::sig_atomic_t is_noted = 0;
 
-void end_on_interrupt() {
+extern "C" void note(int signal) {
+  if (is_noted != 0) end(signal);
+  is_noted = 1;
+  constexpr std::string_view text =
+      "trainyard: interrupted, the points begun are finished (again: at once)\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+void on_interrupt(void (*handler)(int)) {
   struct sigaction action {};
-  action.sa_handler = end;
+  action.sa_handler = handler;
   sigemptyset(&action.sa_mask);
   // Also where a shell started the program with SIGINT ignored, as it does for background jobs: who sends the
   // signal to this process means it.
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
 }
+
+}  // namespace
+
+void end_on_interrupt() { on_interrupt(end); }
+
+InterruptNoted::InterruptNoted() {
+  is_noted = 0;
+  on_interrupt(note);
+}
+
+InterruptNoted::~InterruptNoted() { on_interrupt(end); }
+
+bool InterruptNoted::is_asked() { return is_noted != 0; }
 
 }  // namespace trainyard

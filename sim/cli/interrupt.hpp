@@ -1,10 +1,24 @@
 #pragma once
-// Ctrl-C: the program ends at once with exit code 130. Only while results are written does the signal wait
-// (report/out_files.hpp), so nothing is left half-written.
+// Ctrl-C: the program ends at once with exit code 130. While results are written the signal waits
+// (report/out_files.hpp), so nothing is left half-written; while a sweep runs it is noted, and the sweep ends
+// in good order.
+
+#include <csignal>
 
 namespace trainyard {
 
 /// From now on SIGINT and SIGTERM end the program with a word on stderr.
 void end_on_interrupt();
+
+/// For its life the first SIGINT or SIGTERM is only noted; the second ends the program as ever.
+class InterruptNoted {
+public:
+  InterruptNoted();
+  ~InterruptNoted();
+  InterruptNoted(const InterruptNoted&) = delete;
+  InterruptNoted& operator=(const InterruptNoted&) = delete;
+
+  [[nodiscard]] static bool is_asked();
+};
 
 }  // namespace trainyard

@@ -93,7 +93,7 @@ void add_list(CLI::App& program) {
       *program.add_subcommand("list", "print the names and titles of what is shipped, or of your own files");
   command.add_option(
       "KIND", *word,
-      "platforms, gpus, protocols, machines, models, stacks, experiments or runs; all when left out");
+      "platforms, gpus, protocols, machines, models, stacks, experiments, sweeps or runs; all when left out");
   command.footer("Example: trainyard list models");
   command.callback([word] { list_files(*word); });
 }

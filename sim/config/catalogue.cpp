@@ -73,6 +73,8 @@ std::string_view word_of(Kind kind) {
       return "stack";
     case Kind::experiment:
       return "experiment";
+    case Kind::sweep:
+      return "sweep";
     case Kind::runs:
       return "run rules";
   }
@@ -95,6 +97,8 @@ std::string_view folder_of(Kind kind) {
       return "workloads/stacks";
     case Kind::experiment:
       return "workloads/experiments";
+    case Kind::sweep:
+      return "workloads/sweeps";
     case Kind::runs:
       return "workloads/rules";
   }

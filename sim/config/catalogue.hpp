@@ -13,10 +13,10 @@ struct Catalogue {
   std::vector<std::filesystem::path> roots;  ///< each holds platforms/ and workloads/; the first wins
 };
 
-enum class Kind { platform, gpu, protocols, machines, model, stack, experiment, runs };
+enum class Kind { platform, gpu, protocols, machines, model, stack, experiment, sweep, runs };
 
 /// "platform", "GPU profile", "constants of protocols", "machine rules", "model", "stack", "experiment",
-/// "run rules".
+/// "sweep", "run rules".
 std::string_view word_of(Kind kind);
 /// The folder below a root: "platforms", "platforms/gpus", "workloads/models" ...
 std::string_view folder_of(Kind kind);

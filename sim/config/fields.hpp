@@ -10,9 +10,14 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace trainyard::config {
+
+/// A mapping whose keys are the user's, in the order written.
+template <class T>
+using Ordered = std::vector<std::pair<std::string, T>>;
 
 /// Bounds of a key, in SI base units.
 struct Range {
@@ -56,11 +61,25 @@ template <class T>
 constexpr bool is_list = false;
 template <class T>
 constexpr bool is_list<std::vector<T>> = true;
+template <class T>
+constexpr bool is_list<Ordered<T>> = false;
 
 template <class T>
 constexpr bool is_map = false;
 template <class T>
 constexpr bool is_map<std::map<std::string, T>> = true;
+template <class T>
+constexpr bool is_map<Ordered<T>> = true;
+
+/// What a map holds for each key.
+template <class T>
+struct Mapped {
+  using type = typename T::mapped_type;
+};
+template <class T>
+struct Mapped<Ordered<T>> {
+  using type = T;
+};
 
 template <class T>
 constexpr bool is_quantity = false;

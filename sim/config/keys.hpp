@@ -17,7 +17,7 @@
 //
 // An optional key's default is the member's initialiser. Field types: the quantities of units/quantity.hpp,
 // Sourced<T>, std::string, bool, int, long long, double, enums with Names, std::vector<T>, std::optional<T>,
-// std::map<std::string, T> and structs with Keys.
+// std::map<std::string, T>, Ordered<T> and structs with Keys.
 
 #include <array>
 #include <optional>

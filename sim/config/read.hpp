@@ -119,7 +119,9 @@ void read_node(Reader& reader, const Node& node, const Range& range, T& value) {
     if (!open_map(reader, node)) return;
     for (const Node::Entry& entry : node.entries) {
       const Step step(reader, entry.key);
-      read_node(reader, entry.value, range, value[entry.key]);
+      typename Mapped<T>::type item{};
+      read_node(reader, entry.value, range, item);
+      value.insert(value.end(), {entry.key, std::move(item)});
     }
   } else if constexpr (HasNames<T>) {
     static constexpr auto names = texts_of<T>();

@@ -1,5 +1,6 @@
 #include "report/csv.hpp"
 
+#include "report/csv_field.hpp"
 #include "units/text.hpp"
 
 #include <initializer_list>
@@ -8,20 +9,6 @@
 namespace trainyard {
 
 namespace {
-
-/// Quoted only where RFC 4180 asks for it, so that the usual file has no quotes at all.
-void append_field(std::string& csv, std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
-    csv += field;
-    return;
-  }
-  csv += '"';
-  for (const char c : field) {
-    if (c == '"') csv += '"';
-    csv += c;
-  }
-  csv += '"';
-}
 
 void append_row(std::string& csv, std::initializer_list<std::string_view> fields) {
   bool is_first = true;

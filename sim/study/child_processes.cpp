@@ -6,30 +6,30 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdexcept>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace trainyard {
 namespace {
 
-enum Outcome : char { value = 'v', input_error = 'i', job_impossible = 'j', failure = 'f' };
-
 /// The outcome and its text, as one piece.
-std::string outcome_of(const std::function<std::string(int)>& make, int index) {
+std::string outcome_of(const std::function<std::string()>& make) {
   try {
-    return char{Outcome::value} + make(index);
+    return char{ChildOutcome::value} + make();
   } catch (const InputError& error) {
-    return char{Outcome::input_error} + error.diagnostics().front().message;
+    return char{ChildOutcome::input_error} + error.diagnostics().front().message;
   } catch (const JobImpossible& error) {
-    return char{Outcome::job_impossible} + std::string(error.what());
+    return char{ChildOutcome::job_impossible} + std::string(error.what());
   } catch (const std::exception& error) {
-    return char{Outcome::failure} + std::string(error.what());
+    return char{ChildOutcome::failure} + std::string(error.what());
   }
 }
 
@@ -50,7 +50,7 @@ struct Child {
   std::string sent = {};
 };
 
-Child begin_child(int index, const std::function<std::string(int)>& make) {
+Child begin_child(const ChildWork& work) {
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) throw std::runtime_error("no pipe to a child process");
   std::fflush(nullptr);  // or the child writes it again
@@ -62,11 +62,12 @@ Child begin_child(int index, const std::function<std::string(int)>& make) {
   }
   if (process == 0) {
     ::close(ends[0]);
-    write_all(ends[1], outcome_of(make, index));
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would read what it finds
+    write_all(ends[1], outcome_of(work.make));
     ::_exit(0);  // nothing of the parent's is destroyed or written out here
   }
   ::close(ends[1]);
-  return {.index = index, .process = process, .file = ends[0]};
+  return {.index = work.index, .process = process, .file = ends[0]};
 }
 
 /// Reads what is there; false at the end.
@@ -84,46 +85,92 @@ void end_child(Child& child) {
   while (::waitpid(child.process, &status, 0) < 0 && errno == EINTR) {
   }
   if (status != 0 || child.sent.empty())
-    child.sent = char{Outcome::failure} + fmt::format("a child process died (status {})", status);
+    child.sent = char{ChildOutcome::failure} + fmt::format("a child process died (status {})", status);
 }
 
-/// Its value; throws what the child threw.
-std::string value_of(const std::string& sent) {
-  std::string text = sent.substr(1);
-  switch (sent.front()) {
-    case Outcome::value:
-      return text;
-    case Outcome::input_error:
-      throw InputError(text);
-    case Outcome::job_impossible:
-      throw JobImpossible(text);
-    default:
-      throw std::runtime_error(text);
+/// The value; throws what the child threw.
+std::string value_of(ChildOutcome outcome) {
+  switch (outcome.kind) {
+    case ChildOutcome::value:
+      return std::move(outcome.text);
+    case ChildOutcome::input_error:
+      throw InputError(outcome.text);
+    case ChildOutcome::job_impossible:
+      throw JobImpossible(outcome.text);
+    case ChildOutcome::failure:
+      break;
   }
+  throw std::runtime_error(outcome.text);
 }
+
+/// Children that run; those still there when something is thrown are ended, and nothing of theirs is kept.
+class Running {
+public:
+  Running() = default;
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() {
+    for (Child& child : children_) {
+      ::kill(child.process, SIGKILL);
+      end_child(child);
+    }
+  }
+
+  [[nodiscard]] int count() const { return static_cast<int>(children_.size()); }
+  void begin(const ChildWork& work) { children_.push_back(begin_child(work)); }
+
+  /// Waits until some have something to say; those that have ended.
+  std::vector<Child> wait() {
+    std::vector<pollfd> files;
+    for (const Child& child : children_) files.push_back({.fd = child.file, .events = POLLIN, .revents = 0});
+    std::vector<Child> ended;
+    if (::poll(files.data(), files.size(), -1) < 0) return ended;  // a signal
+    for (std::size_t i = files.size(); i-- > 0;) {
+      if (files[i].revents == 0 || read_some(children_[i])) continue;
+      ended.push_back(std::move(children_[i]));
+      children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(i));
+      end_child(ended.back());
+    }
+    return ended;
+  }
+
+private:
+  std::vector<Child> children_;
+};
 
 }  // namespace
 
-std::vector<std::string> in_children(int count, int parallel, const std::function<std::string(int)>& make) {
-  std::vector<std::string> sent(at(count));
-  std::vector<Child> running;
-  int next = 0;
-  while (next < count || !running.empty()) {
-    while (next < count && static_cast<int>(running.size()) < std::max(parallel, 1))
-      running.push_back(begin_child(next++, make));
-    std::vector<pollfd> files;
-    for (const Child& child : running) files.push_back({.fd = child.file, .events = POLLIN, .revents = 0});
-    if (::poll(files.data(), files.size(), -1) < 0) continue;  // a signal
-    for (std::size_t i = files.size(); i-- > 0;) {
-      if (files[i].revents == 0 || read_some(running[i])) continue;
-      end_child(running[i]);
-      sent[at(running[i].index)] = std::move(running[i].sent);
-      running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+void for_each_child(int parallel, const std::function<std::optional<ChildWork>()>& next,
+                    const std::function<void(int, ChildOutcome)>& done) {
+  Running running;
+  bool has_more = true;
+  while (has_more || running.count() > 0) {
+    while (has_more && running.count() < std::max(parallel, 1)) {
+      const std::optional<ChildWork> work = next();
+      has_more = work.has_value();
+      if (work) running.begin(*work);
+    }
+    if (running.count() == 0) break;
+    for (Child& child : running.wait()) {
+      done(child.index,
+           {.kind = static_cast<ChildOutcome::Kind>(child.sent.front()), .text = child.sent.substr(1)});
     }
   }
+}
+
+std::vector<std::string> in_children(int count, int parallel, const std::function<std::string(int)>& make) {
+  std::vector<ChildOutcome> outcomes(at(count));
+  int begun = 0;
+  const auto next = [&]() -> std::optional<ChildWork> {
+    if (begun == count) return std::nullopt;
+    const int index = begun++;
+    return ChildWork{index, [&make, index] { return make(index); }};
+  };
+  for_each_child(parallel, next,
+                 [&](int index, ChildOutcome outcome) { outcomes[at(index)] = std::move(outcome); });
   std::vector<std::string> values;
-  values.reserve(sent.size());
-  for (const std::string& bytes : sent) values.push_back(value_of(bytes));
+  values.reserve(outcomes.size());
+  for (ChildOutcome& outcome : outcomes) values.push_back(value_of(std::move(outcome)));
   return values;
 }
 

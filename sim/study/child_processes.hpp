@@ -3,10 +3,29 @@
 // without reading it again.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace trainyard {
+
+/// What came of a child.
+struct ChildOutcome {
+  enum Kind : char { value = 'v', input_error = 'i', job_impossible = 'j', failure = 'f' };
+  Kind kind = failure;
+  std::string text;  ///< the value, or what went wrong
+};
+
+/// Something to do in a child, and a number to know it by.
+struct ChildWork {
+  int index = 0;
+  std::function<std::string()> make;
+};
+
+/// Takes work from `next` until that has none, `parallel` children at once (at least one), and hands each
+/// outcome to `done` as it comes, with its work's index. `next` and `done` run in this process.
+void for_each_child(int parallel, const std::function<std::optional<ChildWork>()>& next,
+                    const std::function<void(int, ChildOutcome)>& done);
 
 /// make(i) for every i below `count`, each in a child of its own, `parallel` of them at once (at least one);
 /// the results in order, whatever ended first. What a child throws is thrown here, that of the lowest i:

@@ -91,7 +91,8 @@ Inputs inputs_of(const config::Catalogue& catalogue, const PublishedRun& run, co
       overrides.emplace_back(key, filled_in(value, catalogue, run, machine));
   }
   overrides.insert(overrides.end(), further.begin(), further.end());
-  return read_inputs(catalogue, document_of(run, machine), {}, overrides);
+  InputFiles files;
+  return read_inputs(catalogue, document_of(run, machine), {}, overrides, files);
 }
 
 }  // namespace trainyard

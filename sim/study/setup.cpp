@@ -64,14 +64,29 @@ FileOverrides file_overrides(const config::Document& document, const Experiment&
   return all;
 }
 
-config::Document load_with(const fs::path& path, std::string_view file, const FileOverrides& overrides) {
-  config::Document document = config::load(path);
+const config::Document& load_once(InputFiles& files, const fs::path& path) {
+  files.paths.insert(path.string());
+  return files.documents.get(path.string(), nullptr, [&](auto*) { return config::load(path); });
+}
+
+config::Document load_with(InputFiles& files, const fs::path& path, std::string_view file,
+                           const FileOverrides& overrides) {
+  config::Document document = load_once(files, path);
   for (const auto& [key, item] : overrides) {
     if (file_of(key) != file) continue;
     config::set(document, key.substr(file.size() + 1), item.value, key.substr(0, file.size() + 1),
                 item.written_at ? &*item.written_at : nullptr);
   }
   return document;
+}
+
+/// What tells one reading of a file from another.
+std::string reading_of(const fs::path& path, std::string_view file, const FileOverrides& overrides) {
+  std::string reading = path.string();
+  for (const auto& [key, item] : overrides) {
+    if (file_of(key) == file) reading += fmt::format("\n{}={}", key, item.value);
+  }
+  return reading;
 }
 
 /// Everything wrong with the files of one experiment, gathered: a step that throws keeps the others going.
@@ -180,9 +195,9 @@ std::string staging_note(const Stack& stack) {
 
 /// Another job on the same machine.
 Inputs read_neighbour(const config::Catalogue& catalogue, const std::string& name, const fs::path& file,
-                      const Platform& platform, IntraNode intra_node) {
+                      const Platform& platform, IntraNode intra_node, InputFiles& files) {
   // before it is read with all it names: it might name itself
-  const Experiment its = load_experiment(config::load(file));
+  const Experiment its = load_experiment(load_once(files, file));
   if (!its.neighbours.empty() || !its.background.empty() || !its.events.empty() || its.faults) {
     throw InputError(
         fmt::format("{} has neighbours, background, events or faults of its own", in_quotes(name)),
@@ -202,7 +217,7 @@ Inputs read_neighbour(const config::Catalogue& catalogue, const std::string& nam
                        "neighbours share one machine: set it in this experiment");
     }
   }
-  Inputs other = read_inputs(catalogue, file.string(), {});
+  Inputs other = read_inputs(catalogue, file.string(), {}, files);
   if (other.platform.name != platform.name) {
     throw InputError(
         fmt::format("{} runs on {}, not on {}", in_quotes(name), other.platform.name, platform.name),
@@ -232,12 +247,18 @@ Cluster cluster_of(const Inputs& inputs) {
 }
 
 Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, const Overrides& overrides) {
+  InputFiles files;
+  return read_inputs(catalogue, name, overrides, files);
+}
+
+Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, const Overrides& overrides,
+                   InputFiles& files) {
   const fs::path file = config::find(catalogue, config::Kind::experiment, name);
-  return read_inputs(catalogue, config::load(file), file, overrides);
+  return read_inputs(catalogue, load_once(files, file), file, overrides, files);
 }
 
 Inputs read_inputs(const config::Catalogue& catalogue, config::Document document, const fs::path& file,
-                   const Overrides& overrides) {
+                   const Overrides& overrides, InputFiles& files) {
   for (const auto& [key, value] : overrides) {
     if (file_of(key).empty()) config::set(document, key, value);
   }
@@ -262,15 +283,22 @@ Inputs read_inputs(const config::Catalogue& catalogue, config::Document document
   bool has_stack = false;
   gathered.run(document, "platform", [&] {
     const fs::path path = find(config::Kind::platform, experiment.platform);
-    inputs.platform = load_platform(load_with(path, "platform", set), &inputs.warnings);
+    inputs.platform = files.platforms.get(
+        reading_of(path, "platform", set), &inputs.warnings,
+        [&](auto* warnings) { return load_platform(load_with(files, path, "platform", set), warnings); });
     has_platform = true;
     const fs::path gpu = config::find(catalogue, config::Kind::gpu, inputs.platform.gpu_profile, path);
-    inputs.gpu = load_gpu_profile(load_with(gpu, "gpu", set), &inputs.warnings);
+    inputs.gpu = files.gpus.get(reading_of(gpu, "gpu", set), &inputs.warnings, [&](auto* warnings) {
+      return load_gpu_profile(load_with(files, gpu, "gpu", set), warnings);
+    });
+    if (inputs.gpu.kernels) files.paths.insert((gpu.parent_path() / *inputs.gpu.kernels).string());
     gathered.run(document, "precision", [&] { matrix_dtype(inputs.gpu, experiment.precision); });
   });
   gathered.run(document, "stack", [&] {
     const fs::path path = find(config::Kind::stack, experiment.stack);
-    inputs.stack = load_stack(load_with(path, "stack", set), &inputs.warnings);
+    inputs.stack = files.stacks.get(reading_of(path, "stack", set), &inputs.warnings, [&](auto* warnings) {
+      return load_stack(load_with(files, path, "stack", set), warnings);
+    });
     has_stack = true;
     require_usable(inputs.stack, experiment);
   });
@@ -285,6 +313,7 @@ Inputs read_inputs(const config::Catalogue& catalogue, config::Document document
       }
       fs::path path = *experiment.trace;
       if (path.is_relative() && fs::exists(file.parent_path() / path)) path = file.parent_path() / path;
+      files.paths.insert(path.string());
       inputs.trace = read_trace(path.string(), config::read_file(path, largest_csv));
       experiment.trace = fs::weakly_canonical(path).string();
     });
@@ -296,7 +325,9 @@ Inputs read_inputs(const config::Catalogue& catalogue, config::Document document
   } else {
     gathered.run(document, "model", [&] {
       const fs::path path = find(config::Kind::model, *experiment.model);
-      const Model& model = inputs.model.emplace(load_model(load_with(path, "model", set), &inputs.warnings));
+      const Model& model = inputs.model.emplace(files.models.get(
+          reading_of(path, "model", set), &inputs.warnings,
+          [&](auto* warnings) { return load_model(load_with(files, path, "model", set), warnings); }));
       inputs.trace = make_trace(model, experiment.batch_per_gpu, experiment.precision, experiment.optimizer);
       if (inputs.stack.fused_elementwise) fuse_elementwise(inputs.trace, model.layers);
       if (model.samples_per_epoch) inputs.samples_per_epoch = model.samples_per_epoch->value;
@@ -316,11 +347,16 @@ Inputs read_inputs(const config::Catalogue& catalogue, config::Document document
     for (std::string& neighbour : experiment.neighbours) {
       const fs::path path = find(config::Kind::experiment, neighbour);
       inputs.neighbours.push_back(
-          read_neighbour(catalogue, neighbour, path, inputs.platform, inputs.stack.intra_node));
+          read_neighbour(catalogue, neighbour, path, inputs.platform, inputs.stack.intra_node, files));
     }
   });
-  if (has_platform && has_stack)
-    inputs.costs = costs_of(shipped_protocols(catalogue), inputs.stack.nccl, inputs.platform.fabric);
+  if (has_platform && has_stack) {
+    if (!files.protocols) {
+      files.protocols = shipped_protocols(catalogue);
+      files.paths.insert(config::find(catalogue, config::Kind::protocols, "nccl").string());
+    }
+    inputs.costs = costs_of(*files.protocols, inputs.stack.nccl, inputs.platform.fabric);
+  }
   if (has_platform) {
     gathered.run(document, experiment.gpus ? "gpus" : "gpus_per_node", [&] {
       const Cluster cluster = cluster_of(inputs);

@@ -7,6 +7,7 @@
 #include "platform/cluster.hpp"
 #include "schedule/experiment.hpp"
 #include "strategy/stack.hpp"
+#include "study/input_files.hpp"
 #include "workload/model.hpp"
 #include "workload/trace.hpp"
 
@@ -43,8 +44,12 @@ Cluster cluster_of(const Inputs& inputs);
 Inputs read_inputs(const config::Catalogue& catalogue, const std::string& experiment,
                    const Overrides& overrides);
 
+/// The same, for one of several experiments: what they share is read once.
+Inputs read_inputs(const config::Catalogue& catalogue, const std::string& experiment,
+                   const Overrides& overrides, InputFiles& files);
+
 /// The same for an experiment that is read already; paths in it are relative to the folder of `file`.
 Inputs read_inputs(const config::Catalogue& catalogue, config::Document document,
-                   const std::filesystem::path& file, const Overrides& overrides);
+                   const std::filesystem::path& file, const Overrides& overrides, InputFiles& files);
 
 }  // namespace trainyard

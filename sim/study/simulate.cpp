@@ -266,7 +266,8 @@ Result simulate_step(const Inputs& inputs, const SimulateOptions& options) {
 
   const Fidelity fidelity = options.fidelity.value_or(inputs.experiment.fidelity);
   EngineOptions engine{.fidelity = fidelity, .fold = options.fold, .recorded = {}};
-  for (int rank = 0; rank < std::min(alone.ranks(), most_recorded); ++rank)
+  const int recorded = options.timeline ? std::min(alone.ranks(), most_recorded) : 0;
+  for (int rank = 0; rank < recorded; ++rank)
     engine.recorded.push_back(Rank{rank});
   const Seconds lower_bound = run(ideal(plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
   const Timeline timeline = run_among_others(inputs, cluster, plan, engine);

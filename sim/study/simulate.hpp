@@ -14,6 +14,9 @@ namespace trainyard {
 struct SimulateOptions {
   std::optional<Fidelity> fidelity = {};  ///< in place of the experiment's
   bool fold = true;
+  /// Whether the result has a timeline, and its ops and collectives say when they ran. Without it everything
+  /// else is the same.
+  bool timeline = true;
 };
 
 /// Runs the experiment behind `inputs`. Throws OutOfMemory if the step does not fit into its GPUs'

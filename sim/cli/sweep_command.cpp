@@ -1,0 +1,165 @@
+#include "cli/cli.hpp"
+#include "cli/commands.hpp"
+#include "cli/file_kind.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/slurm.hpp"
+#include "cli/sweep_options.hpp"
+#include "cli/sweep_progress.hpp"
+#include "cli/terminal.hpp"
+#include "config/write.hpp"
+#include "report/json_text.hpp"
+#include "report/out_files.hpp"
+#include "report/sweep_csv.hpp"
+#include "report/sweep_figures.hpp"
+#include "report/sweep_json.hpp"
+#include "report/sweep_table.hpp"
+#include "study/simulate.hpp"
+#include "sweep/run_sweep.hpp"
+#include "sweep/shards.hpp"
+#include "sweep/sweep_result.hpp"
+#include "sweep/sweep_store.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <fmt/format.h>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace trainyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_rows_shown = 60;
+
+StoredSweep stored(const Sweep& sweep) {
+  return {.sweep = sweep, .figures = sweep_figure_names(), .version = TRAINYARD_VERSION};
+}
+
+std::vector<std::optional<double>> figures_of(const Inputs& inputs) {
+  // A child: the first Ctrl-C is for its parent, which waits for it.
+  std::signal(SIGINT, SIG_IGN);
+  return sweep_figures(inputs, simulate(inputs, {.fidelity = {}, .fold = true, .timeline = false}));
+}
+
+/// The store that the options ask for; what it holds already is gone on with.
+SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
+  if (!options.out) return SweepStore(stored(sweep));
+  const fs::path dir = *options.out;
+  const fs::path file = options.shard ? shard_file(dir, *options.shard) : dir / "sweep.db";
+  std::error_code error;
+  fs::create_directories(dir, error);
+  if (error) throw FileError(fmt::format("cannot write '{}': {}", dir.string(), error.message()));
+  if (options.force) {
+    for (const char* const journal : {"", "-wal", "-shm", "-journal"})
+      fs::remove(file.string() + journal, error);
+  } else if (fs::exists(file) && !options.resume) {
+    throw FileError(fmt::format("'{}' exists: --resume goes on with it, --force begins anew", file.string()));
+  }
+  return {file, stored(sweep)};
+}
+
+/// The points of this shard that the store has not.
+std::vector<std::size_t> points_left(const SweepOptions& options, const Sweep& sweep,
+                                     const std::vector<SweepRow>& finished) {
+  std::vector<bool> is_finished(sweep.points.size());
+  for (const SweepRow& row : finished) is_finished[row.point] = true;
+  std::vector<std::size_t> left;
+  for (std::size_t point = 0; point < sweep.points.size(); ++point) {
+    const bool is_ours = !options.shard || is_in_shard(point, options.shard->number, options.shard->of);
+    if (is_ours && !is_finished[point]) left.push_back(point);
+  }
+  return left;
+}
+
+SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStore& store) {
+  const std::vector<SweepRow> finished = store.rows();
+  const std::vector<std::size_t> left = points_left(options, sweep, finished);
+  const SweepResult empty{.sweep = sweep, .figures = sweep_figure_names(), .rows = {}};
+  SweepProgress progress(finished.size() + left.size(), finished.size());
+  const InterruptNoted interrupts;
+  SweepRun run{.parallel = options.jobs,
+               .figures = figures_of,
+               .done =
+                   [&](const SweepRow& row, const std::vector<std::string>& files) {
+                     store.add(row, files);
+                     progress.add(empty, row);
+                   },
+               .is_interrupted = InterruptNoted::is_asked};
+  return run_points(config::find_catalogue(), sweep, left, run);
+}
+
+/// sweep.csv and failures.csv, and the sweep as it was resolved.
+void export_files(const fs::path& dir, const SweepFile& file, const SweepResult& result) {
+  write_out_file(dir / "sweep.csv", sweep_csv(result), true);
+  write_out_file(dir / "failures.csv", failures_csv(result), true);
+  write_out_file(dir / "sweep.resolved.yaml", config::write(file), true);
+}
+
+void print_sweep(const SweepOptions& options, const SweepResult& result) {
+  const std::size_t most = options.out ? most_rows_shown : std::numeric_limits<std::size_t>::max();
+  print_result(options.json ? json_text(sweep_json(result)) : sweep_text(result, most, wants_colour()));
+}
+
+/// Says with the exit code what the rows do not: bugs, an interruption, failures.
+void end_with(const SweepOptions& options, const SweepOutcome& outcome, const SweepResult& result) {
+  if (!outcome.broken.empty())
+    throw std::runtime_error(fmt::format("{} of the points broke, the first with {}", outcome.broken.size(),
+                                         outcome.broken.front()));
+  if (outcome.is_interrupted) throw Interrupted();
+  const std::size_t failed = failures(result);
+  if (failed == 0) return;
+  throw JobImpossible(fmt::format("{} of {} points failed{}", failed, result.rows.size(),
+                                  options.out && !options.shard
+                                      ? ": " + (fs::path(*options.out) / "failures.csv").string()
+                                      : ", each with its reason above"));
+}
+
+void merge(const SweepOptions& options, const SweepFile& file, const Sweep& sweep) {
+  const fs::path dir = *options.out;
+  const SweepResult result{
+      .sweep = sweep, .figures = sweep_figure_names(), .rows = merged_rows(dir, stored(sweep))};
+  SweepStore store = open_store(options, sweep);
+  for (const SweepRow& row : result.rows) store.add(row, {});
+  store.close();
+  export_files(dir, file, result);
+  print_sweep(options, result);
+  end_with(options, {}, result);
+}
+
+void run_sweep(const SweepOptions& options) {
+  const auto [name, file] = sweep_asked_for(options);
+  const Sweep sweep = make_sweep(name, file);
+  if (options.slurm) {
+    write_slurm_jobs(options, sweep);
+    return;
+  }
+  if (options.merge) {
+    merge(options, file, sweep);
+    return;
+  }
+  SweepStore store = open_store(options, sweep);
+  const SweepOutcome outcome = run_left(options, sweep, store);
+  const SweepResult result{.sweep = sweep, .figures = sweep_figure_names(), .rows = store.rows()};
+  const bool is_complete = outcome.broken.empty() && !outcome.is_interrupted;
+  if (is_complete) store.close();
+  if (options.out && !options.shard && is_complete) export_files(*options.out, file, result);
+  if (!options.shard && (is_complete || !options.out)) print_sweep(options, result);
+  end_with(options, outcome, result);
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& program) {
+  auto options = std::make_shared<SweepOptions>();
+  CLI::App& command = *program.add_subcommand(
+      "sweep", "simulate an experiment at many points and say where scaling stops and what is cheapest");
+  add_sweep_options(command, *options);
+  command.callback([options] {
+    check_sweep_options(*options);
+    run_sweep(*options);
+  });
+}
+
+}  // namespace trainyard

@@ -1,0 +1,200 @@
+#include "cli/sweep_options.hpp"
+
+#include "cli/file_kind.hpp"
+#include "cli/values.hpp"
+#include "config/catalogue.hpp"
+#include "config/suggest.hpp"
+#include "study/child_processes.hpp"
+#include "sweep/value_range.hpp"
+#include "units/text.hpp"
+
+#include <CLI/Error.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace trainyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int most_parts = 10'000;  // what Slurm lets an array have, if its keeper does
+
+bool is_path(const std::string& text) {
+  return text.find('/') != std::string::npos || text.ends_with(".yaml");
+}
+
+[[noreturn]] void wrong(const std::string& option, const std::string& why) {
+  throw CLI::ValidationError(option, why);
+}
+
+/// An option's text as a quantity, strictly above 0.
+template <class Q>
+std::optional<Q> quantity(const std::string& option, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const Parsed<Q> parsed = parse_quantity<Q>(text);
+  if (const auto* error = std::get_if<UnitError>(&parsed))
+    wrong(option, fmt::format("{}: {}", error->message, error->hint));
+  if (std::get<Q>(parsed) <= Q{}) wrong(option, in_quotes(text) + " is not above 0");
+  return std::get<Q>(parsed);
+}
+
+std::optional<double> number(const std::string& option, const std::string& text, double most) {
+  if (text.empty()) return std::nullopt;
+  const Parsed<double> parsed = parse_number(text);
+  if (const auto* error = std::get_if<UnitError>(&parsed)) wrong(option, error->message);
+  const double value = std::get<double>(parsed);
+  if (value <= 0 || value > most)
+    wrong(option, fmt::format("{} is not above 0 and at most {}", in_quotes(text), most));
+  return value;
+}
+
+Shard shard_in(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) wrong("--shard", in_quotes(text) + " is not I/N, as 3/8");
+  Shard shard;
+  shard.of = whole_number("--shard", text.substr(slash + 1), 1, most_parts);
+  shard.number = whole_number("--shard", text.substr(0, slash), 1, shard.of);
+  return shard;
+}
+
+SweepOverrides overrides_in(const std::vector<std::string>& texts) {
+  SweepOverrides overrides;
+  for (const auto& [key, values] : overrides_of(texts)) overrides.emplace_back(key, split_list(values));
+  return overrides;
+}
+
+/// The file that the name or path means: a sweep's, or an experiment's.
+fs::path file_asked_for(const config::Catalogue& catalogue, const std::string& sweep) {
+  if (is_path(sweep)) return config::find(catalogue, config::Kind::sweep, sweep);
+  const auto has = [&](config::Kind kind) {
+    const std::vector<std::string> names = config::names(catalogue, kind);
+    return std::ranges::find(names, sweep) != names.end();
+  };
+  const bool is_experiment = !has(config::Kind::sweep) && has(config::Kind::experiment);
+  return config::find(catalogue, is_experiment ? config::Kind::experiment : config::Kind::sweep, sweep);
+}
+
+}  // namespace
+
+void add_sweep_options(CLI::App& command, SweepOptions& options) {
+  command
+      .add_option("SWEEP", options.sweep,
+                  "name of a shipped sweep or experiment, or the path of a YAML file of either")
+      ->required();
+  command
+      .add_option("--set", options.set,
+                  "KEY=V1,V2, repeatable: values of a key in place of the file's; a new key with several is "
+                  "varied too. Ranges: nodes=\"1..64 times 2\", batch_per_gpu=\"32..128 step 32\"")
+      ->type_name("KEY=V1,V2")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_option("-j,--jobs", options.jobs_text, "points simulated at once (default: all processors)")
+      ->type_name("N");
+  command
+      .add_option("--out", options.out,
+                  "keep finished points in DIR/sweep.db (SQLite), and at the end sweep.csv, failures.csv and "
+                  "sweep.resolved.yaml; without it the table on stdout is all")
+      ->type_name("DIR");
+  command.add_flag("--resume", options.resume,
+                   "go on with what DIR holds: finished points are not run again");
+  command.add_flag("--force", options.force, "begin anew where DIR holds a sweep");
+  command.add_flag("--json", options.json, "print rows, failures, best points and series as JSON");
+  command.add_option("--shard", options.shard_text, "run the I-th of N parts, into DIR/shard-I-of-N.db")
+      ->type_name("I/N");
+  command.add_flag("--merge", options.merge, "put the shards in DIR together");
+  command.add_flag("--slurm", options.slurm,
+                   "write a Slurm array of shards and a job that merges them into DIR/slurm");
+  command.add_flag("--submit", options.submit, "with --slurm: submit both");
+  command.add_option("--shards", options.shards_text, "with --slurm: how many (default: one per 100 points)")
+      ->type_name("N");
+  command
+      .add_option("--epochs", options.epochs, "what a training takes, for time, cost and energy (default: 1)")
+      ->type_name("N");
+  command.add_option("--deadline", options.deadline, "choose among points that train in this time: \"8 h\"")
+      ->type_name("TIME");
+  command.add_option("--budget", options.budget, "choose among points that train for this much: \"500 USD\"")
+      ->type_name("COST");
+  command.add_option("--gpus-max", options.gpus_max, "choose among points with no more GPUs")->type_name("N");
+  command
+      .add_option("--efficiency-min", options.efficiency_min,
+                  "choose among points with at least this scaling efficiency: 0.8")
+      ->type_name("SHARE");
+  command.footer(
+      "Examples: trainyard sweep resnet50_dgx2 --set gpus=1,2,4,8,16 --set batch_per_gpu=64,128\n"
+      "          trainyard sweep resnet50_dlperf --set \"nodes=1..4\" --set \"platform.fabric.nic=10 "
+      "Gbps,100 Gbps\"\n"
+      "Points that are wrong or impossible are rows of failures.csv, and the sweep ends with 4.");
+}
+
+void check_sweep_options(SweepOptions& options) {
+  options.jobs = options.jobs_text.empty() ? processors() : whole_number("-j", options.jobs_text, 1, 4096);
+  if (!options.shard_text.empty()) options.shard = shard_in(options.shard_text);
+  if (!options.shards_text.empty()) {
+    if (!options.slurm) wrong("--shards", "is of --slurm; --shard runs one");
+    options.shards = whole_number("--shards", options.shards_text, 1, most_parts);
+  }
+  if (!options.out) {
+    for (const auto& [is_given, option] :
+         {std::pair(options.resume, "--resume"), std::pair(options.shard.has_value(), "--shard"),
+          std::pair(options.merge, "--merge"), std::pair(options.slurm, "--slurm"),
+          std::pair(options.force, "--force")}) {
+      if (is_given) wrong(option, "needs --out DIR");
+    }
+  }
+  if (options.submit && !options.slurm) wrong("--submit", "is of --slurm");
+  if (options.merge + options.shard.has_value() + options.slurm > 1)
+    wrong("--merge", "one of --shard, --merge and --slurm");
+  if (options.resume && options.force) wrong("--resume", "goes on, --force begins anew: one of them");
+  options.goal.epochs = number("--epochs", options.epochs, 1e6);
+  options.goal.deadline = quantity<Seconds>("--deadline", options.deadline);
+  options.goal.budget = quantity<Dollars>("--budget", options.budget);
+  options.goal.efficiency_min = number("--efficiency-min", options.efficiency_min, 1);
+  if (!options.gpus_max.empty()) options.goal.gpus_max = whole_number("--gpus-max", options.gpus_max, 1);
+}
+
+std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
+  const config::Catalogue catalogue = config::find_catalogue();
+  const fs::path path = file_asked_for(catalogue, options.sweep);
+  const config::Document document = config::load(path);
+  SweepFile file;
+  if (kind_of(path, document) == config::Kind::experiment) {
+    file.experiment = is_path(options.sweep) ? fs::absolute(path).string() : options.sweep;
+  } else {
+    file = load_sweep(document);
+    if (is_path(file.experiment))
+      file.experiment =
+          fs::weakly_canonical(config::find(catalogue, config::Kind::experiment, file.experiment, path))
+              .string();
+  }
+  const auto take = [](auto& to, const auto& from) {
+    if (from) to = from;
+  };
+  take(file.goal.epochs, options.goal.epochs);
+  take(file.goal.deadline, options.goal.deadline);
+  take(file.goal.budget, options.goal.budget);
+  take(file.goal.gpus_max, options.goal.gpus_max);
+  take(file.goal.efficiency_min, options.goal.efficiency_min);
+  return {path.stem().string(), with_overrides(std::move(file), overrides_in(options.set))};
+}
+
+std::vector<std::string> words_of(const SweepOptions& options) {
+  std::vector<std::string> words{is_path(options.sweep) ? fs::absolute(options.sweep).string()
+                                                        : options.sweep};
+  const auto add = [&](const char* option, const std::string& value) {
+    if (value.empty()) return;
+    words.emplace_back(option);
+    words.push_back(value);
+  };
+  for (const std::string& text : options.set) add("--set", text);
+  add("--epochs", options.epochs);
+  add("--deadline", options.deadline);
+  add("--budget", options.budget);
+  add("--gpus-max", options.gpus_max);
+  add("--efficiency-min", options.efficiency_min);
+  add("--out", fs::absolute(*options.out).lexically_normal().string());
+  return words;
+}
+
+}  // namespace trainyard

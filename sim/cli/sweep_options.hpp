@@ -1,0 +1,40 @@
+#pragma once
+// The command line of `trainyard sweep`: which sweep, how, where to, in which part.
+
+#include "cli/commands.hpp"
+#include "sweep/shards.hpp"
+#include "sweep/sweep_file.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+
+struct SweepOptions {
+  std::string sweep;             ///< name or path, of a sweep or an experiment
+  std::vector<std::string> set;  ///< KEY=V1,V2, in the order given
+  int jobs = 1;
+  std::optional<std::string> out;
+  bool resume = false, force = false, merge = false, json = false, slurm = false, submit = false;
+  std::optional<Shard> shard;
+  int shards = 0;  ///< of --slurm; 0: one for every hundred points
+  Goal goal;       ///< what is given takes the place of the file's
+  std::string jobs_text, shard_text, shards_text, deadline, budget, gpus_max, epochs, efficiency_min;
+};
+
+/// Adds the options to the command. `options` must live as long as the command.
+void add_sweep_options(CLI::App& command, SweepOptions& options);
+
+/// Reads the texts of the options and checks that they agree. Throws CLI::ValidationError.
+void check_sweep_options(SweepOptions& options);
+
+/// The sweep's name, and its file with what the command line sets. An experiment is a sweep of one point.
+std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options);
+
+/// The words behind `trainyard sweep` that ask for the same points, with paths that hold anywhere: for
+/// another process.
+std::vector<std::string> words_of(const SweepOptions& options);
+
+}  // namespace trainyard

@@ -1,0 +1,88 @@
+#include "report/sweep_json.hpp"
+
+#include "report/json_text.hpp"
+#include "sweep/choice.hpp"
+#include "sweep/scaling.hpp"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace trainyard {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int schema_version = 1;
+
+Json keys_json(const SweepResult& result, const SweepRow& row) {
+  Json keys = Json::object();
+  for (std::size_t i = 0; i < result.sweep.keys.size(); ++i)
+    keys[result.sweep.keys[i]] = result.sweep.points[row.point][i];
+  return keys;
+}
+
+Json row_json(const SweepResult& result, const SweepRow& row, const Needs& needs,
+              const std::optional<RelativeScaling>& scaling) {
+  Json json{{"point", row.point}, {"keys", keys_json(result, row)}};
+  for (std::size_t i = 0; i < result.figures.size(); ++i)
+    json[result.figures[i]] = number_or_null(row.figures[i]);
+  json["training_time_s"] = number_or_null(needs.time_s);
+  json["training_cost_usd"] = number_or_null(needs.cost_usd);
+  json["training_energy_j"] = number_or_null(needs.energy_j);
+  if (scaling) {
+    json["baseline_ranks"] = scaling->baseline_ranks;
+    json["relative_speedup"] = scaling->speedup;
+    json["relative_efficiency"] = scaling->efficiency;
+  }
+  return json;
+}
+
+}  // namespace
+
+Json sweep_json(const SweepResult& result) {
+  const std::vector<Needs> needs = needs_of(result);
+  const auto scaling = relative_scaling(result);
+  const Choice choice = choose(result, needs);
+  const auto point = [&](std::size_t row) { return result.rows[row].point; };
+  const auto point_or_null = [&](const std::optional<std::size_t>& row) {
+    return row ? Json(point(*row)) : Json();
+  };
+  Json rows = Json::array();
+  Json failed = Json::array();
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    const SweepRow& row = result.rows[i];
+    if (row.status == PointStatus::done) {
+      rows.push_back(row_json(result, row, needs[i], scaling[i]));
+    } else {
+      failed.push_back({{"point", row.point},
+                        {"keys", keys_json(result, row)},
+                        {"exit_code", row.status == PointStatus::wrong ? 3 : 4},
+                        {"reason", row.reason}});
+    }
+  }
+  Json pareto = Json::array();
+  for (const std::size_t row : choice.pareto) pareto.push_back(point(row));
+  Json all_series = Json::array();
+  for (const Series& series : series_of(result)) {
+    Json points = Json::array();
+    for (const std::size_t row : series.rows) points.push_back(point(row));
+    all_series.push_back({{"name", series.name}, {"points", std::move(points)}});
+  }
+  return {{"schema_version", schema_version},
+          {"sweep", result.sweep.name},
+          {"experiment", result.sweep.experiment},
+          {"keys", result.sweep.keys},
+          {"points", result.sweep.points.size()},
+          {"done", rows.size()},
+          {"failed", failed.size()},
+          {"rows", std::move(rows)},
+          {"failures", std::move(failed)},
+          {"best",
+           {{"fastest", point_or_null(choice.fastest)},
+            {"cheapest", point_or_null(choice.cheapest)},
+            {"most_frugal", point_or_null(choice.most_frugal)}}},
+          {"pareto", std::move(pareto)},
+          {"series", std::move(all_series)}};
+}
+
+}  // namespace trainyard

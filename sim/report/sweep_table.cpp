@@ -1,0 +1,202 @@
+#include "report/sweep_table.hpp"
+
+#include "report/page.hpp"
+#include "report/text_layout.hpp"
+#include "sweep/choice.hpp"
+#include "sweep/run_sweep.hpp"
+#include "sweep/scaling.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <functional>
+#include <optional>
+
+namespace trainyard {
+namespace {
+
+constexpr double scales_well = 0.8;  ///< the line that studies of scaling draw
+constexpr std::size_t most_listed = 24;
+constexpr std::size_t reason_width = 100;
+
+/// A column of the table and how its figure is written.
+struct Column {
+  const char* head;
+  const char* figure;
+  std::string (*text)(double);
+};
+
+std::string as_time(double seconds) { return human(Seconds(seconds)); }
+std::string as_duration(double seconds) { return long_time(Seconds(seconds)); }
+std::string as_energy(double joules) { return human(Joules(joules)); }
+
+constexpr Column table_columns[] = {{"GPUs", "ranks", rounded},
+                                    {"step", "step_time_s", as_time},
+                                    {"samples/s", "throughput_samples_per_s", rounded},
+                                    {"speedup", "speedup", rounded},
+                                    {"efficiency", "scaling_efficiency", percent},
+                                    {"exposed", "exposed_communication_s", as_time},
+                                    {"MFU", "model_flops_utilization", percent},
+                                    {"memory", "memory_utilization", percent},
+                                    {"epoch", "epoch_time_s", as_duration},
+                                    {"USD/epoch", "cost_per_epoch_usd", rounded}};
+
+using Cells = std::vector<std::string>;
+
+/// Columns that have a figure in some row.
+std::vector<Column> known_columns(const SweepResult& result) {
+  std::vector<Column> known;
+  for (const Column& column : table_columns) {
+    const auto has = [&](const SweepRow& row) { return figure(result, row, column.figure).has_value(); };
+    const bool is_key = std::ranges::find(result.sweep.keys, column.figure) != result.sweep.keys.end();
+    if (!is_key && std::ranges::any_of(result.rows, has)) known.push_back(column);
+  }
+  return known;
+}
+
+std::string reason_cell(const SweepRow& row) {
+  return (row.status == PointStatus::wrong ? "wrong: " : "impossible: ") + row.reason;
+}
+
+Cells cells_of(const SweepResult& result, const SweepRow& row, const std::vector<Column>& columns) {
+  Cells cells = result.sweep.points[row.point];
+  for (const Column& column : columns) {
+    const auto number = figure(result, row, column.figure);
+    cells.push_back(number ? column.text(*number) : "-");
+  }
+  return cells;
+}
+
+/// Right-aligned cells under their heads; a failed row has its reason behind its keys.
+std::string table(const SweepResult& result, const std::vector<const SweepRow*>& rows) {
+  const std::vector<Column> shown = known_columns(result);
+  Cells heads = result.sweep.keys;
+  for (const Column& column : shown) heads.emplace_back(column.head);
+  std::vector<Cells> lines{heads};
+  for (const SweepRow* row : rows) lines.push_back(cells_of(result, *row, shown));
+  std::vector<std::size_t> widths(heads.size());
+  for (const Cells& line : lines) {
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], columns(line[i]));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const SweepRow* const row = i == 0 ? nullptr : rows[i - 1];
+    const bool has_failed = row != nullptr && row->status != PointStatus::done;
+    const std::size_t cells = has_failed ? result.sweep.keys.size() : lines[i].size();
+    for (std::size_t k = 0; k < cells; ++k)
+      text += std::string(2 + widths[k] - columns(lines[i][k]), ' ') + lines[i][k];
+    if (has_failed) text += "  " + elide(reason_cell(*row), reason_width);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string epochs_in_words(const Goal& goal) {
+  const double epochs = goal.epochs.value_or(1);
+  return epochs == 1 ? "an epoch" : rounded(epochs) + " epochs";
+}
+
+std::string needs_in_words(const SweepResult& result, const Needs& needs) {
+  std::string text =
+      fmt::format("{} in {}", epochs_in_words(result.sweep.goal), long_time(Seconds(*needs.time_s)));
+  if (needs.cost_usd) text += fmt::format(", {} USD", rounded(*needs.cost_usd));
+  if (needs.energy_j) text += ", " + as_energy(*needs.energy_j);
+  return text;
+}
+
+std::string limits_in_words(const Goal& goal) {
+  std::string text;
+  const auto add = [&](const std::string& limit) { text += (text.empty() ? "" : ", ") + limit; };
+  if (goal.deadline) add("within " + long_time(*goal.deadline));
+  if (goal.budget) add(fmt::format("for at most {} USD", rounded(goal.budget->si())));
+  if (goal.gpus_max) add(fmt::format("on at most {} GPUs", *goal.gpus_max));
+  if (goal.efficiency_min)
+    add(fmt::format("at {} of linear scaling or better", percent(*goal.efficiency_min)));
+  return text;
+}
+
+void write_choice(Page& out, const SweepResult& result) {
+  const std::vector<Needs> needs = needs_of(result);
+  const Choice choice = choose(result, needs);
+  const auto is_known = [](const Needs& row) { return row.time_s.has_value(); };
+  if (std::ranges::none_of(needs, is_known)) return;
+  out.heading("which point to take", limits_in_words(result.sweep.goal));
+  if (choice.pareto.empty()) {
+    out.paragraph("none keeps to these limits", 2);
+    return;
+  }
+  const auto write = [&](const char* label, const std::optional<std::size_t>& row) {
+    if (!row) return;
+    out.text_row(label, fmt::format("{}: {}", point_in_words(result.sweep, result.rows[*row].point),
+                                    needs_in_words(result, needs[*row])));
+  };
+  write("fastest", choice.fastest);
+  write("cheapest", choice.cheapest);
+  write("least energy", choice.most_frugal);
+  if (choice.pareto.size() < 2) return;
+  std::string front;
+  for (std::size_t i = 0; i < std::min(choice.pareto.size(), most_listed); ++i)
+    front += fmt::format("{}{}", i == 0 ? "" : ", ", result.rows[choice.pareto[i]].point);
+  if (choice.pareto.size() > most_listed)
+    front += fmt::format(" and {} more", choice.pareto.size() - most_listed);
+  out.text_row("Pareto front",
+               fmt::format("of time, cost and energy, {}: points {}",
+                           count(static_cast<std::int64_t>(choice.pareto.size()), "point"), front));
+}
+
+void write_scaling(Page& out, const SweepResult& result) {
+  const std::vector<Series> all = series_of(result);
+  if (std::ranges::none_of(all, [](const Series& series) { return series.rows.size() > 1; })) return;
+  out.heading("where scaling stops", "most GPUs up to which every run is at 80 % of linear or better");
+  std::size_t listed = 0;
+  for (const Series& series : all) {
+    if (++listed > most_listed) {
+      out.paragraph(fmt::format("and {} more series", all.size() - most_listed), 2);
+      break;
+    }
+    const auto ranks = [&](std::size_t row) { return figure(result, result.rows[row], "ranks").value(); };
+    const auto efficiency = [&](std::size_t row) {
+      return percent(figure(result, result.rows[row], "scaling_efficiency").value());
+    };
+    const std::optional<std::size_t> last = efficient_up_to(result, series, scales_well);
+    std::string text = last ? fmt::format("{} GPUs ({})", rounded(ranks(*last)), efficiency(*last)) : "none";
+    if (!last || *last != series.rows.back()) {
+      text += fmt::format("; {} on {}", efficiency(series.rows.back()), rounded(ranks(series.rows.back())));
+    }
+    out.paragraph(series.name.empty() ? text : series.name + ": " + text, 2);
+  }
+}
+
+}  // namespace
+
+std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool colour) {
+  std::vector<const SweepRow*> rows;
+  const Choice choice = choose(result, needs_of(result));
+  const bool is_cut = result.rows.size() > most_rows;
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    const bool is_best = std::ranges::find(choice.pareto, i) != choice.pareto.end();
+    if (!is_cut || (is_best && rows.size() < most_rows)) rows.push_back(&result.rows[i]);
+  }
+  Page out(colour);
+  out.line(fmt::format("{}: {}{}{}", result.sweep.name,
+                       count(static_cast<std::int64_t>(result.rows.size()), "point"),
+                       failures(result) > 0 ? fmt::format(", {} failed", failures(result)) : "",
+                       result.sweep.title.empty() ? "" : "; " + result.sweep.title));
+  std::string text = out.text() + '\n';
+  if (is_cut && !rows.empty()) text += "the Pareto front; all rows are in sweep.csv\n";
+  if (!rows.empty()) text += table(result, rows);
+  Page below(colour);
+  write_scaling(below, result);
+  write_choice(below, result);
+  return text + below.text();
+}
+
+std::string sweep_line(const SweepResult& result, const SweepRow& row) {
+  std::string text = point_in_words(result.sweep, row.point) + ": ";
+  if (row.status != PointStatus::done) return text + reason_cell(row);
+  const auto value = [&](const char* name) { return figure(result, row, name).value(); };
+  return text + fmt::format("{}, {} samples/s, {} of linear", as_time(value("step_time_s")),
+                            rounded(value("throughput_samples_per_s")), percent(value("scaling_efficiency")));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,61 @@
+#pragma once
+// What read_inputs has read, kept: the points of a sweep name the same few files again and again, and reading
+// them is most of a small point's time.
+
+#include "collectives/protocols.hpp"
+#include "compute/gpu_profile.hpp"
+#include "config/document.hpp"
+#include "platform/platform.hpp"
+#include "strategy/stack.hpp"
+#include "workload/model.hpp"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+
+/// Values by what they were read from: a path, and what was overridden in it. What cannot be read is not
+/// kept: the error comes again.
+template <class T>
+class Kept {
+public:
+  /// What `load` makes, with the warnings it gives, at its first call for `key`.
+  template <class Load>
+  const T& get(const std::string& key, std::vector<Diagnostic>* warnings, const Load& load) {
+    const auto found = values_.find(key);
+    if (found != values_.end()) return told(found->second, warnings);
+    if (values_.size() >= most) values_.clear();  // a sweep over a file's own key has a value for each point
+    std::pair<T, std::vector<Diagnostic>> value;
+    value.first = load(&value.second);
+    return told(values_.emplace(key, std::move(value)).first->second, warnings);
+  }
+
+private:
+  static constexpr std::size_t most = 64;
+
+  static const T& told(const std::pair<T, std::vector<Diagnostic>>& value,
+                       std::vector<Diagnostic>* warnings) {
+    if (warnings != nullptr) warnings->insert(warnings->end(), value.second.begin(), value.second.end());
+    return value.first;
+  }
+
+  std::map<std::string, std::pair<T, std::vector<Diagnostic>>> values_;
+};
+
+/// Files are taken not to change while this lives.
+struct InputFiles {
+  Kept<config::Document> documents;  ///< as they stand in the file
+  Kept<Platform> platforms;
+  Kept<GpuProfile> gpus;
+  Kept<Stack> stacks;
+  Kept<Model> models;
+  std::optional<Protocols> protocols;
+  std::set<std::string> paths;  ///< of all that was read
+};
+
+}  // namespace trainyard

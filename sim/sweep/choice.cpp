@@ -1,0 +1,86 @@
+#include "sweep/choice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace trainyard {
+namespace {
+
+double or_worst(const std::optional<double>& need) {
+  return need.value_or(std::numeric_limits<double>::infinity());
+}
+
+std::array<double, 3> compared(const Needs& needs) {
+  return {or_worst(needs.time_s), or_worst(needs.cost_usd), or_worst(needs.energy_j)};
+}
+
+bool beats(const Needs& one, const Needs& other) {
+  const std::array<double, 3> a = compared(one);
+  const std::array<double, 3> b = compared(other);
+  bool is_better = false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] > b[i]) return false;
+    is_better = is_better || a[i] < b[i];
+  }
+  return is_better;
+}
+
+bool keeps_to(const Goal& goal, const SweepResult& result, const SweepRow& row, const Needs& needs) {
+  if (goal.deadline && or_worst(needs.time_s) > goal.deadline->si()) return false;
+  if (goal.budget && or_worst(needs.cost_usd) > goal.budget->si()) return false;
+  if (goal.gpus_max && figure(result, row, "ranks").value() > *goal.gpus_max) return false;
+  return !goal.efficiency_min || figure(result, row, "scaling_efficiency").value() >= *goal.efficiency_min;
+}
+
+/// The row with the least of a need; the first of several, none where it is known of none.
+std::optional<std::size_t> least(const std::vector<std::size_t>& rows, const std::vector<Needs>& needs,
+                                 std::optional<double> Needs::*need) {
+  std::optional<std::size_t> best;
+  for (const std::size_t row : rows) {
+    if (needs[row].*need && (!best || *(needs[row].*need) < *(needs[*best].*need))) best = row;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<Needs> needs_of(const SweepResult& result) {
+  constexpr double hour = 3600;
+  const double epochs = result.sweep.goal.epochs.value_or(1);
+  std::vector<Needs> all;
+  for (const SweepRow& row : result.rows) {
+    Needs& needs = all.emplace_back();
+    const std::optional<double> epoch = figure(result, row, "epoch_time_s");
+    if (!epoch) continue;
+    needs.time_s = epochs * *epoch;
+    // Of what faults and cancelled work undo, the samples have to be run again.
+    if (const auto goodput = figure(result, row, "goodput_samples_per_s"))
+      *needs.time_s *= figure(result, row, "throughput_samples_per_s").value() / *goodput;
+    if (const auto rent = figure(result, row, "rent_usd_per_h"))
+      needs.cost_usd = *rent * *needs.time_s / hour;
+    if (const auto power = figure(result, row, "average_power_w")) needs.energy_j = *power * *needs.time_s;
+  }
+  return all;
+}
+
+Choice choose(const SweepResult& result, const std::vector<Needs>& needs) {
+  std::vector<std::size_t> allowed;
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    if (needs[i].time_s && keeps_to(result.sweep.goal, result, result.rows[i], needs[i]))
+      allowed.push_back(i);
+  }
+  Choice choice;
+  choice.fastest = least(allowed, needs, &Needs::time_s);
+  choice.cheapest = least(allowed, needs, &Needs::cost_usd);
+  choice.most_frugal = least(allowed, needs, &Needs::energy_j);
+  // By time, then cost, then energy: whatever beats a row stands before it.
+  std::ranges::stable_sort(allowed, {}, [&](std::size_t row) { return compared(needs[row]); });
+  for (const std::size_t row : allowed) {
+    const auto is_beaten_by = [&](std::size_t other) { return beats(needs[other], needs[row]); };
+    if (std::ranges::none_of(choice.pareto, is_beaten_by)) choice.pareto.push_back(row);
+  }
+  return choice;
+}
+
+}  // namespace trainyard

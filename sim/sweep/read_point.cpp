@@ -1,0 +1,89 @@
+#include "sweep/read_point.hpp"
+
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+
+namespace trainyard {
+namespace {
+
+/// What a point asks for, with the sweep's own keys apart from the experiment's.
+struct Asked {
+  std::string experiment;
+  Overrides overrides;
+  std::optional<int> ranks;
+  std::optional<int> global_batch;
+};
+
+int count_in(const std::string& key, const std::string& text) {
+  const Parsed<long long> parsed = parse_integer(text);
+  const auto* number = std::get_if<long long>(&parsed);
+  if (number == nullptr || *number < 1 || *number > 1'000'000'000)
+    throw InputError(fmt::format("{} is {}, not a whole number of at least 1", key, in_quotes(text)));
+  return static_cast<int>(*number);
+}
+
+void refuse(const Overrides& overrides, const char* key, const char* whose) {
+  if (std::ranges::find(overrides, key, &Overrides::value_type::first) == overrides.end()) return;
+  throw InputError(fmt::format("{} and {} are both given", whose, key), fmt::format("{} alone", whose));
+}
+
+Asked asked_of(const Sweep& sweep, const PointValues& values) {
+  Asked asked{.experiment = sweep.experiment, .overrides = {}, .ranks = {}, .global_batch = {}};
+  const auto take = [&](const std::string& key, const std::string& value) {
+    if (value == default_value) return;
+    if (key == experiment_key)
+      asked.experiment = value;
+    else if (key == ranks_key)
+      asked.ranks = count_in(key, value);
+    else if (key == global_batch_key)
+      asked.global_batch = count_in(key, value);
+    else
+      asked.overrides.emplace_back(key, value);
+  };
+  for (const auto& [key, value] : sweep.set) take(key, value);
+  for (std::size_t i = 0; i < values.size(); ++i) take(sweep.keys[i], values[i]);
+  if (asked.ranks) {
+    refuse(asked.overrides, "gpus", ranks_key);
+    refuse(asked.overrides, "nodes", ranks_key);
+  }
+  if (asked.global_batch) refuse(asked.overrides, "batch_per_gpu", global_batch_key);
+  return asked;
+}
+
+Overrides with(Overrides overrides, const char* key, int value) {
+  overrides.emplace_back(key, std::to_string(value));
+  return overrides;
+}
+
+}  // namespace
+
+Inputs read_point(const config::Catalogue& catalogue, const Sweep& sweep, const PointValues& values,
+                  InputFiles& files) {
+  Asked asked = asked_of(sweep, values);
+  const auto read = [&](const Overrides& overrides) {
+    return read_inputs(catalogue, asked.experiment, overrides, files);
+  };
+  if (asked.ranks) {
+    // The machine says how many GPUs a node has, and which machine it is the experiment says.
+    const Inputs alone = read(with(with(asked.overrides, "nodes", 1), "gpus", 1));
+    const int on_node = alone.experiment.gpus_per_node.value_or(static_cast<int>(alone.platform.gpus.size()));
+    const int nodes = (*asked.ranks + on_node - 1) / on_node;
+    asked.overrides = with(with(asked.overrides, "nodes", nodes), "gpus", *asked.ranks);
+  }
+  if (asked.global_batch) {
+    const Inputs probe = read(with(asked.overrides, "batch_per_gpu", 1));
+    const int parts = cluster_of(probe).ranks() * probe.experiment.accumulation;
+    if (*asked.global_batch % parts != 0) {
+      throw InputError(fmt::format("a global batch of {} samples cannot be split evenly into {} parts",
+                                   *asked.global_batch, parts),
+                       "a multiple of the ranks times the accumulation");
+    }
+    asked.overrides = with(asked.overrides, "batch_per_gpu", *asked.global_batch / parts);
+  }
+  return read(asked.overrides);
+}
+
+}  // namespace trainyard

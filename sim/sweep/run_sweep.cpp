@@ -1,0 +1,106 @@
+#include "sweep/run_sweep.hpp"
+
+#include "config/diagnostic.hpp"
+#include "study/child_processes.hpp"
+#include "sweep/read_point.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <memory>
+
+namespace trainyard {
+namespace {
+
+/// Several lines as one: a row of a table has no others.
+std::string on_one_line(const std::string& text) {
+  std::string line;
+  bool is_break = false;
+  for (const char letter : text) {
+    if (letter == '\n') {
+      is_break = true;
+    } else if (!is_break || letter != ' ') {
+      if (is_break) line += "; ";
+      is_break = false;
+      line += letter;
+    }
+  }
+  return line;
+}
+
+std::string reason_of(const InputError& error) {
+  const Diagnostic& first = error.diagnostics().front();
+  return on_one_line(first.hint.empty() ? first.message : fmt::format("{} ({})", first.message, first.hint));
+}
+
+std::string packed_figures(const std::vector<std::optional<double>>& figures) {
+  std::vector<double> numbers;
+  numbers.reserve(figures.size());
+  for (const std::optional<double>& figure : figures)
+    numbers.push_back(figure.value_or(std::numeric_limits<double>::quiet_NaN()));
+  return packed(numbers);
+}
+
+std::vector<std::optional<double>> unpacked_figures(const std::string& bytes) {
+  std::vector<std::optional<double>> figures;
+  for (const double number : unpacked(bytes))
+    figures.push_back(std::isnan(number) ? std::nullopt : std::optional(number));
+  return figures;
+}
+
+}  // namespace
+
+SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
+                        const std::vector<std::size_t>& points, const SweepRun& run) {
+  SweepOutcome outcome;
+  InputFiles files;
+  const auto finish = [&](SweepRow row) {
+    run.done(row, {files.paths.begin(), files.paths.end()});
+    ++outcome.finished;
+  };
+  std::size_t next = 0;
+  const auto begin = [&]() -> std::optional<ChildWork> {
+    while (next < points.size()) {
+      outcome.is_interrupted = run.is_interrupted && run.is_interrupted();
+      if (outcome.is_interrupted) return std::nullopt;
+      const std::size_t point = points[next++];
+      try {
+        auto inputs = std::make_shared<Inputs>(read_point(catalogue, sweep, sweep.points[point], files));
+        return ChildWork{static_cast<int>(point),
+                         [&run, inputs = std::move(inputs)] { return packed_figures(run.figures(*inputs)); }};
+      } catch (const InputError& error) {
+        finish({.point = point, .status = PointStatus::wrong, .reason = reason_of(error), .figures = {}});
+      }
+    }
+    return std::nullopt;
+  };
+  const auto end = [&](int index, ChildOutcome ended) {
+    SweepRow row{
+        .point = static_cast<std::size_t>(index), .status = PointStatus::done, .reason = {}, .figures = {}};
+    if (ended.kind == ChildOutcome::failure) {
+      outcome.broken.push_back(
+          fmt::format("{}: {}", point_in_words(sweep, row.point), on_one_line(ended.text)));
+      return;
+    }
+    if (ended.kind == ChildOutcome::value) {
+      row.figures = unpacked_figures(ended.text);
+    } else {
+      const bool is_wrong = ended.kind == ChildOutcome::input_error;
+      row.status = is_wrong ? PointStatus::wrong : PointStatus::impossible;
+      row.reason = on_one_line(ended.text);
+    }
+    finish(std::move(row));
+  };
+  for_each_child(run.parallel, begin, end);
+  return outcome;
+}
+
+std::string point_in_words(const Sweep& sweep, std::size_t point) {
+  std::string text;
+  for (std::size_t i = 0; i < sweep.keys.size(); ++i) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", sweep.keys[i], sweep.points[point][i]);
+  }
+  return text.empty() ? sweep.experiment : text;
+}
+
+}  // namespace trainyard

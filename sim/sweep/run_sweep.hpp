@@ -1,0 +1,42 @@
+#pragma once
+// Runs the points of a sweep in child processes: one process reads and checks them all, and a child simulates
+// each, because SimGrid simulates once per process.
+
+#include "config/catalogue.hpp"
+#include "study/setup.hpp"
+#include "sweep/sweep.hpp"
+#include "sweep/sweep_row.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+struct SweepRun {
+  int parallel = 1;  ///< children at once
+  /// Figures of a point; runs in a child and may throw what simulate() throws.
+  std::function<std::vector<std::optional<double>>(const Inputs&)> figures;
+  /// A finished row and all files read so far, in this process, in whatever order points end.
+  std::function<void(const SweepRow&, const std::vector<std::string>& files)> done;
+  std::function<bool()> is_interrupted;  ///< asked before each point: no more are begun
+};
+
+/// What became of the points asked for.
+struct SweepOutcome {
+  std::size_t finished = 0;         ///< with figures or failed, handed to `done`
+  std::vector<std::string> broken;  ///< points that ended by a bug of ours or died: not handed over
+  bool is_interrupted = false;
+};
+
+/// Runs these points, given by their indices. Throws what `done` throws, after ending the children, and
+/// FileError where a file cannot be read.
+SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
+                        const std::vector<std::size_t>& points, const SweepRun& run);
+
+/// "nodes=4, batch_per_gpu=64": how messages name a point.
+std::string point_in_words(const Sweep& sweep, std::size_t point);
+
+}  // namespace trainyard

@@ -1,0 +1,83 @@
+#include "sweep/shards.hpp"
+
+#include "config/diagnostic.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace trainyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Nothing for another name than a shard's.
+std::optional<Shard> shard_named(std::string_view name) {
+  constexpr std::string_view first = "shard-", middle = "-of-", last = ".db";
+  if (!name.starts_with(first) || !name.ends_with(last)) return std::nullopt;
+  name = name.substr(first.size(), name.size() - first.size() - last.size());
+  const std::size_t of = name.find(middle);
+  if (of == std::string_view::npos) return std::nullopt;
+  Shard shard;
+  const auto read = [](std::string_view text, int& number) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() && number > 0;
+  };
+  if (!read(name.substr(0, of), shard.number) || !read(name.substr(of + middle.size()), shard.of))
+    return std::nullopt;
+  return shard;
+}
+
+/// How many shards the folder's were cut into.
+int shards_in(const fs::path& dir) {
+  std::optional<int> of;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(dir, error)) {
+    const std::optional<Shard> shard = shard_named(entry.path().filename().string());
+    if (!shard) continue;
+    if (of && *of != shard->of) {
+      throw InputError(fmt::format("{} holds shards of {} and of {}", in_quotes(dir.string()),
+                                   std::min(*of, shard->of), std::max(*of, shard->of)),
+                       "remove those of one of the two");
+    }
+    of = shard->of;
+  }
+  if (error) throw FileError(fmt::format("cannot read {}: {}", in_quotes(dir.string()), error.message()));
+  if (!of) throw FileError(fmt::format("{} holds no shards of a sweep", in_quotes(dir.string())));
+  return *of;
+}
+
+}  // namespace
+
+fs::path shard_file(const fs::path& dir, const Shard& shard) {
+  return dir / fmt::format("shard-{}-of-{}.db", shard.number, shard.of);
+}
+
+std::vector<SweepRow> merged_rows(const fs::path& dir, const StoredSweep& what) {
+  const int shards = shards_in(dir);
+  std::vector<SweepRow> rows;
+  for (int number = 1; number <= shards; ++number) {
+    const Shard shard{number, shards};
+    const fs::path file = shard_file(dir, shard);
+    const std::string again = fmt::format("run it again with --shard {}/{} --resume", number, shards);
+    if (!fs::exists(file))
+      throw FileError(fmt::format("shard {} of {} is missing: {}", number, shards, again));
+    std::vector<SweepRow> of_shard = SweepStore(file, what).rows();
+    std::size_t expected = 0;
+    for (std::size_t point = 0; point < what.sweep.points.size(); ++point)
+      expected += is_in_shard(point, number, shards) ? 1 : 0;
+    if (of_shard.size() != expected) {
+      throw FileError(fmt::format("shard {} of {} has finished {} of its {} points: {}", number, shards,
+                                  of_shard.size(), expected, again));
+    }
+    std::ranges::move(of_shard, std::back_inserter(rows));
+  }
+  std::ranges::sort(rows, {}, &SweepRow::point);
+  return rows;
+}
+
+}  // namespace trainyard

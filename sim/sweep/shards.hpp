@@ -1,0 +1,24 @@
+#pragma once
+// A sweep run in parts, each into a store of its own, on one machine or many; and the parts as one again.
+
+#include "sweep/sweep_store.hpp"
+
+#include <filesystem>
+#include <vector>
+
+namespace trainyard {
+
+/// The `number`-th of `of` parts, counted from 1.
+struct Shard {
+  int number = 1;
+  int of = 1;
+};
+
+/// DIR/shard-3-of-8.db
+std::filesystem::path shard_file(const std::filesystem::path& dir, const Shard& shard);
+
+/// The rows of all shards in the folder, by point. Throws FileError if there are none, some are missing or
+/// one has not finished; InputError if they are of another sweep, or of divisions into different numbers.
+std::vector<SweepRow> merged_rows(const std::filesystem::path& dir, const StoredSweep& what);
+
+}  // namespace trainyard

@@ -1,0 +1,89 @@
+#include "sweep/sqlite.hpp"
+
+#include "config/diagnostic.hpp"
+#include "units/text.hpp"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+namespace trainyard::sqlite {
+
+Database::Database(const std::string& path) : path_(path) {
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  if (sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr) != SQLITE_OK) {
+    const std::string why = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);
+    sqlite3_close(handle_);
+    throw FileError(fmt::format("cannot open {}: {}", in_quotes(path), why));
+  }
+  sqlite3_busy_timeout(handle_, 10'000);
+}
+
+Database::~Database() { sqlite3_close(handle_); }
+
+void Database::fail() const {
+  throw FileError(fmt::format("cannot keep the sweep in {}: {}", in_quotes(path_), sqlite3_errmsg(handle_)));
+}
+
+void Database::run(const std::string& sql) {
+  if (sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail();
+}
+
+std::vector<std::string> Database::texts(const std::string& sql) {
+  std::vector<std::string> all;
+  Statement ask(*this, sql);
+  while (ask.step()) all.push_back(ask.text(0));
+  return all;
+}
+
+void Database::roll_back() noexcept { sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr); }
+
+Statement::Statement(Database& database, const std::string& sql) : database_(database) {
+  if (sqlite3_prepare_v2(database.handle(), sql.c_str(), -1, &handle_, nullptr) != SQLITE_OK) database.fail();
+}
+
+Statement::~Statement() { sqlite3_finalize(handle_); }
+
+void Statement::reset() { sqlite3_reset(handle_); }
+
+void Statement::bind(int parameter, const std::string& text) {
+  if (sqlite3_bind_text(handle_, parameter, text.c_str(), static_cast<int>(text.size()), SQLITE_TRANSIENT) !=
+      SQLITE_OK)
+    database_.fail();
+}
+
+void Statement::bind(int parameter, std::int64_t number) {
+  if (sqlite3_bind_int64(handle_, parameter, number) != SQLITE_OK) database_.fail();
+}
+
+void Statement::bind(int parameter, const std::optional<double>& number) {
+  const int code =
+      number ? sqlite3_bind_double(handle_, parameter, *number) : sqlite3_bind_null(handle_, parameter);
+  if (code != SQLITE_OK) database_.fail();
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(handle_);
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) database_.fail();
+  return false;
+}
+
+void Statement::run() {
+  while (step()) {
+  }
+  reset();
+}
+
+std::string Statement::text(int column) const {
+  const unsigned char* const text = sqlite3_column_text(handle_, column);
+  return text == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(text));
+}
+
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(handle_, column); }
+
+std::optional<double> Statement::number(int column) const {
+  if (sqlite3_column_type(handle_, column) == SQLITE_NULL) return std::nullopt;
+  return sqlite3_column_double(handle_, column);
+}
+
+}  // namespace trainyard::sqlite

@@ -1,0 +1,151 @@
+#include "sweep/sweep.hpp"
+
+#include "sweep/point_pattern.hpp"
+#include "sweep/value_range.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t most_points = 1'000'000;
+
+/// Keys that change together.
+struct Axis {
+  KeyValues keys;
+  [[nodiscard]] std::size_t size() const { return keys.front().second.size(); }
+};
+
+std::vector<std::string> with_ranges(const std::vector<std::string>& texts) {
+  std::vector<std::string> values;
+  for (const std::string& text : texts) {
+    for (std::string& value : values_of_range(text)) values.push_back(std::move(value));
+  }
+  return values;
+}
+
+std::vector<Axis> axes_of(const SweepFile& file) {
+  std::vector<Axis> axes;
+  for (const auto& [key, texts] : file.vary) axes.push_back({{{key, with_ranges(texts)}}});
+  for (const KeyValues& lists : file.zip) {
+    Axis axis;
+    for (const auto& [key, texts] : lists) axis.keys.emplace_back(key, with_ranges(texts));
+    axes.push_back(std::move(axis));
+  }
+  return axes;
+}
+
+void check_axes(const std::vector<Axis>& axes, const std::vector<std::string>& keys) {
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (std::ranges::count(keys, keys[i]) > 1) throw InputError(fmt::format("{} is varied twice", keys[i]));
+  }
+  for (const Axis& axis : axes) {
+    for (const auto& [key, values] : axis.keys) {
+      if (values.empty()) throw InputError(fmt::format("{} has no values", key));
+      if (values.size() == axis.size()) continue;
+      throw InputError(fmt::format("{} has {} values, {} beside it has {}", key, values.size(),
+                                   axis.keys.front().first, axis.size()),
+                       "lists under zip are of equal length");
+    }
+  }
+  std::size_t points = 1;
+  for (const Axis& axis : axes) {
+    points *= axis.size();
+    if (points > most_points)
+      throw InputError(fmt::format("the sweep has more than {} points", most_points),
+                       "fewer values, or several sweeps");
+  }
+}
+
+/// The values of a point of the full product; the last axis changes fastest.
+PointValues values_at(const std::vector<Axis>& axes, std::size_t index) {
+  std::vector<std::size_t> chosen(axes.size());
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    chosen[i] = index % axes[i].size();
+    index /= axes[i].size();
+  }
+  PointValues values;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    for (const auto& [key, texts] : axes[i].keys) values.push_back(texts[chosen[i]]);
+  }
+  return values;
+}
+
+/// `only` and `exclude` of a file.
+class Chosen {
+public:
+  Chosen(const SweepFile& file, const Sweep& sweep) : file_(file), sweep_(sweep) {}
+
+  [[nodiscard]] bool operator()(const PointValues& values) const {
+    const auto value_of = [&](const std::string& key) -> std::string_view {
+      const auto found = std::ranges::find(sweep_.keys, key);
+      if (found != sweep_.keys.end()) return values[static_cast<std::size_t>(found - sweep_.keys.begin())];
+      const auto set = std::ranges::find(sweep_.set, key, &Overrides::value_type::first);
+      return set == sweep_.set.end() ? std::string_view() : std::string_view(set->second);
+    };
+    const auto is_met = [&](const PointPattern& pattern) { return meets(pattern, value_of); };
+    if (!file_.only.empty() && std::ranges::none_of(file_.only, is_met)) return false;
+    return std::ranges::none_of(file_.exclude, is_met);
+  }
+
+private:
+  const SweepFile& file_;
+  const Sweep& sweep_;
+};
+
+}  // namespace
+
+SweepFile with_overrides(SweepFile file, const SweepOverrides& overrides) {
+  const auto replaces = [](KeyValues& lists, const std::string& key, const std::vector<std::string>& texts) {
+    const auto found = std::ranges::find(lists, key, &KeyValues::value_type::first);
+    if (found == lists.end()) return false;
+    found->second = texts;
+    return true;
+  };
+  for (const auto& [key, texts] : overrides) {
+    const auto in_list = [&](KeyValues& lists) { return replaces(lists, key, texts); };
+    if (in_list(file.vary) || std::ranges::any_of(file.zip, in_list)) continue;
+    if (key == "experiment" && texts.size() == 1) {
+      file.experiment = texts.front();
+    } else if (with_ranges(texts).size() == 1) {
+      file.set[key] = texts.front();
+    } else {
+      file.set.erase(key);
+      file.vary.emplace_back(key, texts);
+    }
+  }
+  return file;
+}
+
+Sweep make_sweep(std::string name, const SweepFile& file) {
+  Sweep sweep;
+  sweep.name = std::move(name);
+  sweep.title = file.title;
+  sweep.experiment = file.experiment;
+  sweep.set.assign(file.set.begin(), file.set.end());
+  sweep.goal = file.goal;
+  const std::vector<Axis> axes = axes_of(file);
+  for (const Axis& axis : axes) {
+    for (const auto& [key, values] : axis.keys) sweep.keys.push_back(key);
+  }
+  check_axes(axes, sweep.keys);
+  std::size_t count = 1;
+  for (const Axis& axis : axes) count *= axis.size();
+  const Chosen is_chosen(file, sweep);
+  for (std::size_t i = 0; i < count; ++i) {
+    PointValues values = values_at(axes, i);
+    if (is_chosen(values)) sweep.points.push_back(std::move(values));
+  }
+  if (sweep.points.empty())
+    throw InputError("no point of the sweep is left", "only and exclude leave none; see its values");
+  return sweep;
+}
+
+bool is_in_shard(std::size_t point, int shard, int shards) {
+  return point % static_cast<std::size_t>(shards) == static_cast<std::size_t>(shard - 1);
+}
+
+}  // namespace trainyard

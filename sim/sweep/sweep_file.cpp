@@ -1,0 +1,68 @@
+#include "sweep/sweep_file.hpp"
+
+#include "config/read.hpp"
+#include "sweep/point_pattern.hpp"
+#include "sweep/value_range.hpp"
+
+#include <fmt/format.h>
+#include <set>
+
+namespace trainyard {
+namespace {
+
+using config::join;
+
+/// Reports lists that are empty and texts that mean to be ranges and are none.
+void check_lists(const KeyValues& lists, const std::string& path, config::Problems& problems) {
+  for (const auto& [key, texts] : lists) {
+    const std::string at = join(path, key);
+    if (texts.empty()) problems.error(at, "the list is empty", "one value at least");
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      try {
+        values_of_range(texts[i]);
+      } catch (const InputError& error) {
+        const Diagnostic& first = error.diagnostics().front();
+        problems.error(join(at, i), first.message, first.hint);
+      }
+    }
+  }
+}
+
+void check_patterns(const std::vector<PointPattern>& patterns, const std::string& path,
+                    const std::set<std::string>& keys, config::Problems& problems) {
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    for (const auto& [key, condition] : patterns[i]) {
+      const std::string at = join(join(path, i), key);
+      if (!keys.contains(key)) {
+        problems.error(at, fmt::format("{} is neither varied nor set", key), "a key of vary, zip or set");
+      } else if (const std::string wrong = wrong_condition(condition); !wrong.empty()) {
+        problems.error(at, wrong, "\"fp32 | amp\" or \"<= 64\"");
+      }
+    }
+  }
+}
+
+void validate(const SweepFile& file, config::Problems& problems) {
+  check_lists(file.vary, "vary", problems);
+  for (std::size_t i = 0; i < file.zip.size(); ++i) {
+    if (file.zip[i].empty()) problems.error(join("zip", i), "there is no key in it");
+    check_lists(file.zip[i], join("zip", i), problems);
+  }
+  std::set<std::string> keys;
+  const auto add = [&](const std::string& key, const std::string& at) {
+    if (!keys.insert(key).second) problems.error(at, fmt::format("{} is set or varied twice", key));
+  };
+  for (const auto& [key, value] : file.set) add(key, join("set", key));
+  for (const auto& [key, texts] : file.vary) add(key, join("vary", key));
+  for (std::size_t i = 0; i < file.zip.size(); ++i) {
+    for (const auto& [key, texts] : file.zip[i]) add(key, join(join("zip", i), key));
+  }
+  check_patterns(file.only, "only", keys, problems);
+  check_patterns(file.exclude, "exclude", keys, problems);
+}
+
+}  // namespace
+
+SweepFile load_sweep(const config::Document& document) { return config::read<SweepFile>(document, validate); }
+
+}  // namespace trainyard

@@ -1,0 +1,84 @@
+#pragma once
+// A sweep as YAML (workloads/sweeps/*.yaml): one experiment, and what is varied in it. sweep.hpp makes points
+// of it.
+
+#include "config/document.hpp"
+#include "config/fields.hpp"
+#include "config/keys.hpp"
+#include "units/quantity.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// The values that one key takes, as texts: "25 Gbps", or a range of several, "1..64 times 2".
+using KeyValues = config::Ordered<std::vector<std::string>>;
+
+/// What a point must say to be meant: a key that is varied, and its value: "bert_base | bert_large", "> 64".
+using PointPattern = std::map<std::string, std::string>;
+
+/// What the best point has to keep to, and for how long it trains.
+struct Goal {
+  std::optional<double> epochs;     ///< 1 where none is said
+  std::optional<Seconds> deadline;  ///< of all epochs
+  std::optional<Dollars> budget;    ///< of all epochs
+  std::optional<int> gpus_max;
+  std::optional<double> efficiency_min;
+};
+
+struct SweepFile {
+  std::string title;
+  std::string experiment;                  ///< name or path
+  std::map<std::string, std::string> set;  ///< of every point
+  KeyValues vary;                          ///< every value with every other; the last key changes fastest
+  std::vector<KeyValues> zip;              ///< lists of equal length, taken side by side
+  std::vector<PointPattern> only;          ///< if there are any, points must meet one
+  std::vector<PointPattern> exclude;       ///< points that meet one are left out
+  Goal goal;
+};
+
+/// Throws one InputError with all that is wrong with the file itself; what the experiment makes of the keys
+/// shows when a point is read.
+SweepFile load_sweep(const config::Document& document);
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Keys<Goal> {
+  static auto table() {
+    return keys(
+        optional("epochs", &Goal::epochs, "what a training takes; 1 if left out").above(0).at_most(1e6),
+        optional("deadline", &Goal::deadline, "all epochs must be done by then").above(0),
+        optional("budget", &Goal::budget, "all epochs must not cost more").above(0),
+        optional("gpus_max", &Goal::gpus_max, "no point with more GPUs is chosen").at_least(1),
+        optional("efficiency_min", &Goal::efficiency_min,
+                 "no point with a lower scaling efficiency is chosen")
+            .above(0)
+            .at_most(1));
+  }
+};
+
+template <>
+struct Keys<SweepFile> {
+  static auto table() {
+    return keys(
+        optional("title", &SweepFile::title, "one line for people"),
+        required("experiment", &SweepFile::experiment, "what is varied: a name or a path"),
+        optional("set", &SweepFile::set, "keys of the experiment or of files it names, for every point"),
+        optional(
+            "vary", &SweepFile::vary,
+            "keys and their values or ranges (1..64 times 2); every value with every other, the last key "
+            "changes fastest"),
+        optional("zip", &SweepFile::zip, "keys whose lists are taken side by side; default: nothing set"),
+        optional("only", &SweepFile::only, "if given, points must meet one of these patterns"),
+        optional("exclude", &SweepFile::exclude, "points that meet one of these patterns are left out"),
+        optional("goal", &SweepFile::goal, "limits of the best point"));
+  }
+};
+
+}  // namespace trainyard::config

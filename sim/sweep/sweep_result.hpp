@@ -1,0 +1,27 @@
+#pragma once
+// A sweep that was run: its rows, and their figures by name.
+
+#include "sweep/sweep.hpp"
+#include "sweep/sweep_row.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+struct SweepResult {
+  Sweep sweep;
+  std::vector<std::string> figures;  ///< names of the rows' figures
+  std::vector<SweepRow> rows;        ///< by point; points that did not run are not there
+};
+
+/// Nothing where the row failed, or the figure is unknown. Throws std::out_of_range if there is no such
+/// figure.
+std::optional<double> figure(const SweepResult& result, const SweepRow& row, std::string_view name);
+
+/// Rows that failed.
+std::size_t failures(const SweepResult& result);
+
+}  // namespace trainyard

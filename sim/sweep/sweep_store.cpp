@@ -1,0 +1,221 @@
+#include "sweep/sweep_store.hpp"
+
+#include "config/read_file.hpp"
+#include "sweep/sqlite.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <fmt/format.h>
+#include <limits>
+#include <set>
+
+namespace trainyard {
+namespace {
+
+/// Raised when the tables change.
+constexpr int layout = 1;
+
+/// FNV-1a, 64 bits: tells an edited file from itself, which is all that is asked of it.
+class Hash {
+public:
+  void add(std::string_view text) {
+    for (const char letter : text) add_byte(static_cast<unsigned char>(letter));
+    add_byte(0xff);  // in no UTF-8 text: "ab", "c" is not "a", "bc"
+  }
+  [[nodiscard]] std::string text() const { return fmt::format("{:016x}", value_); }
+
+private:
+  void add_byte(unsigned char byte) { value_ = (value_ ^ byte) * 1099511628211U; }
+  std::uint64_t value_ = 14695981039346656037U;
+};
+
+std::string hash_of_file(const std::string& path) {
+  Hash hash;
+  hash.add(config::read_file(path, std::numeric_limits<std::uint32_t>::max()));
+  return hash.text();
+}
+
+std::string hash_of(const StoredSweep& what) {
+  Hash hash;
+  hash.add(what.sweep.experiment);
+  for (const auto& [key, value] : what.sweep.set) {
+    hash.add(key);
+    hash.add(value);
+  }
+  for (const std::string& key : what.sweep.keys) hash.add(key);
+  for (const PointValues& values : what.sweep.points) {
+    for (const std::string& value : values) hash.add(value);
+  }
+  for (const std::string& figure : what.figures) hash.add(figure);
+  return hash.text();
+}
+
+std::string quoted(const std::string& name) {
+  std::string text = "\"";
+  for (const char letter : name) text += letter == '"' ? "\"\"" : std::string(1, letter);
+  return text + '"';
+}
+
+/// The columns of `points` behind point, status and reason: keys that are no figures, and figures.
+std::vector<std::string> columns_of(const StoredSweep& what) {
+  std::vector<std::string> columns;
+  for (const std::string& key : what.sweep.keys) {
+    if (std::ranges::find(what.figures, key) == what.figures.end()) columns.push_back(key);
+  }
+  columns.insert(columns.end(), what.figures.begin(), what.figures.end());
+  return columns;
+}
+
+constexpr const char* status_texts[] = {"done", "wrong", "impossible"};
+
+}  // namespace
+
+struct SweepStore::Database {
+  StoredSweep what;
+  sqlite::Database file;
+  std::set<std::string> known_files = {};
+  std::vector<std::size_t> key_columns = {};  ///< of the sweep's keys, those that have a column
+  std::optional<sqlite::Statement> insert = {};
+
+  Database(StoredSweep stored, const std::string& path) : what(std::move(stored)), file(path) {
+    // A commit is a line appended to the journal. It outlives the process at once and the machine's power
+    // after the next checkpoint: what a power cut takes is simulated again, never half-written.
+    file.run("PRAGMA journal_mode=WAL");
+    file.run("PRAGMA synchronous=NORMAL");
+    make_tables();
+    check();
+    prepare();
+  }
+
+  void make_tables() {
+    std::string columns;
+    for (const std::string& column : columns_of(what)) columns += ", " + quoted(column);
+    file.run("BEGIN IMMEDIATE");  // two processes may begin at once
+    file.run("CREATE TABLE IF NOT EXISTS sweep(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID");
+    file.run("CREATE TABLE IF NOT EXISTS files(path TEXT PRIMARY KEY, hash TEXT) WITHOUT ROWID");
+    if (file.texts("SELECT value FROM sweep WHERE name = 'hash'").empty()) {
+      file.run(
+          fmt::format("CREATE TABLE points(point INTEGER PRIMARY KEY, status TEXT, reason TEXT{})", columns));
+      note("layout", std::to_string(layout));
+      note("hash", hash_of(what));
+      note("name", what.sweep.name);
+      note("points", std::to_string(what.sweep.points.size()));
+      note("version", what.version);
+    }
+    file.run("COMMIT");
+  }
+
+  void note(const std::string& name, const std::string& value) {
+    sqlite::Statement add(file, "INSERT INTO sweep VALUES(?, ?)");
+    add.bind(1, name);
+    add.bind(2, value);
+    add.run();
+  }
+
+  [[nodiscard]] std::string noted(const std::string& name) {
+    sqlite::Statement ask(file, "SELECT value FROM sweep WHERE name = ?");
+    ask.bind(1, name);
+    return ask.step() ? ask.text(0) : std::string();
+  }
+
+  void check() {
+    const std::string hint = "--force begins anew, another --out keeps both";
+    if (noted("version") != what.version || noted("layout") != std::to_string(layout)) {
+      throw InputError(fmt::format("{} was written by version {} of trainyard, this is {}",
+                                   in_quotes(file.path()), noted("version"), what.version),
+                       hint);
+    }
+    if (noted("hash") != hash_of(what)) {
+      throw InputError(fmt::format("{} holds other points: of the sweep {} as it was then",
+                                   in_quotes(file.path()), in_quotes(noted("name"))),
+                       hint);
+    }
+    sqlite::Statement ask(file, "SELECT path, hash FROM files");
+    while (ask.step()) {
+      if (hash_of_file(ask.text(0)) != ask.text(1)) {
+        throw InputError(
+            fmt::format("{} has changed since points were simulated with it", in_quotes(ask.text(0))), hint);
+      }
+      known_files.insert(ask.text(0));
+    }
+  }
+
+  void prepare() {
+    for (std::size_t i = 0; i < what.sweep.keys.size(); ++i) {
+      if (std::ranges::find(what.figures, what.sweep.keys[i]) == what.figures.end()) key_columns.push_back(i);
+    }
+    std::string marks = "?, ?, ?";
+    for (std::size_t i = 0; i < columns_of(what).size(); ++i) marks += ", ?";
+    insert.emplace(file, fmt::format("INSERT OR REPLACE INTO points VALUES({})", marks));
+  }
+
+  void add_row(const SweepRow& row) {
+    insert->reset();
+    insert->bind(1, static_cast<std::int64_t>(row.point));
+    insert->bind(2, std::string(status_texts[static_cast<int>(row.status)]));
+    insert->bind(3, row.reason);
+    int column = 4;
+    for (const std::size_t key : key_columns) insert->bind(column++, what.sweep.points[row.point][key]);
+    for (const std::optional<double>& figure : row.figures) insert->bind(column++, figure);
+    insert->run();
+  }
+
+  void add_files(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+      if (!known_files.insert(path).second) continue;
+      sqlite::Statement add(file, "INSERT OR IGNORE INTO files VALUES(?, ?)");
+      add.bind(1, path);
+      add.bind(2, hash_of_file(path));
+      add.run();
+    }
+  }
+};
+
+SweepStore::SweepStore(const StoredSweep& what) : database_(std::make_unique<Database>(what, ":memory:")) {}
+
+SweepStore::SweepStore(const std::filesystem::path& file, const StoredSweep& what)
+    : database_(std::make_unique<Database>(what, file.string())) {}
+
+SweepStore::~SweepStore() = default;
+SweepStore::SweepStore(SweepStore&&) noexcept = default;
+
+void SweepStore::add(const SweepRow& row, const std::vector<std::string>& files) {
+  database_->file.run("BEGIN IMMEDIATE");
+  try {
+    database_->add_files(files);
+    database_->add_row(row);
+    database_->file.run("COMMIT");
+  } catch (...) {
+    database_->file.roll_back();
+    throw;
+  }
+}
+
+std::vector<SweepRow> SweepStore::rows() const {
+  const std::size_t keys = database_->key_columns.size();
+  const std::size_t figures = database_->what.figures.size();
+  std::vector<SweepRow> rows;
+  sqlite::Statement ask(database_->file, "SELECT * FROM points ORDER BY point");
+  while (ask.step()) {
+    SweepRow& row = rows.emplace_back();
+    row.point = static_cast<std::size_t>(ask.integer(0));
+    row.status = static_cast<PointStatus>(std::ranges::find(status_texts, ask.text(1)) - status_texts);
+    row.reason = ask.text(2);
+    if (row.status != PointStatus::done) continue;
+    for (std::size_t i = 0; i < figures; ++i)
+      row.figures.push_back(ask.number(static_cast<int>(3 + keys + i)));
+  }
+  return rows;
+}
+
+std::vector<std::string> SweepStore::files() const {
+  return {database_->known_files.begin(), database_->known_files.end()};
+}
+
+void SweepStore::close() {
+  database_->insert.reset();
+  database_->file.run("PRAGMA journal_mode=DELETE");
+}
+
+}  // namespace trainyard

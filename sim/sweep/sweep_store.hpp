@@ -1,0 +1,53 @@
+#pragma once
+// The finished points of a sweep in an SQLite file: every one is committed as it comes, so that nothing that
+// is finished is lost whatever ends the program. Tables, for people's own queries:
+//   sweep(name, value)          what was swept, by what version
+//   files(path, hash)           every file that was read for it
+//   points(point, status, reason, one column for each varied key, one for each figure)
+
+#include "sweep/sweep.hpp"
+#include "sweep/sweep_row.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// What the points of a store have in common; two stores of the same are parts of one sweep.
+struct StoredSweep {
+  Sweep sweep;
+  std::vector<std::string> figures;  ///< their names
+  std::string version;               ///< of the program
+};
+
+class SweepStore {
+public:
+  /// In memory: gone with the process.
+  explicit SweepStore(const StoredSweep& what);
+  /// In a file, made if it is not there. Throws FileError if it cannot be opened, or is no store; InputError
+  /// if it holds another sweep, or a file that was read for it has changed since.
+  SweepStore(const std::filesystem::path& file, const StoredSweep& what);
+  ~SweepStore();
+  SweepStore(SweepStore&&) noexcept;
+  SweepStore(const SweepStore&) = delete;
+  SweepStore& operator=(const SweepStore&) = delete;
+
+  /// Commits a row, and the files that were read for it beyond those known. One that is there already is
+  /// replaced. Throws FileError, and then the row is not there.
+  void add(const SweepRow& row, const std::vector<std::string>& files);
+
+  /// All rows, by point.
+  [[nodiscard]] std::vector<SweepRow> rows() const;
+  [[nodiscard]] std::vector<std::string> files() const;
+
+  /// Everything into one file, without a journal beside it. Throws FileError.
+  void close();
+
+private:
+  struct Database;
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace trainyard

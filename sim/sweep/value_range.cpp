@@ -1,0 +1,106 @@
+#include "sweep/value_range.hpp"
+
+#include "config/diagnostic.hpp"
+#include "units/text.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <optional>
+#include <regex>
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t most_values = 100'000;
+
+[[noreturn]] void no_range(const std::string& text, std::string_view why) {
+  throw InputError(fmt::format("{} is not a range: {}", in_quotes(text), why),
+                   "1..8, 8..64 step 8, 1..128 times 2 or 100..400 Gbps times 2");
+}
+
+double number_of(const std::string& text, const std::string& range) {
+  const Parsed<double> parsed = parse_number(text);
+  if (const auto* error = std::get_if<UnitError>(&parsed)) no_range(range, error->message);
+  return std::get<double>(parsed);
+}
+
+struct Range {
+  double from = 0, to = 0, by = 1;
+  bool multiplies = false;
+  std::string unit;  ///< with the blank before it
+};
+
+/// Nothing if the text has no "..": then it is a value.
+std::optional<Range> range_of_text(const std::string& text) {
+  static const std::regex form(
+      R"(\s*([-+.\deE]*?)\.\.([-+\d][-+.\deE]*)(\s*[^\s\d.][^\s]*)?(\s+(step|times)\s+(\S+))?\s*)");
+  static const std::regex number_first(R"(\s*[-+.\d][^/]*\.\..*)");
+  if (!std::regex_match(text, number_first)) return std::nullopt;  // a path like ../x, a name
+  std::smatch parts;
+  if (!std::regex_match(text, parts, form)) no_range(text, "it needs two numbers");
+  Range range;
+  range.from = number_of(parts[1], text);
+  range.to = number_of(parts[2], text);
+  range.unit = parts[3];
+  if (parts[4].matched) {
+    range.multiplies = parts[5] == "times";
+    range.by = number_of(parts[6], text);
+  }
+  return range;
+}
+
+void check(const Range& range, const std::string& text) {
+  if (range.to < range.from) no_range(text, "it goes down");
+  if (range.multiplies && range.by <= 1) no_range(text, "times needs a factor above 1");
+  if (range.multiplies && range.from <= 0) no_range(text, "times needs to begin above 0");
+  if (!range.multiplies && range.by <= 0) no_range(text, "step needs a number above 0");
+}
+
+}  // namespace
+
+std::vector<std::string> values_of_range(const std::string& text) {
+  const std::optional<Range> range = range_of_text(text);
+  if (!range) return {text};
+  check(*range, text);
+  // A tenth, taken ten times, is a little more than one: the end is met within a billionth.
+  const double end = range->to + 1e-9 * std::abs(range->to);
+  std::vector<std::string> values;
+  double value = range->from;
+  while (value <= end) {
+    if (values.size() == most_values) no_range(text, fmt::format("it has more than {} values", most_values));
+    values.push_back(digits12(value) + range->unit);
+    value =
+        range->multiplies ? value * range->by : range->from + static_cast<double>(values.size()) * range->by;
+  }
+  return values;
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  char quote = 0;
+  for (const char letter : text) {
+    if (quote != 0) {
+      if (letter == quote) quote = 0;
+    } else if (letter == '"' || letter == '\'') {
+      quote = letter;
+    } else if (letter == '[' || letter == '{') {
+      ++depth;
+    } else if (letter == ']' || letter == '}') {
+      --depth;
+    } else if (letter == ',' && depth == 0) {
+      parts.emplace_back();
+      continue;
+    }
+    parts.back() += letter;
+  }
+  for (std::string& part : parts) {
+    const std::size_t first = part.find_first_not_of(' ');
+    if (first == std::string::npos)
+      throw InputError(fmt::format("{} has an empty value", in_quotes(text)), "32,64,128");
+    part = part.substr(first, part.find_last_not_of(' ') - first + 1);
+  }
+  return parts;
+}
+
+}  // namespace trainyard
