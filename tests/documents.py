@@ -6,7 +6,9 @@ they print. A line that is just "..." stands for any lines. Blocks of one file s
 command can use what an earlier one wrote. `./dev` commands install and build: they are run by the clean-root test,
 and here it is only checked that they exist.
 
-usage: documents.py PROGRAM SOURCE_DIR
+With --help-examples, the examples that `--help` of every command ends with are run instead, and have to work.
+
+usage: documents.py PROGRAM SOURCE_DIR [--help-examples]
 """
 
 import os
@@ -38,20 +40,71 @@ def matches(shown, printed):
     return re.fullmatch(pattern, text) is not None
 
 
+def install(program, folder):
+    """An empty folder to work in, and an environment in which `trainyard` is the program."""
+    bin_folder = pathlib.Path(folder, ".bin")
+    bin_folder.mkdir()
+    (bin_folder / "trainyard").symlink_to(program)
+    work = pathlib.Path(folder, "work")
+    work.mkdir()
+    return work, {**os.environ, "NO_COLOR": "1", "PATH": f"{bin_folder}:{os.environ['PATH']}"}
+
+
+def names_of_commands(env, parent=()):
+    answer = subprocess.run(["trainyard", "__complete", *parent, ""], env=env, capture_output=True, text=True, check=True)
+    paths, *words = answer.stdout.splitlines()
+    names = [word.split("\t")[0] for word in words]
+    if paths != "none" or any(not re.fullmatch("[a-z]+", name) for name in names):
+        return []  # arguments or options
+    found = []
+    for name in names:
+        command = (*parent, name)
+        text = subprocess.run(["trainyard", *command, "--help"], env=env, capture_output=True, text=True, check=False).stdout
+        if f"Usage: trainyard {' '.join(command)}" in text:
+            found += [(command, text), *names_of_commands(env, command)]
+    return found
+
+
+def run_help_examples(program, source):
+    """Those of long fits and of a GPU, and what goes into another program, are only counted here: a test of the
+    command line reads them all."""
+    run = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        work, env = install(program, folder)
+        for copy, original in {
+            "my_machine.yaml": "platforms/dgx2.yaml",
+            "my_experiment.yaml": "workloads/experiments/resnet50_dgx2.yaml",
+        }.items():
+            (work / copy).write_bytes((source / original).read_bytes())
+        env["TRAINYARD_DATA"] = str(source)
+        for command, text in names_of_commands(env):
+            examples = re.findall(r"^  (trainyard .*)$", text.partition("\nExamples:\n")[2], flags=re.M)
+            if len(examples) < 2:
+                failed += 1
+                print(f"trainyard {' '.join(command)} --help: has {len(examples)} examples, and two are the least")
+            for example in examples:
+                if command[0] in ("calibrate", "validate") or "|" in example:
+                    continue
+                run += 1
+                result = subprocess.run(["sh", "-c", example], cwd=work, env=env, capture_output=True, text=True, check=False)
+                if result.returncode != 0:
+                    failed += 1
+                    print(f"{example}\nends with {result.returncode}: {result.stderr}")
+    print(f"{run} examples of --help run, {failed} failed")
+    return 1 if failed or run == 0 else 0
+
+
 def main():
     program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    if sys.argv[3:] == ["--help-examples"]:
+        return run_help_examples(program, source)
     subcommands = set(re.findall(r"^  ([a-z]+) ", (source / "dev").read_text(), flags=re.M))
     run = failed = 0
     for document in sorted(source.glob("**/README.md")):
         if any(part.startswith("build") for part in document.relative_to(source).parts):
             continue
         with tempfile.TemporaryDirectory() as folder:
-            bin_folder = pathlib.Path(folder, ".bin")
-            bin_folder.mkdir()
-            (bin_folder / "trainyard").symlink_to(program)
-            work = pathlib.Path(folder, "work")
-            work.mkdir()
-            env = {**os.environ, "NO_COLOR": "1", "PATH": f"{bin_folder}:{os.environ['PATH']}"}
+            work, env = install(program, folder)
             for block in blocks(document.read_text()):
                 for command, shown in commands(block):
                     where = f"{document.relative_to(source)}: {command}"

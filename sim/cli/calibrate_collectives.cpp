@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/help.hpp"
 #include "cli/rule_options.hpp"
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
@@ -58,7 +59,8 @@ void add_calibrate_collectives(CLI::App& calibrate) {
   command.add_flag("--skip-left-out", options->skip_left_out,
                    "do not fit without each machine in turn, which takes most of the time");
   command.add_flag("--force", options->force, "replace the file if it exists");
-  command.footer("Example: trainyard calibrate collectives -o nccl.yaml");
+  add_examples(command, {"trainyard calibrate collectives -o nccl.yaml",
+                         "trainyard calibrate collectives my_curves.csv --skip-left-out"});
   command.callback([options] { calibrate_collectives(*options); });
 }
 

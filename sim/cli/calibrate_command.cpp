@@ -1,6 +1,7 @@
 #include "calibration/calibrate_gpu.hpp"
 #include "calibration/measurement_plan.hpp"
 #include "cli/commands.hpp"
+#include "cli/help.hpp"
 #include "cli/kernel_program.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
@@ -77,7 +78,7 @@ fs::path folder_for(const CalibrateOptions& options, const config::Catalogue& ca
 /// take for something else.
 std::string name_of_profile(const CalibrateOptions& options) {
   if (!options.name && !options.specification) {
-    throw CLI::RequiredError("--name NAME (or --specification PROFILE)");
+    throw CLI::RequiredError("--name NAME (or --specification GPU)");
   }
   std::string name = options.name ? *options.name : fs::path(*options.specification).stem().string();
   const auto is_plain = [](char c) {
@@ -142,7 +143,7 @@ Bases load_bases(const CalibrateOptions& options, const config::Catalogue& catal
     return name ? std::optional(load_profile(catalogue, *name)) : std::nullopt;
   };
   if (options.scale_from && options.recordings.empty() && !options.specification) {
-    throw CLI::RequiredError("--specification PROFILE");
+    throw CLI::RequiredError("--specification GPU");
   }
   return {load(options.specification), load(options.scale_from)};
 }
@@ -235,12 +236,12 @@ void add_gpu(CLI::App& calibrate) {
           .add_option(
               "--specification", options->specification,
               "profile with the memory, peaks and power of this GPU (default: what the recording says)")
-          ->type_name("PROFILE");
+          ->type_name("GPU");
   CLI::Option* scale_from =
       command
           .add_option("--scale-from", options->scale_from,
                       "take what no recording covers from this profile: the same parts of the peaks")
-          ->type_name("PROFILE");
+          ->type_name("GPU");
   CLI::Option* name =
       command.add_option("--name", options->name, "of the new profile (default: that of the specification)")
           ->type_name("NAME");
@@ -261,7 +262,10 @@ void add_gpu(CLI::App& calibrate) {
       ->type_name("FILE")
       ->excludes(recordings, specification, scale_from, name, out, seconds);
   command.add_flag("--force", options->force, "replace the profile, or the plan, if it exists");
-  command.footer("Example: trainyard calibrate gpu --name my_gpu --quick");
+  add_examples(command,
+               {"trainyard calibrate gpu --name my_gpu --quick",
+                "trainyard calibrate gpu my_gpu.csv --specification t4 --name my_t4 --out .",
+                "trainyard calibrate gpu --specification t4 --scale-from v100_sxm2_16gb --name scaled_t4"});
   command.callback([options] { calibrate_gpu(*options); });
 }
 
@@ -271,7 +275,8 @@ void add_calibrate(CLI::App& program) {
   CLI::App& command =
       *program.add_subcommand("calibrate", "fit what the simulation rests on to measurements");
   command.require_subcommand(1);
-  command.footer("Example: trainyard calibrate gpu --name my_gpu");
+  add_examples(command,
+               {"trainyard calibrate gpu --name my_gpu", "trainyard calibrate collectives -o nccl.yaml"});
   add_gpu(command);
   add_calibrate_collectives(command);
   add_calibrate_stack(command);

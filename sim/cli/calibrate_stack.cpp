@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/help.hpp"
 #include "cli/rule_options.hpp"
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
@@ -66,7 +67,8 @@ void add_calibrate_stack(CLI::App& calibrate) {
   add_machines_option(command, options->machines);
   add_runs_option(command, options->runs);
   command.add_flag("--force", options->force, "replace the file if it exists");
-  command.footer("Example: trainyard calibrate stack oneflow --rows my_runs.csv -o my_oneflow.yaml");
+  add_examples(command, {"trainyard calibrate stack oneflow",
+                         "trainyard calibrate stack oneflow --rows my_runs.csv -o my_oneflow.yaml"});
   command.callback([options] { calibrate_stack(*options); });
 }
 

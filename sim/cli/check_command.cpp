@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/file_kind.hpp"
+#include "cli/help.hpp"
 #include "cli/terminal.hpp"
 #include "collectives/protocols.hpp"
 #include "compute/gpu_profile.hpp"
@@ -97,7 +98,8 @@ void add_check(CLI::App& program) {
           "platforms, GPU profiles, constants of protocols, machine rules, run rules, models, stacks, "
           "experiments, sweeps (YAML) and traces (CSV); the folder or the keys tell which")
       ->required();
-  command.footer("Example: trainyard check my_machine.yaml my_experiment.yaml");
+  add_examples(command,
+               {"trainyard check my_machine.yaml my_experiment.yaml", "trainyard check resnet50.csv"});
   command.callback([files] { check_files(*files); });
 }
 

@@ -1,11 +1,13 @@
 #include "cli/cli.hpp"
 
 #include "cli/commands.hpp"
+#include "cli/complete.hpp"
 #include "cli/help.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/terminal.hpp"
 #include "config/diagnostic.hpp"
 #include "config/suggest.hpp"
+#include "report/text_layout.hpp"
 
 #include <CLI/App.hpp>
 #include <algorithm>
@@ -21,29 +23,14 @@ namespace trainyard {
 
 namespace {
 
-void add_commands(CLI::App& program) {
-  program.name("trainyard");
-  program.formatter(std::make_shared<HelpFormatter>());
-  program.set_version_flag("--version", "trainyard " TRAINYARD_VERSION, "print the version");
-  program.set_help_flag("-h,--help", "print this help");
-  program.require_subcommand(1);
-  program.footer(
-      "'trainyard COMMAND --help' explains a command and gives an example. Names are looked up in\n"
-      "$TRAINYARD_DATA, then among the files shipped. NO_COLOR=1 turns colour off.\n"
-      "Exit codes: 0 done, 1 a validation missed a limit, 2 wrong command line, 3 wrong input,\n"
-      "4 the machine cannot do it, 5 cannot read or write, 70 a bug in trainyard, 130 interrupted.");
-  add_run(program);
-  add_trace(program);
-  add_memory(program);
-  add_model(program);
-  add_topology(program);
-  add_collective(program);
-  add_sweep(program);
-  add_validate(program);
-  add_calibrate(program);
-  add_list(program);
-  add_check(program);
-  add_schema(program);
+/// "0 done, 1 a validation missed a limit, ...": the end of the program's help.
+std::string exit_codes() {
+  std::string text = "Exit codes:";
+  for (const ExitMeaning& exit : exit_meanings)
+    text += fmt::format("{} {} {}", exit.code == exit_done ? "" : ",", int{exit.code}, exit.text);
+  std::string lines;
+  for (const std::string& line : wrap(text, 96)) lines += line + '\n';
+  return lines;
 }
 
 int refuse(std::string_view problem, std::string_view hint, const CLI::App& program) {
@@ -83,6 +70,10 @@ int parse_and_run(int argc, const char* const* argv) {
       "Simulates a training step of a neural network on many GPUs: how long, and what limits it.");
   add_commands(program);
   const std::string first = argc > 1 ? argv[1] : "";
+  if (first == completion_question) {
+    print_result(completions(program, std::vector<std::string>(argv + 2, argv + argc)));
+    return exit_done;
+  }
   const std::vector<std::string> commands = command_names(program);
   if (!first.empty() && !first.starts_with('-') &&
       std::find(commands.begin(), commands.end(), first) == commands.end()) {
@@ -106,6 +97,33 @@ int parse_and_run(int argc, const char* const* argv) {
 }
 
 }  // namespace
+
+void add_commands(CLI::App& program) {
+  program.name("trainyard");
+  program.formatter(std::make_shared<HelpFormatter>());
+  program.set_version_flag("--version", "trainyard " TRAINYARD_VERSION, "print the version");
+  program.set_help_flag("-h,--help", "print this help");
+  program.require_subcommand(1);
+  program.footer(
+      "'trainyard COMMAND --help' explains a command and gives examples, 'trainyard manual' all of them. "
+      "Names\n"
+      "are looked up in $TRAINYARD_DATA, then among the files shipped. NO_COLOR=1 turns colour off.\n" +
+      exit_codes());
+  add_run(program);
+  add_trace(program);
+  add_memory(program);
+  add_model(program);
+  add_topology(program);
+  add_collective(program);
+  add_sweep(program);
+  add_validate(program);
+  add_calibrate(program);
+  add_list(program);
+  add_check(program);
+  add_schema(program);
+  add_completion(program);
+  add_manual(program);
+}
 
 int run_cli(int argc, const char* const* argv) {
   end_on_interrupt();

@@ -2,6 +2,9 @@
 // The command line: which command was asked for, and what each end of it means as an exit code. One file per
 // command (commands.hpp); CLI11 is used in this folder only.
 
+#include <array>
+#include <string_view>
+
 namespace trainyard {
 
 /// Exit codes, as README.md documents them.
@@ -15,6 +18,20 @@ enum ExitCode : int {
   exit_bug = 70,            ///< trainyard's own fault
   exit_interrupted = 130,   ///< SIGINT or SIGTERM
 };
+
+struct ExitMeaning {
+  ExitCode code;
+  std::string_view text;
+};
+
+inline constexpr std::array exit_meanings{ExitMeaning{exit_done, "done"},
+                                          ExitMeaning{exit_limit_missed, "a validation missed a limit"},
+                                          ExitMeaning{exit_wrong_command_line, "wrong command line"},
+                                          ExitMeaning{exit_wrong_input, "wrong input"},
+                                          ExitMeaning{exit_job_impossible, "the machine cannot do it"},
+                                          ExitMeaning{exit_file, "cannot read or write"},
+                                          ExitMeaning{exit_bug, "a bug in trainyard"},
+                                          ExitMeaning{exit_interrupted, "interrupted"}};
 
 /// Runs the program. Results go to stdout, everything else to stderr. Returns the exit code; throws nothing.
 int run_cli(int argc, const char* const* argv);

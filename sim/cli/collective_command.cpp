@@ -1,4 +1,6 @@
 #include "cli/commands.hpp"
+#include "cli/help.hpp"
+#include "cli/offers.hpp"
 #include "cli/rank_group.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
@@ -117,11 +119,12 @@ void add_collective(CLI::App& program) {
   auto options = std::make_shared<CollectiveOptions>();
   CLI::App& command = *program.add_subcommand(
       "collective", "time a collective over a range of sizes; options and columns as nccl-tests has them");
-  command.add_option("OP", options->operation, "the collective: " + names_of<Operation>())->required();
+  offer_names_of<Operation>(
+      command.add_option("OP", options->operation, "the collective: " + names_of<Operation>())->required());
   command
       .add_option("--platform", options->platform, "name of a shipped platform, or the path of a YAML file")
       ->required()
-      ->type_name("P");
+      ->type_name("PLATFORM");
   command.add_option("--nodes", options->nodes, "nodes of the platform")
       ->type_name("N")
       ->capture_default_str();
@@ -142,19 +145,23 @@ void add_collective(CLI::App& program) {
   command.add_option("-i,--stepbytes", options->step, "each size is this much more than the one before")
       ->type_name("SIZE")
       ->excludes(factor);
-  command.add_option("--algorithm", options->algorithm, "how it is carried out: " + names_of<Algorithm>())
-      ->type_name("A")
-      ->capture_default_str();
-  command
-      .add_option("--protocol", options->protocol,
-                  "how data is moved: " + names_of<Protocol>() + " (default: as NCCL chooses)")
-      ->type_name("P");
-  command
-      .add_option("--nccl", options->nccl,
-                  "version of NCCL that auto follows: " + names_of<NcclVersion>() +
-                      "; none: the wire alone, latency and bandwidth of the links")
-      ->type_name("V")
-      ->capture_default_str();
+  offer_names_of<Algorithm>(
+      command
+          .add_option("--algorithm", options->algorithm, "how it is carried out: " + names_of<Algorithm>())
+          ->type_name("A")
+          ->capture_default_str());
+  offer_names_of<Protocol>(
+      command
+          .add_option("--protocol", options->protocol,
+                      "how data is moved: " + names_of<Protocol>() + " (default: as NCCL chooses)")
+          ->type_name("P"));
+  offer_names_of<NcclVersion>(
+      command
+          .add_option("--nccl", options->nccl,
+                      "version of NCCL that auto follows: " + names_of<NcclVersion>() +
+                          "; none: the wire alone, latency and bandwidth of the links")
+          ->type_name("V")
+          ->capture_default_str());
   command.add_option("-r,--root", options->root, "root of broadcast and reduce: a rank's place in its group")
       ->type_name("N")
       ->capture_default_str();
@@ -181,14 +188,17 @@ void add_collective(CLI::App& program) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_option("--links", options->links, "write what every link carried to this CSV file")
       ->type_name("FILE");
-  command
-      .add_option("--fidelity", options->fidelity,
-                  "how exactly it is simulated, cheapest first: " + names_of<Fidelity>())
-      ->type_name("F")
-      ->capture_default_str();
+  offer_names_of<Fidelity>(
+      command
+          .add_option("--fidelity", options->fidelity,
+                      "how exactly it is simulated, cheapest first: " + names_of<Fidelity>())
+          ->type_name("F")
+          ->capture_default_str());
   command.add_flag("--force", options->force, "replace the file of --links if it exists");
   command.add_flag("--json", options->json, "print JSON in SI base units instead of the table");
-  command.footer("Example: trainyard collective all_reduce --platform dgx2 --gpus 12 -b 1M -e 1G -f 2");
+  add_examples(command,
+               {"trainyard collective all_reduce --platform dgx2 --gpus 12 -b 1M -e 1G -f 2",
+                "trainyard collective broadcast --platform dlperf --nodes 4 --root 8 --algorithm tree"});
   command.callback([options] { time_on_platform(*options); });
 }
 

@@ -41,5 +41,10 @@ void add_calibrate_stack(CLI::App& calibrate);
 void add_list(CLI::App& program);
 void add_check(CLI::App& program);
 void add_schema(CLI::App& program);
+void add_completion(CLI::App& program);
+void add_manual(CLI::App& program);
+
+/// All of them, and what the program's own help says.
+void add_commands(CLI::App& program);
 
 }  // namespace trainyard

@@ -69,6 +69,12 @@ Kind kind_named(const std::string& word, std::string_view KindWord::*form) {
   throw InputError("unknown kind of file '" + word + "'", config::suggest(word, words));
 }
 
+std::vector<std::string> kind_texts(std::string_view KindWord::*form) {
+  std::vector<std::string> texts;
+  for (const KindWord& known : kind_words) texts.emplace_back(known.*form);
+  return texts;
+}
+
 nlohmann::ordered_json schema_of(Kind kind) {
   const std::string title = "trainyard " + std::string(config::word_of(kind));
   return with_file_of(kind, [&]<class File>(const File&) { return config::schema<File>(title); });

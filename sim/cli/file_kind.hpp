@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace trainyard {
 
@@ -31,6 +32,9 @@ inline constexpr std::array kind_words{KindWord{"platform", "platforms", config:
 
 /// The kind of which `form` is the given word. Throws InputError (did you mean) if there is none.
 config::Kind kind_named(const std::string& word, std::string_view KindWord::*form = &KindWord::word);
+
+/// That form of the words of all kinds.
+std::vector<std::string> kind_texts(std::string_view KindWord::*form);
 
 /// JSON Schema of a kind, made from the key table that its reader uses.
 nlohmann::ordered_json schema_of(config::Kind kind);

@@ -7,6 +7,8 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t page = 100;
+constexpr std::string_view heading = "Examples:";
+const std::string indent = "\n  ";
 
 /// "  name", and the text beside it or, if the name is long, below it.
 std::string entry(const std::string& name, const std::string& text, std::size_t column) {
@@ -22,22 +24,52 @@ std::string entry(const std::string& name, const std::string& text, std::size_t 
 
 }  // namespace
 
-std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
-  const std::string name = make_option_name(option, is_positional);
-  return entry(is_positional ? name : name + make_option_opts(option), make_option_desc(option),
-               get_column_width());
+std::string option_heading(const CLI::Option& option) {
+  if (option.get_positional()) return option.get_name(true);
+  const std::string name = option.get_name(false, true);
+  const std::string type = option.get_type_size() == 0 ? "" : option.get_type_name();
+  return type.empty() ? name : name + ' ' + type;
 }
 
-std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
-  const std::string type = option->get_type_size() == 0 ? "" : option->get_type_name();
-  return type.empty() ? "" : ' ' + type;
-}
-
-std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
-  std::string text = option->get_description();
-  if (!option->get_default_str().empty()) text += " (default: " + option->get_default_str() + ")";
-  if (option->get_required() && !option->get_positional()) text += " (required)";
+std::string option_text(const CLI::Option& option) {
+  std::string text = option.get_description();
+  if (!option.get_default_str().empty()) text += " (default: " + option.get_default_str() + ")";
+  if (option.get_required() && !option.get_positional()) text += " (required)";
   return text;
+}
+
+std::vector<const CLI::App*> commands_of(const CLI::App& command) {
+  return command.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); });
+}
+
+void add_examples(CLI::App& command, std::initializer_list<std::string_view> examples,
+                  std::string_view note) {
+  std::string text(note);
+  if (!note.empty()) text += '\n';
+  text += heading;
+  for (const std::string_view example : examples) text += indent + std::string(example);
+  command.footer(text);
+}
+
+std::vector<std::string> examples_of(const CLI::App& command) {
+  const std::string text = command.get_footer();
+  std::vector<std::string> examples;
+  for (std::size_t at = text.find(indent); at != std::string::npos;) {
+    const std::size_t begin = at + indent.size();
+    at = text.find(indent, begin);
+    examples.push_back(text.substr(begin, at == std::string::npos ? at : at - begin));
+  }
+  return examples;
+}
+
+std::string note_of(const CLI::App& command) {
+  const std::string text = command.get_footer();
+  const std::size_t end = text.find(heading);
+  return text.substr(0, end == 0 || end == std::string::npos ? end : end - 1);
+}
+
+std::string HelpFormatter::make_option(const CLI::Option* option, bool /*is_positional*/) const {
+  return entry(option_heading(*option), option_text(*option), get_column_width());
 }
 
 std::string HelpFormatter::make_subcommand(const CLI::App* command) const {

@@ -1,8 +1,14 @@
 #pragma once
-// How --help looks: 100 columns, each option's default at the end of its text.
+// How --help looks: 100 columns, each option's default at the end of its text, and examples at the end of
+// all.
 
 #include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <initializer_list>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace trainyard {
 
@@ -12,10 +18,26 @@ public:
   HelpFormatter() { column_width(28); }
 
   std::string make_option(const CLI::Option* option, bool is_positional) const override;
-  std::string make_option_opts(const CLI::Option* option) const override;
-  std::string make_option_desc(const CLI::Option* option) const override;
   std::string make_subcommand(const CLI::App* command) const override;
   std::string make_footer(const CLI::App* command) const override;
 };
+
+/// "EXPERIMENT", "-o,--out FILE".
+std::string option_heading(const CLI::Option& option);
+
+/// The description with the default, or that the option is required.
+std::string option_text(const CLI::Option& option);
+
+/// The commands that help names, in the order they were added.
+std::vector<const CLI::App*> commands_of(const CLI::App& command);
+
+/// Ends a command's help with `note`, if there is one, and commands to copy: at least two that work as they
+/// stand, each a line of up to 96 columns.
+void add_examples(CLI::App& command, std::initializer_list<std::string_view> examples,
+                  std::string_view note = {});
+
+/// What add_examples was given.
+std::vector<std::string> examples_of(const CLI::App& command);
+std::string note_of(const CLI::App& command);
 
 }  // namespace trainyard

@@ -1,5 +1,7 @@
 #include "cli/commands.hpp"
 #include "cli/file_kind.hpp"
+#include "cli/help.hpp"
+#include "cli/offers.hpp"
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
 #include "config/diagnostic.hpp"
@@ -91,10 +93,11 @@ void add_list(CLI::App& program) {
   auto word = std::make_shared<std::optional<std::string>>();
   CLI::App& command =
       *program.add_subcommand("list", "print the names and titles of what is shipped, or of your own files");
-  command.add_option(
-      "KIND", *word,
-      "platforms, gpus, protocols, machines, models, stacks, experiments, sweeps or runs; all when left out");
-  command.footer("Example: trainyard list models");
+  offer(command.add_option(
+            "KIND", *word,
+            "platforms, gpus, protocols, machines, models, stacks, experiments, sweeps or runs; all when left out"),
+        kind_texts(&KindWord::plural));
+  add_examples(command, {"trainyard list", "trainyard list gpus"});
   command.callback([word] { list_files(*word); });
 }
 

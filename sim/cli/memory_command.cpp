@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/experiment_options.hpp"
+#include "cli/help.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "report/json_text.hpp"
@@ -39,9 +40,10 @@ void add_memory(CLI::App& program) {
       "memory", "what a step keeps in a GPU's memory, whether it fits, and the largest batch that does");
   add_experiment_options(command, options->what);
   command.add_flag("--json", options->json, "print the table as JSON, in bytes");
-  command.footer(
-      "Exit code 0 if the step fits, 4 if not.\n"
-      "Example: trainyard memory resnet50_dgx2 --set batch_per_gpu=512");
+  add_examples(command,
+               {"trainyard memory resnet50_dgx2 --set batch_per_gpu=256",
+                "trainyard memory resnet50_dgx2 --set precision=amp --json"},
+               "Exit code 0 if the step fits, 4 if not.");
   command.callback([options] { show_memory(*options); });
 }
 

@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/help.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "config/catalogue.hpp"
@@ -35,7 +36,7 @@ void add_model(CLI::App& program) {
   command.add_option("MODEL", options->model, "name of a shipped model, or the path of a YAML file")
       ->required();
   command.add_option("--batch", options->batch, "samples")->type_name("B")->capture_default_str();
-  command.footer("Example: trainyard model resnet50 --batch 128");
+  add_examples(command, {"trainyard model resnet50 --batch 128", "trainyard model bert_base"});
   command.callback([options] { show_model(*options); });
 }
 

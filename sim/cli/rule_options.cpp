@@ -6,7 +6,7 @@ void add_machines_option(CLI::App& command, std::string& machines) {
   command
       .add_option("--machines", machines,
                   "rules that find a row's platform: a name in platforms/machines or a path")
-      ->type_name("RULES")
+      ->type_name("MACHINES")
       ->capture_default_str();
 }
 
@@ -15,7 +15,7 @@ void add_runs_option(CLI::App& command, std::string& runs) {
       .add_option("--runs", runs,
                   "rules that find what a row trained and with what software: a name in workloads/rules or "
                   "a path")
-      ->type_name("RULES")
+      ->type_name("RUNS")
       ->capture_default_str();
 }
 

@@ -1,6 +1,8 @@
 #include "cli/commands.hpp"
 #include "cli/cost.hpp"
 #include "cli/experiment_options.hpp"
+#include "cli/help.hpp"
+#include "cli/offers.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "report/csv.hpp"
@@ -96,12 +98,15 @@ void add_run(CLI::App& program) {
       ->type_name("DIR");
   command.add_flag("--force", options->force, "replace DIR if it holds an earlier result");
   command.add_flag("--json", options->json, "print the summary as JSON, in SI base units");
-  command
-      .add_option("--fidelity", options->fidelity,
-                  "how exactly collectives are simulated, cheapest first: " + names_of<Fidelity>() +
-                      " (default: the experiment's, else flow)")
-      ->type_name("F");
-  command.footer("Example: trainyard run resnet50_dgx2 --set batch_per_gpu=64 --out results");
+  offer_names_of<Fidelity>(
+      command
+          .add_option("--fidelity", options->fidelity,
+                      "how exactly collectives are simulated, cheapest first: " + names_of<Fidelity>() +
+                          " (default: the experiment's, else flow)")
+          ->type_name("F"));
+  add_examples(command, {"trainyard run resnet50_dgx2 --set nodes=64 --set platform.fabric.nic=\"25 Gbps\"",
+                         "trainyard run resnet50_dgx2 --set batch_per_gpu=64 --out results",
+                         "trainyard run bert_base_p3dn --fidelity rounds --json"});
   command.callback([options] { run_experiment(*options); });
 }
 

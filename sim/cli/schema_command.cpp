@@ -1,5 +1,7 @@
 #include "cli/commands.hpp"
 #include "cli/file_kind.hpp"
+#include "cli/help.hpp"
+#include "cli/offers.hpp"
 #include "cli/terminal.hpp"
 
 #include <memory>
@@ -12,9 +14,11 @@ void add_schema(CLI::App& program) {
   auto kind = std::make_shared<std::string>();
   CLI::App& command =
       *program.add_subcommand("schema", "print the JSON Schema of a kind of file, for editors");
-  command.add_option("KIND", *kind, "platform, gpu, protocols, machines, model, stack, experiment or runs")
-      ->required();
-  command.footer("Example: trainyard schema platform > platform.schema.json");
+  offer(command
+            .add_option("KIND", *kind, "platform, gpu, protocols, machines, model, stack, experiment or runs")
+            ->required(),
+        kind_texts(&KindWord::word));
+  add_examples(command, {"trainyard schema platform > platform.schema.json", "trainyard schema experiment"});
   command.callback([kind] { print_result(schema_of(kind_named(*kind)).dump(2) + "\n"); });
 }
 

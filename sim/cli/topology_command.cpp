@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/help.hpp"
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
 #include "platform/load.hpp"
@@ -34,7 +35,7 @@ void add_topology(CLI::App& program) {
   command.add_option("PLATFORM", options->platform, "name of a shipped platform, or the path of a YAML file")
       ->required();
   command.add_flag("--dot", options->dot, "print the graph in Graphviz's language instead");
-  command.footer("Example: trainyard topology dgx2 --dot | dot -Tsvg > dgx2.svg");
+  add_examples(command, {"trainyard topology dgx1v", "trainyard topology dgx2 --dot > dgx2.dot"});
   command.callback([options] { show_topology(*options); });
 }
 

@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/experiment_options.hpp"
+#include "cli/help.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "report/out_files.hpp"
@@ -38,11 +39,12 @@ void add_trace(CLI::App& program) {
       "trace",
       "write the ops of one rank's step as CSV, to look at, to edit and to replay with 'trace: T.csv'");
   add_experiment_options(command, options->what);
-  command.add_option("-o,--output", options->out, "the file to write")->required()->type_name("T.csv");
+  command.add_option("-o,--output", options->out, "the file to write")->required()->type_name("FILE");
   command.add_flag("--without-durations", options->without_durations,
                    "leave the durations out, so that a replay works them out for its own GPU");
   command.add_flag("--force", options->force, "replace the file if it exists");
-  command.footer("Example: trainyard trace resnet50_dgx2 -o resnet50.csv");
+  add_examples(command, {"trainyard trace resnet50_dgx2 -o resnet50.csv",
+                         "trainyard trace resnet50_dgx2 --set precision=amp --without-durations -o amp.csv"});
   command.callback([options] { export_to_csv(*options); });
 }
 

@@ -1,4 +1,6 @@
 #include "cli/commands.hpp"
+#include "cli/help.hpp"
+#include "cli/offers.hpp"
 #include "cli/rule_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
@@ -153,14 +155,15 @@ void add_validate(CLI::App& program) {
   command
       .add_option("--protocols", options->protocols,
                   "constants of protocols: a name in platforms/protocols or a path")
-      ->type_name("FILE")
+      ->type_name("PROTOCOLS")
       ->capture_default_str();
   add_runs_option(command, options->runs);
-  command
-      .add_option("--protocol", options->protocol,
-                  "what predictions of training may be fitted to: " + names_of<FitProtocol>() +
-                      " (default: all of them; with --json 1gpu)")
-      ->type_name("PROTOCOL");
+  offer_names_of<FitProtocol>(
+      command
+          .add_option("--protocol", options->protocol,
+                      "what predictions of training may be fitted to: " + names_of<FitProtocol>() +
+                          " (default: all of them; with --json 1gpu)")
+          ->type_name("PROTOCOL"));
   command.add_option("-j", options->parallel, "processes that predict (default: as many as processors)")
       ->type_name("N");
   command.add_flag(
@@ -185,7 +188,8 @@ void add_validate(CLI::App& program) {
       ->type_name("PERCENT");
   command.add_flag("--json", options->json, "print JSON with errors as ratios instead of the table");
   command.add_flag("--force", options->force, "replace the files of --plot and --plot-runs if they exist");
-  command.footer("Example: trainyard validate --summary --limit 15");
+  add_examples(command, {"trainyard validate --summary --limit 15",
+                         "trainyard validate my_runs.csv --protocol 1gpu --plot-runs my_runs.svg"});
   command.callback([options] { validate(*options); });
 }
 

@@ -1,6 +1,13 @@
-// Wrong command lines, help and version: exit codes 0 and 2, and what is printed where.
+// Wrong command lines, help and version: exit codes 0 and 2, and what is printed where. What can come next on
+// a line that is being typed.
 
+#include "cli/commands.hpp"
+#include "cli/complete.hpp"
+#include "cli/help.hpp"
 #include "process.hpp"
+
+#include <CLI/App.hpp>
+#include <algorithm>
 
 using namespace trainyard;
 
@@ -22,7 +29,7 @@ TEST_CASE("help is printed on stdout, for the program and for every command") {
     CHECK(ended.code == 0);
     CHECK(ended.err.empty());
     CHECK(contains(ended.out, "trainyard " + std::string(command)));
-    CHECK(contains(ended.out, "Example: trainyard " + std::string(command) + " "));
+    CHECK(contains(ended.out, "Examples:\n  trainyard " + std::string(command)));
   }
 }
 
@@ -115,4 +122,115 @@ TEST_CASE("numbers and sizes are read strictly") {
   CHECK(contains(error_of(with({"-i", "1M", "-f", "2"})), "excludes"));
   CHECK(contains(error_of(with({"--gpus", "1.5"})), "--gpus: '1.5' is not a whole number"));
   CHECK(contains(error_of({"run", "resnet50_dgx2", "--set", "nodes"}), "--set: 'nodes' is not KEY=VALUE"));
+}
+
+namespace {
+
+/// The program with all its commands, none of which does anything.
+struct IdleProgram {
+  CLI::App app;
+  IdleProgram() {
+    add_commands(app);
+    idle(app);
+  }
+  static void idle(CLI::App& command) {
+    command.callback({});
+    for (CLI::App* each : command.get_subcommands([](const CLI::App*) { return true; })) idle(*each);
+  }
+};
+
+/// Calls `use` with each command and its name, "calibrate gpu".
+template <class Use>
+void for_each_command(const CLI::App& parent, const std::string& before, const Use& use) {
+  for (const CLI::App* command : commands_of(parent)) {
+    const std::string name = before + command->get_name();
+    use(*command, name);
+    for_each_command(*command, name + ' ', use);
+  }
+}
+
+std::vector<std::string> answer(const std::vector<std::string>& words) {
+  CLI::App program;
+  add_commands(program);
+  std::istringstream text(completions(program, words));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line.substr(0, line.find('\t')));
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+bool has(const Lines& lines, const std::string& line) {
+  return std::ranges::find(lines, line) != lines.end();
+}
+
+}  // namespace
+
+TEST_CASE("every command has a description and two examples, and they are right command lines") {
+  const IdleProgram program;
+  for_each_command(program.app, "", [](const CLI::App& command, const std::string& name) {
+    CAPTURE(name);
+    CHECK(!command.get_description().empty());
+    const std::vector<std::string> examples = examples_of(command);
+    CHECK(examples.size() >= 2);
+    for (const std::string& example : examples) {
+      CAPTURE(example);
+      CHECK(example.size() <= 96);
+      CHECK(example.starts_with("trainyard " + name));
+      IdleProgram reader;
+      CHECK_NOTHROW(reader.app.parse(example.substr(0, example.find_first_of(">|")), true));
+    }
+  });
+}
+
+TEST_CASE("the manual page has every command, option, example and exit code") {
+  const std::string page = run_program({"manual"}).out;
+  std::string plain;
+  for (const char c : page) plain += c == '\\' ? "" : std::string(1, c);
+  CHECK(std::ranges::all_of(page, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
+  const IdleProgram program;
+  for_each_command(program.app, "", [&](const CLI::App& command, const std::string& name) {
+    CAPTURE(name);
+    CHECK(contains(plain, "\n.SS \"trainyard " + name));
+    for (const CLI::Option* option : command.get_options()) {
+      for (const std::string& word : option->get_lnames()) CHECK(contains(plain, "--" + word));
+    }
+    CHECK(contains(plain, "\n    trainyard " + name));
+  });
+  CHECK(contains(page, ".B \"130\"\ninterrupted\n"));
+  CHECK(contains(page, ".B \"TRAINYARD_DATA\"\n"));
+}
+
+TEST_CASE("completion offers commands, then options that still fit") {
+  CHECK(answer({"ru"}) == Lines{"none", "run"});
+  CHECK(answer({"calibrate", "st"}) == Lines{"none", "stack"});
+  CHECK(answer({"run", "x", "--fid"}) == Lines{"none", "--fidelity"});
+  CHECK(has(answer({"run", "x", "--set", "a=b", "--s"}), "--set"));
+  CHECK_FALSE(has(answer({"run", "x", "--json", "-"}), "--json"));
+  CHECK_FALSE(has(answer({"collective", "all_reduce", "-i", "1M", "-"}), "--stepfactor"));
+  CHECK(has(answer({"model", "x", ""}), "--batch"));
+  CHECK(answer({"no_such_command", "x", "ru"}) == Lines{"none"});
+}
+
+TEST_CASE("completion offers the values of options and arguments") {
+  CHECK(answer({"run", "x", "--fidelity", ""}) == Lines{"none", "closed", "flow", "rounds", "steps"});
+  CHECK(answer({"run", "--fidelity=fl"}) == Lines{"none", "--fidelity=flow"});
+  CHECK(answer({"run", "--fidelity", "=", "fl"}) == Lines{"none", "flow"});
+  CHECK(answer({"run", "--fidelity", "="}) == Lines{"none", "closed", "flow", "rounds", "steps"});
+  CHECK(answer({"schema", "exp"}) == Lines{"none", "experiment"});
+  CHECK(answer({"completion", ""}) == Lines{"none", "bash", "zsh", "fish"});
+  CHECK(answer({"run", "x", "--set", ""}) == Lines{"none"});
+  CHECK(answer({"run", "x", "--out", ""}) == Lines{"folders"});
+  CHECK(answer({"trace", "x", "-o", ""}) == Lines{"files"});
+  CHECK(answer({"check", "a.yaml", "b"}) == Lines{"files"});
+}
+
+TEST_CASE("completion offers the names of the files shipped, and paths where no name fits") {
+  const auto lines = [](const std::string& argument, const std::string& typed) {
+    return run_program({"__complete", argument, typed}).out;
+  };
+  CHECK(lines("run", "resnet50_dl") == "none\nresnet50_dlperf\n");
+  CHECK(lines("run", "./resnet50_dl") == "files\n");
+  CHECK(lines("topology", "my_") == "files\n");
+  CHECK(lines("model", "bert_b") == "none\nbert_base\n");
 }

@@ -1,0 +1,186 @@
+#include "cli/complete.hpp"
+
+#include "cli/help.hpp"
+#include "cli/offers.hpp"
+#include "config/catalogue.hpp"
+
+#include <algorithm>
+
+namespace trainyard {
+
+namespace {
+
+/// Where the words before the last have led to.
+struct Place {
+  CLI::App* command;
+  CLI::Option* open = nullptr;      ///< the option whose value comes next
+  bool may_close = false;           ///< it has a value already and takes more
+  bool arguments_only = false;      ///< behind "--"
+  std::vector<CLI::Option*> given;  ///< options and arguments
+  std::size_t arguments = 0;
+};
+
+bool takes_value(const CLI::Option& option) { return option.get_type_size() != 0; }
+bool takes_many(const CLI::Option& option) { return option.get_items_expected_max() > 1; }
+
+bool is_repeatable(const CLI::Option& option) {
+  return option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll || takes_many(option);
+}
+
+CLI::Option* option_named(CLI::App& command, const std::string& word) {
+  for (CLI::Option* option : command.get_options()) {
+    if (option->check_name(word)) return option;
+  }
+  return nullptr;
+}
+
+CLI::App* command_named(CLI::App& command, const std::string& word) {
+  const auto found = command.get_subcommands([&](CLI::App* each) { return each->get_name() == word; });
+  return found.empty() ? nullptr : found.front();
+}
+
+/// The argument that the next word is, or null if the command takes no more.
+CLI::Option* next_argument(const Place& place) {
+  CLI::Option* last = nullptr;
+  std::size_t passed = 0;
+  for (CLI::Option* option : place.command->get_options()) {
+    if (!option->get_positional()) continue;
+    if (passed++ == place.arguments) return option;
+    last = option;
+  }
+  return last != nullptr && takes_many(*last) ? last : nullptr;
+}
+
+void read_option(Place& place, const std::string& word) {
+  const std::size_t sign = word.find('=');
+  const bool is_long = word.starts_with("--");
+  CLI::Option* option =
+      option_named(*place.command, is_long ? word.substr(0, sign) : word.substr(0, 2));  // -j4, --jobs=4
+  if (option == nullptr) return;
+  place.given.push_back(option);
+  const bool has_value = is_long ? sign != std::string::npos : word.size() > 2;
+  if (takes_value(*option) && (!has_value || takes_many(*option))) place.open = option;
+  place.may_close = has_value;
+}
+
+void read_word(Place& place, const std::string& word) {
+  const bool is_option = !place.arguments_only && word.size() > 1 && word.starts_with('-');
+  if (place.open != nullptr && !(is_option && place.may_close)) {
+    place.may_close = true;
+    if (!takes_many(*place.open)) place.open = nullptr;
+    return;
+  }
+  place.open = nullptr;
+  if (is_option && word == "--") {
+    place.arguments_only = true;
+  } else if (is_option) {
+    read_option(place, word);
+  } else if (CLI::App* command = command_named(*place.command, word)) {
+    place = Place{.command = command, .given = {}};
+  } else {
+    if (CLI::Option* argument = next_argument(place)) place.given.push_back(argument);
+    ++place.arguments;
+  }
+}
+
+/// The answer in the making: only words that go on from what was typed come in.
+class Answer {
+public:
+  explicit Answer(std::string typed) : typed_(std::move(typed)) {}
+  [[nodiscard]] const std::string& typed() const { return typed_; }
+  [[nodiscard]] bool is_empty() const { return words_.empty(); }
+
+  void add(const std::string& word, const std::string& description = {}) {
+    if (!word.starts_with(typed_)) return;
+    words_ += word.substr(hidden_) + (description.empty() ? "" : '\t' + description) + '\n';
+  }
+  void add_values(CLI::Option& option, const std::string& before);
+  /// The shell sees only what comes behind this many characters.
+  void hide(std::size_t characters) { hidden_ = characters; }
+  [[nodiscard]] std::string text() const { return paths_ + '\n' + words_; }
+
+private:
+  std::string typed_;
+  std::string words_;
+  std::string paths_ = "none";
+  std::size_t hidden_ = 0;
+};
+
+/// `before`: "--fidelity=" where the value is part of that word.
+void Answer::add_values(CLI::Option& option, const std::string& before) {
+  const Offer offer = offer_of(option);
+  for (const std::string& word : offer.words) add(before + word);
+  for (const config::Kind kind : offer.kinds) {
+    for (const std::string& name : config::names(config::find_catalogue(), kind)) add(before + name);
+  }
+  // A file of the user's own is written with a slash, or as one whose name is none of those shipped.
+  const bool is_path = is_empty() || typed_.find('/', before.size()) != std::string::npos;
+  if (offer.files || (!offer.kinds.empty() && is_path)) paths_ = "files";
+  if (offer.folders && paths_ == "none") paths_ = "folders";
+}
+
+void add_options(Answer& answer, const Place& place) {
+  for (CLI::Option* option : place.command->get_options()) {
+    const auto excluded = option->get_excludes();
+    const auto is_excluded = [&](CLI::Option* given) {
+      return (given == option && !is_repeatable(*option)) || excluded.contains(given);
+    };
+    if (option->get_group().empty() || std::ranges::any_of(place.given, is_excluded)) continue;
+    for (const std::string& name : option->get_lnames()) answer.add("--" + name, option->get_description());
+    for (const std::string& name : option->get_snames()) {
+      if (option->get_lnames().empty() || answer.typed() == "-" + name)
+        answer.add("-" + name, option->get_description());
+    }
+  }
+}
+
+void add_commands_of(Answer& answer, const CLI::App& command) {
+  for (const CLI::App* each : commands_of(command)) answer.add(each->get_name(), each->get_description());
+}
+
+/// The words with "--set", "=", "x" put together again.
+std::vector<std::string> joined(const std::vector<std::string>& words) {
+  std::vector<std::string> whole;
+  bool is_behind_sign = false;
+  for (const std::string& word : words) {
+    const bool is_sign = word == "=" && !whole.empty();
+    if (is_sign || is_behind_sign) {
+      whole.back() += word;
+    } else {
+      whole.push_back(word);
+    }
+    is_behind_sign = is_sign;
+  }
+  return whole;
+}
+
+}  // namespace
+
+std::string completions(CLI::App& program, const std::vector<std::string>& words) {
+  if (words.empty()) return completions(program, {""});
+  const std::vector<std::string> whole = joined(words);
+  Place place{.command = &program, .given = {}};
+  for (std::size_t i = 0; i + 1 < whole.size(); ++i) read_word(place, whole[i]);
+
+  Answer answer(whole.back());
+  const std::string& typed = answer.typed();
+  const std::size_t value = typed.find('=') + 1;  // 0 if there is none
+  if (typed != words.back()) answer.hide(value);
+  const bool is_option = typed.starts_with('-') && !place.arguments_only;
+  if (place.open != nullptr && !(is_option && place.may_close)) {
+    answer.add_values(*place.open, "");
+  } else if (is_option && typed.starts_with("--") && value > 0) {
+    CLI::Option* option = option_named(*place.command, typed.substr(0, value - 1));
+    if (option != nullptr && takes_value(*option)) answer.add_values(*option, typed.substr(0, value));
+  } else if (is_option) {
+    add_options(answer, place);
+  } else if (CLI::Option* argument = next_argument(place)) {
+    answer.add_values(*argument, "");
+  } else {
+    if (place.arguments == 0) add_commands_of(answer, *place.command);
+    if (answer.is_empty()) add_options(answer, place);
+  }
+  return answer.text();
+}
+
+}  // namespace trainyard
