@@ -75,7 +75,8 @@ def run_help_examples(program, source):
             "my_machine.yaml": "platforms/dgx2.yaml",
             "my_experiment.yaml": "workloads/experiments/resnet50_dgx2.yaml",
         }.items():
-            (work / copy).write_bytes((source / original).read_bytes())
+            text = (source / original).read_text()
+            (work / copy).write_text(re.sub("^name: .*", f"name: {copy.removesuffix('.yaml')}", text, flags=re.M))
         env["TRAINYARD_DATA"] = str(source)
         for command, text in names_of_commands(env):
             examples = re.findall(r"^  (trainyard .*)$", text.partition("\nExamples:\n")[2], flags=re.M)

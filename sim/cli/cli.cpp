@@ -29,7 +29,7 @@ std::string exit_codes() {
   for (const ExitMeaning& exit : exit_meanings)
     text += fmt::format("{} {} {}", exit.code == exit_done ? "" : ",", int{exit.code}, exit.text);
   std::string lines;
-  for (const std::string& line : wrap(text, 96)) lines += line + '\n';
+  for (const std::string& line : wrap(text + '.', 96)) lines += (lines.empty() ? "" : "\n") + line;
   return lines;
 }
 
@@ -105,9 +105,8 @@ void add_commands(CLI::App& program) {
   program.set_help_flag("-h,--help", "print this help");
   program.require_subcommand(1);
   program.footer(
-      "'trainyard COMMAND --help' explains a command and gives examples, 'trainyard manual' all of them. "
-      "Names\n"
-      "are looked up in $TRAINYARD_DATA, then among the files shipped. NO_COLOR=1 turns colour off.\n" +
+      "'trainyard COMMAND --help' explains a command and gives examples. Names are looked up in\n"
+      "$TRAINYARD_DATA, then among the files shipped. NO_COLOR=1 turns colour off.\n" +
       exit_codes());
   add_run(program);
   add_trace(program);

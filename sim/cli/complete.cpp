@@ -20,7 +20,7 @@ struct Place {
   std::size_t arguments = 0;
 };
 
-bool takes_value(const CLI::Option& option) { return option.get_type_size() != 0; }
+bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 bool takes_many(const CLI::Option& option) { return option.get_items_expected_max() > 1; }
 
 bool is_repeatable(const CLI::Option& option) {

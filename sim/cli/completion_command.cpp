@@ -85,12 +85,12 @@ end
 complete --command trainyard --no-files --arguments '(__trainyard_complete)'
 )";
 
-constexpr std::array scripts{Script{"bash", bash_script}, Script{"zsh", zsh_script},
-                             Script{"fish", fish_script}};
+constexpr std::array completion_scripts{Script{"bash", bash_script}, Script{"zsh", zsh_script},
+                                        Script{"fish", fish_script}};
 
 std::string_view script_of(const std::string& shell) {
   std::vector<std::string_view> shells;
-  for (const Script& script : scripts) {
+  for (const Script& script : completion_scripts) {
     if (script.shell == shell) return script.text;
     shells.push_back(script.shell);
   }

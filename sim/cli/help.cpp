@@ -7,8 +7,8 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t page = 100;
-constexpr std::string_view heading = "Examples:";
-const std::string indent = "\n  ";
+constexpr std::string_view examples_heading = "Examples:";
+const std::string example_indent = "\n  ";
 
 /// "  name", and the text beside it or, if the name is long, below it.
 std::string entry(const std::string& name, const std::string& text, std::size_t column) {
@@ -27,7 +27,7 @@ std::string entry(const std::string& name, const std::string& text, std::size_t 
 std::string option_heading(const CLI::Option& option) {
   if (option.get_positional()) return option.get_name(true);
   const std::string name = option.get_name(false, true);
-  const std::string type = option.get_type_size() == 0 ? "" : option.get_type_name();
+  const std::string type = option.get_type_name();
   return type.empty() ? name : name + ' ' + type;
 }
 
@@ -46,17 +46,17 @@ void add_examples(CLI::App& command, std::initializer_list<std::string_view> exa
                   std::string_view note) {
   std::string text(note);
   if (!note.empty()) text += '\n';
-  text += heading;
-  for (const std::string_view example : examples) text += indent + std::string(example);
+  text += examples_heading;
+  for (const std::string_view example : examples) text += example_indent + std::string(example);
   command.footer(text);
 }
 
 std::vector<std::string> examples_of(const CLI::App& command) {
   const std::string text = command.get_footer();
   std::vector<std::string> examples;
-  for (std::size_t at = text.find(indent); at != std::string::npos;) {
-    const std::size_t begin = at + indent.size();
-    at = text.find(indent, begin);
+  for (std::size_t at = text.find(example_indent); at != std::string::npos;) {
+    const std::size_t begin = at + example_indent.size();
+    at = text.find(example_indent, begin);
     examples.push_back(text.substr(begin, at == std::string::npos ? at : at - begin));
   }
   return examples;
@@ -64,7 +64,7 @@ std::vector<std::string> examples_of(const CLI::App& command) {
 
 std::string note_of(const CLI::App& command) {
   const std::string text = command.get_footer();
-  const std::size_t end = text.find(heading);
+  const std::size_t end = text.find(examples_heading);
   return text.substr(0, end == 0 || end == std::string::npos ? end : end - 1);
 }
 

@@ -12,27 +12,28 @@ namespace trainyard {
 
 namespace {
 
-struct Entry {
+struct NamedText {
   std::string_view name, text;
 };
 
-constexpr std::array environment{
-    Entry{"TRAINYARD_DATA",
-          "A folder that holds platforms/ and workloads/. Names are looked up there first, then among the "
-          "files shipped."},
-    Entry{"NO_COLOR", "If it is set and not empty, nothing is printed in colour (no-color.org)."},
-    Entry{"TERM", "If it is not set, or dumb, nothing is printed in colour."}};
+constexpr std::array variables_used{
+    NamedText{
+        "TRAINYARD_DATA",
+        "A folder that holds platforms/ and workloads/. Names are looked up there first, then among the "
+        "files shipped."},
+    NamedText{"NO_COLOR", "If it is set and not empty, nothing is printed in colour (no-color.org)."},
+    NamedText{"TERM", "If it is not set, or dumb, nothing is printed in colour."}};
 
-constexpr std::array files{
-    Entry{"platforms/, platforms/gpus/", "Machines and profiles of their GPUs."},
-    Entry{"platforms/protocols/, platforms/machines/",
-          "What NCCL's protocols cost, and the rules that recognise machines in published rows."},
-    Entry{"workloads/models/, workloads/stacks/, workloads/experiments/",
-          "Models, software stacks, and experiments that put all of it together."},
-    Entry{"workloads/rules/", "The rules that find what a published row trained."}};
+constexpr std::array folders_used{
+    NamedText{"platforms/, platforms/gpus/", "Machines and profiles of their GPUs."},
+    NamedText{"platforms/protocols/, platforms/machines/",
+              "What NCCL's protocols cost, and the rules that recognise machines in published rows."},
+    NamedText{"workloads/models/, workloads/stacks/, workloads/experiments/",
+              "Models, software stacks, and experiments that put all of it together."},
+    NamedText{"workloads/rules/", "The rules that find what a published row trained."}};
 
 /// Text as troff prints it unchanged. Every "-" is one that can be copied into a shell.
-std::string escaped(std::string_view text) {
+std::string troff(std::string_view text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
@@ -65,7 +66,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string tagged(std::string_view tag, std::string_view text) {
-  return fmt::format(".TP\n.B \"{}\"\n{}\n", escaped(tag), escaped(text));
+  return fmt::format(".TP\n.B \"{}\"\n{}\n", troff(tag), troff(text));
 }
 
 /// "trainyard calibrate gpu".
@@ -82,8 +83,8 @@ std::string usage(const CLI::App& command) {
   bool has_options = false;
   for (const CLI::Option* option : command.get_options()) {
     const bool is_argument = option->get_positional();
-    std::string name = option->get_name() +
-                       (is_argument || option->get_type_size() == 0 ? "" : ' ' + option->get_type_name());
+    std::string name = option->get_name();
+    if (!is_argument && !option->get_type_name().empty()) name += ' ' + option->get_type_name();
     if (is_argument && option->get_items_expected_max() > 1) name += "...";
     if (option->get_required() || is_argument) {
       line += option->get_required() ? ' ' + name : " [" + name + ']';
@@ -95,9 +96,8 @@ std::string usage(const CLI::App& command) {
 }
 
 std::string section_of(const CLI::App& command) {
-  std::string text =
-      fmt::format(".SS \"{}\"\n{}\n", escaped(usage(command)), escaped(command.get_description()));
-  if (const std::string note = note_of(command); !note.empty()) text += ".PP\n" + escaped(note) + '\n';
+  std::string text = fmt::format(".SS \"{}\"\n{}\n", troff(usage(command)), troff(command.get_description()));
+  if (const std::string note = note_of(command); !note.empty()) text += ".PP\n" + troff(note) + '\n';
   for (const CLI::Option* option : command.get_options()) {
     if (option == command.get_help_ptr()) continue;
     text += tagged(option_heading(*option), option_text(*option));
@@ -105,7 +105,7 @@ std::string section_of(const CLI::App& command) {
   const std::vector<std::string> examples = examples_of(command);
   if (!examples.empty())
     text += examples.size() == 1 ? ".PP\nExample:\n.PP\n.EX\n" : ".PP\nExamples:\n.PP\n.EX\n";
-  for (const std::string& example : examples) text += "    " + escaped(example) + '\n';
+  for (const std::string& example : examples) text += "    " + troff(example) + '\n';
   if (!examples.empty()) text += ".EE\n";
   for (const CLI::App* each : commands_of(command)) text += section_of(*each);
   return text;
@@ -117,9 +117,10 @@ std::string manual_page(const CLI::App& program) {
   // No date: the same program prints the same page.
   std::string text =
       fmt::format(".TH TRAINYARD 1 \"\" \"trainyard {}\" \"User Commands\"\n", TRAINYARD_VERSION);
+  text += ".nh\n.ad l\n";  // names of options and files must not be broken
   text += ".SH NAME\ntrainyard \\- simulator of distributed deep-learning training\n";
   text += ".SH SYNOPSIS\n.B trainyard\n.I COMMAND\n[\\fIARGUMENT\\fR]... [\\fIOPTION\\fR]...\n";
-  text += ".SH DESCRIPTION\n" + escaped(program.get_description()) +
+  text += ".SH DESCRIPTION\n" + troff(program.get_description()) +
           "\nResults go to standard output, progress and warnings to standard error. Nothing is overwritten "
           "without\n.BR \\-\\-force .\n";
   text += ".SH OPTIONS\n";
@@ -130,9 +131,9 @@ std::string manual_page(const CLI::App& program) {
   text += ".SH EXIT STATUS\n";
   for (const ExitMeaning& exit : exit_meanings) text += tagged(std::to_string(exit.code), exit.text);
   text += ".SH ENVIRONMENT\n";
-  for (const Entry& entry : environment) text += tagged(entry.name, entry.text);
+  for (const NamedText& entry : variables_used) text += tagged(entry.name, entry.text);
   text += ".SH FILES\nBelow $TRAINYARD_DATA and below share/trainyard beside the folder of the program:\n";
-  for (const Entry& entry : files) text += tagged(entry.name, entry.text);
+  for (const NamedText& entry : folders_used) text += tagged(entry.name, entry.text);
   text +=
       ".SH SEE ALSO\n.BR dot (1),\n.BR jq (1)\n.br\nThe formats of all files are described in "
       "platforms/README.md "

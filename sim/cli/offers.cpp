@@ -14,11 +14,11 @@ namespace {
 
 /// CLI11 options have no room for a remark but the description of a validator. This one stays inactive: it
 /// neither checks anything nor shows in the help.
-constexpr const char* remark = "offers";
+constexpr const char* offers_remark = "offers";
 
 std::vector<std::string> offered_words(CLI::Option& option) {
   try {
-    const CLI::Validator& found = *option.get_validator(remark);
+    const CLI::Validator& found = *option.get_validator(offers_remark);
     std::istringstream text(found.active(true).get_description());  // a copy: only active ones have one
     std::vector<std::string> words;
     for (std::string word; text >> word;) words.push_back(word);
@@ -41,7 +41,7 @@ std::optional<config::Kind> kind_of_metavar(std::string_view metavar) {
 CLI::Option* offer(CLI::Option* option, const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return option->check(CLI::Validator(text).active(false), remark);
+  return option->check(CLI::Validator(text).active(false), offers_remark);
 }
 
 Offer offer_of(CLI::Option& option) {
