@@ -349,7 +349,7 @@ TEST_CASE("a calibration whose profile has no name, or nothing to start from, is
   const std::string recording = installed.folder().put("r.csv", small_recording());
   const Ended nameless = installed.run({"calibrate", "gpu", recording});
   CHECK(nameless.code == 2);
-  CHECK(contains(nameless.err, "--name NAME (or --specification PROFILE)"));
+  CHECK(contains(nameless.err, "--name NAME (or --specification GPU)"));
   const Ended scaled = installed.measure({"--scale-from", "t4"});
   CHECK(scaled.code == 2);
   CHECK(contains(scaled.err, "--specification"));
