@@ -109,6 +109,7 @@ void add_commands(CLI::App& program) {
       "$TRAINYARD_DATA, then among the files shipped. NO_COLOR=1 turns colour off.\n" +
       exit_codes());
   add_run(program);
+  add_compare(program);
   add_trace(program);
   add_memory(program);
   add_model(program);

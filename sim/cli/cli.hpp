@@ -10,7 +10,7 @@ namespace trainyard {
 /// Exit codes, as README.md documents them.
 enum ExitCode : int {
   exit_done = 0,
-  exit_limit_missed = 1,  ///< a validation missed a limit it was given
+  exit_limit_missed = 1,  ///< a validation or comparison missed a limit it was given
   exit_wrong_command_line = 2,
   exit_wrong_input = 3,     ///< wrong whatever the hardware: syntax, names, units, more ranks than GPUs
   exit_job_impossible = 4,  ///< valid, but the machine cannot do it

@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-/// A validation that was done and missed the limit it was given: exit code 1.
+/// A validation or comparison that was done and missed the limit it was given: exit code 1.
 class LimitMissed : public std::exception {
 public:
   explicit LimitMissed(std::string text) : text_(std::move(text)) {}
@@ -29,6 +29,7 @@ public:
 
 void add_run(CLI::App& program);
 void add_trace(CLI::App& program);
+void add_compare(CLI::App& program);
 void add_memory(CLI::App& program);
 void add_model(CLI::App& program);
 void add_topology(CLI::App& program);

@@ -19,9 +19,7 @@
 #include "study/published_files.hpp"
 #include "study/validate.hpp"
 #include "study/validate_training.hpp"
-#include "units/text.hpp"
 
-#include <CLI/Error.hpp>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -47,15 +45,6 @@ struct ValidateOptions {
   bool json = false;
   bool force = false;
 };
-
-/// A percentage as a ratio.
-double ratio_of(const std::string& text) {
-  const Parsed<double> parsed = parse_number(text);
-  const auto* percent = std::get_if<double>(&parsed);
-  if (percent == nullptr || *percent < 0)
-    throw CLI::ValidationError("--limit", "'" + text + "' is not a percentage");
-  return *percent / 100;
-}
 
 void check_limit(const Validation& validation, double limit) {
   const std::optional<double> mean = summary_of(validation).large.mape;
@@ -98,7 +87,7 @@ nlohmann::ordered_json combined_json(const Validation& collectives, bool has_col
 
 void validate(const ValidateOptions& options) {
   // read before anything takes time
-  const double limit = options.limit ? ratio_of(*options.limit) : 0;
+  const double limit = options.limit ? percentage("--limit", *options.limit) : 0;
   std::vector<FitProtocol> asked{FitProtocol::spec, FitProtocol::one_gpu, FitProtocol::one_node};
   if (options.protocol) asked = {choice<FitProtocol>(*options.protocol)};
   const int parallel = options.parallel ? whole_number("-j", *options.parallel, 1, 1024) : processors();

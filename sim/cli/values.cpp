@@ -26,6 +26,13 @@ int whole_number(const std::string& option, const std::string& text, int minimum
   return static_cast<int>(*number);
 }
 
+double percentage(const std::string& option, const std::string& text) {
+  const Parsed<double> parsed = parse_number(text);
+  const auto* percent = std::get_if<double>(&parsed);
+  if (percent == nullptr || *percent < 0) wrong(option, text, "a percentage");
+  return *percent / 100;
+}
+
 Bytes nccl_size(const std::string& option, const std::string& text) {
   constexpr std::string_view expected = "a size like 8, 64K, 1M or 2G";
   constexpr std::string_view suffixes = "KMG";

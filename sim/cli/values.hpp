@@ -18,6 +18,9 @@ namespace trainyard {
 int whole_number(const std::string& option, const std::string& text, int minimum,
                  int maximum = 1'000'000'000);
 
+/// A percentage of at least 0 as a ratio: "15" is 0.15. Throws CLI::ValidationError.
+double percentage(const std::string& option, const std::string& text);
+
 /// A size as nccl-tests takes it: 8, 64K, 1M, 2G; K, M and G are powers of 1,024. Throws
 /// CLI::ValidationError.
 Bytes nccl_size(const std::string& option, const std::string& text);

@@ -135,7 +135,25 @@ void append_block(std::string& text, const Node& node, std::size_t indent, bool 
   }
 }
 
+void add_values(std::map<std::string, std::string>& values, const Node& node, const std::string& path) {
+  const auto is_scalar = [](const Node& part) { return part.kind == Node::Kind::scalar; };
+  const bool is_leaf = node.kind != Node::Kind::mapping &&
+                       (node.kind != Node::Kind::sequence || std::ranges::all_of(node.items, is_scalar));
+  if (is_leaf) {
+    values[path] = one_line(node);
+    return;
+  }
+  for (std::size_t i = 0; i < node.items.size(); ++i) add_values(values, node.items[i], join(path, i));
+  for (const Node::Entry& entry : node.entries) add_values(values, entry.value, join(path, entry.key));
+}
+
 }  // namespace
+
+std::map<std::string, std::string> values_by_path(const Node& node) {
+  std::map<std::string, std::string> values;
+  add_values(values, node, {});
+  return values;
+}
 
 Node plain_node(std::string text) {
   Node node = make_node(Node::Kind::scalar);

@@ -1,7 +1,9 @@
 #include "report/summary_json.hpp"
 
+#include "config/write.hpp"
 #include "report/memory_table.hpp"
 #include "report/unmodelled.hpp"
+#include "study/step_parts.hpp"
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,10 +13,6 @@ namespace trainyard {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// Version of the field names and meanings below; raised when one is renamed, removed or means something
-/// else.
-constexpr int schema_version = 1;
 
 void add_what_ran(Json& json, const Result& result) {
   json["experiment"] = result.experiment;
@@ -45,6 +43,32 @@ void add_times(Json& json, const Result& result) {
   json["one_rank_step_time_s"] = result.one_rank_step_time.si();
   json["lower_bound_s"] = result.lower_bound.si();
   json["epoch_time_s"] = result.epoch_time ? Json(result.epoch_time->si()) : Json();
+}
+
+/// The step time in parts that add up to it, and the exposed communication collective by collective.
+void add_parts(Json& json, const Result& result) {
+  const StepParts split = step_parts(result);
+  Json& parts = json["step_parts_s"] = Json::object();
+  for (const PartTime& part : split.parts) parts[std::string(config::name_of(part.part))] = part.time.si();
+  Json& collectives = json["exposed_collectives"] = Json::array();
+  for (const ExposedCollective& one : split.collectives) {
+    const CollectiveRow& row = result.collectives[at(one.collective)];
+    collectives.push_back({{"collective", row.name},
+                           {"operation", config::name_of(row.operation)},
+                           {"exposed_s", one.exposed.si()}});
+  }
+}
+
+/// The resolved experiment by key; `set` as on the command line ("platform.fabric.nic").
+void add_experiment(Json& json, const Result& result) {
+  config::Node tree = config::to_node(result.resolved);
+  Json& keys = json["resolved_experiment"] = Json::object();
+  for (const config::Node::Entry& entry : tree.entries) {
+    if (entry.key != "set") continue;
+    for (const config::Node::Entry& one : entry.value.entries) keys[one.key] = one.value.scalar;
+  }
+  std::erase_if(tree.entries, [](const config::Node::Entry& entry) { return entry.key == "set"; });
+  for (const auto& [path, value] : config::values_by_path(tree)) keys[path] = value;
 }
 
 void add_utilization(Json& json, const Result& result) {
@@ -142,9 +166,10 @@ void add_needs(Json& json, const Result& result) {
 
 Json summary_json(const Result& result, const SimulationCost& cost) {
   Json json;
-  json["schema_version"] = schema_version;
+  json["schema_version"] = summary_schema_version;
   add_what_ran(json, result);
   add_times(json, result);
+  add_parts(json, result);
   add_utilization(json, result);
   add_input(json, result);
   add_training(json, result);
@@ -153,6 +178,7 @@ Json summary_json(const Result& result, const SimulationCost& cost) {
   const ComputeSourceShares& shares = result.compute_source_shares;
   json["compute_source_shares"] = {
       {"measured", shares.measured}, {"fitted", shares.fitted}, {"roofline", shares.roofline}};
+  add_experiment(json, result);
   json["calibrated_on"] = result.calibrated_on;
   json["notes"] = result.notes;
   Json reasons = Json::object();

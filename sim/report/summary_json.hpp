@@ -9,6 +9,10 @@
 
 namespace trainyard {
 
+/// Version of the summary's field names and meanings; raised when one is renamed, removed or means something
+/// else.
+inline constexpr int summary_schema_version = 1;
+
 /// What simulating cost on this machine; the only part of a report that differs from run to run.
 struct SimulationCost {
   Seconds wall;

@@ -1,0 +1,182 @@
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+#include "cli/values.hpp"
+#include "config/read_file.hpp"
+#include "report/comparison_table.hpp"
+#include "report/json_text.hpp"
+#include "report/read_summary.hpp"
+#include "report/summary_json.hpp"
+#include "report/text_layout.hpp"
+#include "study/child_processes.hpp"
+#include "study/setup.hpp"
+#include "study/simulate.hpp"
+
+#include <CLI/Error.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CompareOptions {
+  std::string a;
+  std::optional<std::string> b;
+  std::vector<std::string> set;
+  std::optional<std::string> fail_above;
+  bool json = false;
+};
+
+/// One side of the comparison, before anything is simulated.
+struct Side {
+  std::string letter;             ///< "A" or "B"
+  std::optional<Inputs> inputs;   ///< of an experiment
+  std::optional<RunSummary> run;  ///< of a saved run
+};
+
+/// The summary.json that an argument means; nothing if it is an experiment. The name of a shipped experiment
+/// is that, even where a folder is called the same.
+std::optional<fs::path> summary_file(const config::Catalogue& catalogue, const std::string& text) {
+  if (text.ends_with(".json")) return text;
+  const std::vector<std::string> shipped = config::names(catalogue, config::Kind::experiment);
+  std::error_code ignored;
+  if (std::ranges::find(shipped, text) != shipped.end() || !fs::is_directory(text, ignored))
+    return std::nullopt;
+  const fs::path file = fs::path(text) / "summary.json";
+  if (!fs::exists(file, ignored)) {
+    throw FileError(fmt::format(
+        "the folder '{}' holds no summary.json: it is not what trainyard run EXPERIMENT --out DIR writes",
+        text));
+  }
+  return file;
+}
+
+RunSummary read_run(const fs::path& file) {
+  constexpr std::uintmax_t largest = std::uintmax_t{64} << 20U;
+  const std::string text = config::read_file(file, largest);
+  if (text.size() > largest) throw FileError("cannot read '" + file.string() + "': it has more than 64 MiB");
+  return read_summary(file.string(), text);
+}
+
+Side side_of(const config::Catalogue& catalogue, std::string letter, const std::string& text,
+             const Overrides& overrides) {
+  Side side{.letter = std::move(letter), .inputs = {}, .run = {}};
+  if (const std::optional<fs::path> file = summary_file(catalogue, text))
+    side.run = read_run(*file);
+  else
+    side.inputs = read_inputs(catalogue, text, overrides);
+  return side;
+}
+
+/// Each warning once.
+void print_warnings_of(const std::vector<Side>& sides) {
+  std::vector<std::string> printed;
+  for (const Side& side : sides) {
+    if (!side.inputs) continue;
+    for (const Diagnostic& warning : side.inputs->warnings) {
+      if (std::ranges::find(printed, to_string(warning)) != printed.end()) continue;
+      print_warnings({warning});
+      printed.push_back(to_string(warning));
+    }
+  }
+}
+
+/// The summary that `run --out` would write, so that saved and fresh runs compare alike. Says which of the
+/// two is wrong.
+std::string simulated_summary(const Side& side) {
+  const std::string name = fmt::format("{} ({})", side.letter, side.inputs->name);
+  try {
+    return json_text(summary_json(simulate(*side.inputs, {}), {}));
+  } catch (const JobImpossible& error) {
+    throw JobImpossible(fmt::format("{}: {}", name, error.what()));
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", name, error.diagnostics().front().message));
+  }
+}
+
+/// Simulates what is not simulated yet, each in a process of its own.
+void complete(std::vector<Side>& sides) {
+  std::vector<Side*> fresh;
+  for (Side& side : sides) {
+    if (!side.run) fresh.push_back(&side);
+  }
+  const auto count = static_cast<int>(fresh.size());
+  const auto in_child = [&](int i) { return simulated_summary(*fresh[at(i)]); };
+  const std::vector<std::string> texts = in_children(count, std::min(count, processors()), in_child);
+  for (std::size_t i = 0; i < texts.size(); ++i) fresh[i]->run = read_summary(fresh[i]->letter, texts[i]);
+}
+
+void check_fail_above(const Comparison& comparison, double limit) {
+  const double slower = comparison.step_ratio - 1;
+  if (slower <= limit) return;
+  throw LimitMissed(fmt::format("B's step takes {} longer than A's, above the limit of {}", percent(slower),
+                                percent(limit)));
+}
+
+void compare_runs(const CompareOptions& options) {
+  const double limit = options.fail_above ? percentage("--fail-above", *options.fail_above) : 0;
+  const Overrides overrides = overrides_of(options.set);
+  if (options.b && !overrides.empty())
+    throw CLI::ValidationError("--set",
+                               "makes B out of A: name one experiment, or compare two without --set");
+  if (!options.b && overrides.empty())
+    throw CLI::ValidationError("B", "is missing: name a second run or experiment, or change A with --set");
+  const config::Catalogue catalogue = config::find_catalogue();
+  if (!options.b && summary_file(catalogue, options.a))
+    throw CLI::ValidationError("--set", "changes an experiment, and '" + options.a + "' is a saved run");
+
+  std::vector<Side> sides;
+  sides.push_back(side_of(catalogue, "A", options.a, {}));
+  sides.push_back(side_of(catalogue, "B", options.b.value_or(options.a), overrides));
+  print_warnings_of(sides);
+  complete(sides);
+  const Comparison comparison = compare(std::move(*sides[0].run), std::move(*sides[1].run));
+  print_result(options.json ? json_text(comparison_json(comparison))
+                            : comparison_table(comparison, wants_colour()));
+  if (options.fail_above) check_fail_above(comparison, limit);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& program) {
+  auto options = std::make_shared<CompareOptions>();
+  CLI::App& command =
+      *program.add_subcommand("compare", "two runs side by side, and what moved the step time between them");
+  command
+      .add_option("A", options->a,
+                  "an experiment (a shipped name or a YAML file), or a saved run: the folder that run --out "
+                  "wrote, or its summary.json. A folder called like a shipped experiment is ./NAME")
+      ->required();
+  command.add_option("B", options->b, "the same; without it B is A with --set");
+  command
+      .add_option("--set", options->set,
+                  "KEY=VALUE, repeatable: B is the experiment A with this key changed (nodes=4, "
+                  "platform.fabric.nic=\"25 Gbps\")")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      .add_option("--fail-above", options->fail_above,
+                  "end with 1 if B's step time is more than this many per cent above A's. It is the time of "
+                  "one optimizer update, whatever the batch")
+      ->type_name("PERCENT");
+  command.add_flag("--json", options->json,
+                   "print JSON in SI base units; null where there is nothing to compare");
+  command.footer(
+      "Examples: trainyard compare resnet50_dgx2 --set batch_per_gpu=64\n"
+      "          trainyard compare resnet50_dgx2 resnet50_dgx1v --json\n"
+      "          trainyard compare saved/before saved/after --fail-above 2");
+  command.callback([options] { compare_runs(*options); });
+}
+
+}  // namespace trainyard

@@ -1,0 +1,209 @@
+#include "report/comparison_table.hpp"
+
+#include "report/json_text.hpp"
+#include "report/page.hpp"
+#include "report/signed_text.hpp"
+#include "report/text_layout.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace trainyard {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Of a group's collectives, those that moved most.
+constexpr std::size_t most_collectives = 4;
+
+std::string in_unit(double value, FigureUnit unit) {
+  switch (unit) {
+    case FigureUnit::time:
+      return human(Seconds{value});
+    case FigureUnit::samples_per_s:
+      return rounded(value) + " samples/s";
+    case FigureUnit::tokens_per_s:
+      return rounded(value) + " tokens/s";
+    case FigureUnit::times:
+      return rounded(value) + " x";
+    case FigureUnit::share:
+      return percent(value);
+    case FigureUnit::samples:
+      return grouped(std::llround(value)) + (value == 1 ? " sample" : " samples");
+    case FigureUnit::gpus:
+      return grouped(std::llround(value)) + (value == 1 ? " GPU" : " GPUs");
+    case FigureUnit::bytes:
+      return human(Bytes{value});
+    case FigureUnit::flop_rate:
+      return human(FlopRate{value});
+    case FigureUnit::energy:
+      return human(Joules{value});
+    case FigureUnit::power:
+      return human(Watts{value});
+    case FigureUnit::usd:
+      break;
+  }
+  return rounded(value) + " USD";
+}
+
+std::string difference_in_unit(double value, FigureUnit unit) {
+  if (value == 0) return "0";
+  if (unit == FigureUnit::share) return fmt::format("{:+.1f} points", 100 * value);
+  return (value > 0 ? "+" : "-") + in_unit(std::abs(value), unit);
+}
+
+std::string text_or_dash(const std::optional<double>& value, FigureUnit unit) {
+  return value ? in_unit(*value, unit) : "-";
+}
+
+/// A label and four columns, each as wide as its widest usual number.
+std::string table_line(std::string_view label, std::string_view a, std::string_view b,
+                       std::string_view difference, std::string_view last) {
+  return fmt::format("  {:<24}{:>18}{:>18}{:>19}{:>14}", elide(label, 23), a, b, difference, last);
+}
+
+std::string title_of(std::string_view letter, const RunSummary& run) {
+  const std::string batch = run.accumulation > 1 ? fmt::format("{} x ", run.accumulation) : "";
+  return fmt::format("{}  {}: {} on {} of {} x {}; {}, {}, {}, batch {}{} per GPU; {}", letter,
+                     run.experiment, run.model, count(run.ranks, "GPU"), grouped(run.nodes), run.platform,
+                     run.stack, run.precision, run.optimizer, batch, grouped(run.batch_per_gpu),
+                     run.fidelity);
+}
+
+std::string value_of_key(const std::optional<std::string>& value) { return value ? *value : "not set"; }
+
+void write_keys(Page& out, const Comparison& comparison) {
+  out.heading("what differs in the input");
+  if (comparison.keys.empty()) out.line("  nothing: the experiments are the same");
+  for (const ComparedKey& key : comparison.keys)
+    out.paragraph(fmt::format("{}: {} -> {}", key.path, value_of_key(key.a), value_of_key(key.b)), 2);
+}
+
+void write_figures(Page& out, const Comparison& comparison) {
+  out.heading(table_line("side by side", "A", "B", "B - A", "B / A").substr(2));
+  for (const ComparedFigure& figure : comparison.figures) {
+    const FigureUnit unit = figure.field.unit;
+    out.line(table_line(figure.field.label, text_or_dash(figure.a, unit), text_or_dash(figure.b, unit),
+                        figure.difference ? difference_in_unit(*figure.difference, unit) : "-",
+                        figure.ratio ? rounded(*figure.ratio) + " x" : "-"));
+  }
+}
+
+std::string time_line(std::string_view label, const ComparedTime& time, Seconds whole) {
+  return table_line(label, human(time.a), human(time.b), signed_human(time.difference),
+                    fmt::format("{:+.1f} %", 100 * (time.difference / whole)));
+}
+
+std::string label_of(StepPart part) {
+  if (part == StepPart::communication) return "exposed comm.";
+  std::string label(config::name_of(part));
+  std::ranges::replace(label, '_', ' ');
+  return label;
+}
+
+void write_group(Page& out, const ComparedGroup& group, Seconds whole) {
+  if (group.operation.empty()) return;
+  out.line(time_line(fmt::format("  {}, {}", group.operation, group.purpose), group.time, whole));
+  std::vector<ComparedCollective> sorted = group.collectives;
+  std::ranges::stable_sort(sorted, std::greater{},
+                           [](const ComparedCollective& one) { return std::abs(one.time.difference.si()); });
+  const std::size_t shown = std::min(most_collectives, sorted.size());
+  for (std::size_t i = 0; i < shown; ++i) out.line(time_line("    " + sorted[i].name, sorted[i].time, whole));
+  if (shown < sorted.size()) out.line(fmt::format("      {} more in --json", sorted.size() - shown));
+}
+
+void write_parts(Page& out, const Comparison& comparison) {
+  out.heading(table_line("what moved the step", "A", "B", "B - A", "of A's step").substr(2));
+  const Seconds whole = comparison.step.a;
+  for (const ComparedPart& part : comparison.parts) {
+    out.line(time_line(label_of(part.part), part.time, whole));
+    if (part.part != StepPart::communication) continue;
+    for (const ComparedGroup& group : comparison.groups) write_group(out, group, whole);
+  }
+  out.line(time_line("step time, the sum", comparison.step, whole));
+}
+
+Json run_json(const RunSummary& run) {
+  return {{"experiment", run.experiment},
+          {"platform", run.platform},
+          {"model", run.model},
+          {"stack", run.stack},
+          {"precision", run.precision},
+          {"optimizer", run.optimizer},
+          {"batch_per_gpu", run.batch_per_gpu},
+          {"accumulation", run.accumulation},
+          {"ranks", run.ranks},
+          {"nodes", run.nodes},
+          {"fidelity", run.fidelity}};
+}
+
+void add_time(Json& json, const ComparedTime& time) {
+  json["a_s"] = time.a.si();
+  json["b_s"] = time.b.si();
+  json["difference_s"] = time.difference.si();
+  json["ratio"] = number_or_null(ratio_of(time.a.si(), time.b.si()));
+}
+
+Json text_or_null(const std::optional<std::string>& text) { return text ? Json(*text) : Json(); }
+
+Json group_json(const ComparedGroup& group) {
+  Json json;
+  json["operation"] = group.operation.empty() ? Json() : Json(group.operation);
+  json["purpose"] = group.purpose.empty() ? Json() : Json(group.purpose);
+  add_time(json, group.time);
+  json["collectives"] = Json::array();
+  for (const ComparedCollective& one : group.collectives) {
+    Json& row = json["collectives"].emplace_back(Json{{"collective", one.name}});
+    add_time(row, one.time);
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string comparison_table(const Comparison& comparison, bool colour) {
+  Page out(colour);
+  out.paragraph(title_of("A", comparison.a), 0);
+  out.paragraph(title_of("B", comparison.b), 0);
+  write_keys(out, comparison);
+  write_figures(out, comparison);
+  write_parts(out, comparison);
+  out.line("");
+  out.paragraph(comparison_in_words(comparison), 0);
+  return out.text();
+}
+
+Json comparison_json(const Comparison& comparison) {
+  Json json;
+  json["schema_version"] = 1;
+  json["a"] = run_json(comparison.a);
+  json["b"] = run_json(comparison.b);
+  Json& keys = json["experiment_differences"] = Json::array();
+  for (const ComparedKey& key : comparison.keys)
+    keys.push_back({{"key", key.path}, {"a", text_or_null(key.a)}, {"b", text_or_null(key.b)}});
+  Json& step = json["step_time"];
+  add_time(step, comparison.step);
+  json["throughput_ratio"] = comparison.throughput_ratio;
+  Json& figures = json["figures"] = Json::object();
+  for (const ComparedFigure& figure : comparison.figures) {
+    figures[std::string(figure.field.field)] = {{"a", number_or_null(figure.a)},
+                                                {"b", number_or_null(figure.b)},
+                                                {"difference", number_or_null(figure.difference)},
+                                                {"ratio", number_or_null(figure.ratio)}};
+  }
+  Json& parts = json["step_parts"] = Json::array();
+  for (const ComparedPart& part : comparison.parts) {
+    Json& row = parts.emplace_back(Json{{"part", config::name_of(part.part)}});
+    add_time(row, part.time);
+  }
+  Json& groups = json["exposed_collectives"] = Json::array();
+  for (const ComparedGroup& group : comparison.groups) groups.push_back(group_json(group));
+  json["in_words"] = comparison_in_words(comparison);
+  return json;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,108 @@
+// The sentence below a comparison.
+
+#include "report/comparison_table.hpp"
+#include "report/signed_text.hpp"
+#include "report/text_layout.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+/// Changes below this share of the longer step are left to the table.
+constexpr double worth_saying = 5e-4;
+
+struct Change {
+  std::string_view what;
+  Seconds time;
+};
+
+/// The parts in the words of the sentence; kernels are one.
+std::string_view word_of_part(StepPart part) {
+  switch (part) {
+    case StepPart::update:
+      return "update";
+    case StepPart::wasted_compute:
+      return "cancelled compute";
+    case StepPart::communication:
+      return "exposed communication";
+    case StepPart::framework:
+      return "framework around collectives";
+    case StepPart::waiting:
+      return "waiting";
+    case StepPart::input:
+      return "waiting for samples";
+    case StepPart::host:
+      return "waiting for the host";
+    case StepPart::other:
+      return "other";
+    default:
+      return "compute";
+  }
+}
+
+std::vector<Change> changes_of(const Comparison& comparison) {
+  std::vector<Change> changes;
+  for (const ComparedPart& part : comparison.parts) {
+    const std::string_view word = word_of_part(part.part);
+    const auto known = std::ranges::find(changes, word, &Change::what);
+    if (known == changes.end())
+      changes.push_back({word, part.time.difference});
+    else
+      known->time += part.time.difference;
+  }
+  std::ranges::stable_sort(changes, std::greater{},
+                           [](const Change& change) { return std::abs(change.time.si()); });
+  return changes;
+}
+
+/// " (all_reduce of gradients -3 ms)".
+std::string groups_in_words(const Comparison& comparison, Seconds least) {
+  std::string text;
+  for (const ComparedGroup& group : comparison.groups) {
+    if (group.operation.empty() || std::abs(group.time.difference.si()) < least.si()) continue;
+    text += fmt::format("{}{} of {} {}", text.empty() ? " (" : ", ", group.operation, group.purpose,
+                        signed_human(group.time.difference));
+  }
+  return text.empty() ? text : text + ")";
+}
+
+/// "1.83x faster", "3.2 % slower".
+std::string speed_in_words(double ratio) {
+  constexpr double alike = 5e-5;
+  constexpr double by_per_cent = 1.1;
+  if (std::abs(ratio - 1) < alike) return "as fast as A";
+  const bool is_faster = ratio > 1;
+  const double times = is_faster ? ratio : 1 / ratio;
+  return fmt::format("{} {}", times < by_per_cent ? percent(times - 1) : fmt::format("{:.2f}x", times),
+                     is_faster ? "faster" : "slower");
+}
+
+}  // namespace
+
+std::string comparison_in_words(const Comparison& comparison) {
+  const Seconds difference = comparison.step.difference;
+  std::string text =
+      fmt::format("B is {} per sample; its step takes ", speed_in_words(comparison.throughput_ratio));
+  if (difference == Seconds{})
+    text += "as long as A's";
+  else
+    text += fmt::format("{} {}", human(Seconds{std::abs(difference.si())}),
+                        difference > Seconds{} ? "more" : "less");
+  const Seconds least = worth_saying * std::max(comparison.step.a, comparison.step.b);
+  std::string parts;
+  for (const Change& change : changes_of(comparison)) {
+    if (std::abs(change.time.si()) < least.si()) continue;
+    parts += fmt::format("{}{} {}", parts.empty() ? ": " : ", ", change.what, signed_human(change.time));
+    if (change.what == word_of_part(StepPart::communication)) parts += groups_in_words(comparison, least);
+  }
+  return text + parts;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,155 @@
+#include "report/read_summary.hpp"
+
+#include "config/diagnostic.hpp"
+#include "report/summary_json.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace trainyard {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// One object of the file, with its place in it for messages.
+class Fields {
+public:
+  Fields(const std::string& file, const Json& json, std::string path = {})
+      : file_(file), json_(json), path_(std::move(path)) {
+    if (!json_.is_object()) refuse(path_, "an object");
+  }
+
+  [[nodiscard]] std::string text(const std::string& name) const {
+    const Json& value = at(name);
+    if (!value.is_string()) refuse(name, "text");
+    const std::string text = value.get<std::string>();
+    const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+    if (std::ranges::any_of(text, is_control)) refuse(name, "text without control characters");
+    return text;
+  }
+  [[nodiscard]] std::int64_t count(const std::string& name) const {
+    const Json& value = at(name);
+    if (!value.is_number_integer()) refuse(name, "a whole number");
+    return value.get<std::int64_t>();
+  }
+  [[nodiscard]] std::optional<double> number_or_null(const std::string& name) const {
+    return at(name).is_null() ? std::nullopt : std::optional(number(name));
+  }
+  [[nodiscard]] double number(const std::string& name) const {
+    const Json& value = at(name);
+    if (!value.is_number()) refuse(name, "a number");
+    return value.get<double>();
+  }
+  [[nodiscard]] double positive(const std::string& name) const {
+    constexpr double absurd = 1e15;
+    const double value = number(name);
+    if (value <= 0 || value > absurd) refuse(name, "a number above 0");
+    return value;
+  }
+  [[nodiscard]] Fields object(const std::string& name) const { return {file_, at(name), name}; }
+  [[nodiscard]] std::vector<Fields> objects(const std::string& name) const {
+    const Json& value = at(name);
+    if (!value.is_array()) refuse(name, "a list");
+    std::vector<Fields> all;
+    for (std::size_t i = 0; i < value.size(); ++i)
+      all.emplace_back(file_, value[i], fmt::format("{}[{}]", name, i));
+    return all;
+  }
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& item : json_.items()) all.push_back(item.key());
+    return all;
+  }
+  [[noreturn]] void refuse(const std::string& name, const std::string& expected) const {
+    fail(fmt::format("'{}' is not {}", name, expected));
+  }
+  [[noreturn]] void fail(const std::string& message) const {
+    throw InputError({Diagnostic{.file = file_,
+                                 .key_path = path_,
+                                 .message = message,
+                                 .hint = "trainyard run EXPERIMENT --out DIR writes such a file",
+                                 .source_line = {}}});
+  }
+
+private:
+  [[nodiscard]] const Json& at(const std::string& name) const {
+    const auto found = json_.find(name);
+    if (found == json_.end())
+      fail(fmt::format("no field '{}': this is no summary of a run, or one of an older trainyard", name));
+    return *found;
+  }
+
+  const std::string& file_;
+  const Json& json_;
+  std::string path_;
+};
+
+Json parsed(const std::string& file, std::string_view text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    const std::string_view before = text.substr(0, std::min<std::size_t>(error.byte, text.size()));
+    throw InputError({Diagnostic{.file = file,
+                                 .line = 1 + static_cast<int>(std::ranges::count(before, '\n')),
+                                 .column = 1,
+                                 .key_path = {},
+                                 .message = "this is not JSON, or not all of it",
+                                 .hint = "trainyard run EXPERIMENT --out DIR writes such a file",
+                                 .source_line = {}}});
+  }
+}
+
+StepPart part_named(const Fields& parts, const std::string& name) {
+  for (const auto& known : config::Names<StepPart>::table) {
+    if (known.text == name) return known.value;
+  }
+  parts.fail(fmt::format("unknown part of a step {}", in_quotes(name)));
+}
+
+void read_parts(const Fields& fields, RunSummary& run) {
+  const Fields parts = fields.object("step_parts_s");
+  for (const std::string& name : parts.names())
+    run.parts.push_back({part_named(parts, name), Seconds{parts.number(name)}});
+  for (const Fields& one : fields.objects("exposed_collectives")) {
+    run.collectives.push_back(
+        {one.text("collective"), one.text("operation"), Seconds{one.number("exposed_s")}});
+  }
+}
+
+}  // namespace
+
+RunSummary read_summary(const std::string& file, std::string_view text) {
+  const Json json = parsed(file, text);
+  const Fields fields(file, json);
+  if (const std::int64_t version = fields.count("schema_version"); version != summary_schema_version)
+    fields.fail(
+        fmt::format("schema_version is {}, this trainyard reads {}", version, summary_schema_version));
+  RunSummary run;
+  for (const auto& [name, member] : {std::pair{"experiment", &RunSummary::experiment},
+                                     {"platform", &RunSummary::platform},
+                                     {"model", &RunSummary::model},
+                                     {"stack", &RunSummary::stack},
+                                     {"precision", &RunSummary::precision},
+                                     {"optimizer", &RunSummary::optimizer},
+                                     {"fidelity", &RunSummary::fidelity}})
+    run.*member = fields.text(name);
+  for (const auto& [name, member] : {std::pair{"ranks", &RunSummary::ranks},
+                                     {"nodes", &RunSummary::nodes},
+                                     {"batch_per_gpu", &RunSummary::batch_per_gpu},
+                                     {"accumulation", &RunSummary::accumulation}})
+    run.*member = fields.count(name);
+  for (std::size_t i = 0; i < figure_fields.size(); ++i)
+    run.figures[i] = fields.number_or_null(std::string(figure_fields[i].field));
+  std::ignore = fields.positive("step_time_s");
+  std::ignore = fields.positive("throughput_samples_per_s");
+  read_parts(fields, run);
+  const Fields keys = fields.object("resolved_experiment");
+  for (const std::string& path : keys.names()) run.experiment_keys[path] = keys.text(path);
+  return run;
+}
+
+}  // namespace trainyard

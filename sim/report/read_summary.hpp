@@ -1,0 +1,15 @@
+#pragma once
+// summary.json (summary_json.hpp) back to values, for `compare`.
+
+#include "study/run_summary.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace trainyard {
+
+/// Reads the text of a summary; `file` is for messages. Throws InputError where it is no JSON, not of this
+/// version, or a field is missing or of another type.
+RunSummary read_summary(const std::string& file, std::string_view text);
+
+}  // namespace trainyard
