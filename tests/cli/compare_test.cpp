@@ -1,0 +1,73 @@
+// `trainyard compare` from the outside: its three forms, and how bad comparisons end.
+
+#include "process.hpp"
+
+#include <nlohmann/json.hpp>
+
+using namespace trainyard;
+using Json = nlohmann::json;
+
+TEST_CASE("saved runs, experiments and one with --set compare to the same bytes") {
+  const Scratch scratch;
+  const std::string a = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
+  std::filesystem::create_directory(scratch.path() / "b");
+  const std::string b = scratch.put("b/tiny.yaml", experiment_with("gpus: 2\nprecision: amp\n"));
+  REQUIRE(run_program({"run", a, "--out", scratch / "run_a"}).code == 0);
+  REQUIRE(run_program({"run", b, "--out", scratch / "run_b"}).code == 0);
+  const Ended set = run_program({"compare", a, "--set", "precision=amp"});
+  CAPTURE(set.err);
+  REQUIRE(set.code == 0);
+  CHECK(set.err.empty());
+  CHECK(contains(set.out, "  precision: fp32 -> amp\n"));
+  CHECK(contains(set.out, "\nB is "));
+  CHECK(run_program({"compare", a, b}).out == set.out);
+  CHECK(run_program({"compare", scratch / "run_a", scratch / "run_b"}).out == set.out);
+  CHECK(run_program({"compare", scratch / "run_a/summary.json", b}).out == set.out);
+
+  const Ended json = run_program({"compare", scratch / "run_a", scratch / "run_b", "--json"});
+  REQUIRE(json.code == 0);
+  CHECK(json.out == run_program({"compare", a, "--set", "precision=amp", "--json"}).out);
+  const Json compared = Json::parse(json.out);
+  CHECK(compared["step_time"]["ratio"].get<double>() < 1);
+  CHECK(compared["experiment_differences"] == Json{{{"key", "precision"}, {"a", "fp32"}, {"b", "amp"}}});
+}
+
+TEST_CASE("--fail-above ends with 1 when B's step is slower than allowed, and prints all the same") {
+  const Scratch scratch;
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
+  const auto compare = [&](const std::string& set, const std::string& limit) {
+    return run_program({"compare", tiny, "--set", set, "--fail-above", limit});
+  };
+  const Ended missed = compare("batch_per_gpu=64", "20");
+  CHECK(missed.code == 1);
+  CHECK(contains(missed.out, "side by side"));
+  CHECK(contains(missed.err, "above the limit of 20.0 %"));
+  CHECK(compare("batch_per_gpu=64", "200").code == 0);
+  CHECK(compare("batch_per_gpu=32", "0").code == 0);
+}
+
+TEST_CASE("comparisons that cannot be made end with the code of what is wrong") {
+  const Scratch scratch;
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
+  std::filesystem::create_directory(scratch.path() / "empty");
+  const std::string text = scratch.put("text.json", "{");
+  const auto ended = [](const std::vector<std::string>& arguments, int code, const std::string& message) {
+    std::vector<std::string> all{"compare"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const Ended result = run_program(all);
+    CAPTURE(result.err);
+    CHECK(result.code == code);
+    CHECK(result.out.empty());
+    CHECK(contains(result.err, message));
+  };
+  ended({tiny}, 2, "name a second run or experiment");
+  ended({tiny, tiny, "--set", "gpus=4"}, 2, "makes B out of A");
+  ended({tiny, tiny, "--fail-above", "a bit"}, 2, "is not a percentage");
+  ended({scratch / "empty", "--set", "gpus=4"}, 5, "holds no summary.json");
+  ended({text, "--set", "gpus=4"}, 2, "is a saved run");
+  ended({tiny, text}, 3, "this is not JSON");
+  ended({tiny, "--set", "gqus=4"}, 3, "did you mean");
+  ended({tiny, "resnet50_dgx3"}, 3, "did you mean");
+  ended({tiny, "--set", "batch_per_gpu=4096"}, 4, "B (tiny): ");
+  ended({tiny, scratch / "none.json"}, 5, "no such file");
+}

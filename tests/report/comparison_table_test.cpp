@@ -1,0 +1,112 @@
+#include "report/comparison_table.hpp"
+
+#include "../errors_of.hpp"
+#include "report/json_text.hpp"
+#include "report/read_summary.hpp"
+#include "report/summary_json.hpp"
+#include "sample.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+#include <string>
+
+using namespace trainyard;
+using OrderedJson = nlohmann::ordered_json;
+
+namespace {
+
+RunSummary read_back(const Result& result) {
+  return read_summary("summary.json", json_text(summary_json(result, {})));
+}
+
+/// The sample with a backward pass that is 1 ms shorter, which leaves 3 ms of its all-reduce exposed, and an
+/// optimizer twice as fast.
+Result other_sample() {
+  Result other = sample_result();
+  other.step_time = Seconds(0.0125);
+  other.throughput = 128 / 0.0125;
+  other.resolved.batch_per_gpu = 32;
+  other.cost.reset();
+  other.unmodelled["cost_per_epoch_usd"] = "nobody says";
+  const auto move = [](auto& row) {
+    if (row.end == Seconds(0.010)) row.end = Seconds(0.009);
+    if (row.end == Seconds(0.013)) row.end = Seconds(0.0125);
+  };
+  for (LayerRow& row : other.layers) move(row);
+  for (TimelineEvent& bar : other.timeline) move(bar);
+  for (LayerRow& row : other.layers) row.duration = row.end - row.start;
+  return other;
+}
+
+std::string error_of(std::string_view text) {
+  const auto errors = errors_of([&] { read_summary("x.json", text); });
+  return errors.empty() ? "" : errors.front().message;
+}
+
+}  // namespace
+
+TEST_CASE("what a step exposes is told collective by collective in its summary") {
+  const OrderedJson json = summary_json(sample_result(), {});
+  CHECK(json["step_parts_s"]["forward"] == doctest::Approx(0.004));
+  CHECK(json["step_parts_s"]["backward"] == doctest::Approx(0.006));
+  CHECK(json["step_parts_s"]["update"] == doctest::Approx(0.001));
+  CHECK(json["step_parts_s"]["communication"] == doctest::Approx(0.002));
+  CHECK(json["step_parts_s"]["waiting"] == doctest::Approx(0));
+  REQUIRE(json["exposed_collectives"].size() == 1);
+  CHECK(json["exposed_collectives"][0]["collective"] == "bucket 0");
+  CHECK(json["exposed_collectives"][0]["exposed_s"] == doctest::Approx(0.002));
+  CHECK(json["resolved_experiment"]["batch_per_gpu"] == "64");
+}
+
+TEST_CASE("a comparison says in a sentence what moved the step time") {
+  const Comparison comparison = compare(read_back(sample_result()), read_back(other_sample()));
+  CHECK(comparison_in_words(comparison) ==
+        "B is 4.0 % faster per sample; its step takes 500 us less: compute -1 ms, exposed communication +1 "
+        "ms (all_reduce of gradients +1 ms), update -500 us");
+  CHECK(comparison_in_words(compare(read_back(sample_result()), read_back(sample_result()))) ==
+        "B is as fast as A per sample; its step takes as long as A's");
+}
+
+TEST_CASE("the page shows both runs, what differs and every number with its unit") {
+  const std::string page =
+      comparison_table(compare(read_back(sample_result()), read_back(other_sample())), false);
+  CAPTURE(page);
+  CHECK(page.find("  batch_per_gpu: 64 -> 32\n") != std::string::npos);
+  CHECK(page.find("step time                            13 ms           12.5 ms            -500 us      "
+                  "0.9615 x\n") != std::string::npos);
+  CHECK(page.find("exposed comm.                         2 ms              3 ms              +1 ms        "
+                  "+7.7 %\n") != std::string::npos);
+  CHECK(page.find("cost of an epoch               0.1107 USD                 -                  -          "
+                  "   -\n") != std::string::npos);
+}
+
+TEST_CASE("as JSON a comparison has null where there is nothing to compare with") {
+  const OrderedJson json = comparison_json(compare(read_back(sample_result()), read_back(other_sample())));
+  CHECK(json["step_time"]["difference_s"] == doctest::Approx(-0.0005));
+  CHECK(json["figures"]["cost_per_epoch_usd"]["a"] == 0.1107);
+  CHECK(json["figures"]["cost_per_epoch_usd"]["b"].is_null());
+  CHECK(json["figures"]["cost_per_epoch_usd"]["ratio"].is_null());
+  CHECK(json["experiment_differences"][0]["key"] == "batch_per_gpu");
+  CHECK(json["exposed_collectives"][0]["collectives"][0]["collective"] == "bucket 0");
+}
+
+TEST_CASE("a summary that is not one is refused with what is wrong") {
+  OrderedJson json = summary_json(sample_result(), {});
+  CHECK(error_of(json_text(json)).empty());
+  CHECK(error_of("{\n \"a\": ") == "this is not JSON, or not all of it");
+  CHECK(error_of("[1]") == "'' is not an object");
+  CHECK(error_of("{}").starts_with("no field 'schema_version'"));
+  json["schema_version"] = 7;
+  CHECK(error_of(json_text(json)) == "schema_version is 7, this trainyard reads 1");
+  json["schema_version"] = 1;
+  json["step_parts_s"]["thinking"] = 1;
+  CHECK(error_of(json_text(json)) == "unknown part of a step 'thinking'");
+  json["step_parts_s"].erase("thinking");
+  json["speedup"] = "fast";
+  CHECK(error_of(json_text(json)) == "'speedup' is not a number");
+  json["speedup"] = 1;
+  json["step_time_s"] = 0;
+  CHECK(error_of(json_text(json)) == "'step_time_s' is not a number above 0");
+  json.erase("step_time_s");
+  CHECK(error_of(json_text(json)).starts_with("no field 'step_time_s'"));
+}
