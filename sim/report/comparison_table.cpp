@@ -68,7 +68,7 @@ std::string table_line(std::string_view label, std::string_view a, std::string_v
 
 std::string title_of(std::string_view letter, const RunSummary& run) {
   const std::string batch = run.accumulation > 1 ? fmt::format("{} x ", run.accumulation) : "";
-  return fmt::format("{}  {}: {} on {} of {} x {}; {}, {}, {}, batch {}{} per GPU; {}", letter,
+  return fmt::format("{}  {}: {} on {} of {} x {}; {}, {}, {}, batch {}{} per GPU, fidelity {}", letter,
                      run.experiment, run.model, count(run.ranks, "GPU"), grouped(run.nodes), run.platform,
                      run.stack, run.precision, run.optimizer, batch, grouped(run.batch_per_gpu),
                      run.fidelity);

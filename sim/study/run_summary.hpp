@@ -48,7 +48,7 @@ inline constexpr std::array figure_fields{
     FigureField{"scaling_efficiency", "scaling efficiency", FigureUnit::share},
     FigureField{"one_rank_step_time_s", "one GPU alone", FigureUnit::time},
     FigureField{"communication_time_s", "communication", FigureUnit::time},
-    FigureField{"exposed_communication_s", "not computing", FigureUnit::time},
+    FigureField{"exposed_communication_s", "exposed communication", FigureUnit::time},
     FigureField{"gpu_utilization", "GPUs computing", FigureUnit::share},
     FigureField{"link_utilization_max", "busiest link", FigureUnit::share},
     FigureField{"achieved_flops_per_gpu", "matrix FLOPs", FigureUnit::flop_rate},
