@@ -63,12 +63,12 @@ std::string text_or_dash(const std::optional<double>& value, FigureUnit unit) {
 /// A label and four columns, each as wide as its widest usual number.
 std::string table_line(std::string_view label, std::string_view a, std::string_view b,
                        std::string_view difference, std::string_view last) {
-  return fmt::format("  {:<24}{:>18}{:>18}{:>19}{:>14}", elide(label, 23), a, b, difference, last);
+  return fmt::format("  {:<24} {:>17} {:>17} {:>18} {:>13}", elide(label, 23), a, b, difference, last);
 }
 
 std::string title_of(std::string_view letter, const RunSummary& run) {
   const std::string batch = run.accumulation > 1 ? fmt::format("{} x ", run.accumulation) : "";
-  return fmt::format("{}  {}: {} on {} of {} x {}; {}, {}, {}, batch {}{} per GPU, fidelity {}", letter,
+  return fmt::format("{}: {}, {} on {} of {} x {}; {}, {}, {}, batch {}{} per GPU, fidelity {}", letter,
                      run.experiment, run.model, count(run.ranks, "GPU"), grouped(run.nodes), run.platform,
                      run.stack, run.precision, run.optimizer, batch, grouped(run.batch_per_gpu),
                      run.fidelity);
@@ -94,8 +94,10 @@ void write_figures(Page& out, const Comparison& comparison) {
 }
 
 std::string time_line(std::string_view label, const ComparedTime& time, Seconds whole) {
-  return table_line(label, human(time.a), human(time.b), signed_human(time.difference),
-                    fmt::format("{:+.1f} %", 100 * (time.difference / whole)));
+  constexpr double rounding = 1e-10;  // of the last digit, which exact sums leave somewhere
+  const bool is_same = std::abs(time.difference.si()) <= rounding * whole.si();
+  return table_line(label, human(time.a), human(time.b), is_same ? "0" : signed_human(time.difference),
+                    is_same ? "0" : fmt::format("{:+.1f} %", 100 * (time.difference / whole)));
 }
 
 std::string label_of(StepPart part) {

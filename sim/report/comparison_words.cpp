@@ -15,8 +15,9 @@ namespace trainyard {
 
 namespace {
 
-/// Changes below this share of the longer step are left to the table.
+/// Changes below this share of the longer step, and of the difference, are left to the table.
 constexpr double worth_saying = 5e-4;
+constexpr double share_of_difference = 0.1;
 
 struct Change {
   std::string_view what;
@@ -62,11 +63,13 @@ std::vector<Change> changes_of(const Comparison& comparison) {
   return changes;
 }
 
-/// " (all_reduce of gradients -3 ms)".
+/// " (all_reduce of gradients -3 ms)"; nothing where a run does not tell its collectives apart.
 std::string groups_in_words(const Comparison& comparison, Seconds least) {
+  if (std::ranges::any_of(comparison.groups, [](const auto& group) { return group.operation.empty(); }))
+    return {};
   std::string text;
   for (const ComparedGroup& group : comparison.groups) {
-    if (group.operation.empty() || std::abs(group.time.difference.si()) < least.si()) continue;
+    if (std::abs(group.time.difference.si()) < least.si()) continue;
     text += fmt::format("{}{} of {} {}", text.empty() ? " (" : ", ", group.operation, group.purpose,
                         signed_human(group.time.difference));
   }
@@ -95,7 +98,9 @@ std::string comparison_in_words(const Comparison& comparison) {
   else
     text += fmt::format("{} {}", human(Seconds{std::abs(difference.si())}),
                         difference > Seconds{} ? "more" : "less");
-  const Seconds least = worth_saying * std::max(comparison.step.a, comparison.step.b);
+  Seconds least = worth_saying * std::max(comparison.step.a, comparison.step.b);
+  if (difference != Seconds{})
+    least = std::min(least, Seconds{share_of_difference * std::abs(difference.si())});
   std::string parts;
   for (const Change& change : changes_of(comparison)) {
     if (std::abs(change.time.si()) < least.si()) continue;
