@@ -8,6 +8,10 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace trainyard {
 

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <map>
-#include <numeric>
 
 namespace trainyard {
 
