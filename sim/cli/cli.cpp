@@ -23,7 +23,7 @@ namespace trainyard {
 
 namespace {
 
-/// "0 done, 1 a validation missed a limit, ...": the end of the program's help.
+/// "0 done, 1 a limit was missed, ...": the end of the program's help.
 std::string exit_codes() {
   std::string text = "Exit codes:";
   for (const ExitMeaning& exit : exit_meanings)

@@ -25,7 +25,7 @@ struct ExitMeaning {
 };
 
 inline constexpr std::array exit_meanings{ExitMeaning{exit_done, "done"},
-                                          ExitMeaning{exit_limit_missed, "a validation missed a limit"},
+                                          ExitMeaning{exit_limit_missed, "a limit was missed"},
                                           ExitMeaning{exit_wrong_command_line, "wrong command line"},
                                           ExitMeaning{exit_wrong_input, "wrong input"},
                                           ExitMeaning{exit_job_impossible, "the machine cannot do it"},
