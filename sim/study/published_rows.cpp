@@ -5,6 +5,7 @@
 #include "workload/csv.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <variant>
@@ -60,6 +61,18 @@ public:
     if (const auto* number = std::get_if<double>(&parsed); number != nullptr) return *number;
     error("value", "a number is needed, not " + in_quotes(text("value")));
     return 0;
+  }
+
+  /// 0 where there is no value.
+  [[nodiscard]] double last_digit() const {
+    const std::string& printed = text("value");
+    const std::size_t end = std::min(printed.find_first_of("eE"), printed.size());
+    const Parsed<long long> exponent = parse_integer(printed.substr(std::min(end + 1, printed.size())));
+    const auto* power = std::get_if<long long>(&exponent);
+    if (printed.empty() || (end < printed.size() && power == nullptr)) return 0;
+    const std::size_t point = printed.substr(0, end).find('.');
+    const std::size_t decimals = point == std::string::npos ? 0 : end - point - 1;
+    return std::pow(10.0, static_cast<double>(power == nullptr ? 0 : *power) - static_cast<double>(decimals));
   }
 
 private:
@@ -124,6 +137,7 @@ std::vector<PublishedRow> read_published_rows(const std::string& name, std::stri
                       .seq_len = row.text("seq_len"),
                       .metric = row.text("metric"),
                       .value = row.value(),
+                      .last_digit = row.last_digit(),
                       .unit = row.text("unit"),
                       .speedup_reported = row.text("speedup_reported"),
                       .clean = row.text("clean"),

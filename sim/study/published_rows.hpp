@@ -20,7 +20,8 @@ struct PublishedRow {
   std::string interconnect_intra, interconnect_inter, framework, model, precision;
   std::string batch_per_gpu, global_batch, seq_len;
   std::string metric;
-  double value = 0;  ///< in `unit`; 0: none given
+  double value = 0;       ///< in `unit`; 0: none given
+  double last_digit = 0;  ///< a unit of the value's last digit as it is printed: 0.1 of "20.0", 1 of "20"
   std::string unit, speedup_reported, clean, split, notes;
   int servers = 0;     ///< of parameters, in all; 0: not said
   std::string update;  ///< what the framework was told of how to update variables; usually not said

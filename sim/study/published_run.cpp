@@ -71,7 +71,7 @@ std::variant<PublishedRun, std::string> published_run(const PublishedRow& row, c
                          .model = first_match(rules.models, row),
                          .stack = first_match(rules.stacks, row),
                          .measured = std::get<TrainingMeasurement>(read),
-                         .series = series_of(row, rules.options)};
+                         .series = series_of(row, rules.series)};
   if (run.model == nullptr) return "no layer table of the model";
   if (run.machine == nullptr) return "no rule knows the machine";
   if (run.stack == nullptr) return "no rule knows the software";

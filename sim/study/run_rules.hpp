@@ -6,6 +6,7 @@
 #include "config/document.hpp"
 #include "config/keys.hpp"
 #include "study/row_pattern.hpp"
+#include "study/training_rows.hpp"
 #include "workload/trace.hpp"
 
 #include <map>
@@ -67,9 +68,7 @@ struct RunRules {
   std::vector<ExclusionRule> excluded;
   std::vector<FamilyRule> families;
   std::vector<SuspicionRule> outliers;
-  /// Words of the columns framework, model and notes that tell series apart: "xla", "real data". "without X",
-  /// "no X" and "w/o X" are another than "X".
-  std::vector<std::string> options;
+  SeriesWords series;
 };
 
 /// Throws one InputError with all that is wrong, models and stacks that are not in the catalogue included.
@@ -132,6 +131,17 @@ struct Keys<SuspicionRule> {
 };
 
 template <>
+struct Keys<SeriesWords> {
+  static auto table() {
+    return keys(optional("options", &SeriesWords::options,
+                         "words of framework, model and notes that tell series apart; of one that ends with "
+                         "'=' what stands behind it"),
+                optional("not_of_systems", &SeriesWords::not_of_systems,
+                         "words of a system's name that say nothing of a GPU by itself"));
+  }
+};
+
+template <>
 struct Keys<RunRules> {
   static auto table() {
     return keys(required("name", &RunRules::name, "the file's name without .yaml"),
@@ -141,8 +151,7 @@ struct Keys<RunRules> {
                 optional("excluded", &RunRules::excluded, "rows that no model can claim"),
                 required("families", &RunRules::families, "lines of the table"),
                 optional("outliers", &RunRules::outliers, "what is suspected where a row is far off"),
-                optional("options", &RunRules::options,
-                         "words of framework, model and notes that tell series apart"));
+                optional("series", &RunRules::series, "words that tell series apart, or do not"));
   }
 };
 

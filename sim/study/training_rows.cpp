@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <regex>
+#include <sstream>
 
 namespace trainyard {
 namespace {
@@ -29,14 +29,6 @@ int accumulation_of(const PublishedRow& row, int batch_per_gpu) {
   const long long at_once = static_cast<long long>(batch_per_gpu) * row.gpus_total;
   if (!global || at_once == 0 || *global % at_once != 0) return 1;
   return static_cast<int>(*global / at_once);
-}
-
-/// Half a unit of the last digit that was printed, as a part of the value.
-double rounding_of(double value) {
-  const std::string text = shortest(value);
-  const std::size_t point = text.find('.');
-  const std::size_t decimals = point == std::string::npos ? 0 : text.size() - point - 1;
-  return 0.5 * std::pow(10.0, -static_cast<double>(decimals)) / value;
 }
 
 bool is_any_of(std::string_view text, std::initializer_list<std::string_view> words) {
@@ -76,22 +68,40 @@ std::string read_figure(const PublishedRow& row, TrainingMeasurement& read) {
   return {};
 }
 
-/// "DGX-2" of "4x DGX-2", "dgx2h_ngc19.05" of "dgx2h_n32_ngc19.05"; "RTX 8000 workstation" of "2x RTX 8000
-/// NVLink workstation", as one GPU has no link to another.
+/// "DGX-2" of "4x DGX-2", "dgx2h_ngc19.05" of "dgx2h_n32_ngc19.05".
 std::string without_counts(const std::string& system) {
-  static const std::regex counts("^[0-9]+ ?x ?|_n[0-9]+(?=_|$)|NVLink (?=workstation|server)");
+  static const std::regex counts("^[0-9]+ ?x ?|_n[0-9]+(?=_|$)");
   return std::regex_replace(system, counts, "");
 }
 
-/// -1 where the word is denied, 1 where it stands, 0 where it does not.
-int option_of(const std::string& text, const std::string& word) {
+std::string without_words(const std::string& system, const std::vector<std::string>& words) {
+  std::string left;
+  std::istringstream stream(system);
+  for (std::string word; stream >> word;) {
+    if (std::ranges::find(words, word) == words.end()) left += (left.empty() ? "" : " ") + word;
+  }
+  return left;
+}
+
+/// What stands behind "worker=", up to the next comma, semicolon, bracket or space; empty: the word is not
+/// there.
+std::string value_of_option(const std::string& text, const std::string& word) {
   const std::size_t place = text.find(word);
-  if (place == std::string::npos) return 0;
+  if (place == std::string::npos) return {};
+  const std::size_t begin = place + word.size();
+  return "=" + text.substr(begin, text.find_first_of(",;) ", begin) - begin);
+}
+
+/// "without" where the word is denied, "with" where it stands, empty where it does not.
+std::string option_of(const std::string& text, const std::string& word) {
+  if (word.ends_with('=')) return value_of_option(text, word);
+  const std::size_t place = text.find(word);
+  if (place == std::string::npos) return {};
   const std::string before = text.substr(0, place);
   for (const std::string_view denial : {"without ", "w/o ", "no ", "not ", "non-"}) {
-    if (before.ends_with(denial)) return -1;
+    if (before.ends_with(denial)) return "without";
   }
-  return 1;
+  return "with";
 }
 
 }  // namespace
@@ -115,12 +125,12 @@ std::variant<TrainingMeasurement, std::string> training_measurement(const Publis
   }
   if (std::string reason = read_figure(row, read); !reason.empty()) return reason;
   if (!batch) return "no batch per GPU";
-  read.rounding = rounding_of(row.value);
+  read.rounding = row.last_digit / 2 / row.value;
   return read;
 }
 
-SeriesKey series_of(const PublishedRow& row, const std::vector<std::string>& options) {
-  SeriesKey key{.system = without_counts(row.system),
+SeriesKey series_of(const PublishedRow& row, const SeriesWords& words) {
+  SeriesKey key{.system = without_words(without_counts(row.system), words.not_of_systems),
                 .framework = row.framework,
                 .gpu = row.gpu,
                 .model = row.model,
@@ -129,7 +139,8 @@ SeriesKey series_of(const PublishedRow& row, const std::vector<std::string>& opt
                 .seq_len = row.seq_len,
                 .options = {}};
   const std::string text = in_small_letters(row.framework + "; " + row.model + "; " + row.notes);
-  for (const std::string& word : options) key.options.push_back(option_of(text, in_small_letters(word)));
+  for (const std::string& word : words.options)
+    key.options.push_back(option_of(text, in_small_letters(word)));
   return key;
 }
 

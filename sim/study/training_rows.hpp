@@ -30,17 +30,24 @@ struct TrainingMeasurement {
 /// what global_batch leaves over batch_per_gpu x GPUs.
 std::variant<TrainingMeasurement, std::string> training_measurement(const PublishedRow& row);
 
+/// Which words tell series apart (run_rules.hpp) and which do not.
+struct SeriesWords {
+  /// Of framework, model and notes: "xla", which "without xla" denies; with '=' at its end what stands behind
+  /// it counts: "worker=".
+  std::vector<std::string> options;
+  std::vector<std::string> not_of_systems;  ///< words of a system's name that say nothing of a GPU by itself
+};
+
 /// Rows of one series differ in the number of GPUs and in accumulation alone.
 struct SeriesKey {
-  std::string system;     ///< without its number of nodes or GPUs
+  std::string system;     ///< without its number of nodes or GPUs, and without words that the rules name
   std::string framework;  ///< and version
   std::string gpu, model, precision, batch_per_gpu, seq_len;
-  std::vector<int> options;  ///< of each word that tells series apart: 0 not there, 1 there, -1 "without" it
+  std::vector<std::string> options;  ///< what is said of each word that tells series apart
 
   friend auto operator<=>(const SeriesKey&, const SeriesKey&) = default;
 };
 
-/// `options`: words that tell series apart (run_rules.hpp).
-SeriesKey series_of(const PublishedRow& row, const std::vector<std::string>& options);
+SeriesKey series_of(const PublishedRow& row, const SeriesWords& words);
 
 }  // namespace trainyard

@@ -72,7 +72,7 @@ families:
   - {when: {}, family: all}
 outliers:
   - {when: {notes: [odd]}, reason: an odd run}
-options: [xla]
+series: {options: [xla]}
 )"),
                                                run_catalogue());
   return rules;
@@ -89,7 +89,8 @@ std::string no_measurement(const Cells& cells) {
 }
 
 SeriesKey series_with(const Cells& cells) {
-  return series_of(rows_of(run_line(cells)).front(), {"XLA", "real"});
+  return series_of(rows_of(run_line(cells)).front(),
+                   {.options = {"XLA", "real", "worker="}, .not_of_systems = {"NVLink"}});
 }
 
 PublishedRun own_run(const PublishedRow& row) {
@@ -167,6 +168,10 @@ TEST_CASE("rounding is half a unit of the last digit printed, as a part of the v
   CHECK(measured_in({{"value", "4"}}).rounding == doctest::Approx(0.125));
   CHECK(measured_in({{"value", "12.5"}}).rounding == doctest::Approx(0.05 / 12.5));
   CHECK(measured_in({{"value", "148.74"}}).rounding == doctest::Approx(0.005 / 148.74));
+  CHECK(measured_in({{"value", "20"}}).rounding == doctest::Approx(0.025));
+  CHECK(measured_in({{"value", "20.0"}}).rounding == doctest::Approx(0.0025));
+  CHECK(measured_in({{"value", "2.0e1"}}).rounding == doctest::Approx(0.025));
+  CHECK(measured_in({{"value", "2e-1"}}).rounding == doctest::Approx(0.25));
 }
 
 TEST_CASE("runs of one series differ in GPUs and micro-batches alone") {
@@ -174,8 +179,10 @@ TEST_CASE("runs of one series differ in GPUs and micro-batches alone") {
   CHECK(one == series_with({{"system", "4x DGX-2"}, {"nodes", "4"}, {"gpus_total", "32"}}));
   CHECK(one == series_with({{"system", "DGX-2"}, {"global_batch", "512"}, {"notes", "grad_accum=8"}}));
   CHECK(series_with({{"system", "dgx2h_n32_ngc19.05"}}) == series_with({{"system", "dgx2h_ngc19.05"}}));
-  CHECK(series_with({{"system", "2x RTX 8000 NVLink workstation"}}) ==
-        series_with({{"system", "1x RTX 8000 workstation"}}));
+  const SeriesKey workstation = series_with({{"system", "1x RTX 8000 workstation"}});
+  for (const std::string system : {"2x RTX 8000 NVLink workstation", "2x RTX 8000 workstation NVLink"})
+    CHECK(series_with({{"system", system}}) == workstation);
+  CHECK_FALSE(series_with({{"system", "2x RTX 8000 NVLink2 workstation"}}) == workstation);
   for (const std::string column : {"system", "framework", "gpu", "model", "precision", "batch_per_gpu"}) {
     CAPTURE(column);
     Cells other{{"system", "DGX-2"}};
@@ -188,11 +195,15 @@ TEST_CASE("words that tell series apart are said, denied or not there") {
   const auto options = [](const std::string& framework, const std::string& notes) {
     return series_with({{"framework", framework}, {"notes", notes}}).options;
   };
-  CHECK(options("torch", "") == std::vector{0, 0});
-  CHECK(options("torch", "with XLA") == std::vector{1, 0});
-  CHECK(options("TensorFlow XLA", "") == std::vector{1, 0});
-  CHECK(options("torch", "without xla; real data") == std::vector{-1, 1});
+  using Said = std::vector<std::string>;
+  CHECK(options("torch", "") == Said{"", "", ""});
+  CHECK(options("torch", "with XLA") == Said{"with", "", ""});
+  CHECK(options("TensorFlow XLA", "") == Said{"with", "", ""});
+  CHECK(options("torch", "without xla; real data") == Said{"without", "with", ""});
   CHECK(options("torch", "no xla") == options("torch", "w/o XLA"));
+  CHECK(options("torch", "batch 128, worker=8; median") == Said{"", "", "=8"});
+  CHECK(options("torch", "worker=48") == Said{"", "", "=48"});
+  CHECK(options("torch", "worker=") == Said{"", "", "="});
 }
 
 TEST_CASE("children answer in order and what they throw comes through, that of the lowest first") {
@@ -542,5 +553,6 @@ TEST_CASE("workloads/README.md names every key of run rules") {
   check_documented<ExclusionRule>(readme);
   check_documented<FamilyRule>(readme);
   check_documented<SuspicionRule>(readme);
+  check_documented<SeriesWords>(readme);
   check_documented<RowPattern>(readme);
 }
