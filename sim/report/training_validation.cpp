@@ -106,11 +106,14 @@ void add_runs(std::string& text, const TrainingValidation& validation) {
   }
 }
 
-/// Runs that a protocol scores and that are far off, the worst first.
+bool is_excepted(const ScoredRun& scored) { return scored.outlier != nullptr && scored.outlier->excepted; }
+
+/// Runs that a protocol scores and that are far off or excepted, the worst first.
 std::vector<const ScoredRun*> outliers_of(const TrainingValidation& validation, FitProtocol protocol) {
   std::vector<const ScoredRun*> found;
   for (const ScoredRun& scored : validation.runs) {
-    if (scored.counts(protocol) && std::abs(scored.error(protocol)) > far_off_run) found.push_back(&scored);
+    if (!scored.counts(protocol)) continue;
+    if (std::abs(scored.error(protocol)) > far_off_run || is_excepted(scored)) found.push_back(&scored);
   }
   std::ranges::stable_sort(found, std::ranges::greater{},
                            [&](const ScoredRun* run) { return std::abs(run->error(protocol)); });
@@ -118,21 +121,23 @@ std::vector<const ScoredRun*> outliers_of(const TrainingValidation& validation, 
 }
 
 std::string_view suspicion_of(const ScoredRun& scored) {
-  return scored.suspicion == nullptr ? std::string_view("nothing is known")
-                                     : std::string_view(scored.suspicion->reason);
+  return scored.outlier == nullptr ? std::string_view("nothing is known")
+                                   : std::string_view(scored.outlier->reason);
 }
 
 void add_outliers(std::string& text, const TrainingValidation& validation, FitProtocol protocol) {
   const std::vector<const ScoredRun*> outliers = outliers_of(validation, protocol);
   if (outliers.empty()) return;
   const auto out = std::back_inserter(text);
-  fmt::format_to(out, "\n# runs off by more than {:.0f} % under {}, and what is suspected\n",
-                 100 * far_off_run, config::name_of(protocol));
+  fmt::format_to(
+      out, "\n# runs off by more than {:.0f} % under {}, or excepted from limits, and what is suspected\n",
+      100 * far_off_run, config::name_of(protocol));
   for (const ScoredRun* scored : outliers) {
     const PublishedRow& row = *scored->run.row;
-    fmt::format_to(out, "{:>+7.1f}  {} {} GPUs, {}, {}, {}, batch {}\n{:>7}  {}\n",
+    fmt::format_to(out, "{:>+7.1f}  {} {} GPUs, {}, {}, {}, batch {}\n{:>7}  {}{}\n",
                    100 * scored->error(protocol), place_of(*scored), row.gpus_total, row.framework, row.model,
-                   row.precision, row.batch_per_gpu, "", suspicion_of(*scored));
+                   row.precision, row.batch_per_gpu, "", is_excepted(*scored) ? "excepted: " : "",
+                   suspicion_of(*scored));
   }
 }
 
@@ -267,7 +272,8 @@ nlohmann::ordered_json training_validation_json(const TrainingValidation& valida
     outliers.push_back({{"file", scored->run.row->file},
                         {"line", scored->run.row->line},
                         {"error", scored->error(protocol)},
-                        {"reason", suspicion_of(*scored)}});
+                        {"reason", suspicion_of(*scored)},
+                        {"excepted", is_excepted(*scored)}});
   }
   nlohmann::ordered_json overall = errors_json(errors_of(validation, protocol, {}));
   overall["by_outcome_off"] = errors_json(errors_of(validation, protocol, {.by_outcome = false}));

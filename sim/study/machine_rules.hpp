@@ -7,6 +7,7 @@
 #include "config/catalogue.hpp"
 #include "config/document.hpp"
 #include "config/keys.hpp"
+#include "study/outlier_rule.hpp"
 #include "study/row_pattern.hpp"
 
 #include <map>
@@ -35,13 +36,6 @@ struct HarnessRule {
   RowPattern when;
   bool one_process_per_node = false;  ///< otherwise one per GPU
   std::string note;
-};
-
-/// What is suspected where predictions of a curve are far off.
-struct OutlierRule {
-  RowPattern when;  ///< met by the curve's first row
-  std::string reason;
-  bool excepted = false;  ///< no limit on errors holds for such curves; they count in all means all the same
 };
 
 /// In each list the first rule that a row meets counts.
@@ -91,16 +85,6 @@ struct Keys<HarnessRule> {
         required("one_process_per_node", &HarnessRule::one_process_per_node,
                  "one process starts the collective on all GPUs of a node in turn; otherwise one per GPU"),
         optional("note", &HarnessRule::note, "why, or what is assumed"));
-  }
-};
-
-template <>
-struct Keys<OutlierRule> {
-  static auto table() {
-    return keys(required("when", &OutlierRule::when, "what the first row of the curve must say"),
-                required("reason", &OutlierRule::reason, "what is suspected, named with the curve"),
-                optional("excepted", &OutlierRule::excepted,
-                         "the curve is named as one that no limit on errors holds for"));
   }
 };
 

@@ -5,6 +5,7 @@
 #include "config/catalogue.hpp"
 #include "config/document.hpp"
 #include "config/keys.hpp"
+#include "study/outlier_rule.hpp"
 #include "study/row_pattern.hpp"
 #include "study/training_rows.hpp"
 #include "workload/trace.hpp"
@@ -53,12 +54,6 @@ struct FamilyRule {
   std::string not_claimed;
 };
 
-/// What is suspected where a row is far off.
-struct SuspicionRule {
-  RowPattern when;
-  std::string reason;
-};
-
 /// In each list the first rule that a row meets counts.
 struct RunRules {
   std::string name;
@@ -67,7 +62,7 @@ struct RunRules {
   std::vector<StackRule> stacks;
   std::vector<ExclusionRule> excluded;
   std::vector<FamilyRule> families;
-  std::vector<SuspicionRule> outliers;
+  std::vector<OutlierRule> outliers;
   SeriesWords series;
 };
 
@@ -119,14 +114,6 @@ struct Keys<FamilyRule> {
                 required("family", &FamilyRule::family, "the line of the table it counts in"),
                 optional("not_claimed", &FamilyRule::not_claimed,
                          "why the family stands beside the totals and not in them"));
-  }
-};
-
-template <>
-struct Keys<SuspicionRule> {
-  static auto table() {
-    return keys(required("when", &SuspicionRule::when, "what the row must say"),
-                required("reason", &SuspicionRule::reason, "what is suspected where it is far off"));
   }
 };
 

@@ -274,7 +274,7 @@ TrainingValidation validate_training(const config::Catalogue& catalogue,
       ScoredRun& scored = validation.runs.emplace_back();
       scored.run = std::get<PublishedRun>(std::move(run));
       scored.family = first_match(rules.families, row);
-      scored.suspicion = first_match(rules.outliers, row);
+      scored.outlier = first_match(rules.outliers, row);
     }
   }
   const SeriesRuns given = runs_by_series(rows, machines, rules);

@@ -18,7 +18,7 @@ struct SampleRuns {
   MachineRule machine{.when = {}, .platform = "dgx2", .set = {}, .kin = {}, .note = {}};
   ModelRule model{.when = {}, .model = "resnet50", .set = {}, .note = {}};
   StackRule stack{.when = {}, .stack = "horovod", .set = {}, .note = {}};
-  SuspicionRule suspicion{.when = {}, .reason = "a <reason>"};
+  OutlierRule outlier{.when = {}, .reason = "a <reason>"};
   RunRules rules;
   TrainingValidation validation;
 
@@ -30,7 +30,7 @@ struct SampleRuns {
     add(8, 700, 910);
     add(16, 1500, 1590);
     rows.back().clean = "partial";
-    validation.runs[2].suspicion = &suspicion;
+    validation.runs[2].outlier = &outlier;
     ScoredRun& collapsed = add(32, 1600, 3100);
     collapsed.verdicts[1].outcome = "R7: a collapse";
     validation.rules = &rules;
@@ -109,6 +109,19 @@ TEST_CASE("JSON of training runs has errors as ratios, coverage, baselines and r
   REQUIRE(json["outliers"].size() == 1);
   CHECK(json["outliers"][0]["reason"] == "a <reason>");
   CHECK(json["excluded"]["no batch per GPU"] == 1);
+}
+
+TEST_CASE("a run that a rule excepts is named however small its error") {
+  SampleRuns sample;
+  OutlierRule excepted{.when = {}, .reason = "known", .excepted = true};
+  sample.validation.runs[1].outlier = &excepted;
+  const std::string table = training_validation_table(sample.validation, {FitProtocol::one_gpu}, true);
+  CHECK(table.find("+2.5  rows.csv:3 4 GPUs") != std::string::npos);
+  CHECK(table.find("  excepted: known\n") != std::string::npos);
+  const auto outliers = training_validation_json(sample.validation, FitProtocol::one_gpu)["outliers"];
+  REQUIRE(outliers.size() == 2);
+  CHECK(outliers[0]["excepted"] == false);
+  CHECK(outliers[1]["excepted"] == true);
 }
 
 TEST_CASE("families that nothing is claimed for count by themselves, not in the totals") {

@@ -467,8 +467,8 @@ TEST_CASE("coverage counts throughputs that could not be predicted, and nothing 
   for (const auto& [reason, count] : all.excluded) rows += static_cast<std::size_t>(count);
   CHECK(rows == own.rows.size());
   const ScoredRun& odd = all.runs.back();
-  REQUIRE(odd.suspicion != nullptr);
-  CHECK(odd.suspicion->reason == "an odd run");
+  REQUIRE(odd.outlier != nullptr);
+  CHECK(odd.outlier->reason == "an odd run");
 }
 
 TEST_CASE("one process predicts what four do") {
@@ -552,7 +552,7 @@ TEST_CASE("workloads/README.md names every key of run rules") {
   check_documented<StackRule>(readme);
   check_documented<ExclusionRule>(readme);
   check_documented<FamilyRule>(readme);
-  check_documented<SuspicionRule>(readme);
+  check_documented<OutlierRule>(readme);
   check_documented<SeriesWords>(readme);
   check_documented<RowPattern>(readme);
 }
