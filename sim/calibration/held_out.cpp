@@ -4,12 +4,12 @@
 #include "calibration/fit_profile.hpp"
 #include "compute/curves.hpp"
 #include "compute/op_time.hpp"
+#include "units/statistics.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -104,17 +104,6 @@ void add_dispatched(ErrorsByGroup& errors, const FittedProfile& fitted,
     errors[group].with_nearest.push_back(error);
     errors[group].by_curve.push_back(error);
   }
-}
-
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-/// The smallest value that `part` of all values do not exceed.
-double quantile(std::vector<double> values, double part) {
-  std::sort(values.begin(), values.end());
-  const auto rank = static_cast<std::size_t>(std::ceil(part * static_cast<double>(values.size())));
-  return values[std::max<std::size_t>(rank, 1) - 1];
 }
 
 std::vector<HeldOutError> summary(const ErrorsByGroup& errors) {

@@ -2,6 +2,7 @@
 
 #include "report/plot_axis.hpp"
 #include "report/svg.hpp"
+#include "study/run_errors.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,6 +2,8 @@
 
 #include "config/keys.hpp"
 #include "report/json_text.hpp"
+#include "study/run_errors.hpp"
+#include "units/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -32,9 +34,8 @@ std::vector<const FamilyRule*> families_of(const TrainingValidation& validation)
       const auto is_its = [&](const ScoredRun& run) {
         return run.family != nullptr && run.family->family == rule.family;
       };
-      const auto is_missed = [&](const PublishedRow* row) {
-        const FamilyRule* its = first_match(validation.rules->families, *row);
-        return its != nullptr && its->family == rule.family;
+      const auto is_missed = [&](const MissedRow& missed) {
+        return missed.family != nullptr && missed.family->family == rule.family;
       };
       const bool is_there =
           std::ranges::any_of(validation.runs, is_its) || std::ranges::any_of(validation.missed, is_missed);
@@ -44,13 +45,13 @@ std::vector<const FamilyRule*> families_of(const TrainingValidation& validation)
   return families;
 }
 
-constexpr std::string_view line_format = "{:<42} {:>5} {:>6} {:>6} {:>6} {:>6} {:>7} {:>8} {:>8}\n";
+constexpr std::string_view line_format = "{:<42} {:>5} {:>6} {:>6} {:>6} {:>6} {:>7} {:>8} {:>6} {:>8}\n";
 
 void add_line(std::string& text, std::string_view name, const RunErrors& errors) {
-  if (errors.rows == 0 && !errors.coverage) return;
+  if (errors.rows == 0 && !errors.coverage_of_all) return;
   fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), name, errors.rows, percent(errors.mape),
                  percent(errors.median), percent(errors.p90), percent(errors.worst), percent(errors.linear),
-                 percent(errors.coverage), percent(errors.with_excluded));
+                 percent(errors.coverage), percent(errors.coverage_of_all), percent(errors.with_excluded));
 }
 
 void add_protocol(std::string& text, const TrainingValidation& validation, FitProtocol protocol) {
@@ -59,7 +60,7 @@ void add_protocol(std::string& text, const TrainingValidation& validation, FitPr
   fmt::format_to(std::back_inserter(text), "\n# protocol {}: {}; errors of throughput in %\n", row->text,
                  row->doc);
   fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), "family", "rows", "MAPE", "median",
-                 "90 %", "worst", "linear", "coverage", "with out");
+                 "90 %", "worst", "linear", "coverage", "of all", "with out");
   for (const FamilyRule* family : families_of(validation)) {
     const std::string mark = family->not_claimed.empty() ? "" : " (not claimed)";
     add_line(text, family->family + mark,
@@ -174,6 +175,7 @@ nlohmann::ordered_json errors_json(const RunErrors& errors) {
           {"p90", number_or_null(errors.p90)},
           {"worst", number_or_null(errors.worst)},
           {"coverage", number_or_null(errors.coverage)},
+          {"coverage_of_all", number_or_null(errors.coverage_of_all)},
           {"linear_mape", number_or_null(errors.linear)},
           {"mape_with_excluded", number_or_null(errors.with_excluded)}};
 }
@@ -184,7 +186,7 @@ nlohmann::ordered_json families_json(const TrainingValidation& validation, FitPr
   for (const FamilyRule* family : families_of(validation)) {
     const RunErrors errors =
         errors_of(validation, protocol, {.family = family->family, .is_partial = is_partial});
-    if (errors.rows == 0 && !errors.coverage) continue;
+    if (errors.rows == 0 && !errors.coverage_of_all) continue;
     families[family->family] = errors_json(errors);
     if (!family->not_claimed.empty()) families[family->family]["not_claimed"] = family->not_claimed;
   }
@@ -233,10 +235,8 @@ nlohmann::ordered_json baseline_json(const TrainingValidation& validation, FitPr
                                             : scored.predicted.linear_from_one_gpu;
     if (counts && line) its.push_back(std::abs(*line / *scored.predicted.measured - 1));
   }
-  double sum = 0;
-  for (const double error : its) sum += error;
   return {{"rows", its.size()},
-          {"mape", its.empty() ? number_or_null({}) : number_or_null(sum / static_cast<double>(its.size()))},
+          {"mape", its.empty() ? number_or_null({}) : number_or_null(mean(its))},
           {"of_rows", errors.rows}};
 }
 

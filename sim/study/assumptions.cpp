@@ -1,6 +1,7 @@
 #include "study/assumptions.hpp"
 
 #include "config/document.hpp"
+#include "study/run_errors.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>

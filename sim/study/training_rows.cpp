@@ -106,13 +106,16 @@ std::string option_of(const std::string& text, const std::string& word) {
 
 }  // namespace
 
+bool counts_contradict(const PublishedRow& row) {
+  const auto product = static_cast<long long>(row.nodes) * row.gpus_per_node;
+  return row.gpus_total < 1 || row.gpus_total > product || (row.nodes > 1 && row.gpus_total != product);
+}
+
 std::variant<TrainingMeasurement, std::string> training_measurement(const PublishedRow& row) {
   TrainingMeasurement read;
   if (row.value <= 0) return "no value above 0";
   if (row.gpus_total < 1 || row.nodes < 1) return "no number of GPUs";
-  const auto product = static_cast<long long>(row.nodes) * row.gpus_per_node;
-  if (row.gpus_total > product || (row.nodes > 1 && row.gpus_total != product))
-    return "numbers of GPUs contradict: gpus_total is not nodes x gpus_per_node";
+  if (counts_contradict(row)) return "numbers of GPUs contradict: gpus_total is not nodes x gpus_per_node";
   const auto precision =
       std::ranges::find(config::Names<Precision>::table, row.precision, &config::Name<Precision>::text);
   if (precision == config::Names<Precision>::table.end()) return "no precision that is known";

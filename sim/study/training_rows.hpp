@@ -26,6 +26,10 @@ struct TrainingMeasurement {
   Precision precision{};
 };
 
+/// Whether it is not known on how many GPUs a row was measured: gpus_total is not nodes x gpus_per_node, nor
+/// a part of one node.
+bool counts_contradict(const PublishedRow& row);
+
 /// The row's measurement, or in words why it is none. Accumulation is "grad_accum=4" in the notes, otherwise
 /// what global_batch leaves over batch_per_gpu x GPUs.
 std::variant<TrainingMeasurement, std::string> training_measurement(const PublishedRow& row);

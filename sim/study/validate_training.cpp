@@ -196,41 +196,12 @@ void judge_outcomes(const std::vector<ScoredRun*>& series) {
   }
 }
 
-/// The value below which a part of them lies, between the nearest two in proportion (numpy's default).
-std::optional<double> quantile(std::vector<double> values, double part) {
-  if (values.empty()) return std::nullopt;
-  std::ranges::sort(values);
-  const double place = part * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
-}
-
-std::optional<double> mean(const std::vector<double>& values) {
-  if (values.empty()) return std::nullopt;
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
-bool is_selected(const RunSelection& selection, const FamilyRule* family, const PublishedRow& row) {
-  if ((row.clean == "partial") != selection.is_partial) return false;
-  if (selection.family) return family != nullptr && family->family == *selection.family;
-  return family != nullptr && family->not_claimed.empty();
-}
-
-/// Whether a protocol is for rows of so many GPUs and nodes.
-bool is_for(FitProtocol protocol, const PublishedRow& row) {
-  return protocol == FitProtocol::spec || (protocol == FitProtocol::one_gpu && row.gpus_total > 1) ||
-         row.nodes > 1;
-}
-
-/// The error of scaling what the protocol fits to; nothing if it fits to nothing.
-std::optional<double> linear_error(const PredictedRun& run, FitProtocol protocol) {
-  const std::optional<double>& line =
-      protocol == FitProtocol::one_node ? run.linear_from_one_node : run.linear_from_one_gpu;
-  if (!line || !run.measured) return {};
-  return std::abs(*line / *run.measured - 1);
+void score_missed(TrainingValidation& validation, const std::vector<PublishedRow>& rows,
+                  const std::vector<PublishedRow>& lookup, const RunRules& rules) {
+  std::vector<const PublishedRow*> missed;
+  for (const MissedRow& its : validation.missed) missed.push_back(its.row);
+  const std::vector<LinearErrors> errors = linear_errors(missed, rows, lookup, rules.series);
+  for (std::size_t i = 0; i < errors.size(); ++i) validation.missed[i].linear = errors[i];
 }
 
 }  // namespace
@@ -269,7 +240,8 @@ TrainingValidation validate_training(const config::Catalogue& catalogue,
       ++validation.excluded[*reason];
       const auto measurement = training_measurement(row);
       const auto* unread = std::get_if<std::string>(&measurement);
-      if (unread == nullptr || *unread != not_a_throughput) validation.missed.push_back(&row);
+      if (unread == nullptr || *unread != not_a_throughput)
+        validation.missed.push_back({.row = &row, .family = first_match(rules.families, row)});
     } else {
       ScoredRun& scored = validation.runs.emplace_back();
       scored.run = std::get<PublishedRun>(std::move(run));
@@ -288,47 +260,8 @@ TrainingValidation validate_training(const config::Catalogue& catalogue,
   predict_all(catalogue, targets, validation.runs, parallel, options);
   for (std::size_t i = 0; i < targets.size(); ++i) judge(targets[i], validation.runs[i]);
   for (const auto& [key, series] : by_series) judge_outcomes(series);
+  score_missed(validation, rows, lookup, rules);
   return validation;
-}
-
-RunErrors errors_of(const TrainingValidation& validation, FitProtocol protocol,
-                    const RunSelection& selection) {
-  std::vector<double> errors;
-  std::vector<double> judged;  // those that may be the worst
-  std::vector<double> linear;
-  std::vector<double> left_out;  // by linear scaling
-  int should_be = 0;
-  for (const ScoredRun& scored : validation.runs) {
-    const Verdict& verdict = scored.verdict(protocol);
-    if (!verdict.is_asked || !is_selected(selection, scored.family, *scored.run.row)) continue;
-    if (selection.stack && scored.run.stack->stack != *selection.stack) continue;
-    ++should_be;
-    const std::optional<double> line_error = linear_error(scored.predicted, protocol);
-    if (!verdict.excluded.empty() || (selection.by_outcome && !verdict.outcome.empty())) {
-      if (line_error) left_out.push_back(*line_error);
-      continue;
-    }
-    errors.push_back(std::abs(scored.error(protocol)));
-    if (!verdict.is_rounded) judged.push_back(errors.back());
-    if (line_error) linear.push_back(*line_error);
-  }
-  for (const PublishedRow* row : validation.missed) {
-    if (!selection.stack && is_for(protocol, *row) &&
-        is_selected(selection, first_match(validation.rules->families, *row), *row))
-      ++should_be;
-  }
-  RunErrors result{.rows = static_cast<int>(errors.size()),
-                   .mape = mean(errors),
-                   .median = quantile(errors, 0.5),
-                   .p90 = quantile(errors, 0.9),
-                   .worst = quantile(judged, 1),
-                   .coverage = {},
-                   .linear = linear.size() == errors.size() ? mean(linear) : std::nullopt,
-                   .with_excluded = {}};
-  if (should_be > 0) result.coverage = static_cast<double>(errors.size()) / should_be;
-  left_out.insert(left_out.end(), errors.begin(), errors.end());
-  result.with_excluded = mean(left_out);
-  return result;
 }
 
 }  // namespace trainyard

@@ -1,8 +1,9 @@
 #pragma once
-// Published training runs against their predictions: which rows count, what they may be fitted to, and errors
-// by family beside those of linear scaling. tests/validation/README.md states the rules R1 to R8 meant here.
+// Published training runs against their predictions: which rows count, and what they may be fitted to;
+// run_errors.hpp puts their errors together. tests/validation/README.md states the rules R1 to R8 meant here.
 
 #include "config/catalogue.hpp"
+#include "study/linear_scaling.hpp"
 #include "study/predict_series.hpp"
 #include "study/published_run.hpp"
 
@@ -40,29 +41,18 @@ struct ScoredRun {
   [[nodiscard]] double error(FitProtocol protocol) const;
 };
 
+/// A throughput to be predicted that no experiment could be made of: what coverage is short of.
+struct MissedRow {
+  const PublishedRow* row = nullptr;
+  const FamilyRule* family = nullptr;  ///< null: no rule knows one
+  LinearErrors linear = {};
+};
+
 struct TrainingValidation {
   std::vector<ScoredRun> runs;          ///< in the order of the rows
   std::map<std::string, int> excluded;  ///< the other rows, by reason
-  /// Throughputs to be predicted among the excluded rows: what coverage is short of.
-  std::vector<const PublishedRow*> missed;
+  std::vector<MissedRow> missed;
   const RunRules* rules = nullptr;
-};
-
-/// Which runs are put together.
-struct RunSelection {
-  std::optional<std::string> family = {};  ///< otherwise all that are claimed
-  std::optional<std::string> stack = {};   ///< by name; otherwise all
-  bool is_partial = false;                 ///< rows that are clean in part; otherwise clean ones
-  bool by_outcome = true;                  ///< R7 and R8 leave runs out
-};
-
-/// Errors of runs together, as ratios.
-struct RunErrors {
-  int rows = 0;
-  std::optional<double> mape, median, p90, worst;
-  std::optional<double> coverage;       ///< scored ones of those that should be
-  std::optional<double> linear;         ///< MAPE of scaling what the protocol fits to; of the same rows
-  std::optional<double> with_excluded;  ///< MAPE with runs left out, by their errors under linear scaling
 };
 
 /// `lookup`: rows among which fitting rows are sought where `rows` have none. Keeps pointers to all
@@ -72,9 +62,6 @@ TrainingValidation validate_training(const config::Catalogue& catalogue,
                                      const std::vector<PublishedRow>& lookup, const MachineRules& machines,
                                      const RunRules& rules, int parallel,
                                      const PredictionOptions& options = {});
-
-RunErrors errors_of(const TrainingValidation& validation, FitProtocol protocol,
-                    const RunSelection& selection);
 
 /// Runs beyond this error are named with what is suspected.
 inline constexpr double far_off_run = 0.2;

@@ -61,6 +61,28 @@ TEST_CASE("a limit is missed where nothing was scored that could keep it") {
   CHECK(run_program({"validate", rows}).code == 0);
 }
 
+TEST_CASE("a limit holds for training runs too, under the protocol that is asked for") {
+  const Scratch scratch;
+  const std::string rows = scratch.put("mine.csv", columns_line + trained_line("1", "350", "calibrate") +
+                                                       trained_line("8", "2500", "validate"));
+  CHECK(run_program({"validate", rows, "--summary", "--limit", "60"}).code == 0);
+  const Ended missed = run_program({"validate", rows, "--summary", "--limit", "0.01"});
+  CHECK(missed.code == 1);
+  CHECK(contains(missed.err, "the mean error over clean training runs under 1gpu is"));
+  CHECK(contains(missed.err, "above the limit of 0.0 %"));
+  const Ended none = run_program({"validate", rows, "--summary", "--protocol", "1node", "--limit", "60"});
+  CHECK(none.code == 1);
+  CHECK(contains(none.err, "no clean training run under 1node could be scored"));
+  CHECK_FALSE(contains(none.err, "1 MiB"));  // there are no collectives
+  const std::string both = scratch.put("both.csv", columns_line + trained_line("1", "350", "calibrate") +
+                                                       trained_line("8", "2500", "validate") +
+                                                       measured_line("67108864", "300", "validate"));
+  const Ended two = run_program({"validate", both, "--summary", "--limit", "0.01"});
+  CHECK(two.code == 1);
+  CHECK(contains(two.err, "over curves from 1 MiB on"));
+  CHECK(contains(two.err, "over clean training runs under 1gpu"));
+}
+
 TEST_CASE("the picture in platforms/ is what --plot draws of the shipped measurements") {
   const Scratch scratch;
   REQUIRE(run_program({"validate", shipped_csv("deepbench_allreduce.csv"), shipped_csv("nccl.csv"),

@@ -38,7 +38,7 @@ struct SampleRuns {
     rows.emplace_back().clean = "yes";
     rows.back().gpus_total = 8;
     rows.back().nodes = 1;
-    validation.missed = {&rows.back()};
+    validation.missed = {{.row = &rows.back(), .family = &rules.families.front()}};
   }
 
   ScoredRun& add(int gpus, double measured, double predicted) {
@@ -97,6 +97,7 @@ TEST_CASE("JSON of training runs has errors as ratios, coverage, baselines and r
   CHECK(json["overall"]["mape"].get<double>() == doctest::Approx((0.025 + 0.3) / 2));
   CHECK(json["overall"]["worst"].get<double>() == doctest::Approx(0.3));
   CHECK(json["overall"]["coverage"] == 0.5);  // one is left out by its outcome, one missed
+  CHECK(json["overall"]["coverage_of_all"] == 0.5);
   CHECK(json["overall"]["by_outcome_off"]["rows"] == 3);
   CHECK(json["overall"]["partial"]["rows"] == 1);
   CHECK(json["families"]["first & best"]["linear_mape"].get<double>() == doctest::Approx(1.0 / 14));

@@ -9,6 +9,7 @@
 #include "study/predict_series.hpp"
 #include "study/published_files.hpp"
 #include "study/published_text.hpp"
+#include "study/run_errors.hpp"
 #include "study/simulate.hpp"
 #include "study/training_rows.hpp"
 #include "study/validate_training.hpp"
@@ -382,6 +383,7 @@ TEST_CASE("what a protocol fits to it does not score, and what is not there it d
   const RunErrors one_gpu = errors_of(all, FitProtocol::one_gpu, {});
   CHECK(one_gpu.rows == 3);
   CHECK(one_gpu.coverage == 1.0);
+  CHECK(one_gpu.coverage_of_all == 3.0 / 5);  // two have no run on one GPU in their series
   CHECK_FALSE(own.run("torch", 1).verdict(FitProtocol::one_gpu).excluded.empty());
   CHECK(own.run("torch without one", 8).verdict(FitProtocol::one_gpu).excluded.starts_with("R4"));
   CHECK_FALSE(counts(own.run("torch", 8), FitProtocol::one_node));
@@ -449,7 +451,7 @@ TEST_CASE("outcomes that leave runs out are a collapse (R7) and more than linear
 
 TEST_CASE("coverage counts throughputs that could not be predicted, and nothing else") {
   const OwnCase own(run_line(1, 1000) + run_line(2, 1900) + run_line(2, 1900, {{"model", "Foo-12"}}) +
-                    run_line(2, 1900, {{"notes", "strange"}}) +
+                    run_line(1, 1000, {{"model", "Foo-12"}}) + run_line(2, 1900, {{"notes", "strange"}}) +
                     run_line(2, 1900, {{"metric", "top1_accuracy"}}) +
                     run_line(2, 1900, {{"split", "context"}}) + run_line(2, 1900, {{"clean", "no"}}) +
                     run_line(2, 1900, {{"clean", "partial"}, {"batch_per_gpu", ""}}) +
@@ -458,10 +460,11 @@ TEST_CASE("coverage counts throughputs that could not be predicted, and nothing 
   const RunErrors one_gpu = errors_of(all, FitProtocol::one_gpu, {});
   CHECK(one_gpu.rows == 1);
   CHECK(one_gpu.coverage.value() == doctest::Approx(1.0 / 3));
+  CHECK(one_gpu.coverage_of_all == one_gpu.coverage);
   CHECK(errors_of(all, FitProtocol::one_gpu, {.is_partial = true}).coverage == 0.0);
   CHECK(errors_of(all, FitProtocol::one_gpu, {.family = "apart"}).rows == 1);
   CHECK(all.excluded.at("it is strange") == 1);
-  CHECK(all.excluded.at("no layer table of the model") == 1);
+  CHECK(all.excluded.at("no layer table of the model") == 2);
   CHECK(all.excluded.at("no batch per GPU") == 1);
   std::size_t rows = all.runs.size();
   for (const auto& [reason, count] : all.excluded) rows += static_cast<std::size_t>(count);
@@ -469,6 +472,30 @@ TEST_CASE("coverage counts throughputs that could not be predicted, and nothing 
   const ScoredRun& odd = all.runs.back();
   REQUIRE(odd.outlier != nullptr);
   CHECK(odd.outlier->reason == "an odd run");
+}
+
+TEST_CASE(
+    "runs that no experiment could be made of count by linear scaling where their series can be scaled") {
+  const Cells unknown{{"model", "Foo-12"}};
+  const Cells no_batch{{"batch_per_gpu", ""}, {"notes", "strange"}};
+  const OwnCase own(run_line(1, 1000) + run_line(2, 1900) + run_line(2, 1600, unknown) +
+                        run_line(16, 10000, unknown) + run_line(2, 150, no_batch) +
+                        run_line(1, 100, {{"batch_per_gpu", ""}, {"unit", "tokens/s"}}),
+                    run_line(1, 1000, unknown) + run_line(8, 6000, unknown));
+  const TrainingValidation& all = own.validation;
+  REQUIRE(all.missed.size() == 4);
+  const auto linear = [&](std::size_t i, FitProtocol protocol) {
+    return all.missed[i].linear[static_cast<std::size_t>(protocol)];
+  };
+  CHECK(linear(0, FitProtocol::one_gpu).value() == doctest::Approx(2000.0 / 1600 - 1));
+  CHECK_FALSE(linear(0, FitProtocol::one_node));
+  CHECK(linear(1, FitProtocol::one_gpu).value() == doctest::Approx(0.6));
+  CHECK(linear(1, FitProtocol::one_node).value() == doctest::Approx(0.2));
+  CHECK_FALSE(linear(2, FitProtocol::one_gpu));  // its one-GPU row counts something else
+  const double own_error = std::abs(own.run("torch", 2).error(FitProtocol::one_gpu));
+  const RunErrors errors = errors_of(all, FitProtocol::one_gpu, {});
+  CHECK(errors.rows == 1);
+  CHECK(errors.with_excluded.value() == doctest::Approx((own_error + 0.25 + 0.6) / 3));
 }
 
 TEST_CASE("one process predicts what four do") {

@@ -1,0 +1,25 @@
+#include "units/statistics.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <stdexcept>
+
+namespace trainyard {
+
+double mean(const std::vector<double>& values) {
+  if (values.empty()) throw std::invalid_argument("a mean of no values");
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double quantile(std::vector<double> values, double part) {
+  if (values.empty()) throw std::invalid_argument("a quantile of no values");
+  if (!(part >= 0 && part <= 1)) throw std::invalid_argument("a quantile outside 0 to 1");
+  std::ranges::sort(values);
+  const double place = part * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+}  // namespace trainyard
