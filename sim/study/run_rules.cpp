@@ -1,21 +1,24 @@
 #include "study/run_rules.hpp"
 
 #include "config/read.hpp"
+#include "study/rule_settings.hpp"
 
 #include <cstddef>
 
 namespace trainyard {
 namespace {
 
-/// Reports a file that the catalogue does not have.
-void check_name(config::Kind kind, const std::string& name, const std::string& key,
+/// Whether the catalogue has the file; reports one that it does not.
+bool check_name(config::Kind kind, const std::string& name, const std::string& key,
                 const config::Catalogue& catalogue, config::Problems& problems) {
-  if (!problems.readable(key)) return;
+  if (!problems.readable(key)) return false;
   try {
     config::find(catalogue, kind, name);
+    return true;
   } catch (const InputError& error) {
     const Diagnostic& first = error.diagnostics().front();
     problems.error(key, first.message, first.hint);
+    return false;
   }
 }
 
@@ -25,12 +28,16 @@ RunRules load_run_rules(const config::Document& document, const config::Catalogu
   return config::read<RunRules>(document, [&](const RunRules& read, config::Problems& problems) {
     problems.check_name(read.name);
     for (std::size_t i = 0; i < read.models.size(); ++i) {
-      check_name(config::Kind::model, read.models[i].model, config::join(config::join("models", i), "model"),
-                 catalogue, problems);
+      const ModelRule& rule = read.models[i];
+      const std::string path = config::join("models", i);
+      if (check_name(config::Kind::model, rule.model, config::join(path, "model"), catalogue, problems))
+        check_settings(rule.set, config::join(path, "set"), rule.model, {}, catalogue, problems);
     }
     for (std::size_t i = 0; i < read.stacks.size(); ++i) {
-      check_name(config::Kind::stack, read.stacks[i].stack, config::join(config::join("stacks", i), "stack"),
-                 catalogue, problems);
+      const StackRule& rule = read.stacks[i];
+      const std::string path = config::join("stacks", i);
+      if (check_name(config::Kind::stack, rule.stack, config::join(path, "stack"), catalogue, problems))
+        check_settings(rule.set, config::join(path, "set"), {}, rule.stack, catalogue, problems);
     }
   });
 }

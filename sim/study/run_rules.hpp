@@ -66,7 +66,8 @@ struct RunRules {
   SeriesWords series;
 };
 
-/// Throws one InputError with all that is wrong, models and stacks that are not in the catalogue included.
+/// Throws one InputError with all that is wrong, models and stacks that are not in the catalogue and keys in
+/// `set` that nothing has included.
 RunRules load_run_rules(const config::Document& document, const config::Catalogue& catalogue);
 
 /// The shipped rules, or those of a file.

@@ -31,18 +31,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view named_files[] = {"platform", "gpu", "model", "stack"};
-
-/// The file whose keys an override path names, or empty for the experiment's own.
-std::string_view file_of(std::string_view path) {
-  const std::string_view first = path.substr(0, path.find('.'));
-  if (first.size() == path.size()) return {};
-  for (const std::string_view file : named_files) {
-    if (first == file) return file;
-  }
-  return {};
-}
-
 /// An override of a key of a file that the experiment names, and where it was written.
 struct FileOverride {
   std::string value;
@@ -59,7 +47,7 @@ FileOverrides file_overrides(const config::Document& document, const Experiment&
     all[key] = {value, config::diagnostic_at(document, node.mark, config::width_of(document, node))};
   }
   for (const auto& [key, value] : command_line) {
-    if (!file_of(key).empty()) all[key] = {value, std::nullopt};
+    if (!file_named_by(key).empty()) all[key] = {value, std::nullopt};
   }
   return all;
 }
@@ -73,7 +61,7 @@ config::Document load_with(InputFiles& files, const fs::path& path, std::string_
                            const FileOverrides& overrides) {
   config::Document document = load_once(files, path);
   for (const auto& [key, item] : overrides) {
-    if (file_of(key) != file) continue;
+    if (file_named_by(key) != file) continue;
     config::set(document, key.substr(file.size() + 1), item.value, key.substr(0, file.size() + 1),
                 item.written_at ? &*item.written_at : nullptr);
   }
@@ -212,7 +200,7 @@ Inputs read_neighbour(const config::Catalogue& catalogue, const std::string& nam
                      "a neighbour repeats one step: update: sync, no servers, nothing random");
   }
   for (const auto& [key, value] : its.set) {
-    if (file_of(key) == "platform") {
+    if (file_named_by(key) == "platform") {
       throw InputError(fmt::format("{} sets {}", in_quotes(name), key),
                        "neighbours share one machine: set it in this experiment");
     }
@@ -240,6 +228,14 @@ void check_variation(const Randomness& random, const GpuProfile& gpu) {
 
 }  // namespace
 
+std::string_view file_named_by(std::string_view path) {
+  constexpr std::string_view files[] = {"platform", "gpu", "model", "stack"};
+  const std::string_view first = path.substr(0, path.find('.'));
+  if (first.size() == path.size()) return {};
+  const auto* const file = std::ranges::find(files, first);
+  return file == std::ranges::end(files) ? std::string_view() : *file;
+}
+
 Cluster cluster_of(const Inputs& inputs) {
   const Experiment& experiment = inputs.experiment;
   return make_cluster(inputs.platform, experiment.nodes, experiment.gpus.value_or(0),
@@ -260,7 +256,7 @@ Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, 
 Inputs read_inputs(const config::Catalogue& catalogue, config::Document document, const fs::path& file,
                    const Overrides& overrides, InputFiles& files) {
   for (const auto& [key, value] : overrides) {
-    if (file_of(key).empty()) config::set(document, key, value);
+    if (file_named_by(key).empty()) config::set(document, key, value);
   }
 
   Inputs inputs;
@@ -308,7 +304,7 @@ Inputs read_inputs(const config::Catalogue& catalogue, config::Document document
   if (experiment.trace) {
     gathered.run(document, "trace", [&] {
       for (const auto& [key, value] : experiment.set) {
-        if (file_of(key) == "model")
+        if (file_named_by(key) == "model")
           throw InputError("a replayed trace has no model to set", "edit the trace");
       }
       fs::path path = *experiment.trace;

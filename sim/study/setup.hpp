@@ -13,6 +13,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,10 @@ namespace trainyard {
 
 /// --set KEY=VALUE, in the order given.
 using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+/// The file whose keys an override's path names ("platform", "gpu", "model", "stack"), empty for the
+/// experiment's own.
+std::string_view file_named_by(std::string_view path);
 
 struct Inputs {
   std::string name;       ///< of the experiment: its file's stem

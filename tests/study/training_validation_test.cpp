@@ -572,6 +572,30 @@ TEST_CASE("a stack is fitted to runs on one GPU that may be fitted to, and reads
   CHECK(refused.front().message.find("no row can be fitted to") != std::string::npos);
 }
 
+TEST_CASE("keys that rules set must exist, in the experiment and in the files that it names") {
+  const auto diagnostics = errors_of([&] {
+    load_run_rules(config::parse("own.yaml", R"(name: own
+models:
+  - {when: {}, model: bert_base, set: {model.bert.sequence_length: "128", model.bert.sequence_lenght: "128"}}
+stacks:
+  - {when: {}, stack: pytorch_ddp, set: {sync.kind: all_reduce, sync.shard: "{servers}"}}
+  - {when: {}, stack: pytorch_ddp, set: {stack.overlap: maybe}}
+  - {when: {}, stack: tf_parameter_server, set: {platform.fabric.transprt: tcp}}
+families: []
+)"),
+                   run_catalogue());
+  });
+  REQUIRE(diagnostics.size() == 4);
+  CHECK(diagnostics[0].line == 3);
+  CHECK(diagnostics[0].column == 83);
+  CHECK(diagnostics[0].message.find("sequence_lenght") != std::string::npos);
+  CHECK(diagnostics[1].line == 5);
+  CHECK(diagnostics[1].message.find("shard") != std::string::npos);
+  CHECK(diagnostics[2].line == 6);
+  CHECK(diagnostics[3].line == 7);
+  CHECK(diagnostics[3].message.find("transprt") != std::string::npos);
+}
+
 TEST_CASE("workloads/README.md names every key of run rules") {
   const std::string readme = readme_text("workloads/README.md");
   check_documented<RunRules>(readme);
