@@ -64,6 +64,8 @@ GpuProfile specification_of(const RecordingFacts& facts, const std::string& name
   const Architecture& known = architecture_of(gpu.compute_capability.value);
   const double count = needed(facts.sm_count, "sm_count");
   gpu.sms = {static_cast<int>(count), Provenance::specified, driver};
+  gpu.kernel_share = {0.5, Provenance::assumed,
+                      "none is published: of two that ask for all each gets half (max-min fair)"};
   const double clock = needed(facts.sm_clock_mhz, "sm_clock");
   const auto rates = [&](double per_clock) {
     MatrixRates unit;

@@ -114,7 +114,8 @@ struct GpuProfile {
   std::string name;
   std::string title;
   Sourced<double> compute_capability;
-  std::optional<Sourced<int>> sms;  ///< streaming multiprocessors
+  std::optional<Sourced<int>> sms;              ///< streaming multiprocessors
+  std::optional<Sourced<double>> kernel_share;  ///< of them and of the memory's bandwidth, see gpu_use.hpp
   GpuMemory memory;
   Sourced<Watts> tdp;
   std::optional<GpuPower> power;
@@ -310,6 +311,11 @@ struct Keys<GpuProfile> {
                  "streaming multiprocessors; without it communication takes none from kernels")
             .at_least(1)
             .at_most(10'000),
+        optional("kernel_share", &GpuProfile::kernel_share,
+                 "part of the multiprocessors and of the memory's bandwidth that a kernel keeps however much "
+                 "communication takes; default 0.5")
+            .above(0)
+            .at_most(1),
         required("memory", &GpuProfile::memory, "device memory"),
         optional("tdp", &GpuProfile::tdp, "thermal design power; 0 if it is not known")
             .at_least(0)

@@ -9,11 +9,7 @@ namespace trainyard {
 
 namespace {
 
-/// What is left for a kernel however much something else takes. Assumed, as none is published: of two that
-/// both ask for all of it each gets half, which is max-min fair.
-constexpr double fair_share = 0.5;
-
-double shortage(double needed, double taken) { return needed / std::max(fair_share, 1 - taken); }
+double shortage(double needed, double taken, double kept) { return needed / std::max(kept, 1 - taken); }
 
 /// A trace may bring durations in a type that the GPU has no unit for.
 FlopRate peak_of(const GpuProfile& gpu, Precision precision, OpKind kind) {
@@ -30,11 +26,14 @@ GpuUse use_of(const GpuProfile& gpu, Precision precision, const Op& op) {
   const double computing = peak > FlopRate() ? (op.flops / peak).si() : 0;
   const double moving = bandwidth > Bandwidth() ? (op.bytes / bandwidth).si() : 0;
   const double longer = std::max(computing, moving);
-  return longer > 0 ? GpuUse{computing / longer, moving / longer} : GpuUse{.sms = 1, .memory = 0};
+  const double kept = gpu.kernel_share ? gpu.kernel_share->value : GpuUse{}.kept;
+  if (longer <= 0) return {.sms = 1, .memory = 0, .kept = kept};
+  return {.sms = computing / longer, .memory = moving / longer, .kept = kept};
 }
 
 double slowdown(const GpuUse& needed, const GpuUse& taken) {
-  return std::max({1.0, shortage(needed.sms, taken.sms), shortage(needed.memory, taken.memory)});
+  return std::max({1.0, shortage(needed.sms, taken.sms, needed.kept),
+                   shortage(needed.memory, taken.memory, needed.kept)});
 }
 
 }  // namespace trainyard

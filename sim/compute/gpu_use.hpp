@@ -12,6 +12,7 @@ namespace trainyard {
 struct GpuUse {
   double sms = 0;     ///< of the multiprocessors
   double memory = 0;  ///< of the memory bandwidth
+  double kept = 0.5;  ///< of a kernel: of both, what stays for it however much something else takes
 
   friend bool operator==(const GpuUse&, const GpuUse&) = default;
 };
@@ -25,8 +26,8 @@ inline constexpr GpuUse moving_bytes{.sms = 0, .memory = 1};
 GpuUse use_of(const GpuProfile& gpu, Precision precision, const Op& op);
 
 /// How many times as long a kernel takes beside something that takes `taken`: as many as what it needs most
-/// is short, at least 1. At least half of everything stays for the kernel: two that need all of the memory
-/// share it, and blocks share a multiprocessor.
+/// is short, at least 1. The part `kept` of everything stays for the kernel, half unless the GPU's profile
+/// says otherwise: two that need all of the memory share it, and blocks share a multiprocessor.
 double slowdown(const GpuUse& needed, const GpuUse& taken);
 
 }  // namespace trainyard

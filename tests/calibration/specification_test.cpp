@@ -63,6 +63,7 @@ TEST_CASE("peaks by architecture are those the data sheets state") {
   CHECK(v100.matrix.fp32.peak.value.si() == doctest::Approx(15.7e12).epsilon(5e-3));
   CHECK(teraflops(v100.matrix.fp16) == doctest::Approx(125).epsilon(5e-3));
   CHECK(v100.sms.value().value == 80);
+  CHECK(v100.kernel_share.value().provenance == Provenance::assumed);
   CHECK_FALSE(v100.matrix.bf16);
   CHECK_FALSE(v100.matrix.tf32);
   const GpuProfile p100 = specification(6.0, 56, 1480);

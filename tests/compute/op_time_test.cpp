@@ -263,4 +263,5 @@ TEST_CASE("a kernel is as slow as what it needs most is short, and keeps half of
   CHECK(slowdown({.sms = 0.1, .memory = 1}, {.sms = 0.2, .memory = 0.25}) == doctest::Approx(4.0 / 3));
   CHECK(slowdown({.sms = 0.8, .memory = 0.75}, {.sms = 0.2, .memory = 0.25}) == 1);
   CHECK(slowdown({.sms = 1, .memory = 1}, {.sms = 1, .memory = 0.9}) == 2);
+  CHECK(slowdown({.sms = 1, .memory = 0, .kept = 0.8}, {.sms = 1, .memory = 0}) == 1.25);
 }

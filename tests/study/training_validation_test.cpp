@@ -273,15 +273,18 @@ TEST_CASE("the assumptions of a run are those of its platform, GPU, stack and mo
   REQUIRE(validation.runs.size() == 1);
   CHECK(validation.runs[0].run.stack->stack == "pytorch_ddp");
   bool has_latency = false;
+  bool has_share = false;
   for (const Assumption& assumption : assumptions_of(shipped, validation)) {
     for (const FileChange& place : assumption.places) {
       CHECK((place.name == "dgx1v" || place.name == "v100_sxm2_16gb" || place.name == "pytorch_ddp" ||
              place.name == "resnet50"));
       CHECK(place.key.find("power") == std::string::npos);
+      has_share = has_share || (place.name == "v100_sxm2_16gb" && place.key == "kernel_share.value");
       has_latency = has_latency || (place.name == "dgx1v" && place.key.find("latency") != std::string::npos);
     }
   }
   CHECK(has_latency);
+  CHECK(has_share);
 }
 
 TEST_CASE(
