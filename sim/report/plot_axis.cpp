@@ -90,11 +90,6 @@ PlotAxis bandwidth_axis(const std::vector<double>& rates, double begin, double l
   return decimal_axis(rates, begin, length, units);
 }
 
-PlotAxis throughput_axis(const std::vector<double>& rates, double begin, double length) {
-  constexpr std::array<std::string_view, 3> units{"", "k", "M"};
-  return decimal_axis(rates, begin, length, units);
-}
-
 PlotAxis count_axis(const std::vector<double>& counts, double begin, double length) {
   constexpr int last_power = 30;
   constexpr std::size_t most_counts = 12;  // short numbers
@@ -113,7 +108,7 @@ PlotAxis count_axis(const std::vector<double>& counts, double begin, double leng
 
 PlotAxis ratio_axis(double begin, double length) {
   PlotAxis axis{.begin = begin, .length = length, .ticks = {}};
-  for (const double ratio : {0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0})
+  for (const double ratio : {0.6, 0.8, 1.0, 1.25, 1.6, 2.0})
     axis.ticks.push_back({ratio, fmt::format("{:g}", ratio)});
   return axis;
 }

@@ -27,9 +27,6 @@ PlotAxis size_axis(const std::vector<double>& bytes, double begin, double length
 /// ("20 GB/s"), at most eight. Every value must be above 0.
 PlotAxis bandwidth_axis(const std::vector<double>& rates, double begin, double length);
 
-/// The same over samples per second: "20 k".
-PlotAxis throughput_axis(const std::vector<double>& rates, double begin, double length);
-
 /// Ticks at powers of two over numbers of GPUs, at most twelve. Every value must be at least 1.
 PlotAxis count_axis(const std::vector<double>& counts, double begin, double length);
 

@@ -5,10 +5,10 @@
 #include "study/run_errors.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <fmt/format.h>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,224 +17,202 @@ namespace trainyard {
 namespace {
 
 // In pixels.
-constexpr double panel_size = 400;   ///< width and height of both
-constexpr double left_panel = 70;    ///< where it begins
-constexpr double right_panel = 560;  ///< likewise
-constexpr double panels_top = 46;
-constexpr double panels_bottom = panels_top + panel_size;
-constexpr double legend_top = panels_bottom + 66;
-constexpr double legend_line = 17;
 constexpr double picture_width = 980;
-constexpr double legend_column = 460;
+constexpr double first_panel = 62;  ///< where the first of a line begins
+constexpr double panel_step = 310;  ///< from one to the next beside it
+constexpr double panel_width = 272;
+constexpr double panel_height = 128;
+constexpr double first_line = 84;  ///< top of the first line of panels
+constexpr double line_step = panel_height + 66;
+constexpr double inset = 26;  ///< from a panel's edge to its first and last number of GPUs
+constexpr double mark_radius = 2.4;
+constexpr std::size_t panels_beside = 3;
 
 constexpr double band = 0.1;
 constexpr FitProtocol drawn = FitProtocol::one_gpu;
 
-// Hues that are told apart beside each other; the second time round they are squares.
-constexpr std::array<std::string_view, 10> colours{"#1f5fa8", "#d9541a", "#2f8f3a", "#8a4fbf", "#c2185b",
-                                                   "#7a5230", "#0f9aa8", "#a08a00", "#e377b0", "#4d4d4d"};
+enum class MarkKind { linear, predicted, predicted_in_part };
 
 struct Mark {
-  const ScoredRun* run = nullptr;
-  std::size_t family = 0;
-  double measured = 0, predicted = 0, linear = 0, gpus = 0;
+  double gpus = 0;
+  double predicted = 0, linear = 0;  ///< as ratios of what was measured
+  bool is_in_part = false;           ///< the row is clean in part
+  double aside = 0;                  ///< from the place of its number of GPUs, in columns
 };
 
-struct Marks {
-  std::vector<const FamilyRule*> families;  ///< in the order of the rules
+struct Panel {
+  const FamilyRule* family = nullptr;
   std::vector<Mark> marks;
 };
 
-Marks marks_of(const TrainingValidation& validation) {
-  Marks all;
+/// Runs on one number of GPUs stand beside each other, in the order of the rows.
+void stand_beside(std::vector<Mark>& marks) {
+  constexpr double widest = 0.76;   // of a column
+  constexpr double farthest = 0.1;  // from one to the next, so that a few stay together
+  std::map<double, std::vector<Mark*>> columns;
+  for (Mark& mark : marks) columns[mark.gpus].push_back(&mark);
+  for (const auto& [gpus, its] : columns) {
+    const double step = std::min(farthest, widest / static_cast<double>(its.size()));
+    for (std::size_t i = 0; i < its.size(); ++i)
+      its[i]->aside = step * (static_cast<double>(i) - static_cast<double>(its.size() - 1) / 2);
+  }
+}
+
+std::vector<Panel> panels_of(const TrainingValidation& validation) {
+  std::vector<Panel> panels;
   for (const FamilyRule& rule : validation.rules->families) {
-    const auto same = [&](const FamilyRule* known) { return known->family == rule.family; };
-    if (std::ranges::any_of(all.families, same)) continue;  // several rules may lead to one family
-    const std::size_t before = all.marks.size();
+    const auto same = [&](const Panel& panel) { return panel.family->family == rule.family; };
+    if (std::ranges::any_of(panels, same)) continue;  // several rules may lead to one family
+    Panel panel{.family = &rule, .marks = {}};
     for (const ScoredRun& scored : validation.runs) {
       if (!scored.counts(drawn) || scored.family->family != rule.family) continue;
       const PredictedRun& run = scored.predicted;
-      all.marks.push_back({.run = &scored,
-                           .family = all.families.size(),
-                           .measured = *run.measured,
-                           .predicted = *run.by_protocol[static_cast<std::size_t>(drawn)].throughput,
-                           .linear = run.linear_from_one_gpu.value_or(*run.measured),
-                           .gpus = static_cast<double>(scored.run.row->gpus_total)});
+      panel.marks.push_back({.gpus = static_cast<double>(scored.run.row->gpus_total),
+                             .predicted = 1 + scored.error(drawn),
+                             .linear = run.linear_from_one_gpu.value_or(*run.measured) / *run.measured,
+                             .is_in_part = scored.run.row->clean == "partial"});
     }
-    if (all.marks.size() > before) all.families.push_back(&rule);
+    stand_beside(panel.marks);
+    if (!panel.marks.empty()) panels.push_back(std::move(panel));
   }
-  return all;
+  return panels;
 }
 
-bool is_clean_in_part(const Mark& mark) { return mark.run->run.row->clean == "partial"; }
-
-/// A dot, or a square for families past the last colour.
-void add_mark(std::string& svg, double x, double y, std::size_t family) {
-  if (family < colours.size()) {
-    fmt::format_to(std::back_inserter(svg), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\"/>\n", x, y);
-  } else {
-    fmt::format_to(std::back_inserter(svg),
-                   "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"4.8\" height=\"4.8\"/>\n", x - 2.4, y - 2.4);
+std::string_view class_of(MarkKind kind) {
+  switch (kind) {
+    case MarkKind::linear:
+      return "linear";
+    case MarkKind::predicted:
+      return "mark";
+    case MarkKind::predicted_in_part:
+      return "part";
   }
+  return "";
 }
 
-void begin_marks(std::string& svg, std::size_t family, bool is_hollow) {
-  const std::string_view colour = colours[family % colours.size()];
-  fmt::format_to(std::back_inserter(svg), "<g class=\"mark\" fill=\"{}\" stroke=\"{}\">\n",
-                 is_hollow ? "none" : colour, colour);
+void add_dot(std::string& svg, double x, double y) {
+  fmt::format_to(std::back_inserter(svg), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>\n", x, y,
+                 mark_radius);
 }
 
-/// All marks at their places; those of rows clean in part are hollow.
-template <class Place>
-void add_marks(std::string& svg, const Marks& all, const Place& place_of) {
-  for (std::size_t family = 0; family < all.families.size(); ++family) {
-    for (const bool is_hollow : {false, true}) {
-      const auto is_one = [&](const Mark& mark) {
-        return mark.family == family && is_clean_in_part(mark) == is_hollow;
-      };
-      if (std::ranges::none_of(all.marks, is_one)) continue;
-      begin_marks(svg, family, is_hollow);
-      for (const Mark& mark : all.marks) {
-        if (!is_one(mark)) continue;
-        const auto [x, y] = place_of(mark);
-        add_mark(svg, x, y, family);
-      }
-      svg += "</g>\n";
-    }
-  }
+/// For a ratio beyond the panel: it points there.
+void add_arrow(std::string& svg, double x, double y, bool is_up) {
+  const double tip = is_up ? -3.5 : 3.5;
+  fmt::format_to(std::back_inserter(svg), "<polygon points=\"{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}\"/>\n",
+                 x, y + tip, x - 3, y - tip / 2, x + 3, y - tip / 2);
 }
 
-struct PanelAxes {
-  PlotAxis across, up;
-};
-
-void add_grid(std::string& svg, const PanelAxes& axes, double left) {
-  for (const AxisTick& tick : axes.across.ticks) {
-    const double x = axes.across.at(tick.value);
-    add_svg_line(svg, "grid", x, panels_top, x, panels_bottom);
-    add_svg_text(svg, x, panels_bottom + 16, "middle", tick.text);
-  }
-  for (const AxisTick& tick : axes.up.ticks) {
-    const double y = axes.up.at(tick.value);
-    add_svg_line(svg, "grid", left, y, left + panel_size, y);
-    add_svg_text(svg, left - 6, y + 4, "end", tick.text);
-  }
-}
-
-void add_names(std::string& svg, double left, std::string_view title, std::string_view across,
-               std::string_view up) {
-  add_svg_text(svg, left, panels_top - 14, "bold", title);
-  add_svg_text(svg, left + panel_size / 2, panels_bottom + 34, "middle", across);
-  add_svg_upright_text(svg, left - 50, panels_top + panel_size / 2, up);
-}
-
-void add_run_by_run(std::string& svg, const Marks& all) {
-  std::vector<double> rates;
-  for (const Mark& mark : all.marks) rates.insert(rates.end(), {mark.measured, mark.predicted});
-  const PanelAxes axes{.across = throughput_axis(rates, left_panel, panel_size),
-                       .up = throughput_axis(rates, panels_bottom, -panel_size)};
-  const double first = axes.across.ticks.front().value;
-  const double last = axes.across.ticks.back().value;
-  const auto y = [&](double rate) { return axes.up.at(rate); };
-  fmt::format_to(std::back_inserter(svg),
-                 "<clipPath id=\"panel\"><rect x=\"{0:.1f}\" y=\"{1:.1f}\" width=\"{2:.1f}\" "
-                 "height=\"{2:.1f}\"/></clipPath>\n"
-                 "<polygon class=\"band\" clip-path=\"url(#panel)\" points=\"{0:.1f},{3:.1f} {4:.1f},{5:.1f} "
-                 "{4:.1f},{6:.1f} {0:.1f},{7:.1f}\"/>\n",
-                 left_panel, panels_top, panel_size, y(first * (1 - band)), left_panel + panel_size,
-                 y(last * (1 - band)), y(last * (1 + band)), y(first * (1 + band)));
-  add_grid(svg, axes, left_panel);
-  add_svg_line(svg, "exact", left_panel, y(first), left_panel + panel_size, y(last));
-  add_marks(svg, all,
-            [&](const Mark& mark) { return std::pair(axes.across.at(mark.measured), y(mark.predicted)); });
-  add_names(svg, left_panel, "Run by run", "measured, samples/s", "predicted, samples/s");
-}
-
-/// Runs on one number of GPUs stand beside each other, family by family, after those of linear scaling.
-void add_over_gpus(std::string& svg, const Marks& all) {
-  constexpr double linear_before = 6;  // of the number's own place
-  constexpr double spread = 20;
-  std::vector<double> counts;
-  for (const Mark& mark : all.marks) counts.push_back(mark.gpus);
-  const PanelAxes axes{
-      .across = count_axis(counts, right_panel + 2 * linear_before, panel_size - spread - 3 * linear_before),
-      .up = ratio_axis(panels_bottom, -panel_size)};
-  const double least = axes.up.ticks.front().value;
-  const double most = axes.up.ticks.back().value;
-  const auto y = [&](double ratio) { return axes.up.at(std::clamp(ratio, least, most)); };
-  fmt::format_to(std::back_inserter(svg),
-                 "<rect class=\"band\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
-                 right_panel, y(1 + band), panel_size, y(1 - band) - y(1 + band));
-  add_grid(svg, axes, right_panel);
-  add_svg_line(svg, "exact", right_panel, y(1), right_panel + panel_size, y(1));
-  svg += "<g class=\"linear\">\n";
-  for (const Mark& mark : all.marks) {
-    fmt::format_to(std::back_inserter(svg), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\"/>\n",
-                   axes.across.at(mark.gpus) - linear_before, y(mark.linear / mark.measured));
-  }
-  svg += "</g>\n";
-  add_marks(svg, all, [&](const Mark& mark) {
-    const double place = static_cast<double>(mark.family) / static_cast<double>(all.families.size());
-    return std::pair(axes.across.at(mark.gpus) + spread * place, y(mark.predicted / mark.measured));
-  });
-  add_names(svg, right_panel, "By GPUs, with linear scaling from one GPU in grey", "GPUs",
-            "predicted / measured throughput");
-}
-
-/// "4.2 %, 77 runs; clean in part 5.1 %, 8"
+/// "8.0 %, linear 26.3 %, 77 runs; clean in part 5.1 %, 8 runs"
 std::string drawn_errors(const TrainingValidation& validation, const std::string& family) {
   std::string text;
   for (const bool partial : {false, true}) {
     const RunErrors errors = errors_of(validation, drawn, {.family = family, .is_partial = partial});
     if (errors.rows == 0) continue;
-    text += fmt::format("{}{}{:.1f} %, {} run{}", text.empty() ? "" : "; ", partial ? "clean in part " : "",
-                        100 * *errors.mape, errors.rows, errors.rows == 1 ? "" : "s");
+    text +=
+        fmt::format("{}{}{:.1f} %", text.empty() ? "" : "; ", partial ? "in part " : "", 100 * *errors.mape);
+    if (errors.linear && !partial) text += fmt::format(", linear {:.1f} %", 100 * *errors.linear);
+    text += fmt::format(", {} run{}", errors.rows, errors.rows == 1 ? "" : "s");
   }
   return text;
 }
 
-double legend_bottom(const Marks& all) {
-  const std::size_t pairs = (all.families.size() + 1) / 2;
-  const auto lines = static_cast<double>(pairs);
-  return legend_top + legend_line * (lines + 1.5);
+struct PanelPlace {
+  double left = 0, top = 0;
+  PlotAxis across, up;
+  double column = 0;  ///< width of a doubling
+};
+
+PanelPlace place_of(const Panel& panel, std::size_t number) {
+  PanelPlace place;
+  place.left = first_panel + panel_step * static_cast<double>(number % panels_beside);
+  place.top = first_line + line_step * static_cast<double>(number / panels_beside);
+  std::vector<double> counts;
+  for (const Mark& mark : panel.marks) counts.push_back(mark.gpus);
+  place.across = count_axis(counts, place.left + inset, panel_width - 2 * inset);
+  place.up = ratio_axis(place.top + panel_height, -panel_height);
+  const double first = place.across.ticks.front().value;
+  place.column = std::min(place.across.at(2 * first) - place.across.at(first), panel_width / 3);
+  return place;
 }
 
-void add_legend(std::string& svg, const TrainingValidation& validation, const Marks& all) {
-  const std::size_t lines = (all.families.size() + 1) / 2;
-  for (std::size_t i = 0; i < all.families.size(); ++i) {
-    const double x = left_panel + (i < lines ? 0 : legend_column);
-    const double y = legend_top + legend_line * static_cast<double>(i % lines);
-    begin_marks(svg, i, false);
-    add_mark(svg, x, y - 4, i);
-    svg += "</g>\n";
-    const std::string& family = all.families[i]->family;
-    add_svg_text(svg, x + 12, y, "start", family + ": " + drawn_errors(validation, family));
+void add_frame(std::string& svg, const PanelPlace& place) {
+  const double right = place.left + panel_width;
+  const double bottom = place.top + panel_height;
+  const double band_top = place.up.at(1 + band);
+  fmt::format_to(std::back_inserter(svg),
+                 "<rect class=\"band\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
+                 place.left, band_top, panel_width, place.up.at(1 - band) - band_top);
+  for (const AxisTick& tick : place.up.ticks) {
+    const double y = place.up.at(tick.value);
+    add_svg_line(svg, tick.value == 1 ? "exact" : "grid", place.left, y, right, y);
+    add_svg_text(svg, place.left - 5, y + 4, "end", tick.text);
   }
-  const double y = legend_bottom(all) - legend_line;
-  add_svg_text(
-      svg, left_panel, y, "start",
-      "Fitted: one compute scale a series, to its run on one GPU, which is not drawn. Percentages: mean "
-      "of |predicted / measured - 1|.");
-  add_svg_text(svg, left_panel, y + legend_line, "start",
-               "Band: 10 %. Hollow: rows clean in part. On the upper or lower edge: as far off, or farther.");
+  for (const AxisTick& tick : place.across.ticks) {
+    const double x = place.across.at(tick.value);
+    add_svg_line(svg, "grid", x, bottom, x, bottom + 4);
+    add_svg_text(svg, x, bottom + 16, "middle", tick.text);
+  }
+}
+
+void add_marks(std::string& svg, const Panel& panel, const PanelPlace& place, MarkKind kind) {
+  const double least = place.up.ticks.front().value;
+  const double most = place.up.ticks.back().value;
+  fmt::format_to(std::back_inserter(svg), "<g class=\"{}\">\n", class_of(kind));
+  for (const Mark& mark : panel.marks) {
+    if (kind != MarkKind::linear && mark.is_in_part != (kind == MarkKind::predicted_in_part)) continue;
+    const double ratio = kind == MarkKind::linear ? mark.linear : mark.predicted;
+    const double x = place.across.at(mark.gpus) + place.column * mark.aside;
+    const double y = place.up.at(std::clamp(ratio, least, most));
+    if (ratio < least || ratio > most)
+      add_arrow(svg, x, y, ratio > most);
+    else
+      add_dot(svg, x, y);
+  }
+  svg += "</g>\n";
+}
+
+void add_legend(std::string& svg) {
+  double x = first_panel + 3;
+  const auto add = [&](MarkKind kind, std::string_view text, double width) {
+    fmt::format_to(std::back_inserter(svg), "<g class=\"{}\">\n", class_of(kind));
+    add_dot(svg, x, 39);
+    svg += "</g>\n";
+    add_svg_text(svg, x + 8, 43, "start", text);
+    x += width;
+  };
+  add_svg_text(svg, first_panel, 22, "bold",
+               "Predicted / measured training throughput over the number of GPUs, family by family");
+  add(MarkKind::predicted, "with one compute scale from the series' run on one GPU", 322);
+  add(MarkKind::predicted_in_part, "rows clean in part", 122);
+  add(MarkKind::linear, "linear scaling of that run", 162);
+  add_svg_text(svg, x, 43, "start", "band: 10 %; arrows: farther off; %: mean error");
 }
 
 }  // namespace
 
 std::string training_plot(const TrainingValidation& validation) {
-  const Marks all = marks_of(validation);
+  const std::vector<Panel> panels = panels_of(validation);
   constexpr std::string_view style =
-      ".grid {stroke: #e2e2e2} .band {fill: #dfe8f4} .exact {stroke: #666; stroke-dasharray: 4 3} "
-      ".linear {fill: #b4b4b4} .mark {fill-opacity: 0.75} .middle {text-anchor: middle} "
-      ".end {text-anchor: end} .bold {font-weight: bold; font-size: 13px}";
-  std::string svg = svg_begin(picture_width, legend_bottom(all) + legend_line, style);
-  if (all.marks.empty()) {
-    add_svg_text(svg, left_panel, panels_top, "bold",
+      ".grid {stroke: #e2e2e2} .band {fill: #dfe8f4} .exact {stroke: #888} .linear {fill: #b9b9b9} "
+      ".mark {fill: #1f5fa8; fill-opacity: 0.75} .part {fill: white; stroke: #1f5fa8; stroke-width: 1.2} "
+      ".middle {text-anchor: middle} .end {text-anchor: end} .bold {font-weight: bold; font-size: 13px} "
+      ".name {font-weight: bold}";
+  const std::size_t lines = (panels.size() + panels_beside - 1) / panels_beside;
+  std::string svg = svg_begin(picture_width, first_line + line_step * static_cast<double>(lines), style);
+  if (panels.empty()) {
+    add_svg_text(svg, first_panel, 22, "bold",
                  "No run is scored with one compute scale from the series' run on one GPU");
-  } else {
-    add_run_by_run(svg, all);
-    add_over_gpus(svg, all);
-    add_legend(svg, validation, all);
+    return svg + "</svg>\n";
+  }
+  add_legend(svg);
+  for (std::size_t i = 0; i < panels.size(); ++i) {
+    const Panel& panel = panels[i];
+    const PanelPlace place = place_of(panel, i);
+    add_svg_text(svg, place.left, place.top - 19, "name", panel.family->family);
+    add_svg_text(svg, place.left, place.top - 6, "start", drawn_errors(validation, panel.family->family));
+    add_frame(svg, place);
+    for (const MarkKind kind : {MarkKind::linear, MarkKind::predicted, MarkKind::predicted_in_part})
+      add_marks(svg, panel, place, kind);
   }
   return svg + "</svg>\n";
 }

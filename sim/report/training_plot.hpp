@@ -1,7 +1,7 @@
 #pragma once
-// `trainyard validate --plot-runs`: predicted against published training throughput as SVG, under the
-// protocol that fits to one GPU. On the left run by run, on the right predicted / measured over the number of
-// GPUs with linear scaling of the same runs in grey.
+// `trainyard validate --plot-runs`: predicted / published training throughput over the number of GPUs as SVG,
+// a panel for each family, under the protocol that fits to one GPU, with linear scaling of the same runs in
+// grey.
 
 #include "study/validate_training.hpp"
 

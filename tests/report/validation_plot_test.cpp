@@ -60,10 +60,9 @@ TEST_CASE("axes have round ticks with their unit") {
   CHECK(texts_of(bandwidth_axis({2e6, 130e9}, 0, 1)) ==
         "1 MB/s, 10 MB/s, 100 MB/s, 1 GB/s, 10 GB/s, 100 GB/s, 1 TB/s");
   CHECK(texts_of(bandwidth_axis({1e9, 1e9}, 0, 1)) == "1 GB/s, 2 GB/s");
-  CHECK(texts_of(throughput_axis({120, 3e3}, 0, 1)) == "100, 200, 500, 1 k, 2 k, 5 k");
   CHECK(texts_of(count_axis({3, 64}, 0, 1)) == "2, 4, 8, 16, 32, 64");
   CHECK(texts_of(count_axis({1, 1 << 14}, 0, 1)) == "1, 4, 16, 64, 256, 1024, 4096, 16384");
-  CHECK(texts_of(ratio_axis(0, 1)).starts_with("0.6, 0.7, 0.8"));
+  CHECK(texts_of(ratio_axis(0, 1)) == "0.6, 0.8, 1, 1.25, 1.6, 2");
 }
 
 TEST_CASE("an axis has two to eight ticks and every value lies on it") {
