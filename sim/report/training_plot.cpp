@@ -18,12 +18,12 @@ namespace {
 
 // In pixels.
 constexpr double picture_width = 980;
-constexpr double first_panel = 62;  ///< where the first of a line begins
-constexpr double panel_step = 310;  ///< from one to the next beside it
-constexpr double panel_width = 272;
-constexpr double panel_height = 128;
+constexpr double first_panel = 62;   ///< where the first of a line begins
+constexpr double family_step = 310;  ///< from one to the next beside it
+constexpr double family_width = 272;
+constexpr double family_height = 128;
 constexpr double first_line = 84;  ///< top of the first line of panels
-constexpr double line_step = panel_height + 66;
+constexpr double line_step = family_height + 66;
 constexpr double inset = 26;  ///< from a panel's edge to its first and last number of GPUs
 constexpr double mark_radius = 2.4;
 constexpr std::size_t panels_beside = 3;
@@ -124,24 +124,24 @@ struct PanelPlace {
 
 PanelPlace place_of(const Panel& panel, std::size_t number) {
   PanelPlace place;
-  place.left = first_panel + panel_step * static_cast<double>(number % panels_beside);
+  place.left = first_panel + family_step * static_cast<double>(number % panels_beside);
   place.top = first_line + line_step * static_cast<double>(number / panels_beside);
   std::vector<double> counts;
   for (const Mark& mark : panel.marks) counts.push_back(mark.gpus);
-  place.across = count_axis(counts, place.left + inset, panel_width - 2 * inset);
-  place.up = ratio_axis(place.top + panel_height, -panel_height);
+  place.across = count_axis(counts, place.left + inset, family_width - 2 * inset);
+  place.up = ratio_axis(place.top + family_height, -family_height);
   const double first = place.across.ticks.front().value;
-  place.column = std::min(place.across.at(2 * first) - place.across.at(first), panel_width / 3);
+  place.column = std::min(place.across.at(2 * first) - place.across.at(first), family_width / 3);
   return place;
 }
 
 void add_frame(std::string& svg, const PanelPlace& place) {
-  const double right = place.left + panel_width;
-  const double bottom = place.top + panel_height;
+  const double right = place.left + family_width;
+  const double bottom = place.top + family_height;
   const double band_top = place.up.at(1 + band);
   fmt::format_to(std::back_inserter(svg),
                  "<rect class=\"band\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
-                 place.left, band_top, panel_width, place.up.at(1 - band) - band_top);
+                 place.left, band_top, family_width, place.up.at(1 - band) - band_top);
   for (const AxisTick& tick : place.up.ticks) {
     const double y = place.up.at(tick.value);
     add_svg_line(svg, tick.value == 1 ? "exact" : "grid", place.left, y, right, y);

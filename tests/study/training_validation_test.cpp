@@ -590,7 +590,7 @@ families: []
   });
   REQUIRE(diagnostics.size() == 4);
   CHECK(diagnostics[0].line == 3);
-  CHECK(diagnostics[0].column == 83);
+  CHECK(diagnostics[0].column == 103);
   CHECK(diagnostics[0].message.find("sequence_lenght") != std::string::npos);
   CHECK(diagnostics[1].line == 5);
   CHECK(diagnostics[1].message.find("shard") != std::string::npos);
