@@ -29,6 +29,7 @@ constexpr double mark_radius = 2.4;
 constexpr std::size_t panels_beside = 3;
 
 constexpr double band = 0.1;
+constexpr double widest_column = 0.76;  ///< what marks on one number of GPUs take of a doubling
 constexpr FitProtocol drawn = FitProtocol::one_gpu;
 
 enum class MarkKind { linear, predicted, predicted_in_part };
@@ -47,12 +48,11 @@ struct Panel {
 
 /// Runs on one number of GPUs stand beside each other, in the order of the rows.
 void stand_beside(std::vector<Mark>& marks) {
-  constexpr double widest = 0.76;   // of a column
   constexpr double farthest = 0.1;  // from one to the next, so that a few stay together
   std::map<double, std::vector<Mark*>> columns;
   for (Mark& mark : marks) columns[mark.gpus].push_back(&mark);
   for (const auto& [gpus, its] : columns) {
-    const double step = std::min(farthest, widest / static_cast<double>(its.size()));
+    const double step = std::min(farthest, widest_column / static_cast<double>(its.size()));
     for (std::size_t i = 0; i < its.size(); ++i)
       its[i]->aside = step * (static_cast<double>(i) - static_cast<double>(its.size() - 1) / 2);
   }
@@ -131,7 +131,7 @@ PanelPlace place_of(const Panel& panel, std::size_t number) {
   place.across = count_axis(counts, place.left + inset, family_width - 2 * inset);
   place.up = ratio_axis(place.top + family_height, -family_height);
   const double first = place.across.ticks.front().value;
-  place.column = std::min(place.across.at(2 * first) - place.across.at(first), family_width / 3);
+  place.column = std::min(place.across.at(2 * first) - place.across.at(first), 2 * inset / widest_column);
   return place;
 }
 
@@ -182,9 +182,9 @@ void add_legend(std::string& svg) {
   };
   add_svg_text(svg, first_panel, 22, "bold",
                "Predicted / measured training throughput over the number of GPUs, family by family");
-  add(MarkKind::predicted, "with one compute scale from the series' run on one GPU", 322);
-  add(MarkKind::predicted_in_part, "rows clean in part", 122);
-  add(MarkKind::linear, "linear scaling of that run", 162);
+  add(MarkKind::predicted, "with one compute scale from the series' run on one GPU", 336);
+  add(MarkKind::predicted_in_part, "rows clean in part", 124);
+  add(MarkKind::linear, "linear scaling of that run", 156);
   add_svg_text(svg, x, 43, "start", "band: 10 %; arrows: farther off; %: mean error");
 }
 

@@ -19,7 +19,7 @@ END = "<!-- end of training runs -->"
 PROTOCOLS = ("1gpu", "1node", "spec")
 
 # family, rows, MAPE, median, 90 %, worst, linear, coverage, of all, with out
-LINE = re.compile(r"(\S.*?)\s+(\d+)" + r"\s+(\S+)" * 8)
+LINE = re.compile(r"(\S.*?)\s+(\d+)" + r"\s+(-|[\d.]+)" * 8)
 
 
 def tables(text):
