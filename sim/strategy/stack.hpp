@@ -34,6 +34,14 @@ struct Fusion {
   Sourced<Seconds> cycle_time;
 };
 
+/// Scalars that the hosts of several nodes add up over all ranks behind every step, one after the other: each
+/// goes round a ring of all GPUs twice, as TensorFlow's RingReducer sends it.
+struct ScalarRings {
+  int count = 1;
+  Sourced<Seconds> hop;       ///< from a GPU to the next one of its node
+  Sourced<Seconds> node_hop;  ///< to one of another node
+};
+
 struct Stack {
   std::string name;
   std::string title;
@@ -53,7 +61,9 @@ struct Stack {
   Sourced<double> compute_scale{.value = 1};  ///< every op takes this many times as long
   Sourced<Seconds> op_overhead;               ///< added to every op
   Sourced<Seconds> step_overhead;             ///< of the host, behind every step
-  Sourced<Seconds> collective_overhead;       ///< of the host, before every collective
+  Sourced<Seconds> step_overhead_per_gpu;     ///< the same, for each GPU of a node after its first
+  std::optional<ScalarRings> scalar_rings;
+  Sourced<Seconds> collective_overhead;  ///< of the host, before every collective
   std::vector<std::string> source;
 };
 
@@ -101,6 +111,16 @@ struct Keys<Fusion> {
 };
 
 template <>
+struct Keys<ScalarRings> {
+  static auto table() {
+    return keys(
+        optional("count", &ScalarRings::count, "how many, one after the other").at_least(1).at_most(1e6),
+        required("hop", &ScalarRings::hop, "time from one GPU to the next of its node").above(0).at_most(1),
+        required("node_hop", &ScalarRings::node_hop, "time to a GPU of another node").above(0).at_most(1));
+  }
+};
+
+template <>
 struct Keys<Stack> {
   static auto table() {
     constexpr double absurd_bucket = 1e12;
@@ -141,6 +161,12 @@ struct Keys<Stack> {
                  "time of the host behind every step, in which the GPU waits")
             .at_least(0)
             .at_most(10),
+        optional("step_overhead_per_gpu", &Stack::step_overhead_per_gpu,
+                 "what that grows by with each GPU of a node after its first, where one process drives all")
+            .at_least(0)
+            .at_most(10),
+        optional("scalar_rings", &Stack::scalar_rings,
+                 "scalars that the hosts of several nodes add up over all GPUs behind every step"),
         optional("collective_overhead", &Stack::collective_overhead,
                  "time of the host before every collective: negotiation between ranks, a launch that waits")
             .at_least(0)

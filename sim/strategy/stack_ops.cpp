@@ -35,6 +35,18 @@ ComputeSource source_of(Provenance provenance) {
   return provenance == Provenance::fitted ? ComputeSource::fitted : ComputeSource::roofline;
 }
 
+/// Ends the step with time of the host, if there is any.
+void add_host_op(Trace& trace, std::string_view layer, Seconds duration, Provenance provenance) {
+  if (duration <= Seconds()) return;
+  Op host;
+  host.phase = Phase::optimizer;
+  host.layer = layer;
+  host.kind = OpKind::host;
+  host.duration = duration;
+  host.source = source_of(provenance);
+  trace.ops.push_back(std::move(host));
+}
+
 }  // namespace
 
 bool is_done(const GradientPass& pass, Precision precision) {
@@ -58,14 +70,23 @@ void add_stack_ops(Trace& trace, const Stack& stack) {
   const auto update = std::ranges::find(trace.ops, Phase::optimizer, &Op::phase);
   before.insert(before.end(), after.begin(), after.end());
   trace.ops.insert(update, before.begin(), before.end());
-  if (stack.step_overhead.value <= Seconds()) return;
-  Op host;
-  host.phase = Phase::optimizer;
-  host.layer = "step_overhead";
-  host.kind = OpKind::host;
-  host.duration = stack.step_overhead.value;
-  host.source = source_of(stack.step_overhead.provenance);
-  trace.ops.push_back(std::move(host));
+  add_host_op(trace, "step_overhead", stack.step_overhead.value, stack.step_overhead.provenance);
+}
+
+Seconds host_time_of_ranks(const Stack& stack, int ranks, int nodes, int gpus_per_node) {
+  const Seconds of_gpus = (gpus_per_node - 1) * stack.step_overhead_per_gpu.value;
+  if (!stack.scalar_rings || nodes < 2) return of_gpus;
+  const ScalarRings& rings = *stack.scalar_rings;
+  const int hops = 2 * (ranks - 1);
+  const int leaving = 2 * nodes - std::max(0, 3 - gpus_per_node);
+  return of_gpus + rings.count * ((hops - leaving) * rings.hop.value + leaving * rings.node_hop.value);
+}
+
+void add_ranks_overhead(Trace& trace, const Stack& stack, int ranks, int nodes, int gpus_per_node) {
+  const Provenance provenance = stack.scalar_rings && nodes > 1 ? stack.scalar_rings->hop.provenance
+                                                                : stack.step_overhead_per_gpu.provenance;
+  add_host_op(trace, ranks_overhead_layer, host_time_of_ranks(stack, ranks, nodes, gpus_per_node),
+              provenance);
 }
 
 }  // namespace trainyard

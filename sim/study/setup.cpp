@@ -155,10 +155,11 @@ std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, in
     notes.emplace_back("ops are the trace's: the optimizer does not change them");
   }
   const auto is_op = [](const GradientPass& pass) { return pass.ranks == PassRanks::all; };
-  if (stack.fused_elementwise || stack.step_overhead.value > Seconds() ||
-      std::ranges::any_of(stack.gradient_work, is_op)) {
+  if (stack.fused_elementwise || stack.step_overhead.value > Seconds() || stack.scalar_rings ||
+      stack.step_overhead_per_gpu.value > Seconds() || std::ranges::any_of(stack.gradient_work, is_op)) {
     notes.emplace_back(
-        "what the stack does besides is the trace's too: fused_elementwise, step_overhead and gradient_work "
+        "what the stack does besides is the trace's too: fused_elementwise, time of the host behind a step "
+        "and gradient_work "
         "of ranks: all do not change it");
   }
   if (ranks == 1) return notes;
@@ -356,6 +357,10 @@ Inputs read_inputs(const config::Catalogue& catalogue, config::Document document
   if (has_platform) {
     gathered.run(document, experiment.gpus ? "gpus" : "gpus_per_node", [&] {
       const Cluster cluster = cluster_of(inputs);
+      if (!experiment.trace) {
+        add_ranks_overhead(inputs.trace, inputs.stack, cluster.ranks(), cluster.nodes,
+                           std::ranges::max(cluster.gpus_on_node));
+      }
       if (experiment.trace) inputs.notes = replay_notes(inputs.trace, inputs.stack, cluster.ranks());
       if (changes_ways && cluster.gpus_on_node.front() > 1)
         inputs.notes.push_back(staging_note(inputs.stack));

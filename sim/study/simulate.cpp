@@ -3,6 +3,7 @@
 #include "config/write.hpp"
 #include "platform/channels.hpp"
 #include "schedule/step_plan.hpp"
+#include "strategy/stack_ops.hpp"
 #include "study/checks.hpp"
 #include "study/energy.hpp"
 #include "study/fault_study.hpp"
@@ -148,13 +149,17 @@ ComputeSourceShares shares_of(const std::vector<OpTime>& times) {
 
 void add_compute(const Inputs& inputs, const StepPlan& plan, const Timeline& timeline, Result& result) {
   // Added in the order of the stream, so that one rank's step and the sum of its kernels are the same bits.
-  for (const OpTime& time : plan.op_times) result.one_rank_step_time += time.duration;
+  Seconds of_ranks;
+  for (std::size_t i = 0; i < plan.op_times.size(); ++i) {
+    const bool is_alone = inputs.trace.ops[i].layer != ranks_overhead_layer;
+    (is_alone ? result.one_rank_step_time : of_ranks) += plan.op_times[i].duration;
+  }
   const Seconds busy = timeline.ranks.front().compute;
   result.compute_time = busy;
   for (std::size_t i = 0; i < plan.op_times.size(); ++i) {
     if (inputs.trace.ops[i].kind == OpKind::host) result.compute_time -= plan.op_times[i].duration;
   }
-  result.compute_slowdown = std::max(Seconds{}, busy - result.one_rank_step_time);
+  result.compute_slowdown = std::max(Seconds{}, busy - result.one_rank_step_time - of_ranks);
   result.compute_source_shares = shares_of(plan.op_times);
   for (const Op& op : inputs.trace.ops) {
     if (is_matrix(op.kind)) result.model_flops += op.flops;
@@ -220,11 +225,16 @@ std::vector<std::string> calibrations(const Inputs& inputs) {
     if (is_fitted && std::ranges::find(runs, source) == runs.end()) runs.push_back(source);
   };
   add(inputs.stack.compute_scale.provenance, inputs.stack.compute_scale.source);
-  for (const Sourced<Seconds>* time :
-       {&inputs.stack.op_overhead, &inputs.stack.step_overhead, &inputs.stack.collective_overhead}) {
-    if (time != &inputs.stack.collective_overhead || cluster_of(inputs).ranks() > 1)
-      add(time->provenance, time->source);
-  }
+  const Stack& stack = inputs.stack;
+  for (const Sourced<Seconds>* time : {&stack.op_overhead, &stack.step_overhead})
+    add(time->provenance, time->source);
+  const Cluster cluster = cluster_of(inputs);
+  if (cluster.ranks() == 1) return runs;
+  for (const Sourced<Seconds>* time : {&stack.step_overhead_per_gpu, &stack.collective_overhead})
+    add(time->provenance, time->source);
+  if (!stack.scalar_rings || cluster.nodes == 1) return runs;
+  for (const Sourced<Seconds>* time : {&stack.scalar_rings->hop, &stack.scalar_rings->node_hop})
+    add(time->provenance, time->source);
   return runs;
 }
 
