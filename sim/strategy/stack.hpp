@@ -63,7 +63,8 @@ struct Stack {
   Sourced<Seconds> step_overhead;             ///< of the host, behind every step
   Sourced<Seconds> step_overhead_per_gpu;     ///< the same, for each GPU of a node after its first
   std::optional<ScalarRings> scalar_rings;
-  Sourced<Seconds> collective_overhead;  ///< of the host, before every collective
+  Sourced<Seconds> micro_batch_overhead;  ///< of several ranks' hosts, behind every micro-batch but the last
+  Sourced<Seconds> collective_overhead;   ///< of the host, before every collective
   std::vector<std::string> source;
 };
 
@@ -167,6 +168,11 @@ struct Keys<Stack> {
             .at_most(10),
         optional("scalar_rings", &Stack::scalar_rings,
                  "scalars that the hosts of several nodes add up over all GPUs behind every step"),
+        optional(
+            "micro_batch_overhead", &Stack::micro_batch_overhead,
+            "time in which the GPUs of a job of several wait for hosts behind every micro-batch but the last")
+            .at_least(0)
+            .at_most(10),
         optional("collective_overhead", &Stack::collective_overhead,
                  "time of the host before every collective: negotiation between ranks, a launch that waits")
             .at_least(0)

@@ -73,8 +73,10 @@ void add_stack_ops(Trace& trace, const Stack& stack) {
   add_host_op(trace, "step_overhead", stack.step_overhead.value, stack.step_overhead.provenance);
 }
 
-Seconds host_time_of_ranks(const Stack& stack, int ranks, int nodes, int gpus_per_node) {
-  const Seconds of_gpus = (gpus_per_node - 1) * stack.step_overhead_per_gpu.value;
+Seconds host_time_of_ranks(const Stack& stack, int micro_batches, int ranks, int nodes, int gpus_per_node) {
+  if (ranks < 2) return {};
+  const Seconds of_gpus = (gpus_per_node - 1) * stack.step_overhead_per_gpu.value +
+                          (micro_batches - 1) * stack.micro_batch_overhead.value;
   if (!stack.scalar_rings || nodes < 2) return of_gpus;
   const ScalarRings& rings = *stack.scalar_rings;
   const int hops = 2 * (ranks - 1);
@@ -83,10 +85,10 @@ Seconds host_time_of_ranks(const Stack& stack, int ranks, int nodes, int gpus_pe
 }
 
 void add_ranks_overhead(Trace& trace, const Stack& stack, int ranks, int nodes, int gpus_per_node) {
-  const Provenance provenance = stack.scalar_rings && nodes > 1 ? stack.scalar_rings->hop.provenance
-                                                                : stack.step_overhead_per_gpu.provenance;
-  add_host_op(trace, ranks_overhead_layer, host_time_of_ranks(stack, ranks, nodes, gpus_per_node),
-              provenance);
+  const bool has_rings = stack.scalar_rings && nodes > 1;
+  add_host_op(trace, ranks_overhead_layer,
+              host_time_of_ranks(stack, trace.accumulation, ranks, nodes, gpus_per_node),
+              has_rings ? stack.scalar_rings->hop.provenance : stack.step_overhead_per_gpu.provenance);
 }
 
 }  // namespace trainyard

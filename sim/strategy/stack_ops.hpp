@@ -25,13 +25,13 @@ void add_stack_ops(Trace& trace, const Stack& stack);
 constexpr std::string_view ranks_overhead_layer = "step_overhead_of_ranks";
 
 /// What hosts do behind every step because there are several ranks, `gpus_per_node` on the fullest node: the
-/// stack's step_overhead_per_gpu for all but one GPU of a node, and on several nodes its scalar_rings. A ring
-/// has as many pieces as ranks, empty or not, under way at the same time: each makes ranks - 1 hops while it
-/// is added up and as many while the sum is handed on. The last to arrive has left a node 2 nodes times, less
-/// where nodes have one or two ranks: a piece does not cross the edge behind its beginning, nor the sum the
-/// one before that. Source: TensorFlow r2.3, core/common_runtime/ring_alg.cc and ring_reducer.cc. Zero on one
-/// GPU.
-Seconds host_time_of_ranks(const Stack& stack, int ranks, int nodes, int gpus_per_node);
+/// stack's step_overhead_per_gpu for all but one GPU of a node, its micro_batch_overhead for all
+/// micro-batches but the last, and on several nodes its scalar_rings. A ring has as many pieces as ranks,
+/// empty or not, under way at the same time: each makes ranks - 1 hops while it is added up and as many while
+/// the sum is handed on. The last to arrive has left a node 2 nodes times, less where nodes have one or two
+/// ranks: a piece does not cross the edge behind its beginning, nor the sum the one before that. Source:
+/// TensorFlow r2.3, core/common_runtime/ring_alg.cc and ring_reducer.cc. Zero on one GPU.
+Seconds host_time_of_ranks(const Stack& stack, int micro_batches, int ranks, int nodes, int gpus_per_node);
 
 /// Ends a step with that time as an op of the host; with nothing where there is none.
 void add_ranks_overhead(Trace& trace, const Stack& stack, int ranks, int nodes, int gpus_per_node);

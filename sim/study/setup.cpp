@@ -156,7 +156,8 @@ std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, in
   }
   const auto is_op = [](const GradientPass& pass) { return pass.ranks == PassRanks::all; };
   if (stack.fused_elementwise || stack.step_overhead.value > Seconds() || stack.scalar_rings ||
-      stack.step_overhead_per_gpu.value > Seconds() || std::ranges::any_of(stack.gradient_work, is_op)) {
+      stack.step_overhead_per_gpu.value > Seconds() || stack.micro_batch_overhead.value > Seconds() ||
+      std::ranges::any_of(stack.gradient_work, is_op)) {
     notes.emplace_back(
         "what the stack does besides is the trace's too: fused_elementwise, time of the host behind a step "
         "and gradient_work "

@@ -230,7 +230,8 @@ std::vector<std::string> calibrations(const Inputs& inputs) {
     add(time->provenance, time->source);
   const Cluster cluster = cluster_of(inputs);
   if (cluster.ranks() == 1) return runs;
-  for (const Sourced<Seconds>* time : {&stack.step_overhead_per_gpu, &stack.collective_overhead})
+  for (const Sourced<Seconds>* time :
+       {&stack.step_overhead_per_gpu, &stack.micro_batch_overhead, &stack.collective_overhead})
     add(time->provenance, time->source);
   if (!stack.scalar_rings || cluster.nodes == 1) return runs;
   for (const Sourced<Seconds>* time : {&stack.scalar_rings->hop, &stack.scalar_rings->node_hop})
