@@ -96,6 +96,24 @@ TEST_CASE("workloads/README.md names every key of a stack") {
   check_documented<Stack>(readme_text("workloads/README.md"));
   check_documented<Fusion>(readme_text("workloads/README.md"));
   check_documented<GradientPass>(readme_text("workloads/README.md"));
+  check_documented<ScalarRings>(readme_text("workloads/README.md"));
+}
+
+TEST_CASE("hosts take longer behind a step with more GPUs on a node, more nodes and more micro-batches") {
+  const Stack stack = load_stack(config::parse(
+      "s.yaml",
+      "name: s\nstep_overhead: 100 ms\nstep_overhead_per_gpu: 2 ms\nmicro_batch_overhead: 3 ms\n"
+      "scalar_rings: {count: 10, hop: 100 us, node_hop: 300 us}\n"));
+  const auto time = [&](int micro_batches, int nodes, int gpus_per_node) {
+    return host_time_of_ranks(stack, micro_batches, nodes * gpus_per_node, nodes, gpus_per_node).si();
+  };
+  CHECK(time(8, 1, 1) == 0);
+  CHECK(time(1, 1, 8) == doctest::Approx(14e-3).epsilon(1e-12));
+  CHECK(time(4, 1, 8) == doctest::Approx(23e-3).epsilon(1e-12));
+  CHECK(time(1, 2, 8) == doctest::Approx(14e-3 + 10 * (26 * 1e-4 + 4 * 3e-4)).epsilon(1e-12));
+  CHECK(time(1, 4, 8) == doctest::Approx(14e-3 + 10 * (54 * 1e-4 + 8 * 3e-4)).epsilon(1e-12));
+  CHECK(time(1, 4, 2) == doctest::Approx(2e-3 + 10 * (7 * 1e-4 + 7 * 3e-4)).epsilon(1e-12));
+  CHECK(time(1, 4, 1) == doctest::Approx(10 * 6 * 3e-4).epsilon(1e-12));
 }
 
 TEST_CASE("a stack's passes and host time become ops of the step, those of other precisions do not") {

@@ -383,6 +383,16 @@ TEST_CASE("time of the host is no compute, and a GPU that waits for it draws idl
   CHECK(with.layers.back().kind == OpKind::host);
 }
 
+TEST_CASE("one GPU alone does without the time that hosts take for the other ranks") {
+  const Overrides slow = {{"gpus", "4"}, {"stack.step_overhead_per_gpu", "20 ms"}};
+  const Result without = closed(inputs({{"gpus", "4"}}));
+  const Result with = closed(inputs(slow));
+  CHECK(with.step_time.si() == doctest::Approx(without.step_time.si() + 0.06).epsilon(1e-12));
+  CHECK(with.one_rank_step_time == without.one_rank_step_time);
+  CHECK(with.compute_slowdown.si() == doctest::Approx(without.compute_slowdown.si()).epsilon(1e-9));
+  CHECK(with.layers.back().layer == "step_overhead_of_ranks");
+}
+
 TEST_CASE("a replay of what a stack adds to a step is the same step to the bit") {
   const TemporaryFolder folder;
   std::ofstream(folder.path / "busy.yaml")
