@@ -32,6 +32,7 @@ struct GradientPass {
   std::vector<Precision> only = {};  ///< with other precisions it does not happen; empty: with any
   PassRanks ranks = PassRanks::all;
   PassTime when = PassTime::after;
+  bool fusible = false;     ///< fused_elementwise does away with it
   std::string source = {};  ///< where that is documented
 };
 
@@ -81,6 +82,8 @@ struct Keys<GradientPass> {
                 optional("only", &GradientPass::only, "precisions with which it happens; all when absent"),
                 optional("ranks", &GradientPass::ranks, "jobs in which it happens"),
                 optional("when", &GradientPass::when, "before or behind the reduction"),
+                optional("fusible", &GradientPass::fusible,
+                         "true: a compiler that fuses element-wise ops does away with it"),
                 optional("source", &GradientPass::source, "where it is documented, or why it is assumed"));
   }
 };

@@ -24,6 +24,16 @@ void check_gradient_work(const Stack& stack, config::Problems& problems) {
   }
 }
 
+void check_layer_work(const Stack& stack, config::Problems& problems) {
+  for (std::size_t i = 0; i < stack.layer_work.size(); ++i) {
+    const std::string key = fmt::format("layer_work[{}]", i);
+    if (stack.layer_work[i].name.empty())
+      problems.error(key + ".name", "work without a name", "say what it does: bias, heads, cast");
+    if (stack.layer_work[i].forward + stack.layer_work[i].backward <= 0)
+      problems.error(key + ".forward", "work that moves nothing", "leave it out");
+  }
+}
+
 void validate(const Stack& stack, config::Problems& problems) {
   problems.check_name(stack.name);
   if (stack.servers.partition && stack.servers.spread_above) {
@@ -31,6 +41,7 @@ void validate(const Stack& stack, config::Problems& problems) {
                    "keep one of them");
   }
   check_gradient_work(stack, problems);
+  check_layer_work(stack, problems);
   if (!problems.readable("bucket_first") || !problems.readable("bucket_cap")) return;
   for (const auto& [key, size] :
        {std::pair("bucket_first", &stack.bucket_first), std::pair("bucket_cap", &stack.bucket_cap)}) {
@@ -71,7 +82,12 @@ Bytes size_of(GradientDtype dtype, Precision precision) {
 }
 
 Stack load_stack(const config::Document& document, std::vector<Diagnostic>* warnings) {
-  return config::read<Stack>(document, validate, warnings);
+  Stack stack = config::read<Stack>(document, validate, warnings);
+  if (stack.fused_elementwise) {
+    std::erase_if(stack.layer_work, [](const LayerWork& work) { return work.fusible; });
+    std::erase_if(stack.gradient_work, [](const GradientPass& pass) { return pass.fusible; });
+  }
+  return stack;
 }
 
 }  // namespace trainyard

@@ -6,6 +6,7 @@
 #include "config/document.hpp"
 #include "config/keys.hpp"
 #include "strategy/gradient_pass.hpp"
+#include "strategy/layer_work.hpp"
 #include "strategy/server_rules.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
@@ -54,6 +55,7 @@ struct Stack {
   bool reduce_each_micro_batch = false;  ///< gradients that are accumulated are reduced every time
   IntraNode intra_node = IntraNode::direct;
   std::vector<GradientPass> gradient_work;
+  std::vector<LayerWork> layer_work;
   bool fused_elementwise = false;  ///< workload/fuse_elementwise.hpp
   bool overlap_slows = true;       ///< kernels run slower beside communication; otherwise as if alone
   Layout layout = Layout::nchw;    ///< of the activations of convolutions
@@ -144,6 +146,7 @@ struct Keys<Stack> {
                  "for; false: once, after the last"),
         optional("intra_node", &Stack::intra_node, "how the GPUs of one node reach each other"),
         optional("gradient_work", &Stack::gradient_work, "passes over the gradients besides the reduction"),
+        optional("layer_work", &Stack::layer_work, "kernels of layers beside the one that each counts as"),
         optional("fused_elementwise", &Stack::fused_elementwise,
                  "true: element-wise ops that follow each other are one kernel, as XLA makes it"),
         optional("overlap_slows", &Stack::overlap_slows,

@@ -155,13 +155,12 @@ std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, in
     notes.emplace_back("ops are the trace's: the optimizer does not change them");
   }
   const auto is_op = [](const GradientPass& pass) { return pass.ranks == PassRanks::all; };
-  if (stack.fused_elementwise || stack.step_overhead.value > Seconds() || stack.scalar_rings ||
-      stack.step_overhead_per_gpu.value > Seconds() || stack.micro_batch_overhead.value > Seconds() ||
-      std::ranges::any_of(stack.gradient_work, is_op)) {
+  if (stack.fused_elementwise || !stack.layer_work.empty() || stack.step_overhead.value > Seconds() ||
+      stack.scalar_rings || stack.step_overhead_per_gpu.value > Seconds() ||
+      stack.micro_batch_overhead.value > Seconds() || std::ranges::any_of(stack.gradient_work, is_op)) {
     notes.emplace_back(
-        "what the stack does besides is the trace's too: fused_elementwise, time of the host behind a step "
-        "and gradient_work "
-        "of ranks: all do not change it");
+        "what the stack does besides is the trace's too: fused_elementwise, layer_work, time of the host "
+        "behind a step and gradient_work of ranks: all do not change it");
   }
   if (ranks == 1) return notes;
   if (std::ranges::any_of(trace.ops, communicates)) {
@@ -328,6 +327,7 @@ Inputs read_inputs(const config::Catalogue& catalogue, config::Document document
           [&](auto* warnings) { return load_model(load_with(files, path, "model", set), warnings); }));
       inputs.trace = make_trace(model, experiment.batch_per_gpu, experiment.precision, experiment.optimizer);
       if (inputs.stack.fused_elementwise) fuse_elementwise(inputs.trace, model.layers);
+      add_layer_work(inputs.trace, model.layers, inputs.stack.layer_work);
       if (model.samples_per_epoch) inputs.samples_per_epoch = model.samples_per_epoch->value;
     });
   }

@@ -4,6 +4,7 @@
 #include "strategy/stack_ops.hpp"
 #include "workload/readme_keys.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <string>
 #include <vector>
@@ -96,6 +97,7 @@ TEST_CASE("workloads/README.md names every key of a stack") {
   check_documented<Stack>(readme_text("workloads/README.md"));
   check_documented<Fusion>(readme_text("workloads/README.md"));
   check_documented<GradientPass>(readme_text("workloads/README.md"));
+  check_documented<LayerWork>(readme_text("workloads/README.md"));
   check_documented<ScalarRings>(readme_text("workloads/README.md"));
 }
 
@@ -157,4 +159,76 @@ TEST_CASE("a pass that moves nothing, and one before the reduction of every micr
   CHECK(errors[0].key_path == "gradient_work[0].reads");
   CHECK(errors[1].key_path == "gradient_work[1].when");
   CHECK(errors[2].key_path == "gradient_work[2].name");
+}
+
+namespace {
+
+/// Forward and backward of a fully connected layer, of an addition, which has no backward op, and of a GELU.
+struct SmallModel {
+  std::vector<Layer> layers;
+  Trace trace;
+};
+
+SmallModel small_model(Precision precision) {
+  Model model;
+  model.layers = {linear_layer("fc", 10, 100), add_layer("add", {100}), gelu_layer("gelu", {100})};
+  Trace trace = make_trace(model, 2, precision, Optimizer::sgd);
+  return {model.layers, std::move(trace)};
+}
+
+std::vector<std::string> names_of(const Trace& trace) {
+  std::vector<std::string> names;
+  for (const Op& op : trace.ops) names.push_back(op.layer);
+  return names;
+}
+
+const Op& op_called(const Trace& trace, Phase phase, const std::string& name) {
+  const auto found = std::ranges::find_if(
+      trace.ops, [&](const Op& op) { return op.phase == phase && op.layer == name; });
+  REQUIRE(found != trace.ops.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("work of layers lies behind them in forward and before them in backward") {
+  const std::vector<LayerWork> work = {
+      {.name = "bias", .layer = LayerKind::linear, .forward = 2, .backward = 1},
+      {.name = "sum", .layer = LayerKind::add, .backward = 3},
+      {.name = "cast", .layer = LayerKind::gelu, .forward = 1.5, .of = WorkDtype::fp32, .only = {Precision::fp16}}};
+  SmallModel half = small_model(Precision::fp16);
+  add_layer_work(half.trace, half.layers, work);
+  CHECK(names_of(half.trace) == std::vector<std::string>{"fc", "fc.bias", "add", "gelu", "gelu.cast", "gelu",
+                                                         "add.sum", "fc.bias", "fc", "fc", "optimizer"});
+  CHECK(op_called(half.trace, Phase::forward, "fc.bias").bytes == Bytes(2 * 2 * 100 * 2));
+  CHECK(op_called(half.trace, Phase::backward, "fc.bias").bytes == Bytes(2 * 100 * 2));
+  CHECK(op_called(half.trace, Phase::forward, "gelu.cast").bytes == Bytes(1.5 * 2 * 100 * 4));
+  SmallModel single = small_model(Precision::fp32);
+  add_layer_work(single.trace, single.layers, work);
+  CHECK(single.trace.ops.size() == half.trace.ops.size() - 1);
+  CHECK(op_called(single.trace, Phase::backward, "add.sum").bytes == Bytes(3 * 2 * 100 * 4));
+}
+
+TEST_CASE("a stack that fuses element-wise ops does without the work that can be fused") {
+  const auto stack_with = [](const std::string& fused) {
+    return load_stack(config::parse("s.yaml",
+                                    "name: s\nfused_elementwise: " + fused +
+                                        "\nlayer_work:\n  - {name: bias, layer: linear, forward: 2}\n"
+                                        "  - {name: heads, layer: bmm, forward: 4, fusible: false}\n"
+                                        "gradient_work:\n  - {name: update, fusible: true}\n  - {name: norm}\n"));
+  };
+  CHECK(stack_with("false").layer_work.size() == 2);
+  CHECK(stack_with("false").gradient_work.size() == 2);
+  const Stack fused = stack_with("true");
+  REQUIRE(fused.layer_work.size() == 1);
+  CHECK(fused.layer_work[0].name == "heads");
+  REQUIRE(fused.gradient_work.size() == 1);
+  CHECK(fused.gradient_work[0].name == "norm");
+}
+
+TEST_CASE("work of a layer that moves nothing, or has no name, is an error") {
+  const auto errors = stack_errors("name: s\nlayer_work: [{name: \"\", layer: add}]\n");
+  REQUIRE(errors.size() == 2);
+  CHECK(errors[0].key_path == "layer_work[0].name");
+  CHECK(errors[1].key_path == "layer_work[0].forward");
 }

@@ -1,0 +1,70 @@
+#pragma once
+// The kernels of a layer beside the one that a trace counts it as: biases added by kernels of their own,
+// heads copied into place, GELU and layer norm put together from element-wise ops, casts. Keys of a stack;
+// which there are follows from the source of the framework and of the model's script.
+
+#include "config/keys.hpp"
+#include "workload/layer.hpp"
+#include "workload/trace.hpp"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+/// The type of the values that work of a layer moves.
+enum class WorkDtype { activation, fp32 };
+
+/// Passes over the values of every layer of a kind, as kernels limited by memory bandwidth.
+struct LayerWork {
+  std::string name;  ///< "bias"
+  LayerKind layer{};
+  double forward = 0;   ///< values read or written per value of the layer: add_layer_work()
+  double backward = 0;  ///< the same in backward
+  WorkDtype of = WorkDtype::activation;
+  std::vector<Precision> only = {};  ///< with other precisions it does not happen; empty: with any
+  bool fusible = true;               ///< fused_elementwise does away with it
+  std::string source = {};           ///< where that is documented
+};
+
+/// Adds a stack's work to a trace that make_trace made of `layers` (fused or not, not yet accumulated), each
+/// item as an element-wise op LAYER.NAME behind the layer in forward, before it in backward. The values of a
+/// linear layer are its outputs, those of a product per head one of its operands of all tokens (queries,
+/// keys, values or the result), of all others their inputs.
+void add_layer_work(Trace& trace, const std::vector<Layer>& layers, const std::vector<LayerWork>& work);
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<WorkDtype> {
+  static constexpr std::string_view what = "type of a layer's work";
+  static constexpr std::array table{
+      Name{"activation", WorkDtype::activation, "that of the activations in the experiment's precision"},
+      Name{"fp32", WorkDtype::fp32, "4 bytes per value"}};
+};
+
+template <>
+struct Keys<LayerWork> {
+  static auto table() {
+    constexpr double absurd_passes = 100;
+    return keys(
+        required("name", &LayerWork::name, "what it does: bias, heads, cast"),
+        required("layer", &LayerWork::layer, "the kind of layer that it belongs to"),
+        optional("forward", &LayerWork::forward,
+                 "passes over the layer's values in forward: each read or written once")
+            .at_least(0)
+            .at_most(absurd_passes),
+        optional("backward", &LayerWork::backward, "the same in backward").at_least(0).at_most(absurd_passes),
+        optional("of", &LayerWork::of, "the type of the values"),
+        optional("only", &LayerWork::only, "precisions with which it happens; all when absent"),
+        optional("fusible", &LayerWork::fusible,
+                 "true: a compiler that fuses element-wise ops does away with it"),
+        optional("source", &LayerWork::source, "where it is documented, or why it is assumed"));
+  }
+};
+
+}  // namespace trainyard::config
