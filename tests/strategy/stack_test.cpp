@@ -2,11 +2,14 @@
 
 #include "errors_of.hpp"
 #include "strategy/stack_ops.hpp"
+#include "workload/make_trace.hpp"
 #include "workload/readme_keys.hpp"
+#include "workload/transformer_layers.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace trainyard;
@@ -183,8 +186,8 @@ std::vector<std::string> names_of(const Trace& trace) {
 }
 
 const Op& op_called(const Trace& trace, Phase phase, const std::string& name) {
-  const auto found = std::ranges::find_if(
-      trace.ops, [&](const Op& op) { return op.phase == phase && op.layer == name; });
+  const auto found =
+      std::ranges::find_if(trace.ops, [&](const Op& op) { return op.phase == phase && op.layer == name; });
   REQUIRE(found != trace.ops.end());
   return *found;
 }
@@ -195,7 +198,11 @@ TEST_CASE("work of layers lies behind them in forward and before them in backwar
   const std::vector<LayerWork> work = {
       {.name = "bias", .layer = LayerKind::linear, .forward = 2, .backward = 1},
       {.name = "sum", .layer = LayerKind::add, .backward = 3},
-      {.name = "cast", .layer = LayerKind::gelu, .forward = 1.5, .of = WorkDtype::fp32, .only = {Precision::fp16}}};
+      {.name = "cast",
+       .layer = LayerKind::gelu,
+       .forward = 1.5,
+       .of = WorkDtype::fp32,
+       .only = {Precision::fp16}}};
   SmallModel half = small_model(Precision::fp16);
   add_layer_work(half.trace, half.layers, work);
   CHECK(names_of(half.trace) == std::vector<std::string>{"fc", "fc.bias", "add", "gelu", "gelu.cast", "gelu",
@@ -211,11 +218,11 @@ TEST_CASE("work of layers lies behind them in forward and before them in backwar
 
 TEST_CASE("a stack that fuses element-wise ops does without the work that can be fused") {
   const auto stack_with = [](const std::string& fused) {
-    return load_stack(config::parse("s.yaml",
-                                    "name: s\nfused_elementwise: " + fused +
-                                        "\nlayer_work:\n  - {name: bias, layer: linear, forward: 2}\n"
-                                        "  - {name: heads, layer: bmm, forward: 4, fusible: false}\n"
-                                        "gradient_work:\n  - {name: update, fusible: true}\n  - {name: norm}\n"));
+    return load_stack(
+        config::parse("s.yaml", "name: s\nfused_elementwise: " + fused +
+                                    "\nlayer_work:\n  - {name: bias, layer: linear, forward: 2}\n"
+                                    "  - {name: heads, layer: bmm, forward: 4, fusible: false}\n"
+                                    "gradient_work:\n  - {name: update, fusible: true}\n  - {name: norm}\n"));
   };
   CHECK(stack_with("false").layer_work.size() == 2);
   CHECK(stack_with("false").gradient_work.size() == 2);
