@@ -236,6 +236,6 @@ TEST_CASE("a stack that fuses element-wise ops does without the work that can be
 TEST_CASE("work of a layer that moves nothing, or has no name, is an error") {
   const auto errors = stack_errors("name: s\nlayer_work: [{name: \"\", layer: add}]\n");
   REQUIRE(errors.size() == 2);
-  CHECK(errors[0].key_path == "layer_work[0].name");
-  CHECK(errors[1].key_path == "layer_work[0].forward");
+  CHECK(errors[0].key_path == "layer_work[0].forward");
+  CHECK(errors[1].key_path == "layer_work[0].name");
 }

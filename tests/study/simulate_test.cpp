@@ -398,7 +398,8 @@ TEST_CASE("a replay of what a stack adds to a step is the same step to the bit")
   std::ofstream(folder.path / "busy.yaml")
       << "name: busy\nfused_elementwise: true\nstep_overhead: 1 ms\ncollective_overhead: 100 us\n"
          "gradient_work:\n  - {name: norm, writes: 0, when: before}\n  - {name: clip}\n"
-         "  - {name: copy, ranks: many, when: before}\n";
+         "  - {name: copy, ranks: many, when: before}\n"
+         "layer_work: [{name: sum, layer: add, backward: 3, fusible: false}]\n";
   std::ofstream(folder.path / "twice.yaml")
       << "name: twice\nreduce_each_micro_batch: true\nintra_node: host\ncollective_overhead: 100 us\n";
   for (const std::string stack : {"busy.yaml", "twice.yaml"}) {
