@@ -72,7 +72,7 @@ config::Document load_with(InputFiles& files, const fs::path& path, std::string_
 std::string reading_of(const fs::path& path, std::string_view file, const FileOverrides& overrides) {
   std::string reading = path.string();
   for (const auto& [key, item] : overrides) {
-    if (file_of(key) == file) reading += fmt::format("\n{}={}", key, item.value);
+    if (file_named_by(key) == file) reading += fmt::format("\n{}={}", key, item.value);
   }
   return reading;
 }
