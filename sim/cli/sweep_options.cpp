@@ -1,6 +1,8 @@
 #include "cli/sweep_options.hpp"
 
 #include "cli/file_kind.hpp"
+#include "cli/help.hpp"
+#include "cli/offers.hpp"
 #include "cli/values.hpp"
 #include "config/catalogue.hpp"
 #include "config/suggest.hpp"
@@ -121,10 +123,10 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
       .add_option("--efficiency-min", options.efficiency_min,
                   "choose among points with at least this scaling efficiency: 0.8")
       ->type_name("SHARE");
-  command.footer(
-      "Examples: trainyard sweep resnet50_dgx2 --set gpus=1,2,4,8,16 --set batch_per_gpu=64,128\n"
-      "          trainyard sweep resnet50_dlperf --set \"nodes=1..4\" --set \"platform.fabric.nic=10 "
-      "Gbps,100 Gbps\"\n"
+  add_examples(
+      command,
+      {"trainyard sweep resnet50_dgx2 --set gpus=1,2,4,8,16 --set batch_per_gpu=64,128",
+       "trainyard sweep resnet50_dlperf --set nodes=1..4 --set 'platform.fabric.nic=25 Gbps,100 Gbps'"},
       "Points that are wrong or impossible are rows of failures.csv, and the sweep ends with 4.");
 }
 
