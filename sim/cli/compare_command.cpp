@@ -1,4 +1,6 @@
 #include "cli/commands.hpp"
+#include "cli/help.hpp"
+#include "cli/offers.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "config/read_file.hpp"
@@ -152,12 +154,14 @@ void add_compare(CLI::App& program) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App& command =
       *program.add_subcommand("compare", "two runs side by side, and what moved the step time between them");
-  command
-      .add_option("A", options->a,
-                  "an experiment (a shipped name or a YAML file), or a saved run: the folder that run --out "
-                  "wrote, or its summary.json. A folder called like a shipped experiment is ./NAME")
-      ->required();
-  command.add_option("B", options->b, "the same; without it B is A with --set");
+  offer(command
+            .add_option(
+                "A", options->a,
+                "an experiment (a shipped name or a YAML file), or a saved run: the folder that run --out "
+                "wrote, or its summary.json. A folder called like a shipped experiment is ./NAME")
+            ->required(),
+        {"EXPERIMENT", "DIR"});
+  offer(command.add_option("B", options->b, "the same; without it B is A with --set"), {"EXPERIMENT", "DIR"});
   command
       .add_option("--set", options->set,
                   "KEY=VALUE, repeatable: B is the experiment A with this key changed (nodes=4, "
@@ -173,10 +177,9 @@ void add_compare(CLI::App& program) {
       ->type_name("PERCENT");
   command.add_flag("--json", options->json,
                    "print JSON in SI base units; null where there is nothing to compare");
-  command.footer(
-      "Examples: trainyard compare resnet50_dgx2 --set batch_per_gpu=64\n"
-      "          trainyard compare resnet50_dgx2 resnet50_dgx1v --json\n"
-      "          trainyard compare saved/before saved/after --fail-above 2");
+  add_examples(command, {"trainyard compare resnet50_dgx2 --set batch_per_gpu=64",
+                         "trainyard compare resnet50_dgx2 resnet50_dgx1v --json",
+                         "trainyard compare resnet50_dgx1v resnet50_dgx2 --fail-above 2"});
   command.callback([options] { compare_runs(*options); });
 }
 

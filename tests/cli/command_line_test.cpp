@@ -79,7 +79,7 @@ TEST_CASE("options of the simulation library are unknown options") {
 
 TEST_CASE("options of later versions are not accepted and ignored") {
   CHECK(run_program({"run", "resnet50_dgx2", "-j", "4"}).code == 2);
-  CHECK(run_program({"sweep", "x"}).code == 2);
+  CHECK(run_program({"optimize", "x"}).code == 2);
 }
 
 TEST_CASE("a missing or an extra argument is wrong") {
