@@ -8,6 +8,7 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <functional>
 #include <optional>
@@ -26,11 +27,12 @@ struct Column {
   std::string (*text)(double);
 };
 
+std::string as_count(double number) { return grouped(std::llround(number)); }
 std::string as_time(double seconds) { return human(Seconds(seconds)); }
 std::string as_duration(double seconds) { return long_time(Seconds(seconds)); }
 std::string as_energy(double joules) { return human(Joules(joules)); }
 
-constexpr Column table_columns[] = {{"GPUs", "ranks", rounded},
+constexpr Column table_columns[] = {{"GPUs", "ranks", as_count},
                                     {"step", "step_time_s", as_time},
                                     {"samples/s", "throughput_samples_per_s", rounded},
                                     {"speedup", "speedup", rounded},
@@ -93,7 +95,7 @@ std::string table(const SweepResult& result, const std::vector<const SweepRow*>&
 
 std::string epochs_in_words(const Goal& goal) {
   const double epochs = goal.epochs.value_or(1);
-  return epochs == 1 ? "an epoch" : rounded(epochs) + " epochs";
+  return epochs == 1 ? "an epoch" : shortest(epochs) + " epochs";
 }
 
 std::string needs_in_words(const SweepResult& result, const Needs& needs) {
@@ -159,9 +161,9 @@ void write_scaling(Page& out, const SweepResult& result) {
       return percent(figure(result, result.rows[row], "scaling_efficiency").value());
     };
     const std::optional<std::size_t> last = efficient_up_to(result, series, scales_well);
-    std::string text = last ? fmt::format("{} GPUs ({})", rounded(ranks(*last)), efficiency(*last)) : "none";
+    std::string text = last ? fmt::format("{} GPUs ({})", as_count(ranks(*last)), efficiency(*last)) : "none";
     if (!last || *last != series.rows.back()) {
-      text += fmt::format("; {} on {}", efficiency(series.rows.back()), rounded(ranks(series.rows.back())));
+      text += fmt::format("; {} on {}", efficiency(series.rows.back()), as_count(ranks(series.rows.back())));
     }
     out.paragraph(series.name.empty() ? text : series.name + ": " + text, 2);
   }
