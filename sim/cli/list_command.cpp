@@ -93,9 +93,9 @@ void add_list(CLI::App& program) {
   auto word = std::make_shared<std::optional<std::string>>();
   CLI::App& command =
       *program.add_subcommand("list", "print the names and titles of what is shipped, or of your own files");
-  offer(command.add_option(
-            "KIND", *word,
-            "platforms, gpus, protocols, machines, models, stacks, experiments, sweeps or runs; all when left out"),
+  offer(command.add_option("KIND", *word,
+                           "platforms, gpus, protocols, machines, models, stacks, experiments, sweeps or "
+                           "runs; all when left out"),
         kind_texts(&KindWord::plural));
   add_examples(command, {"trainyard list", "trainyard list gpus"});
   command.callback([word] { list_files(*word); });

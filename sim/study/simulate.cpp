@@ -278,8 +278,7 @@ Result simulate_step(const Inputs& inputs, const SimulateOptions& options) {
   const Fidelity fidelity = options.fidelity.value_or(inputs.experiment.fidelity);
   EngineOptions engine{.fidelity = fidelity, .fold = options.fold, .recorded = {}};
   const int recorded = options.timeline ? std::min(alone.ranks(), most_recorded) : 0;
-  for (int rank = 0; rank < recorded; ++rank)
-    engine.recorded.push_back(Rank{rank});
+  for (int rank = 0; rank < recorded; ++rank) engine.recorded.push_back(Rank{rank});
   const Seconds lower_bound = run(ideal(plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
   const Timeline timeline = run_among_others(inputs, cluster, plan, engine);
   const std::vector<std::string> wrong = violations(plan, timeline, lower_bound, has_others(inputs));

@@ -30,7 +30,7 @@ struct ScoredRun {
   const FamilyRule* family = nullptr;  ///< null: no rule knows one
   PredictedRun predicted;
   std::array<Verdict, protocol_count> verdicts;  ///< by FitProtocol
-  const OutlierRule* outlier = nullptr;  ///< what is suspected should it be far off; null: nothing
+  const OutlierRule* outlier = nullptr;          ///< what is suspected should it be far off; null: nothing
 
   [[nodiscard]] const Verdict& verdict(FitProtocol protocol) const;
   /// Whether the protocol has an error for it.
