@@ -74,11 +74,11 @@ constexpr bool is_map<Ordered<T>> = true;
 /// What a map holds for each key.
 template <class T>
 struct Mapped {
-  using type = typename T::mapped_type;
+  using Type = typename T::mapped_type;
 };
 template <class T>
 struct Mapped<Ordered<T>> {
-  using type = T;
+  using Type = T;
 };
 
 template <class T>

@@ -119,7 +119,7 @@ void read_node(Reader& reader, const Node& node, const Range& range, T& value) {
     if (!open_map(reader, node)) return;
     for (const Node::Entry& entry : node.entries) {
       const Step step(reader, entry.key);
-      typename Mapped<T>::type item{};
+      typename Mapped<T>::Type item{};
       read_node(reader, entry.value, range, item);
       value.insert(value.end(), {entry.key, std::move(item)});
     }

@@ -79,7 +79,7 @@ Shape shape_of(const Range& range) {
     shape.element.push_back(shape_of<typename T::value_type>(range));
   } else if constexpr (is_map<T>) {
     shape.kind = Shape::Kind::map;
-    shape.element.push_back(shape_of<typename Mapped<T>::type>(range));
+    shape.element.push_back(shape_of<typename Mapped<T>::Type>(range));
   } else if constexpr (HasNames<T>) {
     shape.kind = Shape::Kind::choice;
     shape.what = Names<T>::what;

@@ -125,7 +125,8 @@ struct PanelPlace {
 PanelPlace place_of(const Panel& panel, std::size_t number) {
   PanelPlace place;
   place.left = first_panel + family_step * static_cast<double>(number % panels_beside);
-  place.top = first_line + line_step * static_cast<double>(number / panels_beside);
+  const std::size_t line = number / panels_beside;
+  place.top = first_line + line_step * static_cast<double>(line);
   std::vector<double> counts;
   for (const Mark& mark : panel.marks) counts.push_back(mark.gpus);
   place.across = count_axis(counts, place.left + inset, family_width - 2 * inset);

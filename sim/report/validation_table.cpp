@@ -225,12 +225,12 @@ std::string fit_table(const CollectiveFit& fit) {
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "{:<26}  {:<8}  {:>8}  {:>8}  {:>8}\n", "platform", "path", "fitted", "in file",
                  "differ");
-  constexpr double worth_saying = 0.02;
+  constexpr double worth_an_arrow = 0.02;
   for (const FittedRate& rate : fit.rates) {
     const double part = rate.in_file / rate.fitted - 1;
     fmt::format_to(out, "{:<26}  {:<8}  {:>8.2f}  {:>8.2f}  {:>+6.1f} %{}\n", rate.platform,
                    config::name_of(rate.path), rate.fitted.si() / 1e9, rate.in_file.si() / 1e9, 100 * part,
-                   std::abs(part) > worth_saying ? "  <- the platform file says otherwise" : "");
+                   std::abs(part) > worth_an_arrow ? "  <- the platform file says otherwise" : "");
   }
   fmt::format_to(out, "\n# mean absolute error of each curve in %, fitted and with its machine left out\n");
   constexpr std::string_view heading = "{:>9}  {:>8}  {:>9}  {:>8}  {}\n";

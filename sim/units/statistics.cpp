@@ -1,6 +1,7 @@
 #include "units/statistics.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <stdexcept>
@@ -14,7 +15,7 @@ double mean(const std::vector<double>& values) {
 
 double quantile(std::vector<double> values, double part) {
   if (values.empty()) throw std::invalid_argument("a quantile of no values");
-  if (!(part >= 0 && part <= 1)) throw std::invalid_argument("a quantile outside 0 to 1");
+  if (part < 0 || part > 1 || std::isnan(part)) throw std::invalid_argument("a quantile outside 0 to 1");
   std::ranges::sort(values);
   const double place = part * static_cast<double>(values.size() - 1);
   const auto below = static_cast<std::size_t>(place);
