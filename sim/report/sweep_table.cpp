@@ -149,7 +149,12 @@ void write_choice(Page& out, const SweepResult& result) {
 void write_scaling(Page& out, const SweepResult& result) {
   const std::vector<Series> all = series_of(result);
   if (std::ranges::none_of(all, [](const Series& series) { return series.rows.size() > 1; })) return;
-  out.heading("where scaling stops", "most GPUs up to which every run is at 80 % of linear or better");
+  out.heading(
+      "where scaling stops",
+      is_strong_scaling(result.sweep)
+          ? "most GPUs up to which every run is at 80 % of the smallest run's throughput per GPU or better"
+          : "most GPUs up to which every run is at 80 % of linear or better");
+  const std::vector<std::optional<double>> reached = efficiencies(result);
   std::size_t listed = 0;
   for (const Series& series : all) {
     if (++listed > most_listed) {
@@ -157,9 +162,7 @@ void write_scaling(Page& out, const SweepResult& result) {
       break;
     }
     const auto ranks = [&](std::size_t row) { return figure(result, result.rows[row], "ranks").value(); };
-    const auto efficiency = [&](std::size_t row) {
-      return percent(figure(result, result.rows[row], "scaling_efficiency").value());
-    };
+    const auto efficiency = [&](std::size_t row) { return percent(reached[row].value()); };
     const std::optional<std::size_t> last = efficient_up_to(result, series, scales_well);
     std::string text = last ? fmt::format("{} GPUs ({})", as_count(ranks(*last)), efficiency(*last)) : "none";
     if (!last || *last != series.rows.back()) {

@@ -1,5 +1,7 @@
 #include "sweep/choice.hpp"
 
+#include "sweep/scaling.hpp"
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -26,11 +28,11 @@ bool beats(const Needs& one, const Needs& other) {
   return is_better;
 }
 
-bool keeps_to(const Goal& goal, const SweepResult& result, const SweepRow& row, const Needs& needs) {
+bool keeps_to(const Goal& goal, double ranks, const std::optional<double>& efficiency, const Needs& needs) {
   if (goal.deadline && or_worst(needs.time_s) > goal.deadline->si()) return false;
   if (goal.budget && or_worst(needs.cost_usd) > goal.budget->si()) return false;
-  if (goal.gpus_max && figure(result, row, "ranks").value() > *goal.gpus_max) return false;
-  return !goal.efficiency_min || figure(result, row, "scaling_efficiency").value() >= *goal.efficiency_min;
+  if (goal.gpus_max && ranks > *goal.gpus_max) return false;
+  return !goal.efficiency_min || efficiency.value_or(0) >= *goal.efficiency_min;
 }
 
 /// The row with the least of a need; the first of several, none where it is known of none.
@@ -65,10 +67,12 @@ std::vector<Needs> needs_of(const SweepResult& result) {
 }
 
 Choice choose(const SweepResult& result, const std::vector<Needs>& needs) {
+  const std::vector<std::optional<double>> efficiency = efficiencies(result);
   std::vector<std::size_t> allowed;
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
-    if (needs[i].time_s && keeps_to(result.sweep.goal, result, result.rows[i], needs[i]))
-      allowed.push_back(i);
+    if (!needs[i].time_s) continue;
+    const double ranks = figure(result, result.rows[i], "ranks").value();
+    if (keeps_to(result.sweep.goal, ranks, efficiency[i], needs[i])) allowed.push_back(i);
   }
   Choice choice;
   choice.fastest = least(allowed, needs, &Needs::time_s);

@@ -54,10 +54,7 @@ SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
                         const std::vector<std::size_t>& points, const SweepRun& run) {
   SweepOutcome outcome;
   InputFiles files;
-  const auto finish = [&](SweepRow row) {
-    run.done(row, {files.paths.begin(), files.paths.end()});
-    ++outcome.finished;
-  };
+  const auto finish = [&](SweepRow row) { run.done(row, {files.paths.begin(), files.paths.end()}); };
   std::size_t next = 0;
   const auto begin = [&]() -> std::optional<ChildWork> {
     while (next < points.size()) {

@@ -26,7 +26,6 @@ struct SweepRun {
 
 /// What became of the points asked for.
 struct SweepOutcome {
-  std::size_t finished = 0;         ///< with figures or failed, handed to `done`
   std::vector<std::string> broken;  ///< points that ended by a bug of ours or died: not handed over
   bool is_interrupted = false;
 };

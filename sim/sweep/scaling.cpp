@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 
 namespace trainyard {
@@ -23,14 +24,15 @@ std::string name_of_series(const Sweep& sweep, const PointValues& values) {
 
 std::vector<Series> series_of(const SweepResult& result) {
   std::vector<Series> all;
+  std::map<std::string, std::size_t> places;
   if (std::ranges::none_of(result.sweep.keys, is_scale_key)) return all;
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
     const SweepRow& row = result.rows[i];
     if (row.status != PointStatus::done) continue;
-    std::string name = name_of_series(result.sweep, result.sweep.points[row.point]);
-    auto found = std::ranges::find(all, name, &Series::name);
-    if (found == all.end()) found = all.insert(all.end(), {std::move(name), {}});
-    found->rows.push_back(i);
+    const std::string name = name_of_series(result.sweep, result.sweep.points[row.point]);
+    const auto [place, is_new] = places.emplace(name, all.size());
+    if (is_new) all.push_back({name, {}});
+    all[place->second].rows.push_back(i);
   }
   const auto ranks = [&](std::size_t row) { return figure(result, result.rows[row], "ranks").value(); };
   for (Series& series : all) std::ranges::stable_sort(series.rows, {}, ranks);
@@ -54,10 +56,30 @@ std::vector<std::optional<RelativeScaling>> relative_scaling(const SweepResult& 
   return scaling;
 }
 
+bool is_strong_scaling(const Sweep& sweep) {
+  const auto is_set = [](const auto& entry) { return entry.first == global_batch_key; };
+  return std::ranges::find(sweep.keys, global_batch_key) != sweep.keys.end() ||
+         std::ranges::any_of(sweep.set, is_set);
+}
+
+std::vector<std::optional<double>> efficiencies(const SweepResult& result) {
+  const bool is_strong = is_strong_scaling(result.sweep);
+  const auto relative = relative_scaling(result);
+  std::vector<std::optional<double>> all(result.rows.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!is_strong)
+      all[i] = figure(result, result.rows[i], "scaling_efficiency");
+    else if (relative[i])
+      all[i] = relative[i]->efficiency;
+  }
+  return all;
+}
+
 std::optional<std::size_t> efficient_up_to(const SweepResult& result, const Series& series, double least) {
+  const std::vector<std::optional<double>> efficiency = efficiencies(result);
   std::optional<std::size_t> last;
   for (const std::size_t row : series.rows) {
-    if (figure(result, result.rows[row], "scaling_efficiency").value() < least) break;
+    if (efficiency[row].value() < least) break;
     last = row;
   }
   return last;

@@ -33,8 +33,16 @@ struct RelativeScaling {
 /// Of each row; nothing for rows of no series.
 std::vector<std::optional<RelativeScaling>> relative_scaling(const SweepResult& result);
 
-/// The row of a series with the most ranks up to which every run's scaling efficiency is at least `least`;
-/// nothing if not even the smallest's is.
+/// Whether the sweep fixes the global batch (strong scaling), so that more ranks have less to do each. One
+/// GPU with the same batch per GPU is then no yardstick.
+bool is_strong_scaling(const Sweep& sweep);
+
+/// Of each row, how much of linear scaling it reaches: its scaling efficiency, or under strong scaling its
+/// efficiency over the smallest run of its series. Nothing for rows that failed.
+std::vector<std::optional<double>> efficiencies(const SweepResult& result);
+
+/// The row of a series with the most ranks up to which every run's efficiency is at least `least`; nothing if
+/// not even the smallest's is.
 std::optional<std::size_t> efficient_up_to(const SweepResult& result, const Series& series, double least);
 
 }  // namespace trainyard

@@ -56,8 +56,9 @@ struct Keys<Goal> {
         optional("deadline", &Goal::deadline, "all epochs must be done by then").above(0),
         optional("budget", &Goal::budget, "all epochs must not cost more").above(0),
         optional("gpus_max", &Goal::gpus_max, "no point with more GPUs is chosen").at_least(1),
-        optional("efficiency_min", &Goal::efficiency_min,
-                 "no point with a lower scaling efficiency is chosen")
+        optional(
+            "efficiency_min", &Goal::efficiency_min,
+            "no point with a lower scaling efficiency is chosen; with global_batch, over the smallest run")
             .above(0)
             .at_most(1));
   }
