@@ -80,10 +80,11 @@ fs::path file_asked_for(const config::Catalogue& catalogue, const std::string& s
 }  // namespace
 
 void add_sweep_options(CLI::App& command, SweepOptions& options) {
-  command
-      .add_option("SWEEP", options.sweep,
-                  "name of a shipped sweep or experiment, or the path of a YAML file of either")
-      ->required();
+  offer(command
+            .add_option("SWEEP", options.sweep,
+                        "name of a shipped sweep or experiment, or the path of a YAML file of either")
+            ->required(),
+        {"SWEEP", "EXPERIMENT"});
   command
       .add_option("--set", options.set,
                   "KEY=V1,V2, repeatable: values of a key in place of the file's; a new key with several is "
