@@ -32,14 +32,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_rows_shown = 60;
+constexpr const char* exported[] = {"sweep.csv", "failures.csv", "sweep.resolved.yaml"};
 
 StoredSweep stored(const Sweep& sweep) {
   return {.sweep = sweep, .figures = sweep_figure_names(), .version = TRAINYARD_VERSION};
 }
 
 std::vector<std::optional<double>> figures_of(const Inputs& inputs) {
-  // A child: the first Ctrl-C is for its parent, which waits for it.
+  // A child: the first Ctrl-C, or the end of a Slurm job, is for its parent, which waits for it.
   std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, SIG_IGN);
   return sweep_figures(inputs, simulate(inputs, {.fidelity = {}, .fold = true, .timeline = false}));
 }
 
@@ -54,8 +56,13 @@ SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
   if (options.force) {
     for (const char* const journal : {"", "-wal", "-shm", "-journal"})
       fs::remove(file.string() + journal, error);
-  } else if (fs::exists(file) && !options.resume) {
-    throw FileError(fmt::format("'{}' exists: --resume goes on with it, --force begins anew", file.string()));
+  } else if (fs::exists(file)) {
+    if (!options.resume) {
+      throw FileError(
+          fmt::format("'{}' exists: --resume goes on with it, --force begins anew", file.string()));
+    }
+  } else if (!options.shard) {
+    for (const char* const name : exported) check_out_file(dir / name, false);  // of somebody else
   }
   return {file, stored(sweep)};
 }
@@ -92,9 +99,8 @@ SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStor
 
 /// sweep.csv and failures.csv, and the sweep as it was resolved.
 void export_files(const fs::path& dir, const SweepFile& file, const SweepResult& result) {
-  write_out_file(dir / "sweep.csv", sweep_csv(result), true);
-  write_out_file(dir / "failures.csv", failures_csv(result), true);
-  write_out_file(dir / "sweep.resolved.yaml", config::write(file), true);
+  const std::string texts[] = {sweep_csv(result), failures_csv(result), config::write(file)};
+  for (std::size_t i = 0; i < std::size(exported); ++i) write_out_file(dir / exported[i], texts[i], true);
 }
 
 void print_sweep(const SweepOptions& options, const SweepResult& result) {
@@ -110,10 +116,12 @@ void end_with(const SweepOptions& options, const SweepOutcome& outcome, const Sw
   if (outcome.is_interrupted) throw Interrupted();
   const std::size_t failed = failures(result);
   if (failed == 0) return;
-  throw JobImpossible(fmt::format("{} of {} points failed{}", failed, result.rows.size(),
-                                  options.out && !options.shard
-                                      ? ": " + (fs::path(*options.out) / "failures.csv").string()
-                                      : ", each with its reason above"));
+  std::string where = ", each with its reason above";
+  if (options.shard)
+    where = ", each with its reason in " + shard_file(*options.out, *options.shard).string();
+  else if (options.out)
+    where = ": " + (fs::path(*options.out) / "failures.csv").string();
+  throw JobImpossible(fmt::format("{} of {} points failed{}", failed, result.rows.size(), where));
 }
 
 void merge(const SweepOptions& options, const SweepFile& file, const Sweep& sweep) {

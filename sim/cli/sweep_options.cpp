@@ -7,6 +7,7 @@
 #include "config/catalogue.hpp"
 #include "config/suggest.hpp"
 #include "study/child_processes.hpp"
+#include "sweep/sweep.hpp"
 #include "sweep/value_range.hpp"
 #include "units/text.hpp"
 
@@ -75,6 +76,24 @@ fs::path file_asked_for(const config::Catalogue& catalogue, const std::string& s
   };
   const bool is_experiment = !has(config::Kind::sweep) && has(config::Kind::experiment);
   return config::find(catalogue, is_experiment ? config::Kind::experiment : config::Kind::sweep, sweep);
+}
+
+/// Makes paths of experiments, which may be relative to the sweep's folder, mean the same from any.
+void in_folder_of(const fs::path& sweep, const config::Catalogue& catalogue, SweepFile& file) {
+  const auto make_absolute = [&](std::string& experiment) {
+    if (!is_path(experiment)) return;
+    const fs::path found = config::find(catalogue, config::Kind::experiment, experiment, sweep);
+    experiment = fs::weakly_canonical(found).string();
+  };
+  make_absolute(file.experiment);
+  if (const auto set = file.set.find(experiment_key); set != file.set.end()) make_absolute(set->second);
+  const auto make_all_absolute = [&](KeyValues& lists) {
+    for (auto& [key, values] : lists) {
+      if (key == experiment_key) std::ranges::for_each(values, make_absolute);
+    }
+  };
+  make_all_absolute(file.vary);
+  std::ranges::for_each(file.zip, make_all_absolute);
 }
 
 }  // namespace
@@ -166,10 +185,7 @@ std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
     file.experiment = is_path(options.sweep) ? fs::absolute(path).string() : options.sweep;
   } else {
     file = load_sweep(document);
-    if (is_path(file.experiment))
-      file.experiment =
-          fs::weakly_canonical(config::find(catalogue, config::Kind::experiment, file.experiment, path))
-              .string();
+    in_folder_of(path, catalogue, file);
   }
   const auto take = [](auto& to, const auto& from) {
     if (from) to = from;

@@ -338,6 +338,9 @@ Inputs read_inputs(const config::Catalogue& catalogue, config::Document document
   if (!experiment.trace) add_stack_ops(inputs.trace, inputs.stack);
   gathered.run(document, "random", [&] {
     read_factor_files(experiment.random, file);
+    for (const auto& distribution : {experiment.random.op, experiment.random.step, experiment.random.node}) {
+      if (distribution && distribution->file) files.paths.insert(*distribution->file);
+    }
     if (has_platform) check_variation(experiment.random, inputs.gpu);
   });
   gathered.run(document, "neighbours", [&] {

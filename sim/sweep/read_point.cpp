@@ -58,6 +58,20 @@ Overrides with(Overrides overrides, const char* key, int value) {
   return overrides;
 }
 
+/// The GPUs that a job takes on a node: the machine says it, and which machine it is the experiment says.
+template <class Read>
+int gpus_on_node(const Asked& asked, const Read& read) {
+  const auto on_node = [](const Inputs& inputs) {
+    return inputs.experiment.gpus_per_node.value_or(static_cast<int>(inputs.platform.gpus.size()));
+  };
+  try {
+    return on_node(read(with(with(asked.overrides, "nodes", 1), "gpus", 1)));
+  } catch (const InputError&) {
+    // What it says of its third node is wrong of one alone; then it is read with the nodes that it has.
+    return on_node(read(asked.overrides));
+  }
+}
+
 }  // namespace
 
 Inputs read_point(const config::Catalogue& catalogue, const Sweep& sweep, const PointValues& values,
@@ -67,9 +81,7 @@ Inputs read_point(const config::Catalogue& catalogue, const Sweep& sweep, const 
     return read_inputs(catalogue, asked.experiment, overrides, files);
   };
   if (asked.ranks) {
-    // The machine says how many GPUs a node has, and which machine it is the experiment says.
-    const Inputs alone = read(with(with(asked.overrides, "nodes", 1), "gpus", 1));
-    const int on_node = alone.experiment.gpus_per_node.value_or(static_cast<int>(alone.platform.gpus.size()));
+    const int on_node = gpus_on_node(asked, read);
     const int nodes = (*asked.ranks + on_node - 1) / on_node;
     asked.overrides = with(with(asked.overrides, "nodes", nodes), "gpus", *asked.ranks);
   }

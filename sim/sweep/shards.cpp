@@ -70,6 +70,10 @@ std::vector<SweepRow> merged_rows(const fs::path& dir, const StoredSweep& what) 
     std::size_t expected = 0;
     for (std::size_t point = 0; point < what.sweep.points.size(); ++point)
       expected += is_in_shard(point, number, shards) ? 1 : 0;
+    const auto is_other = [&](const SweepRow& row) { return !is_in_shard(row.point, number, shards); };
+    if (std::ranges::any_of(of_shard, is_other)) {
+      throw InputError(fmt::format("{} holds points of another shard", in_quotes(file.string())), again);
+    }
     if (of_shard.size() != expected) {
       throw FileError(fmt::format("shard {} of {} has finished {} of its {} points: {}", number, shards,
                                   of_shard.size(), expected, again));

@@ -18,7 +18,8 @@ struct Shard {
 std::filesystem::path shard_file(const std::filesystem::path& dir, const Shard& shard);
 
 /// The rows of all shards in the folder, by point. Throws FileError if there are none, some are missing or
-/// one has not finished; InputError if they are of another sweep, or of divisions into different numbers.
+/// one has not finished; InputError if they are of another sweep or another shard, or of divisions into
+/// different numbers.
 std::vector<SweepRow> merged_rows(const std::filesystem::path& dir, const StoredSweep& what);
 
 }  // namespace trainyard

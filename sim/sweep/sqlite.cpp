@@ -43,7 +43,10 @@ Statement::Statement(Database& database, const std::string& sql) : database_(dat
 
 Statement::~Statement() { sqlite3_finalize(handle_); }
 
-void Statement::reset() { sqlite3_reset(handle_); }
+void Statement::reset() {
+  sqlite3_reset(handle_);
+  sqlite3_clear_bindings(handle_);  // or the next row has this one's figures where it has none of its own
+}
 
 void Statement::bind(int parameter, const std::string& text) {
   if (sqlite3_bind_text(handle_, parameter, text.c_str(), static_cast<int>(text.size()), SQLITE_TRANSIENT) !=

@@ -43,7 +43,7 @@ public:
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  void reset();
+  void reset();  ///< parameters are NULL again
   void bind(int parameter, const std::string& text);
   void bind(int parameter, std::int64_t number);
   void bind(int parameter, const std::optional<double>& number);  ///< NULL where there is none

@@ -23,6 +23,8 @@ public:
     for (const char letter : text) add_byte(static_cast<unsigned char>(letter));
     add_byte(0xff);  // in no UTF-8 text: "ab", "c" is not "a", "bc"
   }
+  /// How many texts follow: a key that is set is not one that is varied.
+  void add(std::size_t count) { add(std::to_string(count)); }
   [[nodiscard]] std::string text() const { return fmt::format("{:016x}", value_); }
 
 private:
@@ -39,11 +41,14 @@ std::string hash_of_file(const std::string& path) {
 std::string hash_of(const StoredSweep& what) {
   Hash hash;
   hash.add(what.sweep.experiment);
+  hash.add(what.sweep.set.size());
   for (const auto& [key, value] : what.sweep.set) {
     hash.add(key);
     hash.add(value);
   }
+  hash.add(what.sweep.keys.size());
   for (const std::string& key : what.sweep.keys) hash.add(key);
+  hash.add(what.sweep.points.size());
   for (const PointValues& values : what.sweep.points) {
     for (const std::string& value : values) hash.add(value);
   }
@@ -51,19 +56,33 @@ std::string hash_of(const StoredSweep& what) {
   return hash.text();
 }
 
-std::string quoted(const std::string& name) {
+std::string name_in_sql(const std::string& name) {
   std::string text = "\"";
   for (const char letter : name) text += letter == '"' ? "\"\"" : std::string(1, letter);
   return text + '"';
 }
 
-/// The columns of `points` behind point, status and reason: keys that are no figures, and figures.
-std::vector<std::string> columns_of(const StoredSweep& what) {
-  std::vector<std::string> columns;
-  for (const std::string& key : what.sweep.keys) {
-    if (std::ranges::find(what.figures, key) == what.figures.end()) columns.push_back(key);
+std::string in_lower_case(std::string text) {
+  for (char& letter : text) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
   }
-  columns.insert(columns.end(), what.figures.begin(), what.figures.end());
+  return text;
+}
+
+/// The columns of `points` behind point, status and reason: keys that are no figures, and figures. SQLite
+/// takes names that differ in case for one, and what a user varies may be called anything: a key whose name
+/// is taken has key_ before it.
+std::vector<std::string> columns_of(const StoredSweep& what) {
+  std::set<std::string> taken{"point", "status", "reason"};
+  for (const std::string& figure : what.figures) taken.insert(in_lower_case(figure));
+  std::vector<std::string> columns;
+  for (std::string key : what.sweep.keys) {
+    if (std::ranges::find(what.figures, key) != what.figures.end()) continue;
+    while (!taken.insert(in_lower_case(key)).second) key.insert(0, "key_");
+    // As a number where it is one: who asks for gpus > 8 means 16, and not every text.
+    columns.push_back(name_in_sql(key) + " NUMERIC");
+  }
+  for (const std::string& figure : what.figures) columns.push_back(name_in_sql(figure));
   return columns;
 }
 
@@ -90,7 +109,7 @@ struct SweepStore::Database {
 
   void make_tables() {
     std::string columns;
-    for (const std::string& column : columns_of(what)) columns += ", " + quoted(column);
+    for (const std::string& column : columns_of(what)) columns += ", " + column;
     file.run("BEGIN IMMEDIATE");  // two processes may begin at once
     file.run("CREATE TABLE IF NOT EXISTS sweep(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID");
     file.run("CREATE TABLE IF NOT EXISTS files(path TEXT PRIMARY KEY, hash TEXT) WITHOUT ROWID");

@@ -3,6 +3,7 @@
 #include "config/diagnostic.hpp"
 #include "units/text.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
@@ -32,6 +33,10 @@ struct Range {
 
 /// Nothing if the text has no "..": then it is a value.
 std::optional<Range> range_of_text(const std::string& text) {
+  // The library's matcher calls itself for every letter: a longer text, which is no range, would end the
+  // stack.
+  constexpr std::size_t longest = 200;
+  if (text.size() > longest) return std::nullopt;
   static const std::regex form(
       R"(\s*([-+.\deE]*?)\.\.([-+\d][-+.\deE]*)(\s*[^\s\d.][^\s]*)?(\s+(step|times)\s+(\S+))?\s*)");
   static const std::regex number_first(R"(\s*[-+.\d][^/]*\.\..*)");
@@ -62,13 +67,14 @@ std::vector<std::string> values_of_range(const std::string& text) {
   const std::optional<Range> range = range_of_text(text);
   if (!range) return {text};
   check(*range, text);
-  // A tenth, taken ten times, is a little more than one: the end is met within a billionth.
-  const double end = range->to + 1e-9 * std::abs(range->to);
+  // A tenth, taken ten times, is a little more than one: the end is met within a billionth, of a step or of
+  // itself.
+  const double end = range->to + 1e-9 * (range->multiplies ? range->to : range->by);
   std::vector<std::string> values;
   double value = range->from;
   while (value <= end) {
     if (values.size() == most_values) no_range(text, fmt::format("it has more than {} values", most_values));
-    values.push_back(digits12(value) + range->unit);
+    values.push_back(digits12(std::min(value, range->to)) + range->unit);
     value =
         range->multiplies ? value * range->by : range->from + static_cast<double>(values.size()) * range->by;
   }
