@@ -1,0 +1,288 @@
+// `trainyard sweep` from the outside: the same bytes whatever way the points were simulated, each row what
+// `trainyard run` says of its point, and how sweeps end that cannot be finished.
+
+#include "process.hpp"
+
+#include <chrono>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+using namespace trainyard;
+using Json = nlohmann::json;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// Sixteen points: four do not fit into memory, four want more GPUs than there are.
+std::string sixteen_points(const Scratch& scratch) {
+  std::ignore = scratch.put("tiny.yaml", experiment_with(""));
+  return scratch.put("s.yaml",
+                     "experiment: tiny.yaml\nset: {platform: p3_16xlarge}\n"
+                     "vary:\n  precision: [fp32, amp]\n  gpus: [1, 2, 8, 9]\n  batch_per_gpu: [32, 65536]\n");
+}
+
+Ended sweep(const Words& words) {
+  Words all{"sweep"};
+  all.insert(all.end(), words.begin(), words.end());
+  return run_program(all);
+}
+
+/// The sweep with files of at most so many KiB.
+Ended sweep_with_files_up_to(int kib, const Words& words) {
+  Words all{"-c", "ulimit -f " + std::to_string(2 * kib) + "; exec \"$0\" sweep \"$@\"", TRAINYARD_PROGRAM};
+  all.insert(all.end(), words.begin(), words.end());
+  return Process(all, {}, {.program = "/bin/sh", .data = TRAINYARD_SOURCE_DIR}).wait();
+}
+
+/// What a sweep leaves for people, one after the other.
+std::string files_in(const std::string& dir) {
+  std::string text;
+  for (const char* const name : {"/sweep.csv", "/failures.csv", "/sweep.resolved.yaml"}) {
+    REQUIRE(std::filesystem::is_regular_file(dir + name));
+    text += content(dir + name);
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a sweep leaves the same bytes for any -j, in shards, and resumed in the middle") {
+  const Scratch scratch;
+  const std::string file = sixteen_points(scratch);
+  const std::string whole = scratch / "j1";
+  const Ended first = sweep({file, "-j", "1", "--out", whole});
+  CAPTURE(first.err);
+  REQUIRE(first.code == 4);
+  CHECK(contains(first.err, "100 %: 16 of 16 points"));
+  CHECK(contains(first.err, "12 of 16 points failed: " + whole + "/failures.csv"));
+  CHECK(contains(first.out, "s: 16 points, 12 failed"));
+  const std::string expected = files_in(whole);
+  CHECK(scratch.names("j1") ==
+        std::set<std::string>{"sweep.db", "sweep.csv", "failures.csv", "sweep.resolved.yaml"});
+  for (const char* const jobs : {"2", "5"}) {
+    const Ended ended = sweep({file, "-j", jobs, "--out", scratch / jobs});
+    CHECK(ended.out == first.out);
+    CHECK(files_in(scratch / jobs) == expected);
+  }
+
+  const std::string parts = scratch / "parts";
+  for (const char* const shard : {"3/3", "1/3", "2/3"}) {
+    const Ended ended = sweep({file, "--shard", shard, "--out", parts});
+    CHECK(ended.code == 4);
+    CHECK(ended.out.empty());
+    CHECK(contains(ended.err, "each with its reason in " + parts + "/shard-" + shard[0] + "-of-3.db"));
+  }
+  const Ended merged = sweep({file, "--merge", "--out", parts});
+  CHECK(merged.code == 4);
+  CHECK(merged.out == first.out.substr(0, std::string::npos));
+  CHECK(files_in(parts) == expected);
+
+  // A shard's store, as the store of a sweep that got as far.
+  std::filesystem::create_directory(scratch.path() / "half");
+  std::filesystem::copy_file(parts + "/shard-2-of-3.db", scratch / "half/sweep.db");
+  const Ended resumed = sweep({file, "--resume", "--out", scratch / "half"});
+  CHECK(contains(resumed.err, "5 of 16 points were finished before"));
+  CHECK(resumed.out == first.out);
+  CHECK(files_in(scratch / "half") == expected);
+
+  const Ended again = sweep({file, "--resume", "--out", scratch / "half"});
+  CHECK(contains(again.err, "16 of 16 points were finished before"));
+  CHECK(again.out == first.out);
+  CHECK(files_in(scratch / "half") == expected);
+}
+
+TEST_CASE("every row of a sweep is what trainyard run says of its point, and every failure how it ends") {
+  const Scratch scratch;
+  const Ended ended = sweep({sixteen_points(scratch), "--json"});
+  REQUIRE(ended.code == 4);
+  const Json result = Json::parse(ended.out);
+  const auto run = [&](const Json& point) {
+    Words words{"run", scratch / "tiny.yaml", "--json", "--set", "platform=p3_16xlarge"};
+    for (const auto& [key, value] : point["keys"].items()) {
+      words.emplace_back("--set");
+      words.push_back(key + "=" + value.get<std::string>());
+    }
+    return run_program(words);
+  };
+  CHECK(result["points"] == 16);
+  REQUIRE(result["rows"].size() == 6);
+  REQUIRE(result["failures"].size() == 10);
+  const std::set<std::string> own{"point",
+                                  "keys",
+                                  "rent_usd_per_h",
+                                  "training_time_s",
+                                  "training_cost_usd",
+                                  "training_energy_j",
+                                  "baseline_ranks",
+                                  "relative_speedup",
+                                  "relative_efficiency"};
+  for (const std::size_t index : {0U, 2U, 5U}) {
+    const Json& row = result["rows"][index];
+    const Json reference = Json::parse(run(row).out);
+    int compared = 0;
+    for (const auto& [name, value] : row.items()) {
+      CAPTURE(name);
+      if (own.contains(name)) continue;
+      const auto of_run = reference.find(name);
+      CHECK(value == (of_run == reference.end() ? Json() : *of_run));
+      compared += of_run != reference.end() && !value.is_null() ? 1 : 0;
+    }
+    CHECK(compared > 20);
+    CHECK(row["training_time_s"] == reference["epoch_time_s"]);
+    CHECK(row["training_cost_usd"].get<double>() ==
+          doctest::Approx(reference["cost_per_epoch_usd"].get<double>()));
+    CHECK(row["rent_usd_per_h"] == 24.48);
+  }
+  for (const std::size_t index : {0U, 3U, 9U}) {
+    const Json& failure = result["failures"][index];
+    const Ended alone = run(failure);
+    CHECK(alone.code == failure["exit_code"]);
+    const auto reason = failure["reason"].get<std::string>();
+    CHECK(contains(alone.err, reason.substr(0, reason.find(" ("))));
+  }
+}
+
+TEST_CASE("a sweep that is done ends with 0; an experiment's name and its resolved file do as well") {
+  const Scratch scratch;
+  const Ended ended = sweep({"resnet50_dgx2", "--set", "gpus=1..4 times 2", "--set", "precision=fp32,amp",
+                             "--out", scratch / "a", "--epochs", "90", "--gpus-max", "2"});
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(contains(ended.out, "on at most 2 GPUs"));
+  CHECK(contains(ended.out, "gpus=2, precision=amp: 90.00 epochs in "));
+  const Ended resolved = sweep({scratch / "a/sweep.resolved.yaml", "--out", scratch / "b"});
+  CHECK(resolved.code == 0);
+  CHECK(files_in(scratch / "b") == files_in(scratch / "a"));
+  CHECK(resolved.out.substr(resolved.out.find('\n')) == ended.out.substr(ended.out.find('\n')));
+}
+
+TEST_CASE("a sweep's experiments are found beside its file, whatever folder it is started from") {
+  const Scratch scratch;
+  std::ignore = scratch.put("a.yaml", experiment_with("gpus: 1\n"));
+  std::ignore = scratch.put("b.yaml", experiment_with("gpus: 2\n"));
+  const Ended ended =
+      sweep({scratch.put("s.yaml", "experiment: a.yaml\nvary: {experiment: [a.yaml, b.yaml]}\n"), "--json"});
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  const Json rows = Json::parse(ended.out)["rows"];
+  CHECK(rows[0]["ranks"] == 1);
+  CHECK(rows[1]["ranks"] == 2);
+}
+
+TEST_CASE("sweeps that cannot begin end with the code of what is wrong, and write nothing") {
+  const Scratch scratch;
+  const std::string file = sixteen_points(scratch);
+  const std::string out = scratch / "out";
+  const auto ends = [&](const Words& words, int code, const std::string& message) {
+    const Ended ended = sweep(words);
+    CAPTURE(ended.err);
+    CHECK(ended.code == code);
+    CHECK(ended.out.empty());
+    CHECK(contains(ended.err, message));
+    CHECK_FALSE(std::filesystem::exists(out));
+  };
+  ends({}, 2, "SWEEP is required");
+  ends({file, "-j", "0"}, 2, "-j");
+  for (const char* const option : {"--resume", "--force", "--merge", "--shard=1/2", "--slurm"})
+    ends({file, option}, 2, "needs --out DIR");
+  ends({file, "--out", out, "--resume", "--force"}, 2, "one of them");
+  ends({file, "--out", out, "--merge", "--shard", "1/2"}, 2, "one of --shard, --merge and --slurm");
+  ends({file, "--out", out, "--shard", "4/3"}, 2, "--shard");
+  ends({file, "--out", out, "--shard", "3"}, 2, "'3' is not I/N, as 3/8");
+  ends({file, "--out", out, "--shards", "3"}, 2, "is of --slurm");
+  ends({file, "--out", out, "--submit"}, 2, "is of --slurm");
+  ends({file, "--out", out, "--deadline", "5"}, 2, "needs a unit");
+  ends({file, "--out", out, "--budget", "-5 USD"}, 2, "--budget");
+  ends({file, "--out", out, "--efficiency-min", "80"}, 2, "is not above 0 and at most 1");
+  ends({"resnet50_dgx3", "--out", out}, 3, "did you mean");
+  ends({file, "--out", out, "--set", "gpus=8..1"}, 3, "it goes down");
+  ends({file, "--out", out, "--set", "gpus=1,,2"}, 3, "has an empty value");
+  ends({scratch.put("w.yaml", "experiment: tiny.yaml\nvary: {gpus: 4}\n"), "--out", out}, 3, "w.yaml:2:14");
+  ends({scratch / "none.yaml", "--out", out}, 3, "none.yaml");
+  ends({file, "--out", file + "/below"}, 5, "cannot write");
+}
+
+TEST_CASE("a folder that holds a sweep is gone on with, begun anew or left alone, as asked") {
+  const Scratch scratch;
+  const std::string file = scratch.put("s.yaml", "experiment: tiny.yaml\nvary: {gpus: [1, 2]}\n");
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with(""));
+  const std::string out = scratch / "out";
+  const auto ends = [&](const Words& more, int code, const std::string& message) {
+    Words words{file, "--out", out};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ended ended = sweep(words);
+    CAPTURE(ended.err);
+    CHECK(ended.code == code);
+    CHECK(contains(ended.err, message));
+  };
+  ends({}, 0, "2 of 2 points");
+  const std::string before = files_in(out);
+  const std::string database = content(out + "/sweep.db");
+  ends({}, 5, "--resume goes on with it, --force begins anew");
+  ends({"--resume", "--set", "gpus=1,2,4"}, 3, "holds other points: of the sweep 's'");
+  ends({"--merge", "--force"}, 5, "holds no shards of a sweep");
+  CHECK(files_in(out) == before);
+  CHECK(content(out + "/sweep.db") == database);
+  ends({"--resume"}, 0, "2 of 2 points were finished before");
+  std::ignore = scratch.put("tiny.yaml", experiment_with("precision: amp\n"));
+  ends({"--resume"}, 3, "has changed since points were simulated with it");
+  CHECK(files_in(out) == before);
+  ends({"--force"}, 0, "100 %: 2 of 2 points");
+  CHECK(files_in(out) != before);
+
+  // Nobody's sweep: files of these names that are somebody else's.
+  std::filesystem::remove(out + "/sweep.db");
+  const std::string theirs = files_in(out);
+  ends({}, 5, "sweep.csv' exists");
+  CHECK(files_in(out) == theirs);
+  std::ignore = scratch.put("out/sweep.db", "not a database, and long enough to be read as one's header ...");
+  ends({"--resume"}, 5, "file is not a database");
+}
+
+TEST_CASE("a disk that is full ends a sweep with 5, and what was finished is gone on with") {
+  const Scratch scratch;
+  std::ignore = scratch.put("tiny.yaml", experiment_with(""));
+  const std::string file =
+      scratch.put("s.yaml", "experiment: tiny.yaml\nvary: {batch_per_gpu: [1..24], gpus: [2]}\n");
+  const Ended full = sweep_with_files_up_to(64, {file, "-j", "2", "--out", scratch / "out"});
+  CAPTURE(full.err);
+  CHECK(full.code == 5);
+  CHECK(full.out.empty());
+  CHECK(contains(full.err, "cannot keep the sweep in '" + (scratch / "out/sweep.db") + "'"));
+  const Ended resumed = sweep({file, "--resume", "--out", scratch / "out"});
+  CAPTURE(resumed.err);
+  CHECK(resumed.code == 0);
+  CHECK(contains(resumed.err, "of 24 points were finished before"));
+  const Ended undisturbed = sweep({file, "--out", scratch / "whole"});
+  CHECK(undisturbed.out == resumed.out);
+  CHECK(files_in(scratch / "out") == files_in(scratch / "whole"));
+}
+
+TEST_CASE("Ctrl-C ends a sweep with 130 when the points begun are finished, and they are kept") {
+  const Scratch scratch;
+  std::ignore = scratch.put("tiny.yaml", experiment_with(""));
+  const std::string file =
+      scratch.put("s.yaml", "experiment: tiny.yaml\nvary: {batch_per_gpu: [1..48], gpus: [4]}\n");
+  Process process({"sweep", file, "-j", "1", "--out", scratch / "out"});
+  const std::string journal = scratch / "out/sweep.db-wal";
+  const auto has_rows = [&] {
+    std::error_code error;
+    const auto size = std::filesystem::file_size(journal, error);
+    return !error && size > 64'000;
+  };
+  while (process.is_running() && !has_rows()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  process.send(SIGINT);
+  const Ended ended = process.wait();
+  CAPTURE(ended.err);
+  CHECK(ended.code == 130);
+  CHECK(ended.out.empty());
+  CHECK(contains(ended.err, "trainyard: interrupted, the points begun are finished"));
+  CHECK(scratch.names("out") == std::set<std::string>{"sweep.db"});
+  const Ended resumed = sweep({file, "--resume", "--out", scratch / "out"});
+  CHECK(resumed.code == 0);
+  CHECK(contains(resumed.err, "of 48 points were finished before"));
+  const std::string csv = content(scratch / "out/sweep.csv");
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 49);
+}

@@ -1,0 +1,134 @@
+#include "../sweep/hand_made.hpp"
+#include "report/sweep_csv.hpp"
+#include "report/sweep_figures.hpp"
+#include "report/sweep_json.hpp"
+#include "report/sweep_table.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+#include <set>
+
+using namespace trainyard;
+
+namespace {
+
+/// Two series of which one does not fit; the cheapest point is not the fastest.
+SweepResult sample_sweep() {
+  SweepResult result = made_result(
+      {"model", "nodes"},
+      {{.values = {"a", "1"}, .ranks = 4, .throughput = 100, .epoch = 7200, .rent = 10, .power = 500},
+       {.values = {"a", "2"},
+        .ranks = 8,
+        .throughput = 150,
+        .efficiency = 0.75,
+        .epoch = 4800,
+        .rent = 20,
+        .power = 1000},
+       {.values = {"b, large", "1"},
+        .status = PointStatus::impossible,
+        .reason = "does not fit: \"room\" for 1"},
+       {.values = {"b, large", "2"}, .status = PointStatus::wrong, .reason = "no such model"}});
+  result.sweep.title = "made by hand";
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("sweep.csv has a row for each point that is done, with what only all rows together tell") {
+  CHECK(sweep_csv(sample_sweep()) ==
+        "point,model,nodes,ranks,step_time_s,throughput_samples_per_s,speedup,scaling_efficiency,"
+        "exposed_communication_s,model_flops_utilization,memory_utilization,average_power_w,rent_usd_per_h,"
+        "epoch_time_s,cost_per_epoch_usd,goodput_samples_per_s,samples_per_usd,samples_per_j,"
+        "energy_per_epoch_j,baseline_ranks,relative_speedup,relative_efficiency,is_pareto\n"
+        "0,a,1,4,0.02,100,4,1,,,,500,10,7200,,,36000,0.2,3600000,4,1,1,1\n"
+        "1,a,2,8,0.0133333333333,150,6,0.75,,,,1000,20,4800,,,27000,0.15,4800000,4,1.5,0.75,1\n");
+}
+
+TEST_CASE(
+    "failures.csv has a row for each point that failed, with the code and reason of a run of it alone") {
+  CHECK(failures_csv(sample_sweep()) ==
+        "point,model,nodes,exit_code,reason\n"
+        "2,\"b, large\",1,4,\"does not fit: \"\"room\"\" for 1\"\n"
+        "3,\"b, large\",2,3,no such model\n");
+  CHECK(failures_csv(made_result({}, {})) == "point,exit_code,reason\n");
+}
+
+TEST_CASE("a key that is a figure has one column, the key's") {
+  const std::string csv = sweep_csv(made_result({"ranks"}, {{.values = {"4"}, .ranks = 4, .throughput = 1}}));
+  CHECK(csv.starts_with("point,ranks,step_time_s,"));
+  CHECK(csv.find("\n0,4,2,1,") != std::string::npos);
+}
+
+TEST_CASE("a sweep as JSON: rows, failures, best points and series, by point") {
+  const nlohmann::ordered_json json = sweep_json(sample_sweep());
+  CHECK(json["points"] == 4);
+  CHECK(json["done"] == 2);
+  CHECK(json["failed"] == 2);
+  CHECK(json["rows"][1]["keys"] == nlohmann::ordered_json{{"model", "a"}, {"nodes", "2"}});
+  CHECK(json["rows"][1]["training_cost_usd"].get<double>() == doctest::Approx(26.666666666667));
+  CHECK(json["rows"][1]["relative_efficiency"] == 0.75);
+  CHECK(json["rows"][0]["cost_per_epoch_usd"].is_null());
+  CHECK(json["failures"][0] == nlohmann::ordered_json{{"point", 2},
+                                                      {"keys", {{"model", "b, large"}, {"nodes", "1"}}},
+                                                      {"exit_code", 4},
+                                                      {"reason", "does not fit: \"room\" for 1"}});
+  CHECK(json["best"] == nlohmann::ordered_json{{"fastest", 1}, {"cheapest", 0}, {"most_frugal", 0}});
+  CHECK(json["pareto"] == nlohmann::ordered_json{1, 0});
+  CHECK(json["series"].size() == 1);
+  CHECK(json["series"][0] == nlohmann::ordered_json{{"name", "model=a"}, {"points", {0, 1}}});
+}
+
+TEST_CASE("a sweep for people: rows with their reasons, where scaling stops, and which point to take") {
+  CHECK(sweep_text(sample_sweep(), 60, false) == R"(made: 4 points, 2 failed; made by hand
+
+     model  nodes  GPUs      step  samples/s  speedup  efficiency       epoch
+         a      1     4     20 ms      100.0    4.000     100.0 %  2 h 00 min
+         a      2     8  13.33 ms      150.0    6.000      75.0 %  1 h 20 min
+  b, large      1  impossible: does not fit: "room" for 1
+  b, large      2  wrong: no such model
+
+where scaling stops  most GPUs up to which every run is at 80 % of linear or better
+  model=a: 4 GPUs (100.0 %); 75.0 % on 8
+
+which point to take
+  fastest         model=a, nodes=2: an epoch in 1 h 20 min, 26.67 USD, 4.8 MJ
+  cheapest        model=a, nodes=1: an epoch in 2 h 00 min, 20.00 USD, 3.6 MJ
+  least energy    model=a, nodes=1: an epoch in 2 h 00 min, 20.00 USD, 3.6 MJ
+  Pareto front    of time, cost and energy, 2 points: points 1, 0
+)");
+}
+
+TEST_CASE("limits that no point keeps to are said with them") {
+  SweepResult result = sample_sweep();
+  result.sweep.goal.deadline = Seconds(3600);
+  result.sweep.goal.gpus_max = 8;
+  const std::string text = sweep_text(result, 60, false);
+  CHECK(text.find(
+            "which point to take  within 1 h 00 min, on at most 8 GPUs\n  none keeps to these limits\n") !=
+        std::string::npos);
+  CHECK(text.find("fastest") == std::string::npos);
+}
+
+TEST_CASE("of more rows than are shown, those on the Pareto front are") {
+  const std::string text = sweep_text(sample_sweep(), 3, false);
+  CHECK(text.find("the Pareto front; all rows are in sweep.csv") != std::string::npos);
+  CHECK(text.find("impossible") == std::string::npos);
+  CHECK(text.find("13.33 ms") != std::string::npos);
+}
+
+TEST_CASE("a row in a line names its point and says what came of it") {
+  const SweepResult result = sample_sweep();
+  CHECK(sweep_line(result, result.rows[1]) ==
+        "model=a, nodes=2: 13.33 ms, 150.0 samples/s, 75.0 % of linear");
+  CHECK(sweep_line(result, result.rows[3]) == "model=b, large, nodes=2: wrong: no such model");
+}
+
+TEST_CASE("figures of a sweep are named once, and know what reports read of them") {
+  const std::vector<std::string> names = sweep_figure_names();
+  CHECK(std::set<std::string>(names.begin(), names.end()).size() == names.size());
+  for (const std::string& name : made_figures) {
+    CAPTURE(name);
+    CHECK(std::ranges::find(names, name) != names.end());
+  }
+}

@@ -1,0 +1,188 @@
+#include "sweep/choice.hpp"
+
+#include "hand_made.hpp"
+#include "sweep/scaling.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+#include <set>
+
+using namespace trainyard;
+
+namespace {
+
+using Indices = std::vector<std::size_t>;
+
+/// Nothing for `unknown`: a need that is not known.
+constexpr int unknown = 9;
+
+/// A row whose needs for one epoch are small whole numbers: those that draws often make equal.
+MadeRow row_needing(int time, int cost, int energy) {
+  MadeRow row{.values = {"x"}, .throughput = 1};
+  if (time == unknown) return row;
+  row.epoch = time;
+  if (cost != unknown) row.rent = 3600.0 * cost / time;
+  if (energy != unknown) row.power = static_cast<double>(energy) / time;
+  return row;
+}
+
+double or_more(const std::optional<double>& need) { return need.value_or(1e9); }
+
+/// No other row is as good in all and better in one: by the definition, for each pair.
+Indices front_of(const std::vector<Needs>& needs, const Indices& allowed) {
+  Indices front;
+  for (const std::size_t row : allowed) {
+    bool is_beaten = false;
+    for (const std::size_t other : allowed) {
+      const double time = or_more(needs[other].time_s) - or_more(needs[row].time_s);
+      const double cost = or_more(needs[other].cost_usd) - or_more(needs[row].cost_usd);
+      const double energy = or_more(needs[other].energy_j) - or_more(needs[row].energy_j);
+      is_beaten |= time <= 0 && cost <= 0 && energy <= 0 && time + cost + energy < 0;
+    }
+    if (!is_beaten) front.push_back(row);
+  }
+  return front;
+}
+
+Choice chosen(const SweepResult& result) { return choose(result, needs_of(result)); }
+
+}  // namespace
+
+TEST_CASE("what a training needs is its epochs' time, their rent, and the energy of that time") {
+  SweepResult result =
+      made_result({"gpus"}, {{.values = {"1"}, .throughput = 10, .epoch = 1800, .rent = 4, .power = 250},
+                             {.values = {"2"}, .throughput = 20, .epoch = 900},
+                             {.values = {"3"}, .throughput = 20},
+                             {.values = {"4"}, .status = PointStatus::impossible, .reason = "no room"}});
+  result.sweep.goal.epochs = 2;
+  const std::vector<Needs> needs = needs_of(result);
+  REQUIRE(needs.size() == 4);
+  CHECK(needs[0].time_s == 3600);
+  CHECK(needs[0].cost_usd == 4);
+  CHECK(needs[0].energy_j == 900'000);
+  CHECK(needs[1].time_s == 1800);
+  CHECK_FALSE(needs[1].cost_usd);
+  CHECK_FALSE(needs[1].energy_j);
+  CHECK_FALSE(needs[2].time_s);
+  CHECK_FALSE(needs[3].time_s);
+}
+
+TEST_CASE("where faults undo work a training takes as much longer, and costs as much more") {
+  SweepResult result =
+      made_result({}, {{.values = {}, .throughput = 100, .epoch = 3600, .rent = 2, .power = 10}});
+  result.rows[0].figures.back() = 80;  // goodput
+  const Needs needs = needs_of(result).front();
+  CHECK(*needs.time_s == doctest::Approx(4500));
+  CHECK(*needs.cost_usd == doctest::Approx(2.5));
+  CHECK(*needs.energy_j == doctest::Approx(45'000));
+}
+
+TEST_CASE("the front of any rows is that of comparing every pair, and holds the best of each need") {
+  CHECK(rc::check([] {
+    const auto digits = *rc::gen::container<std::vector<int>>(rc::gen::inRange(1, unknown + 1));
+    std::vector<MadeRow> rows;
+    for (std::size_t i = 0; i + 2 < digits.size(); i += 3)
+      rows.push_back(row_needing(digits[i], digits[i + 1], digits[i + 2]));
+    const SweepResult result = made_result({"k"}, rows);
+    const std::vector<Needs> needs = needs_of(result);
+    Indices known;
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+      if (needs[i].time_s) known.push_back(i);
+    }
+    const Choice choice = choose(result, needs);
+    Indices front = choice.pareto;
+    for (std::size_t i = 1; i < front.size(); ++i)
+      RC_ASSERT(*needs[front[i - 1]].time_s <= *needs[front[i]].time_s);
+    std::ranges::sort(front);
+    RC_ASSERT(front == front_of(needs, known));
+    RC_ASSERT(choice.fastest.has_value() == !known.empty());
+    for (const std::size_t row : known) {
+      RC_ASSERT(*needs[*choice.fastest].time_s <= *needs[row].time_s);
+      if (needs[row].cost_usd) RC_ASSERT(*needs[*choice.cheapest].cost_usd <= *needs[row].cost_usd);
+      if (needs[row].energy_j) RC_ASSERT(*needs[*choice.most_frugal].energy_j <= *needs[row].energy_j);
+    }
+  }));
+}
+
+TEST_CASE("a point that breaks a limit is not chosen, nor one of which it is not known") {
+  SweepResult result = made_result(
+      {"gpus"}, {{.values = {"1"}, .ranks = 1, .throughput = 1, .epoch = 800, .rent = 1},
+                 {.values = {"4"}, .ranks = 4, .throughput = 3, .efficiency = 0.75, .epoch = 250, .rent = 4},
+                 {.values = {"8"}, .ranks = 8, .throughput = 4, .efficiency = 0.5, .epoch = 200, .rent = 8},
+                 {.values = {"9"}, .ranks = 9, .throughput = 9, .epoch = 100}});
+  CHECK(chosen(result).fastest == 3);
+  CHECK(chosen(result).cheapest == 0);
+  const auto fastest = [&](const Goal& goal) {
+    result.sweep.goal = goal;
+    return chosen(result).fastest;
+  };
+  Goal goal;
+  goal.gpus_max = 8;
+  CHECK(fastest(goal) == 2);
+  goal.efficiency_min = 0.75;
+  CHECK(fastest(goal) == 1);
+  goal.efficiency_min = 0.8;
+  CHECK(fastest(goal) == 0);
+  goal.deadline = Seconds(700);
+  CHECK_FALSE(fastest(goal));
+  CHECK(chosen(result).pareto.empty());
+  goal = {};
+  goal.budget = Dollars(1);  // the last one's price is not known
+  CHECK(fastest(goal) == 2);
+  goal.budget = Dollars(0.3);
+  CHECK(fastest(goal) == 1);
+  goal = {};
+  goal.deadline = Seconds(250);
+  CHECK(fastest(goal) == 3);
+  CHECK(chosen(result).cheapest == 1);
+  goal.epochs = 2;
+  CHECK(fastest(goal) == 3);
+  CHECK_FALSE(chosen(result).cheapest);
+}
+
+TEST_CASE("a series is what differs in the number of GPUs only, fewest first, without failures") {
+  const SweepResult result = made_result(
+      {"model", "nodes"}, {{.values = {"a", "4"}, .ranks = 16, .throughput = 120, .efficiency = 0.7},
+                           {.values = {"b", "4"}, .ranks = 16, .throughput = 50, .efficiency = 0.9},
+                           {.values = {"a", "1"}, .ranks = 4, .throughput = 40, .efficiency = 0.95},
+                           {.values = {"a", "2"}, .ranks = 8, .throughput = 72, .efficiency = 0.85},
+                           {.values = {"b", "1"}, .status = PointStatus::wrong, .reason = "x"}});
+  const std::vector<Series> all = series_of(result);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].name == "model=a");
+  CHECK(all[0].rows == Indices{2, 3, 0});
+  CHECK(all[1].name == "model=b");
+  CHECK(all[1].rows == Indices{1});
+
+  const auto scaling = relative_scaling(result);
+  REQUIRE(scaling.size() == 5);
+  CHECK(scaling[0]->baseline_ranks == 4);
+  CHECK(scaling[0]->speedup == 3);
+  CHECK(scaling[0]->efficiency == 0.75);
+  CHECK(scaling[3]->efficiency == doctest::Approx(0.9));
+  CHECK(scaling[2]->efficiency == 1);
+  CHECK(scaling[1]->speedup == 1);
+  CHECK_FALSE(scaling[4]);
+
+  CHECK(efficient_up_to(result, all[0], 0.8) == 3);
+  CHECK(efficient_up_to(result, all[0], 0.7) == 0);
+  CHECK(efficient_up_to(result, all[0], 0.95) == 2);
+  CHECK_FALSE(efficient_up_to(result, all[0], 0.96));
+}
+
+TEST_CASE("scaling well again further out does not count: every run up to a point must") {
+  const SweepResult result =
+      made_result({"gpus"}, {{.values = {"1"}, .ranks = 1, .throughput = 1, .efficiency = 1},
+                             {.values = {"2"}, .ranks = 2, .throughput = 1, .efficiency = 0.5},
+                             {.values = {"4"}, .ranks = 4, .throughput = 4, .efficiency = 1}});
+  const std::vector<Series> all = series_of(result);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].name.empty());
+  CHECK(efficient_up_to(result, all[0], 0.8) == 0);
+}
+
+TEST_CASE("a sweep that varies no number of GPUs has no series") {
+  const SweepResult result = made_result({"model"}, {{.values = {"a"}, .throughput = 1}});
+  CHECK(series_of(result).empty());
+  CHECK_FALSE(relative_scaling(result).front());
+}

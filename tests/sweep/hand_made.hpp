@@ -1,0 +1,60 @@
+#pragma once
+// Sweeps and results made by hand: what becomes of figures can be told without a simulation.
+
+#include "sweep/sweep_result.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+
+/// What one point did.
+struct MadeRow {
+  PointValues values;
+  double ranks = 1;
+  double throughput = 0;  ///< samples a second
+  double efficiency = 1;
+  std::optional<double> epoch = {};  ///< seconds
+  std::optional<double> rent = {};   ///< USD an hour
+  std::optional<double> power = {};  ///< watts
+  PointStatus status = PointStatus::done;
+  std::string reason = {};
+};
+
+inline const std::vector<std::string> made_figures{"ranks",
+                                                   "step_time_s",
+                                                   "throughput_samples_per_s",
+                                                   "speedup",
+                                                   "scaling_efficiency",
+                                                   "exposed_communication_s",
+                                                   "model_flops_utilization",
+                                                   "memory_utilization",
+                                                   "average_power_w",
+                                                   "rent_usd_per_h",
+                                                   "epoch_time_s",
+                                                   "cost_per_epoch_usd",
+                                                   "goodput_samples_per_s"};
+
+inline SweepResult made_result(std::vector<std::string> keys, const std::vector<MadeRow>& rows) {
+  SweepResult result;
+  result.sweep.name = "made";
+  result.sweep.experiment = "none";
+  result.sweep.keys = std::move(keys);
+  result.figures = made_figures;
+  for (const MadeRow& made : rows) {
+    SweepRow row{.point = result.rows.size(), .status = made.status, .reason = made.reason, .figures = {}};
+    if (made.status == PointStatus::done) {
+      row.figures = {made.ranks,      2 / made.throughput, made.throughput, made.ranks * made.efficiency,
+                     made.efficiency, std::nullopt,        std::nullopt,    std::nullopt,
+                     made.power,      made.rent,           made.epoch,      std::nullopt,
+                     std::nullopt};
+    }
+    result.sweep.points.push_back(made.values);
+    result.rows.push_back(std::move(row));
+  }
+  return result;
+}
+
+}  // namespace trainyard

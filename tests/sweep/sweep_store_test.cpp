@@ -1,0 +1,258 @@
+#include "sweep/sweep_store.hpp"
+
+#include "../errors_of.hpp"
+#include "study/temporary_folder.hpp"
+#include "sweep/shards.hpp"
+#include "sweep/sqlite.hpp"
+
+#include <csignal>
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fstream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace trainyard;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// `points` values of one key.
+StoredSweep what_of(int points, const std::string& key = "nodes") {
+  StoredSweep what{.sweep = {}, .figures = {"step_time_s", "ranks"}, .version = "1"};
+  what.sweep.name = "made";
+  what.sweep.experiment = "some";
+  what.sweep.keys = {key};
+  for (int i = 0; i < points; ++i) what.sweep.points.push_back({std::to_string(i)});
+  return what;
+}
+
+SweepRow done(std::size_t point) {
+  return {.point = point,
+          .status = PointStatus::done,
+          .reason = {},
+          .figures = {0.1 * static_cast<double>(point), std::nullopt}};
+}
+
+SweepRow failed(std::size_t point) {
+  return {.point = point, .status = PointStatus::impossible, .reason = "no \"room\"; o'clock", .figures = {}};
+}
+
+bool same(const SweepRow& a, const SweepRow& b) {
+  return a.point == b.point && a.status == b.status && a.reason == b.reason && a.figures == b.figures;
+}
+
+std::string put(const fs::path& file, const std::string& text) {
+  std::ofstream(file) << text;
+  return file.string();
+}
+
+template <class Made>
+std::string problem_of(Made made) {
+  try {
+    made();
+  } catch (const InputError& error) {
+    return error.diagnostics().front().message;
+  } catch (const FileError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string opening(const fs::path& file, const StoredSweep& what) {
+  return problem_of([&] { const SweepStore store(file, what); });
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("rows come back as they were, by point, from memory, and from a file that is opened again") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "sweep.db";
+  const StoredSweep what = what_of(10);
+  const auto check = [](const SweepStore& store) {
+    const std::vector<SweepRow> rows = store.rows();
+    REQUIRE(rows.size() == 3);
+    CHECK(same(rows[0], done(1)));
+    CHECK(same(rows[1], failed(4)));
+    CHECK(same(rows[2], done(7)));
+  };
+  for (const bool in_memory : {true, false}) {
+    SweepStore store = in_memory ? SweepStore(what) : SweepStore(file, what);
+    store.add(done(7), {});
+    store.add(failed(4), {});
+    store.add(done(1), {});
+    store.add(done(7), {});  // again: replaced
+    check(store);
+    if (!in_memory) store.close();
+  }
+  check(SweepStore(file, what));
+  CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 1);
+}
+
+TEST_CASE("people's queries: numbers compare as numbers, a failed point has no figures") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "sweep.db").string();
+  SweepStore store(file, what_of(20));
+  store.add(done(2), {});
+  store.add(failed(16), {});
+  store.add(done(19), {});
+  store.close();
+  sqlite::Database database(file);
+  CHECK(database.texts("SELECT point FROM points WHERE nodes > 9") == std::vector<std::string>{"16", "19"});
+  CHECK(database.texts("SELECT point FROM points WHERE step_time_s IS NULL") ==
+        std::vector<std::string>{"16"});
+  CHECK(database.texts("SELECT reason FROM points WHERE status = 'impossible'") ==
+        std::vector<std::string>{"no \"room\"; o'clock"});
+  CHECK(database.texts("SELECT value FROM sweep WHERE name = 'name'") == std::vector<std::string>{"made"});
+}
+
+TEST_CASE("whatever a user varies has a column of its own") {
+  for (const std::string key :
+       {"point", "Status", "RANKS", "a\"b", "platform.fabric.nic", "1; DROP TABLE x"}) {
+    CAPTURE(key);
+    SweepStore store(what_of(2, key));
+    store.add(done(1), {});
+    CHECK(same(store.rows().front(), done(1)));
+  }
+  StoredSweep what = what_of(1);
+  what.sweep.keys = {"ranks", "Model", "model", "MODEL"};  // the first is a figure and has its column
+  what.sweep.points = {{"1", "a", "b", "c"}};
+  SweepStore store(what);
+  store.add(done(0), {});
+  CHECK(same(store.rows().front(), done(0)));
+}
+
+TEST_CASE("a store of another sweep, or of another version, is refused") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "sweep.db";
+  SweepStore(file, what_of(3)).add(done(0), {});
+  CHECK(opening(file, what_of(3)).empty());
+  CHECK(contains(opening(file, what_of(4)), "holds other points: of the sweep 'made' as it was then"));
+  CHECK(contains(opening(file, what_of(3, "gpus")), "holds other points"));
+  StoredSweep other = what_of(3);
+  other.sweep.set = {{"precision", "amp"}};
+  CHECK(contains(opening(file, other), "holds other points"));
+  other = what_of(3);
+  other.sweep.experiment = "another";
+  CHECK(contains(opening(file, other), "holds other points"));
+  other = what_of(3);
+  other.figures = {"step_time_s"};
+  CHECK(contains(opening(file, other), "holds other points"));
+  other = what_of(3);
+  other.version = "2";
+  CHECK(contains(opening(file, other), "was written by version 1 of trainyard, this is 2"));
+  other = what_of(3);
+  other.sweep.goal.epochs = 90;  // is asked of the rows, and changes none
+  CHECK(opening(file, other).empty());
+}
+
+TEST_CASE("a key that is set is not a key that is varied") {
+  const TemporaryFolder folder;
+  StoredSweep set = what_of(0);
+  set.sweep.keys = {};
+  set.sweep.set = {{"precision", "amp"}};
+  set.sweep.points = {{}};
+  StoredSweep varied = what_of(0, "precision");
+  varied.sweep.points = {{"amp"}};
+  SweepStore(folder.path / "sweep.db", set).add(done(0), {});
+  CHECK(contains(opening(folder.path / "sweep.db", varied), "holds other points"));
+}
+
+TEST_CASE("a file that was read for finished points and has changed since is named") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "sweep.db";
+  const std::string model = put(folder.path / "model.yaml", "layers: 50\n");
+  const std::string stack = put(folder.path / "stack.yaml", "name: x\n");
+  SweepStore(file, what_of(3)).add(done(0), {model, stack});
+  {
+    const SweepStore store(file, what_of(3));
+    CHECK(store.files() == std::vector<std::string>{model, stack});
+  }
+  put(model, "layers: 51\n");
+  CHECK(contains(opening(file, what_of(3)), "model.yaml' has changed since points were simulated with it"));
+  put(model, "layers: 50\n");
+  CHECK(opening(file, what_of(3)).empty());
+  fs::remove(stack);
+  CHECK(contains(opening(file, what_of(3)), "stack.yaml"));
+}
+
+TEST_CASE("what is no database, or cannot be opened, is an error of files that names it") {
+  const TemporaryFolder folder;
+  const std::string text = put(folder.path / "sweep.db", "point,nodes\n" + std::string(5000, 'x'));
+  CHECK(contains(opening(text, what_of(1)), "sweep.db': file is not a database"));
+  CHECK_THROWS_AS(SweepStore(folder.path / "none" / "sweep.db", what_of(1)), FileError);
+  CHECK_THROWS_AS(SweepStore(folder.path, what_of(1)), FileError);
+}
+
+TEST_CASE("a process that is killed leaves every row it had committed") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "sweep.db";
+  const pid_t process = ::fork();
+  REQUIRE(process >= 0);
+  if (process == 0) {
+    SweepStore store(file, what_of(100));
+    for (std::size_t point = 0; point < 40; ++point) store.add(done(point), {});
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  REQUIRE(WIFSIGNALED(status));
+  SweepStore store(file, what_of(100));
+  const std::vector<SweepRow> rows = store.rows();
+  REQUIRE(rows.size() == 40);
+  for (std::size_t point = 0; point < rows.size(); ++point) CHECK(same(rows[point], done(point)));
+  store.add(done(40), {});
+  CHECK(store.rows().size() == 41);
+}
+
+TEST_CASE("shards merge to the whole, for any number of them") {
+  const StoredSweep what = what_of(23);
+  for (const int shards : {1, 2, 5, 23, 30}) {
+    CAPTURE(shards);
+    const TemporaryFolder folder;
+    for (int number = 1; number <= shards; ++number) {
+      SweepStore store(shard_file(folder.path, {number, shards}), what);
+      for (std::size_t point = 0; point < what.sweep.points.size(); ++point) {
+        if (is_in_shard(point, number, shards)) store.add(point % 3 == 0 ? failed(point) : done(point), {});
+      }
+      store.close();
+    }
+    const std::vector<SweepRow> rows = merged_rows(folder.path, what);
+    REQUIRE(rows.size() == what.sweep.points.size());
+    for (std::size_t point = 0; point < rows.size(); ++point)
+      CHECK(same(rows[point], point % 3 == 0 ? failed(point) : done(point)));
+  }
+}
+
+TEST_CASE("shards that are missing, unfinished, of another sweep or in each other's place do not merge") {
+  const TemporaryFolder folder;
+  const StoredSweep what = what_of(4);
+  const auto merging = [&] { return problem_of([&] { merged_rows(folder.path, what); }); };
+  CHECK(contains(merging(), "holds no shards of a sweep"));
+  const fs::path first = shard_file(folder.path, {1, 2});
+  const fs::path second = shard_file(folder.path, {2, 2});
+  SweepStore(first, what).add(done(0), {});
+  CHECK(merging() == "shard 1 of 2 has finished 1 of its 2 points: run it again with --shard 1/2 --resume");
+  SweepStore(first, what).add(done(2), {});
+  CHECK(merging() == "shard 2 of 2 is missing: run it again with --shard 2/2 --resume");
+  fs::copy_file(first, second);
+  CHECK(contains(merging(), "shard-2-of-2.db' holds points of another shard"));
+  fs::remove(second);
+  SweepStore(second, what_of(5)).add(done(1), {});
+  CHECK(contains(merging(), "holds other points"));
+  fs::remove(second);
+  {
+    SweepStore store(second, what);
+    store.add(done(1), {});
+    store.add(failed(3), {});
+  }
+  CHECK(merged_rows(folder.path, what).size() == 4);
+  SweepStore(shard_file(folder.path, {1, 3}), what).close();
+  CHECK(contains(merging(), "holds shards of 2 and of 3"));
+  CHECK(contains(problem_of([&] { merged_rows(folder.path / "none", what); }), "cannot read"));
+}

@@ -1,0 +1,227 @@
+#include "sweep/sweep.hpp"
+
+#include "../errors_of.hpp"
+#include "sweep/read_point.hpp"
+#include "workload/readme_keys.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+#include <set>
+
+using namespace trainyard;
+
+namespace {
+
+using Points = std::vector<PointValues>;
+
+SweepFile file_of(const std::string& lines) {
+  return load_sweep(config::parse("s.yaml", "experiment: resnet50_dgx2\n" + lines));
+}
+
+Sweep sweep_of(const std::string& lines, const SweepOverrides& overrides = {}) {
+  return make_sweep("s", with_overrides(file_of(lines), overrides));
+}
+
+/// The whole text of what is wrong with the file.
+std::string text_of_error(const std::string& lines) {
+  std::string text;
+  for (const Diagnostic& error : errors_of([&] { file_of(lines); }))
+    text += std::to_string(error.line) + ":" + std::to_string(error.column) + " " + error.key_path + ": " +
+            error.message + '\n';
+  return text;
+}
+
+std::string message_of(const std::string& lines, const SweepOverrides& overrides = {}) {
+  const auto errors = errors_of([&] { sweep_of(lines, overrides); });
+  return errors.empty() ? "" : errors.front().message;
+}
+
+/// The experiment of the sweep's only point, with these keys set.
+Inputs point_with(const Overrides& set, const std::string& experiment = "resnet50_dgx2") {
+  Sweep sweep;
+  sweep.experiment = experiment;
+  sweep.set = set;
+  InputFiles files;
+  return read_point({{TRAINYARD_SOURCE_DIR}}, sweep, {}, files);
+}
+
+std::string error_of_point(const Overrides& set) {
+  const auto errors = errors_of([&] { point_with(set); });
+  return errors.empty() ? "" : errors.front().message;
+}
+
+int gpus_of(const Inputs& inputs) { return cluster_of(inputs).ranks(); }
+
+}  // namespace
+
+TEST_CASE("every value meets every other, and the last key changes fastest") {
+  const Sweep sweep = sweep_of("vary:\n  precision: [fp32, amp]\n  nodes: [1..2, 4]\n");
+  CHECK(sweep.keys == std::vector<std::string>{"precision", "nodes"});
+  CHECK(sweep.points ==
+        Points{{"fp32", "1"}, {"fp32", "2"}, {"fp32", "4"}, {"amp", "1"}, {"amp", "2"}, {"amp", "4"}});
+}
+
+TEST_CASE("zipped lists go side by side, and meet what is varied beside them") {
+  const Sweep sweep =
+      sweep_of("vary:\n  nodes: [1, 2]\nzip:\n  - {platform: [dgx2, ac922], batch_per_gpu: [128, 64]}\n");
+  CHECK(sweep.keys == std::vector<std::string>{"nodes", "platform", "batch_per_gpu"});
+  CHECK(sweep.points ==
+        Points{{"1", "dgx2", "128"}, {"1", "ac922", "64"}, {"2", "dgx2", "128"}, {"2", "ac922", "64"}});
+  CHECK(message_of("zip:\n  - {nodes: [1, 2], gpus: [1, 2, 3]}\n") ==
+        "gpus has 3 values, nodes beside it has 2");
+  CHECK(sweep_of("zip:\n  - {nodes: [1..4], gpus: [8..32 step 8]}\n").points.size() == 4);
+}
+
+TEST_CASE("only keeps what meets one of its patterns, exclude drops what meets one of its own") {
+  const std::string vary = "vary:\n  model: [a, b]\n  nodes: [1, 2, 3]\nset: {precision: amp}\n";
+  CHECK(sweep_of(vary + "only:\n  - {model: a, nodes: <= 2}\n  - {model: b, nodes: 3}\n").points ==
+        Points{{"a", "1"}, {"a", "2"}, {"b", "3"}});
+  CHECK(sweep_of(vary + "exclude:\n  - {model: a}\n  - {nodes: \"> 1\"}\n").points == Points{{"b", "1"}});
+  CHECK(sweep_of(vary + "only:\n  - {nodes: 2 | 3}\nexclude:\n  - {nodes: 3}\n").points ==
+        Points{{"a", "2"}, {"b", "2"}});
+  CHECK(sweep_of(vary + "exclude:\n  - {precision: fp32}\n").points.size() == 6);
+  CHECK(message_of(vary + "exclude:\n  - {precision: amp}\n") == "no point of the sweep is left");
+}
+
+TEST_CASE("a sweep that varies nothing has one point") { CHECK(sweep_of("").points == Points{{}}); }
+
+TEST_CASE("the command line replaces values, sets keys, and varies new ones behind the file's") {
+  const std::string lines = "set: {precision: amp}\nvary:\n  nodes: [1, 2]\n";
+  Sweep sweep = sweep_of(lines, {{"nodes", {"2..4"}}});
+  CHECK(sweep.points == Points{{"2"}, {"3"}, {"4"}});
+  CHECK(sweep.set == Overrides{{"precision", "amp"}});
+  sweep = sweep_of(lines, {{"precision", {"fp32"}}, {"batch_per_gpu", {"64"}}});
+  CHECK(sweep.set == Overrides{{"batch_per_gpu", "64"}, {"precision", "fp32"}});
+  CHECK(sweep.points.size() == 2);
+  sweep = sweep_of(lines, {{"precision", {"fp32", "amp"}}, {"gpus", {"1..2"}}});
+  CHECK(sweep.set.empty());
+  CHECK(sweep.keys == std::vector<std::string>{"nodes", "precision", "gpus"});
+  CHECK(sweep.points.size() == 8);
+  sweep = sweep_of("zip:\n  - {nodes: [1, 2], gpus: [3, 4]}\n", {{"gpus", {"5", "6"}}});
+  CHECK(sweep.points == Points{{"1", "5"}, {"2", "6"}});
+  CHECK(sweep_of(lines, {{"experiment", {"resnet50_ac922"}}}).experiment == "resnet50_ac922");
+  CHECK(sweep_of(lines, {{"experiment", {"a", "b"}}}).keys ==
+        std::vector<std::string>{"nodes", "experiment"});
+  CHECK(message_of(lines, {{"nodes", {"4..1"}}}) == "'4..1' is not a range: it goes down");
+}
+
+TEST_CASE("more than a million points are refused, whatever their number overflows to") {
+  std::string lines = "vary:\n";
+  for (int key = 0; key < 30; ++key) lines += "  k" + std::to_string(key) + ": [1..100000]\n";
+  CHECK(message_of(lines) == "the sweep has more than 1000000 points");
+  CHECK(message_of("vary: {a: [1..1001], b: [1..1000]}\n") == "the sweep has more than 1000000 points");
+}
+
+TEST_CASE("all that is wrong with a sweep's file is told at its place") {
+  CHECK(text_of_error("vary:\n  nodes: [8..1]\n  gpus: []\nset: {nodes: 2}\nonly:\n  - {modle: a}\n"
+                      "exclude:\n  - {gpus: < many}\nzip:\n  - {}\n") ==
+        "3:11 vary.nodes[0]: '8..1' is not a range: it goes down\n"
+        "4:9 vary.gpus: the list is empty\n"
+        "10:5 zip[0]: there is no key in it\n"
+        "3:3 vary.nodes: nodes is set or varied twice\n"
+        "7:13 only[0].modle: modle is neither varied nor set\n"
+        "9:12 exclude[0].gpus: 'many' is not a number to compare with\n");
+  CHECK(text_of_error("vary: {nodes: 4}\n").find("expected a list") != std::string::npos);
+  CHECK(text_of_error("goal: {deadline: 5, gpus_max: 0, efficiency_min: 80}\n").find("needs a unit") !=
+        std::string::npos);
+  CHECK(text_of_error("vari: {nodes: [4]}\n").find("unknown key") != std::string::npos);
+}
+
+TEST_CASE("workloads/README.md names every key of a sweep") {
+  const std::string readme = readme_text("workloads/README.md");
+  check_documented<SweepFile>(readme);
+  check_documented<Goal>(readme);
+}
+
+TEST_CASE("a product has every combination once, in the order of counting") {
+  CHECK(rc::check([] {
+    const auto sizes = *rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 5));
+    RC_PRE(!sizes.empty() && sizes.size() <= 5);
+    SweepFile file;
+    for (std::size_t key = 0; key < sizes.size(); ++key)
+      file.vary.emplace_back(std::string(1, static_cast<char>('a' + key)),
+                             std::vector<std::string>{"1.." + std::to_string(sizes[key])});
+    const Points points = make_sweep("s", file).points;
+    std::size_t expected = 1;
+    for (const int size : sizes) expected *= static_cast<std::size_t>(size);
+    RC_ASSERT(points.size() == expected);
+    // values of one digit: their order as texts is that of counting
+    for (std::size_t i = 1; i < points.size(); ++i) RC_ASSERT(points[i - 1] < points[i]);
+  }));
+}
+
+TEST_CASE("every point is in exactly one of any number of shards, and shards are of alike size") {
+  CHECK(rc::check([] {
+    const int shards = *rc::gen::inRange(1, 40);
+    const auto points = static_cast<std::size_t>(*rc::gen::inRange(0, 300));
+    std::vector<std::size_t> sizes(static_cast<std::size_t>(shards));
+    for (std::size_t point = 0; point < points; ++point) {
+      int owners = 0;
+      for (int shard = 1; shard <= shards; ++shard) {
+        if (!is_in_shard(point, shard, shards)) continue;
+        ++owners;
+        ++sizes[static_cast<std::size_t>(shard - 1)];
+      }
+      RC_ASSERT(owners == 1);
+    }
+    RC_ASSERT(std::ranges::max(sizes) - std::ranges::min(sizes) <= 1);
+  }));
+}
+
+TEST_CASE("ranks are taken on as few nodes as have them, whatever the experiment had") {
+  const auto nodes_and_gpus = [](const Overrides& set) {
+    const Inputs inputs = point_with(set);
+    return std::pair(inputs.experiment.nodes, gpus_of(inputs));
+  };
+  CHECK(nodes_and_gpus({{"ranks", "1"}}) == std::pair(1, 1));
+  CHECK(nodes_and_gpus({{"ranks", "16"}}) == std::pair(1, 16));
+  CHECK(nodes_and_gpus({{"ranks", "17"}}) == std::pair(2, 17));
+  CHECK(nodes_and_gpus({{"ranks", "40"}, {"gpus_per_node", "8"}}) == std::pair(5, 40));
+  CHECK(nodes_and_gpus({{"platform", "p3_16xlarge"}, {"ranks", "24"}}) == std::pair(3, 24));
+}
+
+TEST_CASE("a global batch is split evenly among ranks and micro-batches, or not at all") {
+  const auto batch = [](const Overrides& set) { return point_with(set).experiment.batch_per_gpu; };
+  CHECK(batch({{"global_batch", "1024"}, {"gpus", "8"}}) == 128);
+  CHECK(batch({{"global_batch", "1024"}, {"ranks", "32"}}) == 32);
+  CHECK(batch({{"global_batch", "1024"}, {"gpus", "8"}, {"accumulation", "2"}}) == 64);
+  CHECK(error_of_point({{"global_batch", "100"}, {"gpus", "8"}}) ==
+        "a global batch of 100 samples cannot be split evenly into 8 parts");
+}
+
+TEST_CASE("a sweep's own keys are counts, and contradict no key of the experiment") {
+  CHECK(error_of_point({{"ranks", "0"}}) == "ranks is '0', not a whole number of at least 1");
+  CHECK(error_of_point({{"ranks", "many"}}) == "ranks is 'many', not a whole number of at least 1");
+  CHECK(error_of_point({{"global_batch", "1.5"}}) ==
+        "global_batch is '1.5', not a whole number of at least 1");
+  CHECK(error_of_point({{"ranks", "8"}, {"gpus", "8"}}) == "ranks and gpus are both given");
+  CHECK(error_of_point({{"ranks", "8"}, {"nodes", "1"}}) == "ranks and nodes are both given");
+  CHECK(error_of_point({{"global_batch", "8"}, {"batch_per_gpu", "1"}}) ==
+        "global_batch and batch_per_gpu are both given");
+  CHECK_FALSE(error_of_point({{"gqus", "8"}}).empty());
+}
+
+TEST_CASE("default leaves a key as the experiment has it, and experiment is another one") {
+  const Inputs inputs = point_with({{"experiment", "resnet50_ac922"}, {"batch_per_gpu", "default"}});
+  CHECK(inputs.platform.name == "ac922");
+  CHECK(inputs.experiment.batch_per_gpu ==
+        read_inputs({{TRAINYARD_SOURCE_DIR}}, "resnet50_ac922", {}).experiment.batch_per_gpu);
+  CHECK(point_with({{"ranks", "default"}}).experiment.nodes == 1);
+}
+
+TEST_CASE("points that are read one after the other are those that are read alone") {
+  const Sweep sweep =
+      make_sweep("s", file_of("vary:\n  precision: [fp32, amp]\n  platform.fabric.nic: [25 Gbps, 100 Gbps]\n"
+                              "  stack.bucket_cap: [default, 1 MiB]\n  model: [resnet50, vgg16]\n"));
+  InputFiles files;
+  for (const PointValues& values : sweep.points) {
+    const Inputs kept = read_point({{TRAINYARD_SOURCE_DIR}}, sweep, values, files);
+    InputFiles none;
+    const Inputs alone = read_point({{TRAINYARD_SOURCE_DIR}}, sweep, values, none);
+    CHECK(kept.experiment.set == alone.experiment.set);
+    CHECK(kept.platform.fabric.nic.value == alone.platform.fabric.nic.value);
+    CHECK(kept.model->name == alone.model->name);
+    CHECK(kept.trace.ops.size() == alone.trace.ops.size());
+  }
+  CHECK(files.paths.contains(TRAINYARD_SOURCE_DIR "/workloads/models/vgg16.yaml"));
+}
