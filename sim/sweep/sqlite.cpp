@@ -7,6 +7,11 @@
 #include <sqlite3.h>
 
 namespace trainyard::sqlite {
+namespace {
+
+constexpr int patience_ms = 10'000;
+
+}  // namespace
 
 Database::Database(const std::string& path) : path_(path) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
@@ -15,7 +20,7 @@ Database::Database(const std::string& path) : path_(path) {
     sqlite3_close(handle_);
     throw FileError(fmt::format("cannot open {}: {}", in_quotes(path), why));
   }
-  sqlite3_busy_timeout(handle_, 10'000);
+  sqlite3_busy_timeout(handle_, patience_ms);
 }
 
 Database::~Database() { sqlite3_close(handle_); }
@@ -26,6 +31,15 @@ void Database::fail() const {
 
 void Database::run(const std::string& sql) {
   if (sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail();
+}
+
+bool Database::run_unless_busy(const std::string& sql) {
+  sqlite3_busy_timeout(handle_, 0);
+  const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
+  sqlite3_busy_timeout(handle_, patience_ms);
+  if (code == SQLITE_BUSY || code == SQLITE_LOCKED) return false;
+  if (code != SQLITE_OK) fail();
+  return true;
 }
 
 std::vector<std::string> Database::texts(const std::string& sql) {

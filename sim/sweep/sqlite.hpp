@@ -21,6 +21,8 @@ public:
   Database& operator=(const Database&) = delete;
 
   void run(const std::string& sql);
+  /// False, and nothing done, while another process has the file open in a way that forbids it.
+  bool run_unless_busy(const std::string& sql);
   /// The first column of all rows.
   std::vector<std::string> texts(const std::string& sql);
   /// Ends a transaction that failed; that there is none is no error.

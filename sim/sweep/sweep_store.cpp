@@ -234,7 +234,9 @@ std::vector<std::string> SweepStore::files() const {
 
 void SweepStore::close() {
   database_->insert.reset();
-  database_->file.run("PRAGMA journal_mode=DELETE");
+  // Whoever looks at the rows meanwhile holds the journal: it stays beside the file then, and both are the
+  // store.
+  database_->file.run_unless_busy("PRAGMA journal_mode=DELETE");
 }
 
 }  // namespace trainyard

@@ -42,7 +42,8 @@ public:
   [[nodiscard]] std::vector<SweepRow> rows() const;
   [[nodiscard]] std::vector<std::string> files() const;
 
-  /// Everything into one file, without a journal beside it. Throws FileError.
+  /// Everything into one file, without a journal beside it unless another process reads there. Throws
+  /// FileError.
   void close();
 
 private:

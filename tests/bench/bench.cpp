@@ -5,6 +5,7 @@
 
 #include "bench/cases.hpp"
 #include "bench/rings.hpp"
+#include "bench/sweeps.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -121,6 +122,7 @@ int bench(const Options& options) {
     all_within = all_within && within_limits(all[i], measured[i]);
   }
   all_within = contending_rings() && all_within;
+  all_within = sweeps(options.program) && all_within;
   return all_within ? 0 : 1;
 }
 

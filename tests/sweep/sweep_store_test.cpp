@@ -111,6 +111,21 @@ TEST_CASE("people's queries: numbers compare as numbers, a failed point has no f
   CHECK(database.texts("SELECT value FROM sweep WHERE name = 'name'") == std::vector<std::string>{"made"});
 }
 
+TEST_CASE("who looks at the rows of a sweep that goes on keeps it from nothing") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "sweep.db").string();
+  SweepStore store(file, what_of(2));
+  store.add(done(0), {});
+  sqlite::Database other(file);
+  other.run("BEGIN");
+  CHECK(other.texts("SELECT point FROM points") == std::vector<std::string>{"0"});
+  store.add(done(1), {});
+  store.close();
+  CHECK(other.texts("SELECT point FROM points") == std::vector<std::string>{"0"});  // as it began to look
+  other.run("COMMIT");
+  CHECK(other.texts("SELECT point FROM points") == std::vector<std::string>{"0", "1"});
+}
+
 TEST_CASE("whatever a user varies has a column of its own") {
   for (const std::string key :
        {"point", "Status", "RANKS", "a\"b", "platform.fabric.nic", "1; DROP TABLE x"}) {
@@ -211,8 +226,8 @@ TEST_CASE("a process that is killed leaves every row it had committed") {
 }
 
 TEST_CASE("shards merge to the whole, for any number of them") {
-  const StoredSweep what = what_of(23);
-  for (const int shards : {1, 2, 5, 23, 30}) {
+  const StoredSweep what = what_of(7);
+  for (const int shards : {1, 3, 9}) {
     CAPTURE(shards);
     const TemporaryFolder folder;
     for (int number = 1; number <= shards; ++number) {

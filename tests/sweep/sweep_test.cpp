@@ -1,10 +1,12 @@
 #include "sweep/sweep.hpp"
 
 #include "../errors_of.hpp"
+#include "study/temporary_folder.hpp"
 #include "sweep/read_point.hpp"
 #include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
+#include <fstream>
 #include <rapidcheck.h>
 #include <set>
 
@@ -115,12 +117,12 @@ TEST_CASE("more than a million points are refused, whatever their number overflo
 TEST_CASE("all that is wrong with a sweep's file is told at its place") {
   CHECK(text_of_error("vary:\n  nodes: [8..1]\n  gpus: []\nset: {nodes: 2}\nonly:\n  - {modle: a}\n"
                       "exclude:\n  - {gpus: < many}\nzip:\n  - {}\n") ==
+        "3:10 vary.nodes: nodes is set or varied twice\n"
         "3:11 vary.nodes[0]: '8..1' is not a range: it goes down\n"
         "4:9 vary.gpus: the list is empty\n"
-        "10:5 zip[0]: there is no key in it\n"
-        "3:3 vary.nodes: nodes is set or varied twice\n"
         "7:13 only[0].modle: modle is neither varied nor set\n"
-        "9:12 exclude[0].gpus: 'many' is not a number to compare with\n");
+        "9:12 exclude[0].gpus: 'many' is not a number to compare with\n"
+        "11:5 zip[0]: there is no key in it\n");
   CHECK(text_of_error("vary: {nodes: 4}\n").find("expected a list") != std::string::npos);
   CHECK(text_of_error("goal: {deadline: 5, gpus_max: 0, efficiency_min: 80}\n").find("needs a unit") !=
         std::string::npos);
@@ -178,6 +180,27 @@ TEST_CASE("ranks are taken on as few nodes as have them, whatever the experiment
   CHECK(nodes_and_gpus({{"ranks", "17"}}) == std::pair(2, 17));
   CHECK(nodes_and_gpus({{"ranks", "40"}, {"gpus_per_node", "8"}}) == std::pair(5, 40));
   CHECK(nodes_and_gpus({{"platform", "p3_16xlarge"}, {"ranks", "24"}}) == std::pair(3, 24));
+}
+
+TEST_CASE("ranks are found where an experiment says something of its second node") {
+  const Inputs inputs =
+      point_with({{"background", "[{from: node0, to: node1, rate: 1 GB/s}]"}, {"ranks", "12"}},
+                 "resnet50_p3_16xlarge_x2");
+  CHECK(inputs.experiment.nodes == 2);
+  CHECK(gpus_of(inputs) == 12);
+}
+
+TEST_CASE("a file of factors is one of those that were read") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "seen.csv") << "factor\n1\n1.5\n";
+  std::ofstream(folder.path / "e.yaml")
+      << "platform: dgx2\nmodel: alexnet\nstack: pytorch_ddp\nbatch_per_gpu: "
+         "8\nrandom: {step: {kind: empirical, file: seen.csv}}\n";
+  Sweep sweep;
+  sweep.experiment = (folder.path / "e.yaml").string();
+  InputFiles files;
+  read_point({{TRAINYARD_SOURCE_DIR}}, sweep, {}, files);
+  CHECK(files.paths.contains(std::filesystem::weakly_canonical(folder.path / "seen.csv").string()));
 }
 
 TEST_CASE("a global batch is split evenly among ranks and micro-batches, or not at all") {
