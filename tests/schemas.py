@@ -22,6 +22,7 @@ KINDS = {
     "model": ("workloads/schema", "workloads/models/*.yaml"),
     "stack": ("workloads/schema", "workloads/stacks/*.yaml"),
     "experiment": ("workloads/schema", "workloads/experiments/*.yaml"),
+    "sweep": ("workloads/schema", "workloads/sweeps/*.yaml"),
     "runs": ("workloads/schema", "workloads/rules/*.yaml"),
 }
 
