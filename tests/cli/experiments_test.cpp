@@ -1,4 +1,4 @@
-// Every shipped experiment runs and says what its file promises.
+// Every shipped experiment and every shipped sweep runs and says what its file promises.
 
 #include "process.hpp"
 
@@ -15,6 +15,11 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
                                          {"gpt2_small_dgx2", 16},
                                          {"resnet50_ac922", 4},
                                          {"resnet50_ac922_x16", 64},
+                                         {"resnet50_ac922_x4", 16},
+                                         {"resnet50_p3dn_x2", 16},
+                                         {"resnet50_tianshu", 1000},
+                                         {"bert_base_tianshu", 1000},
+                                         {"gpt2_small_tianshu", 1000},
                                          {"resnet50_dgx1v", 8},
                                          {"resnet50_dgx2", 16},
                                          {"resnet50_dgx2_input", 16},
@@ -48,4 +53,44 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
     CHECK(content(entry.path()).find("\n# ") != std::string::npos);  // the question it answers
   }
   CHECK(found == ranks.size());
+}
+
+TEST_CASE("every shipped sweep runs without a failure, and its figures are possible ones") {
+  struct Expected {
+    std::size_t points;
+    std::vector<std::string> set;  // of a large sweep, what makes it small
+  };
+  const std::map<std::string, Expected> sweeps{
+      {"algorithms", {5, {"--set", "ranks=16"}}},
+      {"batch_sizes", {16, {"--set", "batch_per_gpu=8,256"}}},
+      {"brookhaven", {12, {"--set", "batch_per_gpu=32", "--set", "ranks=1,16"}}},
+      {"cloud_cost", {12, {"--set", "nodes=1,8"}}},
+      {"nic_speed", {17, {"--set", "nodes=4"}}},
+      {"strong_scaling", {8, {"--set", "ranks=32,1024"}}},
+      {"tianshu", {24, {"--set", "ranks=1000"}}}};
+  const std::filesystem::path folder = std::filesystem::path(TRAINYARD_SOURCE_DIR) / "workloads" / "sweeps";
+  std::size_t found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().stem().string();
+    CAPTURE(name);
+    REQUIRE(sweeps.contains(name));
+    ++found;
+    std::vector<std::string> arguments{"sweep", name, "--json"};
+    const Expected& expected = sweeps.at(name);
+    arguments.insert(arguments.end(), expected.set.begin(), expected.set.end());
+    const Ended ended = run_program(arguments);
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    const Json json = Json::parse(ended.out);
+    CHECK(json["done"] == expected.points);
+    for (const Json& row : json["rows"]) {
+      CAPTURE(row["keys"].dump());
+      if (row["updates_per_s"].is_null()) CHECK(row["step_time_s"] >= row["lower_bound_s"]);
+      CHECK(row["scaling_efficiency"] > 0);
+      CHECK(row["scaling_efficiency"] <= 1);
+      CHECK(row["memory_utilization"] < 1);
+      CHECK(row["gpu_utilization"] <= 1);
+    }
+  }
+  CHECK(found == sweeps.size());
 }
