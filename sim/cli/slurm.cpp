@@ -3,13 +3,15 @@
 #include "cli/terminal.hpp"
 #include "config/diagnostic.hpp"
 #include "report/out_files.hpp"
+#include "sweep/shards.hpp"
+#include "sweep/sweep_store.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
-#include <map>
-#include <sys/wait.h>
+#include <string>
+#include <vector>
 
 namespace trainyard {
 namespace {
@@ -26,9 +28,10 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-/// The program and the sweep, with this process's catalogue.
+/// The program and the sweep, with this process's catalogue and folder: a key's value may be the path of a
+/// file in it.
 std::string command_of(const SweepOptions& options) {
-  std::string command;
+  std::string command = fmt::format("cd {} || exit\n", quoted(fs::current_path().string()));
   const char* const data = std::getenv("TRAINYARD_DATA");
   if (data != nullptr && *data != '\0')
     command += fmt::format("TRAINYARD_DATA={} ", quoted(fs::absolute(data).string()));
@@ -37,60 +40,88 @@ std::string command_of(const SweepOptions& options) {
   return command;
 }
 
-std::string header(const Sweep& sweep, const fs::path& dir, std::string_view word, std::string_view log) {
+/// Slurm reads these lines by rules of its own for quotes and per cents, so that nothing of the user's is in
+/// them: logs are named relative to the folder from which submit.sh submits.
+std::string array_script(const SweepOptions& options, const std::string& command, int shards) {
+  const std::string processors =
+      options.jobs_text.empty() ? "" : fmt::format("#SBATCH --cpus-per-task={}\n", options.jobs);
   return fmt::format(
       "#!/bin/bash\n"
-      "#SBATCH --job-name=trainyard-{}-{}\n"
-      "#SBATCH --output={}\n"
-      "#SBATCH --open-mode=append\n",
-      sweep.name, word, (dir / "slurm" / log).string());
+      "#SBATCH --output=shard-%a.log\n"
+      "#SBATCH --open-mode=append\n"
+      "#SBATCH --requeue\n"
+      "#SBATCH --array=1-{0}\n"
+      "{1}"
+      "{2} \\\n"
+      "  --shard \"$SLURM_ARRAY_TASK_ID/{0}\" --resume -j \"${{SLURM_CPUS_ON_NODE:-1}}\"\n"
+      "status=$?\n"
+      "# 4: some points failed, and their reasons are rows of the shard\n"
+      "[ \"$status\" -eq 4 ] || exit \"$status\"\n",
+      shards, processors, command);
 }
 
-std::map<std::string, std::string> scripts(const SweepOptions& options, const Sweep& sweep) {
-  const fs::path dir = fs::absolute(*options.out).lexically_normal();
-  const int shards =
-      options.shards > 0
-          ? options.shards
-          : static_cast<int>(std::clamp<std::size_t>(
-                (sweep.points.size() + points_per_shard - 1) / points_per_shard, 1, most_shards));
-  const std::string command = command_of(options);
-  std::map<std::string, std::string> files;
-  files["array.sh"] =
-      header(sweep, dir, "shard", "shard-%a.log") +
-      fmt::format(
-          "#SBATCH --array=1-{0}\n"
-          "#SBATCH --requeue\n"
-          "{1} \\\n"
-          "  --shard \"$SLURM_ARRAY_TASK_ID/{0}\" --resume -j \"${{SLURM_CPUS_PER_TASK:-1}}\"\n"
-          "status=$?\n"
-          "# 4: some points failed, and their reasons are rows of the shard\n"
-          "[ \"$status\" -eq 4 ] || exit \"$status\"\n",
-          shards, command);
-  files["merge.sh"] = header(sweep, dir, "merge", "merge.log") + fmt::format("{} --merge --force\n", command);
-  const fs::path folder = dir / "slurm";
-  files["submit.sh"] = fmt::format(
+std::string merge_script(const std::string& command) {
+  return fmt::format(
       "#!/bin/bash\n"
-      "# The merge begins when every task has ended, requeued ones too.\n"
+      "#SBATCH --output=merge.log\n"
+      "#SBATCH --open-mode=append\n"
+      "#SBATCH --requeue\n"
+      "{} --merge --force\n",
+      command);
+}
+
+std::string submit_script(const std::string& name, const fs::path& folder) {
+  return fmt::format(
+      "#!/bin/bash\n"
+      "# Its arguments are sbatch's, for both jobs. The merge begins when every task has ended, requeued "
+      "ones too.\n"
       "set -euo pipefail\n"
-      "array=$(sbatch --parsable {})\n"
-      "merge=$(sbatch --parsable --dependency=\"afterany:${{array%%;*}}\" {})\n"
-      "echo \"array ${{array%%;*}}, merge ${{merge%%;*}}\"\n",
-      quoted((folder / "array.sh").string()), quoted((folder / "merge.sh").string()));
-  return files;
+      "cd {}\n"
+      "array=$(sbatch --parsable --job-name={} \"$@\" array.sh)\n"
+      "array=${{array%%;*}}\n"
+      "merge=$(sbatch --parsable --job-name={} --dependency=\"afterany:$array\" \"$@\" merge.sh) || {{\n"
+      "  scancel \"$array\"\n"
+      "  exit 1\n"
+      "}}\n"
+      "echo \"array $array, merge ${{merge%%;*}}\"\n",
+      quoted(folder.string()), quoted("trainyard-" + name + "-shard"),
+      quoted("trainyard-" + name + "-merge"));
+}
+
+int shards_of(const SweepOptions& options, const Sweep& sweep) {
+  if (options.shards > 0) return options.shards;
+  const std::size_t shards = (sweep.points.size() + points_per_shard - 1) / points_per_shard;
+  return static_cast<int>(std::clamp<std::size_t>(shards, 1, most_shards));
+}
+
+/// What DIR holds of an earlier sweep: gone on with, removed or in the way.
+void settle_stores(const SweepOptions& options) {
+  std::vector<fs::path> files = shard_files(*options.out);
+  if (const fs::path merged = fs::path(*options.out) / "sweep.db"; fs::exists(merged))
+    files.push_back(merged);
+  if (files.empty() || options.resume) return;
+  if (!options.force)
+    throw FileError(
+        fmt::format("'{}' exists: --resume goes on with it, --force begins anew", files.front().string()));
+  for (const fs::path& file : files) remove_store(file);
 }
 
 }  // namespace
 
 void write_slurm_jobs(const SweepOptions& options, const Sweep& sweep) {
-  const fs::path folder = fs::path(*options.out) / "slurm";
-  for (const auto& [name, text] : scripts(options, sweep)) write_out_file(folder / name, text, true);
+  settle_stores(options);
+  const fs::path folder = fs::absolute(*options.out).lexically_normal() / "slurm";
+  const std::string command = command_of(options);
+  write_out_file(folder / "array.sh", array_script(options, command, shards_of(options, sweep)), true);
+  write_out_file(folder / "merge.sh", merge_script(command), true);
   const fs::path submit = folder / "submit.sh";
+  write_out_file(submit, submit_script(sweep.name, folder), true);
+  const std::string call = "bash " + quoted(submit.string());
   if (!options.submit) {
-    print_result(fmt::format("bash {} submits the array and its merge\n", submit.string()));
+    print_result(call + " submits the array and its merge; options for sbatch go behind it\n");
     return;
   }
-  const int status =
-      std::system(("bash " + quoted(submit.string())).c_str());  // NOLINT(cert-env33-c): our own script
+  const int status = std::system(call.c_str());  // NOLINT(cert-env33-c): our own script
   if (status != 0) throw FileError(fmt::format("sbatch did not take the jobs of '{}'", submit.string()));
 }
 

@@ -54,8 +54,7 @@ SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
   fs::create_directories(dir, error);
   if (error) throw FileError(fmt::format("cannot write '{}': {}", dir.string(), error.message()));
   if (options.force) {
-    for (const char* const journal : {"", "-wal", "-shm", "-journal"})
-      fs::remove(file.string() + journal, error);
+    remove_store(file);
   } else if (fs::exists(file)) {
     if (!options.resume) {
       throw FileError(

@@ -112,7 +112,10 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command.add_option("-j,--jobs", options.jobs_text, "points simulated at once (default: all processors)")
+  command
+      .add_option("-j,--jobs", options.jobs_text,
+                  "points simulated at once (default: all processors); with --slurm: processors of a task "
+                  "(default: what sbatch gives it)")
       ->type_name("N");
   command
       .add_option("--out", options.out,
@@ -166,6 +169,8 @@ void check_sweep_options(SweepOptions& options) {
     }
   }
   if (options.submit && !options.slurm) wrong("--submit", "is of --slurm");
+  if (options.json && (options.slurm || options.shard))
+    wrong("--json", "rows of all shards are printed by --merge");
   if (options.merge + options.shard.has_value() + options.slurm > 1)
     wrong("--merge", "one of --shard, --merge and --slurm");
   if (options.resume && options.force) wrong("--resume", "goes on, --force begins anew: one of them");

@@ -35,10 +35,8 @@ std::optional<Shard> shard_named(std::string_view name) {
 /// How many shards the folder's were cut into.
 int shards_in(const fs::path& dir) {
   std::optional<int> of;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(dir, error)) {
-    const std::optional<Shard> shard = shard_named(entry.path().filename().string());
-    if (!shard) continue;
+  for (const fs::path& file : shard_files(dir)) {
+    const std::optional<Shard> shard = shard_named(file.filename().string());
     if (of && *of != shard->of) {
       throw InputError(fmt::format("{} holds shards of {} and of {}", in_quotes(dir.string()),
                                    std::min(*of, shard->of), std::max(*of, shard->of)),
@@ -46,7 +44,6 @@ int shards_in(const fs::path& dir) {
     }
     of = shard->of;
   }
-  if (error) throw FileError(fmt::format("cannot read {}: {}", in_quotes(dir.string()), error.message()));
   if (!of) throw FileError(fmt::format("{} holds no shards of a sweep", in_quotes(dir.string())));
   return *of;
 }
@@ -55,6 +52,18 @@ int shards_in(const fs::path& dir) {
 
 fs::path shard_file(const fs::path& dir, const Shard& shard) {
   return dir / fmt::format("shard-{}-of-{}.db", shard.number, shard.of);
+}
+
+std::vector<fs::path> shard_files(const fs::path& dir) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(dir, error)) {
+    if (shard_named(entry.path().filename().string())) files.push_back(entry.path());
+  }
+  if (error && error != std::errc::no_such_file_or_directory)
+    throw FileError(fmt::format("cannot read {}: {}", in_quotes(dir.string()), error.message()));
+  std::ranges::sort(files);
+  return files;
 }
 
 std::vector<SweepRow> merged_rows(const fs::path& dir, const StoredSweep& what) {

@@ -17,6 +17,9 @@ struct Shard {
 /// DIR/shard-3-of-8.db
 std::filesystem::path shard_file(const std::filesystem::path& dir, const Shard& shard);
 
+/// The stores of shards in the folder, of whatever division, by name; none if there is no such folder.
+std::vector<std::filesystem::path> shard_files(const std::filesystem::path& dir);
+
 /// The rows of all shards in the folder, by point. Throws FileError if there are none, some are missing or
 /// one has not finished; InputError if they are of another sweep or another shard, or of divisions into
 /// different numbers.

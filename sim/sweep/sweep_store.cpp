@@ -239,4 +239,10 @@ void SweepStore::close() {
   database_->file.run_unless_busy("PRAGMA journal_mode=DELETE");
 }
 
+void remove_store(const std::filesystem::path& file) {
+  std::error_code ignored;  // what cannot be removed is found when it is opened
+  for (const char* const journal : {"", "-wal", "-shm", "-journal"})
+    std::filesystem::remove(file.string() + journal, ignored);
+}
+
 }  // namespace trainyard

@@ -51,4 +51,7 @@ private:
   std::unique_ptr<Database> database_;
 };
 
+/// Removes a store, and what SQLite keeps beside it. That there is none is no error.
+void remove_store(const std::filesystem::path& file);
+
 }  // namespace trainyard

@@ -1,0 +1,88 @@
+#!/bin/bash
+# A sweep as Slurm jobs, for real: on a cluster of four nodes on this machine PROGRAM submits 400 points in four
+# shards, twice. The second time a node is lost in mid-sweep, and its task has to go on elsewhere. Both must end with
+# the bytes that one process writes. Prints how long the first took.
+#
+#     tests/slurm/sweep.sh PROGRAM
+set -euo pipefail
+
+# shellcheck source=tests/slurm/cluster.sh
+. "$(dirname "${BASH_SOURCE[0]}")/cluster.sh"
+program=$(realpath "${1:?PROGRAM}")
+TRAINYARD_DATA=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+export TRAINYARD_DATA
+
+work=$(mktemp -d)
+finish() {
+  status=$?
+  stop_cluster
+  if [ $status != 0 ]; then
+    tail -n 20 "$work"/*/slurm/*.log "$work/cluster/slurmctld.log" >&2 || :
+  fi
+  rm -rf "$work"
+  exit $status
+}
+trap finish EXIT
+trap 'exit 1' INT TERM
+
+# 5 models, 5 batches, 1 to 4 nodes with 2 to 8 GPUs; some do not fit into memory and are rows of failures.csv. The
+# platform is a file in the folder from which the sweep is submitted.
+cp "$TRAINYARD_DATA/platforms/dlperf.yaml" "$work/"
+cd "$work"
+sweep() {
+  "$program" sweep resnet50_dlperf --set platform=dlperf.yaml --set model=resnet50,resnet152,vgg16,bert_base,gpt2_small \
+    --set batch_per_gpu=8,16,32,64,128 --set nodes=1..4 --set gpus_per_node=2,4,6,8 "$@"
+}
+
+# job JOB: what Slurm says of a job, a line for each task.
+job() { scontrol --oneliner show job "$1"; }
+is_in_state() { job "$1" | grep -qE "JobState=($2)( |$)"; }
+
+# submit FOLDER: a sweep, cut into shards; sets `array` and `merge`.
+submit() {
+  local submitted
+  submitted=$(sweep --out "$1" --slurm --submit)
+  [[ $submitted =~ ^array\ ([0-9]+),\ merge\ ([0-9]+)$ ]] || die "not told what was submitted: $submitted"
+  array=${BASH_REMATCH[1]} merge=${BASH_REMATCH[2]}
+}
+
+await_merge() { wait_until 120 'the merge does not end' is_in_state "$merge" 'COMPLETED|FAILED|CANCELLED'; }
+
+# Failed points end the merge as they end a sweep, with 4; tasks of the array have done their work.
+check() {
+  local folder=$1 file
+  job "$array" | grep -c 'JobState=COMPLETED .*ExitCode=0:0' >"$work/completed" || :
+  [ "$(cat "$work/completed")" = 4 ] || die "not all tasks have completed: $(job "$array")"
+  job "$merge" | grep -q ' ExitCode=4:0 ' || die "the merge has not ended with 4: $(job "$merge")"
+  for file in sweep.csv failures.csv; do
+    cmp "$work/one/$file" "$folder/$file" || die "$file is not that of a single process"
+  done
+}
+
+echo 'one process ...'
+status=0
+sweep --out "$work/one" >/dev/null 2>&1 || status=$?
+[ $status = 4 ] || die "the sweep of one process ended with $status"
+[ "$(cat "$work/one/sweep.csv" "$work/one/failures.csv" | wc -l)" = 402 ] || die 'not 400 points'
+
+mkdir "$work/cluster"
+start_cluster "$work/cluster" 4
+begun=$(date +%s%N)
+# A folder with all that a shell or Slurm might read as something else.
+odd=$work/"a \"sweep\", it's 50%a \\"
+submit "$odd"
+await_merge
+took=$((($(date +%s%N) - begun) / 10000000))
+check "$odd"
+printf '400 points on 4 nodes: %d.%02d s from --submit to the merged files\n' $((took / 100)) $((took % 100))
+
+submit "$work/lost"
+wait_until 30 'no shard begins' grep -qs '10 %' "$work/lost/slurm/shard-1.log"
+lost=$(squeue -h -t RUNNING -j "${array}_1" -o %N)
+lose_node "$lost"
+begun=$SECONDS
+await_merge
+job "${array}_1" | grep -q ' Restarts=1 ' || die "the task of $lost was not requeued: $(job "${array}_1")"
+grep -q 'were finished before' "$work/lost/slurm/shard-1.log" || die 'the requeued task began anew'
+check "$work/lost"
+echo "lost $lost in shard 1: requeued and merged after $((SECONDS - begun)) s"
