@@ -63,7 +63,7 @@ SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
   } else if (!options.shard) {
     for (const char* const name : exported) check_out_file(dir / name, false);  // of somebody else
   }
-  return {file, stored(sweep)};
+  return {file, stored(sweep), options.shard ? Readers::none : Readers::of_this_machine};
 }
 
 /// The points of this shard that the store has not.

@@ -75,7 +75,7 @@ std::vector<SweepRow> merged_rows(const fs::path& dir, const StoredSweep& what) 
     const std::string again = fmt::format("run it again with --shard {}/{} --resume", number, shards);
     if (!fs::exists(file))
       throw FileError(fmt::format("shard {} of {} is missing: {}", number, shards, again));
-    std::vector<SweepRow> of_shard = SweepStore(file, what).rows();
+    std::vector<SweepRow> of_shard = SweepStore(file, what, Readers::none).rows();
     std::size_t expected = 0;
     for (std::size_t point = 0; point < what.sweep.points.size(); ++point)
       expected += is_in_shard(point, number, shards) ? 1 : 0;

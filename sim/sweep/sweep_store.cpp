@@ -97,7 +97,9 @@ struct SweepStore::Database {
   std::vector<std::size_t> key_columns = {};  ///< of the sweep's keys, those that have a column
   std::optional<sqlite::Statement> insert = {};
 
-  Database(StoredSweep stored, const std::string& path) : what(std::move(stored)), file(path) {
+  Database(StoredSweep stored, const std::string& path, Readers readers)
+      : what(std::move(stored)), file(path) {
+    if (readers == Readers::none) file.run("PRAGMA locking_mode=EXCLUSIVE");
     // A commit is a line appended to the journal. It outlives the process at once and the machine's power
     // after the next checkpoint: what a power cut takes is simulated again, never half-written.
     file.run("PRAGMA journal_mode=WAL");
@@ -191,10 +193,11 @@ struct SweepStore::Database {
   }
 };
 
-SweepStore::SweepStore(const StoredSweep& what) : database_(std::make_unique<Database>(what, ":memory:")) {}
+SweepStore::SweepStore(const StoredSweep& what)
+    : database_(std::make_unique<Database>(what, ":memory:", Readers::none)) {}
 
-SweepStore::SweepStore(const std::filesystem::path& file, const StoredSweep& what)
-    : database_(std::make_unique<Database>(what, file.string())) {}
+SweepStore::SweepStore(const std::filesystem::path& file, const StoredSweep& what, Readers readers)
+    : database_(std::make_unique<Database>(what, file.string(), readers)) {}
 
 SweepStore::~SweepStore() = default;
 SweepStore::SweepStore(SweepStore&&) noexcept = default;

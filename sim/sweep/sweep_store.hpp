@@ -22,13 +22,18 @@ struct StoredSweep {
   std::string version;               ///< of the program
 };
 
+/// Who else may read a store while a process has it. SQLite's journal is shared through memory, which ends at
+/// the machine: a file on a file system of several machines must be its process's own, and is locked.
+enum class Readers { of_this_machine, none };
+
 class SweepStore {
 public:
   /// In memory: gone with the process.
   explicit SweepStore(const StoredSweep& what);
   /// In a file, made if it is not there. Throws FileError if it cannot be opened, or is no store; InputError
   /// if it holds another sweep, or a file that was read for it has changed since.
-  SweepStore(const std::filesystem::path& file, const StoredSweep& what);
+  SweepStore(const std::filesystem::path& file, const StoredSweep& what,
+             Readers readers = Readers::of_this_machine);
   ~SweepStore();
   SweepStore(SweepStore&&) noexcept;
   SweepStore(const SweepStore&) = delete;
