@@ -16,6 +16,7 @@
 #include "study/simulate.hpp"
 #include "sweep/run_sweep.hpp"
 #include "sweep/shards.hpp"
+#include "sweep/store_lock.hpp"
 #include "sweep/sweep_result.hpp"
 #include "sweep/sweep_store.hpp"
 
@@ -45,16 +46,31 @@ std::vector<std::optional<double>> figures_of(const Inputs& inputs) {
   return sweep_figures(inputs, simulate(inputs, {.fidelity = {}, .fold = true, .timeline = false}));
 }
 
+fs::path store_file(const SweepOptions& options) {
+  const fs::path dir = *options.out;
+  return options.shard ? shard_file(dir, *options.shard) : dir / "sweep.db";
+}
+
+/// Nothing for a sweep in memory. Makes the folder.
+std::optional<StoreLock> lock_of(const SweepOptions& options) {
+  if (!options.out) return std::nullopt;
+  std::error_code error;
+  fs::create_directories(*options.out, error);
+  if (error) throw FileError(fmt::format("cannot write '{}': {}", *options.out, error.message()));
+  return std::make_optional<StoreLock>(store_file(options));
+}
+
 /// The store that the options ask for; what it holds already is gone on with.
 SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
   if (!options.out) return SweepStore(stored(sweep));
   const fs::path dir = *options.out;
-  const fs::path file = options.shard ? shard_file(dir, *options.shard) : dir / "sweep.db";
-  std::error_code error;
-  fs::create_directories(dir, error);
-  if (error) throw FileError(fmt::format("cannot write '{}': {}", dir.string(), error.message()));
+  const fs::path file = store_file(options);
   if (options.force) {
     remove_store(file);
+    std::error_code ignored;  // they would be of other points until the sweep ends
+    for (const char* const name : exported) {
+      if (!options.shard && !options.merge) fs::remove(dir / name, ignored);
+    }
   } else if (fs::exists(file)) {
     if (!options.resume) {
       throw FileError(
@@ -110,9 +126,15 @@ void print_sweep(const SweepOptions& options, const SweepResult& result) {
 /// Says with the exit code what the rows do not: bugs, an interruption, failures.
 void end_with(const SweepOptions& options, const SweepOutcome& outcome, const SweepResult& result) {
   if (!outcome.broken.empty())
-    throw std::runtime_error(fmt::format("{} of the points broke, the first with {}", outcome.broken.size(),
-                                         outcome.broken.front()));
-  if (outcome.is_interrupted) throw Interrupted();
+    throw std::runtime_error(fmt::format(
+        "{} of the points broke, the first with {}{}", outcome.broken.size(), outcome.broken.front(),
+        options.out ? "; the others are kept, --resume runs these again" : ""));
+  if (outcome.is_interrupted) {
+    if (options.out)
+      print_message(fmt::format("{} of {} points are kept: --resume goes on", result.rows.size(),
+                                result.sweep.points.size()));
+    throw Interrupted();
+  }
   const std::size_t failed = failures(result);
   if (failed == 0) return;
   std::string where = ", each with its reason above";
@@ -125,10 +147,11 @@ void end_with(const SweepOptions& options, const SweepOutcome& outcome, const Sw
 
 void merge(const SweepOptions& options, const SweepFile& file, const Sweep& sweep) {
   const fs::path dir = *options.out;
-  const SweepResult result{
-      .sweep = sweep, .figures = sweep_figure_names(), .rows = merged_rows(dir, stored(sweep))};
+  const MergedShards shards = merged(dir, stored(sweep));
+  const SweepResult result{.sweep = sweep, .figures = sweep_figure_names(), .rows = shards.rows};
+  const std::optional<StoreLock> lock = lock_of(options);
   SweepStore store = open_store(options, sweep);
-  for (const SweepRow& row : result.rows) store.add(row, {});
+  for (const SweepRow& row : result.rows) store.add(row, shards.files);
   store.close();
   export_files(dir, file, result);
   print_sweep(options, result);
@@ -146,9 +169,11 @@ void run_sweep(const SweepOptions& options) {
     merge(options, file, sweep);
     return;
   }
+  const std::optional<StoreLock> lock = lock_of(options);
   SweepStore store = open_store(options, sweep);
   const SweepOutcome outcome = run_left(options, sweep, store);
   const SweepResult result{.sweep = sweep, .figures = sweep_figure_names(), .rows = store.rows()};
+  for (const std::string& warning : outcome.warnings) print_message(warning);
   const bool is_complete = outcome.broken.empty() && !outcome.is_interrupted;
   if (is_complete) store.close();
   if (options.out && !options.shard && is_complete) export_files(*options.out, file, result);

@@ -96,6 +96,13 @@ void in_folder_of(const fs::path& sweep, const config::Catalogue& catalogue, Swe
   std::ranges::for_each(file.zip, make_all_absolute);
 }
 
+bool is_varied(const SweepFile& file, const std::string& key) {
+  const auto has = [&](const KeyValues& lists) {
+    return std::ranges::find(lists, key, &KeyValues::value_type::first) != lists.end();
+  };
+  return has(file.vary) || std::ranges::any_of(file.zip, has);
+}
+
 }  // namespace
 
 void add_sweep_options(CLI::App& command, SweepOptions& options) {
@@ -200,7 +207,13 @@ std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
   take(file.goal.budget, options.goal.budget);
   take(file.goal.gpus_max, options.goal.gpus_max);
   take(file.goal.efficiency_min, options.goal.efficiency_min);
-  return {path.stem().string(), with_overrides(std::move(file), overrides_in(options.set))};
+  file = with_overrides(std::move(file), overrides_in(options.set));
+  if (!is_varied(file, experiment_key)) {
+    // Wrong at every point: said at once.
+    const auto set = file.set.find(experiment_key);
+    config::find(catalogue, config::Kind::experiment, set == file.set.end() ? file.experiment : set->second);
+  }
+  return {path.stem().string(), std::move(file)};
 }
 
 std::vector<std::string> words_of(const SweepOptions& options) {

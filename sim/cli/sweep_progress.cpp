@@ -97,7 +97,8 @@ void SweepProgress::tell_tenth() {
   constexpr std::size_t parts = 10;
   const std::size_t tenth = finished_ * parts / points_;
   if (tenth == (finished_ - 1) * parts / points_) return;
-  print_message(fmt::format("{:3} %: {} of {} points, {}", tenth * 10, finished_, points_, rate()));
+  print_message(
+      fmt::format("{:3} %: {} of {} points, {}", 100 * finished_ / points_, finished_, points_, rate()));
 }
 
 }  // namespace trainyard

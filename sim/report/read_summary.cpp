@@ -37,7 +37,9 @@ public:
   }
   [[nodiscard]] std::int64_t count(const std::string& name) const {
     const Json& value = at(name);
-    if (!value.is_number_integer()) refuse(name, "a whole number");
+    constexpr double absurd = 1e15;
+    if (!value.is_number_integer() || value.get<double>() < 0 || value.get<double>() > absurd)
+      refuse(name, "a whole number from 0 on");
     return value.get<std::int64_t>();
   }
   [[nodiscard]] std::optional<double> number_or_null(const std::string& name) const {
@@ -95,8 +97,9 @@ private:
 Json parsed(const std::string& file, std::string_view text) {
   try {
     return Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    const std::string_view before = text.substr(0, std::min<std::size_t>(error.byte, text.size()));
+  } catch (const Json::exception& error) {  // a parse_error, or a number too large for any type
+    const auto* const place = dynamic_cast<const Json::parse_error*>(&error);
+    const std::string_view before = text.substr(0, place == nullptr ? 0 : std::min(place->byte, text.size()));
     throw InputError({Diagnostic{.file = file,
                                  .line = 1 + static_cast<int>(std::ranges::count(before, '\n')),
                                  .column = 1,

@@ -80,7 +80,7 @@ Json sweep_json(const SweepResult& result) {
           {"best",
            {{"fastest", point_or_null(choice.fastest)},
             {"cheapest", point_or_null(choice.cheapest)},
-            {"most_frugal", point_or_null(choice.most_frugal)}}},
+            {"least_energy", point_or_null(choice.least_energy)}}},
           {"pareto", std::move(pareto)},
           {"series", std::move(all_series)}};
 }

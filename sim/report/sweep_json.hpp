@@ -8,7 +8,7 @@
 namespace trainyard {
 
 /// {schema_version, sweep, keys, points, done, failed, rows: [{point, keys: {}, figures ...}], failures:
-/// [{point, keys, exit_code, reason}], best: {fastest, cheapest, most_frugal}, pareto: [point], series:
+/// [{point, keys, exit_code, reason}], best: {fastest, cheapest, least_energy}, pareto: [point], series:
 /// [{name, points}]}
 nlohmann::ordered_json sweep_json(const SweepResult& result);
 

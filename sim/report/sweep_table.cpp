@@ -134,7 +134,7 @@ void write_choice(Page& out, const SweepResult& result) {
   };
   write("fastest", choice.fastest);
   write("cheapest", choice.cheapest);
-  write("least energy", choice.most_frugal);
+  write("least energy", choice.least_energy);
   if (choice.pareto.size() < 2) return;
   std::string front;
   for (std::size_t i = 0; i < std::min(choice.pareto.size(), most_listed); ++i)
@@ -183,16 +183,21 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool co
     if (!is_cut || (is_best && rows.size() < most_rows)) rows.push_back(&result.rows[i]);
   }
   Page out(colour);
-  out.line(fmt::format("{}: {}{}{}", result.sweep.name,
-                       count(static_cast<std::int64_t>(result.rows.size()), "point"),
+  const bool is_whole = result.rows.size() == result.sweep.points.size();
+  out.line(fmt::format("{}: {}{}{}{}", result.sweep.name,
+                       is_whole ? "" : grouped(static_cast<std::int64_t>(result.rows.size())) + " of ",
+                       count(static_cast<std::int64_t>(result.sweep.points.size()), "point"),
                        failures(result) > 0 ? fmt::format(", {} failed", failures(result)) : "",
                        result.sweep.title.empty() ? "" : "; " + result.sweep.title));
   std::string text = out.text() + '\n';
-  if (is_cut && !rows.empty()) text += "the Pareto front; all rows are in sweep.csv\n";
+  if (is_cut) {
+    text += rows.empty() ? "all rows are in sweep.csv\n"
+                         : "rows on the Pareto front of time, cost and energy; all rows are in sweep.csv\n";
+  }
   if (!rows.empty()) text += table(result, rows);
   Page below(colour);
   write_scaling(below, result);
-  write_choice(below, result);
+  if (is_whole) write_choice(below, result);  // of all points, or it is no choice
   return text + below.text();
 }
 

@@ -85,7 +85,11 @@ void end_child(Child& child) {
   while (::waitpid(child.process, &status, 0) < 0 && errno == EINTR) {
   }
   if (status != 0 || child.sent.empty())
-    child.sent = char{ChildOutcome::failure} + fmt::format("a child process died (status {})", status);
+    child.sent =
+        char{ChildOutcome::failure} +
+        (WIFSIGNALED(status)
+             ? fmt::format("its process was killed by signal {} (for want of memory?)", WTERMSIG(status))
+             : fmt::format("its process ended with {}", WEXITSTATUS(status)));
 }
 
 /// The value; throws what the child threw.

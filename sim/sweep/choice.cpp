@@ -77,7 +77,7 @@ Choice choose(const SweepResult& result, const std::vector<Needs>& needs) {
   Choice choice;
   choice.fastest = least(allowed, needs, &Needs::time_s);
   choice.cheapest = least(allowed, needs, &Needs::cost_usd);
-  choice.most_frugal = least(allowed, needs, &Needs::energy_j);
+  choice.least_energy = least(allowed, needs, &Needs::energy_j);
   // By time, then cost, then energy: whatever beats a row stands before it.
   std::ranges::stable_sort(allowed, {}, [&](std::size_t row) { return compared(needs[row]); });
   for (const std::size_t row : allowed) {

@@ -1,6 +1,6 @@
 #pragma once
-// Which point to take: what a training needs at each, the fastest, cheapest and most frugal under the goal's
-// limits, and the points that no other beats.
+// Which point to take: what a training needs at each, the fastest, cheapest and the least energy under the
+// goal's limits, and the points that no other beats.
 
 #include "sweep/sweep_result.hpp"
 
@@ -23,7 +23,7 @@ std::vector<Needs> needs_of(const SweepResult& result);
 
 /// Rows by their indices.
 struct Choice {
-  std::optional<std::size_t> fastest, cheapest, most_frugal;
+  std::optional<std::size_t> fastest, cheapest, least_energy;
   /// Rows that no other row beats: as good in time, cost and energy and better in one of them. A need that is
   /// unknown is as bad as can be. By time.
   std::vector<std::size_t> pareto;

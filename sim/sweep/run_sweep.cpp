@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <memory>
+#include <set>
 
 namespace trainyard {
 namespace {
@@ -54,6 +55,7 @@ SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
                         const std::vector<std::size_t>& points, const SweepRun& run) {
   SweepOutcome outcome;
   InputFiles files;
+  std::set<std::string> warnings;
   const auto finish = [&](SweepRow row) { run.done(row, {files.paths.begin(), files.paths.end()}); };
   std::size_t next = 0;
   const auto begin = [&]() -> std::optional<ChildWork> {
@@ -63,6 +65,7 @@ SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
       const std::size_t point = points[next++];
       try {
         auto inputs = std::make_shared<Inputs>(read_point(catalogue, sweep, sweep.points[point], files));
+        for (const Diagnostic& warning : inputs->warnings) warnings.insert(to_string(warning));
         return ChildWork{static_cast<int>(point),
                          [&run, inputs = std::move(inputs)] { return packed_figures(run.figures(*inputs)); }};
       } catch (const InputError& error) {
@@ -89,6 +92,7 @@ SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
     finish(std::move(row));
   };
   for_each_child(run.parallel, begin, end);
+  outcome.warnings.assign(warnings.begin(), warnings.end());
   return outcome;
 }
 

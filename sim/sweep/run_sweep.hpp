@@ -26,7 +26,8 @@ struct SweepRun {
 
 /// What became of the points asked for.
 struct SweepOutcome {
-  std::vector<std::string> broken;  ///< points that ended by a bug of ours or died: not handed over
+  std::vector<std::string> broken;    ///< points that ended by a bug of ours or died: not handed over
+  std::vector<std::string> warnings;  ///< of the files that were read, each once
   bool is_interrupted = false;
 };
 

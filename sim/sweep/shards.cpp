@@ -7,6 +7,7 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -66,16 +67,19 @@ std::vector<fs::path> shard_files(const fs::path& dir) {
   return files;
 }
 
-std::vector<SweepRow> merged_rows(const fs::path& dir, const StoredSweep& what) {
+MergedShards merged(const fs::path& dir, const StoredSweep& what) {
   const int shards = shards_in(dir);
-  std::vector<SweepRow> rows;
+  MergedShards merged;
+  std::set<std::string> files;
   for (int number = 1; number <= shards; ++number) {
     const Shard shard{number, shards};
     const fs::path file = shard_file(dir, shard);
     const std::string again = fmt::format("run it again with --shard {}/{} --resume", number, shards);
     if (!fs::exists(file))
       throw FileError(fmt::format("shard {} of {} is missing: {}", number, shards, again));
-    std::vector<SweepRow> of_shard = SweepStore(file, what, Readers::none).rows();
+    const SweepStore store(file, what, Readers::none);
+    std::vector<SweepRow> of_shard = store.rows();
+    for (std::string& path : store.files()) files.insert(std::move(path));
     std::size_t expected = 0;
     for (std::size_t point = 0; point < what.sweep.points.size(); ++point)
       expected += is_in_shard(point, number, shards) ? 1 : 0;
@@ -87,10 +91,11 @@ std::vector<SweepRow> merged_rows(const fs::path& dir, const StoredSweep& what) 
       throw FileError(fmt::format("shard {} of {} has finished {} of its {} points: {}", number, shards,
                                   of_shard.size(), expected, again));
     }
-    std::ranges::move(of_shard, std::back_inserter(rows));
+    std::ranges::move(of_shard, std::back_inserter(merged.rows));
   }
-  std::ranges::sort(rows, {}, &SweepRow::point);
-  return rows;
+  std::ranges::sort(merged.rows, {}, &SweepRow::point);
+  merged.files.assign(files.begin(), files.end());
+  return merged;
 }
 
 }  // namespace trainyard

@@ -20,9 +20,15 @@ std::filesystem::path shard_file(const std::filesystem::path& dir, const Shard& 
 /// The stores of shards in the folder, of whatever division, by name; none if there is no such folder.
 std::vector<std::filesystem::path> shard_files(const std::filesystem::path& dir);
 
-/// The rows of all shards in the folder, by point. Throws FileError if there are none, some are missing or
+/// What all shards together hold.
+struct MergedShards {
+  std::vector<SweepRow> rows;      ///< by point
+  std::vector<std::string> files;  ///< that were read for them
+};
+
+/// All shards in the folder. Throws FileError if there are none, some are missing or
 /// one has not finished; InputError if they are of another sweep or another shard, or of divisions into
 /// different numbers.
-std::vector<SweepRow> merged_rows(const std::filesystem::path& dir, const StoredSweep& what);
+MergedShards merged(const std::filesystem::path& dir, const StoredSweep& what);
 
 }  // namespace trainyard

@@ -93,7 +93,8 @@ constexpr const char* status_texts[] = {"done", "wrong", "impossible"};
 struct SweepStore::Database {
   StoredSweep what;
   sqlite::Database file;
-  std::set<std::string> known_files = {};
+  std::set<std::string> known_files = {};     ///< by their absolute paths
+  std::set<std::string> seen_names = {};      ///< as they were named
   std::vector<std::size_t> key_columns = {};  ///< of the sweep's keys, those that have a column
   std::optional<sqlite::Statement> insert = {};
 
@@ -171,6 +172,16 @@ struct SweepStore::Database {
     insert.emplace(file, fmt::format("INSERT OR REPLACE INTO points VALUES({})", marks));
   }
 
+  /// Of a failed row, whose figures begin at `column`: what was asked for of those that are keys too.
+  void bind_asked(const SweepRow& row, int column) {
+    for (std::size_t i = 0; i < what.sweep.keys.size(); ++i) {
+      const auto figure = std::ranges::find(what.figures, what.sweep.keys[i]);
+      if (figure != what.figures.end())
+        insert->bind(column + static_cast<int>(figure - what.figures.begin()),
+                     what.sweep.points[row.point][i]);
+    }
+  }
+
   void add_row(const SweepRow& row) {
     insert->reset();
     insert->bind(1, static_cast<std::int64_t>(row.point));
@@ -179,11 +190,14 @@ struct SweepStore::Database {
     int column = 4;
     for (const std::size_t key : key_columns) insert->bind(column++, what.sweep.points[row.point][key]);
     for (const std::optional<double>& figure : row.figures) insert->bind(column++, figure);
+    if (row.figures.empty()) bind_asked(row, column);
     insert->run();
   }
 
   void add_files(const std::vector<std::string>& paths) {
-    for (const std::string& path : paths) {
+    for (const std::string& name : paths) {
+      if (!seen_names.insert(name).second) continue;
+      const std::string path = std::filesystem::absolute(name).lexically_normal().string();
       if (!known_files.insert(path).second) continue;
       sqlite::Statement add(file, "INSERT OR IGNORE INTO files VALUES(?, ?)");
       add.bind(1, path);

@@ -73,7 +73,7 @@ TEST_CASE("a sweep as JSON: rows, failures, best points and series, by point") {
                                                       {"keys", {{"model", "b, large"}, {"nodes", "1"}}},
                                                       {"exit_code", 4},
                                                       {"reason", "does not fit: \"room\" for 1"}});
-  CHECK(json["best"] == nlohmann::ordered_json{{"fastest", 1}, {"cheapest", 0}, {"most_frugal", 0}});
+  CHECK(json["best"] == nlohmann::ordered_json{{"fastest", 1}, {"cheapest", 0}, {"least_energy", 0}});
   CHECK(json["pareto"] == nlohmann::ordered_json{1, 0});
   CHECK(json["series"].size() == 1);
   CHECK(json["series"][0] == nlohmann::ordered_json{{"name", "model=a"}, {"points", {0, 1}}});

@@ -99,7 +99,7 @@ TEST_CASE("the front of any rows is that of comparing every pair, and holds the 
     for (const std::size_t row : known) {
       RC_ASSERT(*needs[*choice.fastest].time_s <= *needs[row].time_s);
       if (needs[row].cost_usd) RC_ASSERT(*needs[*choice.cheapest].cost_usd <= *needs[row].cost_usd);
-      if (needs[row].energy_j) RC_ASSERT(*needs[*choice.most_frugal].energy_j <= *needs[row].energy_j);
+      if (needs[row].energy_j) RC_ASSERT(*needs[*choice.least_energy].energy_j <= *needs[row].energy_j);
     }
   }));
 }
