@@ -40,14 +40,26 @@ std::string command_of(const SweepOptions& options) {
   return command;
 }
 
-/// Slurm reads these lines by rules of its own for quotes and per cents, so that nothing of the user's is in
-/// them: logs are named relative to the folder from which submit.sh submits.
+/// Where a log goes, as Slurm reads it, which puts numbers in place of %a and the like, also in folders.
+/// Other than a per cent, a backslash cannot be said: it means that nothing is replaced.
+std::string log_in(const fs::path& folder, const char* name) {
+  std::string text;
+  for (const char letter : folder.string()) {
+    if (letter == '\\')
+      throw InputError(
+          fmt::format("'{}' has a backslash, which Slurm takes in no name of a log", folder.string()),
+          "choose another --out");
+    text += letter == '%' ? "%%" : std::string(1, letter);
+  }
+  return quoted(text + "/" + name);
+}
+
+/// Slurm reads these lines by quoting rules of its own, so that nothing of the user's is in them.
 std::string array_script(const SweepOptions& options, const std::string& command, int shards) {
   const std::string processors =
       options.jobs_text.empty() ? "" : fmt::format("#SBATCH --cpus-per-task={}\n", options.jobs);
   return fmt::format(
       "#!/bin/bash\n"
-      "#SBATCH --output=shard-%a.log\n"
       "#SBATCH --open-mode=append\n"
       "#SBATCH --requeue\n"
       "#SBATCH --array=1-{0}\n"
@@ -63,7 +75,6 @@ std::string array_script(const SweepOptions& options, const std::string& command
 std::string merge_script(const std::string& command) {
   return fmt::format(
       "#!/bin/bash\n"
-      "#SBATCH --output=merge.log\n"
       "#SBATCH --open-mode=append\n"
       "#SBATCH --requeue\n"
       "{} --merge --force\n",
@@ -77,15 +88,16 @@ std::string submit_script(const std::string& name, const fs::path& folder) {
       "ones too.\n"
       "set -euo pipefail\n"
       "cd {}\n"
-      "array=$(sbatch --parsable --job-name={} \"$@\" array.sh)\n"
+      "array=$(sbatch --parsable --job-name={} --output={} \"$@\" array.sh)\n"
       "array=${{array%%;*}}\n"
-      "merge=$(sbatch --parsable --job-name={} --dependency=\"afterany:$array\" \"$@\" merge.sh) || {{\n"
+      "merge=$(sbatch --parsable --job-name={} --output={} --dependency=\"afterany:$array\" \"$@\" merge.sh) "
+      "|| {{\n"
       "  scancel \"$array\"\n"
       "  exit 1\n"
       "}}\n"
       "echo \"array $array, merge ${{merge%%;*}}\"\n",
-      quoted(folder.string()), quoted("trainyard-" + name + "-shard"),
-      quoted("trainyard-" + name + "-merge"));
+      quoted(folder.string()), quoted("trainyard-" + name + "-shard"), log_in(folder, "shard-%a.log"),
+      quoted("trainyard-" + name + "-merge"), log_in(folder, "merge.log"));
 }
 
 int shards_of(const SweepOptions& options, const Sweep& sweep) {
@@ -109,13 +121,14 @@ void settle_stores(const SweepOptions& options) {
 }  // namespace
 
 void write_slurm_jobs(const SweepOptions& options, const Sweep& sweep) {
+  const fs::path folder = (fs::absolute(*options.out) / "slurm").lexically_normal();
+  const std::string submits = submit_script(sweep.name, folder);
   settle_stores(options);
-  const fs::path folder = fs::absolute(*options.out).lexically_normal() / "slurm";
   const std::string command = command_of(options);
   write_out_file(folder / "array.sh", array_script(options, command, shards_of(options, sweep)), true);
   write_out_file(folder / "merge.sh", merge_script(command), true);
   const fs::path submit = folder / "submit.sh";
-  write_out_file(submit, submit_script(sweep.name, folder), true);
+  write_out_file(submit, submits, true);
   const std::string call = "bash " + quoted(submit.string());
   if (!options.submit) {
     print_result(call + " submits the array and its merge; options for sbatch go behind it\n");

@@ -4,7 +4,7 @@ namespace trainyard {
 namespace {
 
 /// What a shell, Slurm or both would read as something else.
-constexpr const char* odd = R"(it's "50%a" \ $x)";
+constexpr const char* odd = R"(it's "50%a" $x)";
 
 /// A folder with programs that stand for Slurm's: `sbatch` notes where it was called and with what, and says
 /// that it took job 7.
@@ -53,7 +53,6 @@ TEST_CASE("--slurm writes an array of shards that is requeued, and a merge behin
                               dir + "'";
   CHECK(content(dir + "/slurm/array.sh") ==
         "#!/bin/bash\n"
-        "#SBATCH --output=shard-%a.log\n"
         "#SBATCH --open-mode=append\n"
         "#SBATCH --requeue\n"
         "#SBATCH --array=1-2\n" +
@@ -65,7 +64,6 @@ TEST_CASE("--slurm writes an array of shards that is requeued, and a merge behin
             "[ \"$status\" -eq 4 ] || exit \"$status\"\n");
   CHECK(content(dir + "/slurm/merge.sh") ==
         "#!/bin/bash\n"
-        "#SBATCH --output=merge.log\n"
         "#SBATCH --open-mode=append\n"
         "#SBATCH --requeue\n" +
             command + " --merge --force\n");
@@ -109,16 +107,25 @@ TEST_CASE("what --submit hands to Slurm runs, whatever the folder is called") {
   const Ended submitted = slurm.sweep({"--out", dir, "--slurm", "--submit", "--shards", "2"});
   CHECK(submitted.code == 0);
   CHECK(submitted.out == "array 7, merge 7\n");
-  CHECK(slurm.log_of("sbatch") ==
-        dir + "/slurm\n--parsable\n--job-name=trainyard-resnet50_dgx2-shard\narray.sh\n" + dir +
-            "/slurm\n--parsable\n--job-name=trainyard-resnet50_dgx2-merge\n"
-            "--dependency=afterany:7\nmerge.sh\n");
+  const std::string logs = "--output=" + (files / R"(it's "50%%a" $x)") + "/slurm/";  // as Slurm reads it
+  CHECK(slurm.log_of("sbatch") == dir + "/slurm\n--parsable\n--job-name=trainyard-resnet50_dgx2-shard\n" +
+                                      logs + "shard-%a.log\narray.sh\n" + dir +
+                                      "/slurm\n--parsable\n--job-name=trainyard-resnet50_dgx2-merge\n" +
+                                      logs + "merge.log\n--dependency=afterany:7\nmerge.sh\n");
   for (const char* const task : {"1", "2"}) {
     CHECK(slurm.run({std::string("SLURM_ARRAY_TASK_ID=") + task, "bash", dir + "/slurm/array.sh"}).code == 0);
   }
   CHECK(slurm.run({"bash", dir + "/slurm/merge.sh"}).code == single.code);
   for (const char* const name : {"/sweep.csv", "/failures.csv"})
     CHECK(content(dir + name) == content(one + name));
+}
+
+TEST_CASE("a folder that Slurm cannot name is refused") {
+  const Scratch files;
+  const Ended ended = NoSlurm().sweep({"--out", files / "a\\b", "--slurm"});
+  CHECK(ended.code == 3);
+  CHECK(contains(ended.err, "has a backslash, which Slurm takes in no name of a log"));
+  CHECK(files.names().empty());
 }
 
 TEST_CASE("an array whose merge is refused does not stay behind") {

@@ -69,7 +69,7 @@ mkdir "$work/cluster"
 start_cluster "$work/cluster" 4
 begun=$(date +%s%N)
 # A folder with all that a shell or Slurm might read as something else.
-odd=$work/"a \"sweep\", it's 50%a \\"
+odd=$work/"a \"sweep\", it's 50%a"
 submit "$odd"
 await_merge
 took=$((($(date +%s%N) - begun) / 10000000))
