@@ -82,9 +82,9 @@ TEST_CASE("a sweep as JSON: rows, failures, best points and series, by point") {
 TEST_CASE("a sweep for people: rows with their reasons, where scaling stops, and which point to take") {
   CHECK(sweep_text(sample_sweep(), 60, false) == R"(made: 4 points, 2 failed; made by hand
 
-     model  nodes  GPUs      step  samples/s  speedup  efficiency       epoch
-         a      1     4     20 ms      100.0    4.000     100.0 %  2 h 00 min
-         a      2     8  13.33 ms      150.0    6.000      75.0 %  1 h 20 min
+     model  nodes  GPUs      step  samples/s  speedup  efficiency        epoch
+         a      1     4     20 ms      100.0    4.000     100.0 %   2 h 00 min
+         a      2     8  13.33 ms      150.0    6.000      75.0 %  80 min 00 s
   b, large      1  impossible: does not fit: "room" for 1
   b, large      2  wrong: no such model
 
@@ -92,7 +92,7 @@ where scaling stops  most GPUs up to which every run is at 80 % of linear or bet
   model=a: 4 GPUs (100.0 %); 75.0 % on 8
 
 which point to take
-  fastest         model=a, nodes=2: an epoch in 1 h 20 min, 26.67 USD, 4.8 MJ
+  fastest         model=a, nodes=2: an epoch in 80 min 00 s, 26.67 USD, 4.8 MJ
   cheapest        model=a, nodes=1: an epoch in 2 h 00 min, 20.00 USD, 3.6 MJ
   least energy    model=a, nodes=1: an epoch in 2 h 00 min, 20.00 USD, 3.6 MJ
   Pareto front    of time, cost and energy, 2 points: points 1, 0
@@ -105,7 +105,7 @@ TEST_CASE("limits that no point keeps to are said with them") {
   result.sweep.goal.gpus_max = 8;
   const std::string text = sweep_text(result, 60, false);
   CHECK(text.find(
-            "which point to take  within 1 h 00 min, on at most 8 GPUs\n  none keeps to these limits\n") !=
+            "which point to take  within 60 min 00 s, on at most 8 GPUs\n  none keeps to these limits\n") !=
         std::string::npos);
   CHECK(text.find("fastest") == std::string::npos);
 }
