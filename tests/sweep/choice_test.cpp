@@ -181,6 +181,22 @@ TEST_CASE("scaling well again further out does not count: every run up to a poin
   CHECK(efficient_up_to(result, all[0], 0.8) == 0);
 }
 
+TEST_CASE("with a fixed global batch scaling is told against the smallest run, not against one GPU's batch") {
+  SweepResult result =
+      made_result({"gpus"}, {{.values = {"2"}, .ranks = 2, .throughput = 10, .efficiency = 0.9, .epoch = 10},
+                             {.values = {"4"}, .ranks = 4, .throughput = 15, .efficiency = 0.8, .epoch = 7},
+                             {.values = {"8"}, .status = PointStatus::wrong, .reason = "x"}});
+  using Efficiencies = std::vector<std::optional<double>>;
+  CHECK_FALSE(is_strong_scaling(result.sweep));
+  CHECK(efficiencies(result) == Efficiencies{0.9, 0.8, std::nullopt});
+  result.sweep.set = {{"global_batch", "64"}};
+  CHECK(is_strong_scaling(result.sweep));
+  CHECK(efficiencies(result) == Efficiencies{1, 0.75, std::nullopt});
+  CHECK(efficient_up_to(result, series_of(result).front(), 0.8) == 0);
+  result.sweep.goal.efficiency_min = 0.8;
+  CHECK(chosen(result).fastest == 0);
+}
+
 TEST_CASE("a sweep that varies no number of GPUs has no series") {
   const SweepResult result = made_result({"model"}, {{.values = {"a"}, .throughput = 1}});
   CHECK(series_of(result).empty());
