@@ -237,7 +237,7 @@ TEST_CASE("shards merge to the whole, for any number of them") {
       }
       store.close();
     }
-    const std::vector<SweepRow> rows = merged_rows(folder.path, what);
+    const std::vector<SweepRow> rows = merged(folder.path, what).rows;
     REQUIRE(rows.size() == what.sweep.points.size());
     for (std::size_t point = 0; point < rows.size(); ++point)
       CHECK(same(rows[point], point % 3 == 0 ? failed(point) : done(point)));
@@ -247,7 +247,7 @@ TEST_CASE("shards merge to the whole, for any number of them") {
 TEST_CASE("shards that are missing, unfinished, of another sweep or in each other's place do not merge") {
   const TemporaryFolder folder;
   const StoredSweep what = what_of(4);
-  const auto merging = [&] { return problem_of([&] { merged_rows(folder.path, what); }); };
+  const auto merging = [&] { return problem_of([&] { merged(folder.path, what); }); };
   CHECK(contains(merging(), "holds no shards of a sweep"));
   const fs::path first = shard_file(folder.path, {1, 2});
   const fs::path second = shard_file(folder.path, {2, 2});
@@ -266,8 +266,8 @@ TEST_CASE("shards that are missing, unfinished, of another sweep or in each othe
     store.add(done(1), {});
     store.add(failed(3), {});
   }
-  CHECK(merged_rows(folder.path, what).size() == 4);
+  CHECK(merged(folder.path, what).rows.size() == 4);
   SweepStore(shard_file(folder.path, {1, 3}), what).close();
   CHECK(contains(merging(), "holds shards of 2 and of 3"));
-  CHECK(contains(problem_of([&] { merged_rows(folder.path / "none", what); }), "cannot read"));
+  CHECK(contains(problem_of([&] { merged(folder.path / "none", what); }), "cannot read"));
 }
