@@ -88,8 +88,8 @@ void end_child(Child& child) {
     child.sent =
         char{ChildOutcome::failure} +
         (WIFSIGNALED(status)
-             ? fmt::format("its process was killed by signal {} (for want of memory?)", WTERMSIG(status))
-             : fmt::format("its process ended with {}", WEXITSTATUS(status)));
+             ? fmt::format("its process died by signal {} (for want of memory?)", WTERMSIG(status))
+             : fmt::format("its process died with exit code {}", WEXITSTATUS(status)));
 }
 
 /// The value; throws what the child threw.

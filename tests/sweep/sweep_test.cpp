@@ -109,7 +109,7 @@ TEST_CASE("the command line replaces values, sets keys, and varies new ones behi
 
 TEST_CASE("more than a million points are refused, whatever their number overflows to") {
   std::string lines = "vary:\n";
-  for (int key = 0; key < 30; ++key) lines += "  k" + std::to_string(key) + ": [1..100000]\n";
+  for (int key = 0; key < 30; ++key) lines += "  k" + std::to_string(key) + ": [1..10]\n";
   CHECK(message_of(lines) == "the sweep has more than 1000000 points");
   CHECK(message_of("vary: {a: [1..1001], b: [1..1000]}\n") == "the sweep has more than 1000000 points");
 }
@@ -137,8 +137,8 @@ TEST_CASE("workloads/README.md names every key of a sweep") {
 
 TEST_CASE("a product has every combination once, in the order of counting") {
   CHECK(rc::check([] {
-    const auto sizes = *rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 5));
-    RC_PRE(!sizes.empty() && sizes.size() <= 5);
+    const auto keys = static_cast<std::size_t>(*rc::gen::inRange(1, 6));
+    const auto sizes = *rc::gen::container<std::vector<int>>(keys, rc::gen::inRange(1, 5));
     SweepFile file;
     for (std::size_t key = 0; key < sizes.size(); ++key)
       file.vary.emplace_back(std::string(1, static_cast<char>('a' + key)),
