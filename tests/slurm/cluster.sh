@@ -133,11 +133,19 @@ lose_node() {
   kill -KILL "${daemons[$1]}" $processes 2>/dev/null || :
 }
 
+# is_alive PID: and not a zombie.
+is_alive() { grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$1/status"; }
+
 stop_cluster() {
-  local processes
+  local processes pid tries
   [ -n "${SLURM_CONF:-}" ] || return 0
-  [ ${#daemons[@]} = 0 ] || kill -KILL "${daemons[@]}" 2>/dev/null || :
-  processes=$(running_on '*')
+  processes="${daemons[*]} $(running_on '*')"
   # shellcheck disable=SC2086 # a list
   [ -z "${processes// /}" ] || kill -KILL $processes 2>/dev/null || :
+  for pid in $processes; do # what still ends may still write into the folder
+    for ((tries = 0; tries < 40; ++tries)); do
+      is_alive "$pid" || break
+      sleep 0.05
+    done
+  done
 }

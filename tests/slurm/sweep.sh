@@ -19,7 +19,7 @@ finish() {
   if [ $status != 0 ]; then
     tail -n 20 "$work"/*/slurm/*.log "$work/cluster/slurmctld.log" >&2 || :
   fi
-  rm -rf "$work"
+  rm -rf "$work" || { sleep 1; rm -rf "$work"; }
   exit $status
 }
 trap finish EXIT
