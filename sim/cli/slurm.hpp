@@ -11,7 +11,7 @@ namespace trainyard {
 
 /// Writes DIR/slurm/array.sh, merge.sh and submit.sh, and runs submit.sh if asked to. Throws FileError if
 /// they cannot be written, DIR holds a sweep and neither --resume nor --force says what of them, or sbatch
-/// does not take the jobs.
+/// does not take the jobs; InputError for a DIR that Slurm cannot name.
 void write_slurm_jobs(const SweepOptions& options, const Sweep& sweep);
 
 }  // namespace trainyard

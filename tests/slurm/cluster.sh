@@ -80,6 +80,7 @@ TCPTimeout=1
 ReturnToService=2
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=1
 CONF
+  echo 'CgroupPlugin=cgroup/v1' >"$cluster/cgroup.conf" # without a choice slurmd looks for /sys
   for ((i = 1; i <= nodes; ++i)); do
     echo "NodeName=n$i NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=$((ports + i)) CPUs=1 RealMemory=1000"
     mkdir "$cluster/spool.n$i"
