@@ -85,11 +85,10 @@ void end_child(Child& child) {
   while (::waitpid(child.process, &status, 0) < 0 && errno == EINTR) {
   }
   if (status != 0 || child.sent.empty())
-    child.sent =
-        char{ChildOutcome::failure} +
-        (WIFSIGNALED(status)
-             ? fmt::format("its process died by signal {} (for want of memory?)", WTERMSIG(status))
-             : fmt::format("its process died with exit code {}", WEXITSTATUS(status)));
+    child.sent = char{ChildOutcome::failure} +
+                 (WIFSIGNALED(status)
+                      ? fmt::format("its process died by signal {} (for want of memory?)", WTERMSIG(status))
+                      : fmt::format("its process died with exit code {}", WEXITSTATUS(status)));
 }
 
 /// The value; throws what the child threw.

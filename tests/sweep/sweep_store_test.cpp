@@ -4,6 +4,7 @@
 #include "study/temporary_folder.hpp"
 #include "sweep/shards.hpp"
 #include "sweep/sqlite.hpp"
+#include "sweep/store_lock.hpp"
 
 #include <csignal>
 #include <doctest/doctest.h>
@@ -242,6 +243,17 @@ TEST_CASE("shards merge to the whole, for any number of them") {
     for (std::size_t point = 0; point < rows.size(); ++point)
       CHECK(same(rows[point], point % 3 == 0 ? failed(point) : done(point)));
   }
+}
+
+TEST_CASE("one process at a time works on a store") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "sweep.db";
+  {
+    const StoreLock first(file);
+    CHECK(contains(problem_of([&] { const StoreLock second(file); }), "another trainyard works on"));
+  }
+  CHECK(problem_of([&] { const StoreLock third(file); }).empty());
+  CHECK(!fs::exists(file.string() + ".lock"));
 }
 
 TEST_CASE("shards that are missing, unfinished, of another sweep or in each other's place do not merge") {
