@@ -71,4 +71,5 @@ if(TARGET CUDA::nvrtc AND CUDNN_LIBRARY)
 endif()
 
 include(GNUInstallDirs)
-install(TARGETS trainyard_gpu_kernels RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# Where only the program was built, as ./dev run does, it alone is installed.
+install(TARGETS trainyard_gpu_kernels RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} OPTIONAL)
