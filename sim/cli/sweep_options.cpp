@@ -180,6 +180,7 @@ void check_sweep_options(SweepOptions& options) {
     wrong("--json", "rows of all shards are printed by --merge");
   if (options.merge + options.shard.has_value() + options.slurm > 1)
     wrong("--merge", "one of --shard, --merge and --slurm");
+  if (options.merge && !options.jobs_text.empty()) wrong("-j", "--merge simulates nothing");
   if (options.resume && options.force) wrong("--resume", "goes on, --force begins anew: one of them");
   options.goal.epochs = number("--epochs", options.epochs, 1e6);
   options.goal.deadline = quantity<Seconds>("--deadline", options.deadline);
