@@ -3,6 +3,7 @@
 #include "compute/curves.hpp"
 #include "compute/nearest.hpp"
 #include "config/keys.hpp"
+#include "units/fnv1a.hpp"
 #include "units/text.hpp"
 #include "workload/shape_text.hpp"
 
@@ -14,14 +15,11 @@
 namespace trainyard {
 namespace {
 
-/// FNV-1a, 64 bits: the same fold on every machine.
+/// The same fold on every machine.
 int fold_of_text(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001b3U;
-  }
-  return static_cast<int>((hash >> 32U) % folds);
+  Fnv1a hash;
+  hash.add(text);
+  return static_cast<int>((hash.value() >> 32U) % folds);
 }
 
 template <class T>

@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/experiment_options.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
 #include "cli/rank_group.hpp"
@@ -179,13 +180,8 @@ void add_collective(CLI::App& program) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command
-      .add_option("--set", options->set,
-                  "KEY=VALUE, repeatable: overrides a key of the platform (platform.fabric.nic=\"25 Gbps\")")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_set_option(command, options->set,
+                 "KEY=VALUE, repeatable: overrides a key of the platform (platform.fabric.nic=\"25 Gbps\")");
   command.add_option("--links", options->links, "write what every link carried to this CSV file")
       ->type_name("FILE");
   offer_names_of<Fidelity>(

@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/experiment_options.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
 #include "cli/terminal.hpp"
@@ -162,14 +163,9 @@ void add_compare(CLI::App& program) {
             ->required(),
         {"EXPERIMENT", "DIR"});
   offer(command.add_option("B", options->b, "the same; without it B is A with --set"), {"EXPERIMENT", "DIR"});
-  command
-      .add_option("--set", options->set,
-                  "KEY=VALUE, repeatable: B is the experiment A with this key changed (nodes=4, "
-                  "platform.fabric.nic=\"25 Gbps\")")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_set_option(command, options->set,
+                 "KEY=VALUE, repeatable: B is the experiment A with this key changed (nodes=4, "
+                 "platform.fabric.nic=\"25 Gbps\")");
   command
       .add_option("--fail-above", options->fail_above,
                   "end with 1 if B's step time is more than this many per cent above A's. It is the time of "

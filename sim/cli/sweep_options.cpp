@@ -1,5 +1,6 @@
 #include "cli/sweep_options.hpp"
 
+#include "cli/experiment_options.hpp"
 #include "cli/file_kind.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
@@ -22,10 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int most_parts = 10'000;  // what Slurm lets an array have, if its keeper does
-
-bool is_path(const std::string& text) {
-  return text.find('/') != std::string::npos || text.ends_with(".yaml");
-}
 
 [[noreturn]] void wrong(const std::string& option, const std::string& why) {
   throw CLI::ValidationError(option, why);
@@ -69,7 +66,7 @@ SweepOverrides overrides_in(const std::vector<std::string>& texts) {
 
 /// The file that the name or path means: a sweep's, or an experiment's.
 fs::path file_asked_for(const config::Catalogue& catalogue, const std::string& sweep) {
-  if (is_path(sweep)) return config::find(catalogue, config::Kind::sweep, sweep);
+  if (config::is_path(sweep)) return config::find(catalogue, config::Kind::sweep, sweep);
   const auto has = [&](config::Kind kind) {
     const std::vector<std::string> names = config::names(catalogue, kind);
     return std::ranges::find(names, sweep) != names.end();
@@ -81,7 +78,7 @@ fs::path file_asked_for(const config::Catalogue& catalogue, const std::string& s
 /// Makes paths of experiments, which may be relative to the sweep's folder, mean the same from any.
 void in_folder_of(const fs::path& sweep, const config::Catalogue& catalogue, SweepFile& file) {
   const auto make_absolute = [&](std::string& experiment) {
-    if (!is_path(experiment)) return;
+    if (!config::is_path(experiment)) return;
     const fs::path found = config::find(catalogue, config::Kind::experiment, experiment, sweep);
     experiment = fs::weakly_canonical(found).string();
   };
@@ -111,14 +108,10 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
                         "name of a shipped sweep or experiment, or the path of a YAML file of either")
             ->required(),
         {"SWEEP", "EXPERIMENT"});
-  command
-      .add_option("--set", options.set,
-                  "KEY=V1,V2, repeatable: values of a key in place of the file's; a new key with several is "
-                  "varied too. Ranges: nodes=\"1..64 times 2\", batch_per_gpu=\"32..128 step 32\"")
-      ->type_name("KEY=V1,V2")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_set_option(command, options.set,
+                 "KEY=V1,V2, repeatable: values of a key in place of the file's; a new key with several is "
+                 "varied too. Ranges: nodes=\"1..64 times 2\", batch_per_gpu=\"32..128 step 32\"",
+                 "KEY=V1,V2");
   command
       .add_option("-j,--jobs", options.jobs_text,
                   "points simulated at once (default: all processors); with --slurm: processors of a task "
@@ -195,7 +188,7 @@ std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
   const config::Document document = config::load(path);
   SweepFile file;
   if (kind_of(path, document) == config::Kind::experiment) {
-    file.experiment = is_path(options.sweep) ? fs::absolute(path).string() : options.sweep;
+    file.experiment = config::is_path(options.sweep) ? fs::absolute(path).string() : options.sweep;
   } else {
     file = load_sweep(document);
     in_folder_of(path, catalogue, file);
@@ -218,8 +211,8 @@ std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
 }
 
 std::vector<std::string> words_of(const SweepOptions& options) {
-  std::vector<std::string> words{is_path(options.sweep) ? fs::absolute(options.sweep).string()
-                                                        : options.sweep};
+  std::vector<std::string> words{config::is_path(options.sweep) ? fs::absolute(options.sweep).string()
+                                                                : options.sweep};
   const auto add = [&](const char* option, const std::string& value) {
     if (value.empty()) return;
     words.emplace_back(option);

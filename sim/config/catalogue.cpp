@@ -26,10 +26,6 @@ bool is_file(const fs::path& path) {
   return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
 }
 
-bool is_path(std::string_view name_or_path) {
-  return name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(extension);
-}
-
 [[noreturn]] void unknown_name(const Catalogue& catalogue, Kind kind, std::string_view name) {
   const std::vector<std::string> known = names(catalogue, kind);
   const std::string local = std::string(name) + std::string(extension);
@@ -56,6 +52,10 @@ fs::path find_path(Kind kind, std::string_view text, const fs::path& relative_to
 }
 
 }  // namespace
+
+bool is_path(std::string_view name_or_path) {
+  return name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(extension);
+}
 
 std::string_view word_of(Kind kind) {
   switch (kind) {

@@ -28,9 +28,12 @@ Catalogue find_catalogue();
 /// The names of a kind, sorted, each once.
 std::vector<std::string> names(const Catalogue& catalogue, Kind kind);
 
-/// The file a name means. A plain name is looked up in the catalogue; a text with '/' or ending in .yaml is a
-/// path, first relative to the folder of the file `relative_to` (if given), then to the current directory.
-/// Throws InputError (did you mean, names that exist) if there is none.
+/// Whether a text is a path, not a name of the catalogue: it has a '/' or ends in .yaml.
+bool is_path(std::string_view name_or_path);
+
+/// The file a name means. A plain name is looked up in the catalogue; a path is
+/// looked for first relative to the folder of the file `relative_to` (if given), then to the current
+/// directory. Throws InputError (did you mean, names that exist) if there is none.
 std::filesystem::path find(const Catalogue& catalogue, Kind kind, std::string_view name_or_path,
                            const std::filesystem::path& relative_to = {});
 

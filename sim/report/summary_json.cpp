@@ -154,7 +154,7 @@ void add_goodput(Json& json, const Result& result) {
   if (result.faults) json["faults"] = faults_json(*result.faults);
 }
 
-/// What is not known is set to null with its reason, as every field in `unmodelled`.
+/// What is not known is set to null behind, as every field in `unmodelled`.
 void add_needs(Json& json, const Result& result) {
   if (result.memory) add_memory_fields(json, *result.memory);
   if (result.energy_per_step) json["energy_per_step_j"] = result.energy_per_step->si();
@@ -164,29 +164,30 @@ void add_needs(Json& json, const Result& result) {
 
 }  // namespace
 
-Json summary_json(const Result& result, const SimulationCost& cost) {
+Json figures_json(const Result& result) {
   Json json;
-  json["schema_version"] = summary_schema_version;
   add_what_ran(json, result);
   add_times(json, result);
-  add_parts(json, result);
   add_utilization(json, result);
   add_input(json, result);
   add_training(json, result);
   add_goodput(json, result);
   add_needs(json, result);
+  for (const auto& [field, reason] : unmodelled(result)) json[field] = nullptr;
+  return json;
+}
+
+Json summary_json(const Result& result, const SimulationCost& cost) {
+  Json json{{"schema_version", summary_schema_version}};
+  json.update(figures_json(result));
+  add_parts(json, result);
   const ComputeSourceShares& shares = result.compute_source_shares;
   json["compute_source_shares"] = {
       {"measured", shares.measured}, {"fitted", shares.fitted}, {"roofline", shares.roofline}};
   add_experiment(json, result);
   json["calibrated_on"] = result.calibrated_on;
   json["notes"] = result.notes;
-  Json reasons = Json::object();
-  for (const auto& [field, reason] : unmodelled(result)) {
-    json[field] = nullptr;
-    reasons[field] = reason;
-  }
-  json["unmodelled"] = std::move(reasons);
+  json["unmodelled"] = unmodelled(result);
   json["simulation"] = {{"wall_s", cost.wall.si()},
                         {"cpu_s", cost.cpu.si()},
                         {"events", result.events},

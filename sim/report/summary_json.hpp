@@ -20,6 +20,10 @@ struct SimulationCost {
   Bytes peak_rss;
 };
 
+/// Of the summary what ran, its figures and servers: all that a result without a timeline tells too. What was
+/// not modelled is null.
+nlohmann::ordered_json figures_json(const Result& result);
+
 /// Every field of the summary in a fixed order. One that was not modelled is null and has its reason under
 /// "unmodelled"; json_text prints it.
 nlohmann::ordered_json summary_json(const Result& result, const SimulationCost& cost);

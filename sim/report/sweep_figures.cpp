@@ -55,7 +55,7 @@ std::optional<double> rent_per_hour(const Inputs& inputs, const Result& result) 
 std::vector<std::string> sweep_figure_names() { return {figure_names.begin(), figure_names.end()}; }
 
 std::vector<std::optional<double>> sweep_figures(const Inputs& inputs, const Result& result) {
-  const nlohmann::ordered_json summary = summary_json(result, {});
+  const nlohmann::ordered_json summary = figures_json(result);
   std::vector<std::optional<double>> figures;
   for (const std::string_view name : figure_names) {
     std::optional<double>& figure = figures.emplace_back();

@@ -48,23 +48,16 @@ std::string spread_in_words(const TrainingReport& training) {
 
 void write_activities(Page& out, const TrainingReport& training) {
   out.heading("where the time goes", "all ranks, share of the measured time");
-  Seconds computing, communicating, waiting, loading, wasted;
-  for (const WorkerRow& worker : training.workers) {
-    computing += worker.computing - worker.wasted;
-    wasted += worker.wasted;
-    communicating += worker.communicating;
-    waiting += worker.waiting;
-    loading += worker.loading;
-  }
+  const WorkerRow sum = sum_of(training.workers);
   const auto ranks = static_cast<double>(training.workers.size());
   const auto share = [&](std::string_view label, Seconds time, std::string_view colour) {
     out.share(label, time / ranks, training.measured, colour);
   };
-  share("computing", computing, "36");
-  share("communicating", communicating, "33");
-  share("waiting", waiting, "33");
-  if (loading > Seconds{}) share("loading", loading, "35");
-  share("wasted", wasted, "31");
+  share("computing", sum.computing - sum.wasted, "36");
+  share("communicating", sum.communicating, "33");
+  share("waiting", sum.waiting, "33");
+  if (sum.loading > Seconds{}) share("loading", sum.loading, "35");
+  share("wasted", sum.wasted, "31");
   if (training.workers.size() > 1) write_slowest(out, training);
 }
 

@@ -36,14 +36,14 @@ ComputeSource source_of(Provenance provenance) {
 }
 
 /// Ends the step with time of the host, if there is any.
-void add_host_op(Trace& trace, std::string_view layer, Seconds duration, Provenance provenance) {
+void add_host_op(Trace& trace, std::string_view layer, Seconds duration, ComputeSource source) {
   if (duration <= Seconds()) return;
   Op host;
   host.phase = Phase::optimizer;
   host.layer = layer;
   host.kind = OpKind::host;
   host.duration = duration;
-  host.source = source_of(provenance);
+  host.source = source;
   trace.ops.push_back(std::move(host));
 }
 
@@ -70,7 +70,7 @@ void add_stack_ops(Trace& trace, const Stack& stack) {
   const auto update = std::ranges::find(trace.ops, Phase::optimizer, &Op::phase);
   before.insert(before.end(), after.begin(), after.end());
   trace.ops.insert(update, before.begin(), before.end());
-  add_host_op(trace, "step_overhead", stack.step_overhead.value, stack.step_overhead.provenance);
+  add_host_op(trace, "step_overhead", stack.step_overhead.value, source_of(stack.step_overhead.provenance));
 }
 
 Seconds host_time_of_ranks(const Stack& stack, int micro_batches, int ranks, int nodes, int gpus_per_node) {
@@ -85,10 +85,20 @@ Seconds host_time_of_ranks(const Stack& stack, int micro_batches, int ranks, int
 }
 
 void add_ranks_overhead(Trace& trace, const Stack& stack, int ranks, int nodes, int gpus_per_node) {
-  const bool has_rings = stack.scalar_rings && nodes > 1;
+  std::vector<const Sourced<Seconds>*> parts;
+  if (gpus_per_node > 1) parts.push_back(&stack.step_overhead_per_gpu);
+  if (trace.accumulation > 1) parts.push_back(&stack.micro_batch_overhead);
+  if (stack.scalar_rings && nodes > 1) {
+    parts.push_back(&stack.scalar_rings->hop);
+    parts.push_back(&stack.scalar_rings->node_hop);
+  }
+  // A sum is known as well as what is known least of it: measured, fitted, neither.
+  ComputeSource source = ComputeSource::measured;
+  for (const Sourced<Seconds>* part : parts) {
+    if (part->value > Seconds()) source = std::max(source, source_of(part->provenance));
+  }
   add_host_op(trace, ranks_overhead_layer,
-              host_time_of_ranks(stack, trace.accumulation, ranks, nodes, gpus_per_node),
-              has_rings ? stack.scalar_rings->hop.provenance : stack.step_overhead_per_gpu.provenance);
+              host_time_of_ranks(stack, trace.accumulation, ranks, nodes, gpus_per_node), source);
 }
 
 }  // namespace trainyard

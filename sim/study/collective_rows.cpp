@@ -2,6 +2,7 @@
 
 #include "study/stated_software.hpp"
 #include "units/text.hpp"
+#include "units/trimmed.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,12 +32,6 @@ std::optional<Q> parsed(std::string_view text) {
   const Parsed<Q> result = parse_quantity<Q>(text);
   const auto* value = std::get_if<Q>(&result);
   return value == nullptr ? std::nullopt : std::optional(*value);
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
 }
 
 /// "1048576 B" is one size, "8 B..128 MiB step 1 MiB" many, "up to 512 MiB" its last. Empty if not

@@ -39,7 +39,7 @@ std::string rows_text(const std::vector<FittedRun>& runs) {
 StackFit fit_stack(const config::Catalogue& catalogue, const std::vector<PublishedRow>& rows,
                    const MachineRules& machines, const RunRules& rules, const std::string& stack,
                    int parallel) {
-  if (stack.find('/') != std::string::npos || stack.ends_with(".yaml"))
+  if (config::is_path(stack))
     throw InputError("the rules know stacks by name, not by path",
                      "calibrate stack " + std::filesystem::path(stack).stem().string());
   StackFit fit{.stack = load_stack(config::load(config::find(catalogue, config::Kind::stack, stack))),

@@ -76,9 +76,9 @@ private:
     const auto known = inputs_.find(key);
     if (known != inputs_.end()) return known->second;
     run.measured.accumulation = micro_batches;
-    Inputs read = inputs_of(catalogue_, run, machine);
+    Inputs read = inputs_of(catalogue_, run, machine, files_);
     if (const Overrides changed = changes_of(read, run); !changed.empty())
-      read = inputs_of(catalogue_, run, machine, changed);
+      read = inputs_of(catalogue_, run, machine, files_, changed);
     read.experiment.steps = few_steps;
     return inputs_.emplace(key, std::move(read)).first->second;
   }
@@ -181,6 +181,7 @@ private:
   }
 
   const config::Catalogue& catalogue_;
+  InputFiles files_;  ///< that the runs of a series share
   const PredictionOptions& options_;
   std::map<std::tuple<const PublishedRow*, const MachineRule*, int>, Inputs> inputs_;
   std::map<std::pair<const PublishedRow*, const MachineRule*>, std::optional<double>> scales_;

@@ -79,7 +79,7 @@ std::variant<PublishedRun, std::string> published_run(const PublishedRow& row, c
 }
 
 Inputs inputs_of(const config::Catalogue& catalogue, const PublishedRun& run, const MachineRule& machine,
-                 const Overrides& further) {
+                 InputFiles& files, const Overrides& further) {
   Overrides overrides;
   for (const auto& [key, value] : machine.set) overrides.emplace_back("platform." + key, value);
   if (run.measured.sequence_length) {
@@ -91,7 +91,6 @@ Inputs inputs_of(const config::Catalogue& catalogue, const PublishedRun& run, co
       overrides.emplace_back(key, filled_in(value, catalogue, run, machine));
   }
   overrides.insert(overrides.end(), further.begin(), further.end());
-  InputFiles files;
   return read_inputs(catalogue, document_of(run, machine), {}, overrides, files);
 }
 

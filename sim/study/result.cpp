@@ -2,6 +2,19 @@
 
 namespace trainyard {
 
+WorkerRow sum_of(const std::vector<WorkerRow>& workers) {
+  WorkerRow sum;
+  for (const WorkerRow& worker : workers) {
+    sum.computing += worker.computing;
+    sum.communicating += worker.communicating;
+    sum.waiting += worker.waiting;
+    sum.loading += worker.loading;
+    sum.wasted += worker.wasted;
+    sum.gradients += worker.gradients;
+  }
+  return sum;
+}
+
 void leave_out(Result& result, std::initializer_list<const char*> fields, const std::string& reason) {
   for (const char* field : fields) result.unmodelled[field] = reason;
 }

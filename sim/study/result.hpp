@@ -97,6 +97,9 @@ struct WorkerRow {
   std::int64_t gradients = 0;
 };
 
+/// Times and gradients of all of them together.
+WorkerRow sum_of(const std::vector<WorkerRow>& workers);
+
 /// The use of what serves parameters.
 struct ServerRow {
   std::string name;  ///< "memory of node0.cpu1", "cores of node0.cpu1"

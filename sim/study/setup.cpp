@@ -271,9 +271,7 @@ Inputs read_inputs(const config::Catalogue& catalogue, config::Document document
   // A path is written into the resolved experiment so that it means the same file from any folder.
   const auto find = [&](config::Kind kind, std::string& what) {
     const fs::path found = config::find(catalogue, kind, what, file);
-    if (what.find('/') != std::string::npos || what.ends_with(".yaml")) {
-      what = fs::weakly_canonical(found).string();
-    }
+    if (config::is_path(what)) what = fs::weakly_canonical(found).string();
     return found;
   };
   bool has_platform = false;

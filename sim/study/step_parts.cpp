@@ -105,21 +105,14 @@ StepParts parts_of_step(const Result& result) {
 /// Means over the ranks, for an update.
 StepParts parts_of_update(const Result& result) {
   const TrainingReport& training = *result.training;
-  Seconds computing, wasted, communicating, waiting, loading;
-  for (const WorkerRow& worker : training.workers) {
-    computing += worker.computing - worker.wasted;
-    wasted += worker.wasted;
-    communicating += worker.communicating;
-    waiting += worker.waiting;
-    loading += worker.loading;
-  }
+  const WorkerRow all = sum_of(training.workers);
   const double each = static_cast<double>(training.workers.size()) * static_cast<double>(training.updates);
   StepParts parts;
   Seconds other = result.step_time;
   for (const PartTime& sum :
-       {PartTime{StepPart::compute, computing}, PartTime{StepPart::wasted_compute, wasted},
-        PartTime{StepPart::communication, communicating}, PartTime{StepPart::waiting, waiting},
-        PartTime{StepPart::input, loading}}) {
+       {PartTime{StepPart::compute, all.computing - all.wasted},
+        PartTime{StepPart::wasted_compute, all.wasted}, PartTime{StepPart::communication, all.communicating},
+        PartTime{StepPart::waiting, all.waiting}, PartTime{StepPart::input, all.loading}}) {
     parts.parts.push_back({sum.part, sum.time / each});
     other -= sum.time / each;
   }

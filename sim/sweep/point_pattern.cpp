@@ -1,6 +1,7 @@
 #include "sweep/point_pattern.hpp"
 
 #include "units/text.hpp"
+#include "units/trimmed.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -31,12 +32,6 @@ std::optional<Amount> amount_of(std::string_view text) {
   if (const auto rate = amount_in<FlopRate>(text)) return rate;
   if (const auto power = amount_in<Watts>(text)) return power;
   return amount_in<Dollars>(text);
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
 /// "<=" and "64" of "<= 64"; the sign is empty where there is none.

@@ -2,6 +2,7 @@
 
 #include "config/read_file.hpp"
 #include "sweep/sqlite.hpp"
+#include "units/fnv1a.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -16,20 +17,19 @@ namespace {
 /// Raised when the tables change.
 constexpr int layout = 1;
 
-/// FNV-1a, 64 bits: tells an edited file from itself, which is all that is asked of it.
+/// Of several texts and numbers of texts: tells an edited file from itself, which is all that is asked of it.
 class Hash {
 public:
   void add(std::string_view text) {
-    for (const char letter : text) add_byte(static_cast<unsigned char>(letter));
-    add_byte(0xff);  // in no UTF-8 text: "ab", "c" is not "a", "bc"
+    hash_.add(text);
+    hash_.add("\xff");  // in no UTF-8 text: "ab", "c" is not "a", "bc"
   }
   /// How many texts follow: a key that is set is not one that is varied.
   void add(std::size_t count) { add(std::to_string(count)); }
-  [[nodiscard]] std::string text() const { return fmt::format("{:016x}", value_); }
+  [[nodiscard]] std::string text() const { return fmt::format("{:016x}", hash_.value()); }
 
 private:
-  void add_byte(unsigned char byte) { value_ = (value_ ^ byte) * 1099511628211U; }
-  std::uint64_t value_ = 14695981039346656037U;
+  Fnv1a hash_;
 };
 
 std::string hash_of_file(const std::string& path) {

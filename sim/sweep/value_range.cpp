@@ -2,6 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "units/text.hpp"
+#include "units/trimmed.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -103,10 +104,8 @@ std::vector<std::string> split_list(std::string_view text) {
     parts.back() += letter;
   }
   for (std::string& part : parts) {
-    const std::size_t first = part.find_first_not_of(' ');
-    if (first == std::string::npos)
-      throw InputError(fmt::format("{} has an empty value", in_quotes(text)), "32,64,128");
-    part = part.substr(first, part.find_last_not_of(' ') - first + 1);
+    part = std::string(trimmed(part));
+    if (part.empty()) throw InputError(fmt::format("{} has an empty value", in_quotes(text)), "32,64,128");
   }
   return parts;
 }

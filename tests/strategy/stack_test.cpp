@@ -121,6 +121,23 @@ TEST_CASE("hosts take longer behind a step with more GPUs on a node, more nodes 
   CHECK(time(1, 4, 1) == doctest::Approx(10 * 6 * 3e-4).epsilon(1e-12));
 }
 
+TEST_CASE("host time of ranks is known as well as what is known least of it") {
+  const Stack stack = load_stack(config::parse(
+      "s.yaml",
+      "name: s\nstep_overhead_per_gpu: {value: 2 ms, measured: here}\n"
+      "micro_batch_overhead: {value: 3 ms, assumed: so}\n"
+      "scalar_rings: {hop: {value: 1 us, fitted: there}, node_hop: {value: 2 us, fitted: there}}\n"));
+  const auto source = [&](int micro_batches, int nodes) {
+    Trace trace;
+    trace.accumulation = micro_batches;
+    add_ranks_overhead(trace, stack, 8 * nodes, nodes, 8);
+    return trace.ops.at(0).source;
+  };
+  CHECK(source(1, 1) == ComputeSource::measured);
+  CHECK(source(1, 2) == ComputeSource::fitted);
+  CHECK(source(2, 2) == ComputeSource::roofline);
+}
+
 TEST_CASE("a stack's passes and host time become ops of the step, those of other precisions do not") {
   const Stack stack = load_stack(config::parse("s.yaml",
                                                "name: s\n"

@@ -370,7 +370,8 @@ TEST_CASE("steps of many micro-batches are as if each were simulated") {
     CAPTURE(gpus);
     const auto rows = rows_of(run_line({{"gpus_total", gpus}, {"notes", "grad_accum=6"}}));
     const PublishedRun run = own_run(rows.front());
-    const Inputs inputs = inputs_of(run_catalogue(), run, *run.machine);
+    InputFiles files;
+    const Inputs inputs = inputs_of(run_catalogue(), run, *run.machine, files);
     REQUIRE(inputs.experiment.accumulation == 6);
     const double op_by_op = simulate(inputs, {.fidelity = Fidelity::closed}).throughput;
     CHECK(solve_one_run(run_catalogue(), run).predicted == doctest::Approx(op_by_op).epsilon(1e-9));
@@ -526,7 +527,8 @@ TEST_CASE("systems that nobody here has seen meet the shipped rules by their col
     if (const auto* reason = std::get_if<std::string>(&run)) return *reason;
     const auto& known = std::get<PublishedRun>(run);
     CHECK(first_match(rules.families, rows.front()) != nullptr);
-    const Inputs inputs = inputs_of(run_catalogue(), known, *known.machine);
+    InputFiles files;
+    const Inputs inputs = inputs_of(run_catalogue(), known, *known.machine, files);
     return fmt::format("{} {} {} {}", known.machine->platform, inputs.model->name, inputs.stack.name,
                        cluster_of(inputs).ranks());
   };
