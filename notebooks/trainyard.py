@@ -1,0 +1,171 @@
+"""Runs the program trainyard and returns its figures as dictionaries and pandas data frames.
+
+Every function starts the program anew, so that a notebook shows what the program says and nothing else. Columns and keys
+are the program's own, with the unit in the name: step_time_s, memory_peak_bytes, busbw_bytes_per_s (sim/README.md). A
+quantity that is not modelled is None or NaN.
+
+Settings are what `--set KEY=VALUE` takes: keyword arguments for keys without a dot, a dictionary for any key.
+
+    run("resnet50_dgx2", nodes=4)["scaling_efficiency"]
+    run("resnet50_dgx2", {"platform.fabric.nic": "25 Gbps"}, nodes=4)
+
+The program is $TRAINYARD, else build/trainyard of this checkout, else trainyard on PATH.
+"""
+
+import io
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import pandas
+
+CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
+
+
+class ProgramError(Exception):
+    """The program ended with another exit code than 0; its message says why.
+
+    `exit_code`: 3 wrong input, 4 a job that cannot run on that machine, and so on (sim/README.md, "Exit codes").
+    """
+
+    def __init__(self, exit_code, message):
+        super().__init__(f"{message}\n(exit code {exit_code})")
+        self.exit_code = exit_code
+
+
+def _program():
+    built = CHECKOUT / "build" / "trainyard"
+    found = os.environ.get("TRAINYARD") or (built if built.exists() else shutil.which("trainyard"))
+    if not found:
+        raise FileNotFoundError("there is no build/trainyard: build it with ./dev run")
+    return str(found)
+
+
+def _text(value):
+    """A value as the program reads it: true and false are YAML's."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _settings(settings, more):
+    return [("--set", f"{key}={_text(value)}") for key, value in {**(settings or {}), **more}.items()]
+
+
+def _flat(pairs):
+    return [text for pair in pairs for text in pair]
+
+
+def trainyard(*arguments):
+    """What `trainyard ARGUMENTS` prints. Raises ProgramError if it fails."""
+    done = subprocess.run(
+        [_program(), *map(_text, arguments)],
+        capture_output=True, text=True, check=False, env={**os.environ, "NO_COLOR": "1"},
+    )
+    if done.returncode != 0:
+        raise ProgramError(done.returncode, done.stderr.strip() or done.stdout.strip())
+    return done.stdout
+
+
+def run(experiment, settings=None, **more):
+    """One training step: the summary of `trainyard run EXPERIMENT --json`, a dictionary.
+
+    `experiment` is a shipped name or the path of a YAML file. Raises ProgramError, with exit code 4 if the step does not
+    fit into the GPU's memory.
+    """
+    return json.loads(trainyard("run", experiment, "--json", *_flat(_settings(settings, more))))
+
+
+def run_tables(experiment, settings=None, **more):
+    """The same step in full: what `run --out` writes, by name without ".csv".
+
+    `summary` is the dictionary of run(); `layers`, `collectives`, `links` and `ranks` are data frames, one row for each op of
+    rank 0, collective, direction of a link and rank. Runs of many updates have `workers`, `staleness` and, with servers,
+    `servers` besides, jobs with faults `checkpoints`.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder, "out")
+        trainyard("run", experiment, "--out", out, *_flat(_settings(settings, more)))
+        tables = {file.stem: pandas.read_csv(file) for file in sorted(out.glob("*.csv"))}
+        tables["summary"] = json.loads((out / "summary.json").read_text())
+    return tables
+
+
+def sweep(what, settings=None, **more):
+    """Many points of an experiment, or a shipped sweep: sweep.csv of `trainyard sweep`, a row for each point.
+
+    A setting may be a list: then it is varied, and the points are all combinations. `ranks` and `global_batch` can be
+    varied besides the experiment's keys. A point that cannot run is a row of failures.csv: `exit_code` and `reason` say why, and
+    its figures are NaN.
+
+        sweep("resnet50_dgx2", ranks=[2, 4, 8, 16], batch_per_gpu=[32, 128])
+    """
+    varied = {
+        key: ",".join(map(_text, value)) if isinstance(value, (list, tuple, range)) else value
+        for key, value in {**(settings or {}), **more}.items()
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder, "out")
+        try:
+            trainyard("sweep", what, "--out", out, *_flat(_settings(varied, {})))
+        except ProgramError as error:
+            if error.exit_code != 4 or not (out / "sweep.csv").exists():
+                raise
+        parts = [pandas.read_csv(file) for file in (out / "sweep.csv", out / "failures.csv") if file.exists()]
+    return pandas.concat(parts).sort_values("point", ignore_index=True)
+
+
+def collective(operation, platform, begin="1M", end="1G", factor=2, **options):
+    """A collective alone over message sizes, as nccl-tests measures it: a row for each size.
+
+    Sizes are binary as in nccl-tests: "1M" is 1 MiB. `options` are those of `trainyard collective`: nodes, gpus,
+    gpus_per_node, algorithm, protocol, fidelity. Times are in seconds, rates in bytes per second.
+    """
+    flags = _flat((f"--{name.replace('_', '-')}", value) for name, value in options.items())
+    text = trainyard("collective", operation, "--platform", platform, "-b", begin, "-e", end, "-f", factor, "--json", *flags)
+    return pandas.DataFrame(json.loads(text)["rows"])
+
+
+def trace(experiment, settings=None, **more):
+    """The ops of one step as `trainyard trace` writes them; write_trace() takes them back, changed."""
+    return pandas.read_csv(io.StringIO(trainyard("trace", experiment, "-o", "/dev/stdout", *_flat(_settings(settings, more)))), comment="#")
+
+
+def write_trace(ops, file):
+    """Writes ops as a trace that an experiment with `trace: FILE` replays. Empty durations are computed, others taken."""
+    pathlib.Path(file).write_text("# trainyard trace: 1\n" + ops.to_csv(index=False))
+
+
+def validate(protocol="1gpu", *files):
+    """Predictions beside published training runs and collectives: the parsed `trainyard validate --json`.
+
+    `protocol` is spec (nothing fitted), 1gpu or 1node (one scale fitted to the series' smallest run). Its `rows` make a
+    data frame: pandas.DataFrame(validate()["rows"]).
+    """
+    return json.loads(trainyard("validate", "--protocol", protocol, "--json", *files))
+
+
+def names(kind):
+    """The shipped names of a kind: platforms, gpus, models, stacks, experiments or sweeps."""
+    table = trainyard("list", kind).split("\n\n")[0]  # what follows are remarks
+    return [line.split()[0] for line in table.splitlines()]
+
+
+def published(name):
+    """Published measurements, a row for each: tests/validation/NAME.csv."""
+    return pandas.read_csv(CHECKOUT / "tests" / "validation" / f"{name}.csv")
+
+
+def check(guess, answer, within=0.02):
+    """Compares an exercise's guess with what the program says, to `within` as a fraction of it, and prints the verdict.
+
+    Anything but numbers has to be equal.
+    """
+    if isinstance(answer, (int, float)) and not isinstance(answer, bool):
+        if abs(guess - answer) <= within * abs(answer):
+            print(f"right: the program says {answer:.4g}")
+        else:
+            print(f"{guess:.4g} is too {'low' if guess < answer else 'high'}")
+    else:
+        print(f"right: {answer}" if guess == answer else f"not {guess}")

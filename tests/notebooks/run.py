@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Runs every notebook from its first cell to its last and compares what it prints with what is committed.
+
+A notebook fails on an error in a cell, on a cell that takes more than 60 s, and where its text (not its pictures, which
+depend on fonts) is no longer what the committed notebook shows: then read the difference and take the new outputs with
+--update. What the program prints is in them, so a change of a model's numbers shows here.
+
+usage: run.py PROGRAM SOURCE_DIR [--update] [NOTEBOOK...]
+"""
+
+import concurrent.futures
+import difflib
+import os
+import pathlib
+import sys
+import time
+
+import nbclient
+import nbformat
+
+LIMIT_S = 60  # a cell; all notebooks together take less
+
+
+def run_again(path, environment):
+    """The notebook with the outputs of a fresh run."""
+    book = nbformat.read(path, as_version=4)
+    client = nbclient.NotebookClient(
+        book, timeout=LIMIT_S, kernel_name="python3", record_timing=False, resources={"metadata": {"path": str(path.parent)}}
+    )
+    client.execute(env=environment)
+    book.metadata = nbformat.from_dict(
+        {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        }
+    )
+    return book
+
+
+def text_of(book):
+    """What a reader sees of the outputs, as lines, without the pictures."""
+    lines = []
+    for number, cell in enumerate(c for c in book.cells if c.cell_type == "code"):
+        for output in cell.outputs:
+            data = output.get("data", {})
+            text = output.get("text") or data.get("text/plain", "")
+            picture = "a picture" if "image/png" in data else None
+            lines += [f"[{number}] {line}" for line in ([picture] if picture else text.splitlines())]
+    return lines
+
+
+def warnings_of(book):
+    """Text on stderr: what a reader would take for an error."""
+    return [
+        output.text
+        for cell in book.cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+        if output.get("name") == "stderr"
+    ]
+
+
+def judge(path, environment, update):
+    """Problems of one notebook, as lines, and the seconds that it took."""
+    started = time.monotonic()
+    try:
+        fresh = run_again(path, environment)
+    except (nbclient.exceptions.CellExecutionError, nbclient.exceptions.CellTimeoutError) as error:
+        return [str(error)], time.monotonic() - started
+    took = time.monotonic() - started
+    problems = [f"stderr: {text}" for text in warnings_of(fresh)]
+    if update:
+        nbformat.write(fresh, path)
+    else:
+        committed = text_of(nbformat.read(path, as_version=4))
+        problems += difflib.unified_diff(committed, text_of(fresh), "committed", "this run", lineterm="", n=1)
+    return problems, took
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if a != "--update"]
+    update = len(arguments) < len(sys.argv) - 1
+    if len(arguments) < 2:
+        sys.exit(__doc__)
+    program, source = pathlib.Path(arguments[0]).resolve(), pathlib.Path(arguments[1]).resolve()
+    paths = [pathlib.Path(a).resolve() for a in arguments[2:]] or sorted((source / "notebooks").glob("*.ipynb"))
+    environment = {
+        **os.environ,
+        "TRAINYARD": str(program),
+        "OPENBLAS_NUM_THREADS": "1",  # two notebooks run at once, and pictures need no more
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # the kernel's debugger, which nobody uses here, warns on stderr
+    }
+    failed = 0
+    with concurrent.futures.ProcessPoolExecutor(max_workers=max(1, min(4, os.cpu_count() or 1))) as pool:
+        for path, (problems, took) in zip(paths, pool.map(judge, paths, [environment] * len(paths), [update] * len(paths))):
+            print(f"{path.name}: {'failed' if problems else 'ok'}, {took:.0f} s", flush=True)
+            failed += bool(problems)
+            print("\n".join(f"  {line}" for line in problems), end="\n" if problems else "")
+    if not paths:
+        sys.exit("there are no notebooks")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Tests of notebooks/trainyard.py against the program that $TRAINYARD names.
+
+usage: TRAINYARD=PROGRAM /usr/bin/python3 -m unittest tests/notebooks/trainyard_test.py
+"""
+
+import contextlib
+import io
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "notebooks"))
+import trainyard as ty
+
+
+class Run(unittest.TestCase):
+    def test_settings_reach_the_program(self):
+        summary = ty.run("resnet50_dgx2", {"stack.bucket_cap": "5 MiB"}, gpus=4, batch_per_gpu=32)
+        self.assertEqual((summary["ranks"], summary["global_batch"]), (4, 128))
+        self.assertEqual(summary["resolved_experiment"]["stack.bucket_cap"], "5 MiB")
+
+    def test_booleans_are_yaml(self):
+        summary = ty.run("resnet50_dgx2", {"stack.overlap": False})
+        self.assertEqual(summary["resolved_experiment"]["stack.overlap"], "false")
+
+    def test_an_error_carries_message_and_exit_code(self):
+        with self.assertRaisesRegex(ty.ProgramError, "did you mean 'nic'") as caught:
+            ty.run("resnet50_dgx2", {"platform.fabric.nci": "25 Gbps"})
+        self.assertEqual(caught.exception.exit_code, 3)
+        with self.assertRaises(ty.ProgramError) as caught:
+            ty.run("resnet50_dgx2", batch_per_gpu=4096)
+        self.assertEqual(caught.exception.exit_code, 4)
+
+    def test_tables_add_up_to_the_summary(self):
+        tables = ty.run_tables("resnet50_dgx2")
+        self.assertEqual(len(tables["ranks"]), 16)
+        self.assertAlmostEqual(tables["layers"]["duration_s"].sum(), tables["summary"]["one_rank_step_time_s"], places=9)
+        self.assertEqual(len(tables["collectives"]), 5)
+        self.assertGreater(tables["links"]["bytes"].sum(), 0)
+
+    def test_runs_of_many_updates_have_workers(self):
+        tables = ty.run_tables("inception_v3_dgx1_p100_server", {"steps.measured": 3, "steps.warmup": 1})
+        self.assertEqual(len(tables["workers"]), tables["summary"]["ranks"])
+
+
+class Sweep(unittest.TestCase):
+    def test_lists_are_varied(self):
+        rows = ty.sweep("resnet50_dgx2", ranks=[1, 4], batch_per_gpu=[32, 64])
+        self.assertEqual(sorted(zip(rows["ranks"], rows["batch_per_gpu"])), [(1, 32), (1, 64), (4, 32), (4, 64)])
+        one = ty.run("resnet50_dgx2", gpus=4, batch_per_gpu=64)
+        self.assertEqual(rows.query("ranks == 4 and batch_per_gpu == 64")["step_time_s"].item(), one["step_time_s"])
+
+    def test_a_point_that_cannot_run_is_a_row_with_its_reason(self):
+        rows = ty.sweep("resnet50_dgx2", batch_per_gpu=[32, 4096])
+        self.assertEqual(rows["step_time_s"].isna().tolist(), [False, True])
+        self.assertIn("GB", rows["reason"].tolist()[1])
+
+    def test_a_sweep_without_a_point_is_an_error(self):
+        with self.assertRaises(ty.ProgramError):
+            ty.sweep("no_such_sweep")
+
+
+class Others(unittest.TestCase):
+    def test_sizes_of_a_collective(self):
+        rows = ty.collective("all_reduce", "dgx2", "1M", "4M", gpus=4, algorithm="ring")
+        self.assertEqual(rows["size_bytes"].tolist(), [2**20, 2**21, 2**22])
+        self.assertEqual(set(rows["algorithm"]), {"ring"})
+
+    def test_a_trace_replays_to_the_same_step(self):
+        ops = ty.trace("resnet50_dgx2")
+        with tempfile.TemporaryDirectory() as folder:
+            ty.write_trace(ops, pathlib.Path(folder, "t.csv"))
+            pathlib.Path(folder, "e.yaml").write_text(
+                "platform: dgx2\ntrace: t.csv\nstack: pytorch_ddp\nbatch_per_gpu: 128\n"
+            )
+            again = ty.run(str(pathlib.Path(folder, "e.yaml")))
+        self.assertAlmostEqual(again["step_time_s"], ty.run("resnet50_dgx2")["step_time_s"], places=12)
+
+    def test_names_are_names_alone(self):
+        self.assertIn("v100_sxm3_32gb", ty.names("gpus"))
+        self.assertNotIn("Errors", ty.names("gpus"))
+
+    def test_published_rows_and_those_of_validate(self):
+        self.assertIn("throughput", set(ty.published("nvidia_dle")["metric"]))
+        files = [str(ty.CHECKOUT / "tests" / "validation" / "fastai_imagenet18.csv")]
+        self.assertGreater(len(ty.validate("spec", *files)["rows"]), 0)
+
+    def verdict(self, *arguments, **options):
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            ty.check(*arguments, **options)
+        return printed.getvalue()
+
+    def test_check_says_which_way_a_guess_is_off_and_keeps_the_answer(self):
+        self.assertIn("right", self.verdict(1.01, 1.0))
+        self.assertEqual(self.verdict(0.9, 1.0), "0.9 is too low\n")
+        self.assertEqual(self.verdict(1.1, 1.0), "1.1 is too high\n")
+        self.assertIn("right", self.verdict(1.1, 1.0, within=0.2))
+        self.assertEqual(self.verdict("ring", "tree"), "not ring\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
