@@ -120,9 +120,11 @@ def collective(operation, platform, begin="1M", end="1G", factor=2, **options):
     """A collective alone over message sizes, as nccl-tests measures it: a row for each size.
 
     Sizes are binary as in nccl-tests: "1M" is 1 MiB. `options` are those of `trainyard collective`: nodes, gpus,
-    gpus_per_node, algorithm, protocol, fidelity. Times are in seconds, rates in bytes per second.
+    gpus_per_node, algorithm, protocol, fidelity; what may stand several times takes a list, group=["0-7", "8-15"].
+    Times are in seconds, rates in bytes per second.
     """
-    flags = _flat((f"--{name.replace('_', '-')}", value) for name, value in options.items())
+    given = [(name, one) for name, value in options.items() for one in (value if isinstance(value, list) else [value])]
+    flags = _flat((f"--{name.replace('_', '-')}", value) for name, value in given)
     text = trainyard("collective", operation, "--platform", platform, "-b", begin, "-e", end, "-f", factor, "--json", *flags)
     return pandas.DataFrame(json.loads(text)["rows"])
 
