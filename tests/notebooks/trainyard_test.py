@@ -67,6 +67,10 @@ class Others(unittest.TestCase):
         self.assertEqual(rows["size_bytes"].tolist(), [2**20, 2**21, 2**22])
         self.assertEqual(set(rows["algorithm"]), {"ring"})
 
+    def test_two_groups_of_a_collective(self):
+        rows = ty.collective("all_reduce", "dgx2", "1M", "1M", group=["0-7", "8-15"])
+        self.assertEqual(rows["group"].tolist(), [0, 1])
+
     def test_a_trace_replays_to_the_same_step(self):
         ops = ty.trace("resnet50_dgx2")
         with tempfile.TemporaryDirectory() as folder:
