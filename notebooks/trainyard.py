@@ -159,6 +159,12 @@ def published(name):
     return pandas.read_csv(CHECKOUT / "tests" / "validation" / f"{name}.csv")
 
 
+def plain_ticks(axis, values, labels=None):
+    """Plain numbers at these places of a logarithmic axis and nothing between: plain_ticks(figure_axes.xaxis, [1, 2, 4])."""
+    axis.set_ticks(values, labels or [f"{value:,}" for value in values])
+    axis.set_ticks([], minor=True)
+
+
 def check(guess, answer, within=0.02):
     """Compares an exercise's guess with what the program says, to `within` as a fraction of it, and prints the verdict.
 
