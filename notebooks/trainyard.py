@@ -113,7 +113,8 @@ def sweep(what, settings=None, **more):
             if error.exit_code != 4 or not (out / "sweep.csv").exists():
                 raise
         parts = [pandas.read_csv(file) for file in (out / "sweep.csv", out / "failures.csv") if file.exists()]
-    return pandas.concat(parts).sort_values("point", ignore_index=True)
+    rows = pandas.concat([part for part in parts if len(part)])  # an empty one would turn whole numbers and true into objects
+    return rows.reindex(columns=pandas.concat(parts).columns).sort_values("point", ignore_index=True)
 
 
 def collective(operation, platform, begin="1M", end="1G", factor=2, **options):
