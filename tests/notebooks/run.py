@@ -3,11 +3,13 @@
 
 A notebook fails on an error in a cell, on a cell that takes more than 60 s, and where its text (not its pictures, which
 depend on fonts) is no longer what the committed notebook shows: then read the difference and take the new outputs with
---update. What the program prints is in them, so a change of a model's numbers shows here.
+--update. What the program prints is in them, so a change of a model's numbers shows here. The picture of a cell with a
+tag `picture:NAME` is kept as notebooks/NAME.png for the top README.
 
 usage: run.py PROGRAM SOURCE_DIR [--update] [NOTEBOOK...]
 """
 
+import base64
 import concurrent.futures
 import difflib
 import os
@@ -60,6 +62,17 @@ def warnings_of(book):
     ]
 
 
+def pictures_of(book):
+    """The pictures that the top README shows, by name."""
+    found = {}
+    for cell in book.cells:
+        for tag in cell.metadata.get("tags", []):
+            if tag.startswith("picture:"):
+                (picture,) = (o.data["image/png"] for o in cell.outputs if "image/png" in o.get("data", {}))
+                found[tag.removeprefix("picture:")] = base64.b64decode(picture)
+    return found
+
+
 def judge(path, environment, update):
     """Problems of one notebook, as lines, and the seconds that it took."""
     started = time.monotonic()
@@ -71,9 +84,14 @@ def judge(path, environment, update):
     problems = [f"stderr: {text}" for text in warnings_of(fresh)]
     if update:
         nbformat.write(fresh, path)
+        for name, picture in pictures_of(fresh).items():
+            path.with_name(f"{name}.png").write_bytes(picture)
     else:
-        committed = text_of(nbformat.read(path, as_version=4))
-        problems += difflib.unified_diff(committed, text_of(fresh), "committed", "this run", lineterm="", n=1)
+        committed = nbformat.read(path, as_version=4)
+        problems += difflib.unified_diff(text_of(committed), text_of(fresh), "committed", "this run", lineterm="", n=1)
+        for name, picture in pictures_of(committed).items():
+            if path.with_name(f"{name}.png").read_bytes() != picture:
+                problems.append(f"{name}.png is not the picture in the notebook: --update writes it")
     return problems, took
 
 
