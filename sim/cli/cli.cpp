@@ -110,6 +110,7 @@ void add_commands(CLI::App& program) {
       exit_codes());
   add_run(program);
   add_compare(program);
+  add_explain(program);
   add_trace(program);
   add_memory(program);
   add_model(program);

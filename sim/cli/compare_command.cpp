@@ -2,9 +2,9 @@
 #include "cli/experiment_options.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
+#include "cli/saved_run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
-#include "config/read_file.hpp"
 #include "report/comparison_table.hpp"
 #include "report/json_text.hpp"
 #include "report/read_summary.hpp"
@@ -16,7 +16,6 @@
 
 #include <CLI/Error.hpp>
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
@@ -46,30 +45,6 @@ struct Side {
   std::optional<Inputs> inputs;   ///< of an experiment
   std::optional<RunSummary> run;  ///< of a saved run
 };
-
-/// The summary.json that an argument means; nothing if it is an experiment. The name of a shipped experiment
-/// is that, even where a folder is called the same.
-std::optional<fs::path> summary_file(const config::Catalogue& catalogue, const std::string& text) {
-  if (text.ends_with(".json")) return text;
-  const std::vector<std::string> shipped = config::names(catalogue, config::Kind::experiment);
-  std::error_code ignored;
-  if (std::ranges::find(shipped, text) != shipped.end() || !fs::is_directory(text, ignored))
-    return std::nullopt;
-  const fs::path file = fs::path(text) / "summary.json";
-  if (!fs::exists(file, ignored)) {
-    throw FileError(fmt::format(
-        "the folder '{}' holds no summary.json: it is not what trainyard run EXPERIMENT --out DIR writes",
-        text));
-  }
-  return file;
-}
-
-RunSummary read_run(const fs::path& file) {
-  constexpr std::uintmax_t largest = std::uintmax_t{64} << 20U;
-  const std::string text = config::read_file(file, largest);
-  if (text.size() > largest) throw FileError("cannot read '" + file.string() + "': it has more than 64 MiB");
-  return read_summary(file.string(), text);
-}
 
 Side side_of(const config::Catalogue& catalogue, std::string letter, const std::string& text,
              const Overrides& overrides) {

@@ -1,5 +1,6 @@
 #include "compute/gpu_profile.hpp"
 
+#include "compute/gpu_speed.hpp"
 #include "config/read.hpp"
 #include "config/read_file.hpp"
 #include "workload/csv.hpp"
@@ -23,10 +24,21 @@ void validate(const GpuProfile& gpu, config::Problems& problems) {
   }
 }
 
+GpuProfile read_profile(const config::Document& document, std::vector<Diagnostic>* warnings) {
+  return config::read<GpuProfile>(document, validate, warnings);
+}
+
+GpuProfile at_its_speed(GpuProfile gpu) {
+  gpu.has_speed = gpu.speed.value_or(1);
+  if (gpu.speed) make_faster(gpu, *gpu.speed);
+  gpu.speed.reset();
+  return gpu;
+}
+
 }  // namespace
 
 GpuProfile load_gpu_profile(const config::Document& document, std::vector<Diagnostic>* warnings) {
-  GpuProfile gpu = load_gpu_facts(document, warnings);
+  GpuProfile gpu = read_profile(document, warnings);
   if (gpu.kernels) {
     const std::filesystem::path path = std::filesystem::path(document.name).parent_path() / *gpu.kernels;
     const Recording recording = read_recording(path.string(), config::read_file(path, largest_csv));
@@ -36,11 +48,11 @@ GpuProfile load_gpu_profile(const config::Document& document, std::vector<Diagno
     }
     gpu.kernel_table = kernel_table(recording);
   }
-  return gpu;
+  return at_its_speed(std::move(gpu));
 }
 
 GpuProfile load_gpu_facts(const config::Document& document, std::vector<Diagnostic>* warnings) {
-  return config::read<GpuProfile>(document, validate, warnings);
+  return at_its_speed(read_profile(document, warnings));
 }
 
 int compute_capability(const GpuProfile& gpu) {

@@ -114,7 +114,8 @@ struct GpuProfile {
   std::string name;
   std::string title;
   Sourced<double> compute_capability;
-  std::optional<Sourced<int>> sms;              ///< streaming multiprocessors
+  std::optional<Sourced<int>> sms;  ///< streaming multiprocessors
+  std::optional<double> speed;  ///< of a what-if (gpu_speed.hpp); none once the rates below have it in them
   std::optional<Sourced<double>> kernel_share;  ///< of them and of the memory's bandwidth, see gpu_use.hpp
   GpuMemory memory;
   Sourced<Watts> tdp;
@@ -129,6 +130,7 @@ struct GpuProfile {
   std::vector<std::string> source;
 
   KernelTable kernel_table;  ///< what that file holds; no key
+  double has_speed = 1;      ///< which the rates have in them; no key
 };
 
 /// Reads and checks a profile and the kernel table beside it. Throws InputError with every problem found,
@@ -316,6 +318,11 @@ struct Keys<GpuProfile> {
                  "communication takes; default 0.5")
             .above(0)
             .at_most(1),
+        optional("speed", &GpuProfile::speed,
+                 "for what-ifs: every kernel this many times as fast as the rest of the profile says; "
+                 "default 1")
+            .at_least(0.01)
+            .at_most(100),
         required("memory", &GpuProfile::memory, "device memory"),
         optional("tdp", &GpuProfile::tdp, "thermal design power; 0 if it is not known")
             .at_least(0)

@@ -8,6 +8,7 @@
 #include "platform/node_routes.hpp"
 #include "platform/platform_checks.hpp"
 #include "platform/platform_file.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -29,7 +30,19 @@ Sourced<T> with_source(Sourced<T> figure, const std::string& source) {
   return figure;
 }
 
-Link build_link(const LinkFile& file, const EffectiveFile& effective) {
+double speed_of(LinkKind kind, const LinkSpeeds& speed) {
+  if (is_nvlink(kind)) return speed.nvlink;
+  return is_pcie(kind) ? speed.pcie : speed.sockets;
+}
+
+/// What nobody specified or measured any more.
+void make_faster(Sourced<Bandwidth>& bandwidth, double speed) {
+  bandwidth = {.value = speed * bandwidth.value,
+               .provenance = Provenance::assumed,
+               .source = fmt::format("node.speed: {} x {}", shortest(speed), human(bandwidth.value))};
+}
+
+Link build_link(const LinkFile& file, const EffectiveFile& effective, const LinkSpeeds& speeds) {
   Link link{.kind = file.kind,
             .lanes = file.lanes,
             .bandwidth = with_source(file.bandwidth, file.source),
@@ -40,6 +53,10 @@ Link build_link(const LinkFile& file, const EffectiveFile& effective) {
   } else if (const Sourced<Bandwidth>* lane = effective_per_lane(effective, file.kind)) {
     link.effective = *lane;
     link.effective.value = lane->value * file.lanes;
+  }
+  if (const double speed = speed_of(file.kind, speeds); speed != 1) {
+    make_faster(link.bandwidth, speed);
+    make_faster(link.effective, speed);
   }
   return link;
 }
@@ -77,9 +94,10 @@ Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePai
     if (name.kind == DeviceKind::cpu) platform.cpus.push_back(id);
   }
   for (std::size_t entry = 0; entry < pairs.size(); ++entry) {
-    const Link link = build_link(file.node.links[entry], file.node.effective);
+    const Link link = build_link(file.node.links[entry], file.node.effective, file.node.speed);
     for (const auto& [one, other] : pairs[entry]) add_edge(ids.at(one), ids.at(other), link, platform.node);
   }
+  platform.speeds = file.node.speed;
   platform.has_peer_to_peer = file.node.peer_to_peer;
   if (file.node.effective.staged) platform.staged = *file.node.effective.staged;
   platform.fabric = build_fabric(file.fabric, std::move(custom));

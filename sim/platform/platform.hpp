@@ -42,6 +42,7 @@ enum class LinkKind {
 };
 
 constexpr bool is_nvlink(LinkKind kind) { return kind <= LinkKind::nvlink4; }
+constexpr bool is_pcie(LinkKind kind) { return kind >= LinkKind::pcie3 && kind <= LinkKind::pcie5; }
 
 /// A full-duplex link; every rate is per direction and for all lanes together.
 struct Link {
@@ -50,6 +51,11 @@ struct Link {
   Sourced<Bandwidth> bandwidth;  ///< what the specification promises
   Sourced<Bandwidth> effective;  ///< what collectives reach, used by the simulation; = bandwidth when unknown
   Sourced<Seconds> latency;
+};
+
+/// Of a what-if: how many times as fast links inside a node are as the rest of the file says.
+struct LinkSpeeds {
+  double nvlink = 1, pcie = 1, sockets = 1;
 };
 
 using NodeGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, Device, Link>;
@@ -64,6 +70,7 @@ struct Platform {
   /// `staged`.
   bool has_peer_to_peer = true;
   Sourced<Bandwidth> staged{.value = Bandwidth{std::numeric_limits<double>::infinity()}};
+  LinkSpeeds speeds;           ///< which the links have in them
   std::vector<DeviceId> gpus;  ///< in rank order
   std::vector<DeviceId> nics;  ///< those that reach the fabric
   std::vector<DeviceId> cpus;

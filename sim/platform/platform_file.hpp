@@ -5,6 +5,7 @@
 #include "platform/absurd.hpp"
 #include "platform/fabric_file.hpp"
 #include "platform/names.hpp"
+#include "platform/platform.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
 
@@ -85,6 +86,7 @@ struct NodeFile {
   NodeDevicesFile devices;
   std::vector<LinkFile> links;
   EffectiveFile effective;
+  LinkSpeeds speed;
   bool peer_to_peer = true;
   std::optional<StorageFile> storage;
   std::optional<PowerFile> power;
@@ -211,6 +213,17 @@ struct Keys<EffectiveFile> {
 };
 
 template <>
+struct Keys<LinkSpeeds> {
+  static auto table() {
+    const auto factor = [](auto key) { return key.at_least(0.01).at_most(100); };
+    return keys(factor(optional("nvlink", &LinkSpeeds::nvlink,
+                                "factor of the bandwidths of all NVLinks; default: 1")),
+                factor(optional("pcie", &LinkSpeeds::pcie, "the same of PCIe links")),
+                factor(optional("sockets", &LinkSpeeds::sockets, "the same of links between CPU sockets")));
+  }
+};
+
+template <>
 struct Keys<StorageFile> {
   static auto table() {
     return keys(optional("bandwidth", &StorageFile::bandwidth, "what one node reads from its storage")
@@ -256,6 +269,7 @@ struct Keys<NodeFile> {
         optional("devices", &NodeFile::devices, "what else the links join"),
         optional("links", &NodeFile::links, "the links of one node, full duplex"),
         optional("effective", &NodeFile::effective, "what collectives reach per lane, by link kind"),
+        optional("speed", &NodeFile::speed, "for what-ifs: links that are so many times as fast"),
         optional(
             "peer_to_peer", &NodeFile::peer_to_peer,
             "GPUs read and write each other's memory over PCIe; false: they copy through host memory, but "

@@ -31,8 +31,7 @@ std::string_view fill_colour(DeviceKind kind) {
 
 std::string_view line_colour(LinkKind kind) {
   if (is_nvlink(kind)) return "#4f9a3a";
-  const bool is_pcie = kind >= LinkKind::pcie3 && kind <= LinkKind::pcie5;
-  return is_pcie ? "#808080" : "#c0702a";
+  return is_pcie(kind) ? "#808080" : "#c0702a";
 }
 
 constexpr std::string_view fabric_colour = "#2f6fb0";

@@ -44,17 +44,6 @@ TaskGraph with_durations(const StepPlan& plan, DurationOf duration_of) {
   return graph;
 }
 
-/// Nothing slows its kernels down.
-void make_undisturbed(TaskGraph& graph) {
-  for (Program& program : graph.programs) {
-    for (std::vector<Task>& stream : program.streams) {
-      for (Task& task : stream) {
-        if (auto* compute = std::get_if<Compute>(&task)) compute->use = {};
-      }
-    }
-  }
-}
-
 std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const Stack& stack) {
   std::vector<OpTime> times;
   for (const Op& op : trace.ops) {
@@ -177,8 +166,17 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
 }
 
 TaskGraph ideal(const StepPlan& plan) {
-  TaskGraph graph = with_durations(plan, [&](std::size_t i) { return plan.collectives[i].bound; });
-  make_undisturbed(graph);
+  return undisturbed(with_durations(plan, [&](std::size_t i) { return plan.collectives[i].bound; }));
+}
+
+TaskGraph undisturbed(TaskGraph graph) {
+  for (Program& program : graph.programs) {
+    for (std::vector<Task>& stream : program.streams) {
+      for (Task& task : stream) {
+        if (auto* compute = std::get_if<Compute>(&task)) compute->use = {};
+      }
+    }
+  }
   return graph;
 }
 

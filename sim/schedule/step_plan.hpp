@@ -57,6 +57,9 @@ std::vector<Bandwidth> capacities(const Cluster& cluster);
 /// engine takes is a lower bound.
 TaskGraph ideal(const StepPlan& plan);
 
+/// The same graph in which nothing slows kernels down.
+TaskGraph undisturbed(TaskGraph graph);
+
 /// The same step with every collective over as soon as it starts: what is left is the compute and the
 /// framework. Both graphs are without patterns and links.
 TaskGraph without_network(const StepPlan& plan);

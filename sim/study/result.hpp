@@ -7,6 +7,7 @@
 #include "schedule/experiment.hpp"
 #include "schedule/task_graph.hpp"
 #include "study/cost.hpp"
+#include "study/explanation.hpp"
 #include "study/fault_report.hpp"
 #include "study/input_pipeline.hpp"
 #include "study/link_rows.hpp"
@@ -183,6 +184,8 @@ struct Result {
   std::vector<TimelineEvent> timeline;  ///< of the ranks recorded
   std::vector<std::string> notes;       ///< what a reader should know: warnings, assumptions
   std::string resolved_experiment;      ///< YAML text
+
+  std::optional<Explanation> explanation;  ///< of a steady step, where it was asked for
 
   std::uint64_t events = 0;  ///< of the simulation
 };

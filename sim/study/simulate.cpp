@@ -5,7 +5,9 @@
 #include "schedule/step_plan.hpp"
 #include "strategy/stack_ops.hpp"
 #include "study/checks.hpp"
+#include "study/critical_path.hpp"
 #include "study/energy.hpp"
+#include "study/explain_step.hpp"
 #include "study/fault_study.hpp"
 #include "study/input_report.hpp"
 #include "study/shared_network.hpp"
@@ -97,6 +99,7 @@ std::string kernel_name(const StepPlan& plan, std::span<const Task> tasks, int t
 /// Turns the recorded spans into named bars, and fills in when the ops of rank 0 and the buckets were ready.
 void add_timeline(const Trace& trace, const StepPlan& plan, const Timeline& timeline, Result& result) {
   for (const TaskSpan& span : timeline.spans) {
+    if (index(span.rank) >= most_recorded) continue;  // for the critical path
     const Program& program = plan.graph.programs[at(plan.graph.program_of_rank[at(index(span.rank))])];
     TimelineEvent& bar = result.timeline.emplace_back();
     bar.rank = span.rank;
@@ -279,6 +282,11 @@ Result simulate_step(const Inputs& inputs, const SimulateOptions& options) {
   EngineOptions engine{.fidelity = fidelity, .fold = options.fold, .recorded = {}};
   const int recorded = options.timeline ? std::min(alone.ranks(), most_recorded) : 0;
   for (int rank = 0; rank < recorded; ++rank) engine.recorded.push_back(Rank{rank});
+  if (options.explain) {
+    for (const Rank rank : ranks_on_paths(plan.graph, fidelity)) {
+      if (index(rank) >= recorded) engine.recorded.push_back(rank);
+    }
+  }
   const Seconds lower_bound = run(ideal(plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
   const Timeline timeline = run_among_others(inputs, cluster, plan, engine);
   const std::vector<std::string> wrong = violations(plan, timeline, lower_bound, has_others(inputs));
@@ -327,6 +335,7 @@ Result simulate_step(const Inputs& inputs, const SimulateOptions& options) {
   if (input) stretch_links(result, result.step_time / timeline.makespan);
   add_timeline(inputs.trace, plan, timeline, result);
   if (input) add_input(inputs, *input, result.step_time - timeline.makespan, result);
+  if (options.explain) result.explanation = explain_step({inputs, cluster, plan, timeline, input});
   result.calibrated_on = calibrations(inputs);
   result.notes.insert(result.notes.end(), inputs.notes.begin(), inputs.notes.end());
   result.notes.insert(result.notes.end(), plan.notes.begin(), plan.notes.end());

@@ -17,6 +17,8 @@ struct SimulateOptions {
   /// Whether the result has a timeline, and its ops and collectives say when they ran. Without it everything
   /// else is the same.
   bool timeline = true;
+  /// Whether the result of a steady step has an Explanation.
+  bool explain = false;
 };
 
 /// Runs the experiment behind `inputs`. Throws OutOfMemory if the step does not fit into its GPUs'

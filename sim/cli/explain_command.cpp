@@ -1,0 +1,98 @@
+#include "cli/commands.hpp"
+#include "cli/experiment_options.hpp"
+#include "cli/help.hpp"
+#include "cli/offers.hpp"
+#include "cli/saved_run.hpp"
+#include "cli/terminal.hpp"
+#include "cli/values.hpp"
+#include "report/explanation.hpp"
+#include "report/json_text.hpp"
+#include "study/child_processes.hpp"
+#include "study/simulate.hpp"
+#include "study/what_would_help.hpp"
+
+#include <CLI/Error.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ExplainOptions {
+  std::string run;
+  std::vector<std::string> set;
+  std::optional<std::string> parallel;
+  bool json = false;
+};
+
+/// What the argument means: an experiment's name or path, and of a saved run what it said.
+struct Asked {
+  std::string experiment;
+  std::optional<RunSummary> saved;
+};
+
+Asked asked_for(const config::Catalogue& catalogue, const ExplainOptions& options) {
+  const std::optional<fs::path> summary = summary_file(catalogue, options.run);
+  if (!summary) return {.experiment = options.run, .saved = {}};
+  if (!options.set.empty())
+    throw CLI::ValidationError("--set", "changes an experiment, and '" + options.run + "' is a saved run");
+  fs::path experiment = summary->parent_path() / "experiment.resolved.yaml";
+  if (!experiment.has_parent_path()) experiment = fs::path(".") / experiment;
+  return {.experiment = experiment.string(), .saved = read_run(*summary)};
+}
+
+void explain_run(const ExplainOptions& options) {
+  const int parallel = options.parallel ? whole_number("-j", *options.parallel, 1, 1024) : processors();
+  const Overrides overrides = overrides_of(options.set);
+  const config::Catalogue catalogue = config::find_catalogue();
+  const Asked asked = asked_for(catalogue, options);
+  InputFiles files;
+  Inputs inputs = read_inputs(catalogue, asked.experiment, overrides, files);
+  print_warnings(inputs.warnings);
+
+  ExplainedRun run;
+  // Each in a process of its own, which has to begin before this one simulates.
+  run.changes = what_would_help(catalogue, asked.experiment, overrides, inputs, files, parallel);
+  if (asked.saved) {
+    inputs.name = asked.saved->experiment;
+    run.saved_step_time = step_time(*asked.saved);
+  }
+  run.result = simulate(inputs, {.explain = true});
+  run.run = asked.experiment + (overrides.empty() ? "" : " " + set_options(overrides));
+  print_result(options.json ? json_text(explanation_json(run)) : explanation_page(run, wants_colour()));
+}
+
+}  // namespace
+
+void add_explain(CLI::App& program) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App& command =
+      *program.add_subcommand("explain", "what holds a step up, and what would help, each simulated");
+  offer(command
+            .add_option("RUN", options->run,
+                        "an experiment (a shipped name or a YAML file), or a saved run: the folder that "
+                        "run --out wrote, or its summary.json. A folder called like a shipped experiment is "
+                        "./NAME")
+            ->required(),
+        {"EXPERIMENT", "DIR"});
+  add_set_option(command, options->set,
+                 "KEY=VALUE, repeatable: overrides a key of the experiment or of a file it names, as in run");
+  command.add_option("-j", options->parallel, "processes that simulate (default: as many as processors)")
+      ->type_name("N");
+  command.add_flag("--json", options->json, "print JSON in SI base units");
+  add_examples(command,
+               {"trainyard explain resnet50_p3_16xlarge_x2",
+                "trainyard explain resnet50_dgx2 --set nodes=64 --set platform.fabric.nic=\"25 Gbps\"",
+                "trainyard run resnet50_dlperf --out explained && trainyard explain explained --json"});
+  command.callback([options] { explain_run(*options); });
+}
+
+}  // namespace trainyard

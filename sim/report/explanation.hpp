@@ -1,0 +1,45 @@
+#pragma once
+// Why a run takes as long as it does and what would help, as a page and as JSON: what `explain` prints.
+
+#include "study/result.hpp"
+#include "study/what_would_help.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+struct ExplainedRun {
+  Result result;  ///< of a steady step with its Explanation
+  std::vector<WhatIfRow> changes;
+  std::optional<Seconds> saved_step_time;  ///< that of the summary.json the run was read from
+  std::string run;                         ///< what to write behind `trainyard run` for the same run
+};
+
+/// In words what holds it up, the critical path, the lower bound and where the rest went, and what would help
+/// most; of runs of many updates, which have no one path, how their ranks spend the time. Every number has
+/// its unit.
+std::string explanation_page(const ExplainedRun& run, bool colour);
+
+/// The same in SI base units.
+nlohmann::ordered_json explanation_json(const ExplainedRun& run);
+
+/// What the critical path is made of and what limits it, a few sentences.
+std::string path_in_words(const Result& result);
+
+/// How the ranks of a run of many updates spend their time, which of them is slow, and how busy the servers
+/// are.
+std::string updates_in_words(const Result& result);
+
+/// Which changes bring most, in one sentence.
+std::string help_in_words(const ExplainedRun& run);
+
+/// Throughput with a change over that without, less 1; none where it cannot be had.
+std::optional<double> gain(const ExplainedRun& run, const WhatIfRow& row);
+
+/// Whether summary.json has another step time than what comes out now, beyond its digits.
+bool differs_from_saved(const ExplainedRun& run);
+
+}  // namespace trainyard

@@ -1,0 +1,117 @@
+#include "report/explanation.hpp"
+#include "report/json_text.hpp"
+#include "study/step_parts.hpp"
+#include "units/ids.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace trainyard {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json null_if_empty(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+void add_collective(Json& json, const CollectiveRow& row, const CollectivePace& pace) {
+  json["operation"] = config::name_of(row.operation);
+  json["algorithm"] = row.algorithm;
+  json["protocol"] = row.protocol;
+  json["size_bytes"] = row.size.si();
+  json["began_s"] = row.start.si();
+  json["duration_s"] = (row.end - row.start).si();
+  json["duration_alone_s"] = pace.alone().si();
+  json["overhead_s"] = pace.overhead.si();
+  json["latency_s"] = pace.latency.si();
+  json["transfer_s"] = pace.transfer.si();
+  json["link"] = null_if_empty(pace.link);
+  json["link_bytes_per_s"] = pace.link.empty() ? Json() : Json(pace.capacity.si());
+  json["links_as_tight"] = pace.alike;
+  json["connection_bytes_per_s"] = pace.link.empty() ? Json() : Json(pace.edge.si());
+  json["limited_by_connection"] = pace.is_connection;
+}
+
+Json path_json(const Result& result) {
+  Json rows = Json::array();
+  std::size_t collectives = 0;
+  for (const PathSegment& segment : result.explanation->path) {
+    Json& row = rows.emplace_back();
+    row["kind"] = config::name_of(segment.kind);
+    row["rank"] = segment.kind == PathKind::input ? Json() : Json(index(segment.rank));
+    row["start_s"] = segment.start.si();
+    row["length_s"] = segment.length.si();
+    row["share"] = segment.length / result.step_time;
+    if (segment.ops > 0) {
+      row["first_layer"] = segment.first;
+      row["last_layer"] = segment.last;
+      row["ops"] = segment.ops;
+      row["slowed_s"] = segment.slowed.si();
+    }
+    if (!segment.what.empty()) row["what"] = segment.what;
+    if (segment.collective < 0) continue;
+    const CollectiveRow& its = result.collectives.at(static_cast<std::size_t>(segment.collective));
+    row["collective"] = its.name;
+    if (segment.kind == PathKind::collective)
+      add_collective(row, its, result.explanation->paces.at(collectives++));
+  }
+  return rows;
+}
+
+Json gap_json(const Result& result) {
+  Json rows = Json::array();
+  for (const GapTime& gap : result.explanation->gap) {
+    rows.push_back({{"part", config::name_of(gap.part)},
+                    {"time_s", gap.time.si()},
+                    {"in_lower_bound", gap.part < first_above_bound}});
+  }
+  return rows;
+}
+
+Json updates_json(const Result& result) {
+  Json json = Json::object();
+  for (const PartTime& part : step_parts(result).parts)
+    json[std::string(config::name_of(part.part))] = part.time.si();
+  return json;
+}
+
+Json change_json(const ExplainedRun& run, const WhatIfRow& row) {
+  Json json;
+  json["change"] = row.what.change;
+  Json& set = json["set"] = Json::object();
+  for (const auto& [key, value] : row.what.set) set[key] = value;
+  json["step_time_s"] = row.step_time ? Json(row.step_time->si()) : Json();
+  json["throughput_samples_per_s"] = number_or_null(row.throughput);
+  json["gain"] = number_or_null(gain(run, row));
+  json["remark"] = null_if_empty(row.what.remark);
+  json["reason"] = null_if_empty(row.what.reason);
+  return json;
+}
+
+}  // namespace
+
+Json explanation_json(const ExplainedRun& run) {
+  const Result& result = run.result;
+  const bool is_step = result.explanation.has_value();
+  Json json;
+  json["schema_version"] = 1;
+  json["experiment"] = result.experiment;
+  json["platform"] = result.platform_title;
+  json["model"] = result.model;
+  json["ranks"] = result.ranks;
+  json["nodes"] = result.nodes;
+  json["fidelity"] = result.fidelity;
+  json["step_time_s"] = result.step_time.si();
+  json["saved_step_time_s"] = run.saved_step_time ? Json(run.saved_step_time->si()) : Json();
+  json["throughput_samples_per_s"] = result.throughput;
+  json["lower_bound_s"] = is_step ? Json(result.lower_bound.si()) : Json();
+  json["critical_path"] = is_step ? path_json(result) : Json();
+  json["parts"] = is_step ? gap_json(result) : Json();
+  json["update_parts_s"] = is_step ? Json() : updates_json(result);
+  Json& changes = json["changes"] = Json::array();
+  for (const WhatIfRow& row : run.changes) changes.push_back(change_json(run, row));
+  json["in_words"] = {{"path", is_step ? path_in_words(result) : updates_in_words(result)},
+                      {"help", help_in_words(run)}};
+  return json;
+}
+
+}  // namespace trainyard

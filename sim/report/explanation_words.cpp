@@ -1,0 +1,244 @@
+// The sentences of an explanation.
+
+#include "report/explanation.hpp"
+#include "report/page.hpp"
+#include "report/text_layout.hpp"
+#include "study/step_parts.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <string_view>
+
+namespace trainyard {
+
+namespace {
+
+/// Below this share of the step something is left to the tables.
+constexpr double least_said = 5e-4;
+/// A gain below this is none.
+constexpr double least_gain = 5e-3;
+
+std::string and_share(Seconds time, Seconds whole) {
+  return fmt::format("{} ({})", human(time), percent(time / whole));
+}
+
+/// "forward", "3 all_reduces of gradients".
+std::string_view noun_of(PathKind kind) {
+  switch (kind) {
+    case PathKind::update:
+      return "the optimizer";
+    case PathKind::host:
+      return "waiting for the host";
+    case PathKind::framework:
+      return "cycles and copies around collectives";
+    case PathKind::input:
+      return "making samples ready";
+    case PathKind::collective:
+      return "collectives";
+    default:
+      return config::name_of(kind);
+  }
+}
+
+/// The last layer of backward before the path turns to a collective for good.
+std::string turning_point(const std::vector<PathSegment>& path) {
+  std::string layer;
+  std::string found;
+  for (const PathSegment& segment : path) {
+    if (segment.kind == PathKind::backward) layer = segment.last;
+    if (segment.kind == PathKind::collective && !layer.empty() && found.empty()) found = layer;
+    if (segment.kind == PathKind::backward) found.clear();
+  }
+  return found;
+}
+
+/// "forward 81.32 ms (38.1 %), backward 124.7 ms (58.4 %) as far as conv1, ...".
+std::string parts_in_words(const Result& result) {
+  const std::vector<PathSegment>& path = result.explanation->path;
+  std::vector<PathKind> order;
+  std::map<PathKind, Seconds> times;
+  int collectives = 0;
+  for (const PathSegment& segment : path) {
+    if (!times.contains(segment.kind)) order.push_back(segment.kind);
+    times[segment.kind] += segment.length;
+    collectives += segment.kind == PathKind::collective ? 1 : 0;
+  }
+  const std::string turn = turning_point(path);
+  std::string text;
+  for (const PathKind kind : order) {
+    const Seconds time = times[kind];
+    if (time < least_said * result.step_time) continue;
+    text += text.empty() ? "" : ", ";
+    text += kind == PathKind::collective ? count(collectives, "collective") : std::string(noun_of(kind));
+    text += " " + and_share(time, result.step_time);
+    if (kind == PathKind::backward && !turn.empty()) text += " until the gradients of " + turn + " are there";
+  }
+  return text;
+}
+
+/// "node0.nic0->fabric, which lets 2.969 GB/s through".
+std::string limit_of(const CollectivePace& pace) {
+  if (pace.link.empty()) return "nothing but its latency";
+  if (pace.is_connection) return fmt::format("the pace of one connection, {}", human(pace.edge));
+  std::string text = fmt::format("{}, which lets {} through", elide(pace.link, 40), human(pace.capacity));
+  if (pace.alike > 1) text += fmt::format(" ({} links are as tight)", grouped(pace.alike));
+  return text;
+}
+
+/// The collective on the path that takes longest, and what makes it so.
+std::string longest_in_words(const Result& result) {
+  const PathSegment* longest = nullptr;
+  const CollectivePace* pace = nullptr;
+  int index = 0;
+  int collectives = 0;
+  for (const PathSegment& segment : result.explanation->path) {
+    if (segment.kind != PathKind::collective) continue;
+    ++collectives;
+    if (longest == nullptr || segment.length > longest->length) {
+      longest = &segment;
+      pace = &result.explanation->paces.at(static_cast<std::size_t>(index));
+    }
+    ++index;
+  }
+  if (longest == nullptr || longest->length < least_said * result.step_time) return {};
+  const CollectiveRow& row = result.collectives.at(static_cast<std::size_t>(longest->collective));
+  std::string text = fmt::format(
+      " {}{}, an {} of {} by algorithm {} with protocol {}, ", collectives > 1 ? "The longest of them, " : "",
+      row.name, config::name_of(row.operation), human(row.size), row.algorithm, row.protocol);
+  const Seconds alone = pace->alone();
+  text += fmt::format("is limited by {}: alone on the network it takes {}, {} of that for its bytes.",
+                      limit_of(*pace), human(alone), percent(pace->transfer / alone));
+  const Seconds whole = row.end - row.start;
+  if (whole > (1 + least_gain) * alone)
+    text += fmt::format(" Here it takes {}, since others use the same links.", human(whole));
+  if (row.start < longest->start - least_said * result.step_time) {
+    text += fmt::format(" It began {} before it was what the step waited for.",
+                        human(longest->start - row.start));
+  }
+  return text;
+}
+
+/// Where the path goes over to another rank.
+std::string ranks_in_words(const Result& result) {
+  const std::vector<PathSegment>& path = result.explanation->path;
+  for (std::size_t i = 1; i < path.size(); ++i) {
+    if (path[i].rank == path[i - 1].rank) continue;
+    return fmt::format(" Until {} the path is that of rank {}, for which rank {} waits.",
+                       human(path[i].start), index(path[i - 1].rank), index(path[i].rank));
+  }
+  return {};
+}
+
+std::string slowed_in_words(const Result& result) {
+  Seconds slowed;
+  for (const PathSegment& segment : result.explanation->path) slowed += segment.slowed;
+  if (slowed < least_said * result.step_time) return {};
+  return fmt::format(" Of the kernels' time {} is that they run slower beside collectives.",
+                     and_share(slowed, result.step_time));
+}
+
+/// "computing", for means over the ranks.
+std::string_view activity(StepPart part) {
+  switch (part) {
+    case StepPart::compute:
+      return "computing";
+    case StepPart::wasted_compute:
+      return "computing what the update rule cancels";
+    case StepPart::communication:
+      return "sending and receiving";
+    case StepPart::waiting:
+      return "waiting for others";
+    case StepPart::input:
+      return "waiting for samples";
+    default:
+      return "under way at the end";
+  }
+}
+
+std::string faults_in_words(const Result& result) {
+  if (!result.faults) return {};
+  return fmt::format(
+      " This is a step between faults: faults, checkpoints and restarts leave {} of the job's time to steps.",
+      percent(result.faults->share));
+}
+
+}  // namespace
+
+std::string path_in_words(const Result& result) {
+  const std::vector<PathSegment>& path = result.explanation->path;
+  std::string text = fmt::format("The step takes {}. ", human(result.step_time));
+  if (path.size() == 1 && path.front().kind == PathKind::input) {
+    return text +
+           fmt::format(
+               "The input pipeline is all of its critical path: its {} make a step's samples "
+               "ready in that time, and everything else goes on beside it.",
+               path.front().what) +
+           faults_in_words(result);
+  }
+  text += fmt::format("Its critical path, in which each part waits for the one before: {}.",
+                      parts_in_words(result));
+  if (result.ranks == 1) text += " One GPU has nobody to wait for.";
+  return text + longest_in_words(result) + ranks_in_words(result) + slowed_in_words(result) +
+         faults_in_words(result);
+}
+
+std::string updates_in_words(const Result& result) {
+  const TrainingReport& training = *result.training;
+  std::string text = fmt::format(
+      "An update takes {}. Many of them overlap or vary, so no one chain of work is their critical path; on "
+      "average a rank spends",
+      human(result.step_time));
+  std::string parts;
+  for (const PartTime& part : step_parts(result).parts) {
+    if (part.time < least_said * result.step_time) continue;
+    parts += fmt::format("{} {} {}", parts.empty() ? "" : ",", and_share(part.time, result.step_time),
+                         activity(part.part));
+  }
+  text += parts + ".";
+  const auto [fast, slow] = std::ranges::minmax_element(training.workers, {}, &WorkerRow::computing);
+  const bool is_locked = is_synchronous(training.settings.rule) && training.servers.empty();
+  if (is_locked && slow->computing > (1 + least_gain) * fast->computing) {
+    text += fmt::format(
+        " Rank {} on node {} computes longest, {} an update, rank {} on node {} shortest, {}.",
+        index(slow->rank), index(slow->node), human(slow->computing / static_cast<double>(training.updates)),
+        index(fast->rank), index(fast->node), human(fast->computing / static_cast<double>(training.updates)));
+  }
+  const auto server = std::ranges::max_element(training.servers, {}, &ServerRow::utilization);
+  if (server != training.servers.end())
+    text += fmt::format(" Of what serves parameters the {} {} busiest, {} of the time.", server->name,
+                        server->name.starts_with("cores") ? "are" : "is", percent(server->utilization));
+  if (!result.busiest_link.empty()) {
+    text += fmt::format(" The busiest link, {}, carries {} of its capacity.", elide(result.busiest_link, 50),
+                        percent(result.link_utilization_max));
+  }
+  return text + faults_in_words(result);
+}
+
+std::string help_in_words(const ExplainedRun& run) {
+  std::vector<std::string> helpful;
+  for (const WhatIfRow& row : run.changes) {
+    const std::optional<double> more = gain(run, row);
+    if (!more || *more < least_gain || helpful.size() == 3) continue;
+    helpful.push_back(fmt::format("{} ({} more samples/s)", row.what.change, percent(*more)));
+  }
+  if (helpful.empty()) return "None of these changes makes it faster by half a per cent.";
+  std::string text = "Most would help: " + helpful.front();
+  for (std::size_t i = 1; i < helpful.size(); ++i) text += ", then " + helpful[i];
+  return text + (helpful.size() < 3 ? ". No other change here brings half a per cent." : ".");
+}
+
+std::optional<double> gain(const ExplainedRun& run, const WhatIfRow& row) {
+  if (!row.throughput) return std::nullopt;
+  return *row.throughput / run.result.throughput - 1;
+}
+
+bool differs_from_saved(const ExplainedRun& run) {
+  if (!run.saved_step_time) return false;
+  constexpr double digits = 1e-11;  // of summary.json
+  return std::abs(*run.saved_step_time / run.result.step_time - 1) > digits;
+}
+
+}  // namespace trainyard

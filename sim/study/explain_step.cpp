@@ -1,0 +1,95 @@
+#include "study/explain_step.hpp"
+
+#include "strategy/stack_ops.hpp"
+#include "units/ids.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace trainyard {
+
+namespace {
+
+Seconds makespan(const TaskGraph& graph) {
+  return run(graph, {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
+}
+
+/// Adds the conditions of the real step one after the other.
+std::vector<GapTime> gap_of(const ReplayedStep& step) {
+  Seconds kernels;
+  Seconds host;
+  for (std::size_t i = 0; i < step.plan.op_times.size(); ++i) {
+    const Op& op = step.inputs.trace.ops[i];
+    if (op.layer == ranks_overhead_layer) continue;
+    (op.kind == OpKind::host ? host : kernels) += step.plan.op_times[i].duration;
+  }
+  std::vector<GapTime> gap{{GapPart::kernels, kernels}, {GapPart::host, host}};
+  Seconds before = kernels + host;
+  const auto add = [&](GapPart part, Seconds step_time) {
+    const Seconds now = with_input(step_time, step.input, step.inputs.experiment.input);
+    gap.push_back({part, now - before});
+    before = now;
+  };
+  add(GapPart::input, before);
+  add(GapPart::framework, makespan(undisturbed(without_network(step.plan))));
+  add(GapPart::bound, makespan(ideal(step.plan)));
+  add(GapPart::algorithm, makespan(undisturbed(step.plan.graph)));
+  add(GapPart::slowed_kernels, makespan(step.plan.graph));
+  add(GapPart::contention, step.timeline.makespan);
+  // Different orders of the same additions are no difference.
+  constexpr double rounding = 1e-12;
+  for (std::size_t i = 1; i < gap.size(); ++i) {
+    if (std::abs(gap[i].time.si()) > rounding * before.si()) continue;
+    gap[i - 1].time += gap[i].time;
+    gap[i].time = Seconds{};
+  }
+  return gap;
+}
+
+}  // namespace
+
+CollectivePace collective_pace(const ReplayedStep& step, int number) {
+  const TaskGraph& graph = step.plan.graph;
+  const Collective& collective = graph.collectives[at(number)];
+  CollectivePace pace;
+  pace.collective = number;
+  pace.overhead = collective.overhead;
+  Seconds longest;
+  for (const Stage& stage : collective.stages) {
+    const std::vector<LinkUse> uses = link_uses(graph.patterns[at(stage.pattern)]);
+    const Bandwidth lockstep = lockstep_rate(uses, graph.links);
+    const Bandwidth rate = std::min(lockstep, stage.limit);
+    const Seconds whole = closed_form(stage, rate);
+    const Seconds latency = stage.latency * (stage.depth == 0 ? stage.messages : stage.depth);
+    pace.latency += latency;
+    pace.transfer += whole - latency;
+    if (whole - latency <= longest) continue;
+    longest = whole - latency;
+    pace.edge = rate;
+    pace.is_connection = stage.limit < lockstep;
+    pace.alike = 0;
+    for (const LinkUse& use : uses) {
+      constexpr double alike = 1 + 1e-9;
+      const Bandwidth capacity = graph.links[at(static_cast<int>(use.link))];
+      if (capacity / static_cast<double>(use.times) > lockstep * alike) continue;
+      if (++pace.alike > 1) continue;
+      pace.link = link_name(step.cluster, use.link);
+      pace.crossed = use.times;
+      pace.capacity = capacity;
+    }
+  }
+  return pace;
+}
+
+Explanation explain_step(const ReplayedStep& step) {
+  Explanation explanation;
+  explanation.path = path_segments(step);
+  for (const PathSegment& segment : explanation.path) {
+    if (segment.kind == PathKind::collective)
+      explanation.paces.push_back(collective_pace(step, segment.collective));
+  }
+  explanation.gap = gap_of(step);
+  return explanation;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,100 @@
+#pragma once
+// Why a steady step takes as long as it does: its critical path in segments, what the collectives on it are
+// limited by, and what it takes beyond its lower bound, by replaying it under other conditions. A part of the
+// Result that `explain` asks for.
+
+#include "config/keys.hpp"
+#include "units/ids.hpp"
+#include "units/quantity.hpp"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+enum class PathKind { forward, backward, update, host, collective, framework, input };
+
+/// Consecutive tasks of the critical path: kernels of one phase over a run of layers, or one collective.
+struct PathSegment {
+  PathKind kind{};
+  Rank rank{};  ///< where; of a collective one of those in it
+  Seconds start;
+  Seconds length;
+  std::string first, last;  ///< layers, of kernels
+  int ops = 0;              ///< kernels, of the path
+  Seconds slowed;           ///< of the length: what kernels took longer beside communication
+  int collective = -1;      ///< index in Result::collectives, of a collective and of the framework around it
+  std::string what;         ///< of the framework "cycle", "negotiation", "flatten"; of input what limits it
+};
+
+/// What the time of a collective is made of that has the network for itself, and what limits it there.
+struct CollectivePace {
+  int collective = -1;         ///< index in Result::collectives
+  Seconds overhead;            ///< before its first message
+  Seconds latency;             ///< of its messages
+  Seconds transfer;            ///< of their bytes
+  Bandwidth edge;              ///< what each connection gets in the stage whose bytes take longest
+  std::string link;            ///< the tightest one there, the first of those alike; empty: there is none
+  int alike = 0;               ///< links as tight as that, itself included
+  int crossed = 0;             ///< how many connections share it
+  Bandwidth capacity;          ///< of the link
+  bool is_connection = false;  ///< what one connection reaches is less than what its links let through
+
+  [[nodiscard]] Seconds alone() const { return overhead + latency + transfer; }
+};
+
+/// Parts of the step time, in the order in which they are added up. Each is what the step takes longer under
+/// one more of the conditions it really has.
+enum class GapPart { kernels, host, input, framework, bound, algorithm, slowed_kernels, contention };
+
+/// The first of those that the lower bound does not hold.
+inline constexpr GapPart first_above_bound = GapPart::algorithm;
+
+struct GapTime {
+  GapPart part{};
+  Seconds time;  ///< below 0 where the step is shorter with it
+};
+
+struct Explanation {
+  std::vector<PathSegment> path;      ///< from 0 to the step time without a gap
+  std::vector<CollectivePace> paces;  ///< of the collectives on the path, in its order
+  std::vector<GapTime> gap;           ///< one of each part; they add up to the step time
+};
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<PathKind> {
+  static constexpr std::string_view what = "kind of segment";
+  static constexpr std::array table{
+      Name{"forward", PathKind::forward, "kernels of the forward pass"},
+      Name{"backward", PathKind::backward, "kernels of the backward pass"},
+      Name{"update", PathKind::update, "kernels of the optimizer"},
+      Name{"host", PathKind::host, "the GPU waits for the software on the host"},
+      Name{"collective", PathKind::collective, "a collective, from when its last rank is there"},
+      Name{"framework", PathKind::framework, "cycles, negotiation and copies around a collective"},
+      Name{"input", PathKind::input, "samples are made ready"}};
+};
+
+/// The texts say how each part was obtained.
+template <>
+struct Names<GapPart> {
+  static constexpr std::string_view what = "part of the step time";
+  static constexpr std::array table{
+      Name{"kernels", GapPart::kernels, "sum of one rank's kernels, each alone on its GPU"},
+      Name{"host", GapPart::host, "sum of the host times that one GPU alone has too"},
+      Name{"input", GapPart::input, "what samples come later than that"},
+      Name{"framework", GapPart::framework,
+           "replayed with collectives that take no time: host time, cycles and copies of several ranks"},
+      Name{"bound", GapPart::bound, "replayed with every collective at its bound: what no kernel hides"},
+      Name{"algorithm", GapPart::algorithm,
+           "replayed with every collective's own algorithm, alone on the network"},
+      Name{"slowed_kernels", GapPart::slowed_kernels, "replayed with kernels slower beside collectives"},
+      Name{"contention", GapPart::contention, "the step itself, in which collectives share links"}};
+};
+
+}  // namespace trainyard::config

@@ -1,0 +1,83 @@
+#include "study/what_would_help.hpp"
+
+#include "study/child_processes.hpp"
+#include "study/simulate.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <stdexcept>
+#include <utility>
+
+namespace trainyard {
+
+namespace {
+
+/// What a child sends.
+struct StepSpeed {
+  Seconds step_time;
+  double throughput = 0;
+};
+
+StepSpeed speed_with(Inputs inputs) {
+  // They cost a job time and a step none.
+  inputs.experiment.faults.reset();
+  const Result result = simulate(inputs, {.timeline = false});
+  return {result.step_time, result.throughput};
+}
+
+void take_in(const ChildOutcome& outcome, WhatIfRow& row) {
+  switch (outcome.kind) {
+    case ChildOutcome::value: {
+      const std::vector<double> numbers = unpacked(outcome.text);
+      row.step_time = Seconds{numbers.at(0)};
+      row.throughput = numbers.at(1);
+      return;
+    }
+    case ChildOutcome::input_error:
+    case ChildOutcome::job_impossible:
+      row.what.reason = outcome.text;
+      return;
+    case ChildOutcome::failure:
+      break;
+  }
+  throw std::runtime_error(fmt::format("{}: {}", set_options(row.what.set), outcome.text));
+}
+
+}  // namespace
+
+std::vector<WhatIfRow> what_would_help(const config::Catalogue& catalogue, const std::string& experiment,
+                                       const Overrides& overrides, const Inputs& inputs, InputFiles& files,
+                                       int parallel) {
+  std::vector<WhatIfRow> rows;
+  for (WhatIf& what : what_ifs(inputs))
+    rows.push_back({.what = std::move(what), .step_time = {}, .throughput = {}});
+  const auto simulated = [&](const WhatIf& what) {
+    Overrides all = overrides;
+    all.insert(all.end(), what.set.begin(), what.set.end());
+    const StepSpeed speed = speed_with(read_inputs(catalogue, experiment, all, files));
+    return packed({speed.step_time.si(), speed.throughput});
+  };
+  std::size_t begun = 0;
+  const auto next = [&]() -> std::optional<ChildWork> {
+    while (begun < rows.size() && !rows[begun].what.reason.empty()) ++begun;
+    if (begun == rows.size()) return std::nullopt;
+    const WhatIf& what = rows[begun].what;
+    return ChildWork{.index = static_cast<int>(begun++), .make = [&] { return simulated(what); }};
+  };
+  for_each_child(parallel, next,
+                 [&](int index, const ChildOutcome& outcome) { take_in(outcome, rows[at(index)]); });
+  std::ranges::stable_sort(rows, std::greater{},
+                           [](const WhatIfRow& row) { return row.throughput.value_or(-1); });
+  return rows;
+}
+
+std::string set_options(const Overrides& set) {
+  std::string text;
+  for (const auto& [key, value] : set) {
+    const bool is_word = value.find_first_of(" {}[]\"'$&|;<>()*?#~") == std::string::npos;
+    text += fmt::format("{}--set {}={}", text.empty() ? "" : " ", key, is_word ? value : '"' + value + '"');
+  }
+  return text;
+}
+
+}  // namespace trainyard
