@@ -66,6 +66,7 @@ void explain_run(const ExplainOptions& options) {
     run.saved_step_time = step_time(*asked.saved);
   }
   run.result = simulate(inputs, {.explain = true});
+  drop_chosen(run.result, run.changes);
   run.run = asked.experiment + (overrides.empty() ? "" : " " + set_options(overrides));
   print_result(options.json ? json_text(explanation_json(run)) : explanation_page(run, wants_colour()));
 }
@@ -91,7 +92,7 @@ void add_explain(CLI::App& program) {
   add_examples(command,
                {"trainyard explain resnet50_p3_16xlarge_x2",
                 "trainyard explain resnet50_dgx2 --set nodes=64 --set platform.fabric.nic=\"25 Gbps\"",
-                "trainyard run resnet50_dlperf --out explained && trainyard explain explained --json"});
+                "trainyard explain my_experiment.yaml -j 2 --json"});
   command.callback([options] { explain_run(*options); });
 }
 

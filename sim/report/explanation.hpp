@@ -2,11 +2,13 @@
 // Why a run takes as long as it does and what would help, as a page and as JSON: what `explain` prints.
 
 #include "study/result.hpp"
+#include "study/step_parts.hpp"
 #include "study/what_would_help.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -32,6 +34,12 @@ std::string path_in_words(const Result& result);
 /// How the ranks of a run of many updates spend their time, which of them is slow, and how busy the servers
 /// are.
 std::string updates_in_words(const Result& result);
+
+/// What a rank does in that part of an update: "computing".
+std::string_view activity_in_words(StepPart part);
+
+/// A layer without what its casts are called: they are the op that completes its gradients under autocast.
+std::string layer_shown(const std::string& layer);
 
 /// Which changes bring most, in one sentence.
 std::string help_in_words(const ExplainedRun& run);

@@ -6,29 +6,36 @@
 #include "study/step_parts.hpp"
 #include "units/text.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
+#include <numeric>
 #include <string_view>
+#include <vector>
 
 namespace trainyard {
 
 namespace {
 
-/// A path of more segments is shown without its middle.
+/// Of a path of more segments the longest are shown.
 constexpr std::size_t most_shown_segments = 24;
+constexpr std::size_t what_width = 34;
 
 std::string path_line(std::string_view kind, std::string_view what, std::string_view start,
                       std::string_view length, std::string_view share, std::string_view limit) {
-  std::string text = fmt::format("  {:<14} {:<31} {:>9} {:>9} {:>7}  {}", kind, elide(what, 31), start,
-                                 length, share, elide(limit, 23));
+  std::string text = fmt::format("  {:<14} {:<{}} {:>9} {:>9} {:>7}  {}", kind, elide(what, what_width),
+                                 what_width, start, length, share, elide(limit, 21));
   text.erase(text.find_last_not_of(' ') + 1);
   return text;
 }
 
 /// "layer1.0.conv1 to layer1.2.add".
 std::string layers_of(const PathSegment& segment) {
-  if (segment.first == segment.last) return segment.first;
-  return fmt::format("{} to {}", elide(segment.first, 13), elide(segment.last, 13));
+  const std::string first = layer_shown(segment.first);
+  const std::string last = layer_shown(segment.last);
+  constexpr std::size_t width = (what_width - 4) / 2;
+  return first == last ? first : fmt::format("{} to {}", elide(first, width), elide(last, width));
 }
 
 void write_segment(Page& out, const Result& result, const PathSegment& segment, const CollectivePace* pace) {
@@ -56,26 +63,26 @@ void write_segment(Page& out, const Result& result, const PathSegment& segment, 
 void write_path(Page& out, const Result& result) {
   const Explanation& explanation = *result.explanation;
   out.heading(path_line("critical path", "", "start", "length", "share", "limited by").substr(2));
-  const std::size_t count_of_all = explanation.path.size();
-  const bool is_cut = count_of_all > most_shown_segments;
-  const std::size_t half = most_shown_segments / 2;
+  const std::vector<PathSegment>& path = explanation.path;
+  std::vector<std::size_t> order(path.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return path[i].length; });
+  std::vector<bool> is_shown(path.size(), path.size() <= most_shown_segments);
+  for (std::size_t i = 0; i < std::min(order.size(), most_shown_segments - 1); ++i) is_shown[order[i]] = true;
   std::size_t collectives = 0;
-  Seconds hidden;
-  for (std::size_t i = 0; i < count_of_all; ++i) {
-    const PathSegment& segment = explanation.path[i];
-    const bool has_pace = segment.kind == PathKind::collective;
-    const CollectivePace* pace = has_pace ? &explanation.paces.at(collectives++) : nullptr;
-    const bool is_hidden = is_cut && i >= half && i < count_of_all - half;
-    if (!is_hidden) {
-      write_segment(out, result, segment, pace);
-      continue;
-    }
-    hidden += segment.length;
-    if (i + 1 == count_of_all - half) {
-      out.line(path_line("...", fmt::format("{} more in --json", count_of_all - 2 * half),
-                         human(explanation.path[half].start), human(hidden),
-                         percent(hidden / result.step_time), ""));
-    }
+  Seconds shorter;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const CollectivePace* pace =
+        path[i].kind == PathKind::collective ? &explanation.paces.at(collectives++) : nullptr;
+    if (is_shown[i])
+      write_segment(out, result, path[i], pace);
+    else
+      shorter += path[i].length;
+  }
+  if (path.size() > most_shown_segments) {
+    out.line(path_line("others",
+                       fmt::format("{} shorter ones, in --json", path.size() - most_shown_segments + 1), "",
+                       human(shorter), percent(shorter / result.step_time), ""));
   }
   out.line(path_line("step time", "the sum", "", human(result.step_time), "", ""));
 }
@@ -121,7 +128,7 @@ void write_updates_parts(Page& out, const Result& result) {
   for (const PartTime& part : step_parts(result).parts) {
     if (part.time == Seconds{}) continue;
     out.row(config::name_of(part.part), human(part.time),
-            fmt::format("{}: {}", percent(part.time / result.step_time), doc_of(part.part)));
+            fmt::format("{} {}", percent(part.time / result.step_time), activity_in_words(part.part)));
   }
 }
 
@@ -135,11 +142,12 @@ std::string help_line(std::string_view change, std::string_view step, std::strin
 std::string signed_gain(double gain) {
   constexpr double none = 5e-7;  // what the digits of a step time do not show
   if (std::abs(gain) < none) return "0";
-  return fmt::format("{:+.1f} %", 100 * gain);
+  return std::abs(gain) < 0.01 ? fmt::format("{:+.2f} %", 100 * gain) : fmt::format("{:+.1f} %", 100 * gain);
 }
 
 void write_help(Page& out, const ExplainedRun& run) {
-  out.heading(help_line("what would help most", "step", "samples/s", "gain", "each simulated").substr(2));
+  out.heading(
+      help_line("what would help most", "step", "samples/s", "gain", "each simulated with --set").substr(2));
   const Result& result = run.result;
   out.line(help_line("as it is", human(result.step_time), rounded(result.throughput), "", ""));
   std::vector<const WhatIfRow*> refused;
@@ -149,14 +157,18 @@ void write_help(Page& out, const ExplainedRun& run) {
       refused.push_back(&row);
       continue;
     }
-    out.line(help_line(row.what.change, human(*row.step_time), rounded(*row.throughput),
-                       signed_gain(*gain(run, row)), set_options(row.what.set)));
+    for (std::size_t i = 0; i < row.what.set.size(); ++i) {
+      const std::string key = set_argument(row.what.set[i]);
+      out.line(i == 0 ? help_line(row.what.change, human(*row.step_time), rounded(*row.throughput),
+                                  signed_gain(*gain(run, row)), key)
+                      : help_line("", "", "", "", key));
+    }
     if (!row.what.remark.empty()) remarks.push_back(&row);
   }
   for (const WhatIfRow* row : remarks)
     out.paragraph(fmt::format("{}: {}", row->what.change, row->what.remark), 2);
   out.paragraph(
-      fmt::format("the same numbers: trainyard run {} with what stands in the last column", run.run), 2);
+      fmt::format("trainyard run {} with --set and what stands behind a row prints its numbers", run.run), 2);
   if (refused.empty()) return;
   out.heading("what cannot be had");
   for (const WhatIfRow* row : refused)

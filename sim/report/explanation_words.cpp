@@ -25,7 +25,12 @@ std::string and_share(Seconds time, Seconds whole) {
   return fmt::format("{} ({})", human(time), percent(time / whole));
 }
 
-/// "forward", "3 all_reduces of gradients".
+/// "an all_reduce", "a broadcast".
+std::string with_article(std::string_view word) {
+  const bool is_vowel = std::string_view("aeiou").find(word.front()) != std::string_view::npos;
+  return fmt::format("{} {}", is_vowel ? "an" : "a", word);
+}
+
 std::string_view noun_of(PathKind kind) {
   switch (kind) {
     case PathKind::update:
@@ -48,7 +53,7 @@ std::string turning_point(const std::vector<PathSegment>& path) {
   std::string layer;
   std::string found;
   for (const PathSegment& segment : path) {
-    if (segment.kind == PathKind::backward) layer = segment.last;
+    if (segment.kind == PathKind::backward) layer = layer_shown(segment.last);
     if (segment.kind == PathKind::collective && !layer.empty() && found.empty()) found = layer;
     if (segment.kind == PathKind::backward) found.clear();
   }
@@ -80,11 +85,16 @@ std::string parts_in_words(const Result& result) {
 }
 
 /// "node0.nic0->fabric, which lets 2.969 GB/s through".
-std::string limit_of(const CollectivePace& pace) {
+std::string limit_of(const CollectivePace& pace, const std::string& protocol) {
   if (pace.link.empty()) return "nothing but its latency";
-  if (pace.is_connection) return fmt::format("the pace of one connection, {}", human(pace.edge));
+  if (pace.is_connection) {
+    return fmt::format(
+        "what one connection reaches with protocol {}, {} (of its tightest link, {}, it would get {})",
+        protocol, human(pace.edge), elide(pace.link, 40),
+        human(pace.capacity / static_cast<double>(pace.crossed)));
+  }
   std::string text = fmt::format("{}, which lets {} through", elide(pace.link, 40), human(pace.capacity));
-  if (pace.alike > 1) text += fmt::format(" ({} links are as tight)", grouped(pace.alike));
+  if (pace.alike > 1) text += fmt::format(" (one of {} links as tight)", grouped(pace.alike));
   return text;
 }
 
@@ -105,18 +115,19 @@ std::string longest_in_words(const Result& result) {
   }
   if (longest == nullptr || longest->length < least_said * result.step_time) return {};
   const CollectiveRow& row = result.collectives.at(static_cast<std::size_t>(longest->collective));
-  std::string text = fmt::format(
-      " {}{}, an {} of {} by algorithm {} with protocol {}, ", collectives > 1 ? "The longest of them, " : "",
-      row.name, config::name_of(row.operation), human(row.size), row.algorithm, row.protocol);
   const Seconds alone = pace->alone();
-  text += fmt::format("is limited by {}: alone on the network it takes {}, {} of that for its bytes.",
-                      limit_of(*pace), human(alone), percent(pace->transfer / alone));
+  std::string text = fmt::format(
+      " {}{}, {} of {} by algorithm {} with protocol {}, is limited by {}: alone on the network it takes {}, "
+      "{} "
+      "of that for its bytes.",
+      collectives > 1 ? "The longest collective, " : "", row.name, with_article(config::name_of(row.operation)),
+      human(row.size), row.algorithm, row.protocol, limit_of(*pace, row.protocol), human(alone),
+      percent(pace->transfer / alone));
   const Seconds whole = row.end - row.start;
-  if (whole > (1 + least_gain) * alone)
-    text += fmt::format(" Here it takes {}, since others use the same links.", human(whole));
-  if (row.start < longest->start - least_said * result.step_time) {
-    text += fmt::format(" It began {} before it was what the step waited for.",
-                        human(longest->start - row.start));
+  if (whole > (1 + least_gain) * alone) {
+    text += fmt::format(" Here it takes {}, since {}.", human(whole),
+                        result.resolved.events.empty() ? "others use its links meanwhile"
+                                                       : "others use its links or these change");
   }
   return text;
 }
@@ -138,24 +149,6 @@ std::string slowed_in_words(const Result& result) {
   if (slowed < least_said * result.step_time) return {};
   return fmt::format(" Of the kernels' time {} is that they run slower beside collectives.",
                      and_share(slowed, result.step_time));
-}
-
-/// "computing", for means over the ranks.
-std::string_view activity(StepPart part) {
-  switch (part) {
-    case StepPart::compute:
-      return "computing";
-    case StepPart::wasted_compute:
-      return "computing what the update rule cancels";
-    case StepPart::communication:
-      return "sending and receiving";
-    case StepPart::waiting:
-      return "waiting for others";
-    case StepPart::input:
-      return "waiting for samples";
-    default:
-      return "under way at the end";
-  }
 }
 
 std::string faults_in_words(const Result& result) {
@@ -185,6 +178,28 @@ std::string path_in_words(const Result& result) {
          faults_in_words(result);
 }
 
+std::string_view activity_in_words(StepPart part) {
+  switch (part) {
+    case StepPart::compute:
+      return "computing";
+    case StepPart::wasted_compute:
+      return "computing what the update rule cancels";
+    case StepPart::communication:
+      return "sending and receiving";
+    case StepPart::waiting:
+      return "waiting for others";
+    case StepPart::input:
+      return "waiting for samples";
+    default:
+      return "under way at the end";
+  }
+}
+
+std::string layer_shown(const std::string& layer) {
+  constexpr std::string_view cast = ".cast";
+  return layer.ends_with(cast) ? layer.substr(0, layer.size() - cast.size()) : layer;
+}
+
 std::string updates_in_words(const Result& result) {
   const TrainingReport& training = *result.training;
   std::string text = fmt::format(
@@ -195,7 +210,7 @@ std::string updates_in_words(const Result& result) {
   for (const PartTime& part : step_parts(result).parts) {
     if (part.time < least_said * result.step_time) continue;
     parts += fmt::format("{} {} {}", parts.empty() ? "" : ",", and_share(part.time, result.step_time),
-                         activity(part.part));
+                         activity_in_words(part.part));
   }
   text += parts + ".";
   const auto [fast, slow] = std::ranges::minmax_element(training.workers, {}, &WorkerRow::computing);
@@ -222,7 +237,8 @@ std::string help_in_words(const ExplainedRun& run) {
   for (const WhatIfRow& row : run.changes) {
     const std::optional<double> more = gain(run, row);
     if (!more || *more < least_gain || helpful.size() == 3) continue;
-    helpful.push_back(fmt::format("{} ({} more samples/s)", row.what.change, percent(*more)));
+    const std::string by = *more < 1 ? percent(*more) + " more" : rounded(1 + *more) + " times the";
+    helpful.push_back(fmt::format("{} ({} samples/s)", row.what.change, by));
   }
   if (helpful.empty()) return "None of these changes makes it faster by half a per cent.";
   std::string text = "Most would help: " + helpful.front();

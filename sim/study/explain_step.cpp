@@ -38,7 +38,7 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
   add(GapPart::contention, step.timeline.makespan);
   // Different orders of the same additions are no difference.
   constexpr double rounding = 1e-12;
-  for (std::size_t i = 1; i < gap.size(); ++i) {
+  for (std::size_t i = gap.size() - 1; i > 0; --i) {
     if (std::abs(gap[i].time.si()) > rounding * before.si()) continue;
     gap[i - 1].time += gap[i].time;
     gap[i].time = Seconds{};
@@ -66,7 +66,8 @@ CollectivePace collective_pace(const ReplayedStep& step, int number) {
     if (whole - latency <= longest) continue;
     longest = whole - latency;
     pace.edge = rate;
-    pace.is_connection = stage.limit < lockstep;
+    constexpr double rounding = 1e-9;
+    pace.is_connection = stage.limit < (1 - rounding) * lockstep;
     pace.alike = 0;
     for (const LinkUse& use : uses) {
       constexpr double alike = 1 + 1e-9;

@@ -39,6 +39,7 @@ public:
     add_overlap();
     add_algorithms();
     add_servers();
+    add_slow();
     add_input();
     return std::move(all_);
   }
@@ -61,6 +62,13 @@ private:
     return std::ranges::any_of(inputs_.trace.ops, communicates);
   }
 
+  template <class Is>
+  [[nodiscard]] bool has_link(Is is) const {
+    const NodeGraph& node = inputs_.platform.node;
+    const auto [begin, end] = edges(node);
+    return std::any_of(begin, end, [&](const EdgeId edge) { return is(node[edge]); });
+  }
+
   void add_network() {
     const Fabric& fabric = inputs_.platform.fabric;
     if (cluster_.nodes == 1 && !has_own_servers()) {
@@ -72,6 +80,13 @@ private:
         std::isfinite(fabric.per_flow.value.si())
             ? fmt::format("one connection reaches {} as before", gbps(fabric.per_flow.value))
             : "");
+    // A card in a slot that is no faster than it gains nothing alone.
+    const auto is_slot = [&](const Link& link) { return is_pcie(link.kind); };
+    if (has_link(is_slot)) {
+      add("NICs of " + gbps(nic) + ", PCIe x 2",
+          {{"platform.fabric.nic", gbps(nic)},
+           {"platform.node.speed.pcie", shortest(more * inputs_.platform.speeds.pcie)}});
+    }
     if (!fabric.gpudirect.value) add("NICs that reach GPU memory", {{"platform.fabric.gpudirect", "true"}});
     if (fabric.kind == FabricKind::torus2d || fabric.kind == FabricKind::torus3d) {
       const Bandwidth link = more * fabric.torus.link.value;
@@ -94,17 +109,13 @@ private:
     const LinkSpeeds& speeds = inputs_.platform.speeds;
     const auto try_kind = [&](bool (*is_of_kind)(LinkKind), const std::string& name, const std::string& key,
                               double now) {
-      const NodeGraph& node = inputs_.platform.node;
-      for (auto [edge, end] = edges(node); edge != end; ++edge) {
-        if (!is_of_kind(node[*edge].kind)) continue;
-        add(name + " twice as fast", {{"platform.node.speed." + key, shortest(more * now)}});
-        return;
-      }
+      if (!has_link([&](const Link& link) { return is_of_kind(link.kind); })) return;
+      add(name + " twice as fast", {{"platform.node.speed." + key, shortest(more * now)}});
     };
     try_kind(is_nvlink, "NVLinks", "nvlink", speeds.nvlink);
     try_kind(is_pcie, "PCIe links", "pcie", speeds.pcie);
-    try_kind([](LinkKind kind) { return !is_nvlink(kind) && !is_pcie(kind); }, "links between sockets",
-             "sockets", speeds.sockets);
+    try_kind([](LinkKind kind) { return !is_nvlink(kind) && !is_pcie(kind); }, "socket links", "sockets",
+             speeds.sockets);
   }
 
   void add_gpu() {
@@ -155,29 +166,45 @@ private:
   }
 
   void add_gradients() {
-    const std::string change = "gradients in fp16";
+    const std::string change = "fp16 gradients";
     if (is_alone()) return refuse(change, "one GPU sends none");
     if (sends_itself()) return refuse(change, "collectives are the trace's");
     if (size_of(inputs_.stack.gradient_dtype, experiment_.precision) <= Bytes{2})
       return refuse(change, "they have 2 bytes per value already");
-    add(change, {{"stack.gradient_dtype", "fp16"}});
+    add(change, {{"stack.gradient_dtype", "fp16"}},
+        has_servers(experiment_.sync)
+            ? "changes the training too"
+            : "changes the training too; a bucket of the same size holds more layers");
+    if (has_servers(experiment_.sync)) return;
+    const bool is_halved = size_of(inputs_.stack.gradient_dtype, experiment_.precision) > Bytes{2};
+    if (is_halved)
+      add("fp16 gradients, same buckets",
+          {{"stack.gradient_dtype", "fp16"}, {bucket_key(), in_mib(0.5 * bucket())}});
   }
 
   void add_buckets() {
     if (is_alone()) return refuse("other buckets", "one GPU sends none");
     if (has_servers(experiment_.sync)) return refuse("other buckets", "servers take each tensor by itself");
     if (sends_itself()) return refuse("other buckets", "collectives are the trace's");
-    const bool is_fused = inputs_.stack.fusion && experiment_.sync.kind != SyncKind::dataparallel_gpu0;
-    const Bytes size = is_fused ? inputs_.stack.fusion->threshold.value : largest_bucket(inputs_.stack);
     for (const double factor : {more, 1 / more}) {
-      const std::string text = in_mib(factor * size);
-      add(is_fused ? "fusion up to " + text : "buckets of " + text,
-          {{is_fused ? "stack.fusion.threshold" : "stack.bucket_cap", text}});
+      const std::string text = in_mib(factor * bucket());
+      add((is_fused() ? "fusion up to " : "buckets of ") + text, {{bucket_key(), text}});
     }
   }
 
+  [[nodiscard]] bool is_fused() const {
+    return inputs_.stack.fusion && experiment_.sync.kind != SyncKind::dataparallel_gpu0;
+  }
+  [[nodiscard]] Bytes bucket() const {
+    return is_fused() ? inputs_.stack.fusion->threshold.value : largest_bucket(inputs_.stack);
+  }
+  [[nodiscard]] std::string bucket_key() const {
+    return is_fused() ? "stack.fusion.threshold" : "stack.bucket_cap";
+  }
+
   void add_overlap() {
-    if (!inputs_.stack.overlap && !is_alone()) add("overlap with backward", {{"stack.overlap", "true"}});
+    if (!inputs_.stack.overlap && !is_alone() && experiment_.sync.kind != SyncKind::dataparallel_gpu0)
+      add("overlap with backward", {{"stack.overlap", "true"}});
     if (inputs_.stack.intra_node == IntraNode::host && !is_alone())
       add("peer-to-peer access in a node", {{"stack.intra_node", "direct"}});
   }
@@ -188,7 +215,7 @@ private:
     if (sends_itself()) return refuse("another algorithm", "collectives are the trace's");
     for (const auto& name : config::Names<Algorithm>::table) {
       if (name.value == sync.algorithm) continue;
-      add(fmt::format("algorithm {}", name.text), {{"sync.algorithm", std::string(name.text)}});
+      add(fmt::format("algorithm {}", name.text), {{std::string(algorithm_key), std::string(name.text)}});
     }
   }
 
@@ -196,6 +223,10 @@ private:
     if (!has_servers(experiment_.sync) || placement_of(experiment_.sync) == ServerPlacement::free) return;
     const int shards = 2 * shards_of(experiment_.sync);
     add(fmt::format("{} shards of the parameters", shards), {{"sync.shards", std::to_string(shards)}});
+  }
+
+  void add_slow() {
+    if (!experiment_.random.slow.empty()) add("no slow nodes", {{"random.slow", "[]"}});
   }
 
   void add_input() {

@@ -71,12 +71,26 @@ std::vector<WhatIfRow> what_would_help(const config::Catalogue& catalogue, const
   return rows;
 }
 
+void drop_chosen(const Result& result, std::vector<WhatIfRow>& rows) {
+  const auto is_chosen = [&](const WhatIfRow& row) {
+    if (row.what.set.empty() || row.what.set.front().first != algorithm_key || result.collectives.empty())
+      return false;
+    return std::ranges::all_of(result.collectives, [&](const CollectiveRow& collective) {
+      return collective.algorithm == row.what.set.front().second;
+    });
+  };
+  std::erase_if(rows, is_chosen);
+}
+
+std::string set_argument(const std::pair<std::string, std::string>& set) {
+  const auto& [key, value] = set;
+  const bool is_word = value.find_first_of(" {}[]\"'$&|;<>()*?#~") == std::string::npos;
+  return fmt::format("{}={}", key, is_word ? value : '"' + value + '"');
+}
+
 std::string set_options(const Overrides& set) {
   std::string text;
-  for (const auto& [key, value] : set) {
-    const bool is_word = value.find_first_of(" {}[]\"'$&|;<>()*?#~") == std::string::npos;
-    text += fmt::format("{}--set {}={}", text.empty() ? "" : " ", key, is_word ? value : '"' + value + '"');
-  }
+  for (const auto& one : set) text += (text.empty() ? "--set " : " --set ") + set_argument(one);
   return text;
 }
 

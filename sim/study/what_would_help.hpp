@@ -3,13 +3,19 @@
 // its reader can repeat.
 
 #include "config/catalogue.hpp"
+#include "study/result.hpp"
 #include "study/setup.hpp"
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
+
+/// Of the changes that try another algorithm.
+inline constexpr std::string_view algorithm_key = "sync.algorithm";
 
 /// A change to an experiment.
 struct WhatIf {
@@ -36,6 +42,12 @@ std::vector<WhatIf> what_ifs(const Inputs& inputs);
 std::vector<WhatIfRow> what_would_help(const config::Catalogue& catalogue, const std::string& experiment,
                                        const Overrides& overrides, const Inputs& inputs, InputFiles& files,
                                        int parallel);
+
+/// Takes out the algorithms that every collective of the run as it is has already, which `auto` chose.
+void drop_chosen(const Result& result, std::vector<WhatIfRow>& rows);
+
+/// "platform.fabric.nic=\"50 Gbps\"", as a shell takes it.
+std::string set_argument(const std::pair<std::string, std::string>& set);
 
 /// "--set nodes=4 --set platform.fabric.nic=\"50 Gbps\"", as a shell takes it.
 std::string set_options(const Overrides& set);
