@@ -53,8 +53,11 @@ void write_segment(Page& out, const Result& result, const PathSegment& segment, 
       limit = pace->is_connection ? fmt::format("connection {}", human(pace->edge)) : pace->link;
     }
   }
-  if (segment.kind == PathKind::input) what = segment.what;
-  if (result.explanation->path.back().rank != segment.rank)
+  if (segment.kind == PathKind::input) {
+    what = "samples made ready";
+    limit = segment.what;
+  }
+  if (segment.kind != PathKind::input && result.explanation->path.back().rank != segment.rank)
     limit += fmt::format(" rank {}", index(segment.rank));
   out.line(path_line(kind, what, human(segment.start), human(segment.length),
                      percent(segment.length / result.step_time), limit));
@@ -167,8 +170,7 @@ void write_help(Page& out, const ExplainedRun& run) {
   }
   for (const WhatIfRow* row : remarks)
     out.paragraph(fmt::format("{}: {}", row->what.change, row->what.remark), 2);
-  out.paragraph(
-      fmt::format("trainyard run {} with --set and what stands behind a row prints its numbers", run.run), 2);
+  out.paragraph(fmt::format("to repeat one: trainyard run {} --set KEY=VALUE as its row says", run.run), 2);
   if (refused.empty()) return;
   out.heading("what cannot be had");
   for (const WhatIfRow* row : refused)

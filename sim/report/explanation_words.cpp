@@ -75,7 +75,8 @@ std::string parts_in_words(const Result& result) {
   std::string text;
   for (const PathKind kind : order) {
     const Seconds time = times[kind];
-    if (time < least_said * result.step_time) continue;
+    const bool is_pass = kind == PathKind::forward || kind == PathKind::backward;
+    if (!is_pass && time < least_said * result.step_time) continue;
     text += text.empty() ? "" : ", ";
     text += kind == PathKind::collective ? count(collectives, "collective") : std::string(noun_of(kind));
     text += " " + and_share(time, result.step_time);
@@ -117,12 +118,13 @@ std::string longest_in_words(const Result& result) {
   const CollectiveRow& row = result.collectives.at(static_cast<std::size_t>(longest->collective));
   const Seconds alone = pace->alone();
   std::string text = fmt::format(
-      " {}{}, {} of {} by algorithm {} with protocol {}, is limited by {}: alone on the network it takes {}, "
+      " The {}, {}, {} of {} by algorithm {} with protocol {}, is limited by {}: alone on the network it "
+      "takes {}, "
       "{} "
       "of that for its bytes.",
-      collectives > 1 ? "The longest collective, " : "", row.name, with_article(config::name_of(row.operation)),
-      human(row.size), row.algorithm, row.protocol, limit_of(*pace, row.protocol), human(alone),
-      percent(pace->transfer / alone));
+      collectives > 1 ? "longest collective" : "collective", row.name,
+      with_article(config::name_of(row.operation)), human(row.size), row.algorithm, row.protocol,
+      limit_of(*pace, row.protocol), human(alone), percent(pace->transfer / alone));
   const Seconds whole = row.end - row.start;
   if (whole > (1 + least_gain) * alone) {
     text += fmt::format(" Here it takes {}, since {}.", human(whole),
@@ -166,8 +168,8 @@ std::string path_in_words(const Result& result) {
   if (path.size() == 1 && path.front().kind == PathKind::input) {
     return text +
            fmt::format(
-               "The input pipeline is all of its critical path: its {} make a step's samples "
-               "ready in that time, and everything else goes on beside it.",
+               "The input pipeline, limited by {}, is all of its critical path: a step's samples "
+               "take it that long, and everything else goes on beside it.",
                path.front().what) +
            faults_in_words(result);
   }
@@ -203,8 +205,9 @@ std::string layer_shown(const std::string& layer) {
 std::string updates_in_words(const Result& result) {
   const TrainingReport& training = *result.training;
   std::string text = fmt::format(
-      "An update takes {}. Many of them overlap or vary, so no one chain of work is their critical path; on "
-      "average a rank spends",
+      "An update takes {}. It is one of many that differ or overlap, so no one chain of work is the critical "
+      "path; "
+      "on average a rank spends",
       human(result.step_time));
   std::string parts;
   for (const PartTime& part : step_parts(result).parts) {
@@ -230,31 +233,6 @@ std::string updates_in_words(const Result& result) {
                         percent(result.link_utilization_max));
   }
   return text + faults_in_words(result);
-}
-
-std::string help_in_words(const ExplainedRun& run) {
-  std::vector<std::string> helpful;
-  for (const WhatIfRow& row : run.changes) {
-    const std::optional<double> more = gain(run, row);
-    if (!more || *more < least_gain || helpful.size() == 3) continue;
-    const std::string by = *more < 1 ? percent(*more) + " more" : rounded(1 + *more) + " times the";
-    helpful.push_back(fmt::format("{} ({} samples/s)", row.what.change, by));
-  }
-  if (helpful.empty()) return "None of these changes makes it faster by half a per cent.";
-  std::string text = "Most would help: " + helpful.front();
-  for (std::size_t i = 1; i < helpful.size(); ++i) text += ", then " + helpful[i];
-  return text + (helpful.size() < 3 ? ". No other change here brings half a per cent." : ".");
-}
-
-std::optional<double> gain(const ExplainedRun& run, const WhatIfRow& row) {
-  if (!row.throughput) return std::nullopt;
-  return *row.throughput / run.result.throughput - 1;
-}
-
-bool differs_from_saved(const ExplainedRun& run) {
-  if (!run.saved_step_time) return false;
-  constexpr double digits = 1e-11;  // of summary.json
-  return std::abs(*run.saved_step_time / run.result.step_time - 1) > digits;
 }
 
 }  // namespace trainyard

@@ -253,6 +253,7 @@ Result simulate_training(const Inputs& inputs, const SimulateOptions& options) {
                      "fidelity: flow, rounds or steps");
   }
   Result result = steady_step(inputs, options);
+  result.explanation.reset();  // of a step that no rank takes like this
   result.one_rank_step_time =
       with_input(result.one_rank_step_time, input_pipeline(inputs, 1, 1), inputs.experiment.input);
   result.fidelity = std::string(config::name_of(fidelity));

@@ -1,5 +1,6 @@
 #include "study/what_would_help.hpp"
 
+#include "study/changes.hpp"
 #include "study/child_processes.hpp"
 #include "study/simulate.hpp"
 
@@ -44,6 +45,12 @@ void take_in(const ChildOutcome& outcome, WhatIfRow& row) {
 }
 
 }  // namespace
+
+std::vector<WhatIf> what_ifs(const Inputs& inputs) {
+  std::vector<WhatIf> all = machine_changes(inputs);
+  for (WhatIf& what : job_changes(inputs)) all.push_back(std::move(what));
+  return all;
+}
 
 std::vector<WhatIfRow> what_would_help(const config::Catalogue& catalogue, const std::string& experiment,
                                        const Overrides& overrides, const Inputs& inputs, InputFiles& files,

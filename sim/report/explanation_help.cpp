@@ -1,0 +1,45 @@
+// What the changes of an explanation bring.
+
+#include "report/explanation.hpp"
+#include "report/text_layout.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <set>
+
+namespace trainyard {
+
+std::string help_in_words(const ExplainedRun& run) {
+  constexpr double least_worth = 5e-3;
+  constexpr std::size_t most_named = 3;
+  std::vector<std::string> helpful;
+  std::set<std::string> changed;  // of several changes to one key the best is named
+  for (const WhatIfRow& row : run.changes) {
+    const std::optional<double> more = gain(run, row);
+    const auto is_changed = [&](const auto& set) { return changed.contains(set.first); };
+    if (!more || *more < least_worth || helpful.size() == most_named) continue;
+    if (std::ranges::any_of(row.what.set, is_changed)) continue;
+    for (const auto& [key, value] : row.what.set) changed.insert(key);
+    const std::string by = *more < 1 ? percent(*more) + " more" : rounded(1 + *more) + " times the";
+    helpful.push_back(fmt::format("{} ({} samples/s)", row.what.change, by));
+  }
+  if (helpful.empty()) return "None of these changes makes it faster by half a per cent.";
+  std::string text = "Most would help: " + helpful.front();
+  for (std::size_t i = 1; i < helpful.size(); ++i) text += ", then " + helpful[i];
+  return text +
+         (helpful.size() < most_named ? ". No other kind of change here brings half a per cent." : ".");
+}
+
+std::optional<double> gain(const ExplainedRun& run, const WhatIfRow& row) {
+  if (!row.throughput) return std::nullopt;
+  return *row.throughput / run.result.throughput - 1;
+}
+
+bool differs_from_saved(const ExplainedRun& run) {
+  if (!run.saved_step_time) return false;
+  constexpr double digits = 1e-11;  // of summary.json
+  return std::abs(*run.saved_step_time / run.result.step_time - 1) > digits;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,204 @@
+// `trainyard explain` from the outside: its forms, that its what-ifs are what `run` says, and how bad ones
+// end.
+
+#include "process.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+using namespace trainyard;
+using Json = nlohmann::json;
+
+namespace {
+
+Json explained(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "explain");
+  arguments.emplace_back("--json");
+  const Ended ended = run_program(arguments);
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  return Json::parse(ended.out);
+}
+
+double sum(const Json& rows, const std::string& field) {
+  double all = 0;
+  for (const Json& row : rows) all += row[field].get<double>();
+  return all;
+}
+
+bool is_near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); }
+
+const Json* change(const Json& explanation, const std::string& name) {
+  for (const Json& row : explanation["changes"]) {
+    if (row["change"] == name) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("the path and the parts of two boxes add up to the step that run prints") {
+  const Json why = explained({"resnet50_p3_16xlarge_x2"});
+  const Json run = Json::parse(run_program({"run", "resnet50_p3_16xlarge_x2", "--json"}).out);
+  CHECK(why["step_time_s"] == run["step_time_s"]);
+  CHECK(why["lower_bound_s"] == run["lower_bound_s"]);
+  const double step = run["step_time_s"].get<double>();
+  CHECK(is_near(sum(why["critical_path"], "length_s"), step));
+  CHECK(is_near(sum(why["parts"], "time_s"), step));
+  const Json* collective = nullptr;
+  for (const Json& row : why["critical_path"]) {
+    if (row["kind"] == "collective") collective = &row;
+  }
+  REQUIRE(collective != nullptr);
+  CHECK((*collective)["collective"] == "bucket 4");
+  CHECK((*collective)["link"] == "node0.nic0->fabric");
+  CHECK((*collective)["links_as_tight"] == 4);
+  // nothing else is under way then
+  CHECK(is_near((*collective)["duration_alone_s"].get<double>(), (*collective)["duration_s"].get<double>()));
+}
+
+TEST_CASE("every what-if is what run prints with its --set") {
+  for (const std::string experiment : {"resnet50_p3_16xlarge_x2", "resnet50_dgx2_input"}) {
+    CAPTURE(experiment);
+    const Json why = explained({experiment});
+    int simulated = 0;
+    for (const Json& row : why["changes"]) {
+      CAPTURE(row.dump());
+      CHECK(row["reason"].is_null() != row["throughput_samples_per_s"].is_null());
+      if (!row["reason"].is_null()) continue;
+      ++simulated;
+      std::vector<std::string> arguments{"run", experiment, "--json"};
+      for (const auto& [key, value] : row["set"].items()) {
+        arguments.emplace_back("--set");
+        arguments.push_back(key + "=" + value.get<std::string>());
+      }
+      const Json run = Json::parse(run_program(arguments).out);
+      CHECK(run["step_time_s"] == row["step_time_s"]);
+      CHECK(run["throughput_samples_per_s"] == row["throughput_samples_per_s"]);
+      const double gain =
+          run["throughput_samples_per_s"].get<double>() / why["throughput_samples_per_s"].get<double>() - 1;
+      CHECK(std::abs(row["gain"].get<double>() - gain) < 1e-10);
+    }
+    CHECK(simulated > 10);
+  }
+}
+
+TEST_CASE("what-ifs are sorted by what they bring, and those that cannot be had say why") {
+  const Scratch scratch;
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
+  const Json why = explained({tiny, "--set", "batch_per_gpu=300"});
+  double before = 1e9;
+  for (const Json& row : why["changes"]) {
+    const double gain = row["gain"].is_null() ? -1 : row["gain"].get<double>();
+    CHECK(gain <= before);
+    before = gain;
+  }
+  REQUIRE(change(why, "faster NICs") != nullptr);
+  CHECK((*change(why, "faster NICs"))["reason"] == "all GPUs are in one node, which uses no NIC");
+  REQUIRE(change(why, "batch of 600 per GPU") != nullptr);
+  CHECK(contains((*change(why, "batch of 600 per GPU"))["reason"].get<std::string>(), "it does not fit: "));
+  CHECK((*change(why, "GPUs twice as fast"))["gain"].get<double>() > 0.9);
+  CHECK((*change(why, "GPUs twice as fast"))["gain"].get<double>() < 1 + 1e-9);
+}
+
+TEST_CASE("a faster GPU halves the kernels, twice over with its own factor set") {
+  const Scratch scratch;
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 1\n"));
+  const auto gain = [&](const Json& why) {
+    return (*change(why, "GPUs twice as fast"))["gain"].get<double>();
+  };
+  const Json once = explained({tiny});
+  CHECK(is_near(gain(once), 1));
+  const Json twice = explained({tiny, "--set", "gpu.speed=2"});
+  CHECK(is_near(gain(twice), 1));
+  CHECK((*change(twice, "GPUs twice as fast"))["set"] == Json{{"gpu.speed", "4"}});
+  CHECK(is_near(2 * twice["step_time_s"].get<double>(), once["step_time_s"].get<double>()));
+}
+
+TEST_CASE("links of a node can be made faster, kind by kind") {
+  const auto links = [](const std::string& key) {
+    const Ended ended =
+        run_program({"run", "resnet50_p3_8xlarge", "--set", "platform.node.speed." + key + "=2", "--json"});
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    return Json::parse(ended.out)["communication_time_s"].get<double>();
+  };
+  const Json run = Json::parse(run_program({"run", "resnet50_p3_8xlarge", "--json"}).out);
+  CHECK(links("nvlink") < 0.7 * run["communication_time_s"].get<double>());
+  CHECK(links("pcie") == run["communication_time_s"].get<double>());
+  CHECK(run_program({"run", "resnet50_p3_8xlarge", "--set", "platform.node.speed.nvlink=0"}).code == 3);
+}
+
+TEST_CASE("a saved run is explained as its experiment, and a step time that does not come out is said") {
+  const Scratch scratch;
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
+  const std::string saved = scratch / "saved";
+  REQUIRE(run_program({"run", tiny, "--out", saved}).code == 0);
+  const Json of_file = explained({tiny});
+  const Json of_run = explained({saved});
+  CHECK(of_run["critical_path"] == of_file["critical_path"]);
+  CHECK(of_run["changes"] == of_file["changes"]);
+  CHECK(of_run["experiment"] == "tiny");
+  CHECK(of_run["saved_step_time_s"] == of_run["step_time_s"]);
+  CHECK(of_file["saved_step_time_s"].is_null());
+  CHECK_FALSE(contains(run_program({"explain", saved}).out, "Its summary.json says"));
+
+  Json summary = Json::parse(content(saved + "/summary.json"));
+  summary["step_time_s"] = 1.5;
+  std::ofstream(saved + "/summary.json") << summary.dump();
+  const Ended other = run_program({"explain", saved + "/summary.json"});
+  CHECK(other.code == 0);
+  CHECK(contains(other.out, "Its summary.json says 1.5 s"));
+}
+
+TEST_CASE("runs of many updates have no path, and say what their ranks do") {
+  const Scratch scratch;
+  const std::string slow = scratch.put(
+      "slow.yaml", experiment_with("nodes: 2\ngpus_per_node: 2\nrandom: {slow: [{node: 1, factor: 1.5}]}\n"
+                                   "steps: {measured: 10}\n"));
+  const Json why = explained({slow});
+  CHECK(why["critical_path"].is_null());
+  CHECK(why["parts"].is_null());
+  CHECK(why["lower_bound_s"].is_null());
+  double parts = 0;
+  for (const auto& [part, time] : why["update_parts_s"].items()) parts += time.get<double>();
+  CHECK(is_near(parts, why["step_time_s"].get<double>()));
+  CHECK(why["update_parts_s"]["waiting"].get<double>() > 0);
+  CHECK(contains(why["in_words"]["path"].get<std::string>(), "on node 1 computes longest"));
+  const Json* even = change(why, "no slow nodes");
+  REQUIRE(even != nullptr);
+  CHECK((*even)["gain"].get<double>() > 0.4);
+}
+
+TEST_CASE("explanations do not hang on how many processes simulate") {
+  const std::string one = run_program({"explain", "resnet50_dlperf", "-j", "1"}).out;
+  CHECK(one == run_program({"explain", "resnet50_dlperf", "-j", "7"}).out);
+  CHECK(contains(one, "\ncritical path "));
+  CHECK(contains(one, "\nMost would help: "));
+}
+
+TEST_CASE("explanations that cannot be made end with the code of what is wrong") {
+  const Scratch scratch;
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
+  std::filesystem::create_directory(scratch.path() / "empty");
+  std::filesystem::create_directory(scratch.path() / "half");
+  REQUIRE(run_program({"run", tiny, "--out", scratch / "saved"}).code == 0);
+  std::filesystem::copy(scratch / "saved/summary.json", scratch / "half/summary.json");
+  const auto ended = [](const std::vector<std::string>& arguments, int code, const std::string& message) {
+    std::vector<std::string> all{"explain"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const Ended result = run_program(all);
+    CAPTURE(result.err);
+    CHECK(result.code == code);
+    CHECK(result.out.empty());
+    CHECK(contains(result.err, message));
+  };
+  ended({}, 2, "RUN is required");
+  ended({tiny, "-j", "0"}, 2, "-j");
+  ended({scratch / "saved", "--set", "gpus=1"}, 2, "is a saved run");
+  ended({tiny, "--set", "gqus=4"}, 3, "did you mean");
+  ended({"resnet50_dgx3"}, 3, "did you mean");
+  ended({tiny, "--set", "batch_per_gpu=4096"}, 4, "does not fit");
+  ended({scratch / "empty"}, 5, "holds no summary.json");
+  ended({scratch / "half"}, 5, "experiment.resolved.yaml");
+}
