@@ -59,12 +59,12 @@ CollectivePace collective_pace(const ReplayedStep& step, int number) {
     const std::vector<LinkUse> uses = link_uses(graph.patterns[at(stage.pattern)]);
     const Bandwidth lockstep = lockstep_rate(uses, graph.links);
     const Bandwidth rate = std::min(lockstep, stage.limit);
-    const Seconds whole = closed_form(stage, rate);
+    const Seconds its_time = closed_form(stage, rate);
     const Seconds latency = stage.latency * (stage.depth == 0 ? stage.messages : stage.depth);
     pace.latency += latency;
-    pace.transfer += whole - latency;
-    if (whole - latency <= longest) continue;
-    longest = whole - latency;
+    pace.transfer += its_time - latency;
+    if (its_time - latency <= longest) continue;
+    longest = its_time - latency;
     pace.edge = rate;
     constexpr double rounding = 1e-9;
     pace.is_connection = stage.limit < (1 - rounding) * lockstep;

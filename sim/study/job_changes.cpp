@@ -12,8 +12,8 @@ namespace {
 /// "12.5 MiB" rather than "12800 KiB".
 std::string as_size(Bytes size) {
   const std::string in_mib = shortest(size.si() / (1 << 20)) + " MiB";
-  const std::string whole = exact(size);
-  return in_mib.size() < whole.size() ? in_mib : whole;
+  const std::string usual = exact(size);
+  return in_mib.size() < usual.size() ? in_mib : usual;
 }
 
 class JobChanges : Changes {

@@ -62,7 +62,9 @@ PathSegment segment_of(const ReplayedStep& step, const PathPiece& piece) {
   segment.kind = kind_of(op);
   segment.first = segment.last = op.layer;
   segment.ops = 1;
-  segment.slowed = std::max(Seconds{}, segment.length - compute.duration);
+  const Seconds slowed = segment.length - compute.duration;
+  constexpr double rounding = 1e-9;  // of dates far from 0, however short the kernel
+  if (slowed > rounding * step.timeline.makespan) segment.slowed = slowed;
   return segment;
 }
 

@@ -1,0 +1,1 @@
+explain resnet50_p3_16xlarge_x2
