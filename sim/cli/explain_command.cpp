@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,13 @@ Asked asked_for(const config::Catalogue& catalogue, const ExplainOptions& option
     throw CLI::ValidationError("--set", "changes an experiment, and '" + options.run + "' is a saved run");
   fs::path experiment = summary->parent_path() / "experiment.resolved.yaml";
   if (!experiment.has_parent_path()) experiment = fs::path(".") / experiment;
+  std::error_code ignored;
+  if (!fs::exists(experiment, ignored)) {
+    throw FileError(
+        "there is no '" + experiment.string() +
+        "', which trainyard run EXPERIMENT --out DIR writes beside summary.json: what ran cannot be "
+        "simulated again");
+  }
   return {.experiment = experiment.string(), .saved = read_run(*summary)};
 }
 

@@ -149,7 +149,7 @@ std::string slowed_in_words(const Result& result) {
   Seconds slowed;
   for (const PathSegment& segment : result.explanation->path) slowed += segment.slowed;
   if (slowed < least_said * result.step_time) return {};
-  return fmt::format(" Of the kernels' time {} is that they run slower beside collectives.",
+  return fmt::format(" Of the step, {} is kernels running slower beside collectives.",
                      and_share(slowed, result.step_time));
 }
 

@@ -94,7 +94,8 @@ struct Names<GapPart> {
       Name{"algorithm", GapPart::algorithm,
            "replayed with every collective's own algorithm, alone on the network"},
       Name{"slowed_kernels", GapPart::slowed_kernels, "replayed with kernels slower beside collectives"},
-      Name{"contention", GapPart::contention, "the step itself: collectives share links with each other and with others"}};
+      Name{"contention", GapPart::contention,
+           "the step itself: collectives share links with each other and with others"}};
 };
 
 }  // namespace trainyard::config
