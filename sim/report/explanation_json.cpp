@@ -3,6 +3,7 @@
 #include "study/step_parts.hpp"
 #include "units/ids.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace trainyard {
@@ -60,9 +61,12 @@ Json path_json(const Result& result) {
 Json gap_json(const Result& result) {
   Json rows = Json::array();
   for (const GapTime& gap : result.explanation->gap) {
-    rows.push_back({{"part", config::name_of(gap.part)},
+    const auto* const name =
+        std::ranges::find(config::Names<GapPart>::table, gap.part, &config::Name<GapPart>::value);
+    rows.push_back({{"part", name->text},
                     {"time_s", gap.time.si()},
-                    {"in_lower_bound", gap.part < first_above_bound}});
+                    {"in_lower_bound", gap.part < first_above_bound},
+                    {"how", name->doc}});
   }
   return rows;
 }
