@@ -8,6 +8,7 @@
 #include "report/csv.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
+#include "report/report_html.hpp"
 #include "report/summary_json.hpp"
 #include "report/summary_text.hpp"
 #include "report/trace_json.hpp"
@@ -36,20 +37,13 @@ using Files = std::map<std::string, std::string>;
 
 /// The names that --out may hold; their contents come with the result.
 Files empty_files() {
-  return {{"summary.json", {}},
-          {"layers.csv", {}},
-          {"ranks.csv", {}},
-          {"links.csv", {}},
-          {"trace.json", {}},
-          {"collectives.csv", {}},
-          {"workers.csv", {}},
-          {"staleness.csv", {}},
-          {"checkpoints.csv", {}},
-          {"servers.csv", {}},
-          {"experiment.resolved.yaml", {}}};
+  return {{"summary.json", {}},    {"layers.csv", {}},  {"ranks.csv", {}},
+          {"links.csv", {}},       {"trace.json", {}},  {"report.html", {}},
+          {"collectives.csv", {}}, {"workers.csv", {}}, {"staleness.csv", {}},
+          {"checkpoints.csv", {}}, {"servers.csv", {}}, {"experiment.resolved.yaml", {}}};
 }
 
-Files files_of(const Result& result, const std::string& summary) {
+Files files_of(const Inputs& inputs, const Result& result, const std::string& summary) {
   Files files;
   files["summary.json"] = summary;
   files["layers.csv"] = layers_csv(result);
@@ -57,6 +51,7 @@ Files files_of(const Result& result, const std::string& summary) {
   files["links.csv"] = links_csv(result.links);
   files["collectives.csv"] = collectives_csv(result);
   files["trace.json"] = trace_json(result);
+  files["report.html"] = report_html(result, page_origin(inputs, TRAINYARD_VERSION));
   if (result.training) {
     files["workers.csv"] = workers_csv(*result.training);
     files["staleness.csv"] = staleness_csv(*result.training);
@@ -79,7 +74,7 @@ void run_experiment(const RunOptions& options) {
   const Result result = simulate(inputs, how);
   const std::string summary =
       options.out || options.json ? json_text(summary_json(result, cost_so_far())) : std::string();
-  if (options.out) write_out_dir(*options.out, files_of(result, summary), options.force);
+  if (options.out) write_out_dir(*options.out, files_of(inputs, result, summary), options.force);
   print_result(options.json ? summary : summary_text(result, wants_colour()));
 }
 
@@ -92,9 +87,11 @@ void add_run(CLI::App& program) {
   command
       .add_option(
           "--out", options->out,
-          "write summary.json, layers.csv, ranks.csv, links.csv, collectives.csv, trace.json (Perfetto) and "
-          "experiment.resolved.yaml into this new folder; of runs of many updates also workers.csv, "
-          "staleness.csv and servers.csv, of jobs with faults checkpoints.csv")
+          "write report.html (the result as a page for a browser), summary.json, layers.csv, ranks.csv, "
+          "links.csv, collectives.csv, trace.json (Perfetto) and experiment.resolved.yaml into this new "
+          "folder; "
+          "of runs of many updates also workers.csv, staleness.csv and servers.csv, of jobs with faults "
+          "checkpoints.csv")
       ->type_name("DIR");
   command.add_flag("--force", options->force, "replace DIR if it holds an earlier result");
   command.add_flag("--json", options->json, "print the summary as JSON, in SI base units");

@@ -1,6 +1,6 @@
 #include "report/explanation.hpp"
 #include "report/page.hpp"
-#include "report/result_title.hpp"
+#include "report/run_title.hpp"
 #include "report/signed_text.hpp"
 #include "report/text_layout.hpp"
 #include "study/step_parts.hpp"

@@ -64,6 +64,9 @@ PlotAxis decimal_axis(const std::vector<double>& values, double begin, double le
 }  // namespace
 
 double PlotAxis::at(double value) const {
+  if (is_linear) {
+    return begin + length * (value - ticks.front().value) / (ticks.back().value - ticks.front().value);
+  }
   const double low = std::log(ticks.front().value);
   const double high = std::log(ticks.back().value);
   return begin + length * (std::log(value) - low) / (high - low);
@@ -90,12 +93,11 @@ PlotAxis bandwidth_axis(const std::vector<double>& rates, double begin, double l
   return decimal_axis(rates, begin, length, units);
 }
 
-PlotAxis count_axis(const std::vector<double>& counts, double begin, double length) {
+PlotAxis count_axis(const std::vector<double>& counts, double begin, double length, std::size_t most_counts) {
   constexpr int last_power = 30;
-  constexpr std::size_t most_counts = 12;  // short numbers
   const auto [least, most] = std::ranges::minmax(counts);
   PlotAxis axis{.begin = begin, .length = length, .ticks = {}};
-  for (const int step : {1, 2, 3}) {
+  for (const int step : {1, 2, 3, 5, 10}) {
     std::vector<double> powers;
     for (int power = 0; power <= last_power; power += step) powers.push_back(std::exp2(power));
     axis.ticks.clear();
@@ -104,6 +106,49 @@ PlotAxis count_axis(const std::vector<double>& counts, double begin, double leng
     if (axis.ticks.size() <= most_counts) break;
   }
   return axis;
+}
+
+PlotAxis decades_axis(const std::vector<double>& values, double begin, double length, std::size_t most,
+                      const TickText& text) {
+  constexpr int last_power = 18;
+  const auto [least, highest] = std::ranges::minmax(values);
+  PlotAxis axis{.begin = begin, .length = length, .ticks = {}};
+  struct Steps {
+    std::vector<double> digits;
+    int powers;
+  };
+  const std::array<Steps, 4> kinds{{{{1, 2, 5}, 1}, {{1, 3}, 1}, {{1}, 1}, {{1}, 3}}};
+  for (const Steps& steps : kinds) {
+    std::vector<double> candidates;
+    for (int power = -last_power; power <= last_power; power += steps.powers) {
+      for (const double digit : steps.digits) candidates.push_back(digit * std::pow(10, power));
+    }
+    axis.ticks.clear();
+    for (const double value : around(candidates, least, highest)) axis.ticks.push_back({value, text(value)});
+    if (axis.ticks.size() <= most) break;
+  }
+  return axis;
+}
+
+PlotAxis linear_axis(const std::vector<double>& values, double begin, double length, std::size_t most,
+                     const TickText& text, bool from_zero) {
+  const auto [least, highest] = std::ranges::minmax(values);
+  const double low = from_zero ? std::min(least, 0.0) : least;
+  const double high = highest > low ? highest : low + std::max(std::abs(low), 1.0);
+  PlotAxis axis{.begin = begin, .length = length, .ticks = {}, .is_linear = true};
+  // A value that is a tick but for rounding needs no further one beyond.
+  constexpr double rounding = 1e-9;
+  const int power = static_cast<int>(std::floor(std::log10(high - low))) - 1;
+  for (int i = 0;; ++i) {
+    constexpr std::array<double, 3> digits{1, 2, 5};
+    const double step = digits[static_cast<std::size_t>(i) % 3] * std::pow(10, power + i / 3);
+    const double first = std::floor(low / step + rounding);
+    const double last = std::max(std::ceil(high / step - rounding), first + 1);
+    if (last - first + 1 > static_cast<double>(most)) continue;
+    for (double number = first; number <= last; ++number)
+      axis.ticks.push_back({number * step, text(number * step)});
+    return axis;
+  }
 }
 
 PlotAxis ratio_axis(double begin, double length) {

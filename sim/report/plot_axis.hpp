@@ -1,7 +1,9 @@
 #pragma once
-// Logarithmic axes of the pictures: where a value lies, which values get a tick, and their text. An axis ends
-// at ticks and always has two of them, however narrow the range of its values.
+// Axes of the pictures: where a value lies, which values get a tick, and their text. An axis ends at ticks
+// and always has two of them, however narrow the range of its values. All are logarithmic but linear_axis.
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,10 +15,11 @@ struct AxisTick {
 };
 
 struct PlotAxis {
-  double begin = 0, length = 0;  ///< in pixels; a negative length runs upwards
+  double begin = 0, length = 0;  ///< in pixels or percent; a negative length runs upwards
   std::vector<AxisTick> ticks;   ///< ascending, at least two: the axis runs from the first to the last
+  bool is_linear = false;
 
-  /// The pixel of a value above 0.
+  /// The place of a value, which must be above 0 unless the axis is linear.
   [[nodiscard]] double at(double value) const;
 };
 
@@ -28,7 +31,18 @@ PlotAxis size_axis(const std::vector<double>& bytes, double begin, double length
 PlotAxis bandwidth_axis(const std::vector<double>& rates, double begin, double length);
 
 /// Ticks at powers of two over numbers of GPUs, at most twelve. Every value must be at least 1.
-PlotAxis count_axis(const std::vector<double>& counts, double begin, double length);
+PlotAxis count_axis(const std::vector<double>& counts, double begin, double length, std::size_t most = 12);
+
+using TickText = std::function<std::string(double)>;
+
+/// Ticks at 1, 2 and 5 times powers of ten, at most `most` of them. Every value must be above 0.
+PlotAxis decades_axis(const std::vector<double>& values, double begin, double length, std::size_t most,
+                      const TickText& text);
+
+/// Ticks at equal steps of 1, 2 or 5 times a power of ten, at most `most` (>= 3) of them, from 0 or, where
+/// `from_zero` is false, from below the least value.
+PlotAxis linear_axis(const std::vector<double>& values, double begin, double length, std::size_t most,
+                     const TickText& text, bool from_zero = true);
 
 /// From 0.6 to 2, what predictions are of measurements: those beyond are drawn at the ends.
 PlotAxis ratio_axis(double begin, double length);

@@ -4,7 +4,7 @@
 #include "report/limits.hpp"
 #include "report/memory_table.hpp"
 #include "report/page.hpp"
-#include "report/result_title.hpp"
+#include "report/run_title.hpp"
 #include "report/text_layout.hpp"
 #include "report/timeline_chart.hpp"
 #include "report/training_text.hpp"
@@ -27,9 +27,7 @@ constexpr int chart_width = 76;
 
 void write_headline(Page& out, const Result& result) {
   out.line("");
-  out.row(result.training ? "an update" : "step time", human(result.step_time),
-          fmt::format("one optimizer update with {}{}", count(result.global_batch, "sample"),
-                      result.training ? spread_in_words(*result.training) : ""),
+  out.row(result.training ? "an update" : "step time", human(result.step_time), update_in_words(result),
           true);
   std::string remark = result.epoch_time ? "an epoch takes " + long_time(*result.epoch_time) : "";
   if (result.tokens_per_second) {

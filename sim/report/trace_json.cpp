@@ -1,10 +1,10 @@
 #include "report/trace_json.hpp"
 
 #include "report/json_text.hpp"
+#include "report/timeline_tracks.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <fmt/format.h>
 #include <iterator>
@@ -14,9 +14,6 @@
 namespace trainyard {
 
 namespace {
-
-/// The format's time resolution: Perfetto keeps nanoseconds.
-std::int64_t nanoseconds(Seconds time) { return std::llround(time.si() * 1e9); }
 
 /// Nanoseconds as the format's microseconds, exactly.
 std::string microseconds(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
@@ -38,49 +35,10 @@ std::string collective_args(const CollectiveRow& row) {
       number(row.bound.si()), number(row.algbw.si()), number(row.busbw.si()));
 }
 
-/// One rank's part of the timeline, each stream in the order of time.
-struct Track {
-  Rank rank{};
-  std::vector<const TimelineEvent*> streams[stream_count];
-};
-
-std::vector<Track> tracks(const Result& result) {
-  std::vector<Track> all;
-  for (const TimelineEvent& event : result.timeline) {
-    auto track = std::find_if(all.begin(), all.end(), [&](const Track& t) { return t.rank == event.rank; });
-    if (track == all.end()) track = all.insert(all.end(), Track{.rank = event.rank, .streams = {}});
-    track->streams[static_cast<int>(event.stream)].push_back(&event);
-  }
-  std::sort(all.begin(), all.end(), [](const Track& a, const Track& b) { return a.rank < b.rank; });
-  for (Track& track : all) {
-    for (auto& stream : track.streams) {
-      std::stable_sort(stream.begin(), stream.end(),
-                       [](const TimelineEvent* a, const TimelineEvent* b) { return a->start < b->start; });
-    }
-  }
-  return all;
-}
-
 // Viewers take a thread whose number is its process's for the main thread and sort it first, and treat
 // process 0 as no process: so processes count from 1 and threads from 1001.
 int process_of(Rank rank) { return index(rank) + 1; }
 int thread_of(Stream stream) { return 1001 + static_cast<int>(stream); }
-
-/// Names tell events apart in a viewer's totals: "conv1", "conv1 wgrad", "fc backward".
-std::string title(const LayerRow& row) {
-  if (row.phase != Phase::backward) return row.layer;
-  if (row.kind == OpKind::conv_dgrad) return row.layer + " dgrad";
-  if (row.kind == OpKind::conv_wgrad) return row.layer + " wgrad";
-  return row.layer + " backward";
-}
-
-/// What a rank does in a run of many updates, which is of no op and no collective.
-bool is_of_training(const TimelineEvent& event) { return event.op < 0 && event.collective < 0; }
-
-/// "all_reduce 31.5 MB (bucket 1)".
-std::string title(const CollectiveRow& row) {
-  return fmt::format("{} {} ({})", config::name_of(row.operation), human(row.size), row.name);
-}
 
 class TraceWriter {
 public:
@@ -114,20 +72,14 @@ private:
 
   void write_names(const Track& track) {
     const int pid = process_of(track.rank);
-    const auto row = std::find_if(result_.rank_rows.begin(), result_.rank_rows.end(),
-                                  [&](const RankRow& r) { return r.rank == track.rank; });
-    std::string name = fmt::format("rank {}", index(track.rank));
-    if (row != result_.rank_rows.end()) name += fmt::format(" (node {}, {})", index(row->node), row->gpu);
-    add(R"({{"name":"process_name","ph":"M","pid":{},"args":{{"name":{}}}}})", pid, json_quoted(name));
+    add(R"({{"name":"process_name","ph":"M","pid":{},"args":{{"name":{}}}}})", pid,
+        json_quoted(track_name(result_, track.rank)));
     add(R"({{"name":"process_sort_index","ph":"M","pid":{},"args":{{"sort_index":{}}}}})", pid, pid);
-    constexpr std::string_view of_step[stream_count] = {"compute", "communication", "host"};
-    constexpr std::string_view of_training[stream_count] = {"rank", "", "computed for nothing"};
-    const auto& names = result_.training ? of_training : of_step;
     for (int stream = 0; stream < stream_count; ++stream) {
       if (track.streams[stream].empty()) continue;
       const int tid = thread_of(static_cast<Stream>(stream));
       add(R"({{"name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}})", pid, tid,
-          names[stream]);
+          stream_name(result_, stream));
       add(R"({{"name":"thread_sort_index","ph":"M","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", pid, tid,
           stream);
     }
@@ -154,19 +106,8 @@ private:
     }
   }
 
-  /// "fusion copy (bucket 1)" beside the collective's own title.
-  std::string title_of(const TimelineEvent& event) const {
-    if (is_of_training(event)) return event.category;
-    if (event.op >= 0) return title(result_.layers.at(at(event.op)));
-    const CollectiveRow& row = result_.collectives.at(at(event.collective));
-    if (event.category == "copy") return fmt::format("fusion copy ({})", row.name);
-    if (event.category == "cycle") return fmt::format("waits for the cycle ({})", row.name);
-    if (event.category != "communication") return fmt::format("{} ({})", event.category, row.name);
-    return title(row);
-  }
-
   void write_event(const TimelineEvent& event) {
-    const std::string name = title_of(event);
+    const std::string name = event_title(result_, event);
     const std::string args = is_of_training(event) ? "{}"
                              : event.op >= 0       ? op_args_.at(at(event.op))
                                                    : collective_args_.at(at(event.collective));

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The errors that README.md states of training runs, and the picture beside it, are what `trainyard validate` says.
+"""The errors that README.md and report.html state of training runs, and the picture, are what `trainyard validate` says.
 
 usage: results.py PROGRAM SOURCE_DIR [--update]
 
-Predicts the shipped measurements under all protocols and compares the table between the two marks in README.md, and
-training.svg here, with what comes out; --update writes both. Exit status 1: they differ, 2: the program failed.
+Predicts the shipped measurements under all protocols and compares the table between the two marks in README.md,
+training.svg here, and sim/report/known_errors.csv, which the build puts into the program, with what comes out; --update
+writes all three. Exit status 1: they differ, 2: the program failed.
 """
 
 import os
@@ -42,11 +43,32 @@ def cells_of(numbers):
     return numbers["rows"], f"{numbers['mape']} / {numbers['p90']}", numbers["linear"].replace("-", "")
 
 
-def markdown(found):
+def is_total(name):
+    return name.startswith("all ")
+
+
+def families(found):
+    """Their names, in the order of the tables."""
     order = []
     for protocol in ("spec", "1gpu", "1node"):
         order += [name for name in found[protocol] if name not in order]
-    last = [name for name in order if name.startswith("all ")]
+    return order
+
+
+def csv(found):
+    """For report.html: totals first; errors in percent."""
+    lines = ["family,protocol,rows,mape,p90"]
+    for name in sorted(families(found), key=lambda name: not is_total(name)):
+        for protocol in PROTOCOLS:
+            numbers = found[protocol].get(name)
+            if numbers and numbers["rows"] != "0":
+                lines.append(f'"{name}",{protocol},{numbers["rows"]},{numbers["mape"]},{numbers["p90"]}')
+    return "\n".join(lines) + "\n"
+
+
+def markdown(found):
+    order = families(found)
+    last = [name for name in order if is_total(name)]
     lines = ["| family | rows | 1gpu: MAPE / p90 | linear | rows | 1node: MAPE / p90 | linear | rows | spec: MAPE / p90 |",
              "|---|---|---|---|---|---|---|---|---|"]
     for name in [name for name in order if name not in last] + last:
@@ -68,6 +90,7 @@ def main():
     program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     is_update = "--update" in sys.argv[3:]
     readme, picture = source / "README.md", source / "tests/validation/training.svg"
+    errors = source / "sim/report/known_errors.csv"
     with tempfile.TemporaryDirectory() as folder:
         drawn = pathlib.Path(folder, "training.svg")
         run = subprocess.run([program, "validate", "--summary", "--plot-runs", drawn], capture_output=True, text=True,
@@ -81,16 +104,16 @@ def main():
     if not begin or not end:
         print(f"README.md lacks the line {BEGIN} or {END}")
         return 1
-    text = f"{before}{BEGIN}\n\n{markdown(tables(run.stdout))}\n\n{END}{after}"
-    differ = [path.name for path, wanted in ((readme, text), (picture, svg))
-              if not path.exists() or path.read_text(encoding="utf-8") != wanted]
+    found = tables(run.stdout)
+    wanted = {readme: f"{before}{BEGIN}\n\n{markdown(found)}\n\n{END}{after}", picture: svg, errors: csv(found)}
+    differ = [path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if is_update:
-        readme.write_text(text, encoding="utf-8")
-        picture.write_text(svg, encoding="utf-8")
+        for path in differ:
+            path.write_text(wanted[path], encoding="utf-8")
     elif differ:
-        print(f"not what the program says: {', '.join(differ)}; run results.py with --update")
+        print(f"not what the program says: {', '.join(path.name for path in differ)}; run results.py with --update")
         return 1
-    print("the table and the picture are what the program says")
+    print("the tables and the picture are what the program says")
     return 0
 
 

@@ -1,10 +1,10 @@
-#include "report/result_title.hpp"
+#include "report/run_title.hpp"
 
 #include "report/text_layout.hpp"
 #include "report/training_text.hpp"
+#include "units/text.hpp"
 
 #include <fmt/format.h>
-#include <string>
 
 namespace trainyard {
 
@@ -26,21 +26,32 @@ std::string kind_in_words(const Experiment& experiment) {
 
 }  // namespace
 
-void write_title(Page& out, const Result& result) {
+std::string run_title(const Result& result) {
   std::string what = "training step";
   if (result.training) {
     what = fmt::format("training, {} updates with {}", grouped(result.training->updates),
                        rule_in_words(result.training->settings));
   }
-  out.paragraph(fmt::format("{}: {} {}", result.experiment, result.model, what), 0);
-  out.paragraph(
-      fmt::format("{} of {} x {}; {}{}, {}, {}, batch {}{} per GPU", count(result.ranks, "GPU"),
-                  grouped(result.nodes), result.platform_title, result.resolved.stack,
-                  kind_in_words(result.resolved), config::name_of(result.resolved.precision),
-                  config::name_of(result.resolved.optimizer),
-                  result.resolved.accumulation > 1 ? fmt::format("{} x ", result.resolved.accumulation) : "",
-                  grouped(result.resolved.batch_per_gpu)),
-      2);
+  return fmt::format("{}: {} {}", result.experiment, result.model, what);
+}
+
+std::string run_setting(const Result& result) {
+  return fmt::format(
+      "{} of {} x {}; {}{}, {}, {}, batch {}{} per GPU", count(result.ranks, "GPU"), grouped(result.nodes),
+      result.platform_title, result.resolved.stack, kind_in_words(result.resolved),
+      config::name_of(result.resolved.precision), config::name_of(result.resolved.optimizer),
+      result.resolved.accumulation > 1 ? fmt::format("{} x ", result.resolved.accumulation) : "",
+      grouped(result.resolved.batch_per_gpu));
+}
+
+void write_title(Page& out, const Result& result) {
+  out.paragraph(run_title(result), 0);
+  out.paragraph(run_setting(result), 2);
+}
+
+std::string update_in_words(const Result& result) {
+  return fmt::format("one optimizer update with {}{}", count(result.global_batch, "sample"),
+                     result.training ? spread_in_words(*result.training) : "");
 }
 
 }  // namespace trainyard

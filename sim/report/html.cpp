@@ -1,0 +1,114 @@
+#include "report/html.hpp"
+
+#include "config/utf8.hpp"
+
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
+
+void append_escaped(std::string& markup, std::string_view text) {
+  for (const char letter : text) {
+    const auto code = static_cast<unsigned char>(letter);
+    if (letter == '&')
+      markup += "&amp;";
+    else if (letter == '<')
+      markup += "&lt;";
+    else if (letter == '>')
+      markup += "&gt;";
+    else if (letter == '"')
+      markup += "&quot;";
+    else if (letter == '\'')
+      markup += "&#39;";
+    else if ((code < 0x20 && letter != '\n' && letter != '\t') || code == 0x7F)
+      markup += replacement;
+    else
+      markup += letter;
+  }
+}
+
+/// How many columns of text come before the first of numbers: the style sheet has a class for each.
+std::size_t leading_texts(const std::vector<HtmlColumn>& columns) {
+  std::size_t count = 0;
+  while (count < columns.size() && columns[count].is_text) ++count;
+  return count;
+}
+
+}  // namespace
+
+Html as_text(std::string_view text) {
+  Html html;
+  while (const auto invalid = config::find_invalid_utf8(text)) {
+    append_escaped(html.markup, text.substr(0, *invalid));
+    html.markup += replacement;
+    text.remove_prefix(*invalid + 1);
+  }
+  append_escaped(html.markup, text);
+  return html;
+}
+
+Html element(std::string_view tag, const Html& content, std::string_view attributes) {
+  return {fmt::format("<{}{}>{}</{}>", tag, attributes, content.markup, tag)};
+}
+
+Html element(std::string_view tag, std::string_view text, std::string_view attributes) {
+  return element(tag, as_text(text), attributes);
+}
+
+std::string attribute(std::string_view name, std::string_view value) {
+  return fmt::format(" {}=\"{}\"", name, as_text(value).markup);
+}
+
+Html paragraph(std::string_view text) { return element("p", text) + Html{"\n"}; }
+
+Html subheading(std::string_view text) { return element("h3", text) + Html{"\n"}; }
+
+Html folded(std::string_view summary, const Html& content) {
+  return element("details", element("summary", summary) + Html{"\n"} + content) + Html{"\n"};
+}
+
+HtmlTable::HtmlTable(std::string name, std::vector<HtmlColumn> columns)
+    : name_(std::move(name)), columns_(std::move(columns)) {}
+
+void HtmlTable::cell(std::size_t column, const Html& content) {
+  const bool is_late_text = column >= leading_texts(columns_) && columns_[column].is_text;
+  body_ += is_late_text ? "<td class=\"l\">" : "<td>";
+  (body_ += content.markup) += "</td>";
+}
+
+void HtmlTable::row(const std::vector<Html>& cells) {
+  body_ += "<tr>";
+  for (std::size_t i = 0; i < cells.size(); ++i) cell(i, cells[i]);
+  body_ += "</tr>\n";
+  ++rows_;
+}
+
+void HtmlTable::row(const std::vector<std::string>& texts) {
+  std::vector<Html> cells;
+  for (const std::string& text : texts) cells.push_back(as_text(text));
+  row(cells);
+}
+
+void HtmlTable::row_with_remark(const std::vector<std::string>& texts, std::string_view remark) {
+  body_ += "<tr>";
+  for (std::size_t i = 0; i < texts.size(); ++i) cell(i, as_text(texts[i]));
+  body_ += fmt::format("<td class=\"l\" colspan=\"{}\">{}</td></tr>\n", columns_.size() - texts.size(),
+                       as_text(remark).markup);
+  ++rows_;
+}
+
+Html HtmlTable::html(bool is_tall) const {
+  Html head;
+  const std::size_t texts = leading_texts(columns_);
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    head += element("th", columns_[i].head, i >= texts && columns_[i].is_text ? " class=\"l\"" : "");
+  return {
+      fmt::format("<div class=\"scroll{}\" role=\"region\" tabindex=\"0\"{}>"
+                  "<table class=\"t{}\"><thead><tr>{}</tr></thead><tbody>\n{}</tbody></table></div>\n",
+                  is_tall ? " tall" : "", attribute("aria-label", name_), texts, head.markup, body_)};
+}
+
+}  // namespace trainyard

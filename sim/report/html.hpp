@@ -1,0 +1,70 @@
+#pragma once
+// Pieces of report.html. Texts become part of a page only through as_text, which escapes them, so that no
+// name of a user's is ever read as markup. What is written is well-formed XML too.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+/// Markup: elements, escaped texts.
+struct Html {
+  std::string markup;
+
+  Html& operator+=(const Html& more) {
+    markup += more.markup;
+    return *this;
+  }
+};
+
+inline Html operator+(Html first, const Html& second) { return first += second; }
+
+/// The text with what has a meaning in markup escaped; control characters and bytes that are not UTF-8 become
+/// U+FFFD.
+Html as_text(std::string_view text);
+
+/// <tag attributes>content</tag>; `attributes` as they are written: see attribute().
+Html element(std::string_view tag, const Html& content, std::string_view attributes = {});
+Html element(std::string_view tag, std::string_view text, std::string_view attributes = {});
+
+/// name="value", the value escaped, with a blank before it.
+std::string attribute(std::string_view name, std::string_view value);
+
+/// <p>; <h3>.
+Html paragraph(std::string_view text);
+Html subheading(std::string_view text);
+
+/// What is shown only when it is asked for.
+Html folded(std::string_view summary, const Html& content);
+
+struct HtmlColumn {
+  std::string head;
+  bool is_text = false;  ///< left-aligned; numbers are right-aligned
+};
+
+/// A table that scrolls sideways where it is too wide. `name` says what it shows, to those who cannot see it.
+class HtmlTable {
+public:
+  HtmlTable(std::string name, std::vector<HtmlColumn> columns);
+
+  void row(const std::vector<Html>& cells);
+  void row(const std::vector<std::string>& texts);
+  /// The first cells, and a text in place of all others.
+  void row_with_remark(const std::vector<std::string>& texts, std::string_view remark);
+
+  [[nodiscard]] bool empty() const { return rows_ == 0; }
+  [[nodiscard]] std::size_t rows() const { return rows_; }
+  /// `is_tall`: it scrolls downwards as well, under its head.
+  [[nodiscard]] Html html(bool is_tall = false) const;
+
+private:
+  void cell(std::size_t column, const Html& content);
+
+  std::string name_;
+  std::vector<HtmlColumn> columns_;
+  std::size_t rows_ = 0;
+  std::string body_;
+};
+
+}  // namespace trainyard

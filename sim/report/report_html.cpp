@@ -1,0 +1,53 @@
+#include "report/report_html.hpp"
+
+#include "report/html_page.hpp"
+#include "report/known_errors.hpp"
+#include "report/run_sections.hpp"
+#include "report/run_title.hpp"
+#include "report/timeline_data.hpp"
+
+#include <fmt/format.h>
+
+namespace trainyard {
+
+PageOrigin page_origin(const Inputs& inputs, const std::string& version) {
+  PageOrigin origin{.version = version, .warnings = {}, .sources = {}};
+  for (const Diagnostic& warning : inputs.warnings) origin.warnings.push_back(to_string(warning));
+  const auto add = [&](std::string_view kind, const std::string& name,
+                       const std::vector<std::string>& sources) {
+    for (const std::string& source : sources)
+      origin.sources.push_back({.file = fmt::format("{} {}", kind, name), .source = source});
+  };
+  add("platform", inputs.platform.name, inputs.platform.sources);
+  add("GPU", inputs.gpu.name, inputs.gpu.source);
+  add("stack", inputs.stack.name, inputs.stack.source);
+  return origin;
+}
+
+std::string report_html(const Result& result, const PageOrigin& origin) {
+  Html lead = paragraph(run_setting(result));
+  for (const std::string& warning : origin.warnings)
+    lead += element("pre", "warning: " + warning, " class=\"warning\"") + Html{"\n"};
+  HtmlPage page{.title = run_title(result),
+                .lead = lead,
+                .sections = {{"figures", "Key figures", figures_html(result)},
+                             {"limits", "What limits it", limits_html(result)},
+                             {"where", "Where the time goes", where_html(result)},
+                             {"timeline", "Timeline", timeline_html(result)},
+                             {"updates", "Updates and staleness", updates_html(result)},
+                             {"collectives", "Collectives", collectives_html(result)},
+                             {"links", "Links", links_html(result)},
+                             {"layers", "Kernels and layers", layers_html(result)},
+                             {"ranks", "Ranks", ranks_html(result)},
+                             {"memory", "Memory of a GPU", memory_html(result)},
+                             {"needs", "Energy and cost", needs_html(result)},
+                             {"faults", "Faults and checkpoints", faults_html(result)},
+                             {"trust", "What the numbers rest on", trust_html(result, origin)},
+                             {"errors", "Known error", known_errors_html()},
+                             {"experiment", "The experiment", experiment_html(result, origin)}},
+                .timeline = timeline_json(result),
+                .version = origin.version};
+  return html_text(page);
+}
+
+}  // namespace trainyard

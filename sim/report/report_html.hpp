@@ -1,0 +1,31 @@
+#pragma once
+// report.html of a run: one page with the figures, charts, tables, timeline and provenance of a result, for a
+// browser without a network. It reads and prints without script but for the zoom of the timeline.
+
+#include "study/result.hpp"
+#include "study/setup.hpp"
+
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// Where figures of a file come from, in the file's words.
+struct PageSource {
+  std::string file;  ///< "platform dgx2"
+  std::string source;
+};
+
+/// What a page says beside the result.
+struct PageOrigin {
+  std::string version;                ///< of the program
+  std::vector<std::string> warnings;  ///< of the files that were read
+  std::vector<PageSource> sources;
+};
+
+PageOrigin page_origin(const Inputs& inputs, const std::string& version);
+
+/// The whole file. The text depends on nothing but its arguments.
+std::string report_html(const Result& result, const PageOrigin& origin);
+
+}  // namespace trainyard

@@ -1,0 +1,120 @@
+#include "report/fluid_plot.hpp"
+#include "report/page.hpp"
+#include "report/run_sections.hpp"
+#include "report/text_layout.hpp"
+#include "report/time_unit.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+std::string short_number(double number) { return fmt::format("{:.6g}", number); }
+
+/// How long the job takes over the interval between two checkpoints.
+Html interval_plot(const FaultReport& faults) {
+  std::vector<double> intervals;
+  std::vector<double> walls;
+  for (const IntervalRow& row : faults.intervals) {
+    intervals.push_back(row.every.si());
+    if (row.wall) walls.push_back(row.wall->si());
+    if (row.expected) walls.push_back(row.expected->si());
+  }
+  if (walls.empty()) return {};
+  for (const std::optional<Seconds>& time : {faults.every, faults.young, faults.daly}) {
+    if (time) intervals.push_back(time->si());
+  }
+  const TimeUnit every = time_unit(Seconds(std::ranges::max(intervals)));
+  const TimeUnit wall = time_unit(Seconds(std::ranges::max(walls)));
+  for (double& interval : intervals) interval /= every.seconds;
+  for (double& time : walls) time /= wall.seconds;
+  PlotAxis across =
+      decades_axis(intervals, FluidPlot::across_begin, FluidPlot::across_length, 7, short_number);
+  PlotAxis up = linear_axis(walls, FluidPlot::up_begin, FluidPlot::up_length, 8, short_number, false);
+  FluidPlot plot("time of the job over the checkpoint interval", std::move(across),
+                 fmt::format("checkpoint interval, {}", every.name), std::move(up),
+                 fmt::format("the job takes, {}", wall.name));
+  std::vector<PlotPoint> simulated;
+  std::vector<PlotPoint> expected;
+  for (const IntervalRow& row : faults.intervals) {
+    const double x = row.every / Seconds(every.seconds);
+    const std::string label = fmt::format("every {}: ", long_time(row.every));
+    if (row.wall) simulated.push_back({x, *row.wall / Seconds(wall.seconds), label + long_time(*row.wall)});
+    if (row.expected)
+      expected.push_back({x, *row.expected / Seconds(wall.seconds), label + long_time(*row.expected)});
+  }
+  std::vector<LegendEntry> entries{{series_sign("series0", 0), "simulated"}};
+  const auto upright = [&](const char* kind, const std::optional<Seconds>& time, const std::string& name) {
+    if (!time) return;
+    const std::string text = fmt::format("{}: {}", name, long_time(*time));
+    plot.upright(kind, *time / Seconds(every.seconds), text);
+    entries.push_back({swatch_line(kind), text});
+  };
+  if (!expected.empty()) {
+    plot.line("series1", expected);
+    entries.push_back({swatch_line("series1"), "closed form"});
+  }
+  plot.line("series0", simulated);
+  plot.marks("series0", 0, simulated);
+  upright("rule-young", faults.young, "Young's interval");
+  upright("rule-daly", faults.daly, "Daly's interval");
+  if (!faults.is_daly) upright("rule-used", faults.every, "the interval in use");
+  return subheading("How long the job takes with other checkpoint intervals") + plot.html() + legend(entries);
+}
+
+Html intervals_html(const FaultReport& faults) {
+  HtmlTable table("checkpoint intervals",
+                  {{"interval"}, {"the job takes"}, {"goodput, of the throughput"}, {"closed form"}});
+  for (const IntervalRow& row : faults.intervals) {
+    table.row(std::vector<std::string>{
+        long_time(row.every), row.wall ? long_time(*row.wall) : "is never done",
+        row.wall ? percent(faults.work / *row.wall) : "", row.expected ? long_time(*row.expected) : ""});
+  }
+  return folded("The same as a table", table.html());
+}
+
+}  // namespace
+
+Html faults_html(const Result& result) {
+  if (!result.faults) return {};
+  const FaultReport& faults = *result.faults;
+  Html html = paragraph(fmt::format(
+      "{} of work take {}{}: {} of the throughput is of use. {} faults, of which {} stop the job.",
+      long_time(faults.work), long_time(faults.wall),
+      faults.runs > 1 ? fmt::format(" (mean of {} runs)", faults.runs) : "", percent(faults.share),
+      rounded(faults.faults), rounded(faults.restarts)));
+  std::vector<BarPart> bar;
+  HtmlTable table("where the time of the job goes", {{"part", true}, {"time"}, {"share"}});
+  const auto add = [&](const char* kind, const char* name, Seconds time) {
+    if (time <= Seconds{}) return;
+    const double share = time / faults.wall;
+    bar.push_back({kind, name, share, fmt::format("{}, {}", long_time(time), percent(share))});
+    table.row(std::vector<Html>{swatch(kind) + as_text(std::string(" ") + name), as_text(long_time(time)),
+                                as_text(percent(share))});
+  };
+  add("compute", "work", faults.work);
+  add("wasted-compute", "work lost", faults.lost);
+  add("waiting", "ranks missing", faults.slowed);
+  add("framework", "restarting", faults.restarting);
+  add("input", "writing checkpoints", faults.writing);
+  html += stacked_bar("where the time of the job goes", bar) + table.html();
+  if (faults.every) {
+    html += paragraph(fmt::format("A checkpoint is written every {}{}; it is {} and takes {}.",
+                                  long_time(*faults.every), faults.is_daly ? " (Daly's interval)" : "",
+                                  human(faults.checkpoint_size), human(faults.write)));
+  }
+  if (faults.between_stops)
+    html += paragraph(
+        fmt::format("A fault that stops the job comes every {}.", long_time(*faults.between_stops)));
+  if (faults.best) {
+    html += paragraph(fmt::format("Of the intervals simulated {} is the best, with {} of the throughput.",
+                                  long_time(*faults.best), percent(faults.best_share)));
+  }
+  if (faults.intervals.empty()) return html;
+  return html + interval_plot(faults) + intervals_html(faults);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,71 @@
+#include "report/fluid_plot.hpp"
+#include "report/run_sections.hpp"
+#include "report/text_layout.hpp"
+#include "report/unmodelled.hpp"
+
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+Html list_of(const std::vector<std::string>& texts) {
+  Html items;
+  for (const std::string& text : texts) items += element("li", text) + Html{"\n"};
+  return element("ul", items) + Html{"\n"};
+}
+
+Html shares_html(const Result& result) {
+  const ComputeSourceShares& shares = result.compute_source_shares;
+  std::vector<BarPart> bar;
+  HtmlTable table("what compute times rest on", {{"compute times", true}, {"share"}, {"what it is", true}});
+  const auto add = [&](const char* kind, const char* name, double share, const char* what) {
+    bar.push_back({kind, name, share, percent(share)});
+    table.row(std::vector<Html>{swatch(kind) + as_text(std::string(" ") + name), as_text(percent(share)),
+                                as_text(what)});
+  };
+  add("backward", "measured", shares.measured, "times of kernels of these shapes, measured on this GPU");
+  add("forward", "fitted", shares.fitted, "curves fitted to measured kernels");
+  add("waiting", "roofline", shares.roofline, "the peak of the GPU and its memory, with an efficiency");
+  return stacked_bar("what compute times rest on", bar) + table.html();
+}
+
+}  // namespace
+
+Html trust_html(const Result& result, const PageOrigin& origin) {
+  Html html = shares_html(result);
+  std::vector<std::string> calibrated = result.calibrated_on;
+  if (calibrated.empty()) calibrated.emplace_back("nothing: no end-to-end run was used");
+  html += subheading("Calibrated on") + list_of(calibrated);
+  if (!result.notes.empty()) html += subheading("Notes") + list_of(result.notes);
+  const auto reasons = unmodelled(result);
+  if (!reasons.empty()) {
+    HtmlTable table("what is not modelled", {{"field of summary.json", true}, {"why it is null", true}});
+    for (const auto& [field, reason] : reasons) table.row(std::vector<std::string>{field, reason});
+    html += subheading("Not modelled") + table.html();
+  }
+  if (!origin.sources.empty()) {
+    HtmlTable table("sources", {{"file", true}, {"source", true}});
+    for (const PageSource& source : origin.sources)
+      table.row(std::vector<std::string>{source.file, source.source});
+    html += subheading("Sources") + table.html();
+  }
+  return html;
+}
+
+Html experiment_html(const Result& result, const PageOrigin& origin) {
+  Html html = paragraph("Every key with its value, defaults filled in.");
+  html += element("button", "Copy",
+                  " type=\"button\" class=\"copy\" hidden=\"hidden\" data-copies=\"resolved\"") +
+          Html{"\n"};
+  html += element("pre", result.resolved_experiment, " id=\"resolved\" tabindex=\"0\"") + Html{"\n"};
+  html += paragraph("It is experiment.resolved.yaml beside this page. To run it again:");
+  html += element("pre", "trainyard run experiment.resolved.yaml") + Html{"\n"};
+  html += paragraph(
+      fmt::format("trainyard {}, fidelity {}: {} events were simulated. The same input gives the same page, "
+                  "byte for byte.",
+                  origin.version, result.fidelity, grouped(static_cast<std::int64_t>(result.events))));
+  return html;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,128 @@
+#include "report/fluid_plot.hpp"
+#include "report/page.hpp"
+#include "report/run_sections.hpp"
+#include "report/text_layout.hpp"
+#include "report/training_text.hpp"
+#include "units/text.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+std::string plain_tick(double number) { return grouped(std::llround(number)); }
+
+/// How many gradients were how old; bars of several ages together where there are many.
+Html staleness_html(const TrainingReport& training) {
+  constexpr std::size_t most_bars = 60;
+  if (training.staleness.size() < 2) return {};
+  const std::size_t ages = training.staleness.size() - 1;
+  const std::size_t together = (ages + most_bars - 1) / most_bars;
+  struct Bar {
+    std::size_t first = 0, last = 0;
+    std::int64_t gradients = 0;
+  };
+  std::vector<Bar> bars;
+  std::vector<double> heights;
+  std::int64_t all = 0;
+  for (std::size_t age = 1; age <= ages; ++age) {
+    if ((age - 1) % together == 0) bars.push_back({.first = age, .last = age, .gradients = 0});
+    bars.back().last = age;
+    bars.back().gradients += training.staleness[age];
+    all += training.staleness[age];
+  }
+  if (all == 0) return {};
+  for (const Bar& bar : bars) heights.push_back(static_cast<double>(bar.gradients));
+  PlotAxis across = linear_axis({0, static_cast<double>(ages)}, FluidPlot::across_begin,
+                                FluidPlot::across_length, 9, plain_tick);
+  PlotAxis up = linear_axis(heights, FluidPlot::up_begin, FluidPlot::up_length, 7, plain_tick);
+  FluidPlot plot("histogram of the staleness of gradients", std::move(across),
+                 "staleness, updates (1 is fresh)", std::move(up), "gradients");
+  for (const Bar& bar : bars) {
+    const auto gradients = static_cast<double>(bar.gradients);
+    plot.column("compute", static_cast<double>(bar.first) - 0.95, static_cast<double>(bar.last) - 0.05,
+                gradients,
+                fmt::format("{}: {}, {}",
+                            bar.first == bar.last ? std::to_string(bar.first)
+                                                  : fmt::format("{} to {}", bar.first, bar.last),
+                            count(bar.gradients, "gradient"), percent(gradients / static_cast<double>(all))));
+  }
+  return subheading("How old gradients were when an update used them") + plot.html();
+}
+
+Html workers_html(const TrainingReport& training) {
+  constexpr std::size_t most_workers = 64;
+  HtmlTable table("workers", {{"rank", true},
+                              {"node", true},
+                              {"where its time went", true},
+                              {"computing"},
+                              {"wasted"},
+                              {"communicating"},
+                              {"waiting"},
+                              {"loading"},
+                              {"gradients used"}});
+  for (const WorkerRow& row : training.workers) {
+    if (table.rows() == most_workers) break;
+    std::vector<BarPart> bar;
+    const auto add = [&](const char* kind, const char* name, Seconds time) {
+      bar.push_back({kind, name, time / training.measured, human(time)});
+    };
+    add("compute", "computing", row.computing - row.wasted);
+    add("wasted-compute", "wasted", row.wasted);
+    add("communication", "communicating", row.communicating);
+    add("waiting", "waiting", row.waiting);
+    add("input", "loading", row.loading);
+    table.row(std::vector<Html>{as_text(grouped(index(row.rank))), as_text(grouped(index(row.node))),
+                                stacked_bar("time of a rank", bar), as_text(human(row.computing)),
+                                as_text(human(row.wasted)), as_text(human(row.communicating)),
+                                as_text(human(row.waiting)), as_text(human(row.loading)),
+                                as_text(grouped(row.gradients))});
+  }
+  Html html = subheading("Workers");
+  html += paragraph(fmt::format("Over the measured {}; computing includes what was wasted.{}",
+                                long_time(training.measured),
+                                table.rows() < training.workers.size()
+                                    ? fmt::format(" The first {}; workers.csv has all.", table.rows())
+                                    : ""));
+  html += legend({{swatch("compute"), "computing"},
+                  {swatch("wasted-compute"), "wasted"},
+                  {swatch("communication"), "communicating"},
+                  {swatch("waiting"), "waiting"},
+                  {swatch("input"), "loading samples"}});
+  return html + table.html(table.rows() > 20);
+}
+
+Html servers_html(const TrainingReport& training) {
+  if (training.servers.empty()) return {};
+  HtmlTable table("servers", {{"what serves parameters", true}, {"", true}, {"use"}});
+  for (const ServerRow& row : training.servers) {
+    table.row(std::vector<Html>{as_text(row.name), share_bar("communication", row.utilization),
+                                as_text(percent(row.utilization))});
+  }
+  return subheading("Servers") + table.html(table.rows() > 20);
+}
+
+}  // namespace
+
+Html updates_html(const Result& result) {
+  if (!result.training) return {};
+  const TrainingReport& training = *result.training;
+  HtmlTable table("updates", {{"what", true}, {"value"}, {"", true}});
+  const auto add = [&](const char* what, const std::string& value, const std::string& remark) {
+    table.row(std::vector<std::string>{what, value, remark});
+  };
+  add("update rule", std::string(config::name_of(training.settings.rule)), rule_in_words(training.settings));
+  add("updates", rounded(1 / training.update_time.median) + " /s",
+      fmt::format("of {} gradients each; {} measured in each of {} repeats",
+                  rounded(training.gradients_per_update), grouped(training.updates), training.steps.repeats));
+  add("staleness", rounded(training.staleness_mean),
+      fmt::format("updates on average, {} at most (1 is fresh)", grouped(training.staleness_max)));
+  if (training.settings.rule == UpdateRule::ssp)
+    add("lead", grouped(training.lead), "finished steps that a rank was ahead of the slowest, at most");
+  add("wasted", human(training.wasted), "of computing of all ranks that was cancelled, an update");
+  return table.html() + staleness_html(training) + workers_html(training) + servers_html(training);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,149 @@
+#include "report/fluid_plot.hpp"
+#include "report/limits.hpp"
+#include "report/run_sections.hpp"
+#include "report/text_layout.hpp"
+#include "study/step_parts.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <fmt/format.h>
+#include <map>
+
+namespace trainyard {
+
+namespace {
+
+using PartsDocs = config::Names<StepPart>;
+
+/// A part's name, what fills it in charts, and what it is.
+struct PartWords {
+  std::string name, kind;
+  std::string_view what;
+};
+
+PartWords words_of(StepPart part) {
+  const auto entry = std::ranges::find(PartsDocs::table, part, [](const auto& one) { return one.value; });
+  PartWords words{.name = std::string(entry->text), .kind = std::string(entry->text), .what = entry->doc};
+  std::ranges::replace(words.name, '_', ' ');
+  std::ranges::replace(words.kind, '_', '-');
+  if (part == StepPart::communication) words.name = "exposed communication";
+  return words;
+}
+
+Html parts_html(const Result& result, const StepParts& split) {
+  std::vector<BarPart> bar;
+  HtmlTable table("parts of the step time", {{"part", true}, {"time"}, {"share"}, {"what it is", true}});
+  Seconds sum;
+  for (const PartTime& part : split.parts) {
+    if (part.time <= Seconds{}) continue;
+    const PartWords words = words_of(part.part);
+    const double share = part.time / result.step_time;
+    bar.push_back({words.kind, words.name, share, fmt::format("{}, {}", human(part.time), percent(share))});
+    table.row(std::vector<Html>{swatch(words.kind) + as_text(" " + words.name), as_text(human(part.time)),
+                                as_text(percent(share)), as_text(words.what)});
+    sum += part.time;
+  }
+  table.row(std::vector<std::string>{"sum", human(sum), percent(sum / result.step_time),
+                                     result.training ? "the time of an update" : "the step time"});
+  return stacked_bar("parts of the step time", bar) + table.html();
+}
+
+Html kinds_html(const Result& result) {
+  std::map<OpKind, std::pair<Seconds, int>> kinds;
+  Seconds sum;
+  for (const LayerRow& row : result.layers) {
+    kinds[row.kind].first += row.duration;
+    ++kinds[row.kind].second;
+    sum += row.duration;
+  }
+  if (sum.si() <= 0) return {};
+  std::vector<std::pair<OpKind, std::pair<Seconds, int>>> sorted(kinds.begin(), kinds.end());
+  std::ranges::stable_sort(sorted, std::greater{}, [](const auto& kind) { return kind.second.first; });
+  HtmlTable table("kernels by kind",
+                  {{"kind of kernel", true}, {"", true}, {"time"}, {"share"}, {"kernels"}});
+  for (const auto& [kind, its] : sorted) {
+    table.row(std::vector<Html>{as_text(config::name_of(kind)), share_bar("compute", its.first / sum),
+                                as_text(human(its.first)), as_text(percent(its.first / sum)),
+                                as_text(grouped(its.second))});
+  }
+  return subheading("Kernels by kind") + table.html();
+}
+
+Html exposed_html(const Result& result, const StepParts& split) {
+  if (split.collectives.empty()) return {};
+  HtmlTable table("exposed collectives",
+                  {{"collective", true}, {"operation", true}, {"exposed"}, {"of the step"}, {"takes"}});
+  for (const ExposedCollective& one : split.collectives) {
+    const CollectiveRow& row = result.collectives[at(one.collective)];
+    table.row(std::vector<std::string>{row.name, std::string(config::name_of(row.operation)),
+                                       human(one.exposed), percent(one.exposed / result.step_time),
+                                       human(row.end - row.start)});
+  }
+  return subheading("Exposed collectives") +
+         paragraph("Collectives that keep rank 0 from computing, and for how long.") + table.html();
+}
+
+}  // namespace
+
+Html where_html(const Result& result) {
+  const StepParts split = step_parts(result);
+  Html html =
+      paragraph(result.training ? "The time of an update in parts that add up to it: means over the ranks."
+                                : "The step in parts that add up to it, along the compute stream of rank 0.");
+  html += parts_html(result, split);
+  if (!result.training && result.ranks > 1 && result.communication_time > Seconds{}) {
+    const double hidden = overlap(result).hidden / result.communication_time;
+    html += paragraph(fmt::format("Communication takes {} in all; {} of it runs behind compute.",
+                                  human(result.communication_time), percent(hidden)));
+  }
+  return html + exposed_html(result, split) + kinds_html(result);
+}
+
+Html layers_html(const Result& result) {
+  constexpr std::size_t most_shown = 20;
+  constexpr std::size_t most_listed = 600;
+  if (result.layers.empty()) return {};
+  const auto table_of = [&](const std::vector<const LayerRow*>& rows, const std::string& name) {
+    HtmlTable table(name, {{"layer", true},
+                           {"phase", true},
+                           {"kind", true},
+                           {"shape", true},
+                           {"time"},
+                           {"of all kernels"},
+                           {"FLOP rate"},
+                           {"bytes moved"},
+                           {"rests on"}});
+    Seconds all;
+    for (const LayerRow& row : result.layers) all += row.duration;
+    for (const LayerRow* row : rows) {
+      const bool has_rate = row->flops > Flops{} && row->duration > Seconds{};
+      table.row(std::vector<std::string>{
+          row->layer, std::string(config::name_of(row->phase)), std::string(config::name_of(row->kind)),
+          row->shape, human(row->duration), all > Seconds{} ? percent(row->duration / all) : "",
+          has_rate ? human(row->flops / row->duration) : "", row->bytes > Bytes{} ? human(row->bytes) : "",
+          std::string(config::name_of(row->source))});
+    }
+    return table.html(rows.size() > most_shown);
+  };
+  std::vector<const LayerRow*> longest;
+  for (const LayerRow& row : result.layers) longest.push_back(&row);
+  const std::vector<const LayerRow*> in_order(
+      longest.begin(), longest.begin() + static_cast<std::ptrdiff_t>(std::min(most_listed, longest.size())));
+  std::ranges::stable_sort(longest, std::greater{}, &LayerRow::duration);
+  longest.resize(std::min(most_shown, longest.size()));
+  const auto ops = static_cast<std::int64_t>(result.layers.size());
+  Html html = subheading(longest.size() < result.layers.size()
+                             ? fmt::format("The {} longest of {} kernels", longest.size(), grouped(ops))
+                             : "Kernels, the longest first");
+  html += table_of(longest, "longest kernels");
+  if (longest.size() == result.layers.size()) return html;
+  const std::string all =
+      in_order.size() == result.layers.size()
+          ? fmt::format("All {} kernels in the order they run", grouped(ops))
+          : fmt::format("The first {} kernels in the order they run; layers.csv has all {}", in_order.size(),
+                        grouped(ops));
+  return html + folded(all, table_of(in_order, "kernels in order"));
+}
+
+}  // namespace trainyard

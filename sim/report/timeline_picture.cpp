@@ -1,0 +1,129 @@
+#include "report/fluid_plot.hpp"
+#include "report/text_layout.hpp"
+#include "report/time_unit.hpp"
+#include "report/timeline_data.hpp"
+#include "report/timeline_tracks.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace trainyard {
+
+namespace {
+
+/// Bars of one category that nearly touch are drawn as one.
+struct DrawnBar {
+  std::string_view category;
+  Seconds start, end;
+};
+
+std::vector<DrawnBar> drawn_bars(const std::vector<const TimelineEvent*>& events, Seconds whole) {
+  constexpr double visible = 5e-4;  // of the whole
+  std::vector<DrawnBar> bars;
+  for (const TimelineEvent* event : events) {
+    if (!bars.empty() && bars.back().category == event->category &&
+        event->start - bars.back().end < visible * whole)
+      bars.back().end = std::max(bars.back().end, event->end);
+    else
+      bars.push_back({event->category, event->start, event->end});
+  }
+  return bars;
+}
+
+Html lane(std::string_view name, const std::vector<DrawnBar>& bars, Seconds whole) {
+  Html svg{fmt::format("<div class=\"lane\"><span>{}</span><svg class=\"stack thin\" role=\"img\"{}>\n",
+                       as_text(name).markup, attribute("aria-label", name))};
+  for (const DrawnBar& bar : bars) {
+    svg.markup += fmt::format("<rect class=\"{}\" x=\"{:.3f}%\" width=\"{:.3f}%\" height=\"100%\"/>\n",
+                              kind_of_category(bar.category), 100 * (bar.start / whole),
+                              100 * ((bar.end - bar.start) / whole));
+  }
+  return svg + Html{"</svg></div>\n"};
+}
+
+/// The first rank's streams below each other, with an axis of time.
+Html picture(const Result& result, const Track& track, Seconds whole) {
+  Html html;
+  for (int stream = 0; stream < stream_count; ++stream) {
+    if (track.streams[stream].empty()) continue;
+    html += lane(stream_name(result, stream), drawn_bars(track.streams[stream], whole), whole);
+  }
+  const TimeUnit unit = time_unit(whole);
+  const PlotAxis axis = linear_axis({whole / Seconds(unit.seconds)}, 0, 100, 6,
+                                    [](double time) { return fmt::format("{:.6g}", time); });
+  std::string ticks;
+  for (const AxisTick& tick : axis.ticks) {
+    const double place = 100 * tick.value * unit.seconds / whole.si();
+    if (place > 100) continue;
+    const std::string_view kind = place < 3 ? "start" : place > 97 ? "end" : "middle";
+    ticks += fmt::format(
+        "<line class=\"tick\" x1=\"{0:.2f}%\" x2=\"{0:.2f}%\" y1=\"0\" y2=\"5\"/>"
+        "<text class=\"{1}\" x=\"{0:.2f}%\" y=\"18\">{2}</text>\n",
+        place, kind, as_text(tick.text).markup);
+  }
+  html +=
+      Html{fmt::format("<div class=\"lane\"><span>time, {}</span><svg class=\"time-axis\" "
+                       "aria-hidden=\"true\">\n{}</svg></div>\n",
+                       unit.name, ticks)};
+  return element("figure", Html{"\n"} + html + element("figcaption", track_name(result, track.rank)),
+                 " class=\"still\"") +
+         Html{"\n"};
+}
+
+Html timeline_controls() {
+  struct Control {
+    const char *action, *sign, *name;
+  };
+  constexpr Control controls[] = {{"in", "+", "zoom in"},
+                                  {"out", "\xE2\x88\x92", "zoom out"},
+                                  {"left", "\xE2\x86\x90", "earlier"},
+                                  {"right", "\xE2\x86\x92", "later"},
+                                  {"all", "all", "the whole time"}};
+  Html buttons;
+  for (const Control& control : controls) {
+    buttons += element("button", control.sign,
+                       attribute("type", "button") + attribute("data-action", control.action) +
+                           attribute("aria-label", control.name) + attribute("title", control.name));
+  }
+  buttons += element("button", "all ranks",
+                     " type=\"button\" data-action=\"ranks\" aria-pressed=\"false\" hidden=\"hidden\"");
+  return element("div", buttons + element("output", Html{}, " id=\"timeline-range\""), " class=\"controls\"");
+}
+
+}  // namespace
+
+Html timeline_html(const Result& result) {
+  const std::vector<Track> all = tracks(result);
+  if (all.empty()) return {};
+  Seconds whole;
+  std::set<std::string> categories;
+  std::vector<LegendEntry> entries;
+  for (const TimelineEvent& event : result.timeline) {
+    whole = std::max(whole, event.end);
+    if (categories.insert(event.category).second)
+      entries.push_back({swatch(kind_of_category(event.category)), event.category});
+  }
+  if (whole <= Seconds{}) return {};
+  Html html = paragraph(
+      all.size() < static_cast<std::size_t>(result.ranks)
+          ? fmt::format("The first {} of {} ranks, as in trace.json.", all.size(), grouped(result.ranks))
+          : "Every rank, as in trace.json.");
+  html += element("div",
+                  timeline_controls() +
+                      Html{"<canvas tabindex=\"0\" role=\"img\" aria-label=\"timeline; the controls above "
+                           "zoom and move it\" "
+                           "aria-describedby=\"timeline-range\"></canvas><div class=\"tip\" role=\"status\" "
+                           "hidden=\"hidden\"></div>\n"} +
+                      element("p",
+                              "Wheel, pinch or + and - zoom, dragging or the arrow keys move, 0 shows all. "
+                              "Point at a bar to "
+                              "see what it is.",
+                              " class=\"hint\""),
+                  " id=\"timeline-view\" hidden=\"hidden\"") +
+          Html{"\n"};
+  return html + picture(result, all.front(), whole) + legend(entries);
+}
+
+}  // namespace trainyard
