@@ -11,6 +11,7 @@
 #include "report/out_files.hpp"
 #include "report/sweep_csv.hpp"
 #include "report/sweep_figures.hpp"
+#include "report/sweep_html.hpp"
 #include "report/sweep_json.hpp"
 #include "report/sweep_table.hpp"
 #include "study/simulate.hpp"
@@ -33,7 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_rows_shown = 60;
-constexpr const char* exported[] = {"sweep.csv", "failures.csv", "sweep.resolved.yaml"};
+constexpr const char* exported[] = {"sweep.csv", "failures.csv", "sweep.resolved.yaml", "report.html"};
 
 StoredSweep stored(const Sweep& sweep) {
   return {.sweep = sweep, .figures = sweep_figure_names(), .version = TRAINYARD_VERSION};
@@ -112,9 +113,11 @@ SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStor
   return run_points(config::find_catalogue(), sweep, left, run);
 }
 
-/// sweep.csv and failures.csv, and the sweep as it was resolved.
+/// sweep.csv and failures.csv, the sweep as it was resolved, and the page.
 void export_files(const fs::path& dir, const SweepFile& file, const SweepResult& result) {
-  const std::string texts[] = {sweep_csv(result), failures_csv(result), config::write(file)};
+  const std::string resolved = config::write(file);
+  const std::string texts[] = {sweep_csv(result), failures_csv(result), resolved,
+                               sweep_html(result, resolved, TRAINYARD_VERSION)};
   for (std::size_t i = 0; i < std::size(exported); ++i) write_out_file(dir / exported[i], texts[i], true);
 }
 

@@ -118,9 +118,10 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
                   "(default: what sbatch gives it)")
       ->type_name("N");
   command
-      .add_option("--out", options.out,
-                  "keep finished points in DIR/sweep.db (SQLite), and at the end sweep.csv, failures.csv and "
-                  "sweep.resolved.yaml; without it the table on stdout is all")
+      .add_option(
+          "--out", options.out,
+          "keep finished points in DIR/sweep.db (SQLite), and at the end report.html (a page for a "
+          "browser), sweep.csv, failures.csv and sweep.resolved.yaml; without it the table on stdout is all")
       ->type_name("DIR");
   command.add_flag("--resume", options.resume,
                    "go on with what DIR holds: finished points are not run again");

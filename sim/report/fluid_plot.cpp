@@ -1,6 +1,9 @@
 #include "report/fluid_plot.hpp"
 
+#include "report/text_layout.hpp"
+
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <iterator>
 
@@ -58,6 +61,17 @@ Html legend(const std::vector<LegendEntry>& entries) {
   Html items;
   for (const LegendEntry& entry : entries) items += element("li", entry.sign + as_text(" " + entry.text));
   return element("ul", items, " class=\"legend\"") + Html{"\n"};
+}
+
+std::string rounded_tick(double number) {
+  return std::abs(number) < 1000 ? fmt::format("{:.6g}", number) : grouped(std::llround(number));
+}
+
+Html mark_sign(std::string_view kind, int shape) {
+  return {
+      fmt::format("<svg class=\"sign\" aria-hidden=\"true\"><use class=\"mark {}\" href=\"#m{}\" x=\"17\" "
+                  "y=\"7\"/></svg>",
+                  kind, shape)};
 }
 
 Html series_sign(std::string_view kind, int shape) {

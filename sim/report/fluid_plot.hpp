@@ -70,7 +70,11 @@ private:
   std::string lines_, marks_;
 };
 
-/// The sign of a series as it is in the plot, for a legend.
+/// "0.5", "20", "100,000": a number at a tick.
+std::string rounded_tick(double number);
+
+/// A mark as it is in the plot, for a legend; and a series' with its line.
+Html mark_sign(std::string_view kind, int shape);
 Html series_sign(std::string_view kind, int shape);
 
 }  // namespace trainyard

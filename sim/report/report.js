@@ -13,6 +13,7 @@
 
   /// "1.234 ms" of nanoseconds, with so many digits that `resolution` shows.
   function timeText(ns, resolution = Math.abs(ns) / 1000) {
+    if (ns === 0) return "0";
     const units = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]];
     const [name, size] = units.find(([, one]) => Math.abs(ns) >= one) || units[3];
     const digits = clamp(Math.ceil(-Math.log10(Math.max(resolution, 1e-3) / size)), 0, 6);
@@ -300,7 +301,7 @@
         paint.moveTo(x, axisHeight - 6);
         paint.lineTo(x, height);
         paint.stroke();
-        const text = number === 0 ? "0" : timeText(number * step, step);
+        const text = timeText(number * step, step);
         const half = paint.measureText(text).width / 2;
         paint.textAlign = "center";
         paint.fillText(text, clamp(x, this.plotLeft + half, this.width - half), 9);
@@ -336,7 +337,7 @@
         const fill = this.fills[bar.kind];
         paint.fillStyle = fill.fill;
         paint.fillRect(left, row.top, width, laneHeight);
-        if (width > 4) {
+        if (width > 8) {
           paint.fillStyle = this.colours.card;
           paint.fillRect(right - 0.75, row.top, 0.75, laneHeight);
         }

@@ -12,8 +12,6 @@ namespace trainyard {
 
 namespace {
 
-std::string short_number(double number) { return fmt::format("{:.6g}", number); }
-
 /// How long the job takes over the interval between two checkpoints.
 Html interval_plot(const FaultReport& faults) {
   std::vector<double> intervals;
@@ -32,8 +30,8 @@ Html interval_plot(const FaultReport& faults) {
   for (double& interval : intervals) interval /= every.seconds;
   for (double& time : walls) time /= wall.seconds;
   PlotAxis across =
-      decades_axis(intervals, FluidPlot::across_begin, FluidPlot::across_length, 7, short_number);
-  PlotAxis up = linear_axis(walls, FluidPlot::up_begin, FluidPlot::up_length, 8, short_number, false);
+      decades_axis(intervals, FluidPlot::across_begin, FluidPlot::across_length, 7, rounded_tick);
+  PlotAxis up = linear_axis(walls, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick, false);
   FluidPlot plot("time of the job over the checkpoint interval", std::move(across),
                  fmt::format("checkpoint interval, {}", every.name), std::move(up),
                  fmt::format("the job takes, {}", wall.name));

@@ -5,14 +5,11 @@
 #include "report/training_text.hpp"
 #include "units/text.hpp"
 
-#include <cmath>
 #include <fmt/format.h>
 
 namespace trainyard {
 
 namespace {
-
-std::string plain_tick(double number) { return grouped(std::llround(number)); }
 
 /// How many gradients were how old; bars of several ages together where there are many.
 Html staleness_html(const TrainingReport& training) {
@@ -36,8 +33,8 @@ Html staleness_html(const TrainingReport& training) {
   if (all == 0) return {};
   for (const Bar& bar : bars) heights.push_back(static_cast<double>(bar.gradients));
   PlotAxis across = linear_axis({0, static_cast<double>(ages)}, FluidPlot::across_begin,
-                                FluidPlot::across_length, 9, plain_tick);
-  PlotAxis up = linear_axis(heights, FluidPlot::up_begin, FluidPlot::up_length, 7, plain_tick);
+                                FluidPlot::across_length, 9, rounded_tick);
+  PlotAxis up = linear_axis(heights, FluidPlot::up_begin, FluidPlot::up_length, 7, rounded_tick);
   FluidPlot plot("histogram of the staleness of gradients", std::move(across),
                  "staleness, updates (1 is fresh)", std::move(up), "gradients");
   for (const Bar& bar : bars) {

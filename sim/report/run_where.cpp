@@ -110,9 +110,9 @@ Html layers_html(const Result& result) {
                            {"kind", true},
                            {"shape", true},
                            {"time"},
-                           {"of all kernels"},
+                           {"share"},
                            {"FLOP rate"},
-                           {"bytes moved"},
+                           {"bytes"},
                            {"rests on"}});
     Seconds all;
     for (const LayerRow& row : result.layers) all += row.duration;

@@ -1,6 +1,7 @@
 #include "report/sweep_table.hpp"
 
 #include "report/page.hpp"
+#include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"
 #include "sweep/choice.hpp"
 #include "sweep/run_sweep.hpp"
@@ -16,68 +17,17 @@
 namespace trainyard {
 namespace {
 
-constexpr double scales_well = 0.8;  ///< the line that studies of scaling draw
 constexpr std::size_t most_listed = 24;
 constexpr std::size_t reason_width = 100;
 
-/// A column of the table and how its figure is written.
-struct Column {
-  const char* head;
-  const char* figure;
-  std::string (*text)(double);
-};
-
-std::string as_count(double number) { return grouped(std::llround(number)); }
-std::string as_time(double seconds) { return human(Seconds(seconds)); }
-std::string as_duration(double seconds) { return long_time(Seconds(seconds)); }
-std::string as_energy(double joules) { return human(Joules(joules)); }
-
-constexpr Column table_columns[] = {{"GPUs", "ranks", as_count},
-                                    {"step", "step_time_s", as_time},
-                                    {"samples/s", "throughput_samples_per_s", rounded},
-                                    {"speedup", "speedup", rounded},
-                                    {"efficiency", "scaling_efficiency", percent},
-                                    {"exposed", "exposed_communication_s", as_time},
-                                    {"MFU", "model_flops_utilization", percent},
-                                    {"memory", "memory_utilization", percent},
-                                    {"epoch", "epoch_time_s", as_duration},
-                                    {"USD/epoch", "cost_per_epoch_usd", rounded}};
-
-using Cells = std::vector<std::string>;
-
-/// Columns that have a figure in some row.
-std::vector<Column> known_columns(const SweepResult& result) {
-  std::vector<Column> known;
-  for (const Column& column : table_columns) {
-    const auto has = [&](const SweepRow& row) { return figure(result, row, column.figure).has_value(); };
-    const bool is_key = std::ranges::find(result.sweep.keys, column.figure) != result.sweep.keys.end();
-    if (!is_key && std::ranges::any_of(result.rows, has)) known.push_back(column);
-  }
-  return known;
-}
-
-std::string reason_cell(const SweepRow& row) {
-  return (row.status == PointStatus::wrong ? "wrong: " : "impossible: ") + row.reason;
-}
-
-Cells cells_of(const SweepResult& result, const SweepRow& row, const std::vector<Column>& columns) {
-  Cells cells = result.sweep.points[row.point];
-  for (const Column& column : columns) {
-    const auto number = figure(result, row, column.figure);
-    cells.push_back(number ? column.text(*number) : "-");
-  }
-  return cells;
-}
-
 /// Right-aligned cells under their heads; a failed row has its reason behind its keys.
 std::string table(const SweepResult& result, const std::vector<const SweepRow*>& rows) {
-  const std::vector<Column> shown = known_columns(result);
-  Cells heads = result.sweep.keys;
-  for (const Column& column : shown) heads.emplace_back(column.head);
-  std::vector<Cells> lines{heads};
-  for (const SweepRow* row : rows) lines.push_back(cells_of(result, *row, shown));
+  const SweepColumns shown(result);
+  const std::vector<std::string> heads = shown.heads();
+  std::vector<std::vector<std::string>> lines{heads};
+  for (const SweepRow* row : rows) lines.push_back(shown.cells(*row));
   std::vector<std::size_t> widths(heads.size());
-  for (const Cells& line : lines) {
+  for (const std::vector<std::string>& line : lines) {
     for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], columns(line[i]));
   }
   std::string text;
@@ -87,33 +37,9 @@ std::string table(const SweepResult& result, const std::vector<const SweepRow*>&
     const std::size_t cells = has_failed ? result.sweep.keys.size() : lines[i].size();
     for (std::size_t k = 0; k < cells; ++k)
       text += std::string(2 + widths[k] - columns(lines[i][k]), ' ') + lines[i][k];
-    if (has_failed) text += "  " + elide(reason_cell(*row), reason_width);
+    if (has_failed) text += "  " + elide(reason_in_words(*row), reason_width);
     text += '\n';
   }
-  return text;
-}
-
-std::string epochs_in_words(const Goal& goal) {
-  const double epochs = goal.epochs.value_or(1);
-  return epochs == 1 ? "an epoch" : shortest(epochs) + " epochs";
-}
-
-std::string needs_in_words(const SweepResult& result, const Needs& needs) {
-  std::string text =
-      fmt::format("{} in {}", epochs_in_words(result.sweep.goal), long_time(Seconds(*needs.time_s)));
-  if (needs.cost_usd) text += fmt::format(", {} USD", rounded(*needs.cost_usd));
-  if (needs.energy_j) text += ", " + as_energy(*needs.energy_j);
-  return text;
-}
-
-std::string limits_in_words(const Goal& goal) {
-  std::string text;
-  const auto add = [&](const std::string& limit) { text += (text.empty() ? "" : ", ") + limit; };
-  if (goal.deadline) add("within " + long_time(*goal.deadline));
-  if (goal.budget) add(fmt::format("for at most {} USD", rounded(goal.budget->si())));
-  if (goal.gpus_max) add(fmt::format("on at most {} GPUs", *goal.gpus_max));
-  if (goal.efficiency_min)
-    add(fmt::format("at {} of linear scaling or better", percent(*goal.efficiency_min)));
   return text;
 }
 
@@ -149,11 +75,7 @@ void write_choice(Page& out, const SweepResult& result) {
 void write_scaling(Page& out, const SweepResult& result) {
   const std::vector<Series> all = series_of(result);
   if (std::ranges::none_of(all, [](const Series& series) { return series.rows.size() > 1; })) return;
-  out.heading(
-      "where scaling stops",
-      is_strong_scaling(result.sweep)
-          ? "most GPUs up to which every run is at 80 % of the smallest run's throughput per GPU or better"
-          : "most GPUs up to which every run is at 80 % of linear or better");
+  out.heading("where scaling stops", scaling_rule_in_words(result.sweep));
   const std::vector<std::optional<double>> reached = efficiencies(result);
   std::size_t listed = 0;
   for (const Series& series : all) {
@@ -164,9 +86,11 @@ void write_scaling(Page& out, const SweepResult& result) {
     const auto ranks = [&](std::size_t row) { return figure(result, result.rows[row], "ranks").value(); };
     const auto efficiency = [&](std::size_t row) { return percent(reached[row].value()); };
     const std::optional<std::size_t> last = efficient_up_to(result, series, scales_well);
-    std::string text = last ? fmt::format("{} GPUs ({})", as_count(ranks(*last)), efficiency(*last)) : "none";
+    std::string text =
+        last ? fmt::format("{} GPUs ({})", count_text(ranks(*last)), efficiency(*last)) : "none";
     if (!last || *last != series.rows.back()) {
-      text += fmt::format("; {} on {}", efficiency(series.rows.back()), as_count(ranks(series.rows.back())));
+      text +=
+          fmt::format("; {} on {}", efficiency(series.rows.back()), count_text(ranks(series.rows.back())));
     }
     out.paragraph(series.name.empty() ? text : series.name + ": " + text, 2);
   }
@@ -203,9 +127,9 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool co
 
 std::string sweep_line(const SweepResult& result, const SweepRow& row) {
   std::string text = point_in_words(result.sweep, row.point) + ": ";
-  if (row.status != PointStatus::done) return text + reason_cell(row);
+  if (row.status != PointStatus::done) return text + reason_in_words(row);
   const auto value = [&](const char* name) { return figure(result, row, name).value(); };
-  return text + fmt::format("{}, {} samples/s, {} of linear", as_time(value("step_time_s")),
+  return text + fmt::format("{}, {} samples/s, {} of linear", human(Seconds(value("step_time_s"))),
                             rounded(value("throughput_samples_per_s")), percent(value("scaling_efficiency")));
 }
 

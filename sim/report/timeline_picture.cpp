@@ -20,11 +20,11 @@ struct DrawnBar {
 };
 
 std::vector<DrawnBar> drawn_bars(const std::vector<const TimelineEvent*>& events, Seconds whole) {
-  constexpr double visible = 5e-4;  // of the whole
+  constexpr double nothing = 5e-4;  // of the whole: half a pixel
   std::vector<DrawnBar> bars;
   for (const TimelineEvent* event : events) {
     if (!bars.empty() && bars.back().category == event->category &&
-        event->start - bars.back().end < visible * whole)
+        event->start - bars.back().end < nothing * whole)
       bars.back().end = std::max(bars.back().end, event->end);
     else
       bars.push_back({event->category, event->start, event->end});

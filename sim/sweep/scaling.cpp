@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> scale_keys{"nodes", "gpus", "gpus_per_node", ranks_key};
 
-bool is_scale_key(std::string_view key) { return std::ranges::find(scale_keys, key) != scale_keys.end(); }
-
 std::string name_of_series(const Sweep& sweep, const PointValues& values) {
   std::string name;
   for (std::size_t i = 0; i < sweep.keys.size(); ++i) {
@@ -21,6 +19,8 @@ std::string name_of_series(const Sweep& sweep, const PointValues& values) {
 }
 
 }  // namespace
+
+bool is_scale_key(std::string_view key) { return std::ranges::find(scale_keys, key) != scale_keys.end(); }
 
 std::vector<Series> series_of(const SweepResult& result) {
   std::vector<Series> all;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -19,6 +20,9 @@ struct Series {
   std::string name;  ///< "model=resnet50, precision=amp"; empty where nothing else is varied
   std::vector<std::size_t> rows;
 };
+
+/// Whether rows of one series may differ in this key: nodes, gpus, gpus_per_node and ranks.
+bool is_scale_key(std::string_view key);
 
 /// Two rows are of one series if they agree in every varied key but nodes, gpus, gpus_per_node and ranks; in
 /// the order of their first rows. A sweep that varies none of these four has none.

@@ -1,0 +1,183 @@
+#include "report/sweep_curves.hpp"
+
+#include "report/fluid_plot.hpp"
+#include "report/page.hpp"
+#include "report/sweep_words.hpp"
+#include "report/text_layout.hpp"
+#include "sweep/run_sweep.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t most_together = 8;  ///< the style sheet's series
+constexpr std::size_t most_panels = 12;
+constexpr int shapes = 4;
+
+/// The keys that tell series apart, by their place among the sweep's: no numbers of GPUs, nothing that is the
+/// same in all.
+std::vector<std::size_t> telling_keys(const SweepResult& result, const std::vector<Series>& all) {
+  std::vector<std::size_t> keys;
+  for (std::size_t key = 0; key < result.sweep.keys.size(); ++key) {
+    if (is_scale_key(result.sweep.keys[key])) continue;
+    std::set<std::string> values;
+    for (const Series& series : all)
+      values.insert(result.sweep.points[result.rows[series.rows.front()].point][key]);
+    if (values.size() > 1) keys.push_back(key);
+  }
+  return keys;
+}
+
+/// "model=resnet50, precision=amp" of the keys from `first` to before `last`.
+std::string values_in_words(const SweepResult& result, const Series& series,
+                            const std::vector<std::size_t>& keys, std::size_t first, std::size_t last) {
+  const PointValues& values = result.sweep.points[result.rows[series.rows.front()].point];
+  std::string text;
+  for (std::size_t i = first; i < last; ++i)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", result.sweep.keys[keys[i]], values[keys[i]]);
+  return text;
+}
+
+struct CurveFigures {
+  const SweepResult& result;
+  std::vector<std::optional<double>> efficiency;  ///< of each row
+
+  [[nodiscard]] double ranks(std::size_t row) const {
+    return figure(result, result.rows[row], "ranks").value();
+  }
+  [[nodiscard]] double throughput(std::size_t row) const {
+    return figure(result, result.rows[row], "throughput_samples_per_s").value();
+  }
+};
+
+std::string series_kind(std::size_t number) { return fmt::format("series{}", number % most_together); }
+
+PlotAxis ranks_axis(const std::vector<double>& ranks) {
+  return count_axis(ranks, FluidPlot::across_begin, FluidPlot::across_length, 7);
+}
+
+Html throughput_plot(const CurvePanel& panel, const CurveFigures& figures) {
+  std::vector<double> ranks;
+  std::vector<double> rates;
+  for (const Series& series : panel.series) {
+    const double per_gpu = figures.throughput(series.rows.front()) / figures.ranks(series.rows.front());
+    for (const std::size_t row : series.rows) {
+      ranks.push_back(figures.ranks(row));
+      rates.push_back(figures.throughput(row));
+    }
+    rates.push_back(per_gpu * figures.ranks(series.rows.back()));
+  }
+  FluidPlot plot("throughput over GPUs; " + panel.title, ranks_axis(ranks), "GPUs",
+                 decades_axis(rates, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick),
+                 "throughput, samples/s");
+  for (const Series& series : panel.series) {
+    const double first = figures.ranks(series.rows.front());
+    const double last = figures.ranks(series.rows.back());
+    const double rate = figures.throughput(series.rows.front());
+    plot.line("ideal", {{first, rate, {}}, {last, rate * last / first, {}}});
+  }
+  for (std::size_t i = 0; i < panel.series.size(); ++i) {
+    std::vector<PlotPoint> points;
+    for (const std::size_t row : panel.series[i].rows) {
+      const double rate = figures.throughput(row);
+      points.push_back({figures.ranks(row), rate,
+                        fmt::format("{}: {} samples/s on {} GPUs", panel.names[i], rounded(rate),
+                                    count_text(figures.ranks(row)))});
+    }
+    plot.line(series_kind(i), points);
+    plot.marks(series_kind(i), static_cast<int>(i) % shapes, points);
+  }
+  return plot.html();
+}
+
+Html efficiency_plot(const CurvePanel& panel, const CurveFigures& figures, bool is_strong) {
+  std::vector<double> ranks;
+  std::vector<double> shares{1};
+  for (const Series& series : panel.series) {
+    for (const std::size_t row : series.rows) {
+      ranks.push_back(figures.ranks(row));
+      shares.push_back(figures.efficiency[row].value());
+    }
+  }
+  const auto percent_tick = [](double share) { return fmt::format("{:.6g} %", 100 * share); };
+  FluidPlot plot(
+      "scaling efficiency over GPUs; " + panel.title, ranks_axis(ranks), "GPUs",
+      linear_axis(shares, FluidPlot::up_begin, FluidPlot::up_length, 8, percent_tick),
+      is_strong ? "throughput per GPU, of the smallest run's" : "scaling efficiency, of linear scaling");
+  plot.level("least", scales_well);
+  for (std::size_t i = 0; i < panel.series.size(); ++i) {
+    std::vector<PlotPoint> points;
+    for (const std::size_t row : panel.series[i].rows) {
+      const double share = figures.efficiency[row].value();
+      points.push_back(
+          {figures.ranks(row), share,
+           fmt::format("{}: {} on {} GPUs", panel.names[i], percent(share), count_text(figures.ranks(row)))});
+    }
+    plot.line(series_kind(i), points);
+    plot.marks(series_kind(i), static_cast<int>(i) % shapes, points);
+  }
+  return plot.html();
+}
+
+}  // namespace
+
+std::vector<CurvePanel> curve_panels(const SweepResult& result) {
+  const std::vector<Series> all = series_of(result);
+  if (all.empty()) return {};
+  const std::vector<std::size_t> keys = telling_keys(result, all);
+  std::vector<CurvePanel> panels;
+  for (std::size_t in_title = 0; in_title <= keys.size(); ++in_title) {
+    panels.clear();
+    std::map<std::string, std::size_t> places;
+    for (const Series& series : all) {
+      const std::string title = values_in_words(result, series, keys, 0, in_title);
+      const auto [place, is_new] = places.try_emplace(title, panels.size());
+      if (is_new) panels.push_back({.title = title, .series = {}, .names = {}});
+      CurvePanel& panel = panels[place->second];
+      panel.series.push_back(series);
+      panel.names.push_back(values_in_words(result, series, keys, in_title, keys.size()));
+      if (panel.names.back().empty()) panel.names.back() = title.empty() ? result.sweep.name : title;
+    }
+    if (std::ranges::all_of(panels,
+                            [](const CurvePanel& panel) { return panel.series.size() <= most_together; }))
+      break;
+  }
+  return panels;
+}
+
+Html scaling_curves(const SweepResult& result) {
+  std::vector<CurvePanel> panels = curve_panels(result);
+  const auto is_curve = [](const Series& series) { return series.rows.size() > 1; };
+  std::erase_if(panels,
+                [&](const CurvePanel& panel) { return std::ranges::none_of(panel.series, is_curve); });
+  if (panels.empty()) return {};
+  const CurveFigures figures{.result = result, .efficiency = efficiencies(result)};
+  Html html;
+  for (std::size_t i = 0; i < std::min(panels.size(), most_panels); ++i) {
+    const CurvePanel& panel = panels[i];
+    if (!panel.title.empty()) html += subheading(panel.title);
+    html += element("div",
+                    throughput_plot(panel, figures) +
+                        efficiency_plot(panel, figures, is_strong_scaling(result.sweep)),
+                    " class=\"plots\"") +
+            Html{"\n"};
+    std::vector<LegendEntry> entries;
+    for (std::size_t k = 0; k < panel.series.size(); ++k)
+      entries.push_back({series_sign(series_kind(k), static_cast<int>(k) % shapes), panel.names[k]});
+    entries.push_back({swatch_line("ideal"), "linear from the smallest run"});
+    entries.push_back({swatch_line("least"), "80 %"});
+    html += legend(entries);
+  }
+  if (panels.size() > most_panels) {
+    html += paragraph(fmt::format("The first {} of {} groups of series are drawn; sweep.csv has all.",
+                                  most_panels, panels.size()));
+  }
+  return html;
+}
+
+}  // namespace trainyard

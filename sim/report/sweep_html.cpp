@@ -1,0 +1,179 @@
+#include "report/sweep_html.hpp"
+
+#include "report/fluid_plot.hpp"
+#include "report/html_page.hpp"
+#include "report/known_errors.hpp"
+#include "report/page.hpp"
+#include "report/sweep_curves.hpp"
+#include "report/sweep_words.hpp"
+#include "report/text_layout.hpp"
+#include "sweep/run_sweep.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t most_rows = 500;
+
+Html what_html(const SweepResult& result) {
+  Html html = paragraph(fmt::format(
+      "Experiment {}. {} done, {} failed.", result.sweep.experiment,
+      count(static_cast<std::int64_t>(result.rows.size() - failures(result)), "point"), failures(result)));
+  HtmlTable table("varied keys", {{"varied key", true}, {"values", true}, {"", true}});
+  for (std::size_t key = 0; key < result.sweep.keys.size(); ++key) {
+    std::set<std::string> known;
+    std::string values;
+    for (const PointValues& point : result.sweep.points) {
+      if (known.insert(point[key]).second) values += (values.empty() ? "" : ", ") + point[key];
+    }
+    table.row(std::vector<std::string>{result.sweep.keys[key],
+                                       grouped(static_cast<std::int64_t>(known.size())), values});
+  }
+  if (!table.empty()) html += table.html();
+  if (result.sweep.set.empty()) return html;
+  HtmlTable set("set for every point", {{"set for every point", true}, {"value", true}});
+  for (const auto& [key, value] : result.sweep.set) set.row(std::vector<std::string>{key, value});
+  return html + set.html();
+}
+
+/// Up to where each series scales well.
+Html stops_html(const SweepResult& result) {
+  const std::vector<Series> all = series_of(result);
+  if (std::ranges::none_of(all, [](const Series& series) { return series.rows.size() > 1; })) return {};
+  const std::vector<std::optional<double>> reached = efficiencies(result);
+  const auto ranks = [&](std::size_t row) {
+    return count_text(figure(result, result.rows[row], "ranks").value());
+  };
+  HtmlTable table("where scaling stops", {{"series", true},
+                                          {"scales to, GPUs"},
+                                          {"efficiency there"},
+                                          {"largest run, GPUs"},
+                                          {"efficiency there"}});
+  for (const Series& series : all) {
+    const std::optional<std::size_t> last = efficient_up_to(result, series, scales_well);
+    table.row(std::vector<std::string>{series.name.empty() ? result.sweep.name : series.name,
+                                       last ? ranks(*last) : "none", last ? percent(*reached[*last]) : "",
+                                       ranks(series.rows.back()), percent(*reached[series.rows.back()])});
+  }
+  return paragraph("Scales to: " + scaling_rule_in_words(result.sweep) + ".") + table.html(all.size() > 20);
+}
+
+Html choice_html(const SweepResult& result) {
+  const std::vector<Needs> needs = needs_of(result);
+  if (std::ranges::none_of(needs, [](const Needs& row) { return row.time_s.has_value(); })) return {};
+  const Choice choice = choose(result, needs);
+  const std::string limits = limits_in_words(result.sweep.goal);
+  Html html;
+  if (!limits.empty()) html += paragraph("Chosen " + limits + ".");
+  if (choice.pareto.empty())
+    return html + paragraph("No point keeps to these limits.") + needs_plot(result, needs, choice);
+  const auto name = [&](std::size_t row) { return point_in_words(result.sweep, result.rows[row].point); };
+  HtmlTable best("which point to take", {{"choice", true}, {"point"}, {"", true}, {"it takes", true}});
+  const auto add = [&](const char* label, const std::optional<std::size_t>& row) {
+    if (!row) return;
+    best.row(std::vector<std::string>{label, grouped(static_cast<std::int64_t>(result.rows[*row].point)),
+                                      name(*row), needs_in_words(result, needs[*row])});
+  };
+  add("fastest", choice.fastest);
+  add("cheapest", choice.cheapest);
+  add("least energy", choice.least_energy);
+  html += best.html() + needs_plot(result, needs, choice);
+  HtmlTable front("Pareto front", {{"point"}, {"", true}, {"it takes", true}});
+  for (const std::size_t row : choice.pareto) {
+    front.row(std::vector<std::string>{grouped(static_cast<std::int64_t>(result.rows[row].point)), name(row),
+                                       needs_in_words(result, needs[row])});
+  }
+  return html + subheading("Pareto front of time, cost and energy") +
+         paragraph(
+             "No other point is as good in all three and better in one. What is unknown counts as worst.") +
+         front.html(choice.pareto.size() > 20);
+}
+
+Html rows_html(const SweepResult& result) {
+  if (result.rows.empty()) return {};
+  const SweepColumns shown(result);
+  std::vector<HtmlColumn> columns{{"point"}};
+  for (const std::string& head : shown.heads()) columns.push_back({head});
+  HtmlTable table("points", std::move(columns));
+  for (const SweepRow& row : result.rows) {
+    if (table.rows() == most_rows) break;
+    std::vector<std::string> cells = shown.cells(row);
+    cells.insert(cells.begin(), grouped(static_cast<std::int64_t>(row.point)));
+    if (row.status == PointStatus::done) {
+      table.row(cells);
+    } else {
+      cells.resize(1 + result.sweep.keys.size());
+      table.row_with_remark(cells, "failed");
+    }
+  }
+  return paragraph(
+             table.rows() < result.rows.size()
+                 ? fmt::format(
+                       "The first {} of {} points; sweep.csv beside this page has all, with further columns.",
+                       table.rows(), grouped(static_cast<std::int64_t>(result.rows.size())))
+                 : "sweep.csv beside this page has them with further columns, in SI base units.") +
+         table.html(table.rows() > 20);
+}
+
+Html failures_html(const SweepResult& result) {
+  if (failures(result) == 0) return {};
+  std::vector<HtmlColumn> columns{{"point"}};
+  for (const std::string& key : result.sweep.keys) columns.push_back({key});
+  columns.push_back({"why it failed", true});
+  HtmlTable table("points that failed", std::move(columns));
+  for (const SweepRow& row : result.rows) {
+    if (row.status == PointStatus::done) continue;
+    if (table.rows() == most_rows) break;
+    std::vector<std::string> cells = result.sweep.points[row.point];
+    cells.insert(cells.begin(), grouped(static_cast<std::int64_t>(row.point)));
+    cells.push_back(reason_in_words(row));
+    table.row(cells);
+  }
+  return paragraph(
+             "Wrong: whatever the hardware. Impossible: valid, but not on this machine. failures.csv beside "
+             "this page has "
+             "all of them.") +
+         table.html(table.rows() > 12);
+}
+
+Html resolved_html(const std::string& resolved, const std::string& version) {
+  return paragraph("The sweep with what the command line made of it.") +
+         element("button", "Copy",
+                 " type=\"button\" class=\"copy\" hidden=\"hidden\" data-copies=\"resolved\"") +
+         Html{"\n"} + element("pre", resolved, " id=\"resolved\" tabindex=\"0\"") + Html{"\n"} +
+         paragraph("It is sweep.resolved.yaml beside this page. To run it again:") +
+         element("pre", "trainyard sweep sweep.resolved.yaml --out again") + Html{"\n"} +
+         paragraph(fmt::format("trainyard {}. The same input gives the same page, byte for byte, whatever "
+                               "was run at the same time, "
+                               "interrupted or merged. A single point with its timeline and all it rests on: "
+                               "trainyard run with the "
+                               "point's keys as --set, and --out.",
+                               version));
+}
+
+}  // namespace
+
+std::string sweep_html(const SweepResult& result, const std::string& resolved, const std::string& version) {
+  Html lead;
+  if (!result.sweep.title.empty()) lead = paragraph(result.sweep.title);
+  const HtmlPage page{
+      .title = fmt::format("{}: {}", result.sweep.name,
+                           count(static_cast<std::int64_t>(result.sweep.points.size()), "point")),
+      .lead = lead,
+      .sections = {{"what", "What was varied", what_html(result)},
+                   {"scaling", "Scaling", scaling_curves(result)},
+                   {"stops", "Where scaling stops", stops_html(result)},
+                   {"choice", "Which point to take", choice_html(result)},
+                   {"points", "Points", rows_html(result)},
+                   {"failures", "Points that failed", failures_html(result)},
+                   {"errors", "Known error", known_errors_html()},
+                   {"sweep", "The sweep", resolved_html(resolved, version)}},
+      .timeline = {},
+      .version = version};
+  return html_text(page);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,98 @@
+#include "report/fluid_plot.hpp"
+#include "report/page.hpp"
+#include "report/sweep_curves.hpp"
+#include "report/sweep_words.hpp"
+#include "report/text_layout.hpp"
+#include "report/time_unit.hpp"
+#include "sweep/run_sweep.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace trainyard {
+namespace {
+
+/// What is drawn upwards.
+struct NeedUnit {
+  std::optional<double> Needs::*need;
+  std::string title;
+  double unit = 1;
+};
+
+NeedUnit need_upwards(const std::vector<Needs>& needs) {
+  const auto has_cost = [](const Needs& row) { return row.time_s && row.cost_usd; };
+  if (std::ranges::any_of(needs, has_cost)) return {.need = &Needs::cost_usd, .title = "USD", .unit = 1};
+  constexpr double joules_per_kwh = 3.6e6;
+  return {.need = &Needs::energy_j, .title = "kWh", .unit = joules_per_kwh};
+}
+
+}  // namespace
+
+Html needs_plot(const SweepResult& result, const std::vector<Needs>& needs, const Choice& choice) {
+  const NeedUnit up = need_upwards(needs);
+  std::vector<double> times;
+  std::vector<double> heights;
+  for (const Needs& row : needs) {
+    if (!row.time_s || !(row.*up.need)) continue;
+    times.push_back(*row.time_s);
+    heights.push_back(*(row.*up.need) / up.unit);
+  }
+  if (times.size() < 2) return {};
+  const TimeUnit unit = time_unit(Seconds(std::ranges::max(times)));
+  const Goal& goal = result.sweep.goal;
+  if (goal.deadline) times.push_back(goal.deadline->si());
+  const bool has_budget = goal.budget && up.need == &Needs::cost_usd;
+  if (has_budget) heights.push_back(goal.budget->si());
+  for (double& time : times) time /= unit.seconds;
+  const std::string what = epochs_in_words(goal);
+  FluidPlot plot("what the points take: time and " + up.title,
+                 decades_axis(times, FluidPlot::across_begin, FluidPlot::across_length, 7, rounded_tick),
+                 fmt::format("time of {}, {}", what, unit.name),
+                 decades_axis(heights, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick),
+                 fmt::format("{} for {}", up.title, what));
+  std::vector<LegendEntry> entries;
+  const auto point = [&](std::size_t row) {
+    return PlotPoint{*needs[row].time_s / unit.seconds, *(needs[row].*up.need) / up.unit,
+                     fmt::format("point {}: {}: {}", result.rows[row].point,
+                                 point_in_words(result.sweep, result.rows[row].point),
+                                 needs_in_words(result, needs[row]))};
+  };
+  const auto is_drawn = [&](std::size_t row) { return needs[row].time_s && (needs[row].*up.need); };
+  const auto add = [&](const char* kind, int shape, const std::vector<std::size_t>& rows,
+                       const std::string& name) {
+    std::vector<PlotPoint> points;
+    for (const std::size_t row : rows) {
+      if (is_drawn(row)) points.push_back(point(row));
+    }
+    if (points.empty()) return;
+    plot.marks(kind, shape, points);
+    entries.push_back({mark_sign(kind, shape), name});
+  };
+  std::vector<std::size_t> others;
+  std::vector<std::size_t> front;
+  for (std::size_t row = 0; row < needs.size(); ++row) {
+    const bool is_best = row == choice.fastest || row == choice.cheapest;
+    const bool is_front = std::ranges::find(choice.pareto, row) != choice.pareto.end();
+    if (is_front && !is_best) front.push_back(row);
+    if (!is_front && !is_best) others.push_back(row);
+  }
+  add("others", 0, others, "other points");
+  add("front", 1, front, "Pareto front of time, cost and energy");
+  if (choice.fastest && choice.fastest == choice.cheapest) {
+    add("best-time", 2, {*choice.fastest}, "fastest and cheapest");
+  } else {
+    if (choice.fastest) add("best-time", 2, {*choice.fastest}, "fastest");
+    if (choice.cheapest) add("best-cost", 3, {*choice.cheapest}, "cheapest");
+  }
+  if (goal.deadline) {
+    plot.upright("rule-used", goal.deadline->si() / unit.seconds, "the deadline");
+    entries.push_back({swatch_line("rule-used"), "deadline of " + long_time(*goal.deadline)});
+  }
+  if (has_budget) {
+    plot.level("least", goal.budget->si());
+    entries.push_back({swatch_line("least"), fmt::format("budget of {} USD", rounded(goal.budget->si()))});
+  }
+  return plot.html() + legend(entries);
+}
+
+}  // namespace trainyard

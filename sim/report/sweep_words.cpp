@@ -1,0 +1,91 @@
+#include "report/sweep_words.hpp"
+
+#include "report/page.hpp"
+#include "report/text_layout.hpp"
+#include "sweep/scaling.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <optional>
+
+namespace trainyard {
+namespace {
+
+std::string as_time(double seconds) { return human(Seconds(seconds)); }
+std::string as_duration(double seconds) { return long_time(Seconds(seconds)); }
+
+constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", count_text},
+                                         {"step", "step_time_s", as_time},
+                                         {"samples/s", "throughput_samples_per_s", rounded},
+                                         {"speedup", "speedup", rounded},
+                                         {"efficiency", "scaling_efficiency", percent},
+                                         {"exposed", "exposed_communication_s", as_time},
+                                         {"MFU", "model_flops_utilization", percent},
+                                         {"memory", "memory_utilization", percent},
+                                         {"epoch", "epoch_time_s", as_duration},
+                                         {"USD/epoch", "cost_per_epoch_usd", rounded}};
+
+}  // namespace
+
+std::string count_text(double number) { return grouped(std::llround(number)); }
+
+SweepColumns::SweepColumns(const SweepResult& result) : result_(result) {
+  for (const SweepColumn& column : table_columns) {
+    const auto has = [&](const SweepRow& row) { return figure(result, row, column.figure).has_value(); };
+    const bool is_key = std::ranges::find(result.sweep.keys, column.figure) != result.sweep.keys.end();
+    if (!is_key && std::ranges::any_of(result.rows, has)) columns_.push_back(column);
+  }
+}
+
+std::vector<std::string> SweepColumns::heads() const {
+  std::vector<std::string> heads = result_.sweep.keys;
+  for (const SweepColumn& column : columns_) heads.emplace_back(column.head);
+  return heads;
+}
+
+std::vector<std::string> SweepColumns::cells(const SweepRow& row) const {
+  std::vector<std::string> cells = result_.sweep.points[row.point];
+  for (const SweepColumn& column : columns_) {
+    const auto number = figure(result_, row, column.figure);
+    cells.push_back(number ? column.text(*number) : "-");
+  }
+  return cells;
+}
+
+std::string reason_in_words(const SweepRow& row) {
+  return (row.status == PointStatus::wrong ? "wrong: " : "impossible: ") + row.reason;
+}
+
+std::string epochs_in_words(const Goal& goal) {
+  const double epochs = goal.epochs.value_or(1);
+  return epochs == 1 ? "an epoch" : shortest(epochs) + " epochs";
+}
+
+std::string needs_in_words(const SweepResult& result, const Needs& needs) {
+  std::string text =
+      fmt::format("{} in {}", epochs_in_words(result.sweep.goal), long_time(Seconds(*needs.time_s)));
+  if (needs.cost_usd) text += fmt::format(", {} USD", rounded(*needs.cost_usd));
+  if (needs.energy_j) text += ", " + human(Joules(*needs.energy_j));
+  return text;
+}
+
+std::string limits_in_words(const Goal& goal) {
+  std::string text;
+  const auto add = [&](const std::string& limit) { text += (text.empty() ? "" : ", ") + limit; };
+  if (goal.deadline) add("within " + long_time(*goal.deadline));
+  if (goal.budget) add(fmt::format("for at most {} USD", rounded(goal.budget->si())));
+  if (goal.gpus_max) add(fmt::format("on at most {} GPUs", *goal.gpus_max));
+  if (goal.efficiency_min)
+    add(fmt::format("at {} of linear scaling or better", percent(*goal.efficiency_min)));
+  return text;
+}
+
+std::string scaling_rule_in_words(const Sweep& sweep) {
+  return is_strong_scaling(sweep)
+             ? "most GPUs up to which every run is at 80 % of the smallest run's throughput per GPU or better"
+             : "most GPUs up to which every run is at 80 % of linear or better";
+}
+
+}  // namespace trainyard

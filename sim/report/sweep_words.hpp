@@ -1,0 +1,54 @@
+#pragma once
+// What the table of a sweep and its page have in common: the columns of a row, and choices in words.
+
+#include "sweep/choice.hpp"
+#include "sweep/sweep_result.hpp"
+
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// The line that studies of scaling draw.
+inline constexpr double scales_well = 0.8;
+
+/// A column of the table and how its figure is written.
+struct SweepColumn {
+  const char* head;
+  const char* figure;
+  std::string (*text)(double);
+};
+
+/// The varied keys, and the figures that some row has. Keeps a reference to the result.
+class SweepColumns {
+public:
+  explicit SweepColumns(const SweepResult& result);
+
+  [[nodiscard]] std::vector<std::string> heads() const;
+  /// Of a row that is done or failed: "-" where there is no figure.
+  [[nodiscard]] std::vector<std::string> cells(const SweepRow& row) const;
+
+private:
+  const SweepResult& result_;
+  std::vector<SweepColumn> columns_;
+};
+
+/// "1,024" of a figure that is a number of things.
+std::string count_text(double number);
+
+/// "impossible: batch_per_gpu 32 does not fit ...".
+std::string reason_in_words(const SweepRow& row);
+
+/// "90 epochs".
+std::string epochs_in_words(const Goal& goal);
+
+/// "90 epochs in 25 min 21 s, 82.75 USD". The time must be known.
+std::string needs_in_words(const SweepResult& result, const Needs& needs);
+
+/// "within 8 h 00 min, on at most 64 GPUs"; empty without limits.
+std::string limits_in_words(const Goal& goal);
+
+/// What efficient_up_to(result, series, scales_well) tells of a sweep.
+std::string scaling_rule_in_words(const Sweep& sweep);
+
+}  // namespace trainyard

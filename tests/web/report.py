@@ -1,0 +1,345 @@
+#!/usr/bin/env python3
+"""report.html of runs and sweeps in headless Chromium, from file:// and without a network.
+
+usage: report.py PROGRAM SOURCE_DIR [--screenshots DIR]
+
+Writes pages of runs and sweeps of all kinds and checks of each: the console is empty, nothing is loaded, sections and
+charts are there with a size, no two texts of a chart overlap, the page is nowhere wider than the window, text has a
+contrast of 4.5 in light and dark. Of the timeline: wheel, buttons, keys, dragging and a touch change what is shown, the
+tooltip shows. Without script the page reads as well. --screenshots also writes every page in light and dark, wide and
+narrow, as printed and in grey, for people to look at. Exit status 1: something is wrong.
+"""
+
+import argparse
+import base64
+import functools
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as xml
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+WIDTHS = (360, 800, 1600)
+SCHEMES = ("light", "dark")
+
+RUN = {"figures", "limits", "where", "timeline", "layers", "memory", "needs", "trust", "errors", "experiment"}
+SWEEP = {"what", "points", "errors", "sweep"}
+# Names that are markup, as a layer, an experiment's file and a value of a sweep.
+HOSTILE = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 1'>\"&"
+HOSTILE_FILE = "<img src=x onerror='window.broken=1'>.yaml"
+
+# name: arguments, sections that have to be there, plots
+PAGES = {
+    "single": (["run", "resnet50_p3_2xlarge"], RUN, 0),
+    "dgx2": (["run", "resnet50_dgx2"], RUN | {"collectives", "links", "ranks"}, 0),
+    "gpus_1024": (["run", "resnet50_dgx2", "--set", "nodes=64"], RUN | {"collectives", "links", "ranks"}, 0),
+    "horovod": (["run", "resnet50_dlperf", "--set", "stack=horovod", "--set", "nodes=2"], RUN | {"collectives", "links"}, 0),
+    "servers": (["run", "resnet50_p2_16xlarge_async"], RUN | {"updates", "links"}, 1),
+    "faults": (["run", "bert_large_dgx_a100_faults"], RUN | {"collectives", "faults"}, 1),
+    "input": (["run", "resnet50_dgx2_input"], RUN, 0),
+    "tianshu": (["sweep", "tianshu", "--set", "ranks=1,8,64,1000", "--set", "batch_per_gpu=4,32,64"],
+                SWEEP | {"scaling", "stops"}, 6),
+    "cloud_cost": (["sweep", "cloud_cost"], SWEEP | {"scaling", "stops", "choice"}, 3),
+    "failures": (["sweep", "gpt2_small_dgx2", "--set", "batch_per_gpu=8,32,64"], SWEEP | {"failures"}, 0),
+    "hostile": (["run", HOSTILE_FILE], RUN - {"memory"} | {"collectives"}, 0),
+    "hostile_sweep": (["sweep", HOSTILE_FILE, "--set", "gpus=2,4", "--set", f"precision=fp32,{HOSTILE}"],
+                      SWEEP | {"scaling", "failures"}, 2),
+}
+
+# What the page itself is asked. Relative luminance and contrast are those of WCAG 2.
+SCRIPT = r"""
+const luminance = ([r, g, b]) => {
+  const part = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : Math.pow((c + 0.055) / 1.055, 2.4);
+  return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+};
+const colour = (text) => (text.match(/[\d.]+/g) || []).map(Number);
+const groundOf = (element) => {
+  for (let one = element; one; one = one.parentElement) {
+    const ground = colour(getComputedStyle(one).backgroundColor);
+    if (ground.length === 3 || ground[3] === 1) return ground.slice(0, 3);
+  }
+  return [255, 255, 255];
+};
+const isShown = (element) => element.checkVisibility() && element.getBoundingClientRect().width > 0;
+const faults = [];
+const texts = new Map();
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walker.nextNode()) {
+  const parent = walker.currentNode.parentElement;
+  if (!walker.currentNode.data.trim() || ["SCRIPT", "STYLE", "TITLE", "title"].includes(parent.tagName) || !isShown(parent)) continue;
+  const style = getComputedStyle(parent);
+  const ink = colour(parent.closest("svg") ? style.fill : style.color);
+  const key = `${ink} on ${groundOf(parent)}`;
+  if (!texts.has(key)) texts.set(key, {ink, ground: groundOf(parent), text: walker.currentNode.data.trim().slice(0, 40)});
+}
+for (const {ink, ground, text} of texts.values()) {
+  const [high, low] = [luminance(ink), luminance(ground)].sort((a, b) => b - a);
+  const contrast = (high + 0.05) / (low + 0.05);
+  if (contrast < 4.5) faults.push(`contrast of "${text}" is ${contrast.toFixed(2)}`);
+}
+let charts = 0;
+for (const figure of document.querySelectorAll("figure, .stack, .share")) {
+  if (!isShown(figure)) continue;
+  ++charts;
+  const box = figure.getBoundingClientRect();
+  if (box.width < 60 || box.height < 8) faults.push(`a chart is only ${box.width} x ${box.height}`);
+  const boxes = [...figure.querySelectorAll("text, .up-title, figcaption, .lane span")].filter(isShown)
+      .map((one) => ({box: one.getBoundingClientRect(), text: one.textContent}));
+  boxes.forEach((a, i) => boxes.slice(i + 1).forEach((b) => {
+    const across = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left);
+    const down = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);
+    if (across > 0.5 && down > 1.5) faults.push(`"${a.text}" and "${b.text}" overlap by ${across.toFixed(1)} x ${down.toFixed(1)}`);
+  }));
+  for (const one of boxes) {
+    if (one.box.left < -0.5 || one.box.right > innerWidth + 0.5) faults.push(`"${one.text}" is cut off`);
+  }
+}
+const root = document.documentElement;
+if (root.scrollWidth > root.clientWidth) faults.push(`the page is ${root.scrollWidth} wide in a window of ${root.clientWidth}`);
+const loaded = performance.getEntriesByType("resource").map((one) => one.name);
+if (loaded.length > 0) faults.push(`it loads ${loaded}`);
+for (const section of document.querySelectorAll("section")) {
+  if (!section.querySelector("h2") || section.getBoundingClientRect().height < 60) faults.push(`section ${section.id} is empty`);
+}
+for (const link of document.querySelectorAll("nav a")) {
+  if (!document.getElementById(link.getAttribute("href").slice(1))) faults.push(`${link.textContent} leads nowhere`);
+}
+return {faults, charts, sections: [...document.querySelectorAll("section")].map((one) => one.id),
+        plots: document.querySelectorAll("figure.plot").length};
+"""
+
+
+class Pages:
+    """Chromium, and what was found wrong."""
+
+    def __init__(self, profile):
+        options = webdriver.ChromeOptions()
+        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+                         "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                         "--hide-scrollbars", f"--user-data-dir={profile}"):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(service=webdriver.ChromeService("/usr/bin/chromedriver"), options=options)
+        self.faults = []
+        self.checks = 0
+
+    def expect(self, is_so, page, what):
+        self.checks += 1
+        if not is_so:
+            self.faults.append(f"{page}: {what}")
+
+    def view(self, width, scheme, height=900):
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                    {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                                    {"media": "", "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+
+    def open(self, file):
+        self.driver.get(file.as_uri())
+
+    def picture(self, file):
+        height = self.driver.execute_script("return document.documentElement.scrollHeight")
+        width = self.driver.execute_script("return innerWidth")
+        answer = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
+            "format": "png", "captureBeyondViewport": True,
+            "clip": {"x": 0, "y": 0, "width": width, "height": min(height, 16000), "scale": 1}})
+        file.write_bytes(base64.b64decode(answer["data"]))
+
+
+def check_text(pages, name, text, sections):
+    """What can be told without a browser."""
+    plain = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", text, flags=re.S)
+    try:
+        xml.fromstring(plain)
+    except xml.ParseError as error:
+        pages.expect(False, name, f"not well-formed: {error}")
+    found = re.findall(r'<section id="([a-z-]+)">', text)
+    pages.expect(sections <= set(found), name, f"lacks the sections {sorted(sections - set(found))}")
+    pages.expect(len(text) < 1e6, name, f"is {len(text)} bytes")
+    pages.expect(not re.search(r'(src|href)="(?!#|data:)', text), name, "refers to something outside")
+
+
+def check_views(pages, name, file, plots):
+    for scheme in SCHEMES:
+        for width in WIDTHS:
+            pages.view(width, scheme)
+            pages.open(file)
+            answer = pages.driver.execute_script(SCRIPT)
+            for fault in answer["faults"]:
+                pages.expect(False, f"{name} at {width} px, {scheme}", fault)
+            pages.expect(answer["plots"] == plots, name, f"has {answer['plots']} plots, not {plots}")
+            pages.expect(answer["charts"] > 0, name, "has no chart")
+            for entry in pages.driver.get_log("browser"):
+                pages.expect(False, f"{name} at {width} px, {scheme}", f"console: {entry['message']}")
+
+
+def check_timeline(pages, name, file):
+    pages.view(1200, "light")
+    pages.open(file)
+    driver = pages.driver
+    canvas = driver.find_element(By.TAG_NAME, "canvas")
+    driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
+    shown = lambda: driver.find_element(By.ID, "timeline-range").text  # noqa: E731
+    box = driver.execute_script("const box = arguments[0].getBoundingClientRect(); return [box.left, box.top, box.width];", canvas)
+    whole = shown()
+    pages.expect(re.fullmatch(r"0 to \S+ \S+ of \S+ \S+", whole) is not None, name, f"the range reads '{whole}'")
+    at = (box[0] + 0.6 * box[2], box[1] + 60)  # in the first lane
+
+    def mouse(kind, place=at, **more):
+        driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, "x": place[0], "y": place[1], **more})
+
+    def changes(what, action, back=None):
+        before = shown()
+        action()
+        pages.expect(shown() != before, name, f"{what} does not change what is shown ({before})")
+        if back is not None:
+            pages.expect(shown() == back, name, f"{what} shows {shown()}, not {back}")
+
+    button = lambda action: driver.find_element(By.CSS_SELECTOR, f'[data-action="{action}"]').click  # noqa: E731
+    changes("the wheel", lambda: mouse("mouseWheel", deltaX=0, deltaY=-240))
+    changes("button all", button("all"), whole)
+    for action in ("in", "right", "left", "out"):
+        changes(f"button {action}", button(action))
+    button("all")()
+    for key in ("+", Keys.ARROW_RIGHT, Keys.ARROW_LEFT, "-", "+"):
+        changes(f"key {key!r}", functools.partial(canvas.send_keys, key))
+    changes("key 0", lambda: canvas.send_keys("0"), whole)
+    for _ in range(3):
+        canvas.send_keys("+")
+
+    def drag():
+        mouse("mousePressed", button="left", buttons=1, clickCount=1)
+        mouse("mouseMoved", (at[0] - 120, at[1]), button="left", buttons=1)
+        mouse("mouseReleased", (at[0] - 120, at[1]), button="left", clickCount=1)
+
+    changes("dragging", drag)
+
+    def touch(kind, *places):
+        driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": at[1], "id": i} for i, x in enumerate(places)]})
+
+    def pinch():
+        touch("touchStart", at[0] - 20, at[0] + 20)
+        for apart in (40, 80, 120):
+            touch("touchMove", at[0] - apart, at[0] + apart)
+        touch("touchEnd")
+
+    driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
+    changes("a pinch", pinch)
+    driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    canvas.send_keys("0")
+    mouse("mouseMoved", (at[0] + 1, at[1]))
+    tip = driver.find_element(By.CLASS_NAME, "tip")
+    pages.expect(tip.is_displayed() and re.search(r"\d (s|ms|us|ns), from ", tip.text), name, f"the tooltip reads '{tip.text}'")
+    drawn = driver.execute_script(
+        "const c = arguments[0], d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; const colours = new Set();"
+        "for (let i = 0; i < d.length; i += 4) if (d[i + 3] === 255) colours.add((d[i] << 16) + (d[i + 1] << 8) + d[i + 2]);"
+        "return colours.size;", canvas)
+    pages.expect(drawn >= 3, name, f"the timeline has {drawn} colours")
+    for entry in driver.get_log("browser"):
+        pages.expect(False, name, f"console: {entry['message']}")
+
+
+def check_copying(pages, name, file):
+    pages.open(file)
+    copy = pages.driver.find_element(By.CLASS_NAME, "copy")
+    pages.expect(copy.is_displayed(), name, "no copy button")
+    copy.click()
+    said = pages.driver.execute_async_script(
+        "const done = arguments[0]; setTimeout(() => done(document.querySelector('.copy').textContent), 100);")
+    pages.expect(said in ("Copied", "Selected"), name, f"the copy button says {said}")
+
+
+def check_without_script(pages, name, file):
+    pages.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    pages.open(file)
+    pages.expect(pages.driver.find_element(By.CLASS_NAME, "still").is_displayed(), name, "no timeline without script")
+    pages.expect(not pages.driver.find_element(By.ID, "timeline-view").is_displayed(), name, "an empty timeline without script")
+    pages.expect(not pages.driver.find_element(By.CLASS_NAME, "copy").is_displayed(), name, "a copy button without script")
+    pages.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def check_hostile(pages, name, file):
+    pages.open(file)
+    pages.expect(pages.driver.execute_script("return window.broken") is None, name, "a name runs as script")
+    pages.expect(not pages.driver.find_elements(By.TAG_NAME, "img"), name, "a name is an element")
+    text = pages.driver.execute_script("return document.body.textContent")
+    pages.expect("onerror='window.broken" in text, name, "the name is not shown")
+
+
+def take_pictures(pages, name, file, folder):
+    for scheme in SCHEMES:
+        for width in (360, 1400):
+            pages.view(width, scheme)
+            pages.open(file)
+            pages.picture(folder / f"{name}_{scheme}_{width}.png")
+    pages.view(1000, "dark")  # prints light all the same
+    pages.open(file)
+    pages.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    pages.driver.execute_script("document.documentElement.style.filter = 'grayscale(1)'")
+    pages.picture(folder / f"{name}_print_grey.png")
+
+
+def write_hostile(folder):
+    quoted = HOSTILE.replace('"', '""')
+    (folder / "trace.csv").write_text(f'phase,layer,duration_s,parameter_bytes\nforward,"{quoted}",0.01,\n'
+                                      f'backward,"{quoted}",0.02,40000000\n', encoding="utf-8")
+    (folder / HOSTILE_FILE).write_text("platform: dgx2\ntrace: trace.csv\nstack: pytorch_ddp\nbatch_per_gpu: 8\ngpus: 4\n",
+                                       encoding="utf-8")
+
+
+def write_pages(program, source, folder):
+    """Name -> page; the runs beside each other."""
+    env = {**os.environ, "TRAINYARD_DATA": str(source)}
+    write_hostile(folder)
+    started = {}
+    for name, (arguments, *_) in PAGES.items():
+        started[name] = subprocess.Popen([program, *arguments, "--out", folder / name], env=env, cwd=folder,
+                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    wanted = {"failures": 4, "hostile_sweep": 4}
+    for name, process in started.items():
+        errors = process.communicate()[1]
+        if process.returncode != wanted.get(name, 0):
+            sys.exit(f"{name} ended with {process.returncode}: {errors}")
+    return {name: folder / name / "report.html" for name in PAGES}
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("program", type=pathlib.Path)
+    arguments.add_argument("source", type=pathlib.Path)
+    arguments.add_argument("--screenshots", type=pathlib.Path)
+    options = arguments.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        work = pathlib.Path(folder)
+        files = write_pages(options.program.resolve(), options.source.resolve(), work)
+        pages = Pages(work / "profile")
+        try:
+            for name, file in files.items():
+                _, sections, plots = PAGES[name]
+                check_text(pages, name, file.read_text(encoding="utf-8"), sections)
+                check_views(pages, name, file, plots)
+                if "timeline" in sections:
+                    check_timeline(pages, name, file)
+                if name.startswith("hostile"):
+                    check_hostile(pages, name, file)
+            check_copying(pages, "dgx2", files["dgx2"])
+            check_without_script(pages, "dgx2", files["dgx2"])
+            if options.screenshots:
+                options.screenshots.mkdir(parents=True, exist_ok=True)
+                for name, file in files.items():
+                    take_pictures(pages, name, file, options.screenshots)
+        finally:
+            pages.driver.quit()
+    for fault in pages.faults:
+        print(fault)
+    print(f"{len(files)} pages, {pages.checks} checks, {len(pages.faults)} faults")
+    return 1 if pages.faults else 0
+
+
+sys.exit(main())
