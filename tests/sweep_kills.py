@@ -23,7 +23,7 @@ POINTS = 400
 EXPERIMENT = "platform: dgx2\nmodel: alexnet\nstack: pytorch_ddp\nbatch_per_gpu: 32\n"
 # Every fourth point wants more GPUs than there are: failures are rows as well.
 SWEEP = "experiment: tiny.yaml\nvary:\n  batch_per_gpu: [1..100]\n  gpus: [1, 2, 4, 17]\n"
-FILES = ["sweep.csv", "failures.csv", "sweep.resolved.yaml"]
+FILES = ["sweep.csv", "failures.csv", "sweep.resolved.yaml", "report.html"]
 FAILED = 4  # exit code of a sweep with failed points
 
 

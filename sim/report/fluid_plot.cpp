@@ -12,7 +12,7 @@ namespace trainyard {
 namespace {
 
 constexpr double field_height = 262;
-constexpr double up_width = 58;
+constexpr double up_width = 74;  ///< "10,000,000" fits
 
 /// Appends markup with places of at most two decimals.
 template <class... Args>

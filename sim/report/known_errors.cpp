@@ -45,8 +45,9 @@ std::vector<KnownErrors> known_errors(std::string_view csv) {
   return all;
 }
 
-Html known_errors_html() {
-  Html html = paragraph(
+Html known_errors_html(std::string_view of_this) {
+  Html html = of_this.empty() ? Html{} : paragraph(of_this);
+  html += paragraph(
       "How far predictions of this kind were off: published training runs against what this program says of "
       "them. "
       "MAPE is the mean absolute error of throughputs, p90 the 90th percentile of the absolute errors, both "

@@ -25,7 +25,7 @@ struct KnownErrors {
 /// In the order of the file. Throws InputError if it is no such file.
 std::vector<KnownErrors> known_errors(std::string_view csv);
 
-/// Their table, totals first, and what the protocols mean.
-Html known_errors_html();
+/// Their table, totals first, and what the protocols mean; before it what they say of this page's figures.
+Html known_errors_html(std::string_view of_this = {});
 
 }  // namespace trainyard

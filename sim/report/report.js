@@ -289,7 +289,7 @@
     }
 
     drawAxis(paint, height) {
-      const most = clamp(Math.floor(this.plotWidth / 110), 2, 10);
+      const most = clamp(Math.floor(this.plotWidth / 80), 2, 12);
       const rough = (this.to - this.from) / most;
       const power = Math.pow(10, Math.floor(Math.log10(rough)));
       const step = [1, 2, 5, 10].map((digit) => digit * power).find((one) => one >= rough);

@@ -10,6 +10,16 @@
 
 namespace trainyard {
 
+namespace {
+
+std::string_view kind_of_prediction(const Result& result) {
+  return result.calibrated_on.empty()
+             ? "Nothing was fitted to a run for this result: compare with spec."
+             : "Something was fitted for this result (Calibrated on, above): compare with 1gpu and 1node.";
+}
+
+}  // namespace
+
 PageOrigin page_origin(const Inputs& inputs, const std::string& version) {
   PageOrigin origin{.version = version, .warnings = {}, .sources = {}};
   for (const Diagnostic& warning : inputs.warnings) origin.warnings.push_back(to_string(warning));
@@ -43,7 +53,7 @@ std::string report_html(const Result& result, const PageOrigin& origin) {
                              {"needs", "Energy and cost", needs_html(result)},
                              {"faults", "Faults and checkpoints", faults_html(result)},
                              {"trust", "What the numbers rest on", trust_html(result, origin)},
-                             {"errors", "Known error", known_errors_html()},
+                             {"errors", "Known error", known_errors_html(kind_of_prediction(result))},
                              {"experiment", "The experiment", experiment_html(result, origin)}},
                 .timeline = timeline_json(result),
                 .version = origin.version};

@@ -30,7 +30,7 @@ Html interval_plot(const FaultReport& faults) {
   for (double& interval : intervals) interval /= every.seconds;
   for (double& time : walls) time /= wall.seconds;
   PlotAxis across =
-      decades_axis(intervals, FluidPlot::across_begin, FluidPlot::across_length, 7, rounded_tick);
+      decades_axis(intervals, FluidPlot::across_begin, FluidPlot::across_length, 8, rounded_tick);
   PlotAxis up = linear_axis(walls, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick, false);
   FluidPlot plot("time of the job over the checkpoint interval", std::move(across),
                  fmt::format("checkpoint interval, {}", every.name), std::move(up),

@@ -110,7 +110,7 @@ Html updates_html(const Result& result) {
   const auto add = [&](const char* what, const std::string& value, const std::string& remark) {
     table.row(std::vector<std::string>{what, value, remark});
   };
-  add("update rule", std::string(config::name_of(training.settings.rule)), rule_in_words(training.settings));
+  add("update rule", rule_in_words(training.settings), "which gradients an update waits for");
   add("updates", rounded(1 / training.update_time.median) + " /s",
       fmt::format("of {} gradients each; {} measured in each of {} repeats",
                   rounded(training.gradients_per_update), grouped(training.updates), training.steps.repeats));

@@ -22,12 +22,16 @@ struct PartWords {
   std::string_view what;
 };
 
-PartWords words_of(StepPart part) {
+PartWords words_of(StepPart part, bool is_training) {
   const auto entry = std::ranges::find(PartsDocs::table, part, [](const auto& one) { return one.value; });
   PartWords words{.name = std::string(entry->text), .kind = std::string(entry->text), .what = entry->doc};
   std::ranges::replace(words.name, '_', ' ');
   std::ranges::replace(words.kind, '_', '-');
-  if (part == StepPart::communication) words.name = "exposed communication";
+  if (part == StepPart::communication && is_training)
+    words.what = "gradients or parameters are under way and nothing is computed";
+  else if (part == StepPart::communication)
+    words.name = "exposed communication";
+  if (part == StepPart::compute) words.what = "all computing that was of use";
   return words;
 }
 
@@ -37,7 +41,7 @@ Html parts_html(const Result& result, const StepParts& split) {
   Seconds sum;
   for (const PartTime& part : split.parts) {
     if (part.time <= Seconds{}) continue;
-    const PartWords words = words_of(part.part);
+    const PartWords words = words_of(part.part, result.training.has_value());
     const double share = part.time / result.step_time;
     bar.push_back({words.kind, words.name, share, fmt::format("{}, {}", human(part.time), percent(share))});
     table.row(std::vector<Html>{swatch(words.kind) + as_text(" " + words.name), as_text(human(part.time)),

@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t most_together = 8;  ///< the style sheet's series
 constexpr std::size_t most_panels = 12;
 constexpr int shapes = 4;
+constexpr double drawn_from = 0.5;  ///< efficiencies, where none is lower: the 80 % line stands out
 
 /// The keys that tell series apart, by their place among the sweep's: no numbers of GPUs, nothing that is the
 /// same in all.
@@ -58,7 +59,7 @@ struct CurveFigures {
 std::string series_kind(std::size_t number) { return fmt::format("series{}", number % most_together); }
 
 PlotAxis ranks_axis(const std::vector<double>& ranks) {
-  return count_axis(ranks, FluidPlot::across_begin, FluidPlot::across_length, 7);
+  return count_axis(ranks, FluidPlot::across_begin, FluidPlot::across_length, 8);
 }
 
 Html throughput_plot(const CurvePanel& panel, const CurveFigures& figures) {
@@ -97,7 +98,7 @@ Html throughput_plot(const CurvePanel& panel, const CurveFigures& figures) {
 
 Html efficiency_plot(const CurvePanel& panel, const CurveFigures& figures, bool is_strong) {
   std::vector<double> ranks;
-  std::vector<double> shares{1};
+  std::vector<double> shares{1, drawn_from};
   for (const Series& series : panel.series) {
     for (const std::size_t row : series.rows) {
       ranks.push_back(figures.ranks(row));
@@ -107,7 +108,8 @@ Html efficiency_plot(const CurvePanel& panel, const CurveFigures& figures, bool 
   const auto percent_tick = [](double share) { return fmt::format("{:.6g} %", 100 * share); };
   FluidPlot plot(
       "scaling efficiency over GPUs; " + panel.title, ranks_axis(ranks), "GPUs",
-      linear_axis(shares, FluidPlot::up_begin, FluidPlot::up_length, 8, percent_tick),
+      linear_axis(shares, FluidPlot::up_begin, FluidPlot::up_length, 8, percent_tick,
+                  std::ranges::min(shares) < drawn_from),
       is_strong ? "throughput per GPU, of the smallest run's" : "scaling efficiency, of linear scaling");
   plot.level("least", scales_well);
   for (std::size_t i = 0; i < panel.series.size(); ++i) {

@@ -17,12 +17,13 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t most_rows = 500;
+constexpr const char* throughput_figure = "throughput_samples_per_s";
 
 Html what_html(const SweepResult& result) {
   Html html = paragraph(fmt::format(
       "Experiment {}. {} done, {} failed.", result.sweep.experiment,
       count(static_cast<std::int64_t>(result.rows.size() - failures(result)), "point"), failures(result)));
-  HtmlTable table("varied keys", {{"varied key", true}, {"values", true}, {"", true}});
+  HtmlTable table("varied keys", {{"varied key", true}, {"values"}, {"", true}});
   for (std::size_t key = 0; key < result.sweep.keys.size(); ++key) {
     std::set<std::string> known;
     std::string values;
@@ -95,18 +96,27 @@ Html choice_html(const SweepResult& result) {
 Html rows_html(const SweepResult& result) {
   if (result.rows.empty()) return {};
   const SweepColumns shown(result);
-  std::vector<HtmlColumn> columns{{"point"}};
-  for (const std::string& head : shown.heads()) columns.push_back({head});
+  std::vector<HtmlColumn> columns{{"point", true}};
+  for (const std::string& head : shown.heads())
+    columns.push_back({head, columns.size() <= result.sweep.keys.size()});
+  columns.push_back({"of the highest samples/s", true});
+  double highest = 0;
+  for (const SweepRow& row : result.rows)
+    highest = std::max(highest, figure(result, row, throughput_figure).value_or(0));
   HtmlTable table("points", std::move(columns));
   for (const SweepRow& row : result.rows) {
     if (table.rows() == most_rows) break;
     std::vector<std::string> cells = shown.cells(row);
     cells.insert(cells.begin(), grouped(static_cast<std::int64_t>(row.point)));
     if (row.status == PointStatus::done) {
-      table.row(cells);
+      std::vector<Html> markup;
+      for (const std::string& cell : cells) markup.push_back(as_text(cell));
+      markup.push_back(share_bar(
+          "compute", figure(result, row, throughput_figure).value_or(0) / std::max(highest, 1e-300)));
+      table.row(markup);
     } else {
       cells.resize(1 + result.sweep.keys.size());
-      table.row_with_remark(cells, "failed");
+      table.row_with_remark(cells, "failed, with its reason below");
     }
   }
   return paragraph(
@@ -115,13 +125,13 @@ Html rows_html(const SweepResult& result) {
                        "The first {} of {} points; sweep.csv beside this page has all, with further columns.",
                        table.rows(), grouped(static_cast<std::int64_t>(result.rows.size())))
                  : "sweep.csv beside this page has them with further columns, in SI base units.") +
-         table.html(table.rows() > 20);
+         table.html(table.rows() > 30);
 }
 
 Html failures_html(const SweepResult& result) {
   if (failures(result) == 0) return {};
-  std::vector<HtmlColumn> columns{{"point"}};
-  for (const std::string& key : result.sweep.keys) columns.push_back({key});
+  std::vector<HtmlColumn> columns{{"point", true}};
+  for (const std::string& key : result.sweep.keys) columns.push_back({key, true});
   columns.push_back({"why it failed", true});
   HtmlTable table("points that failed", std::move(columns));
   for (const SweepRow& row : result.rows) {

@@ -7,6 +7,7 @@
 #include "sweep/run_sweep.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace trainyard {
@@ -38,7 +39,8 @@ Html needs_plot(const SweepResult& result, const std::vector<Needs>& needs, cons
     heights.push_back(*(row.*up.need) / up.unit);
   }
   if (times.size() < 2) return {};
-  const TimeUnit unit = time_unit(Seconds(std::ranges::max(times)));
+  const auto [shortest_time, longest] = std::ranges::minmax(times);
+  const TimeUnit unit = time_unit(Seconds(std::sqrt(shortest_time * longest)));
   const Goal& goal = result.sweep.goal;
   if (goal.deadline) times.push_back(goal.deadline->si());
   const bool has_budget = goal.budget && up.need == &Needs::cost_usd;
@@ -46,7 +48,7 @@ Html needs_plot(const SweepResult& result, const std::vector<Needs>& needs, cons
   for (double& time : times) time /= unit.seconds;
   const std::string what = epochs_in_words(goal);
   FluidPlot plot("what the points take: time and " + up.title,
-                 decades_axis(times, FluidPlot::across_begin, FluidPlot::across_length, 7, rounded_tick),
+                 decades_axis(times, FluidPlot::across_begin, FluidPlot::across_length, 8, rounded_tick),
                  fmt::format("time of {}, {}", what, unit.name),
                  decades_axis(heights, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick),
                  fmt::format("{} for {}", up.title, what));

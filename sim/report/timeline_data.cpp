@@ -134,11 +134,11 @@ std::string_view kind_of_category(std::string_view category) {
   struct KindOfBar {
     std::string_view category, kind;
   };
-  constexpr KindOfBar known[] = {{"forward", "forward"},      {"backward", "backward"},
-                                 {"optimizer", "update"},     {"communication", "communication"},
-                                 {"computing", "compute"},    {"communicating", "communication"},
-                                 {"waiting", "waiting"},      {"loading", "input"},
-                                 {"wasted", "wasted-compute"}};
+  constexpr KindOfBar known[] = {{"forward", "forward"},   {"backward", "backward"},
+                                 {"optimizer", "update"},  {"communication", "communication"},
+                                 {"computing", "compute"}, {"communicating", "communication"},
+                                 {"waiting", "waiting"},   {"cycle", "waiting"},
+                                 {"loading", "input"},     {"wasted", "wasted-compute"}};
   const auto* const found = std::ranges::find(known, category, &KindOfBar::category);
   return found == std::end(known) ? "framework" : found->kind;
 }

@@ -116,7 +116,7 @@ TEST_CASE("what --submit hands to Slurm runs, whatever the folder is called") {
     CHECK(slurm.run({std::string("SLURM_ARRAY_TASK_ID=") + task, "bash", dir + "/slurm/array.sh"}).code == 0);
   }
   CHECK(slurm.run({"bash", dir + "/slurm/merge.sh"}).code == single.code);
-  for (const char* const name : {"/sweep.csv", "/failures.csv"})
+  for (const char* const name : {"/sweep.csv", "/failures.csv", "/report.html"})
     CHECK(content(dir + name) == content(one + name));
 }
 

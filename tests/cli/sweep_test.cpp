@@ -36,14 +36,20 @@ Ended sweep_with_files_up_to(int kib, const Words& words) {
   return Process(all, {}, {.program = "/bin/sh", .data = TRAINYARD_SOURCE_DIR}).wait();
 }
 
-/// What a sweep leaves for people, one after the other.
-std::string files_in(const std::string& dir) {
+/// What a sweep leaves for people but its page, which says what the sweep's file is called; one after the
+/// other.
+std::string tables_in(const std::string& dir) {
   std::string text;
   for (const char* const name : {"/sweep.csv", "/failures.csv", "/sweep.resolved.yaml"}) {
     REQUIRE(std::filesystem::is_regular_file(dir + name));
     text += content(dir + name);
   }
   return text;
+}
+
+std::string files_in(const std::string& dir) {
+  REQUIRE(std::filesystem::is_regular_file(dir + "/report.html"));
+  return tables_in(dir) + content(dir + "/report.html");
 }
 
 }  // namespace
@@ -60,7 +66,7 @@ TEST_CASE("a sweep leaves the same bytes for any -j, in shards, and resumed in t
   CHECK(contains(first.out, "s: 16 points, 10 failed"));
   const std::string expected = files_in(whole);
   CHECK(scratch.names("j1") ==
-        std::set<std::string>{"sweep.db", "sweep.csv", "failures.csv", "sweep.resolved.yaml"});
+        std::set<std::string>{"sweep.db", "sweep.csv", "failures.csv", "sweep.resolved.yaml", "report.html"});
   for (const char* const jobs : {"2", "5"}) {
     const Ended ended = sweep({file, "-j", jobs, "--out", scratch / jobs});
     CHECK(ended.out == first.out);
@@ -154,7 +160,7 @@ TEST_CASE("a sweep that is done ends with 0; an experiment's name and its resolv
   CHECK(contains(ended.out, "gpus=2, precision=amp: 90 epochs in "));
   const Ended resolved = sweep({scratch / "a/sweep.resolved.yaml", "--out", scratch / "b"});
   CHECK(resolved.code == 0);
-  CHECK(files_in(scratch / "b") == files_in(scratch / "a"));
+  CHECK(tables_in(scratch / "b") == tables_in(scratch / "a"));
   CHECK(resolved.out.substr(resolved.out.find('\n')) == ended.out.substr(ended.out.find('\n')));
 }
 

@@ -54,7 +54,7 @@ check() {
   job "$array" | grep -c 'JobState=COMPLETED .*ExitCode=0:0' >"$work/completed" || :
   [ "$(cat "$work/completed")" = 4 ] || die "not all tasks have completed: $(job "$array")"
   job "$merge" | grep -q ' ExitCode=4:0 ' || die "the merge has not ended with 4: $(job "$merge")"
-  for file in sweep.csv failures.csv; do
+  for file in sweep.csv failures.csv report.html; do
     cmp "$work/one/$file" "$folder/$file" || die "$file is not that of a single process"
   done
 }

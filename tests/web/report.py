@@ -22,6 +22,7 @@ import tempfile
 import xml.etree.ElementTree as xml
 
 from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -90,14 +91,16 @@ for (const figure of document.querySelectorAll("figure, .stack, .share")) {
   const box = figure.getBoundingClientRect();
   if (box.width < 60 || box.height < 8) faults.push(`a chart is only ${box.width} x ${box.height}`);
   const boxes = [...figure.querySelectorAll("text, .up-title, figcaption, .lane span")].filter(isShown)
-      .map((one) => ({box: one.getBoundingClientRect(), text: one.textContent}));
+      .map((one) => ({element: one, box: one.getBoundingClientRect(), text: one.textContent}));
   boxes.forEach((a, i) => boxes.slice(i + 1).forEach((b) => {
     const across = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left);
     const down = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);
     if (across > 0.5 && down > 1.5) faults.push(`"${a.text}" and "${b.text}" overlap by ${across.toFixed(1)} x ${down.toFixed(1)}`);
   }));
   for (const one of boxes) {
-    if (one.box.left < -0.5 || one.box.right > innerWidth + 0.5) faults.push(`"${one.text}" is cut off`);
+    const window = one.element.closest("svg");
+    const limit = window && getComputedStyle(window).overflow !== "visible" ? window.getBoundingClientRect() : {left: 0, right: innerWidth};
+    if (one.box.left < limit.left - 0.5 || one.box.right > limit.right + 0.5) faults.push(`"${one.text}" is cut off`);
   }
 }
 const root = document.documentElement;
@@ -125,7 +128,7 @@ class Pages:
                          "--hide-scrollbars", f"--user-data-dir={profile}"):
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(service=webdriver.ChromeService("/usr/bin/chromedriver"), options=options)
+        self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
         self.faults = []
         self.checks = 0
 

@@ -1,0 +1,187 @@
+#include "report/report_html.hpp"
+
+#include "report/html.hpp"
+#include "report/timeline_data.hpp"
+#include "sample.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+#include <string>
+
+using namespace trainyard;
+using Json = nlohmann::json;
+
+namespace {
+
+const PageOrigin origin{.version = "9.8.7",
+                        .warnings = {"tiny.yaml:3:1: warning: <odd>"},
+                        .sources = {{.file = "platform pair", .source = "a page & its \"date\""}}};
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+/// The sample with names that are markup wherever a user gives one.
+Result hostile_result() {
+  const std::string name = "</title></script><script>alert('x')</script><!--\"&";
+  Result result = sample_result();
+  result.experiment = result.platform_title = result.model = result.resolved.stack = name;
+  result.resolved_experiment = "platform: " + name + "\n";
+  for (LayerRow& row : result.layers) row.layer = row.shape = name;
+  for (CollectiveRow& row : result.collectives)
+    row.name = row.ready_after = row.algorithm = row.protocol = name;
+  for (LinkRow& row : result.links) row.name = name;
+  for (RankRow& row : result.rank_rows) row.gpu = name;
+  result.busiest_link = name;
+  result.notes = {name};
+  result.calibrated_on = {name};
+  result.unmodelled["energy_per_step_j"] = name;
+  result.memory->gpu = name;
+  result.cost->date = name;
+  result.matrix_dtype = name;
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a run's page has every section that the run has, and says where it comes from") {
+  const std::string page = report_html(sample_result(), origin);
+  for (const char* const id : {"figures", "limits", "where", "timeline", "collectives", "links", "layers",
+                               "ranks", "memory", "needs", "trust", "errors", "experiment"})
+    CHECK(has(page, "<section id=\"" + std::string(id) + "\">"));
+  CHECK_FALSE(has(page, "<section id=\"updates\">"));
+  CHECK_FALSE(has(page, "<section id=\"faults\">"));
+  CHECK(has(page, "trainyard 9.8.7"));
+  CHECK(has(page, "warning: tiny.yaml:3:1: warning: &lt;odd&gt;"));
+  CHECK(has(page, "a page &amp; its &quot;date&quot;"));
+  CHECK(has(page, "trainyard run experiment.resolved.yaml"));
+}
+
+TEST_CASE("the parts of the step on the page add up to the step") {
+  const std::string page = report_html(sample_result(), origin);
+  for (const char* const row :
+       {"<td>4 ms</td><td>30.8 %</td>", "<td>6 ms</td><td>46.2 %</td>", "<td>1 ms</td><td>7.7 %</td>",
+        "<td>2 ms</td><td>15.4 %</td>", "<td>sum</td><td>13 ms</td><td>100.0 %</td>"})
+    CHECK(has(page, row));
+}
+
+TEST_CASE("a page with hostile names has no element more than one with tame names") {
+  const std::string tame = report_html(sample_result(), origin);
+  const std::string hostile = report_html(hostile_result(), origin);
+  const auto count_of = [](const std::string& text, std::string_view part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+  };
+  for (const char* const tag : {"<script", "</script", "<title>", "<!--", "<section"})
+    CHECK(count_of(hostile, tag) == count_of(tame, tag));
+  CHECK(has(hostile, "&lt;script&gt;alert(&#39;x&#39;)"));
+}
+
+TEST_CASE("the same result gives the same page, and no time of day or address is in it") {
+  CHECK(report_html(sample_result(), origin) == report_html(sample_result(), origin));
+}
+
+TEST_CASE("the timeline's data reads back: bars end where the result's do, alike ranks are one track") {
+  const Result result = sample_result();
+  const Json json = Json::parse(timeline_json(result));
+  CHECK(json["end"] == 13000000);
+  REQUIRE(json["tracks"].size() == 1);
+  CHECK(json["tracks"][0][0] == "ranks 0 to 1, alike to the nanosecond");
+  const Json& compute = json["tracks"][0][1][0];
+  CHECK(compute[0] == "compute");
+  REQUIRE(compute[1].size() == 16);  // four bars of gap, length, kind, item
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < compute[1].size(); i += 4) {
+    const LayerRow& row = result.layers[i / 4];
+    end += compute[1][i].get<std::int64_t>() + compute[1][i + 1].get<std::int64_t>();
+    CHECK(end == static_cast<std::int64_t>(row.end.si() * 1e9 + 0.5));
+    const Json& item = json["items"].at(compute[1][i + 3].get<std::size_t>());
+    CHECK(item[0].get<std::string>().starts_with(row.layer));
+    CHECK(json["kinds"].at(compute[1][i + 2].get<std::size_t>())[1] == config::name_of(row.phase));
+  }
+  CHECK(json["tracks"][0][1][1][0] == "communication");
+}
+
+TEST_CASE("ranks that differ by a nanosecond are tracks of their own") {
+  Result result = sample_result();
+  result.timeline.back().end += Seconds(1e-9);
+  const Json json = Json::parse(timeline_json(result));
+  REQUIRE(json["tracks"].size() == 2);
+  CHECK(json["tracks"][0][0] == "rank 0 (node 0, gpu0)");
+}
+
+TEST_CASE("hostile names survive the timeline's JSON") {
+  const Result result = hostile_result();
+  const Json json = Json::parse(timeline_json(result));
+  CHECK(json["items"][0][0] == result.layers[0].layer);
+}
+
+TEST_CASE("without a timeline there is no script data and no section of it") {
+  Result result = sample_result();
+  result.timeline.clear();
+  CHECK(timeline_json(result).empty());
+  CHECK(timeline_html(result).markup.empty());
+  const std::string page = report_html(result, origin);
+  CHECK_FALSE(has(page, "id=\"timeline-data\""));
+  CHECK_FALSE(has(page, "<section id=\"timeline\">"));
+}
+
+TEST_CASE("a result with almost nothing in it still has a page") {
+  Result result;
+  result.ranks = 1;
+  result.nodes = 1;
+  result.step_time = Seconds(1);
+  const std::string page = report_html(result, {.version = "1", .warnings = {}, .sources = {}});
+  CHECK(has(page, "<section id=\"figures\">"));
+  CHECK_FALSE(has(page, "nan"));
+  CHECK_FALSE(has(page, "inf"));
+}
+
+TEST_CASE("a run of many updates shows its workers, servers and how old gradients were") {
+  Result result = sample_result();
+  TrainingReport& training = result.training.emplace();
+  training.steps.repeats = 1;
+  training.updates = 10;
+  training.measured = Seconds(2);
+  training.update_time = {.median = 0.2, .low = 0.2, .high = 0.2};
+  training.gradients_per_update = 2;
+  training.staleness = {0, 12, 8};
+  training.staleness_mean = 1.4;
+  training.staleness_max = 2;
+  for (const int rank : {0, 1})
+    training.workers.push_back({.rank = Rank{rank},
+                                .node = NodeId{0},
+                                .computing = Seconds(1),
+                                .communicating = Seconds(0.5),
+                                .waiting = Seconds(0.5),
+                                .loading = {},
+                                .wasted = {},
+                                .gradients = 10});
+  training.servers.push_back({.name = "memory of node0.cpu0", .utilization = 0.25});
+  const std::string page = report_html(result, origin);
+  CHECK(has(page, "<title>1: 12 gradients, 60.0 %</title>"));
+  CHECK(has(page, "<title>2: 8 gradients, 40.0 %</title>"));
+  CHECK(has(page, "memory of node0.cpu0"));
+  CHECK(has(page, "<section id=\"updates\">"));
+  CHECK_FALSE(has(page, "<section id=\"ranks\">"));
+}
+
+TEST_CASE("a job with faults shows where its time goes and the intervals that were simulated") {
+  Result result = sample_result();
+  FaultReport& faults = result.faults.emplace();
+  faults.runs = 3;
+  faults.work = Seconds(36000);
+  faults.wall = Seconds(40000);
+  faults.lost = Seconds(3000);
+  faults.writing = Seconds(1000);
+  faults.share = 0.9;
+  faults.every = faults.daly = Seconds(1800);
+  faults.young = Seconds(1900);
+  faults.is_daly = true;
+  faults.intervals = {{Seconds(900), Seconds(41000), Seconds(41010)},
+                      {Seconds(1800), Seconds(40000), {}},
+                      {Seconds(9000), {}, {}}};
+  const std::string page = report_html(result, origin);
+  CHECK(has(page, "10 h 00 min of work take 11 h 06 min (mean of 3 runs): 90.0 %"));
+  CHECK(has(page, "is never done"));
+  CHECK(has(page, "Daly&#39;s interval: 30 min 00 s"));
+}

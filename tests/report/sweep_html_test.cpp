@@ -1,0 +1,104 @@
+#include "report/sweep_html.hpp"
+
+#include "../sweep/hand_made.hpp"
+#include "report/sweep_curves.hpp"
+
+#include <doctest/doctest.h>
+#include <string>
+
+using namespace trainyard;
+
+namespace {
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+/// Two models on 1 and 2 nodes, one point of which fails.
+SweepResult two_models() {
+  SweepResult result = made_result(
+      {"model", "nodes"},
+      {{.values = {"a", "1"}, .ranks = 4, .throughput = 100, .epoch = 7200, .rent = 10, .power = 500},
+       {.values = {"a", "2"},
+        .ranks = 8,
+        .throughput = 150,
+        .efficiency = 0.75,
+        .epoch = 4800,
+        .rent = 20,
+        .power = 1000},
+       {.values = {"b", "1"}, .ranks = 4, .throughput = 60, .epoch = 9000, .rent = 10, .power = 500},
+       {.values = {"b", "2"},
+        .status = PointStatus::impossible,
+        .reason = "does not fit: \"room\" for <1>"}});
+  result.sweep.title = "made <by hand>";
+  result.sweep.goal.deadline = Seconds(10000);
+  return result;
+}
+
+/// A sweep of so many values of the first key and of the second, on two numbers of nodes.
+SweepResult series_of_size(int first, int second) {
+  std::vector<MadeRow> rows;
+  for (int i = 0; i < first; ++i) {
+    for (int k = 0; k < second; ++k) {
+      for (const double ranks : {1.0, 2.0}) {
+        rows.push_back({.values = {"m" + std::to_string(i), "b" + std::to_string(k),
+                                   std::to_string(static_cast<int>(ranks))},
+                        .ranks = ranks,
+                        .throughput = 10 * ranks});
+      }
+    }
+  }
+  return made_result({"model", "batch_per_gpu", "nodes"}, rows);
+}
+
+}  // namespace
+
+TEST_CASE("a sweep's page has its points, curves, choices and failures") {
+  const std::string page = sweep_html(two_models(), "experiment: none\n", "1.2.3");
+  for (const char* const id : {"what", "scaling", "stops", "choice", "points", "failures", "errors", "sweep"})
+    CHECK(has(page, "<section id=\"" + std::string(id) + "\">"));
+  CHECK(has(page, "made &lt;by hand&gt;"));
+  CHECK(has(page, "impossible: does not fit: &quot;room&quot; for &lt;1&gt;"));
+  CHECK(has(page, "<td>model=a</td><td>4</td><td>100.0 %</td><td>8</td><td>75.0 %</td>"));
+  CHECK(has(page, "deadline of 2 h 46 min"));
+  CHECK(has(page, "experiment: none\n"));
+  CHECK(has(page, "trainyard 1.2.3"));
+}
+
+TEST_CASE("a sweep's page is the same twice, and hostile values stay text") {
+  SweepResult result = two_models();
+  result.sweep.name = result.sweep.experiment = "</script><script>x";
+  for (PointValues& values : result.sweep.points) values[0] += "<script>";
+  result.rows.back().reason = "</section><!--";
+  const std::string page = sweep_html(result, "</pre>", "1");
+  CHECK(page == sweep_html(result, "</pre>", "1"));
+  CHECK(page.find("<script>") == page.rfind("<script>"));
+  CHECK_FALSE(has(page, "<!--"));
+  CHECK(has(page, "&lt;/pre&gt;"));
+}
+
+TEST_CASE("a sweep of no points, or without numbers of GPUs, has a page without curves") {
+  CHECK(has(sweep_html(made_result({}, {}), "", "1"), "<section id=\"what\">"));
+  const std::string page = sweep_html(made_result({"batch_per_gpu"}, {{.values = {"1"}, .throughput = 2},
+                                                                      {.values = {"2"}, .throughput = 3}}),
+                                      "", "1");
+  CHECK_FALSE(has(page, "<section id=\"scaling\">"));
+  CHECK(has(page, "<section id=\"points\">"));
+}
+
+TEST_CASE("up to eight series are drawn together, more are parted by their first keys") {
+  const std::vector<CurvePanel> few = curve_panels(series_of_size(2, 4));
+  REQUIRE(few.size() == 1);
+  CHECK(few[0].title.empty());
+  CHECK(few[0].names.front() == "model=m0, batch_per_gpu=b0");
+  const std::vector<CurvePanel> many = curve_panels(series_of_size(3, 4));
+  REQUIRE(many.size() == 3);
+  CHECK(many[1].title == "model=m1");
+  CHECK(many[1].names == std::vector<std::string>{"batch_per_gpu=b0", "batch_per_gpu=b1", "batch_per_gpu=b2",
+                                                  "batch_per_gpu=b3"});
+  CHECK(curve_panels(series_of_size(2, 9)).size() == 18);
+}
+
+TEST_CASE("what is the same in every series is in no name") {
+  const std::vector<CurvePanel> panels = curve_panels(series_of_size(1, 3));
+  REQUIRE(panels.size() == 1);
+  CHECK(panels[0].names.front() == "batch_per_gpu=b0");
+}
