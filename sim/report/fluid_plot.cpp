@@ -12,7 +12,7 @@ namespace trainyard {
 namespace {
 
 constexpr double field_height = 262;
-constexpr double up_width = 74;  ///< "10,000,000" fits
+constexpr double up_width = 64;  ///< "100,000" fits in any font
 
 /// Appends markup with places of at most two decimals.
 template <class... Args>
@@ -64,6 +64,8 @@ Html legend(const std::vector<LegendEntry>& entries) {
 }
 
 std::string rounded_tick(double number) {
+  constexpr double million = 1e6;
+  if (std::abs(number) >= million) return fmt::format("{:.6g} M", number / million);
   return std::abs(number) < 1000 ? fmt::format("{:.6g}", number) : grouped(std::llround(number));
 }
 

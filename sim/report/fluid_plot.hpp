@@ -70,7 +70,7 @@ private:
   std::string lines_, marks_;
 };
 
-/// "0.5", "20", "100,000": a number at a tick.
+/// "0.5", "20", "100,000", "5 M": a number at a tick.
 std::string rounded_tick(double number);
 
 /// A mark as it is in the plot, for a legend; and a series' with its line.

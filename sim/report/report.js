@@ -255,12 +255,11 @@
     layOut() {
       this.rows = [];
       let top = axisHeight;
-      const laneName = this.width < narrow ? 16 : 0;
       for (const track of this.showsAll ? this.tracks : this.tracks.slice(0, ranksAtFirst)) {
         const nameTop = top;
         top += nameHeight;
         track.lanes.forEach((lane, number) => {
-          top += laneName;
+          if (this.plotLeft === 0 && track.lanes.length > 1) top += 16;  // for its name
           this.rows.push({track, lane, top, nameTop: number === 0 ? nameTop : undefined});
           top += laneHeight + laneGap;
         });
@@ -315,7 +314,9 @@
         paint.fillText(row.track.name, 0, row.nameTop + nameHeight / 2);
       }
       paint.fillStyle = this.colours.muted;
-      if (this.plotLeft > 0) {
+      if (row.track.lanes.length === 1) {
+        // its name says it all
+      } else if (this.plotLeft > 0) {
         paint.textAlign = "right";
         paint.fillText(row.lane.name, this.plotLeft - 8, row.top + laneHeight / 2, this.plotLeft - 8);
       } else {
@@ -346,12 +347,17 @@
       paint.restore();
     }
 
-    /// The bar's title, where it fits.
+    /// The bar's title, or as much of it as fits.
     drawName(paint, bar, fill, left, right, top) {
-      if (right - left < 30 || bar.item < 0) return;
-      const title = this.data.items[bar.item][0];
-      const width = paint.measureText(title).width;
-      if (width > right - left - 8) return;
+      if (right - left < 44 || bar.item < 0) return;
+      let title = this.data.items[bar.item][0];
+      let width = paint.measureText(title).width;
+      if (width > right - left - 10) {
+        const letters = Math.floor(title.length * (right - left - 10) / width) - 1;
+        if (letters < 3) return;
+        title = `${title.slice(0, letters)}\u2026`;
+        width = paint.measureText(title).width;
+      }
       if (fill.fill !== fill.ground) {
         paint.fillStyle = fill.ground;
         paint.fillRect(left + 2, top + 3, width + 6, laneHeight - 6);

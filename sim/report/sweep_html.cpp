@@ -23,7 +23,7 @@ Html what_html(const SweepResult& result) {
   Html html = paragraph(fmt::format(
       "Experiment {}. {} done, {} failed.", result.sweep.experiment,
       count(static_cast<std::int64_t>(result.rows.size() - failures(result)), "point"), failures(result)));
-  HtmlTable table("varied keys", {{"varied key", true}, {"values"}, {"", true}});
+  HtmlTable table("varied keys", {{"varied key", true}, {"values"}, {"which", true}});
   for (std::size_t key = 0; key < result.sweep.keys.size(); ++key) {
     std::set<std::string> known;
     std::string values;
@@ -72,7 +72,7 @@ Html choice_html(const SweepResult& result) {
   if (choice.pareto.empty())
     return html + paragraph("No point keeps to these limits.") + needs_plot(result, needs, choice);
   const auto name = [&](std::size_t row) { return point_in_words(result.sweep, result.rows[row].point); };
-  HtmlTable best("which point to take", {{"choice", true}, {"point"}, {"", true}, {"it takes", true}});
+  HtmlTable best("which point to take", {{"choice", true}, {"point"}, {"its keys", true}, {"it takes", true}});
   const auto add = [&](const char* label, const std::optional<std::size_t>& row) {
     if (!row) return;
     best.row(std::vector<std::string>{label, grouped(static_cast<std::int64_t>(result.rows[*row].point)),
@@ -82,7 +82,7 @@ Html choice_html(const SweepResult& result) {
   add("cheapest", choice.cheapest);
   add("least energy", choice.least_energy);
   html += best.html() + needs_plot(result, needs, choice);
-  HtmlTable front("Pareto front", {{"point"}, {"", true}, {"it takes", true}});
+  HtmlTable front("Pareto front", {{"point"}, {"its keys", true}, {"it takes", true}});
   for (const std::size_t row : choice.pareto) {
     front.row(std::vector<std::string>{grouped(static_cast<std::int64_t>(result.rows[row].point)), name(row),
                                        needs_in_words(result, needs[row])});

@@ -152,6 +152,7 @@ TEST_CASE("an axis of decades takes values below 1 and as few ticks as it may ha
 TEST_CASE("ticks are short numbers; times on an axis share a unit") {
   CHECK(rounded_tick(0.03) == "0.03");
   CHECK(rounded_tick(100000) == "100,000");
+  CHECK(rounded_tick(5e6) == "5 M");
   CHECK(time_unit(Seconds(86400 * 3)).name == "days");
   CHECK(time_unit(Seconds(7200)).name == "hours");
   CHECK(time_unit(Seconds(1.5)).name == "ms");

@@ -10,7 +10,7 @@ using namespace trainyard;
 
 namespace {
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+bool page_has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 /// Two models on 1 and 2 nodes, one point of which fails.
 SweepResult two_models() {
@@ -54,13 +54,13 @@ SweepResult series_of_size(int first, int second) {
 TEST_CASE("a sweep's page has its points, curves, choices and failures") {
   const std::string page = sweep_html(two_models(), "experiment: none\n", "1.2.3");
   for (const char* const id : {"what", "scaling", "stops", "choice", "points", "failures", "errors", "sweep"})
-    CHECK(has(page, "<section id=\"" + std::string(id) + "\">"));
-  CHECK(has(page, "made &lt;by hand&gt;"));
-  CHECK(has(page, "impossible: does not fit: &quot;room&quot; for &lt;1&gt;"));
-  CHECK(has(page, "<td>model=a</td><td>4</td><td>100.0 %</td><td>8</td><td>75.0 %</td>"));
-  CHECK(has(page, "deadline of 2 h 46 min"));
-  CHECK(has(page, "experiment: none\n"));
-  CHECK(has(page, "trainyard 1.2.3"));
+    CHECK(page_has(page, "<section id=\"" + std::string(id) + "\">"));
+  CHECK(page_has(page, "made &lt;by hand&gt;"));
+  CHECK(page_has(page, "impossible: does not fit: &quot;room&quot; for &lt;1&gt;"));
+  CHECK(page_has(page, "<td>model=a</td><td>4</td><td>100.0 %</td><td>8</td><td>75.0 %</td>"));
+  CHECK(page_has(page, "deadline of 2 h 46 min"));
+  CHECK(page_has(page, "experiment: none\n"));
+  CHECK(page_has(page, "trainyard 1.2.3"));
 }
 
 TEST_CASE("a sweep's page is the same twice, and hostile values stay text") {
@@ -71,17 +71,17 @@ TEST_CASE("a sweep's page is the same twice, and hostile values stay text") {
   const std::string page = sweep_html(result, "</pre>", "1");
   CHECK(page == sweep_html(result, "</pre>", "1"));
   CHECK(page.find("<script>") == page.rfind("<script>"));
-  CHECK_FALSE(has(page, "<!--"));
-  CHECK(has(page, "&lt;/pre&gt;"));
+  CHECK_FALSE(page_has(page, "<!--"));
+  CHECK(page_has(page, "&lt;/pre&gt;"));
 }
 
 TEST_CASE("a sweep of no points, or without numbers of GPUs, has a page without curves") {
-  CHECK(has(sweep_html(made_result({}, {}), "", "1"), "<section id=\"what\">"));
+  CHECK(page_has(sweep_html(made_result({}, {}), "", "1"), "<section id=\"what\">"));
   const std::string page = sweep_html(made_result({"batch_per_gpu"}, {{.values = {"1"}, .throughput = 2},
                                                                       {.values = {"2"}, .throughput = 3}}),
                                       "", "1");
-  CHECK_FALSE(has(page, "<section id=\"scaling\">"));
-  CHECK(has(page, "<section id=\"points\">"));
+  CHECK_FALSE(page_has(page, "<section id=\"scaling\">"));
+  CHECK(page_has(page, "<section id=\"points\">"));
 }
 
 TEST_CASE("up to eight series are drawn together, more are parted by their first keys") {
