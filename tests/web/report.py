@@ -169,10 +169,11 @@ def check_text(pages, name, text, sections):
 
 
 def check_views(pages, name, file, plots):
+    pages.view(WIDTHS[0], SCHEMES[0])
+    pages.open(file)
     for scheme in SCHEMES:
         for width in WIDTHS:
             pages.view(width, scheme)
-            pages.open(file)
             answer = pages.driver.execute_script(SCRIPT)
             for fault in answer["faults"]:
                 pages.expect(False, f"{name} at {width} px, {scheme}", fault)
@@ -345,4 +346,5 @@ def main():
     return 1 if pages.faults else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
