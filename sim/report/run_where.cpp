@@ -32,6 +32,7 @@ PartWords words_of(StepPart part, bool is_training) {
   else if (part == StepPart::communication)
     words.name = "exposed communication";
   if (part == StepPart::compute) words.what = "all computing that was of use";
+  if (part == StepPart::input) words.what = "GPUs wait for samples";
   return words;
 }
 

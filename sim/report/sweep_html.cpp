@@ -17,6 +17,9 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t most_rows = 500;
+constexpr std::size_t most_series = 200;
+constexpr std::size_t most_choices = 100;
+constexpr std::size_t most_values = 40;
 constexpr const char* throughput_figure = "throughput_samples_per_s";
 
 Html what_html(const SweepResult& result) {
@@ -28,8 +31,10 @@ Html what_html(const SweepResult& result) {
     std::set<std::string> known;
     std::string values;
     for (const PointValues& point : result.sweep.points) {
-      if (known.insert(point[key]).second) values += (values.empty() ? "" : ", ") + point[key];
+      if (known.insert(point[key]).second && known.size() <= most_values)
+        values += (values.empty() ? "" : ", ") + point[key];
     }
+    if (known.size() > most_values) values += ", ...";
     table.row(std::vector<std::string>{result.sweep.keys[key],
                                        grouped(static_cast<std::int64_t>(known.size())), values});
   }
@@ -54,12 +59,15 @@ Html stops_html(const SweepResult& result) {
                                           {"largest run, GPUs"},
                                           {"efficiency there"}});
   for (const Series& series : all) {
+    if (table.rows() == most_series) break;
     const std::optional<std::size_t> last = efficient_up_to(result, series, scales_well);
     table.row(std::vector<std::string>{series.name.empty() ? result.sweep.name : series.name,
                                        last ? ranks(*last) : "none", last ? percent(*reached[*last]) : "",
                                        ranks(series.rows.back()), percent(*reached[series.rows.back()])});
   }
-  return paragraph("Scales to: " + scaling_rule_in_words(result.sweep) + ".") + table.html(all.size() > 20);
+  std::string rule = "Scales to: " + scaling_rule_in_words(result.sweep) + ".";
+  if (table.rows() < all.size()) rule += fmt::format(" The first {} of {} series.", table.rows(), all.size());
+  return paragraph(rule) + table.html(all.size() > 20);
 }
 
 Html choice_html(const SweepResult& result) {
@@ -72,7 +80,8 @@ Html choice_html(const SweepResult& result) {
   if (choice.pareto.empty())
     return html + paragraph("No point keeps to these limits.") + needs_plot(result, needs, choice);
   const auto name = [&](std::size_t row) { return point_in_words(result.sweep, result.rows[row].point); };
-  HtmlTable best("which point to take", {{"choice", true}, {"point"}, {"its keys", true}, {"it takes", true}});
+  HtmlTable best("which point to take",
+                 {{"choice", true}, {"point"}, {"its keys", true}, {"it takes", true}});
   const auto add = [&](const char* label, const std::optional<std::size_t>& row) {
     if (!row) return;
     best.row(std::vector<std::string>{label, grouped(static_cast<std::int64_t>(result.rows[*row].point)),
@@ -84,12 +93,16 @@ Html choice_html(const SweepResult& result) {
   html += best.html() + needs_plot(result, needs, choice);
   HtmlTable front("Pareto front", {{"point"}, {"its keys", true}, {"it takes", true}});
   for (const std::size_t row : choice.pareto) {
+    if (front.rows() == most_choices) break;
     front.row(std::vector<std::string>{grouped(static_cast<std::int64_t>(result.rows[row].point)), name(row),
                                        needs_in_words(result, needs[row])});
   }
   return html + subheading("Pareto front of time, cost and energy") +
-         paragraph(
-             "No other point is as good in all three and better in one. What is unknown counts as worst.") +
+         paragraph(fmt::format(
+             "{}No other point is as good in all three and better in one. What is unknown counts as worst.",
+             front.rows() < choice.pareto.size()
+                 ? fmt::format("The fastest {} of {} points. ", front.rows(), choice.pareto.size())
+                 : "")) +
          front.html(choice.pareto.size() > 20);
 }
 
@@ -124,7 +137,8 @@ Html rows_html(const SweepResult& result) {
                  ? fmt::format(
                        "The first {} of {} points; sweep.csv beside this page has all, with further columns.",
                        table.rows(), grouped(static_cast<std::int64_t>(result.rows.size())))
-                 : "sweep.csv beside this page has them with further columns, in SI base units.") +
+                 : "sweep.csv beside this page has those that are done with further columns, in SI base "
+                   "units.") +
          table.html(table.rows() > 30);
 }
 

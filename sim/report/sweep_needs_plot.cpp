@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -27,6 +29,20 @@ NeedUnit need_upwards(const std::vector<Needs>& needs) {
   return {.need = &Needs::energy_j, .title = "kWh", .unit = joules_per_kwh};
 }
 
+/// Both are known, and have a place on axes of decades.
+bool is_drawn(const Needs& row, const NeedUnit& up) {
+  return row.time_s.value_or(0) > 0 && (row.*up.need).value_or(0) > 0;
+}
+
+/// Every so many of them, where they are too many to be told apart.
+void thin_out(std::vector<std::size_t>& rows) {
+  constexpr std::size_t most_marks = 1000;
+  const std::size_t step = (rows.size() + most_marks - 1) / most_marks;
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < rows.size(); i += step) kept.push_back(rows[i]);
+  rows = std::move(kept);
+}
+
 }  // namespace
 
 Html needs_plot(const SweepResult& result, const std::vector<Needs>& needs, const Choice& choice) {
@@ -34,7 +50,7 @@ Html needs_plot(const SweepResult& result, const std::vector<Needs>& needs, cons
   std::vector<double> times;
   std::vector<double> heights;
   for (const Needs& row : needs) {
-    if (!row.time_s || !(row.*up.need)) continue;
+    if (!is_drawn(row, up)) continue;
     times.push_back(*row.time_s);
     heights.push_back(*(row.*up.need) / up.unit);
   }
@@ -59,32 +75,36 @@ Html needs_plot(const SweepResult& result, const std::vector<Needs>& needs, cons
                                  point_in_words(result.sweep, result.rows[row].point),
                                  needs_in_words(result, needs[row]))};
   };
-  const auto is_drawn = [&](std::size_t row) { return needs[row].time_s && (needs[row].*up.need); };
   const auto add = [&](const char* kind, int shape, const std::vector<std::size_t>& rows,
                        const std::string& name) {
     std::vector<PlotPoint> points;
-    for (const std::size_t row : rows) {
-      if (is_drawn(row)) points.push_back(point(row));
-    }
+    for (const std::size_t row : rows) points.push_back(point(row));
     if (points.empty()) return;
     plot.marks(kind, shape, points);
     entries.push_back({mark_sign(kind, shape), name});
   };
   std::vector<std::size_t> others;
   std::vector<std::size_t> front;
+  const std::set<std::size_t> pareto(choice.pareto.begin(), choice.pareto.end());
   for (std::size_t row = 0; row < needs.size(); ++row) {
-    const bool is_best = row == choice.fastest || row == choice.cheapest;
-    const bool is_front = std::ranges::find(choice.pareto, row) != choice.pareto.end();
-    if (is_front && !is_best) front.push_back(row);
-    if (!is_front && !is_best) others.push_back(row);
+    if (row == choice.fastest || row == choice.cheapest || !is_drawn(needs[row], up)) continue;
+    (pareto.contains(row) ? front : others).push_back(row);
   }
-  add("others", 0, others, "other points");
+  const std::size_t all_others = others.size();
+  thin_out(others);
+  add("others", 0, others,
+      others.size() < all_others ? fmt::format("{} of {} other points", others.size(), all_others)
+                                 : "other points");
   add("front", 1, front, "Pareto front of time, cost and energy");
-  if (choice.fastest && choice.fastest == choice.cheapest) {
-    add("best-time", 2, {*choice.fastest}, "fastest and cheapest");
+  const auto add_best = [&](const char* kind, int shape, const std::optional<std::size_t>& row,
+                            const char* name) {
+    if (row && is_drawn(needs[*row], up)) add(kind, shape, {*row}, name);
+  };
+  if (choice.fastest == choice.cheapest) {
+    add_best("best-time", 2, choice.fastest, "fastest and cheapest");
   } else {
-    if (choice.fastest) add("best-time", 2, {*choice.fastest}, "fastest");
-    if (choice.cheapest) add("best-cost", 3, {*choice.cheapest}, "cheapest");
+    add_best("best-time", 2, choice.fastest, "fastest");
+    add_best("best-cost", 3, choice.cheapest, "cheapest");
   }
   if (goal.deadline) {
     plot.upright("rule-used", goal.deadline->si() / unit.seconds, "the deadline");

@@ -110,6 +110,11 @@ Html timeline_html(const Result& result) {
       all.size() < static_cast<std::size_t>(result.ranks)
           ? fmt::format("The first {} of {} ranks, as in trace.json.", all.size(), grouped(result.ranks))
           : "Every rank, as in trace.json.");
+  if (result.input && result.input->exposed > Seconds{}) {
+    html +=
+        paragraph(fmt::format("The {} in which GPUs wait for samples come on top, before or between steps.",
+                              human(result.input->exposed)));
+  }
   html += element("div",
                   timeline_controls() +
                       Html{"<canvas tabindex=\"0\" role=\"img\" aria-label=\"timeline; the controls above "

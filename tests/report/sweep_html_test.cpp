@@ -102,3 +102,26 @@ TEST_CASE("what is the same in every series is in no name") {
   REQUIRE(panels.size() == 1);
   CHECK(panels[0].names.front() == "batch_per_gpu=b0");
 }
+
+TEST_CASE("a sweep of many points has a page that a browser can hold, and says what is left out") {
+  std::vector<MadeRow> rows;
+  for (int i = 1; i <= 3000; ++i) {
+    rows.push_back({.values = {std::to_string(i), "1"},
+                    .ranks = 4,
+                    .throughput = 100.0 + i,
+                    .epoch = 7200.0 - i,
+                    .rent = 10.0 + i % 7,
+                    .power = 500});
+  }
+  const std::string page = sweep_html(made_result({"batch_per_gpu", "nodes"}, rows), "", "1");
+  CHECK(page.size() < 1500000);
+  CHECK(page_has(page, "The first 500 of 3,000 points"));
+  CHECK(page_has(page, ", 40, ...</td>"));
+  std::size_t marks = 0;
+  for (std::size_t at = page.find("\"mark others\""); at != std::string::npos;
+       at = page.find("\"mark others\"", at + 1))
+    ++marks;
+  CHECK(marks > 900);
+  CHECK(marks <= 1001);  // one in the legend
+  CHECK(page_has(page, " other points</li>"));
+}
