@@ -1,4 +1,4 @@
-#include "report/timeline_data.hpp"
+#include "html/timeline_data.hpp"
 
 #include "report/json_text.hpp"
 #include "report/timeline_tracks.hpp"

@@ -1,6 +1,6 @@
+#include "html/run_sections.hpp"
 #include "report/limits.hpp"
 #include "report/page.hpp"
-#include "report/run_sections.hpp"
 #include "report/run_title.hpp"
 #include "report/text_layout.hpp"
 #include "report/unmodelled.hpp"

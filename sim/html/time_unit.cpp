@@ -1,4 +1,4 @@
-#include "report/time_unit.hpp"
+#include "html/time_unit.hpp"
 
 #include <array>
 

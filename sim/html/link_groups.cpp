@@ -1,4 +1,4 @@
-#include "report/link_groups.hpp"
+#include "html/link_groups.hpp"
 
 #include <algorithm>
 #include <map>

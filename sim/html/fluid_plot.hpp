@@ -2,7 +2,7 @@
 // Charts of report.html that take the width there is: places across are percent, places up are pixels, and
 // text keeps its size. All is SVG without script. What a class looks like is in report.css.
 
-#include "report/html.hpp"
+#include "html/html.hpp"
 #include "report/plot_axis.hpp"
 #include "units/quantity.hpp"
 

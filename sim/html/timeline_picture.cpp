@@ -1,7 +1,7 @@
-#include "report/fluid_plot.hpp"
+#include "html/fluid_plot.hpp"
+#include "html/time_unit.hpp"
+#include "html/timeline_data.hpp"
 #include "report/text_layout.hpp"
-#include "report/time_unit.hpp"
-#include "report/timeline_data.hpp"
 #include "report/timeline_tracks.hpp"
 #include "units/text.hpp"
 

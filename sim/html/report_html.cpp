@@ -1,10 +1,10 @@
-#include "report/report_html.hpp"
+#include "html/report_html.hpp"
 
-#include "report/html_page.hpp"
-#include "report/known_errors.hpp"
-#include "report/run_sections.hpp"
+#include "html/html_page.hpp"
+#include "html/known_errors.hpp"
+#include "html/run_sections.hpp"
+#include "html/timeline_data.hpp"
 #include "report/run_title.hpp"
-#include "report/timeline_data.hpp"
 
 #include <fmt/format.h>
 

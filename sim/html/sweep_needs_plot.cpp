@@ -1,9 +1,9 @@
-#include "report/fluid_plot.hpp"
+#include "html/fluid_plot.hpp"
+#include "html/sweep_curves.hpp"
+#include "html/time_unit.hpp"
 #include "report/page.hpp"
-#include "report/sweep_curves.hpp"
 #include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"
-#include "report/time_unit.hpp"
 #include "sweep/run_sweep.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "report/html.hpp"
+#include "html/html.hpp"
 
 #include "config/utf8.hpp"
 

@@ -1,6 +1,6 @@
-#include "report/sweep_curves.hpp"
+#include "html/sweep_curves.hpp"
 
-#include "report/fluid_plot.hpp"
+#include "html/fluid_plot.hpp"
 #include "report/page.hpp"
 #include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"

@@ -1,7 +1,7 @@
-#include "report/sweep_html.hpp"
+#include "html/sweep_html.hpp"
 
 #include "../sweep/hand_made.hpp"
-#include "report/sweep_curves.hpp"
+#include "html/sweep_curves.hpp"
 
 #include <doctest/doctest.h>
 #include <string>

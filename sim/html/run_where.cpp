@@ -1,6 +1,6 @@
-#include "report/fluid_plot.hpp"
+#include "html/fluid_plot.hpp"
+#include "html/run_sections.hpp"
 #include "report/limits.hpp"
-#include "report/run_sections.hpp"
 #include "report/text_layout.hpp"
 #include "study/step_parts.hpp"
 #include "units/text.hpp"

@@ -2,7 +2,7 @@
 // The timeline of report.html: what its script draws as JSON, the controls, and rank 0's as a picture where
 // no script runs.
 
-#include "report/html.hpp"
+#include "html/html.hpp"
 #include "study/result.hpp"
 
 #include <string>

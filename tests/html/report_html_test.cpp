@@ -1,8 +1,8 @@
-#include "report/report_html.hpp"
+#include "html/report_html.hpp"
 
-#include "report/html.hpp"
-#include "report/timeline_data.hpp"
-#include "sample.hpp"
+#include "html/html.hpp"
+#include "html/timeline_data.hpp"
+#include "../report/sample.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
-#include "report/known_errors.hpp"
+#include "html/known_errors.hpp"
 
-#include "report/page_files.hpp"
+#include "html/page_files.hpp"
 #include "workload/csv.hpp"
 
 #include <algorithm>

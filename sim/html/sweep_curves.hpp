@@ -2,7 +2,7 @@
 // The charts of a sweep's page: throughput and efficiency of its series over the number of GPUs, and what a
 // training takes at each point.
 
-#include "report/html.hpp"
+#include "html/html.hpp"
 #include "sweep/choice.hpp"
 #include "sweep/scaling.hpp"
 

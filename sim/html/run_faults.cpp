@@ -1,8 +1,8 @@
-#include "report/fluid_plot.hpp"
+#include "html/fluid_plot.hpp"
+#include "html/run_sections.hpp"
+#include "html/time_unit.hpp"
 #include "report/page.hpp"
-#include "report/run_sections.hpp"
 #include "report/text_layout.hpp"
-#include "report/time_unit.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-#include "report/fluid_plot.hpp"
-#include "report/run_sections.hpp"
+#include "html/fluid_plot.hpp"
+#include "html/run_sections.hpp"
 #include "report/text_layout.hpp"
 #include "report/unmodelled.hpp"
 

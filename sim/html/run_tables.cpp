@@ -1,7 +1,7 @@
-#include "report/fluid_plot.hpp"
-#include "report/link_groups.hpp"
+#include "html/fluid_plot.hpp"
+#include "html/link_groups.hpp"
+#include "html/run_sections.hpp"
 #include "report/page.hpp"
-#include "report/run_sections.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 

@@ -1,6 +1,6 @@
-#include "report/fluid_plot.hpp"
+#include "html/fluid_plot.hpp"
+#include "html/run_sections.hpp"
 #include "report/page.hpp"
-#include "report/run_sections.hpp"
 #include "report/text_layout.hpp"
 #include "report/training_text.hpp"
 #include "units/text.hpp"

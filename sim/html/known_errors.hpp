@@ -2,7 +2,7 @@
 // How far predictions of published training runs were off, which tests/validation/results.py writes into
 // known_errors.csv, as a section of report.html.
 
-#include "report/html.hpp"
+#include "html/html.hpp"
 
 #include <optional>
 #include <string>

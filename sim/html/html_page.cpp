@@ -1,6 +1,6 @@
-#include "report/html_page.hpp"
+#include "html/html_page.hpp"
 
-#include "report/page_files.hpp"
+#include "html/page_files.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 // The sections of a run's report.html, each the content below its title; empty where the run has no such
 // thing.
 
-#include "report/html.hpp"
-#include "report/report_html.hpp"
+#include "html/html.hpp"
+#include "html/report_html.hpp"
 #include "study/result.hpp"
 
 namespace trainyard {

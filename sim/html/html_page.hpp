@@ -1,7 +1,7 @@
 #pragma once
 // The frame of report.html: one file with its style sheet and script inside, that loads nothing.
 
-#include "report/html.hpp"
+#include "html/html.hpp"
 
 #include <string>
 #include <vector>

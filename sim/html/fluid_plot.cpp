@@ -1,4 +1,4 @@
-#include "report/fluid_plot.hpp"
+#include "html/fluid_plot.hpp"
 
 #include "report/text_layout.hpp"
 

@@ -1,13 +1,13 @@
 // What report.html is put together from: escaped texts, tables, axes, charts.
 
-#include "report/html.hpp"
+#include "html/html.hpp"
 
-#include "report/fluid_plot.hpp"
-#include "report/html_page.hpp"
-#include "report/known_errors.hpp"
-#include "report/link_groups.hpp"
-#include "report/page_files.hpp"
-#include "report/time_unit.hpp"
+#include "html/fluid_plot.hpp"
+#include "html/html_page.hpp"
+#include "html/known_errors.hpp"
+#include "html/link_groups.hpp"
+#include "html/page_files.hpp"
+#include "html/time_unit.hpp"
 
 #include <doctest/doctest.h>
 #include <string>
