@@ -132,7 +132,8 @@ def collective(operation, platform, begin="1M", end="1G", factor=2, **options):
 
 def trace(experiment, settings=None, **more):
     """The ops of one step as `trainyard trace` writes them; write_trace() takes them back, changed."""
-    return pandas.read_csv(io.StringIO(trainyard("trace", experiment, "-o", "/dev/stdout", *_flat(_settings(settings, more)))), comment="#")
+    text = trainyard("trace", experiment, "-o", "/dev/stdout", *_flat(_settings(settings, more)))
+    return pandas.read_csv(io.StringIO(text), comment="#")
 
 
 def write_trace(ops, file):
@@ -140,13 +141,20 @@ def write_trace(ops, file):
     pathlib.Path(file).write_text("# trainyard trace: 1\n" + ops.to_csv(index=False))
 
 
-def validate(protocol="1gpu", *files):
+def validate(protocol="1gpu", *publications):
     """Predictions beside published training runs and collectives: the parsed `trainyard validate --json`.
 
-    `protocol` is spec (nothing fitted), 1gpu or 1node (one scale fitted to the series' smallest run). Its `rows` make a
-    data frame: pandas.DataFrame(validate()["rows"]).
+    `protocol` is spec (nothing fitted), 1gpu or 1node (one scale fitted to the series' smallest run). `publications` are
+    files or data frames as published() returns them, by default all that are shipped. The `rows` of the answer make a data
+    frame: pandas.DataFrame(validate()["rows"]); `line` of the first row of a publication is 2.
     """
-    return json.loads(trainyard("validate", "--protocol", protocol, "--json", *files))
+    with tempfile.TemporaryDirectory() as folder:
+        files = list(publications)
+        for number, publication in enumerate(publications):
+            if isinstance(publication, pandas.DataFrame):
+                files[number] = pathlib.Path(folder, f"{number}.csv")
+                publication.to_csv(files[number], index=False)
+        return json.loads(trainyard("validate", "--protocol", protocol, "--json", *files))
 
 
 def names(kind):
@@ -161,7 +169,7 @@ def published(name):
 
 
 def plain_ticks(axis, values, labels=None):
-    """Plain numbers at these places of a logarithmic axis and nothing between: plain_ticks(figure_axes.xaxis, [1, 2, 4])."""
+    """Plain numbers at these places of a logarithmic axis and nothing between: plain_ticks(axes.xaxis, [1, 2, 4])."""
     axis.set_ticks(values, labels or [f"{value:,}" for value in values])
     axis.set_ticks([], minor=True)
 

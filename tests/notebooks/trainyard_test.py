@@ -10,6 +10,11 @@ import sys
 import tempfile
 import unittest
 
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "notebooks"))
 import trainyard as ty
 
@@ -87,8 +92,18 @@ class Others(unittest.TestCase):
 
     def test_published_rows_and_those_of_validate(self):
         self.assertIn("throughput", set(ty.published("nvidia_dle")["metric"]))
-        files = [str(ty.CHECKOUT / "tests" / "validation" / "fastai_imagenet18.csv")]
-        self.assertGreater(len(ty.validate("spec", *files)["rows"]), 0)
+        file = ty.CHECKOUT / "tests" / "validation" / "fastai_imagenet18.csv"
+        rows = ty.validate("spec", file)["rows"]
+        self.assertGreater(len(rows), 0)
+        of_frame = ty.validate("spec", ty.published("fastai_imagenet18"))["rows"]
+        self.assertEqual([(row["line"], row["error"]) for row in of_frame], [(row["line"], row["error"]) for row in rows])
+
+    def test_ticks_are_plain_numbers_and_no_others(self):
+        _, axes = plt.subplots()
+        axes.set(xscale="log", xlim=(1, 1000))
+        ty.plain_ticks(axes.xaxis, [1, 30, 1000])
+        self.assertEqual([label.get_text() for label in axes.get_xticklabels()], ["1", "30", "1,000"])
+        self.assertEqual(len(axes.get_xticks(minor=True)), 0)
 
     def verdict(self, *arguments, **options):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
