@@ -24,12 +24,26 @@ from nbconvert.preprocessors import ExecutePreprocessor
 LIMIT_S = 60  # a cell; all notebooks together take less
 
 
+def joined(outputs):
+    """The outputs with neighbours of one stream as one: where the kernel cuts them is a matter of time."""
+    kept = []
+    for output in outputs:
+        if kept and output.output_type == "stream" and output.get("name") == kept[-1].get("name"):
+            kept[-1].text += output.text
+        else:
+            kept.append(output)
+    return kept
+
+
 def run_again(path, environment):
     """The notebook with the outputs of a fresh run."""
     book = nbformat.read(path, as_version=4)
     os.environ.update(environment)  # the kernel's: this process runs this notebook and nothing else
     executor = ExecutePreprocessor(timeout=LIMIT_S, kernel_name="python3", record_timing=False)
     executor.preprocess(book, {"metadata": {"path": str(path.parent)}})
+    for cell in book.cells:
+        if cell.cell_type == "code":
+            cell.outputs = joined(cell.outputs)
     book.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
