@@ -14,6 +14,7 @@ The program is $TRAINYARD, else build/trainyard of this checkout, else trainyard
 
 import io
 import json
+import numbers
 import os
 import pathlib
 import shutil
@@ -174,15 +175,19 @@ def plain_ticks(axis, values, labels=None):
     axis.set_ticks([], minor=True)
 
 
+def _four_digits(value):
+    return f"{float(f'{value:.4g}'):,g}"  # 10,990 and not 1.099e+04
+
+
 def check(guess, answer, within=0.02):
     """Compares an exercise's guess with what the program says, to `within` as a fraction of it, and prints the verdict.
 
     Anything but numbers has to be equal.
     """
-    if isinstance(answer, (int, float)) and not isinstance(answer, bool):
+    if isinstance(answer, numbers.Real) and not isinstance(answer, bool):
         if abs(guess - answer) <= within * abs(answer):
-            print(f"right: the program says {answer:.4g}")
+            print(f"right: the program says {_four_digits(answer)}")
         else:
-            print(f"{guess:.4g} is too {'low' if guess < answer else 'high'}")
+            print(f"{_four_digits(guess)} is too {'low' if guess < answer else 'high'}")
     else:
         print(f"right: {answer}" if guess == answer else f"not {guess}")

@@ -14,6 +14,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import pandas
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "notebooks"))
 import trainyard as ty
@@ -115,6 +116,8 @@ class Others(unittest.TestCase):
         self.assertEqual(self.verdict(0.9, 1.0), "0.9 is too low\n")
         self.assertEqual(self.verdict(1.1, 1.0), "1.1 is too high\n")
         self.assertIn("right", self.verdict(1.1, 1.0, within=0.2))
+        self.assertEqual(self.verdict(11_000, 10_986, within=0.05), "right: the program says 10,990\n")
+        self.assertIn("right", self.verdict(101, pandas.Series([100])[0]))  # an integer, though not Python's
         self.assertEqual(self.verdict("ring", "tree"), "not ring\n")
 
 
