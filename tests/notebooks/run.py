@@ -57,7 +57,7 @@ def text_of(book):
     """What a reader sees of the outputs, as lines, without the pictures."""
     lines = []
     for number, cell in enumerate(c for c in book.cells if c.cell_type == "code"):
-        for output in cell.outputs:
+        for output in joined(cell.outputs):
             data = output.get("data", {})
             text = output.get("text") or data.get("text/plain", "")
             picture = "a picture" if "image/png" in data else None
