@@ -31,6 +31,9 @@ nlohmann::ordered_json explanation_json(const ExplainedRun& run);
 /// What the critical path is made of and what limits it, a few sentences.
 std::string path_in_words(const Result& result);
 
+/// How a part of the step time was obtained, of the network with what there is of it in this run.
+std::string how_obtained(const Result& result, GapPart part);
+
 /// How the ranks of a run of many updates spend their time, which of them is slow, and how busy the servers
 /// are.
 std::string updates_in_words(const Result& result);

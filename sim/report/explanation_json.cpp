@@ -66,7 +66,7 @@ Json gap_json(const Result& result) {
     rows.push_back({{"part", name->text},
                     {"time_s", gap.time.si()},
                     {"in_lower_bound", gap.part < first_above_bound},
-                    {"how", name->doc}});
+                    {"how", how_obtained(result, gap.part)}});
   }
   return rows;
 }

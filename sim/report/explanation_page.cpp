@@ -21,21 +21,36 @@ namespace {
 /// Of a path of more segments the longest are shown.
 constexpr std::size_t most_shown_segments = 24;
 constexpr std::size_t what_width = 34;
+constexpr std::size_t limit_width = 21;
+/// Of many collectives so many, the longest, are shown however short they are beside kernels.
+constexpr std::size_t most_sure_collectives = 6;
 
 std::string path_line(std::string_view kind, std::string_view what, std::string_view start,
                       std::string_view length, std::string_view share, std::string_view limit) {
   std::string text = fmt::format("  {:<14} {:<{}} {:>9} {:>9} {:>7}  {}", kind, elide(what, what_width),
-                                 what_width, start, length, share, elide(limit, 21));
+                                 what_width, start, length, share, limit);
   text.erase(text.find_last_not_of(' ') + 1);
   return text;
+}
+
+/// Without its end where it is wider: names of layers differ at their beginning.
+std::string cut(std::string name, std::size_t width) {
+  constexpr std::string_view dots = "...";
+  if (columns(name) <= width) return name;
+  while (columns(name) > width - dots.size()) name.pop_back();
+  return name.append(dots);
 }
 
 /// "layer1.0.conv1 to layer1.2.add".
 std::string layers_of(const PathSegment& segment) {
   const std::string first = layer_shown(segment.first);
   const std::string last = layer_shown(segment.last);
-  constexpr std::size_t width = (what_width - 4) / 2;
-  return first == last ? first : fmt::format("{} to {}", elide(first, width), elide(last, width));
+  if (first == last) return cut(first, what_width);
+  constexpr std::string_view to = " to ";
+  constexpr std::size_t both = what_width - to.size();
+  // one that needs less than half leaves the rest to the other
+  const auto beside = [](const std::string& other) { return both - std::min(columns(other), both / 2); };
+  return fmt::format("{}{}{}", cut(first, beside(last)), to, cut(last, beside(first)));
 }
 
 void write_segment(Page& out, const Result& result, const PathSegment& segment, const CollectivePace* pace) {
@@ -57,21 +72,41 @@ void write_segment(Page& out, const Result& result, const PathSegment& segment, 
     what = "samples made ready";
     limit = segment.what;
   }
+  limit = elide(limit, limit_width);
   if (segment.kind != PathKind::input && result.explanation->path.back().rank != segment.rank)
     limit += fmt::format(" rank {}", index(segment.rank));
   out.line(path_line(kind, what, human(segment.start), human(segment.length),
                      percent(segment.length / result.step_time), limit));
 }
 
-void write_path(Page& out, const Result& result) {
-  const Explanation& explanation = *result.explanation;
-  out.heading(path_line("critical path", "", "start", "length", "share", "limited by").substr(2));
-  const std::vector<PathSegment>& path = explanation.path;
+/// Which segments get a line: the longest, among them the optimizer's and the longest collectives.
+std::vector<bool> shown_segments(const std::vector<PathSegment>& path) {
+  std::vector<bool> is_shown(path.size(), path.size() <= most_shown_segments);
+  if (path.size() <= most_shown_segments) return is_shown;
   std::vector<std::size_t> order(path.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return path[i].length; });
-  std::vector<bool> is_shown(path.size(), path.size() <= most_shown_segments);
-  for (std::size_t i = 0; i < std::min(order.size(), most_shown_segments - 1); ++i) is_shown[order[i]] = true;
+  std::size_t left = most_shown_segments - 1;
+  const auto show = [&](std::size_t most, const auto& is_wanted) {
+    for (const std::size_t i : order) {
+      if (most == 0 || left == 0) return;
+      if (is_shown[i] || !is_wanted(path[i].kind)) continue;
+      is_shown[i] = true;
+      --most;
+      --left;
+    }
+  };
+  show(1, [](PathKind kind) { return kind == PathKind::update; });
+  show(most_sure_collectives, [](PathKind kind) { return kind == PathKind::collective; });
+  show(left, [](PathKind) { return true; });
+  return is_shown;
+}
+
+void write_path(Page& out, const Result& result) {
+  const Explanation& explanation = *result.explanation;
+  out.heading(path_line("critical path", "", "start", "length", "share", "kernels, or limited by").substr(2));
+  const std::vector<PathSegment>& path = explanation.path;
+  const std::vector<bool> is_shown = shown_segments(path);
   std::size_t collectives = 0;
   Seconds shorter;
   for (std::size_t i = 0; i < path.size(); ++i) {
@@ -101,15 +136,6 @@ std::string_view gap_label(GapPart part) {
   }
 }
 
-/// The text that says how a part was obtained.
-template <class E>
-std::string_view doc_of(E part) {
-  for (const auto& name : config::Names<E>::table) {
-    if (name.value == part) return name.doc;
-  }
-  return {};
-}
-
 void write_gap(Page& out, const Result& result) {
   out.heading("lower bound, and where the rest goes", "what each condition of the real step adds");
   Seconds sum;
@@ -121,7 +147,7 @@ void write_gap(Page& out, const Result& result) {
     sum += gap.time;
     if (gap.time == Seconds{}) continue;
     out.row(gap_label(gap.part), gap.part == GapPart::kernels ? human(gap.time) : signed_human(gap.time),
-            doc_of(gap.part));
+            how_obtained(result, gap.part));
   }
   total("step time", "the sum");
 }

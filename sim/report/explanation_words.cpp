@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <map>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace trainyard {
 
@@ -85,18 +87,51 @@ std::string parts_in_words(const Result& result) {
   return text;
 }
 
+/// What one connection reaches, and of what.
+std::string connection_in_words(const CollectivePace& pace, const std::string& protocol) {
+  switch (pace.held_by) {
+    case ConnectionLimit::protocol:
+      return fmt::format("what one connection reaches with protocol {}, {}", protocol, human(pace.edge));
+    case ConnectionLimit::fabric:
+      return fmt::format("what connections across the fabric reach, {} an edge", human(pace.edge));
+    case ConnectionLimit::host_memory:
+      return fmt::format("what one connection reaches through host memory, {}", human(pace.edge));
+    default:
+      return fmt::format("what one connection reaches, {}", human(pace.edge));
+  }
+}
+
 /// "node0.nic0->fabric, which lets 2.969 GB/s through".
 std::string limit_of(const CollectivePace& pace, const std::string& protocol) {
   if (pace.link.empty()) return "nothing but its latency";
   if (pace.is_connection) {
-    return fmt::format(
-        "what one connection reaches with protocol {}, {} (of its tightest link, {}, it would get {})",
-        protocol, human(pace.edge), elide(pace.link, 40),
-        human(pace.capacity / static_cast<double>(pace.crossed)));
+    return fmt::format("{} (of its tightest link, {}, it would get {})", connection_in_words(pace, protocol),
+                       elide(pace.link, 40), human(pace.capacity / static_cast<double>(pace.crossed)));
   }
   std::string text = fmt::format("{}, which lets {} through", elide(pace.link, 40), human(pace.capacity));
   if (pace.alike > 1) text += fmt::format(" (one of {} links as tight)", grouped(pace.alike));
   return text;
+}
+
+/// Whether two collectives are under way at once.
+bool do_overlap(const CollectiveRow& one, const CollectiveRow& other) {
+  return one.start < other.end && other.start < one.end;
+}
+
+bool overlaps_another(const Result& result, const CollectiveRow& row) {
+  return std::ranges::any_of(result.collectives, [&](const CollectiveRow& other) {
+    return &other != &row && do_overlap(row, other);
+  });
+}
+
+/// Why a collective takes longer than alone, as far as the run shows it; else nothing.
+std::string why_longer(const Result& result, const CollectiveRow& row) {
+  const bool is_shared = !result.resolved.background.empty() || !result.resolved.neighbours.empty() ||
+                         overlaps_another(result, row);
+  const bool has_changes = !result.resolved.events.empty();
+  if (is_shared && has_changes) return ", while others use the network and links change";
+  if (is_shared) return ", while others use the network";
+  return has_changes ? ", while links change" : "";
 }
 
 /// The collective on the path that takes longest, and what makes it so.
@@ -127,22 +162,29 @@ std::string longest_in_words(const Result& result) {
       limit_of(*pace, row.protocol), human(alone), percent(pace->transfer / alone));
   const Seconds whole = row.end - row.start;
   if (whole > (1 + least_gain) * alone) {
-    text += fmt::format(" Here it takes {}, since {}.", human(whole),
-                        result.resolved.events.empty() ? "others use its links meanwhile"
-                                                       : "others use its links or these change");
+    text += fmt::format(" Here it takes {}{}.", human(whole), why_longer(result, row));
   }
   return text;
 }
 
 /// Where the path goes over to another rank.
 std::string ranks_in_words(const Result& result) {
-  const std::vector<PathSegment>& path = result.explanation->path;
-  for (std::size_t i = 1; i < path.size(); ++i) {
-    if (path[i].rank == path[i - 1].rank) continue;
-    return fmt::format(" Until {} the path is that of rank {}, for which rank {} waits.",
-                       human(path[i].start), index(path[i - 1].rank), index(path[i].rank));
+  std::string text;
+  int changes = 0;
+  const PathSegment* before = nullptr;
+  for (const PathSegment& segment : result.explanation->path) {
+    if (segment.kind == PathKind::input) continue;  // of no rank
+    if (before != nullptr && before->rank != segment.rank && ++changes == 1) {
+      text = fmt::format(" Until {} the path is that of rank {}, for which rank {} waits.",
+                         human(segment.start), index(before->rank), index(segment.rank));
+    }
+    before = &segment;
   }
-  return {};
+  if (changes > 1) {
+    text += fmt::format(" After that it changes ranks {} more, and ends on rank {}.",
+                        count(changes - 1, "time"), index(before->rank));
+  }
+  return text;
 }
 
 std::string slowed_in_words(const Result& result) {
@@ -178,6 +220,26 @@ std::string path_in_words(const Result& result) {
   if (result.ranks == 1) text += " One GPU has nobody to wait for.";
   return text + longest_in_words(result) + ranks_in_words(result) + slowed_in_words(result) +
          faults_in_words(result);
+}
+
+std::string how_obtained(const Result& result, GapPart part) {
+  const auto& names = config::Names<GapPart>::table;
+  const std::string_view doc = std::ranges::find(names, part, &config::Name<GapPart>::value)->doc;
+  if (part != GapPart::network) return std::string(doc);
+  const Experiment& run = result.resolved;
+  std::vector<std::string> causes;
+  const auto add_if = [&](bool is_so, std::string cause) {
+    if (is_so) causes.push_back(std::move(cause));
+  };
+  add_if(!run.events.empty(), "links that change");
+  add_if(!run.background.empty(), "background traffic");
+  add_if(!run.neighbours.empty(), "other jobs");
+  add_if(std::ranges::any_of(result.collectives,
+                             [&](const CollectiveRow& row) { return overlaps_another(result, row); }),
+         "collectives that share links");
+  add_if(run.fidelity != Fidelity::flow, "messages at fidelity " + result.fidelity);
+  if (causes.empty()) return std::string(doc);
+  return fmt::format("the step itself: {}", fmt::join(causes, ", "));
 }
 
 std::string_view activity_in_words(StepPart part) {

@@ -1,10 +1,13 @@
 #include "study/explain_step.hpp"
 
+#include "collectives/costs.hpp"
+#include "platform/path_type.hpp"
 #include "strategy/stack_ops.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace trainyard {
 
@@ -35,15 +38,44 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
   add(GapPart::bound, makespan(ideal(step.plan)));
   add(GapPart::algorithm, makespan(undisturbed(step.plan.graph)));
   add(GapPart::slowed_kernels, makespan(step.plan.graph));
-  add(GapPart::contention, step.timeline.makespan);
+  add(GapPart::network, step.timeline.makespan);
   // Different orders of the same additions are no difference.
-  constexpr double rounding = 1e-12;
+  constexpr double rounding = 1e-9;
   for (std::size_t i = gap.size() - 1; i > 0; --i) {
     if (std::abs(gap[i].time.si()) > rounding * before.si()) continue;
     gap[i - 1].time += gap[i].time;
     gap[i].time = Seconds{};
   }
   return gap;
+}
+
+/// What keeps an edge with these links below what they let through.
+ConnectionLimit holder_of(const ReplayedStep& step, Protocol protocol, Bandwidth limit,
+                          std::span<const LinkUse> uses) {
+  const Costs& costs = step.inputs.costs;
+  const auto is_limit = [&](Bandwidth other) {
+    constexpr double rounding = 1e-9;
+    return std::abs(limit / other - 1) < rounding;
+  };
+  if (is_limit(step.cluster.platform.staged.value * efficiency(PathType::staged, costs, protocol)))
+    return ConnectionLimit::host_memory;
+  const auto is_left_of = [&](const LinkUse& use) {
+    const Bandwidth share =
+        step.plan.graph.links[at(static_cast<int>(use.link))] / static_cast<double>(use.times);
+    for (int type = 0; type < path_types; ++type) {
+      const double reached = efficiency(static_cast<PathType>(type), costs, protocol);
+      if (reached < 1 && is_limit(share * reached)) return true;
+    }
+    return false;
+  };
+  if (std::ranges::any_of(uses, is_left_of)) return ConnectionLimit::protocol;
+  // an edge between nodes may be spread over several connections, so that there is no one rate to compare
+  // with
+  const bool is_between_nodes =
+      std::ranges::any_of(uses, [&](const LinkUse& use) { return is_fabric(step.cluster, use.link); });
+  return is_between_nodes && std::isfinite(step.cluster.platform.fabric.per_flow.value.si())
+             ? ConnectionLimit::fabric
+             : ConnectionLimit::lane;
 }
 
 }  // namespace
@@ -68,6 +100,9 @@ CollectivePace collective_pace(const ReplayedStep& step, int number) {
     pace.edge = rate;
     constexpr double rounding = 1e-9;
     pace.is_connection = stage.limit < (1 - rounding) * lockstep;
+    pace.held_by = pace.is_connection
+                       ? holder_of(step, step.plan.collectives[at(number)].protocol, stage.limit, uses)
+                       : ConnectionLimit::none;
     pace.alike = 0;
     for (const LinkUse& use : uses) {
       constexpr double alike = 1 + 1e-9;

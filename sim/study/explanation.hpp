@@ -29,6 +29,10 @@ struct PathSegment {
   std::string what;         ///< of the framework "cycle", "negotiation", "flatten"; of input what limits it
 };
 
+/// What keeps a connection below what its links let through: nothing, what the protocol leaves of a link,
+/// what the fabric gives a connection, the way through host memory, one lane of a link.
+enum class ConnectionLimit { none, protocol, fabric, host_memory, lane };
+
 /// What the time of a collective is made of that has the network for itself, and what limits it there.
 struct CollectivePace {
   int collective = -1;         ///< index in Result::collectives
@@ -41,13 +45,14 @@ struct CollectivePace {
   int crossed = 0;             ///< how many connections share it
   Bandwidth capacity;          ///< of the link
   bool is_connection = false;  ///< what one connection reaches is less than what its links let through
+  ConnectionLimit held_by{};   ///< and why
 
   [[nodiscard]] Seconds alone() const { return overhead + latency + transfer; }
 };
 
 /// Parts of the step time, in the order in which they are added up. Each is what the step takes longer under
 /// one more of the conditions it really has.
-enum class GapPart { kernels, host, input, framework, bound, algorithm, slowed_kernels, contention };
+enum class GapPart { kernels, host, input, framework, bound, algorithm, slowed_kernels, network };
 
 /// The first of those that the lower bound does not hold.
 inline constexpr GapPart first_above_bound = GapPart::algorithm;
@@ -94,8 +99,8 @@ struct Names<GapPart> {
       Name{"algorithm", GapPart::algorithm,
            "replayed with every collective's own algorithm, alone on the network"},
       Name{"slowed_kernels", GapPart::slowed_kernels, "replayed with kernels slower beside collectives"},
-      Name{"contention", GapPart::contention,
-           "the step itself: collectives share links with each other and with others"}};
+      Name{"network", GapPart::network,
+           "the step itself, at its fidelity: links that are shared or change, messages one by one"}};
 };
 
 }  // namespace trainyard::config
