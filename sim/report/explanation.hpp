@@ -31,6 +31,13 @@ nlohmann::ordered_json explanation_json(const ExplainedRun& run);
 /// What the critical path is made of and what limits it, a few sentences.
 std::string path_in_words(const Result& result);
 
+/// What limits a collective: "node0.nic0->fabric, which lets 2.969 GB/s through".
+std::string limit_in_words(const CollectivePace& pace, const std::string& protocol);
+
+/// Why a collective takes longer than alone, as far as the run shows it: ", while links change"; else
+/// nothing.
+std::string why_longer(const Result& result, const CollectiveRow& row);
+
 /// How a part of the step time was obtained, of the network with what there is of it in this run.
 std::string how_obtained(const Result& result, GapPart part);
 

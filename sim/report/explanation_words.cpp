@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <map>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -87,53 +86,6 @@ std::string parts_in_words(const Result& result) {
   return text;
 }
 
-/// What one connection reaches, and of what.
-std::string connection_in_words(const CollectivePace& pace, const std::string& protocol) {
-  switch (pace.held_by) {
-    case ConnectionLimit::protocol:
-      return fmt::format("what one connection reaches with protocol {}, {}", protocol, human(pace.edge));
-    case ConnectionLimit::fabric:
-      return fmt::format("what connections across the fabric reach, {} an edge", human(pace.edge));
-    case ConnectionLimit::host_memory:
-      return fmt::format("what one connection reaches through host memory, {}", human(pace.edge));
-    default:
-      return fmt::format("what one connection reaches, {}", human(pace.edge));
-  }
-}
-
-/// "node0.nic0->fabric, which lets 2.969 GB/s through".
-std::string limit_of(const CollectivePace& pace, const std::string& protocol) {
-  if (pace.link.empty()) return "nothing but its latency";
-  if (pace.is_connection) {
-    return fmt::format("{} (of its tightest link, {}, it would get {})", connection_in_words(pace, protocol),
-                       elide(pace.link, 40), human(pace.capacity / static_cast<double>(pace.crossed)));
-  }
-  std::string text = fmt::format("{}, which lets {} through", elide(pace.link, 40), human(pace.capacity));
-  if (pace.alike > 1) text += fmt::format(" (one of {} links as tight)", grouped(pace.alike));
-  return text;
-}
-
-/// Whether two collectives are under way at once.
-bool do_overlap(const CollectiveRow& one, const CollectiveRow& other) {
-  return one.start < other.end && other.start < one.end;
-}
-
-bool overlaps_another(const Result& result, const CollectiveRow& row) {
-  return std::ranges::any_of(result.collectives, [&](const CollectiveRow& other) {
-    return &other != &row && do_overlap(row, other);
-  });
-}
-
-/// Why a collective takes longer than alone, as far as the run shows it; else nothing.
-std::string why_longer(const Result& result, const CollectiveRow& row) {
-  const bool is_shared = !result.resolved.background.empty() || !result.resolved.neighbours.empty() ||
-                         overlaps_another(result, row);
-  const bool has_changes = !result.resolved.events.empty();
-  if (is_shared && has_changes) return ", while others use the network and links change";
-  if (is_shared) return ", while others use the network";
-  return has_changes ? ", while links change" : "";
-}
-
 /// The collective on the path that takes longest, and what makes it so.
 std::string longest_in_words(const Result& result) {
   const PathSegment* longest = nullptr;
@@ -159,7 +111,7 @@ std::string longest_in_words(const Result& result) {
       "of that for its bytes.",
       collectives > 1 ? "longest collective" : "collective", row.name,
       with_article(config::name_of(row.operation)), human(row.size), row.algorithm, row.protocol,
-      limit_of(*pace, row.protocol), human(alone), percent(pace->transfer / alone));
+      limit_in_words(*pace, row.protocol), human(alone), percent(pace->transfer / alone));
   const Seconds whole = row.end - row.start;
   if (whole > (1 + least_gain) * alone) {
     text += fmt::format(" Here it takes {}{}.", human(whole), why_longer(result, row));
@@ -220,26 +172,6 @@ std::string path_in_words(const Result& result) {
   if (result.ranks == 1) text += " One GPU has nobody to wait for.";
   return text + longest_in_words(result) + ranks_in_words(result) + slowed_in_words(result) +
          faults_in_words(result);
-}
-
-std::string how_obtained(const Result& result, GapPart part) {
-  const auto& names = config::Names<GapPart>::table;
-  const std::string_view doc = std::ranges::find(names, part, &config::Name<GapPart>::value)->doc;
-  if (part != GapPart::network) return std::string(doc);
-  const Experiment& run = result.resolved;
-  std::vector<std::string> causes;
-  const auto add_if = [&](bool is_so, std::string cause) {
-    if (is_so) causes.push_back(std::move(cause));
-  };
-  add_if(!run.events.empty(), "links that change");
-  add_if(!run.background.empty(), "background traffic");
-  add_if(!run.neighbours.empty(), "other jobs");
-  add_if(std::ranges::any_of(result.collectives,
-                             [&](const CollectiveRow& row) { return overlaps_another(result, row); }),
-         "collectives that share links");
-  add_if(run.fidelity != Fidelity::flow, "messages at fidelity " + result.fidelity);
-  if (causes.empty()) return std::string(doc);
-  return fmt::format("the step itself: {}", fmt::join(causes, ", "));
 }
 
 std::string_view activity_in_words(StepPart part) {

@@ -1,0 +1,84 @@
+// What of an explanation is the network's: what limits a collective, and what else is under way beside it.
+
+#include "report/explanation.hpp"
+#include "report/text_layout.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+/// What one connection reaches, and of what.
+std::string connection_in_words(const CollectivePace& pace, const std::string& protocol) {
+  switch (pace.held_by) {
+    case ConnectionLimit::protocol:
+      return fmt::format("what one connection reaches with protocol {}, {}", protocol, human(pace.edge));
+    case ConnectionLimit::fabric:
+      return fmt::format("what connections across the fabric reach, {} an edge", human(pace.edge));
+    case ConnectionLimit::host_memory:
+      return fmt::format("what one connection reaches through host memory, {}", human(pace.edge));
+    default:
+      return fmt::format("what one connection reaches, {}", human(pace.edge));
+  }
+}
+
+/// Whether two collectives are under way at once.
+bool do_overlap(const CollectiveRow& one, const CollectiveRow& other) {
+  return one.start < other.end && other.start < one.end;
+}
+
+bool overlaps_another(const Result& result, const CollectiveRow& row) {
+  return std::ranges::any_of(result.collectives, [&](const CollectiveRow& other) {
+    return &other != &row && do_overlap(row, other);
+  });
+}
+
+}  // namespace
+
+std::string limit_in_words(const CollectivePace& pace, const std::string& protocol) {
+  if (pace.link.empty()) return "nothing but its latency";
+  if (pace.is_connection) {
+    return fmt::format("{} (of its tightest link, {}, it would get {})", connection_in_words(pace, protocol),
+                       elide(pace.link, 40), human(pace.capacity / static_cast<double>(pace.crossed)));
+  }
+  std::string text = fmt::format("{}, which lets {} through", elide(pace.link, 40), human(pace.capacity));
+  if (pace.alike > 1) text += fmt::format(" (one of {} links as tight)", grouped(pace.alike));
+  return text;
+}
+
+std::string why_longer(const Result& result, const CollectiveRow& row) {
+  const bool is_shared = !result.resolved.background.empty() || !result.resolved.neighbours.empty() ||
+                         overlaps_another(result, row);
+  const bool has_changes = !result.resolved.events.empty();
+  if (is_shared && has_changes) return ", while others use the network and links change";
+  if (is_shared) return ", while others use the network";
+  return has_changes ? ", while links change" : "";
+}
+
+std::string how_obtained(const Result& result, GapPart part) {
+  const auto& names = config::Names<GapPart>::table;
+  const std::string_view doc = std::ranges::find(names, part, &config::Name<GapPart>::value)->doc;
+  if (part != GapPart::network) return std::string(doc);
+  const Experiment& run = result.resolved;
+  std::vector<std::string> causes;
+  const auto add_if = [&](bool is_so, std::string cause) {
+    if (is_so) causes.push_back(std::move(cause));
+  };
+  add_if(!run.events.empty(), "links that change");
+  add_if(!run.background.empty(), "background traffic");
+  add_if(!run.neighbours.empty(), "other jobs");
+  add_if(std::ranges::any_of(result.collectives,
+                             [&](const CollectiveRow& row) { return overlaps_another(result, row); }),
+         "collectives that share links");
+  add_if(run.fidelity != Fidelity::flow, "messages at fidelity " + result.fidelity);
+  if (causes.empty()) return std::string(doc);
+  return fmt::format("the step itself: {}", fmt::join(causes, ", "));
+}
+
+}  // namespace trainyard
