@@ -10,6 +10,7 @@
 #include "study/child_processes.hpp"
 #include "study/simulate.hpp"
 #include "study/what_would_help.hpp"
+#include "units/shell_word.hpp"
 
 #include <CLI/Error.hpp>
 #include <filesystem>
@@ -75,7 +76,7 @@ void explain_run(const ExplainOptions& options) {
   }
   run.result = simulate(inputs, {.explain = true});
   drop_chosen(run.result, run.changes);
-  run.run = asked.experiment + (overrides.empty() ? "" : " " + set_options(overrides));
+  run.run = shell_word(asked.experiment) + (overrides.empty() ? "" : " " + set_options(overrides));
   print_result(options.json ? json_text(explanation_json(run)) : explanation_page(run, wants_colour()));
 }
 

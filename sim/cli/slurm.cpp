@@ -5,6 +5,7 @@
 #include "report/out_files.hpp"
 #include "sweep/shards.hpp"
 #include "sweep/sweep_store.hpp"
+#include "units/shell_word.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -21,22 +22,15 @@ namespace fs = std::filesystem;
 constexpr std::size_t points_per_shard = 100;
 constexpr std::size_t most_shards = 1000;  ///< Slurm's MaxArraySize is 1001 unless a cluster says otherwise
 
-/// A word as sh reads it: in single quotes.
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char letter : word) text += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return text + "'";
-}
-
 /// The program and the sweep, with this process's catalogue and folder: a key's value may be the path of a
 /// file in it.
 std::string command_of(const SweepOptions& options) {
-  std::string command = fmt::format("cd {} || exit\n", quoted(fs::current_path().string()));
+  std::string command = fmt::format("cd {} || exit\n", in_shell_quotes(fs::current_path().string()));
   const char* const data = std::getenv("TRAINYARD_DATA");
   if (data != nullptr && *data != '\0')
-    command += fmt::format("TRAINYARD_DATA={} ", quoted(fs::absolute(data).string()));
-  command += quoted(fs::read_symlink("/proc/self/exe").string()) + " sweep";
-  for (const std::string& word : words_of(options)) command += ' ' + quoted(word);
+    command += fmt::format("TRAINYARD_DATA={} ", in_shell_quotes(fs::absolute(data).string()));
+  command += in_shell_quotes(fs::read_symlink("/proc/self/exe").string()) + " sweep";
+  for (const std::string& word : words_of(options)) command += ' ' + in_shell_quotes(word);
   return command;
 }
 
@@ -51,7 +45,7 @@ std::string log_in(const fs::path& folder, const char* name) {
           "choose another --out");
     text += letter == '%' ? "%%" : std::string(1, letter);
   }
-  return quoted(text + "/" + name);
+  return in_shell_quotes(text + "/" + name);
 }
 
 /// Slurm reads these lines by quoting rules of its own, so that nothing of the user's is in them.
@@ -96,8 +90,9 @@ std::string submit_script(const std::string& name, const fs::path& folder) {
       "  exit 1\n"
       "}}\n"
       "echo \"array $array, merge ${{merge%%;*}}\"\n",
-      quoted(folder.string()), quoted("trainyard-" + name + "-shard"), log_in(folder, "shard-%a.log"),
-      quoted("trainyard-" + name + "-merge"), log_in(folder, "merge.log"));
+      in_shell_quotes(folder.string()), in_shell_quotes("trainyard-" + name + "-shard"),
+      log_in(folder, "shard-%a.log"), in_shell_quotes("trainyard-" + name + "-merge"),
+      log_in(folder, "merge.log"));
 }
 
 int shards_of(const SweepOptions& options, const Sweep& sweep) {
@@ -129,7 +124,7 @@ void write_slurm_jobs(const SweepOptions& options, const Sweep& sweep) {
   write_out_file(folder / "merge.sh", merge_script(command), true);
   const fs::path submit = folder / "submit.sh";
   write_out_file(submit, submits, true);
-  const std::string call = "bash " + quoted(submit.string());
+  const std::string call = "bash " + in_shell_quotes(submit.string());
   if (!options.submit) {
     print_result(call + " submits the array and its merge; options for sbatch go behind it\n");
     return;

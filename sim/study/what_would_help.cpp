@@ -3,6 +3,7 @@
 #include "study/changes.hpp"
 #include "study/child_processes.hpp"
 #include "study/simulate.hpp"
+#include "units/shell_word.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -91,8 +92,7 @@ void drop_chosen(const Result& result, std::vector<WhatIfRow>& rows) {
 
 std::string set_argument(const std::pair<std::string, std::string>& set) {
   const auto& [key, value] = set;
-  const bool is_word = value.find_first_of(" {}[]\"'$&|;<>()*?#~") == std::string::npos;
-  return fmt::format("{}={}", key, is_word ? value : '"' + value + '"');
+  return shell_word(key) == key ? key + '=' + shell_word(value) : shell_word(key + '=' + value);
 }
 
 std::string set_options(const Overrides& set) {
