@@ -8,6 +8,7 @@
 #include "report/explanation.hpp"
 #include "report/json_text.hpp"
 #include "study/child_processes.hpp"
+#include "study/memory_verdict.hpp"
 #include "study/simulate.hpp"
 #include "study/what_would_help.hpp"
 #include "units/shell_word.hpp"
@@ -67,6 +68,10 @@ void explain_run(const ExplainOptions& options) {
   Inputs inputs = read_inputs(catalogue, asked.experiment, overrides, files);
   print_warnings(inputs.warnings);
 
+  // Of a step that does not fit nothing else is worth simulating.
+  if (inputs.model && !memory_report(inputs).fits)
+    in_children(1, 1, [&](int) { return simulate(inputs, {.timeline = false}).experiment; });
+
   ExplainedRun run;
   // Each in a process of its own, which has to begin before this one simulates.
   run.changes = what_would_help(catalogue, asked.experiment, overrides, inputs, files, parallel);
@@ -76,6 +81,7 @@ void explain_run(const ExplainOptions& options) {
   }
   run.result = simulate(inputs, {.explain = true});
   drop_chosen(run.result, run.changes);
+  drop_needless_pairs(run.changes);
   run.run = shell_word(asked.experiment) + (overrides.empty() ? "" : " " + set_options(overrides));
   print_result(options.json ? json_text(explanation_json(run)) : explanation_page(run, wants_colour()));
 }

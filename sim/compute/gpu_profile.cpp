@@ -30,7 +30,7 @@ GpuProfile read_profile(const config::Document& document, std::vector<Diagnostic
 
 GpuProfile at_its_speed(GpuProfile gpu) {
   gpu.has_speed = gpu.speed.value_or(1);
-  if (gpu.speed) make_faster(gpu, *gpu.speed);
+  if (gpu.has_speed != 1) make_faster(gpu, gpu.has_speed);
   gpu.speed.reset();
   return gpu;
 }

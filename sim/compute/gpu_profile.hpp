@@ -111,6 +111,8 @@ struct Calibration {
 };
 
 struct GpuProfile {
+  static constexpr double highest_speed = 100;
+
   std::string name;
   std::string title;
   Sourced<double> compute_capability;
@@ -322,7 +324,7 @@ struct Keys<GpuProfile> {
                  "for what-ifs: every kernel this many times as fast as the rest of the profile says; "
                  "default 1")
             .at_least(0.01)
-            .at_most(100),
+            .at_most(GpuProfile::highest_speed),
         required("memory", &GpuProfile::memory, "device memory"),
         optional("tdp", &GpuProfile::tdp, "thermal design power; 0 if it is not known")
             .at_least(0)

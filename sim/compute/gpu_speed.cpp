@@ -1,17 +1,41 @@
 #include "compute/gpu_speed.hpp"
 
+#include "units/text.hpp"
+
+#include <fmt/format.h>
+
 namespace trainyard {
 
 namespace {
 
+/// Nobody specified or measured it any more.
+template <class T>
+void assume(Sourced<T>& figure, double speed) {
+  figure.provenance = Provenance::assumed;
+  figure.source = fmt::format("gpu.speed: {}, of {}", shortest(speed),
+                              figure.source.empty() ? "the rest of the profile" : figure.source);
+}
+
+template <class T>
+void raise(Sourced<T>& rate, double speed) {
+  rate.value = speed * rate.value;
+  assume(rate, speed);
+}
+
+/// A curve, whose rates are parts of the peaks.
+template <class T>
+void shorten(Sourced<T>& curve, double speed) {
+  curve.value.t0 = curve.value.t0 / speed;
+  assume(curve, speed);
+}
+
 void scale(ConvPasses& passes, double speed) {
-  for (Sourced<ConvFit>* fit : {&passes.forward, &passes.dgrad, &passes.wgrad})
-    fit->value.t0 = fit->value.t0 / speed;
+  for (Sourced<ConvFit>* fit : {&passes.forward, &passes.dgrad, &passes.wgrad}) shorten(*fit, speed);
 }
 
 void scale(MatrixRates& rates, double speed) {
-  rates.peak.value = speed * rates.peak.value;
-  if (rates.gemm) rates.gemm->value.t0 = rates.gemm->value.t0 / speed;
+  raise(rates.peak, speed);
+  if (rates.gemm) shorten(*rates.gemm, speed);
   if (rates.conv) scale(*rates.conv, speed);
   if (rates.conv_nhwc) scale(*rates.conv_nhwc, speed);
 }
@@ -23,9 +47,10 @@ void make_faster(GpuProfile& gpu, double speed) {
   for (std::optional<MatrixRates>* rates : {&gpu.matrix.tf32, &gpu.matrix.fp16, &gpu.matrix.bf16}) {
     if (*rates) scale(**rates, speed);
   }
-  gpu.memory.bandwidth.value = speed * gpu.memory.bandwidth.value;
+  raise(gpu.memory.bandwidth, speed);
   gpu.vector.t0.value = gpu.vector.t0.value / speed;
-  gpu.roofline.value.t0 = gpu.roofline.value.t0 / speed;
+  assume(gpu.vector.t0, speed);
+  shorten(gpu.roofline, speed);
   for (ConvKernel& kernel : gpu.kernel_table.convs) kernel.duration = kernel.duration / speed;
   for (GemmKernel& kernel : gpu.kernel_table.gemms) kernel.duration = kernel.duration / speed;
   for (VectorKernel& kernel : gpu.kernel_table.vectors) kernel.duration = kernel.duration / speed;

@@ -55,6 +55,7 @@ struct Link {
 
 /// Of a what-if: how many times as fast links inside a node are as the rest of the file says.
 struct LinkSpeeds {
+  static constexpr double highest = 100;
   double nvlink = 1, pcie = 1, sockets = 1;
 };
 

@@ -215,7 +215,7 @@ struct Keys<EffectiveFile> {
 template <>
 struct Keys<LinkSpeeds> {
   static auto table() {
-    const auto factor = [](auto key) { return key.at_least(0.01).at_most(100); };
+    const auto factor = [](auto key) { return key.at_least(0.01).at_most(LinkSpeeds::highest); };
     return keys(factor(optional("nvlink", &LinkSpeeds::nvlink,
                                 "factor of the bandwidths of all NVLinks; default: 1")),
                 factor(optional("pcie", &LinkSpeeds::pcie, "the same of PCIe links")),

@@ -16,7 +16,11 @@ namespace trainyard {
 /// How many times as much of something is tried.
 inline constexpr double times_more = 2;
 
-inline std::string in_gbps(Bandwidth bandwidth) { return shortest(8e-9 * bandwidth.si()) + " Gbps"; }
+/// As NICs are sold; twelve digits, because a product has others behind them.
+inline std::string in_gbps(Bandwidth bandwidth) { return digits12(8e-9 * bandwidth.si()) + " Gbps"; }
+
+/// As storage is sold.
+inline std::string in_gigabytes(Bandwidth bandwidth) { return digits12(1e-9 * bandwidth.si()) + " GB/s"; }
 
 /// Gathers changes to an experiment, which must outlive it.
 class Changes {

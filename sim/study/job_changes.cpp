@@ -16,6 +16,8 @@ std::string as_size(Bytes size) {
   return in_mib.size() < usual.size() ? in_mib : usual;
 }
 
+constexpr std::string_view first_key = "stack.bucket_first";
+
 class JobChanges : Changes {
 public:
   explicit JobChanges(const Inputs& inputs) : Changes(inputs) {}
@@ -68,7 +70,7 @@ private:
     else
       refuse("precision amp", inputs_.gpu.name + " has no fp16 matrix units");
     if (precision == Precision::fp32 && inputs_.gpu.matrix.tf32)
-      add("precision tf32", {{"precision", "tf32"}});
+      add("precision tf32", {{"precision", "tf32"}}, "changes the training too");
   }
 
   void add_gradients() {
@@ -89,7 +91,7 @@ private:
     if (sends_itself()) return refuse("other buckets", "collectives are the trace's");
     for (const double factor : {times_more, 1 / times_more}) {
       const std::string text = as_size(factor * bucket());
-      add((is_fused() ? "fusion up to " : "buckets of ") + text, {{bucket_key(), text}});
+      add((is_fused() ? "fusion up to " : "buckets of ") + text, bucket_sizes(factor, text));
     }
   }
 
@@ -135,10 +137,26 @@ private:
       return !what.set.empty() && what.set.front().first == "stack.gradient_dtype";
     };
     if (has_servers(experiment_.sync) || std::ranges::none_of(all_, is_fp16)) return;
-    add("fp16 gradients, same buckets",
-        {{"stack.gradient_dtype", "fp16"}, {bucket_key(), as_size(1 / times_more * bucket())}});
+    // as many layers in each, the first included
+    Overrides set = bucket_sizes(1 / times_more, as_size(1 / times_more * bucket()));
+    set.insert(set.begin(), {"stack.gradient_dtype", "fp16"});
+    if (set.size() == 2 && has_first_bucket())
+      set.emplace_back(first_key, as_size(1 / times_more * first_bucket(inputs_.stack)));
+    add("fp16 gradients, same buckets", std::move(set));
   }
 
+  /// A first bucket that is larger than the others changes with them: there may be no second one.
+  [[nodiscard]] Overrides bucket_sizes(double factor, const std::string& size) const {
+    Overrides set{{bucket_key(), size}};
+    const Bytes first = first_bucket(inputs_.stack);
+    if (has_first_bucket() && first > std::min(factor, 1.0) * bucket())
+      set.emplace_back(first_key, as_size(factor * first));
+    return set;
+  }
+
+  [[nodiscard]] bool has_first_bucket() const {
+    return !is_fused() && experiment_.sync.kind != SyncKind::dataparallel_gpu0;
+  }
   [[nodiscard]] bool is_fused() const {
     return inputs_.stack.fusion && experiment_.sync.kind != SyncKind::dataparallel_gpu0;
   }

@@ -56,7 +56,11 @@ private:
     const auto try_kind = [&](bool (*is_of_kind)(LinkKind), const std::string& name, const std::string& key,
                               double now) {
       if (!has_link([&](const Link& link) { return is_of_kind(link.kind); })) return;
-      add(name + " twice as fast", {{"platform.node.speed." + key, shortest(times_more * now)}});
+      const std::string change = name + " twice as fast";
+      const std::string full_key = "platform.node.speed." + key;
+      if (times_more * now > LinkSpeeds::highest)
+        return refuse(change, past_highest(full_key, LinkSpeeds::highest, now));
+      add(change, {{full_key, shortest(times_more * now)}}, key == "nvlink" ? "" : staged_remark());
     };
     try_kind(is_nvlink, "NVLinks", "nvlink", speeds.nvlink);
     try_kind(is_pcie, "PCIe links", "pcie", speeds.pcie);
@@ -65,14 +69,39 @@ private:
   }
 
   void add_gpu() {
-    const auto is_given = [](const Op& op) { return op.duration.has_value(); };
-    if (std::ranges::all_of(inputs_.trace.ops, is_given)) {
+    const std::vector<Op>& ops = inputs_.trace.ops;
+    const auto is_kernel = [](const Op& op) { return op.kind != OpKind::host; };
+    const auto is_given = [&](const Op& op) { return is_kernel(op) && op.duration.has_value(); };
+    const auto kernels = std::ranges::count_if(ops, is_kernel);
+    const auto given = std::ranges::count_if(ops, is_given);
+    if (given == kernels) {
       refuse("faster GPUs", "the trace brings the times of its kernels");
       return;
     }
-    add("GPUs twice as fast", {{"gpu.speed", shortest(times_more * inputs_.gpu.has_speed)}},
-        "every kernel in half the time (peak rates, memory bandwidth, fixed times); memory size, links and "
-        "host as before");
+    const double now = inputs_.gpu.has_speed;
+    if (times_more * now > GpuProfile::highest_speed) {
+      refuse("GPUs twice as fast", past_highest("gpu.speed", GpuProfile::highest_speed, now));
+      return;
+    }
+    const std::string which =
+        given == 0
+            ? "every kernel in half the time"
+            : fmt::format("{} of {} kernels keep the times that the trace brings, the others take half",
+                          given, kernels);
+    add("GPUs twice as fast", {{"gpu.speed", shortest(times_more * now)}},
+        which + " (peak rates, memory bandwidth, fixed times); memory size, links and host as before");
+  }
+
+  static std::string past_highest(const std::string& key, double highest, double now) {
+    return fmt::format("{} is {} and goes up to {}", key, shortest(now), shortest(highest));
+  }
+
+  /// What limits GPUs without peer-to-peer access besides the links that are made faster.
+  [[nodiscard]] std::string staged_remark() const {
+    const Platform& platform = inputs_.platform;
+    if (platform.has_peer_to_peer || !std::isfinite(platform.staged.value.si())) return {};
+    return fmt::format("one connection through host memory reaches {} as before",
+                       in_gigabytes(platform.staged.value));
   }
 
   void add_input() {
@@ -85,7 +114,8 @@ private:
     }
     if (inputs_.platform.storage) {
       const Bandwidth storage = times_more * inputs_.platform.storage->value;
-      add("storage of " + in_gbps(storage), {{"platform.node.storage.bandwidth", in_gbps(storage)}});
+      add("storage of " + in_gigabytes(storage),
+          {{"platform.node.storage.bandwidth", in_gigabytes(storage)}});
     }
     if (decodes_on_gpu(experiment_.input)) return;
     if (inputs_.gpu.image_decoder)

@@ -182,6 +182,24 @@ std::string staging_note(const Stack& stack) {
       stack.name);
 }
 
+/// What of the machine nobody built.
+std::vector<std::string> speed_notes(const Inputs& inputs) {
+  std::vector<std::string> notes;
+  if (inputs.gpu.has_speed != 1) {
+    notes.push_back(fmt::format("a what-if: every kernel is {} times as fast as on {} (gpu.speed)",
+                                shortest(inputs.gpu.has_speed), inputs.gpu.name));
+  }
+  const LinkSpeeds& speeds = inputs.platform.speeds;
+  for (const auto& [key, speed] : {std::pair("nvlink", speeds.nvlink), std::pair("pcie", speeds.pcie),
+                                   std::pair("sockets", speeds.sockets)}) {
+    if (speed == 1) continue;
+    notes.push_back(
+        fmt::format("a what-if: links inside a node have {} times the bandwidth of {}'s (node.speed.{})",
+                    shortest(speed), inputs.platform.name, key));
+  }
+  return notes;
+}
+
 /// Another job on the same machine.
 Inputs read_neighbour(const config::Catalogue& catalogue, const std::string& name, const fs::path& file,
                       const Platform& platform, IntraNode intra_node, InputFiles& files) {
@@ -366,6 +384,7 @@ Inputs read_inputs(const config::Catalogue& catalogue, config::Document document
       if (experiment.trace) inputs.notes = replay_notes(inputs.trace, inputs.stack, cluster.ranks());
       if (changes_ways && cluster.gpus_on_node.front() > 1)
         inputs.notes.push_back(staging_note(inputs.stack));
+      for (std::string& note : speed_notes(inputs)) inputs.notes.push_back(std::move(note));
     });
     if (experiment.trace || inputs.model) gathered.run(document, "input", [&] { check_input(inputs); });
     gathered.run(document, "background", [&] { check_background(inputs); });

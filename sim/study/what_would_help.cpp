@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -88,6 +90,26 @@ void drop_chosen(const Result& result, std::vector<WhatIfRow>& rows) {
     });
   };
   std::erase_if(rows, is_chosen);
+}
+
+void drop_needless_pairs(std::vector<WhatIfRow>& rows) {
+  const auto is_part = [](const Overrides& part, const Overrides& whole) {
+    return part.size() < whole.size() && std::ranges::all_of(part, [&](const auto& set) {
+             return std::ranges::find(whole, set) != whole.end();
+           });
+  };
+  // Different orders of the same additions bring nothing.
+  constexpr double rounding = 1e-9;
+  const auto is_needless = [&](const WhatIfRow& row) {
+    if (!row.throughput) return false;
+    return std::ranges::any_of(rows, [&](const WhatIfRow& other) {
+      return other.throughput && is_part(other.what.set, row.what.set) &&
+             *row.throughput <= (1 + rounding) * *other.throughput;
+    });
+  };
+  std::vector<WhatIfRow> kept;
+  std::ranges::copy_if(rows, std::back_inserter(kept), std::not_fn(is_needless));
+  rows = std::move(kept);
 }
 
 std::string set_argument(const std::pair<std::string, std::string>& set) {

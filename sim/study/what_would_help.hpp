@@ -46,6 +46,9 @@ std::vector<WhatIfRow> what_would_help(const config::Catalogue& catalogue, const
 /// Takes out the algorithms that every collective of the run as it is has already, which `auto` chose.
 void drop_chosen(const Result& result, std::vector<WhatIfRow>& rows);
 
+/// Takes out changes to several keys that bring no more than another to some of these alone.
+void drop_needless_pairs(std::vector<WhatIfRow>& rows);
+
 /// "platform.fabric.nic=\"50 Gbps\"", as a shell takes it.
 std::string set_argument(const std::pair<std::string, std::string>& set);
 
