@@ -113,6 +113,7 @@ Json explanation_json(const ExplainedRun& run) {
   json["update_parts_s"] = is_step ? Json() : updates_json(result);
   Json& changes = json["changes"] = Json::array();
   for (const WhatIfRow& row : run.changes) changes.push_back(change_json(run, row));
+  json["notes"] = result.notes;
   json["in_words"] = {{"path", is_step ? path_in_words(result) : updates_in_words(result)},
                       {"help", help_in_words(run)}};
   return json;

@@ -4,7 +4,9 @@
 #include "process.hpp"
 
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 using namespace trainyard;
 using Json = nlohmann::json;
@@ -168,6 +170,103 @@ TEST_CASE("runs of many updates have no path, and say what their ranks do") {
   const Json* even = change(why, "no slow nodes");
   REQUIRE(even != nullptr);
   CHECK((*even)["gain"].get<double>() > 0.4);
+}
+
+TEST_CASE("a trace that brings some times keeps them when GPUs are faster") {
+  const Scratch scratch;
+  REQUIRE(run_program({"trace", "resnet50_dgx2", "-o", scratch / "all.csv", "--set", "gpus=2"}).code == 0);
+  REQUIRE(run_program({"trace", "resnet50_dgx2", "-o", scratch / "none.csv", "--set", "gpus=2",
+                       "--without-durations"})
+              .code == 0);
+  const std::string lines = "platform: dgx2\ngpus: 2\nstack: pytorch_ddp\nbatch_per_gpu: 128\n";
+  const Json all = explained({scratch.put("all.yaml", lines + "trace: all.csv\n")});
+  REQUIRE(change(all, "faster GPUs") != nullptr);
+  CHECK((*change(all, "faster GPUs"))["reason"] == "the trace brings the times of its kernels");
+  CHECK(change(all, "GPUs twice as fast") == nullptr);
+  const Json none = explained({scratch.put("none.yaml", lines + "trace: none.csv\n")});
+  CHECK(contains((*change(none, "GPUs twice as fast"))["remark"].get<std::string>(), "every kernel in half"));
+
+  // the first kernels with a time, the others without
+  std::istringstream with(content(scratch / "all.csv"));
+  std::istringstream without(content(scratch / "none.csv"));
+  std::string some;
+  std::string timed;
+  std::string untimed;
+  int number = 0;
+  while (std::getline(with, timed) && std::getline(without, untimed))
+    some += (number++ < 40 ? timed : untimed) + "\n";
+  scratch.put("some.csv", some);
+  const Json why = explained({scratch.put("some.yaml", lines + "trace: some.csv\n")});
+  const Json* faster = change(why, "GPUs twice as fast");
+  REQUIRE(faster != nullptr);
+  CHECK(contains((*faster)["remark"].get<std::string>(), " kernels keep the times that the trace brings"));
+  CHECK((*faster)["gain"].get<double>() > 0.1);
+  CHECK((*faster)["gain"].get<double>() < 0.95);
+}
+
+TEST_CASE("servers are tried in more shards, and faults are left out of what a change brings") {
+  const Json servers = explained({"resnet50_p2_16xlarge_async", "--set", "steps.measured=5", "--set",
+                                  "steps.warmup=1", "--set", "sync.shards=2"});
+  const Json* shards = change(servers, "4 shards of the parameters");
+  REQUIRE(shards != nullptr);
+  CHECK((*shards)["set"] == Json{{"sync.shards", "4"}});
+  CHECK((*shards)["gain"].is_number());
+  CHECK((*change(servers, "other buckets"))["reason"] == "servers take each tensor by itself");
+
+  const Json faulty = explained({"bert_large_dgx_a100_faults"});
+  CHECK(contains(faulty["in_words"]["path"].get<std::string>(), "a step between faults"));
+  const Json* gpus = change(faulty, "GPUs twice as fast");
+  REQUIRE(gpus != nullptr);
+  CHECK((*gpus)["gain"].get<double>() > 0.2);
+}
+
+TEST_CASE("links of a dragonfly are tried as a pair of keys") {
+  const Scratch scratch;
+  const std::string daint = scratch.put("d.yaml",
+                                        "platform: piz_daint\nnodes: 4\nmodel: resnet50\nstack: pytorch_ddp\n"
+                                        "batch_per_gpu: 32\n");
+  const Json why = explained({daint});
+  const Json* links = change(why, "dragonfly links twice as fast");
+  REQUIRE(links != nullptr);
+  CHECK((*links)["set"].size() == 2);
+  CHECK((*links)["gain"].get<double>() > -1e-9);
+  CHECK(change(why, "links of the torus of 100 Gbps") == nullptr);
+}
+
+TEST_CASE("buckets change with a first one that is larger, and values have no digits of rounding") {
+  const Scratch scratch;
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 4\nprecision: fp32\n"));
+  const Json why =
+      explained({tiny, "--set", "stack.bucket_first=80 MiB", "--set", "stack.bucket_cap=40 MiB"});
+  const Json* smaller = change(why, "buckets of 20 MiB");
+  REQUIRE(smaller != nullptr);
+  CHECK((*smaller)["set"] == Json{{"stack.bucket_cap", "20 MiB"}, {"stack.bucket_first", "40 MiB"}});
+  CHECK((*smaller)["gain"] != 0.0);
+  for (const Json& row : why["changes"]) {
+    if (row["set"].size() < 2) continue;
+    // a pair beats each of its parts
+    for (const Json& other : why["changes"]) {
+      if (other["set"].size() != 1 || other["gain"].is_null()) continue;
+      const auto& [key, value] = *other["set"].items().begin();
+      if (row["set"].value(key, "") == value.get<std::string>())
+        CHECK(row["gain"].get<double>() > other["gain"].get<double>());
+    }
+  }
+  const Json odd = explained({"resnet50_p3_16xlarge_x2", "--set", "platform.fabric.nic=3.3 GB/s"});
+  CHECK(change(odd, "NICs of 52.8 Gbps") != nullptr);
+}
+
+TEST_CASE("a machine that nobody built is called so, and its factors have an end") {
+  const Json fast =
+      explained({"resnet50_p3_8xlarge", "--set", "gpu.speed=60", "--set", "platform.node.speed.nvlink=2"});
+  CHECK((*change(fast, "GPUs twice as fast"))["reason"] == "gpu.speed is 60 and goes up to 100");
+  CHECK(contains(fast["notes"].dump(), "a what-if: every kernel is 60 times as fast as on "));
+  CHECK(contains(fast["notes"].dump(), "(node.speed.nvlink)"));
+  CHECK_FALSE(contains(explained({"resnet50_p3_8xlarge"})["notes"].dump(), "a what-if"));
+  const Json staged =
+      explained({"resnet50_dgx2", "--set", "platform=workstation_3090", "--set", "batch_per_gpu=16"});
+  CHECK(contains((*change(staged, "PCIe links twice as fast"))["remark"].get<std::string>(),
+                 "one connection through host memory reaches "));
 }
 
 TEST_CASE("explanations do not hang on how many processes simulate") {
