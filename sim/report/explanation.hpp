@@ -13,6 +13,9 @@
 
 namespace trainyard {
 
+/// A gain below this is none.
+inline constexpr double least_gain = 5e-3;
+
 struct ExplainedRun {
   Result result;  ///< of a steady step with its Explanation
   std::vector<WhatIfRow> changes;

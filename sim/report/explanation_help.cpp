@@ -11,14 +11,13 @@
 namespace trainyard {
 
 std::string help_in_words(const ExplainedRun& run) {
-  constexpr double least_worth = 5e-3;
   constexpr std::size_t most_named = 3;
   std::vector<std::string> helpful;
   std::set<std::string> changed;  // of several changes to one key the best is named
   for (const WhatIfRow& row : run.changes) {
     const std::optional<double> more = gain(run, row);
     const auto is_changed = [&](const auto& set) { return changed.contains(set.first); };
-    if (!more || *more < least_worth || helpful.size() == most_named) continue;
+    if (!more || *more < least_gain || helpful.size() == most_named) continue;
     if (std::ranges::any_of(row.what.set, is_changed)) continue;
     for (const auto& [key, value] : row.what.set) changed.insert(key);
     const std::string by = *more < 1 ? percent(*more) + " more" : rounded(1 + *more) + " times the";

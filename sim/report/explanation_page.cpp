@@ -196,7 +196,8 @@ void write_help(Page& out, const ExplainedRun& run) {
   }
   for (const WhatIfRow* row : remarks)
     out.paragraph(fmt::format("{}: {}", row->what.change, row->what.remark), 2);
-  out.paragraph(fmt::format("to repeat one: trainyard run {} --set KEY=VALUE as its row says", run.run), 2);
+  // In one line, however long: a wrapped value cannot be pasted.
+  out.line(fmt::format("  to repeat one: trainyard run {} --set KEY=VALUE as its row says", run.run));
   if (refused.empty()) return;
   out.heading("what cannot be had");
   for (const WhatIfRow* row : refused)
@@ -224,6 +225,8 @@ std::string explanation_page(const ExplainedRun& run, bool colour) {
     write_updates_parts(out, result);
   }
   write_help(out, run);
+  if (!result.notes.empty()) out.heading("notes");
+  for (const std::string& note : result.notes) out.paragraph(note, 2);
   out.line("");
   out.paragraph(help_in_words(run), 0);
   return out.text();

@@ -19,8 +19,6 @@ namespace {
 
 /// Below this share of the step something is left to the tables.
 constexpr double least_said = 5e-4;
-/// A gain below this is none.
-constexpr double least_gain = 5e-3;
 
 std::string and_share(Seconds time, Seconds whole) {
   return fmt::format("{} ({})", human(time), percent(time / whole));
