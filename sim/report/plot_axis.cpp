@@ -134,7 +134,10 @@ PlotAxis linear_axis(const std::vector<double>& values, double begin, double len
                      const TickText& text, bool from_zero) {
   const auto [least, highest] = std::ranges::minmax(values);
   const double low = from_zero ? std::min(least, 0.0) : least;
-  const double high = highest > low ? highest : low + std::max(std::abs(low), 1.0);
+  // Values that are one but for rounding would have ticks closer than numbers are: they get an axis like one.
+  constexpr double narrow = 1e-9;
+  const bool is_wide = highest - low > narrow * std::max(std::abs(low), std::abs(highest));
+  const double high = is_wide ? highest : low + std::max(std::abs(low), 1.0);
   PlotAxis axis{.begin = begin, .length = length, .ticks = {}, .is_linear = true};
   // A value that is a tick but for rounding needs no further one beyond.
   constexpr double rounding = 1e-9;

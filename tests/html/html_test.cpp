@@ -9,6 +9,7 @@
 #include "html/page_files.hpp"
 #include "html/time_unit.hpp"
 
+#include <cmath>
 #include <doctest/doctest.h>
 #include <string>
 
@@ -138,6 +139,10 @@ TEST_CASE("a linear axis begins at 0 unless told otherwise and ends at ticks aro
   CHECK(values_of(linear_axis({1}, 0, 1, 6, plain)).back() == 1);  // no tick beyond
   CHECK(values_of(linear_axis({0}, 0, 1, 5, plain)).size() >= 2);
   CHECK(values_of(linear_axis({7}, 0, 1, 5, plain, false)).size() >= 2);
+  const PlotAxis one = linear_axis({1, std::nextafter(1.0, 2.0)}, 0, 1, 8, plain, false);
+  CHECK(one.ticks.size() >= 2);
+  CHECK(one.ticks.size() <= 8);
+  CHECK(one.ticks.back().value == doctest::Approx(2));
 }
 
 TEST_CASE("an axis of decades takes values below 1 and as few ticks as it may have") {
