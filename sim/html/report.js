@@ -151,14 +151,16 @@
     time(x) { return this.from + (x - this.plotLeft) / this.plotWidth * (this.to - this.from); }
 
     onWheel(event) {
-      if (event.ctrlKey) return;  // the browser's own zoom
+      if (event.deltaX === 0 && event.deltaY === 0) return;
+      // Who scrolls past the timeline means the page. A pinch on a touchpad comes as a wheel with Ctrl.
+      if (!event.ctrlKey && document.activeElement !== this.canvas) return;
       const before = [this.from, this.to];
       if (Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey)
         this.pan(Math.sign(event.deltaX || event.deltaY) * 0.1);
       else
         this.zoom(event.deltaY < 0 ? 0.8 : 1.25, this.time(event.offsetX));
-      // Where nothing is left to zoom out of, the page scrolls on.
-      if (before[0] !== this.from || before[1] !== this.to) event.preventDefault();
+      // Where nothing is left to zoom out of, the page scrolls on; with Ctrl the browser would zoom it.
+      if (event.ctrlKey || before[0] !== this.from || before[1] !== this.to) event.preventDefault();
     }
 
     onDown(event) {

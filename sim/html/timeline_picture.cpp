@@ -3,6 +3,7 @@
 #include "html/timeline_data.hpp"
 #include "report/text_layout.hpp"
 #include "report/timeline_tracks.hpp"
+#include "study/training_report.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -110,24 +111,28 @@ Html timeline_html(const Result& result) {
       all.size() < static_cast<std::size_t>(result.ranks)
           ? fmt::format("The first {} of {} ranks, as in trace.json.", all.size(), grouped(result.ranks))
           : "Every rank, as in trace.json.");
+  if (const auto until = result.training ? shown_until(*result.training) : std::nullopt) {
+    html += paragraph(
+        fmt::format("The first {} of the measured {}.", human(*until), human(result.training->measured)));
+  }
   if (result.input && result.input->exposed > Seconds{}) {
     html +=
         paragraph(fmt::format("The {} in which GPUs wait for samples come on top, before or between steps.",
                               human(result.input->exposed)));
   }
-  html += element("div",
-                  timeline_controls() +
-                      Html{"<canvas tabindex=\"0\" role=\"img\" aria-label=\"timeline; the controls above "
-                           "zoom and move it\" "
-                           "aria-describedby=\"timeline-range\"></canvas><div class=\"tip\" role=\"status\" "
-                           "hidden=\"hidden\"></div>\n"} +
-                      element("p",
-                              "Wheel, pinch or + and - zoom, dragging or the arrow keys move, 0 shows all. "
-                              "Point at a bar to "
-                              "see what it is.",
-                              " class=\"hint\""),
-                  " id=\"timeline-view\" hidden=\"hidden\"") +
-          Html{"\n"};
+  html +=
+      element("div",
+              timeline_controls() +
+                  Html{"<canvas tabindex=\"0\" role=\"img\" aria-label=\"timeline; the controls above "
+                       "zoom and move it\" "
+                       "aria-describedby=\"timeline-range\"></canvas><div class=\"tip\" role=\"status\" "
+                       "hidden=\"hidden\"></div>\n"} +
+                  element("p",
+                          "Pinch, + and -, the wheel with Ctrl or after a click zoom; dragging or the arrow "
+                          "keys move, 0 shows all. Point at a bar to see what it is.",
+                          " class=\"hint\""),
+              " id=\"timeline-view\" hidden=\"hidden\"") +
+      Html{"\n"};
   return html + picture(result, all.front(), whole) + legend(entries);
 }
 

@@ -86,6 +86,12 @@ TrainingReport training_report(const std::vector<TrainingRecord>& repeats, const
   return report;
 }
 
+std::optional<Seconds> shown_until(const TrainingReport& training) {
+  constexpr double all = 0.999;  // of the measured time: what is under way at its end is not kept
+  if (training.spans.empty() || training.spans.back().ended >= all * training.measured) return std::nullopt;
+  return training.spans.back().ended;
+}
+
 void describe_training(const Inputs& inputs, const Cluster& cluster, Result& result) {
   const TrainingReport& training = *result.training;
   result.resolved = inputs.experiment;
@@ -145,9 +151,9 @@ void describe_training(const Inputs& inputs, const Cluster& cluster, Result& res
                                .start = span.begun,
                                .end = span.ended});
   }
-  if (!training.spans.empty() && training.spans.back().ended < 0.999 * training.measured) {
-    result.notes.push_back(fmt::format("trace.json shows the first {} of the measured {}",
-                                       human(training.spans.back().ended), human(training.measured)));
+  if (const auto until = shown_until(training)) {
+    result.notes.push_back(fmt::format("trace.json and report.html show the first {} of the measured {}",
+                                       human(*until), human(training.measured)));
   }
   if (!training.wasted_energy) leave_out(result, {"wasted_energy_j"}, "what ranks draw is not known");
   result.cost.reset();

@@ -19,6 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import xml.etree.ElementTree as xml
 
 from selenium import webdriver
@@ -206,7 +207,17 @@ def check_timeline(pages, name, file):
             pages.expect(shown() == back, name, f"{what} shows {shown()}, not {back}")
 
     button = lambda action: driver.find_element(By.CSS_SELECTOR, f'[data-action="{action}"]').click  # noqa: E731
-    changes("the wheel", lambda: mouse("mouseWheel", deltaX=0, deltaY=-240))
+    wheel = functools.partial(mouse, "mouseWheel", deltaX=0)
+    wheel(deltaY=-240)
+    pages.expect(shown() == whole, name, f"the wheel without focus or Ctrl shows {shown()}")
+    time.sleep(0.5)  # the page scrolls instead
+    driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
+    changes("the wheel with Ctrl", lambda: wheel(deltaY=-240, modifiers=2))
+    changes("button all", button("all"), whole)
+    mouse("mousePressed", button="left", buttons=1, clickCount=1)
+    mouse("mouseReleased", button="left", clickCount=1)
+    changes("the wheel after a click", lambda: wheel(deltaY=-240))
+    wheel(deltaY=0)
     changes("button all", button("all"), whole)
     for action in ("in", "right", "left", "out"):
         changes(f"button {action}", button(action))
