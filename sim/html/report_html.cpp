@@ -6,13 +6,16 @@
 #include "html/timeline_data.hpp"
 #include "report/run_title.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace trainyard {
 
 namespace {
 
-std::string_view kind_of_prediction(const Result& result) {
+std::string_view kind_of_prediction(const Result& result, const PageOrigin& origin) {
+  if (origin.has_measured_times)
+    return "Compute times were given by the trace: nearest is 1gpu, whose error is that of more GPUs.";
   return result.calibrated_on.empty()
              ? "Nothing was fitted to a run for this result: compare with spec."
              : "Something was fitted for this result (Calibrated on, above): compare with 1gpu and 1node.";
@@ -23,6 +26,9 @@ std::string_view kind_of_prediction(const Result& result) {
 PageOrigin page_origin(const Inputs& inputs, const std::string& version) {
   PageOrigin origin{.version = version, .warnings = {}, .sources = {}};
   for (const Diagnostic& warning : inputs.warnings) origin.warnings.push_back(to_string(warning));
+  origin.has_measured_times = std::ranges::any_of(inputs.trace.ops, [](const Op& op) {
+    return op.duration && op.source.value_or(ComputeSource::measured) == ComputeSource::measured;
+  });
   const auto add = [&](std::string_view kind, const std::string& name,
                        const std::vector<std::string>& sources) {
     for (const std::string& source : sources)
@@ -37,7 +43,7 @@ PageOrigin page_origin(const Inputs& inputs, const std::string& version) {
 std::string report_html(const Result& result, const PageOrigin& origin) {
   Html lead = paragraph(run_setting(result));
   for (const std::string& warning : origin.warnings)
-    lead += element("pre", "warning: " + warning, " class=\"warning\"") + Html{"\n"};
+    lead += element("pre", warning, " class=\"warning\"") + Html{"\n"};
   HtmlPage page{.title = run_title(result),
                 .lead = lead,
                 .sections = {{"figures", "Key figures", figures_html(result)},
@@ -53,7 +59,7 @@ std::string report_html(const Result& result, const PageOrigin& origin) {
                              {"needs", "Energy and cost", needs_html(result)},
                              {"faults", "Faults and checkpoints", faults_html(result)},
                              {"trust", "What the numbers rest on", trust_html(result, origin)},
-                             {"errors", "Known error", known_errors_html(kind_of_prediction(result))},
+                             {"errors", "Known error", known_errors_html(kind_of_prediction(result, origin))},
                              {"experiment", "The experiment", experiment_html(result, origin)}},
                 .timeline = timeline_json(result),
                 .version = origin.version};

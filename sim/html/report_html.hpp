@@ -21,6 +21,7 @@ struct PageOrigin {
   std::string version;                ///< of the program
   std::vector<std::string> warnings;  ///< of the files that were read
   std::vector<PageSource> sources;
+  bool has_measured_times = false;  ///< a user's trace gives compute times
 };
 
 PageOrigin page_origin(const Inputs& inputs, const std::string& version);

@@ -44,7 +44,8 @@ Html interval_plot(const FaultReport& faults) {
     if (row.expected)
       expected.push_back({x, *row.expected / Seconds(wall.seconds), label + long_time(*row.expected)});
   }
-  std::vector<LegendEntry> entries{{series_sign("series0", 0), "simulated"}};
+  std::vector<LegendEntry> entries;
+  if (!simulated.empty()) entries.push_back({series_sign("series0", 0), "simulated"});
   const auto upright = [&](const char* kind, const std::optional<Seconds>& time, const std::string& name) {
     if (!time) return;
     const std::string text = fmt::format("{}: {}", name, long_time(*time));
@@ -55,8 +56,10 @@ Html interval_plot(const FaultReport& faults) {
     plot.line("series1", expected);
     entries.push_back({swatch_line("series1"), "closed form"});
   }
-  plot.line("series0", simulated);
-  plot.marks("series0", 0, simulated);
+  if (!simulated.empty()) {
+    plot.line("series0", simulated);
+    plot.marks("series0", 0, simulated);
+  }
   upright("rule-young", faults.young, "Young's interval");
   upright("rule-daly", faults.daly, "Daly's interval");
   if (!faults.is_daly) upright("rule-used", faults.every, "the interval in use");

@@ -4,6 +4,7 @@
 #include "report/run_title.hpp"
 #include "report/text_layout.hpp"
 #include "report/unmodelled.hpp"
+#include "study/step_parts.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -31,6 +32,15 @@ private:
   Html tiles_;
 };
 
+/// Whether the exposed communication is more than collectives.
+bool has_framework(const Result& result) {
+  constexpr double rounding = 1e-9;
+  const StepParts split = step_parts(result);
+  return std::ranges::any_of(split.parts, [&](const PartTime& part) {
+    return part.part == StepPart::framework && part.time > rounding * result.step_time;
+  });
+}
+
 void add_speeds(FigureTiles& tiles, const Result& result) {
   tiles.add(result.training ? "an update" : "step time", human(result.step_time), update_in_words(result));
   tiles.add(
@@ -52,17 +62,19 @@ void add_speeds(FigureTiles& tiles, const Result& result) {
         fmt::format("updates on average, {} at most (1 is fresh)", grouped(result.training->staleness_max)));
   } else {
     tiles.add("exposed communication", human(result.exposed_communication),
-              fmt::format("{} of the step; {} of communication in all",
+              fmt::format("{} of the step{}; {} of communication in all",
                           percent(result.exposed_communication / result.step_time),
+                          has_framework(result) ? ", with what the stack does around it" : "",
                           human(result.communication_time)));
   }
 }
 
 void add_use(FigureTiles& tiles, const Result& result) {
   if (result.model_flops_utilization) {
-    tiles.add("model FLOPs utilisation", percent(*result.model_flops_utilization),
-              fmt::format("{} of matrix FLOPs per GPU, of its peak in {}",
-                          human(result.achieved_flops_per_gpu), result.matrix_dtype));
+    tiles.add(
+        "model FLOPs utilisation", percent(*result.model_flops_utilization),
+        fmt::format("{} of matrix FLOPs per GPU, of its peak in {}{}", human(result.achieved_flops_per_gpu),
+                    result.matrix_dtype, above_peak_in_words(result)));
   }
   if (result.memory) {
     tiles.add("memory of a GPU", human(result.memory->peak),

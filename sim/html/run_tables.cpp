@@ -6,8 +6,8 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
-#include <set>
 
 namespace trainyard {
 
@@ -21,6 +21,16 @@ std::string range_in_words(Q least, Q most) {
   const std::string low = human(least);
   const std::string high = human(most);
   return low == high ? low : low + " to " + high;
+}
+
+/// Whether the times of all ranks are one but for rounding.
+bool are_alike(const Result& result) {
+  constexpr double rounding = 1e-9;
+  return std::ranges::all_of(
+      std::array{&RankRow::compute, &RankRow::communication, &RankRow::end}, [&](Seconds RankRow::*time) {
+        const auto [least, most] = std::ranges::minmax_element(result.rank_rows, {}, time);
+        return (*most).*time - (*least).*time <= rounding * result.step_time;
+      });
 }
 
 }  // namespace
@@ -101,11 +111,9 @@ Html links_html(const Result& result) {
 }
 
 Html ranks_html(const Result& result) {
-  if (result.training || result.ranks == 1) return {};  // updates_html has the workers
-  std::set<std::string> kinds;
-  for (const RankRow& row : result.rank_rows)
-    kinds.insert(human(row.compute) + '|' + human(row.communication) + '|' + human(row.end));
-  if (kinds.size() < 2) {
+  if (result.training || result.ranks == 1 || result.rank_rows.empty())
+    return {};  // updates_html has the workers
+  if (are_alike(result)) {
     const RankRow& rank = result.rank_rows.front();
     return paragraph(fmt::format("All {} ranks are alike: {} of kernels, {} of communication, done after {}.",
                                  grouped(result.ranks), human(rank.compute), human(rank.communication),

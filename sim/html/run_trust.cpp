@@ -59,8 +59,9 @@ Html experiment_html(const Result& result, const PageOrigin& origin) {
                   " type=\"button\" class=\"copy\" hidden=\"hidden\" data-copies=\"resolved\"") +
           Html{"\n"};
   html += element("pre", result.resolved_experiment, " id=\"resolved\" tabindex=\"0\"") + Html{"\n"};
-  html += paragraph("It is experiment.resolved.yaml beside this page. To run it again:");
-  html += element("pre", "trainyard run experiment.resolved.yaml") + Html{"\n"};
+  html += paragraph(
+      "It is experiment.resolved.yaml beside this page. The same numbers again, under that file's name:");
+  html += element("pre", "trainyard run experiment.resolved.yaml --out again") + Html{"\n"};
   html += paragraph(
       fmt::format("trainyard {}, fidelity {}: {} events were simulated. The same input gives the same page, "
                   "byte for byte.",

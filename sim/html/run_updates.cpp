@@ -32,14 +32,14 @@ Html staleness_html(const TrainingReport& training) {
   }
   if (all == 0) return {};
   for (const Bar& bar : bars) heights.push_back(static_cast<double>(bar.gradients));
-  PlotAxis across = linear_axis({0, static_cast<double>(ages)}, FluidPlot::across_begin,
+  PlotAxis across = linear_axis({0, static_cast<double>(ages) + 0.5}, FluidPlot::across_begin,
                                 FluidPlot::across_length, 9, rounded_tick);
   PlotAxis up = linear_axis(heights, FluidPlot::up_begin, FluidPlot::up_length, 7, rounded_tick);
   FluidPlot plot("histogram of the staleness of gradients", std::move(across),
                  "staleness, updates (1 is fresh)", std::move(up), "gradients");
   for (const Bar& bar : bars) {
     const auto gradients = static_cast<double>(bar.gradients);
-    plot.column("compute", static_cast<double>(bar.first) - 0.95, static_cast<double>(bar.last) - 0.05,
+    plot.column("compute", static_cast<double>(bar.first) - 0.45, static_cast<double>(bar.last) + 0.45,
                 gradients,
                 fmt::format("{}: {}, {}",
                             bar.first == bar.last ? std::to_string(bar.first)

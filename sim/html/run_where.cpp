@@ -6,6 +6,7 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
 #include <map>
@@ -30,7 +31,7 @@ PartWords words_of(StepPart part, bool is_training) {
   if (part == StepPart::communication && is_training)
     words.what = "gradients or parameters are under way and nothing is computed";
   else if (part == StepPart::communication)
-    words.name = "exposed communication";
+    words.name = "exposed collectives";
   if (part == StepPart::compute) words.what = "all computing that was of use";
   if (part == StepPart::input) words.what = "GPUs wait for samples";
   return words;
@@ -40,8 +41,9 @@ Html parts_html(const Result& result, const StepParts& split) {
   std::vector<BarPart> bar;
   HtmlTable table("parts of the step time", {{"part", true}, {"time"}, {"share"}, {"what it is", true}});
   Seconds sum;
+  constexpr double rounding = 1e-9;  // of the step: not a part but what adding up leaves
   for (const PartTime& part : split.parts) {
-    if (part.time <= Seconds{}) continue;
+    if (std::abs(part.time.si()) <= rounding * result.step_time.si()) continue;
     const PartWords words = words_of(part.part, result.training.has_value());
     const double share = part.time / result.step_time;
     bar.push_back({words.kind, words.name, share, fmt::format("{}, {}", human(part.time), percent(share))});

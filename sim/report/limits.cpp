@@ -176,4 +176,9 @@ std::string limit_in_words(const Result& result) {
   return step_in_words(result) + host_in_words(result);
 }
 
+std::string above_peak_in_words(const Result& result) {
+  if (result.model_flops_utilization.value_or(0) <= 1) return {};
+  return "; counted as direct convolutions, of which Winograd's algorithm needs fewer";
+}
+
 }  // namespace trainyard

@@ -22,4 +22,7 @@ double busy_while_communicating(const Result& result);
 /// One or two sentences: compute or communication, why, and what would help.
 std::string limit_in_words(const Result& result);
 
+/// Why a step can need more FLOPs than the peak lets through: "; counted as ...". Empty below the peak.
+std::string above_peak_in_words(const Result& result);
+
 }  // namespace trainyard

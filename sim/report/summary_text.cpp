@@ -130,11 +130,9 @@ void write_limits(Page& out, const Result& result) {
   }
   std::string rate = human(result.achieved_flops_per_gpu) + " per GPU";
   if (result.model_flops_utilization) {
-    rate += fmt::format(", {} of its peak in {} (model FLOPs utilisation)",
-                        percent(*result.model_flops_utilization), result.matrix_dtype);
-    if (*result.model_flops_utilization > 1) {
-      rate += "; counted as direct convolutions, of which Winograd's algorithm needs fewer";
-    }
+    rate += fmt::format(", {} of its peak in {} (model FLOPs utilisation){}",
+                        percent(*result.model_flops_utilization), result.matrix_dtype,
+                        above_peak_in_words(result));
     out.text_row("matrix FLOPs", rate);
   }
 }

@@ -1,8 +1,8 @@
 #include "html/report_html.hpp"
 
+#include "../report/sample.hpp"
 #include "html/html.hpp"
 #include "html/timeline_data.hpp"
-#include "../report/sample.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -50,9 +50,9 @@ TEST_CASE("a run's page has every section that the run has, and says where it co
   CHECK_FALSE(has(page, "<section id=\"updates\">"));
   CHECK_FALSE(has(page, "<section id=\"faults\">"));
   CHECK(has(page, "trainyard 9.8.7"));
-  CHECK(has(page, "warning: tiny.yaml:3:1: warning: &lt;odd&gt;"));
+  CHECK(has(page, ">tiny.yaml:3:1: warning: &lt;odd&gt;</pre>"));
   CHECK(has(page, "a page &amp; its &quot;date&quot;"));
-  CHECK(has(page, "trainyard run experiment.resolved.yaml"));
+  CHECK(has(page, "trainyard run experiment.resolved.yaml --out again"));
 }
 
 TEST_CASE("the parts of the step on the page add up to the step") {
@@ -61,6 +61,48 @@ TEST_CASE("the parts of the step on the page add up to the step") {
        {"<td>4 ms</td><td>30.8 %</td>", "<td>6 ms</td><td>46.2 %</td>", "<td>1 ms</td><td>7.7 %</td>",
         "<td>2 ms</td><td>15.4 %</td>", "<td>sum</td><td>13 ms</td><td>100.0 %</td>"})
     CHECK(has(page, row));
+}
+
+TEST_CASE("what is exposed has two names where the stack does something around collectives") {
+  Result result = sample_result();
+  const std::string without = report_html(result, origin);
+  CHECK(has(without, "exposed collectives</td><td>2 ms</td>"));
+  CHECK_FALSE(has(without, "with what the stack does around it"));
+  result.exposed_communication = Seconds(0.003);
+  result.step_time = Seconds(0.014);
+  result.timeline.push_back({.rank = Rank{0},
+                             .stream = Stream::host,
+                             .category = "copy",
+                             .start = Seconds(0.013),
+                             .end = Seconds(0.014)});
+  const std::string page = report_html(result, origin);
+  CHECK(has(page, "exposed communication</dt><dd class=\"value\">3 ms</dd>"));
+  CHECK(has(page, "of the step, with what the stack does around it"));
+  CHECK(has(page, "exposed collectives</td><td>2 ms</td>"));
+}
+
+TEST_CASE("more FLOPs than the peak lets through are explained") {
+  Result result = sample_result();
+  CHECK_FALSE(has(report_html(result, origin), "Winograd"));
+  result.model_flops_utilization = 1.03;
+  CHECK(has(report_html(result, origin), "; counted as direct convolutions, of which Winograd"));
+}
+
+TEST_CASE("ranks are alike by their times, not by what is printed of them") {
+  Result result = sample_result();
+  CHECK(has(report_html(result, origin), "All 2 ranks are alike"));
+  result.rank_rows[1].compute = (1 + 1e-6) * result.rank_rows[1].compute;
+  CHECK_FALSE(has(report_html(result, origin), "All 2 ranks are alike"));
+}
+
+TEST_CASE("what predictions a page's is compared with depends on what was fitted or measured") {
+  Result result = sample_result();
+  CHECK(has(report_html(result, origin), "compare with spec"));
+  PageOrigin measured = origin;
+  measured.has_measured_times = true;
+  CHECK(has(report_html(result, measured), "Compute times were given by the trace: nearest is 1gpu"));
+  result.calibrated_on = {"a run"};
+  CHECK(has(report_html(result, origin), "compare with 1gpu and 1node"));
 }
 
 TEST_CASE("a page with hostile names has no element more than one with tame names") {
@@ -159,7 +201,14 @@ TEST_CASE("a run of many updates shows its workers, servers and how old gradient
   training.servers.push_back({.name = "memory of node0.cpu0", .utilization = 0.25});
   const std::string page = report_html(result, origin);
   CHECK(has(page, "<title>1: 12 gradients, 60.0 %</title>"));
+  // The axis runs from 0 to 2.5 over 94 % of the width from 3 % on: the bar of 1 is from 0.55 to 1.45.
+  CHECK(has(page, "<rect class=\"compute\" x=\"23.68%\" width=\"33.84%\""));
   CHECK(has(page, "<title>2: 8 gradients, 40.0 %</title>"));
+  CHECK_FALSE(has(page, "of the measured 2 s."));
+  training.spans = {{.worker = 0, .activity = Activity::computing, .begun = Seconds(0), .ended = Seconds(1)}};
+  CHECK(has(report_html(result, origin), "The first 1 s of the measured 2 s."));
+  training.spans.back().ended = Seconds(2);
+  CHECK_FALSE(has(report_html(result, origin), "of the measured 2 s."));
   CHECK(has(page, "memory of node0.cpu0"));
   CHECK(has(page, "<section id=\"updates\">"));
   CHECK_FALSE(has(page, "<section id=\"ranks\">"));
@@ -184,4 +233,7 @@ TEST_CASE("a job with faults shows where its time goes and the intervals that we
   CHECK(has(page, "10 h 00 min of work take 11 h 06 min (mean of 3 runs): 90.0 %"));
   CHECK(has(page, "is never done"));
   CHECK(has(page, "Daly&#39;s interval: 30 min 00 s"));
+  CHECK(has(page, "</svg> simulated"));
+  for (IntervalRow& row : faults.intervals) row.wall.reset();
+  CHECK_FALSE(has(report_html(result, origin), "</svg> simulated"));
 }
