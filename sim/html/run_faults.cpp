@@ -1,6 +1,7 @@
 #include "html/fluid_plot.hpp"
 #include "html/run_sections.hpp"
 #include "html/time_unit.hpp"
+#include "report/fault_text.hpp"
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
@@ -83,10 +84,9 @@ Html faults_html(const Result& result) {
   if (!result.faults) return {};
   const FaultReport& faults = *result.faults;
   Html html = paragraph(fmt::format(
-      "{} of work take {}{}: {} of the throughput is of use. {} faults, of which {} stop the job.",
-      long_time(faults.work), long_time(faults.wall),
-      faults.runs > 1 ? fmt::format(" (mean of {} runs)", faults.runs) : "", percent(faults.share),
-      rounded(faults.faults), rounded(faults.restarts)));
+      "{} of work take {}{}: {} is of use. {} faults, of which {} stop the job.", long_time(faults.work),
+      long_time(faults.wall), faults.runs > 1 ? fmt::format(" (mean of {} runs)", faults.runs) : "",
+      goodput_in_words(faults), rounded(faults.faults), rounded(faults.restarts)));
   std::vector<BarPart> bar;
   HtmlTable table("where the time of the job goes", {{"part", true}, {"time"}, {"share"}});
   const auto add = [&](const char* kind, const char* name, Seconds time) {
@@ -102,6 +102,7 @@ Html faults_html(const Result& result) {
   add("framework", "restarting", faults.restarting);
   add("input", "writing checkpoints", faults.writing);
   html += stacked_bar("where the time of the job goes", bar) + table.html();
+  if (faults.runs > 1) html += paragraph("In brackets: between these 95 % of such means lie.");
   if (faults.every) {
     html += paragraph(fmt::format("A checkpoint is written every {}{}; it is {} and takes {}.",
                                   long_time(*faults.every), faults.is_daly ? " (Daly's interval)" : "",

@@ -1,4 +1,5 @@
 #include "html/run_sections.hpp"
+#include "report/fault_text.hpp"
 #include "report/limits.hpp"
 #include "report/page.hpp"
 #include "report/run_title.hpp"
@@ -48,7 +49,7 @@ void add_speeds(FigureTiles& tiles, const Result& result) {
       result.tokens_per_second ? rounded(*result.tokens_per_second) + " tokens/s" : "of all GPUs together");
   if (result.faults) {
     tiles.add("goodput", rounded(result.throughput * result.faults->share) + " samples/s",
-              percent(result.faults->share) + " of the throughput, after faults and checkpoints");
+              goodput_in_words(*result.faults) + ", after faults and checkpoints");
   }
   if (result.epoch_time)
     tiles.add("an epoch", long_time(*result.epoch_time), "all samples of the data set once");

@@ -17,15 +17,19 @@ std::string interval_in_words(const FaultReport& faults) {
 
 }  // namespace
 
+std::string goodput_in_words(const FaultReport& faults) {
+  std::string text = percent(faults.share) + " of the throughput";
+  if (faults.runs > 1)
+    text += fmt::format(" ({} to {})", percent(faults.share_low), percent(faults.share_high));
+  return text;
+}
+
 void write_faults(Page& out, const Result& result) {
   const FaultReport& faults = *result.faults;
   out.heading("faults and checkpoints", faults.runs > 1 ? fmt::format("mean of {} runs", faults.runs) : "");
   out.row("goodput", rounded(result.throughput * faults.share) + " samples/s",
-          fmt::format("{} of the throughput{}; {} of work take {}", percent(faults.share),
-                      faults.runs > 1
-                          ? fmt::format(" ({} to {})", percent(faults.share_low), percent(faults.share_high))
-                          : "",
-                      long_time(faults.work), long_time(faults.wall)),
+          fmt::format("{}; {} of work take {}", goodput_in_words(faults), long_time(faults.work),
+                      long_time(faults.wall)),
           true);
   const auto share = [&](std::string_view label, Seconds time, std::string_view colour) {
     out.share(label, time, faults.wall, colour);

@@ -4,7 +4,13 @@
 #include "report/page.hpp"
 #include "study/result.hpp"
 
+#include <string>
+
 namespace trainyard {
+
+/// "83.1 % of the throughput (80.2 % to 86.0 %)": between these 95 % of such means lie, where there are
+/// several runs.
+std::string goodput_in_words(const FaultReport& faults);
 
 /// The result has `faults`.
 void write_faults(Page& out, const Result& result);

@@ -223,6 +223,8 @@ TEST_CASE("a job with faults shows where its time goes and the intervals that we
   faults.lost = Seconds(3000);
   faults.writing = Seconds(1000);
   faults.share = 0.9;
+  faults.share_low = 0.85;
+  faults.share_high = 0.93;
   faults.every = faults.daly = Seconds(1800);
   faults.young = Seconds(1900);
   faults.is_daly = true;
@@ -230,7 +232,10 @@ TEST_CASE("a job with faults shows where its time goes and the intervals that we
                       {Seconds(1800), Seconds(40000), {}},
                       {Seconds(9000), {}, {}}};
   const std::string page = report_html(result, origin);
-  CHECK(has(page, "10 h 00 min of work take 11 h 06 min (mean of 3 runs): 90.0 %"));
+  CHECK(has(
+      page,
+      "10 h 00 min of work take 11 h 06 min (mean of 3 runs): 90.0 % of the throughput (85.0 % to 93.0 %)"));
+  CHECK(has(page, "90.0 % of the throughput (85.0 % to 93.0 %), after faults"));
   CHECK(has(page, "is never done"));
   CHECK(has(page, "Daly&#39;s interval: 30 min 00 s"));
   CHECK(has(page, "</svg> simulated"));
