@@ -30,7 +30,7 @@ PlotAxis size_axis(const std::vector<double>& bytes, double begin, double length
 /// ("20 GB/s"), at most eight. Every value must be above 0.
 PlotAxis bandwidth_axis(const std::vector<double>& rates, double begin, double length);
 
-/// Ticks at powers of two over numbers of GPUs, at most twelve. Every value must be at least 1.
+/// Ticks at powers of two over numbers of GPUs, at most `most` of them. Every value must be at least 1.
 PlotAxis count_axis(const std::vector<double>& counts, double begin, double length, std::size_t most = 12);
 
 using TickText = std::function<std::string(double)>;
