@@ -2,6 +2,7 @@
 
 #include "config/utf8.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace trainyard {
@@ -30,11 +31,22 @@ void append_escaped(std::string& markup, std::string_view text) {
   }
 }
 
-/// How many columns of text come before the first of numbers: the style sheet has a class for each.
+constexpr std::size_t most_leading = 8;  ///< the style sheet's .t1 to .t8
+
+/// How many columns of text come before the first of numbers.
 std::size_t leading_texts(const std::vector<HtmlColumn>& columns) {
   std::size_t count = 0;
   while (count < columns.size() && columns[count].is_text) ++count;
   return count;
+}
+
+/// What aligns a column's cells: the table's class, up to most_leading; that of keys behind it; that of
+/// remarks behind numbers, which are given room.
+std::string_view class_of(const std::vector<HtmlColumn>& columns, std::size_t column) {
+  if (!columns[column].is_text) return "";
+  const std::size_t leading = leading_texts(columns);
+  if (column >= leading) return " class=\"l\"";
+  return column >= most_leading ? " class=\"k\"" : "";
 }
 
 }  // namespace
@@ -74,9 +86,7 @@ HtmlTable::HtmlTable(std::string name, std::vector<HtmlColumn> columns)
     : name_(std::move(name)), columns_(std::move(columns)) {}
 
 void HtmlTable::cell(std::size_t column, const Html& content) {
-  const bool is_late_text = column >= leading_texts(columns_) && columns_[column].is_text;
-  body_ += is_late_text ? "<td class=\"l\">" : "<td>";
-  (body_ += content.markup) += "</td>";
+  body_ += fmt::format("<td{}>{}</td>", class_of(columns_, column), content.markup);
 }
 
 void HtmlTable::row(const std::vector<Html>& cells) {
@@ -102,13 +112,13 @@ void HtmlTable::row_with_remark(const std::vector<std::string>& texts, std::stri
 
 Html HtmlTable::html(bool is_tall) const {
   Html head;
-  const std::size_t texts = leading_texts(columns_);
   for (std::size_t i = 0; i < columns_.size(); ++i)
-    head += element("th", columns_[i].head, i >= texts && columns_[i].is_text ? " class=\"l\"" : "");
+    head += element("th", columns_[i].head, class_of(columns_, i));
   return {
       fmt::format("<div class=\"scroll{}\" role=\"region\" tabindex=\"0\"{}>"
                   "<table class=\"t{}\"><thead><tr>{}</tr></thead><tbody>\n{}</tbody></table></div>\n",
-                  is_tall ? " tall" : "", attribute("aria-label", name_), texts, head.markup, body_)};
+                  is_tall ? " tall" : "", attribute("aria-label", name_),
+                  std::min(leading_texts(columns_), most_leading), head.markup, body_)};
 }
 
 }  // namespace trainyard

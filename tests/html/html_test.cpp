@@ -66,6 +66,21 @@ TEST_CASE("a table aligns its first texts as one, escapes cells and counts rows"
   CHECK(table.html(true).markup.find("class=\"scroll tall\"") != std::string::npos);
 }
 
+TEST_CASE("more columns of text than the style sheet has classes for are aligned as text too") {
+  std::vector<HtmlColumn> columns(10, {"key", true});
+  columns.push_back({"number"});
+  HtmlTable table("many", columns);
+  table.row(std::vector<std::string>(11, "x"));
+  const std::string html = table.html().markup;
+  CHECK(html.find("<table class=\"t8\">") != std::string::npos);
+  CHECK(report_css.find(".t8 ") != std::string_view::npos);
+  CHECK(report_css.find(".t9 ") == std::string_view::npos);
+  CHECK(report_css.find(".k,") != std::string_view::npos);
+  CHECK(times_in(html, "<td>x</td>") == 9);
+  CHECK(times_in(html, "<td class=\"k\">x</td>") == 2);
+  CHECK(times_in(html, "<th class=\"k\">key</th>") == 2);
+}
+
 TEST_CASE(
     "a page has its style and script inside, leaves out empty sections, and data cannot end its element") {
   const std::string text =
