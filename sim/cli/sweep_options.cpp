@@ -189,7 +189,8 @@ std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
   const config::Document document = config::load(path);
   SweepFile file;
   if (kind_of(path, document) == config::Kind::experiment) {
-    file.experiment = config::is_path(options.sweep) ? fs::absolute(path).string() : options.sweep;
+    file.experiment =
+        config::is_path(options.sweep) ? fs::absolute(path).lexically_normal().string() : options.sweep;
   } else {
     file = load_sweep(document);
     in_folder_of(path, catalogue, file);
@@ -212,8 +213,9 @@ std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
 }
 
 std::vector<std::string> words_of(const SweepOptions& options) {
-  std::vector<std::string> words{config::is_path(options.sweep) ? fs::absolute(options.sweep).string()
-                                                                : options.sweep};
+  std::vector<std::string> words{config::is_path(options.sweep)
+                                     ? fs::absolute(options.sweep).lexically_normal().string()
+                                     : options.sweep};
   const auto add = [&](const char* option, const std::string& value) {
     if (value.empty()) return;
     words.emplace_back(option);

@@ -51,6 +51,9 @@ struct CurveFigures {
   [[nodiscard]] double ranks(std::size_t row) const {
     return figure(result, result.rows[row], "ranks").value();
   }
+  [[nodiscard]] std::string gpus_in_words(std::size_t row) const {
+    return count(std::llround(ranks(row)), "GPU");
+  }
   [[nodiscard]] double throughput(std::size_t row) const {
     return figure(result, result.rows[row], "throughput_samples_per_s").value();
   }
@@ -86,9 +89,9 @@ Html throughput_plot(const CurvePanel& panel, const CurveFigures& figures) {
     std::vector<PlotPoint> points;
     for (const std::size_t row : panel.series[i].rows) {
       const double rate = figures.throughput(row);
-      points.push_back({figures.ranks(row), rate,
-                        fmt::format("{}: {} samples/s on {} GPUs", panel.names[i], rounded(rate),
-                                    count_text(figures.ranks(row)))});
+      points.push_back(
+          {figures.ranks(row), rate,
+           fmt::format("{}: {} samples/s on {}", panel.names[i], rounded(rate), figures.gpus_in_words(row))});
     }
     plot.line(series_kind(i), points);
     plot.marks(series_kind(i), static_cast<int>(i) % shapes, points);
@@ -118,7 +121,7 @@ Html efficiency_plot(const CurvePanel& panel, const CurveFigures& figures, bool 
       const double share = figures.efficiency[row].value();
       points.push_back(
           {figures.ranks(row), share,
-           fmt::format("{}: {} on {} GPUs", panel.names[i], percent(share), count_text(figures.ranks(row)))});
+           fmt::format("{}: {} on {}", panel.names[i], percent(share), figures.gpus_in_words(row))});
     }
     plot.line(series_kind(i), points);
     plot.marks(series_kind(i), static_cast<int>(i) % shapes, points);

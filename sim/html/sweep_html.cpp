@@ -24,7 +24,7 @@ constexpr const char* throughput_figure = "throughput_samples_per_s";
 
 Html what_html(const SweepResult& result) {
   Html html = paragraph(fmt::format(
-      "Experiment {}. {} done, {} failed.", result.sweep.experiment,
+      "Experiment {}. {} done, {} failed.", experiment_name(result.sweep),
       count(static_cast<std::int64_t>(result.rows.size() - failures(result)), "point"), failures(result)));
   HtmlTable table("varied keys", {{"varied key", true}, {"values"}, {"which", true}});
   for (std::size_t key = 0; key < result.sweep.keys.size(); ++key) {
@@ -132,7 +132,14 @@ Html rows_html(const SweepResult& result) {
       table.row_with_remark(cells, "failed, with its reason below");
     }
   }
-  return paragraph(
+  Html html;
+  if (is_strong_scaling(result.sweep) && !series_of(result).empty()) {
+    html += paragraph(
+        "Speedup and efficiency are against the smallest run of each series; sweep.csv has those against one "
+        "GPU with the same batch per GPU too.");
+  }
+  return html +
+         paragraph(
              table.rows() < result.rows.size()
                  ? fmt::format(
                        "The first {} of {} points; sweep.csv beside this page has all, with further columns.",

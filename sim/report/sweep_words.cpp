@@ -2,13 +2,12 @@
 
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
-#include "sweep/scaling.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <optional>
+#include <string_view>
 
 namespace trainyard {
 namespace {
@@ -16,11 +15,14 @@ namespace {
 std::string as_time(double seconds) { return human(Seconds(seconds)); }
 std::string as_duration(double seconds) { return long_time(Seconds(seconds)); }
 
+constexpr const char* speedup_figure = "speedup";
+constexpr const char* efficiency_figure = "scaling_efficiency";
+
 constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", count_text},
                                          {"step", "step_time_s", as_time},
                                          {"samples/s", "throughput_samples_per_s", rounded},
-                                         {"speedup", "speedup", rounded},
-                                         {"efficiency", "scaling_efficiency", percent},
+                                         {"speedup", speedup_figure, rounded},
+                                         {"efficiency", efficiency_figure, percent},
                                          {"exposed", "exposed_communication_s", as_time},
                                          {"MFU", "model_flops_utilization", percent},
                                          {"memory", "memory_utilization", percent},
@@ -32,11 +34,25 @@ constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", count_text},
 std::string count_text(double number) { return grouped(std::llround(number)); }
 
 SweepColumns::SweepColumns(const SweepResult& result) : result_(result) {
+  if (is_strong_scaling(result.sweep)) {
+    const std::vector<std::optional<RelativeScaling>> scaling = relative_scaling(result);
+    for (std::size_t i = 0; i < scaling.size(); ++i) {
+      if (scaling[i]) relative_.emplace(result.rows[i].point, *scaling[i]);
+    }
+  }
   for (const SweepColumn& column : table_columns) {
     const auto has = [&](const SweepRow& row) { return figure(result, row, column.figure).has_value(); };
     const bool is_key = std::ranges::find(result.sweep.keys, column.figure) != result.sweep.keys.end();
     if (!is_key && std::ranges::any_of(result.rows, has)) columns_.push_back(column);
   }
+}
+
+std::optional<double> SweepColumns::value(const SweepRow& row, const SweepColumn& column) const {
+  if (const auto relative = relative_.find(row.point); relative != relative_.end()) {
+    if (column.figure == std::string_view(speedup_figure)) return relative->second.speedup;
+    if (column.figure == std::string_view(efficiency_figure)) return relative->second.efficiency;
+  }
+  return figure(result_, row, column.figure);
 }
 
 std::vector<std::string> SweepColumns::heads() const {
@@ -48,7 +64,7 @@ std::vector<std::string> SweepColumns::heads() const {
 std::vector<std::string> SweepColumns::cells(const SweepRow& row) const {
   std::vector<std::string> cells = result_.sweep.points[row.point];
   for (const SweepColumn& column : columns_) {
-    const auto number = figure(result_, row, column.figure);
+    const auto number = value(row, column);
     cells.push_back(number ? column.text(*number) : "-");
   }
   return cells;

@@ -2,8 +2,12 @@
 // What the table of a sweep and its page have in common: the columns of a row, and choices in words.
 
 #include "sweep/choice.hpp"
+#include "sweep/scaling.hpp"
 #include "sweep/sweep_result.hpp"
 
+#include <cstddef>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +23,9 @@ struct SweepColumn {
   std::string (*text)(double);
 };
 
-/// The varied keys, and the figures that some row has. Keeps a reference to the result.
+/// The varied keys, and the figures that some row has. Under strong scaling the speedup and the efficiency
+/// are those against the smallest run of a row's series, as where scaling stops. Keeps a reference to the
+/// result.
 class SweepColumns {
 public:
   explicit SweepColumns(const SweepResult& result);
@@ -29,7 +35,10 @@ public:
   [[nodiscard]] std::vector<std::string> cells(const SweepRow& row) const;
 
 private:
+  [[nodiscard]] std::optional<double> value(const SweepRow& row, const SweepColumn& column) const;
+
   const SweepResult& result_;
+  std::map<std::size_t, RelativeScaling> relative_;  ///< by point; empty unless under strong scaling
   std::vector<SweepColumn> columns_;
 };
 

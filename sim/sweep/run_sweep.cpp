@@ -101,7 +101,7 @@ std::string point_in_words(const Sweep& sweep, std::size_t point) {
   for (std::size_t i = 0; i < sweep.keys.size(); ++i) {
     text += fmt::format("{}{}={}", text.empty() ? "" : ", ", sweep.keys[i], sweep.points[point][i]);
   }
-  return text.empty() ? sweep.experiment : text;
+  return text.empty() ? experiment_name(sweep) : text;
 }
 
 }  // namespace trainyard

@@ -1,10 +1,12 @@
 #include "sweep/sweep.hpp"
 
+#include "config/catalogue.hpp"
 #include "sweep/point_pattern.hpp"
 #include "sweep/value_range.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <optional>
 
@@ -142,6 +144,11 @@ Sweep make_sweep(std::string name, const SweepFile& file) {
   if (sweep.points.empty())
     throw InputError("no point of the sweep is left", "only and exclude leave none; see its values");
   return sweep;
+}
+
+std::string experiment_name(const Sweep& sweep) {
+  return config::is_path(sweep.experiment) ? std::filesystem::path(sweep.experiment).stem().string()
+                                           : sweep.experiment;
 }
 
 bool is_in_shard(std::size_t point, int shard, int shards) {

@@ -33,6 +33,9 @@ struct Sweep {
   Goal goal;
 };
 
+/// What the experiment is called: a path's stem.
+std::string experiment_name(const Sweep& sweep);
+
 /// KEY=V1,V2 of the command line, in the order given.
 using SweepOverrides = std::vector<std::pair<std::string, std::vector<std::string>>>;
 

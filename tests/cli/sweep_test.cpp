@@ -177,6 +177,17 @@ TEST_CASE("a sweep's experiments are found beside its file, whatever folder it i
   CHECK(rows[1]["ranks"] == 2);
 }
 
+TEST_CASE("a sweep of an experiment's file is the same however its path is spelled") {
+  const Scratch scratch;
+  std::ignore = scratch.put("tiny.yaml", experiment_with(""));
+  std::filesystem::create_directory(scratch.path() / "below");
+  for (const auto& [spelling, out] : {std::pair("tiny.yaml", "a"), std::pair("below/.././tiny.yaml", "b")})
+    REQUIRE(sweep({scratch / spelling, "--set", "gpus=1,2", "--out", scratch / out}).code == 0);
+  const std::string files = files_in(scratch / "a");
+  CHECK(files == files_in(scratch / "b"));
+  CHECK(contains(files, "<p>Experiment tiny. "));
+}
+
 TEST_CASE("sweeps that cannot begin end with the code of what is wrong, and write nothing") {
   const Scratch scratch;
   const std::string file = sixteen_points(scratch);

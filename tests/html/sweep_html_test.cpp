@@ -75,6 +75,36 @@ TEST_CASE("a sweep's page is the same twice, and hostile values stay text") {
   CHECK(page_has(page, "&lt;/pre&gt;"));
 }
 
+TEST_CASE("a sweep's page names an experiment's file without its folder") {
+  SweepResult result =
+      made_result({}, {{.values = {}, .ranks = 1, .throughput = 2, .epoch = 7200, .rent = 10, .power = 500}});
+  result.sweep.experiment = "/home/someone/my.yaml";
+  const std::string page = sweep_html(result, "", "1");
+  CHECK(page_has(page, "Experiment my."));
+  CHECK(page_has(page, "<td class=\"l\">my</td>"));
+  CHECK_FALSE(page_has(page, "someone"));
+}
+
+TEST_CASE("a chart says GPU of one and GPUs of more") {
+  const std::string page = sweep_html(series_of_size(1, 1), "", "1");
+  CHECK(page_has(page, "samples/s on 1 GPU<"));
+  CHECK(page_has(page, "100.0 % on 2 GPUs<"));
+  CHECK_FALSE(page_has(page, "on 1 GPUs"));
+}
+
+TEST_CASE("efficiency means the same in the chart, the table and where scaling stops of strong scaling") {
+  SweepResult result =
+      made_result({"ranks"}, {{.values = {"4"}, .ranks = 4, .throughput = 100, .efficiency = 0.9},
+                              {.values = {"16"}, .ranks = 16, .throughput = 200, .efficiency = 0.85}});
+  result.sweep.set = {{"global_batch", "512"}};
+  const std::string page = sweep_html(result, "", "1");
+  CHECK(page_has(page, "50.0 % on 16 GPUs"));
+  CHECK(page_has(page, "<td>16</td><td>50.0 %</td></tr>"));
+  CHECK(page_has(page, "<td>2.000</td><td>50.0 %</td>"));
+  CHECK(page_has(page, "against the smallest run of each series"));
+  CHECK_FALSE(page_has(page, "85.0 %"));
+}
+
 TEST_CASE("a sweep of no points, or without numbers of GPUs, has a page without curves") {
   CHECK(page_has(sweep_html(made_result({}, {}), "", "1"), "<section id=\"what\">"));
   const std::string page = sweep_html(made_result({"batch_per_gpu"}, {{.values = {"1"}, .throughput = 2},

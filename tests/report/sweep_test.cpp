@@ -33,6 +33,8 @@ SweepResult sample_sweep() {
   return result;
 }
 
+bool has_text(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
 }  // namespace
 
 TEST_CASE("sweep.csv has a row for each point that is done, with what only all rows together tell") {
@@ -97,6 +99,22 @@ which point to take
   least energy    model=a, nodes=1: an epoch in 2 h 00 min, 20.00 USD, 3.6 MJ
   Pareto front    of time, cost and energy, 2 points: points 1, 0
 )");
+}
+
+TEST_CASE("under strong scaling the columns are against the smallest run, as where scaling stops is") {
+  SweepResult result = sample_sweep();
+  const std::string weak = sweep_text(result, 60, false);
+  CHECK(has_text(weak, "100.0    4.000     100.0 %"));
+  CHECK(has_text(weak, "150.0    6.000      75.0 %"));
+  result = made_result({"ranks"}, {{.values = {"4"}, .ranks = 4, .throughput = 100, .efficiency = 0.9},
+                                   {.values = {"16"}, .ranks = 16, .throughput = 200, .efficiency = 0.85}});
+  result.sweep.set = {{"global_batch", "512"}};
+  const std::string strong = sweep_text(result, 60, false);
+  CHECK(has_text(strong, "100.0    1.000     100.0 %"));
+  CHECK(has_text(strong, "200.0    2.000      50.0 %"));
+  CHECK(has_text(strong, "  4 GPUs (100.0 %); 50.0 % on 16\n"));
+  CHECK(sweep_line(result, result.rows[1]) ==
+        "ranks=16: 10 ms, 200.0 samples/s, 85.0 % of linear with this batch per GPU");
 }
 
 TEST_CASE("limits that no point keeps to are said with them") {
