@@ -51,8 +51,13 @@ struct CurveFigures {
   [[nodiscard]] double ranks(std::size_t row) const {
     return figure(result, result.rows[row], "ranks").value();
   }
-  [[nodiscard]] std::string gpus_in_words(std::size_t row) const {
-    return count(std::llround(ranks(row)), "GPU");
+  /// "on 16 GPUs", and of several runs on as many also which: "on 16 GPUs (nodes=2, gpus_per_node=8)".
+  [[nodiscard]] std::string place_in_words(const Series& series, std::size_t row) const {
+    std::string text = "on " + count(std::llround(ranks(row)), "GPU");
+    const auto is_beside = [&](std::size_t other) { return ranks(other) == ranks(row); };
+    if (std::ranges::count_if(series.rows, is_beside) > 1)
+      text += fmt::format(" ({})", point_in_words(result.sweep, result.rows[row].point));
+    return text;
   }
   [[nodiscard]] double throughput(std::size_t row) const {
     return figure(result, result.rows[row], "throughput_samples_per_s").value();
@@ -60,6 +65,19 @@ struct CurveFigures {
 };
 
 std::string series_kind(std::size_t number) { return fmt::format("series{}", number % most_together); }
+
+/// Of points in the order of their places across, the highest at each: a curve has one run per number of
+/// GPUs.
+std::vector<PlotPoint> best_of_each(const std::vector<PlotPoint>& points) {
+  std::vector<PlotPoint> best;
+  for (const PlotPoint& point : points) {
+    if (best.empty() || best.back().x != point.x)
+      best.push_back(point);
+    else if (point.y > best.back().y)
+      best.back() = point;
+  }
+  return best;
+}
 
 PlotAxis ranks_axis(const std::vector<double>& ranks) {
   return count_axis(ranks, FluidPlot::across_begin, FluidPlot::across_length, 8);
@@ -89,11 +107,11 @@ Html throughput_plot(const CurvePanel& panel, const CurveFigures& figures) {
     std::vector<PlotPoint> points;
     for (const std::size_t row : panel.series[i].rows) {
       const double rate = figures.throughput(row);
-      points.push_back(
-          {figures.ranks(row), rate,
-           fmt::format("{}: {} samples/s on {}", panel.names[i], rounded(rate), figures.gpus_in_words(row))});
+      points.push_back({figures.ranks(row), rate,
+                        fmt::format("{}: {} samples/s {}", panel.names[i], rounded(rate),
+                                    figures.place_in_words(panel.series[i], row))});
     }
-    plot.line(series_kind(i), points);
+    plot.line(series_kind(i), best_of_each(points));
     plot.marks(series_kind(i), static_cast<int>(i) % shapes, points);
   }
   return plot.html();
@@ -119,11 +137,11 @@ Html efficiency_plot(const CurvePanel& panel, const CurveFigures& figures, bool 
     std::vector<PlotPoint> points;
     for (const std::size_t row : panel.series[i].rows) {
       const double share = figures.efficiency[row].value();
-      points.push_back(
-          {figures.ranks(row), share,
-           fmt::format("{}: {} on {}", panel.names[i], percent(share), figures.gpus_in_words(row))});
+      points.push_back({figures.ranks(row), share,
+                        fmt::format("{}: {} {}", panel.names[i], percent(share),
+                                    figures.place_in_words(panel.series[i], row))});
     }
-    plot.line(series_kind(i), points);
+    plot.line(series_kind(i), best_of_each(points));
     plot.marks(series_kind(i), static_cast<int>(i) % shapes, points);
   }
   return plot.html();

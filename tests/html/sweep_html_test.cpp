@@ -3,6 +3,7 @@
 #include "../sweep/hand_made.hpp"
 #include "html/sweep_curves.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <string>
 
@@ -103,6 +104,27 @@ TEST_CASE("efficiency means the same in the chart, the table and where scaling s
   CHECK(page_has(page, "<td>2.000</td><td>50.0 %</td>"));
   CHECK(page_has(page, "against the smallest run of each series"));
   CHECK_FALSE(page_has(page, "85.0 %"));
+}
+
+TEST_CASE("of runs on as many GPUs all are marked, told apart, and the best is in the line") {
+  const std::string page =
+      sweep_html(made_result({"nodes", "gpus_per_node"},
+                             {{.values = {"1", "4"}, .ranks = 4, .throughput = 100},
+                              {.values = {"1", "8"}, .ranks = 8, .throughput = 190, .efficiency = 0.95},
+                              {.values = {"2", "4"}, .ranks = 8, .throughput = 160, .efficiency = 0.8}}),
+                 "", "1");
+  CHECK(page_has(page, "160.0 samples/s on 8 GPUs (nodes=2, gpus_per_node=4)<"));
+  CHECK(page_has(page, "95.0 % on 8 GPUs (nodes=1, gpus_per_node=8)<"));
+  CHECK(page_has(page, "100.0 samples/s on 4 GPUs<"));
+  const std::string line = "<polyline class=\"series0\" points=\"";
+  std::size_t lines = 0;
+  for (std::size_t at = page.find(line); at != std::string::npos; at = page.find(line, at + 1)) {
+    const std::size_t begin = at + line.size();
+    const std::string points = page.substr(begin, page.find('"', begin) - begin);
+    CHECK(std::ranges::count(points, ',') == 2);  // one per number of GPUs
+    ++lines;
+  }
+  CHECK(lines == 2);
 }
 
 TEST_CASE("a sweep of no points, or without numbers of GPUs, has a page without curves") {
