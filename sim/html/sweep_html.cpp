@@ -91,6 +91,7 @@ Html choice_html(const SweepResult& result) {
   add("cheapest", choice.cheapest);
   add("least energy", choice.least_energy);
   html += best.html() + needs_plot(result, needs, choice);
+  if (choice.pareto.size() < 2) return html;
   HtmlTable front("Pareto front", {{"point"}, {"its keys", true}, {"it takes", true}});
   for (const std::size_t row : choice.pareto) {
     if (front.rows() == most_choices) break;

@@ -84,6 +84,7 @@ TEST_CASE("a sweep's page names an experiment's file without its folder") {
   CHECK(page_has(page, "Experiment my."));
   CHECK(page_has(page, "<td class=\"l\">my</td>"));
   CHECK_FALSE(page_has(page, "someone"));
+  CHECK_FALSE(page_has(page, "Pareto front of"));  // one point is no front
 }
 
 TEST_CASE("a chart says GPU of one and GPUs of more") {
