@@ -195,8 +195,8 @@ TEST_CASE("a trace that brings some times keeps them when GPUs are faster") {
   int number = 0;
   while (std::getline(with, timed) && std::getline(without, untimed))
     some += (number++ < 40 ? timed : untimed) + "\n";
-  scratch.put("some.csv", some);
-  const Json why = explained({scratch.put("some.yaml", lines + "trace: some.csv\n")});
+  const std::string mixed = scratch.put("some.csv", some);
+  const Json why = explained({scratch.put("some.yaml", lines + "trace: " + mixed + "\n")});
   const Json* faster = change(why, "GPUs twice as fast");
   REQUIRE(faster != nullptr);
   CHECK(contains((*faster)["remark"].get<std::string>(), " kernels keep the times that the trace brings"));
