@@ -116,8 +116,9 @@ SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStor
 /// sweep.csv and failures.csv, the sweep as it was resolved, and the page.
 void export_files(const fs::path& dir, const SweepFile& file, const SweepResult& result) {
   const std::string resolved = config::write(file);
-  const std::string texts[] = {sweep_csv(result), failures_csv(result), resolved,
-                               sweep_html(result, resolved, TRAINYARD_VERSION)};
+  const std::string texts[] = {
+      sweep_csv(result), failures_csv(result), resolved,
+      sweep_html(result, sweep_origin(config::find_catalogue(), result, resolved, TRAINYARD_VERSION))};
   for (std::size_t i = 0; i < std::size(exported); ++i) write_out_file(dir / exported[i], texts[i], true);
 }
 

@@ -14,6 +14,7 @@ namespace trainyard {
 struct PageSource {
   std::string file;  ///< "platform dgx2"
   std::string source;
+  bool operator==(const PageSource&) const = default;
 };
 
 /// What a page says beside the result.

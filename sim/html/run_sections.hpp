@@ -26,6 +26,8 @@ Html updates_html(const Result& result);
 /// Of jobs with faults: where their time goes, and how long they take with other checkpoint intervals.
 Html faults_html(const Result& result);
 
+/// A table of them below a heading; nothing where there are none.
+Html sources_html(const std::vector<PageSource>& sources);
 Html trust_html(const Result& result, const PageOrigin& origin);
 Html experiment_html(const Result& result, const PageOrigin& origin);
 

@@ -32,6 +32,13 @@ Html shares_html(const Result& result) {
 
 }  // namespace
 
+Html sources_html(const std::vector<PageSource>& sources) {
+  if (sources.empty()) return {};
+  HtmlTable table("sources", {{"file", true}, {"source", true}});
+  for (const PageSource& source : sources) table.row(std::vector<std::string>{source.file, source.source});
+  return subheading("Sources") + table.html();
+}
+
 Html trust_html(const Result& result, const PageOrigin& origin) {
   Html html = shares_html(result);
   std::vector<std::string> calibrated = result.calibrated_on;
@@ -44,13 +51,7 @@ Html trust_html(const Result& result, const PageOrigin& origin) {
     for (const auto& [field, reason] : reasons) table.row(std::vector<std::string>{field, reason});
     html += subheading("Not modelled") + table.html();
   }
-  if (!origin.sources.empty()) {
-    HtmlTable table("sources", {{"file", true}, {"source", true}});
-    for (const PageSource& source : origin.sources)
-      table.row(std::vector<std::string>{source.file, source.source});
-    html += subheading("Sources") + table.html();
-  }
-  return html;
+  return html + sources_html(origin.sources);
 }
 
 Html experiment_html(const Result& result, const PageOrigin& origin) {

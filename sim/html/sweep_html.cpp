@@ -171,11 +171,11 @@ Html failures_html(const SweepResult& result) {
          table.html(table.rows() > 12);
 }
 
-Html resolved_html(const std::string& resolved, const std::string& version) {
+Html resolved_html(const SweepOrigin& origin) {
   return paragraph("The sweep with what the command line made of it.") +
          element("button", "Copy",
                  " type=\"button\" class=\"copy\" hidden=\"hidden\" data-copies=\"resolved\"") +
-         Html{"\n"} + element("pre", resolved, " id=\"resolved\" tabindex=\"0\"") + Html{"\n"} +
+         Html{"\n"} + element("pre", origin.sweep, " id=\"resolved\" tabindex=\"0\"") + Html{"\n"} +
          paragraph("It is sweep.resolved.yaml beside this page. To run it again:") +
          element("pre", "trainyard sweep sweep.resolved.yaml --out again") + Html{"\n"} +
          paragraph(fmt::format("trainyard {}. The same input gives the same page, byte for byte, whatever "
@@ -183,12 +183,12 @@ Html resolved_html(const std::string& resolved, const std::string& version) {
                                "interrupted or merged. A single point with its timeline and all it rests on: "
                                "trainyard run with the "
                                "point's keys as --set, and --out.",
-                               version));
+                               origin.version));
 }
 
 }  // namespace
 
-std::string sweep_html(const SweepResult& result, const std::string& resolved, const std::string& version) {
+std::string sweep_html(const SweepResult& result, const SweepOrigin& origin) {
   Html lead;
   if (!result.sweep.title.empty()) lead = paragraph(result.sweep.title);
   const HtmlPage page{
@@ -201,10 +201,11 @@ std::string sweep_html(const SweepResult& result, const std::string& resolved, c
                    {"choice", "Which point to take", choice_html(result)},
                    {"points", "Points", rows_html(result)},
                    {"failures", "Points that failed", failures_html(result)},
+                   {"trust", "What the numbers rest on", sweep_trust_html(origin)},
                    {"errors", "Known error", known_errors_html()},
-                   {"sweep", "The sweep", resolved_html(resolved, version)}},
+                   {"sweep", "The sweep", resolved_html(origin)}},
       .timeline = {},
-      .version = version};
+      .version = origin.version};
   return html_text(page);
 }
 

@@ -93,9 +93,9 @@ void drop_chosen(const Result& result, std::vector<WhatIfRow>& rows) {
 }
 
 void drop_needless_pairs(std::vector<WhatIfRow>& rows) {
-  const auto is_part = [](const Overrides& part, const Overrides& whole) {
-    return part.size() < whole.size() && std::ranges::all_of(part, [&](const auto& set) {
-             return std::ranges::find(whole, set) != whole.end();
+  const auto is_part = [](const Overrides& part, const Overrides& several) {
+    return part.size() < several.size() && std::ranges::all_of(part, [&](const auto& set) {
+             return std::ranges::find(several, set) != several.end();
            });
   };
   // Different orders of the same additions bring nothing.

@@ -54,6 +54,19 @@ std::string files_in(const std::string& dir) {
 
 }  // namespace
 
+TEST_CASE("the page of a sweep names the sources of all machines in it, and one point's experiment") {
+  const Scratch scratch;
+  const std::string dir = scratch / "out";
+  REQUIRE(sweep({"resnet50_dgx2", "--set", "platform=dgx2,dgx1v", "--set", "gpus=1,8", "--out", dir}).code ==
+          0);
+  const std::string page = content(dir + "/report.html");
+  CHECK(contains(page, "<td>platform dgx2</td>"));
+  CHECK(contains(page, "<td>platform dgx1v</td>"));
+  CHECK(contains(page, "<td>stack pytorch_ddp</td>"));
+  CHECK(contains(page, "Experiment of point 0"));
+  CHECK(contains(page, "optimizer: momentum"));
+}
+
 TEST_CASE("a sweep leaves the same bytes for any -j, in shards, and resumed in the middle") {
   const Scratch scratch;
   const std::string file = sixteen_points(scratch);

@@ -53,7 +53,7 @@ SweepResult series_of_size(int first, int second) {
 }  // namespace
 
 TEST_CASE("a sweep's page has its points, curves, choices and failures") {
-  const std::string page = sweep_html(two_models(), "experiment: none\n", "1.2.3");
+  const std::string page = sweep_html(two_models(), {.version = "1.2.3", .sweep = "experiment: none\n"});
   for (const char* const id : {"what", "scaling", "stops", "choice", "points", "failures", "errors", "sweep"})
     CHECK(page_has(page, "<section id=\"" + std::string(id) + "\">"));
   CHECK(page_has(page, "made &lt;by hand&gt;"));
@@ -69,8 +69,8 @@ TEST_CASE("a sweep's page is the same twice, and hostile values stay text") {
   result.sweep.name = result.sweep.experiment = "</script><script>x";
   for (PointValues& values : result.sweep.points) values[0] += "<script>";
   result.rows.back().reason = "</section><!--";
-  const std::string page = sweep_html(result, "</pre>", "1");
-  CHECK(page == sweep_html(result, "</pre>", "1"));
+  const std::string page = sweep_html(result, {.sweep = "</pre>"});
+  CHECK(page == sweep_html(result, {.sweep = "</pre>"}));
   CHECK(page.find("<script>") == page.rfind("<script>"));
   CHECK_FALSE(page_has(page, "<!--"));
   CHECK(page_has(page, "&lt;/pre&gt;"));
@@ -80,7 +80,7 @@ TEST_CASE("a sweep's page names an experiment's file without its folder") {
   SweepResult result =
       made_result({}, {{.values = {}, .ranks = 1, .throughput = 2, .epoch = 7200, .rent = 10, .power = 500}});
   result.sweep.experiment = "/home/someone/my.yaml";
-  const std::string page = sweep_html(result, "", "1");
+  const std::string page = sweep_html(result, {});
   CHECK(page_has(page, "Experiment my."));
   CHECK(page_has(page, "<td class=\"l\">my</td>"));
   CHECK_FALSE(page_has(page, "someone"));
@@ -88,7 +88,7 @@ TEST_CASE("a sweep's page names an experiment's file without its folder") {
 }
 
 TEST_CASE("a chart says GPU of one and GPUs of more") {
-  const std::string page = sweep_html(series_of_size(1, 1), "", "1");
+  const std::string page = sweep_html(series_of_size(1, 1), {});
   CHECK(page_has(page, "samples/s on 1 GPU<"));
   CHECK(page_has(page, "100.0 % on 2 GPUs<"));
   CHECK_FALSE(page_has(page, "on 1 GPUs"));
@@ -99,7 +99,7 @@ TEST_CASE("efficiency means the same in the chart, the table and where scaling s
       made_result({"ranks"}, {{.values = {"4"}, .ranks = 4, .throughput = 100, .efficiency = 0.9},
                               {.values = {"16"}, .ranks = 16, .throughput = 200, .efficiency = 0.85}});
   result.sweep.set = {{"global_batch", "512"}};
-  const std::string page = sweep_html(result, "", "1");
+  const std::string page = sweep_html(result, {});
   CHECK(page_has(page, "50.0 % on 16 GPUs"));
   CHECK(page_has(page, "<td>16</td><td>50.0 %</td></tr>"));
   CHECK(page_has(page, "<td>2.000</td><td>50.0 %</td>"));
@@ -113,7 +113,7 @@ TEST_CASE("of runs on as many GPUs all are marked, told apart, and the best is i
                              {{.values = {"1", "4"}, .ranks = 4, .throughput = 100},
                               {.values = {"1", "8"}, .ranks = 8, .throughput = 190, .efficiency = 0.95},
                               {.values = {"2", "4"}, .ranks = 8, .throughput = 160, .efficiency = 0.8}}),
-                 "", "1");
+                 {});
   CHECK(page_has(page, "160.0 samples/s on 8 GPUs (nodes=2, gpus_per_node=4)<"));
   CHECK(page_has(page, "95.0 % on 8 GPUs (nodes=1, gpus_per_node=8)<"));
   CHECK(page_has(page, "100.0 samples/s on 4 GPUs<"));
@@ -129,10 +129,10 @@ TEST_CASE("of runs on as many GPUs all are marked, told apart, and the best is i
 }
 
 TEST_CASE("a sweep of no points, or without numbers of GPUs, has a page without curves") {
-  CHECK(page_has(sweep_html(made_result({}, {}), "", "1"), "<section id=\"what\">"));
+  CHECK(page_has(sweep_html(made_result({}, {}), {}), "<section id=\"what\">"));
   const std::string page = sweep_html(made_result({"batch_per_gpu"}, {{.values = {"1"}, .throughput = 2},
                                                                       {.values = {"2"}, .throughput = 3}}),
-                                      "", "1");
+                                      {});
   CHECK_FALSE(page_has(page, "<section id=\"scaling\">"));
   CHECK(page_has(page, "<section id=\"points\">"));
 }
@@ -148,6 +148,20 @@ TEST_CASE("up to eight series are drawn together, more are parted by their first
   CHECK(many[1].names == std::vector<std::string>{"batch_per_gpu=b0", "batch_per_gpu=b1", "batch_per_gpu=b2",
                                                   "batch_per_gpu=b3"});
   CHECK(curve_panels(series_of_size(2, 9)).size() == 18);
+}
+
+TEST_CASE("a sweep's page has the sources of its files, and says where they could not be read") {
+  const SweepOrigin origin{.sources = {{"platform a<b>", "its data sheet"}},
+                           .point = 7,
+                           .experiment = "model: resnet50\n",
+                           .unread = "cannot read 'c.yaml'"};
+  const std::string page = sweep_html(two_models(), origin);
+  CHECK(page_has(page, "<section id=\"trust\">"));
+  CHECK(page_has(page, "<td>platform a&lt;b&gt;</td><td>its data sheet</td>"));
+  CHECK(page_has(page, "Experiment of point 7"));
+  CHECK(page_has(page, "model: resnet50\n"));
+  CHECK(page_has(page, "could not be read again for this page: cannot read &#39;c.yaml&#39;"));
+  CHECK_FALSE(page_has(sweep_html(two_models(), {}), "<section id=\"trust\">"));
 }
 
 TEST_CASE("what is the same in every series is in no name") {
@@ -166,7 +180,7 @@ TEST_CASE("a sweep of many points has a page that a browser can hold, and says w
                     .rent = 10.0 + i % 7,
                     .power = 500});
   }
-  const std::string page = sweep_html(made_result({"batch_per_gpu", "nodes"}, rows), "", "1");
+  const std::string page = sweep_html(made_result({"batch_per_gpu", "nodes"}, rows), {});
   CHECK(page.size() < 1500000);
   CHECK(page_has(page, "The first 500 of 3,000 points"));
   CHECK(page_has(page, ", 40, ...</td>"));

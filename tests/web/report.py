@@ -31,7 +31,7 @@ WIDTHS = (360, 800, 1600)
 SCHEMES = ("light", "dark")
 
 RUN = {"figures", "limits", "where", "timeline", "layers", "memory", "needs", "trust", "errors", "experiment"}
-SWEEP = {"what", "points", "errors", "sweep"}
+SWEEP = {"what", "points", "trust", "errors", "sweep"}
 # Names that are markup, as a layer, an experiment's file and a value of a sweep.
 HOSTILE = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 1'>\"&"
 HOSTILE_FILE = "<img src=x onerror='window.broken=1'>.yaml"

@@ -1,0 +1,81 @@
+#include "html/sweep_origin.hpp"
+
+#include "config/diagnostic.hpp"
+#include "config/write.hpp"
+#include "html/html.hpp"
+#include "html/run_sections.hpp"
+#include "report/text_layout.hpp"
+#include "sweep/read_point.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace trainyard {
+
+namespace {
+
+/// Keys that name files. All others change what is in them, and a source is of a file.
+constexpr std::array<std::string_view, 6> file_keys = {"experiment", "platform", "platform.node.gpus.profile",
+                                                       "model",      "trace",    "stack"};
+
+/// What a point says for the keys that name files.
+std::vector<std::string> files_named(const Sweep& sweep, const PointValues& point) {
+  std::vector<std::string> named;
+  for (std::size_t key = 0; key < sweep.keys.size(); ++key) {
+    if (std::ranges::find(file_keys, sweep.keys[key]) != file_keys.end()) named.push_back(point[key]);
+  }
+  return named;
+}
+
+void add_new(std::vector<PageSource>& sources, const std::vector<PageSource>& more) {
+  for (const PageSource& source : more) {
+    if (std::ranges::find(sources, source) == sources.end()) sources.push_back(source);
+  }
+}
+
+}  // namespace
+
+SweepOrigin sweep_origin(const config::Catalogue& catalogue, const SweepResult& result, std::string sweep,
+                         std::string version) {
+  SweepOrigin origin{.version = std::move(version), .sweep = std::move(sweep)};
+  InputFiles files;
+  std::set<std::vector<std::string>> known;
+  for (const SweepRow& row : result.rows) {
+    const PointValues& values = result.sweep.points[row.point];
+    if (row.status != PointStatus::done || !known.insert(files_named(result.sweep, values)).second) continue;
+    try {
+      const Inputs inputs = read_point(catalogue, result.sweep, values, files);
+      add_new(origin.sources, page_origin(inputs, origin.version).sources);
+      if (!origin.experiment.empty()) continue;
+      origin.point = row.point;
+      origin.experiment = config::write(inputs.experiment);
+    } catch (const InputError& error) {  // rows that are done must not be lost because a file has moved since
+      origin.unread = error.diagnostics().front().message;
+    } catch (const FileError& error) {
+      origin.unread = error.what();
+    }
+  }
+  return origin;
+}
+
+Html sweep_trust_html(const SweepOrigin& origin) {
+  if (origin.experiment.empty() && origin.unread.empty()) return {};
+  Html html = paragraph(
+      "How much of a point's times is measured, fitted or from a roofline, its notes and what is not "
+      "modelled are on "
+      "the page of that point: trainyard run with its keys as --set, and --out.");
+  if (!origin.unread.empty())
+    html += paragraph(fmt::format("Files could not be read again for this page: {}", origin.unread));
+  html += sources_html(origin.sources);
+  if (origin.experiment.empty()) return html;
+  return html +
+         subheading(fmt::format("Experiment of point {}", grouped(static_cast<std::int64_t>(origin.point)))) +
+         paragraph("Every key with its value, defaults filled in.") +
+         element("pre", origin.experiment, " tabindex=\"0\"") + Html{"\n"};
+}
+
+}  // namespace trainyard
