@@ -13,17 +13,17 @@ using namespace trainyard;
 
 namespace {
 
-struct Case {
+struct ExplainedCase {
   std::string experiment;
   Overrides overrides;
 };
 
 /// Of each case the parts in their order, then how the longest collective on the path is held, its rate and
 /// the lower bound.
-std::vector<std::vector<double>> explained(const std::vector<Case>& cases) {
+std::vector<std::vector<double>> explained(const std::vector<ExplainedCase>& cases) {
   const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
   const auto numbers = [&](int i) {
-    const Case& one = cases[static_cast<std::size_t>(i)];
+    const ExplainedCase& one = cases[static_cast<std::size_t>(i)];
     const Result result = simulate(read_inputs(catalogue, one.experiment, one.overrides), {.explain = true});
     std::vector<double> answer;
     for (const GapTime& gap : result.explanation->gap) answer.push_back(gap.time.si());
