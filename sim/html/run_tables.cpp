@@ -1,5 +1,5 @@
 #include "html/fluid_plot.hpp"
-#include "html/link_groups.hpp"
+#include "html/like_links.hpp"
 #include "html/run_sections.hpp"
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
@@ -79,7 +79,7 @@ Html links_html(const Result& result) {
                                      {"its bytes"},
                                      {"bytes of all alike"},
                                      {"links"}});
-  for (const LinkGroup& group : link_groups(result.links)) {
+  for (const LikeLinks& group : like_links(result.links)) {
     if (kinds.rows() == most_rows_listed) break;
     kinds.row(std::vector<Html>{
         as_text(group.kind), as_text(group.busiest->name),

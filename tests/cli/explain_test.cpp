@@ -247,8 +247,8 @@ TEST_CASE("buckets change with a first one that is larger, and values have no di
     // a pair beats each of its parts
     for (const Json& other : why["changes"]) {
       if (other["set"].size() != 1 || other["gain"].is_null()) continue;
-      const auto& [key, value] = *other["set"].items().begin();
-      if (row["set"].value(key, "") == value.get<std::string>())
+      const auto only = other["set"].begin();
+      if (row["set"].value(only.key(), "") == only.value().get<std::string>())
         CHECK(row["gain"].get<double>() > other["gain"].get<double>());
     }
   }

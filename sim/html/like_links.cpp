@@ -1,4 +1,4 @@
-#include "html/link_groups.hpp"
+#include "html/like_links.hpp"
 
 #include <algorithm>
 #include <map>
@@ -23,8 +23,8 @@ std::string without_numbers(std::string_view name) {
 
 }  // namespace
 
-std::vector<LinkGroup> link_groups(std::span<const LinkRow> links) {
-  std::vector<LinkGroup> groups;
+std::vector<LikeLinks> like_links(std::span<const LinkRow> links) {
+  std::vector<LikeLinks> groups;
   std::map<std::pair<std::string, double>, std::size_t> known;
   for (const LinkRow& row : links) {
     std::string kind = without_numbers(row.name);
@@ -34,14 +34,14 @@ std::vector<LinkGroup> link_groups(std::span<const LinkRow> links) {
           {.kind = std::move(kind), .busiest = &row, .links = 1, .least = row.bytes, .most = row.bytes});
       continue;
     }
-    LinkGroup& group = groups[found->second];
+    LikeLinks& group = groups[found->second];
     ++group.links;
     group.least = std::min(group.least, row.bytes);
     group.most = std::max(group.most, row.bytes);
     if (row.utilization > group.busiest->utilization) group.busiest = &row;
   }
   std::ranges::stable_sort(groups, std::greater{},
-                           [](const LinkGroup& group) { return group.busiest->utilization; });
+                           [](const LikeLinks& group) { return group.busiest->utilization; });
   return groups;
 }
 
