@@ -104,10 +104,9 @@ Html limits_html(const Result& result) {
   Html html = element("p", limit_in_words(result), " class=\"verdict\"") + Html{"\n"};
   HtmlTable table("limits", {{"limit", true}, {"value"}, {"what it is", true}});
   if (!result.busiest_link.empty()) {
-    const auto link = std::ranges::find(result.links, result.busiest_link, &LinkRow::name);
+    const LinkRow* const link = busiest_link(result);
     std::string text = result.busiest_link;
-    if (link != result.links.end())
-      text += fmt::format(": {} at {}", human(link->bytes), human(link->capacity));
+    if (link != nullptr) text += fmt::format(": {} at {}", human(link->bytes), human(link->capacity));
     table.row(std::vector<std::string>{"busiest link", percent(result.link_utilization_max), text});
   }
   if (result.ranks > 1 && result.lower_bound.si() > 0) {

@@ -1,5 +1,6 @@
 #include "html/fluid_plot.hpp"
 #include "html/run_sections.hpp"
+#include "report/kernel_kinds.hpp"
 #include "report/limits.hpp"
 #include "report/text_layout.hpp"
 #include "study/step_parts.hpp"
@@ -9,7 +10,6 @@
 #include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
-#include <map>
 
 namespace trainyard {
 
@@ -57,22 +57,15 @@ Html parts_html(const Result& result, const StepParts& split) {
 }
 
 Html kinds_html(const Result& result) {
-  std::map<OpKind, std::pair<Seconds, int>> kinds;
-  Seconds sum;
-  for (const LayerRow& row : result.layers) {
-    kinds[row.kind].first += row.duration;
-    ++kinds[row.kind].second;
-    sum += row.duration;
-  }
+  const std::vector<KernelKind> kinds = kernel_kinds(result);
+  const Seconds sum = sum_of(kinds);
   if (sum.si() <= 0) return {};
-  std::vector<std::pair<OpKind, std::pair<Seconds, int>>> sorted(kinds.begin(), kinds.end());
-  std::ranges::stable_sort(sorted, std::greater{}, [](const auto& kind) { return kind.second.first; });
   HtmlTable table("kernels by kind",
                   {{"kind of kernel", true}, {"", true}, {"time"}, {"share"}, {"kernels"}});
-  for (const auto& [kind, its] : sorted) {
-    table.row(std::vector<Html>{as_text(config::name_of(kind)), share_bar("compute", its.first / sum),
-                                as_text(human(its.first)), as_text(percent(its.first / sum)),
-                                as_text(grouped(its.second))});
+  for (const auto& [kind, time, kernels] : kinds) {
+    table.row(std::vector<Html>{as_text(config::name_of(kind)), share_bar("compute", time / sum),
+                                as_text(human(time)), as_text(percent(time / sum)),
+                                as_text(grouped(kernels))});
   }
   return subheading("Kernels by kind") + table.html();
 }

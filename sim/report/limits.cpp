@@ -176,6 +176,11 @@ std::string limit_in_words(const Result& result) {
   return step_in_words(result) + host_in_words(result);
 }
 
+const LinkRow* busiest_link(const Result& result) {
+  const auto link = std::ranges::find(result.links, result.busiest_link, &LinkRow::name);
+  return link == result.links.end() ? nullptr : &*link;
+}
+
 std::string above_peak_in_words(const Result& result) {
   if (result.model_flops_utilization.value_or(0) <= 1) return {};
   return "; counted as direct convolutions, of which Winograd's algorithm needs fewer";

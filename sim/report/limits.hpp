@@ -19,6 +19,9 @@ Overlap overlap(const Result& result);
 /// sent.
 double busy_while_communicating(const Result& result);
 
+/// The row of the link that the result calls its busiest; null where it has none.
+const LinkRow* busiest_link(const Result& result);
+
 /// One or two sentences: compute or communication, why, and what would help.
 std::string limit_in_words(const Result& result);
 

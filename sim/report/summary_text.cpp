@@ -1,6 +1,7 @@
 #include "report/summary_text.hpp"
 
 #include "report/fault_text.hpp"
+#include "report/kernel_kinds.hpp"
 #include "report/limits.hpp"
 #include "report/memory_table.hpp"
 #include "report/page.hpp"
@@ -11,12 +12,10 @@
 #include "report/unmodelled.hpp"
 #include "units/text.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -66,19 +65,12 @@ void write_where(Page& out, const Result& result) {
 }
 
 void write_kinds(Page& out, const Result& result) {
-  std::map<OpKind, Seconds> kinds;
-  Seconds sum;
-  for (const LayerRow& row : result.layers) {
-    kinds[row.kind] += row.duration;
-    sum += row.duration;
-  }
+  const std::vector<KernelKind> kinds = kernel_kinds(result);
+  const Seconds sum = sum_of(kinds);
   if (sum.si() <= 0) return;
-  std::vector<std::pair<OpKind, Seconds>> sorted(kinds.begin(), kinds.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;
   Seconds rest = sum;
-  for (const auto& [kind, time] : sorted) {
+  for (const auto& [kind, time, kernels] : kinds) {
     if (time / sum < 0.01) break;
     rest -= time;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", config::name_of(kind), percent(time / sum));
@@ -114,12 +106,10 @@ void write_limits(Page& out, const Result& result) {
   out.heading("what limits it");
   out.paragraph(limit_in_words(result), 2);
   if (!result.busiest_link.empty()) {
-    const auto link = std::find_if(result.links.begin(), result.links.end(),
-                                   [&](const LinkRow& row) { return row.name == result.busiest_link; });
+    const LinkRow* const link = busiest_link(result);
     std::string text = fmt::format("{}, busy for {} of the {}", elide(result.busiest_link, 50),
                                    percent(result.link_utilization_max), result.training ? "run" : "step");
-    if (link != result.links.end())
-      text += fmt::format(" ({} at {})", human(link->bytes), human(link->capacity));
+    if (link != nullptr) text += fmt::format(" ({} at {})", human(link->bytes), human(link->capacity));
     out.text_row("busiest link", text);
   }
   if (result.input) out.text_row("input", input_in_words(*result.input));

@@ -51,14 +51,9 @@ TEST_CASE("comparisons that cannot be made end with the code of what is wrong") 
   const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
   std::filesystem::create_directory(scratch.path() / "empty");
   const std::string text = scratch.put("text.json", "{");
-  const auto ended = [](const std::vector<std::string>& arguments, int code, const std::string& message) {
-    std::vector<std::string> all{"compare"};
-    all.insert(all.end(), arguments.begin(), arguments.end());
-    const Ended result = run_program(all);
-    CAPTURE(result.err);
-    CHECK(result.code == code);
-    CHECK(result.out.empty());
-    CHECK(contains(result.err, message));
+  const auto ended = [](std::vector<std::string> arguments, int code, const std::string& message) {
+    arguments.insert(arguments.begin(), "compare");
+    check_refused(arguments, code, message);
   };
   ended({tiny}, 2, "name a second run or experiment");
   ended({tiny, tiny, "--set", "gpus=4"}, 2, "makes B out of A");

@@ -118,6 +118,15 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// Checks that the program ends with this code and message, and prints no result.
+inline void check_refused(const std::vector<std::string>& arguments, int code, const std::string& message) {
+  const Ended ended = run_program(arguments);
+  CAPTURE(ended.err);
+  CHECK(ended.code == code);
+  CHECK(ended.out.empty());
+  CHECK(contains(ended.err, message));
+}
+
 /// An experiment on the shipped machine, model and stack.
 inline std::string experiment_with(const std::string& lines) {
   return "platform: dgx2\nmodel: resnet50\nstack: pytorch_ddp\nbatch_per_gpu: 32\n" + lines;

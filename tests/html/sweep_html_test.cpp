@@ -64,13 +64,12 @@ TEST_CASE("a sweep's page has its points, curves, choices and failures") {
   CHECK(page_has(page, "trainyard 1.2.3"));
 }
 
-TEST_CASE("a sweep's page is the same twice, and hostile values stay text") {
+TEST_CASE("hostile values stay text on a sweep's page") {
   SweepResult result = two_models();
   result.sweep.name = result.sweep.experiment = "</script><script>x";
   for (PointValues& values : result.sweep.points) values[0] += "<script>";
   result.rows.back().reason = "</section><!--";
   const std::string page = sweep_html(result, {.sweep = "</pre>"});
-  CHECK(page == sweep_html(result, {.sweep = "</pre>"}));
   CHECK(page.find("<script>") == page.rfind("<script>"));
   CHECK_FALSE(page_has(page, "<!--"));
   CHECK(page_has(page, "&lt;/pre&gt;"));
@@ -79,11 +78,11 @@ TEST_CASE("a sweep's page is the same twice, and hostile values stay text") {
 TEST_CASE("a sweep's page names an experiment's file without its folder") {
   SweepResult result =
       made_result({}, {{.values = {}, .ranks = 1, .throughput = 2, .epoch = 7200, .rent = 10, .power = 500}});
-  result.sweep.experiment = "/home/someone/my.yaml";
+  result.sweep.experiment = "elsewhere/my.yaml";
   const std::string page = sweep_html(result, {});
   CHECK(page_has(page, "Experiment my."));
   CHECK(page_has(page, "<td class=\"l\">my</td>"));
-  CHECK_FALSE(page_has(page, "someone"));
+  CHECK_FALSE(page_has(page, "elsewhere"));
   CHECK_FALSE(page_has(page, "Pareto front of"));  // one point is no front
 }
 
