@@ -1,12 +1,12 @@
+#include "calibration/fit_collectives.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/rule_options.hpp"
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
+#include "published/published_files.hpp"
 #include "report/out_files.hpp"
 #include "report/validation_table.hpp"
-#include "study/fit_collectives.hpp"
-#include "study/published_files.hpp"
 
 #include <filesystem>
 #include <fmt/format.h>

@@ -1,14 +1,14 @@
+#include "calibration/fit_stack.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/rule_options.hpp"
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
 #include "config/write.hpp"
+#include "published/published_files.hpp"
 #include "report/out_files.hpp"
 #include "report/stack_fit_table.hpp"
-#include "study/child_processes.hpp"
-#include "study/fit_stack.hpp"
-#include "study/published_files.hpp"
+#include "run/child_processes.hpp"
 
 #include <filesystem>
 #include <fmt/format.h>

@@ -6,13 +6,13 @@
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "config/catalogue.hpp"
+#include "experiment/collective_software.hpp"
 #include "platform/load.hpp"
 #include "report/collective_table.hpp"
 #include "report/csv.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
-#include "study/collective_software.hpp"
-#include "study/collective_sweep.hpp"
+#include "run/collective_sweep.hpp"
 
 #include <CLI/Error.hpp>
 #include <cmath>

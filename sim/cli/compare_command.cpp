@@ -5,14 +5,14 @@
 #include "cli/saved_run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
+#include "experiment/setup.hpp"
 #include "report/comparison_table.hpp"
 #include "report/json_text.hpp"
 #include "report/read_summary.hpp"
 #include "report/summary_json.hpp"
 #include "report/text_layout.hpp"
-#include "study/child_processes.hpp"
-#include "study/setup.hpp"
-#include "study/simulate.hpp"
+#include "run/child_processes.hpp"
+#include "run/simulate.hpp"
 
 #include <CLI/Error.hpp>
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "cli/commands.hpp"
 #include "config/keys.hpp"
-#include "study/run_errors.hpp"
+#include "published/run_errors.hpp"
 
 #include <fmt/format.h>
 #include <optional>

@@ -2,8 +2,8 @@
 // `trainyard validate --limit`: which mean errors a limit is held against, and what is said where it is
 // missed.
 
-#include "study/validate.hpp"
-#include "study/validate_training.hpp"
+#include "published/validate.hpp"
+#include "published/validate_training.hpp"
 
 namespace trainyard {
 

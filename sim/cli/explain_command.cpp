@@ -5,12 +5,13 @@
 #include "cli/saved_run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
+#include "explain/explain_step.hpp"
+#include "explain/what_would_help.hpp"
 #include "report/explanation.hpp"
 #include "report/json_text.hpp"
-#include "study/child_processes.hpp"
-#include "study/memory_verdict.hpp"
-#include "study/simulate.hpp"
-#include "study/what_would_help.hpp"
+#include "run/child_processes.hpp"
+#include "run/memory_verdict.hpp"
+#include "run/simulate.hpp"
 #include "units/shell_word.hpp"
 
 #include <CLI/Error.hpp>
@@ -79,7 +80,9 @@ void explain_run(const ExplainOptions& options) {
     inputs.name = asked.saved->experiment;
     run.saved_step_time = step_time(*asked.saved);
   }
-  run.result = simulate(inputs, {.explain = true});
+  Explained explained = simulate_and_explain(inputs);
+  run.result = std::move(explained.result);
+  run.explanation = std::move(explained.explanation);
   drop_chosen(run.result, run.changes);
   drop_needless_pairs(run.changes);
   run.run = shell_word(asked.experiment) + (overrides.empty() ? "" : " " + set_options(overrides));

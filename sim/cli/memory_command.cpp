@@ -3,10 +3,10 @@
 #include "cli/help.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
+#include "experiment/setup.hpp"
 #include "report/json_text.hpp"
 #include "report/memory_table.hpp"
-#include "study/memory_verdict.hpp"
-#include "study/setup.hpp"
+#include "run/memory_verdict.hpp"
 
 #include <memory>
 #include <nlohmann/json.hpp>

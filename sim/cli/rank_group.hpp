@@ -1,7 +1,7 @@
 #pragma once
 // A group of ranks as --group takes it: "0-7,9" and, after an @, when it begins: "8-15@1ms".
 
-#include "study/collective_sweep.hpp"
+#include "run/collective_sweep.hpp"
 
 #include <string>
 

@@ -5,6 +5,7 @@
 #include "cli/offers.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
+#include "experiment/setup.hpp"
 #include "html/report_html.hpp"
 #include "report/csv.hpp"
 #include "report/json_text.hpp"
@@ -12,8 +13,7 @@
 #include "report/summary_json.hpp"
 #include "report/summary_text.hpp"
 #include "report/trace_json.hpp"
-#include "study/setup.hpp"
-#include "study/simulate.hpp"
+#include "run/simulate.hpp"
 
 #include <map>
 #include <memory>

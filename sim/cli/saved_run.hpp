@@ -2,7 +2,7 @@
 // Arguments that are an experiment or a saved run: the folder that `run --out` wrote.
 
 #include "config/catalogue.hpp"
-#include "study/run_summary.hpp"
+#include "run/run_summary.hpp"
 
 #include <filesystem>
 #include <optional>

@@ -14,7 +14,7 @@
 #include "report/sweep_figures.hpp"
 #include "report/sweep_json.hpp"
 #include "report/sweep_table.hpp"
-#include "study/simulate.hpp"
+#include "run/simulate.hpp"
 #include "sweep/run_sweep.hpp"
 #include "sweep/shards.hpp"
 #include "sweep/store_lock.hpp"

@@ -7,7 +7,7 @@
 #include "cli/values.hpp"
 #include "config/catalogue.hpp"
 #include "config/suggest.hpp"
-#include "study/child_processes.hpp"
+#include "run/child_processes.hpp"
 #include "sweep/sweep.hpp"
 #include "sweep/value_range.hpp"
 #include "units/text.hpp"

@@ -3,9 +3,9 @@
 #include "cli/help.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
+#include "experiment/setup.hpp"
 #include "report/out_files.hpp"
-#include "study/export_trace.hpp"
-#include "study/setup.hpp"
+#include "run/export_trace.hpp"
 #include "workload/trace_csv.hpp"
 
 #include <memory>

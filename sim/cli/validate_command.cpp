@@ -7,6 +7,11 @@
 #include "cli/values.hpp"
 #include "collectives/protocols.hpp"
 #include "config/catalogue.hpp"
+#include "published/assumptions.hpp"
+#include "published/collective_rows.hpp"
+#include "published/published_files.hpp"
+#include "published/validate.hpp"
+#include "published/validate_training.hpp"
 #include "report/assumptions_table.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
@@ -14,12 +19,7 @@
 #include "report/training_validation.hpp"
 #include "report/validation_plot.hpp"
 #include "report/validation_table.hpp"
-#include "study/assumptions.hpp"
-#include "study/child_processes.hpp"
-#include "study/collective_rows.hpp"
-#include "study/published_files.hpp"
-#include "study/validate.hpp"
-#include "study/validate_training.hpp"
+#include "run/child_processes.hpp"
 
 #include <fmt/format.h>
 #include <memory>

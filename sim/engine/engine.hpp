@@ -3,7 +3,7 @@
 // after reads the Timeline. README.md in this folder says how it uses SimGrid and what was measured.
 
 #include "config/diagnostic.hpp"
-#include "schedule/fidelity.hpp"
+#include "experiment/fidelity.hpp"
 #include "schedule/task_graph.hpp"
 
 #include <cstdint>

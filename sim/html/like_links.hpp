@@ -1,7 +1,7 @@
 #pragma once
 // Links that differ in numbers only, put together: a cluster has thousands of them, of a handful of kinds.
 
-#include "study/link_rows.hpp"
+#include "run/link_rows.hpp"
 
 #include <cstdint>
 #include <span>

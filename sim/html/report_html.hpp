@@ -2,8 +2,8 @@
 // report.html of a run: one page with the figures, charts, tables, timeline and provenance of a result, for a
 // browser without a network. It reads and prints without script but for the zoom of the timeline.
 
-#include "study/result.hpp"
-#include "study/setup.hpp"
+#include "experiment/setup.hpp"
+#include "run/result.hpp"
 
 #include <string>
 #include <vector>

@@ -5,7 +5,7 @@
 #include "report/run_title.hpp"
 #include "report/text_layout.hpp"
 #include "report/unmodelled.hpp"
-#include "study/step_parts.hpp"
+#include "run/step_parts.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 
 #include "html/html.hpp"
 #include "html/report_html.hpp"
-#include "study/result.hpp"
+#include "run/result.hpp"
 
 namespace trainyard {
 

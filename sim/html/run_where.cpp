@@ -3,7 +3,7 @@
 #include "report/kernel_kinds.hpp"
 #include "report/limits.hpp"
 #include "report/text_layout.hpp"
-#include "study/step_parts.hpp"
+#include "run/step_parts.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>

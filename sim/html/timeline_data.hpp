@@ -3,7 +3,7 @@
 // no script runs.
 
 #include "html/html.hpp"
-#include "study/result.hpp"
+#include "run/result.hpp"
 
 #include <string>
 #include <string_view>

@@ -3,7 +3,7 @@
 #include "html/timeline_data.hpp"
 #include "report/text_layout.hpp"
 #include "report/timeline_tracks.hpp"
-#include "study/training_report.hpp"
+#include "run/training_report.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 // What `trainyard validate --assumed` says of the values that nobody has measured or specified.
 
-#include "study/assumptions.hpp"
+#include "published/assumptions.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

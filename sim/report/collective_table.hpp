@@ -3,7 +3,7 @@
 // with #, sizes are bytes of one rank's buffer, times microseconds, bandwidths GB/s of 1e9 bytes. Two columns
 // more: the lower bound of any algorithm on this network, and the share of it that is reached.
 
-#include "study/collective_sweep.hpp"
+#include "run/collective_sweep.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

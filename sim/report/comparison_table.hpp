@@ -1,7 +1,7 @@
 #pragma once
 // A comparison of two runs as a page and as JSON: what `compare` prints.
 
-#include "study/comparison.hpp"
+#include "explain/comparison.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

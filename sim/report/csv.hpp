@@ -2,7 +2,7 @@
 // The tables of --out as CSV (RFC 4180, but lines end in a plain newline): one row per op, rank, link and
 // collective. Column names carry SI base units; numbers have twelve significant digits.
 
-#include "study/result.hpp"
+#include "run/result.hpp"
 
 #include <span>
 #include <string>

@@ -1,9 +1,10 @@
 #pragma once
 // Why a run takes as long as it does and what would help, as a page and as JSON: what `explain` prints.
 
-#include "study/result.hpp"
-#include "study/step_parts.hpp"
-#include "study/what_would_help.hpp"
+#include "explain/explanation.hpp"
+#include "explain/what_would_help.hpp"
+#include "run/result.hpp"
+#include "run/step_parts.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -17,7 +18,8 @@ namespace trainyard {
 inline constexpr double least_gain = 5e-3;
 
 struct ExplainedRun {
-  Result result;  ///< of a steady step with its Explanation
+  Result result;
+  std::optional<Explanation> explanation;  ///< of a steady step
   std::vector<WhatIfRow> changes;
   std::optional<Seconds> saved_step_time;  ///< that of the summary.json the run was read from
   std::string run;                         ///< what to write behind `trainyard run` for the same run
@@ -32,7 +34,7 @@ std::string explanation_page(const ExplainedRun& run, bool colour);
 nlohmann::ordered_json explanation_json(const ExplainedRun& run);
 
 /// What the critical path is made of and what limits it, a few sentences.
-std::string path_in_words(const Result& result);
+std::string path_in_words(const Result& result, const Explanation& why);
 
 /// What limits a collective: "node0.nic0->fabric, which lets 2.969 GB/s through".
 std::string limit_in_words(const CollectivePace& pace, const std::string& protocol);

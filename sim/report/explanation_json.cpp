@@ -1,6 +1,6 @@
 #include "report/explanation.hpp"
 #include "report/json_text.hpp"
-#include "study/step_parts.hpp"
+#include "run/step_parts.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
@@ -32,10 +32,10 @@ void add_collective(Json& json, const CollectiveRow& row, const CollectivePace& 
   json["limited_by_connection"] = pace.is_connection;
 }
 
-Json path_json(const Result& result) {
+Json path_json(const Result& result, const Explanation& why) {
   Json rows = Json::array();
   std::size_t collectives = 0;
-  for (const PathSegment& segment : result.explanation->path) {
+  for (const PathSegment& segment : why.path) {
     Json& row = rows.emplace_back();
     row["kind"] = config::name_of(segment.kind);
     row["rank"] = segment.kind == PathKind::input ? Json() : Json(index(segment.rank));
@@ -52,15 +52,14 @@ Json path_json(const Result& result) {
     if (segment.collective < 0) continue;
     const CollectiveRow& its = result.collectives.at(static_cast<std::size_t>(segment.collective));
     row["collective"] = its.name;
-    if (segment.kind == PathKind::collective)
-      add_collective(row, its, result.explanation->paces.at(collectives++));
+    if (segment.kind == PathKind::collective) add_collective(row, its, why.paces.at(collectives++));
   }
   return rows;
 }
 
-Json gap_json(const Result& result) {
+Json gap_json(const Result& result, const Explanation& why) {
   Json rows = Json::array();
-  for (const GapTime& gap : result.explanation->gap) {
+  for (const GapTime& gap : why.gap) {
     const auto* const name =
         std::ranges::find(config::Names<GapPart>::table, gap.part, &config::Name<GapPart>::value);
     rows.push_back({{"part", name->text},
@@ -95,7 +94,7 @@ Json change_json(const ExplainedRun& run, const WhatIfRow& row) {
 
 Json explanation_json(const ExplainedRun& run) {
   const Result& result = run.result;
-  const bool is_step = result.explanation.has_value();
+  const bool is_step = run.explanation.has_value();
   Json json;
   json["schema_version"] = 1;
   json["experiment"] = result.experiment;
@@ -108,13 +107,13 @@ Json explanation_json(const ExplainedRun& run) {
   json["saved_step_time_s"] = run.saved_step_time ? Json(run.saved_step_time->si()) : Json();
   json["throughput_samples_per_s"] = result.throughput;
   json["lower_bound_s"] = is_step ? Json(result.lower_bound.si()) : Json();
-  json["critical_path"] = is_step ? path_json(result) : Json();
-  json["parts"] = is_step ? gap_json(result) : Json();
+  json["critical_path"] = is_step ? path_json(result, *run.explanation) : Json();
+  json["parts"] = is_step ? gap_json(result, *run.explanation) : Json();
   json["update_parts_s"] = is_step ? Json() : updates_json(result);
   Json& changes = json["changes"] = Json::array();
   for (const WhatIfRow& row : run.changes) changes.push_back(change_json(run, row));
   json["notes"] = result.notes;
-  json["in_words"] = {{"path", is_step ? path_in_words(result) : updates_in_words(result)},
+  json["in_words"] = {{"path", is_step ? path_in_words(result, *run.explanation) : updates_in_words(result)},
                       {"help", help_in_words(run)}};
   return json;
 }

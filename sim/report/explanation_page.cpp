@@ -3,7 +3,7 @@
 #include "report/run_title.hpp"
 #include "report/signed_text.hpp"
 #include "report/text_layout.hpp"
-#include "study/step_parts.hpp"
+#include "run/step_parts.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -53,7 +53,8 @@ std::string layers_of(const PathSegment& segment) {
   return fmt::format("{}{}{}", cut(first, beside(last)), to, cut(last, beside(first)));
 }
 
-void write_segment(Page& out, const Result& result, const PathSegment& segment, const CollectivePace* pace) {
+void write_segment(Page& out, const Result& result, const Explanation& why, const PathSegment& segment,
+                   const CollectivePace* pace) {
   std::string kind(config::name_of(segment.kind));
   std::string what = layers_of(segment);
   std::string limit = segment.ops > 0 ? count(segment.ops, "kernel") : "";
@@ -73,7 +74,7 @@ void write_segment(Page& out, const Result& result, const PathSegment& segment, 
     limit = segment.what;
   }
   limit = elide(limit, limit_width);
-  if (segment.kind != PathKind::input && result.explanation->path.back().rank != segment.rank)
+  if (segment.kind != PathKind::input && why.path.back().rank != segment.rank)
     limit += fmt::format(" rank {}", index(segment.rank));
   out.line(path_line(kind, what, human(segment.start), human(segment.length),
                      percent(segment.length / result.step_time), limit));
@@ -102,18 +103,17 @@ std::vector<bool> shown_segments(const std::vector<PathSegment>& path) {
   return is_shown;
 }
 
-void write_path(Page& out, const Result& result) {
-  const Explanation& explanation = *result.explanation;
+void write_path(Page& out, const Result& result, const Explanation& why) {
   out.heading(path_line("critical path", "", "start", "length", "share", "kernels, or limited by").substr(2));
-  const std::vector<PathSegment>& path = explanation.path;
+  const std::vector<PathSegment>& path = why.path;
   const std::vector<bool> is_shown = shown_segments(path);
   std::size_t collectives = 0;
   Seconds shorter;
   for (std::size_t i = 0; i < path.size(); ++i) {
     const CollectivePace* pace =
-        path[i].kind == PathKind::collective ? &explanation.paces.at(collectives++) : nullptr;
+        path[i].kind == PathKind::collective ? &why.paces.at(collectives++) : nullptr;
     if (is_shown[i])
-      write_segment(out, result, path[i], pace);
+      write_segment(out, result, why, path[i], pace);
     else
       shorter += path[i].length;
   }
@@ -136,13 +136,13 @@ std::string_view gap_label(GapPart part) {
   }
 }
 
-void write_gap(Page& out, const Result& result) {
+void write_gap(Page& out, const Result& result, const Explanation& why) {
   out.heading("lower bound, and where the rest goes", "what each condition of the real step adds");
   Seconds sum;
   const auto total = [&](std::string_view label, std::string_view text) {
     out.row(label, human(sum), text, true);
   };
-  for (const GapTime& gap : result.explanation->gap) {
+  for (const GapTime& gap : why.gap) {
     if (gap.part == first_above_bound) total("lower bound", "no algorithm on this network is faster");
     sum += gap.time;
     if (gap.time == Seconds{}) continue;
@@ -211,16 +211,16 @@ std::string explanation_page(const ExplainedRun& run, bool colour) {
   Page out(colour);
   write_title(out, result);
   out.line("");
-  out.paragraph(result.explanation ? path_in_words(result) : updates_in_words(result), 0);
+  out.paragraph(run.explanation ? path_in_words(result, *run.explanation) : updates_in_words(result), 0);
   if (differs_from_saved(run)) {
     out.paragraph(fmt::format("Its summary.json says {}: simulated again it is {}. Another version of "
                               "trainyard or of the files it names wrote it.",
                               human(*run.saved_step_time), human(result.step_time)),
                   0);
   }
-  if (result.explanation) {
-    write_path(out, result);
-    write_gap(out, result);
+  if (run.explanation) {
+    write_path(out, result, *run.explanation);
+    write_gap(out, result, *run.explanation);
   } else {
     write_updates_parts(out, result);
   }

@@ -3,7 +3,7 @@
 #include "report/explanation.hpp"
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
-#include "study/step_parts.hpp"
+#include "run/step_parts.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -60,8 +60,8 @@ std::string turning_point(const std::vector<PathSegment>& path) {
 }
 
 /// "forward 81.32 ms (38.1 %), backward 124.7 ms (58.4 %) as far as conv1, ...".
-std::string parts_in_words(const Result& result) {
-  const std::vector<PathSegment>& path = result.explanation->path;
+std::string parts_in_words(const Result& result, const Explanation& why) {
+  const std::vector<PathSegment>& path = why.path;
   std::vector<PathKind> order;
   std::map<PathKind, Seconds> times;
   int collectives = 0;
@@ -85,17 +85,17 @@ std::string parts_in_words(const Result& result) {
 }
 
 /// The collective on the path that takes longest, and what makes it so.
-std::string longest_in_words(const Result& result) {
+std::string longest_in_words(const Result& result, const Explanation& why) {
   const PathSegment* longest = nullptr;
   const CollectivePace* pace = nullptr;
   int index = 0;
   int collectives = 0;
-  for (const PathSegment& segment : result.explanation->path) {
+  for (const PathSegment& segment : why.path) {
     if (segment.kind != PathKind::collective) continue;
     ++collectives;
     if (longest == nullptr || segment.length > longest->length) {
       longest = &segment;
-      pace = &result.explanation->paces.at(static_cast<std::size_t>(index));
+      pace = &why.paces.at(static_cast<std::size_t>(index));
     }
     ++index;
   }
@@ -118,11 +118,11 @@ std::string longest_in_words(const Result& result) {
 }
 
 /// Where the path goes over to another rank.
-std::string ranks_in_words(const Result& result) {
+std::string ranks_in_words(const Explanation& why) {
   std::string text;
   int changes = 0;
   const PathSegment* before = nullptr;
-  for (const PathSegment& segment : result.explanation->path) {
+  for (const PathSegment& segment : why.path) {
     if (segment.kind == PathKind::input) continue;  // of no rank
     if (before != nullptr && before->rank != segment.rank && ++changes == 1) {
       text = fmt::format(" Until {} the path is that of rank {}, for which rank {} waits.",
@@ -137,9 +137,9 @@ std::string ranks_in_words(const Result& result) {
   return text;
 }
 
-std::string slowed_in_words(const Result& result) {
+std::string slowed_in_words(const Result& result, const Explanation& why) {
   Seconds slowed;
-  for (const PathSegment& segment : result.explanation->path) slowed += segment.slowed;
+  for (const PathSegment& segment : why.path) slowed += segment.slowed;
   if (slowed < least_said * result.step_time) return {};
   return fmt::format(" Of the step, {} is kernels running slower beside collectives.",
                      and_share(slowed, result.step_time));
@@ -154,8 +154,8 @@ std::string faults_in_words(const Result& result) {
 
 }  // namespace
 
-std::string path_in_words(const Result& result) {
-  const std::vector<PathSegment>& path = result.explanation->path;
+std::string path_in_words(const Result& result, const Explanation& why) {
+  const std::vector<PathSegment>& path = why.path;
   std::string text = fmt::format("The step takes {}. ", human(result.step_time));
   if (path.size() == 1 && path.front().kind == PathKind::input) {
     return text +
@@ -166,9 +166,9 @@ std::string path_in_words(const Result& result) {
            faults_in_words(result);
   }
   text += fmt::format("Its critical path, in which each part waits for the one before: {}.",
-                      parts_in_words(result));
+                      parts_in_words(result, why));
   if (result.ranks == 1) text += " One GPU has nobody to wait for.";
-  return text + longest_in_words(result) + ranks_in_words(result) + slowed_in_words(result) +
+  return text + longest_in_words(result, why) + ranks_in_words(why) + slowed_in_words(result, why) +
          faults_in_words(result);
 }
 

@@ -2,7 +2,7 @@
 // What the summary says of a job in which something fails.
 
 #include "report/page.hpp"
-#include "study/result.hpp"
+#include "run/result.hpp"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 // Kernels of a step by kind, for the summary and report.html.
 
-#include "study/result.hpp"
+#include "run/result.hpp"
 
 #include <vector>
 

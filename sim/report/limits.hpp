@@ -1,7 +1,7 @@
 #pragma once
 // What limits a step, in words and derived from its numbers: the sentence a reader looks for first.
 
-#include "study/result.hpp"
+#include "run/result.hpp"
 
 #include <string>
 

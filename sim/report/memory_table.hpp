@@ -1,7 +1,7 @@
 #pragma once
 // The memory of one rank as text and as JSON: `trainyard memory`, and the object `memory` of summary.json.
 
-#include "study/memory_verdict.hpp"
+#include "run/memory_verdict.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

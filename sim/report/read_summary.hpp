@@ -1,7 +1,7 @@
 #pragma once
 // summary.json (summary_json.hpp) back to values, for `compare`.
 
-#include "study/run_summary.hpp"
+#include "run/run_summary.hpp"
 
 #include <string>
 #include <string_view>

@@ -2,7 +2,7 @@
 // What a run was, in the words that head its summary, its page and its explanation.
 
 #include "report/page.hpp"
-#include "study/result.hpp"
+#include "run/result.hpp"
 
 #include <string>
 

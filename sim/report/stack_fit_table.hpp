@@ -1,7 +1,7 @@
 #pragma once
 // `trainyard calibrate stack` as text.
 
-#include "study/fit_stack.hpp"
+#include "calibration/fit_stack.hpp"
 
 #include <string>
 

@@ -3,7 +3,7 @@
 #include "config/write.hpp"
 #include "report/memory_table.hpp"
 #include "report/unmodelled.hpp"
-#include "study/step_parts.hpp"
+#include "run/step_parts.hpp"
 
 #include <nlohmann/json.hpp>
 #include <optional>

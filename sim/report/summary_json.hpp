@@ -2,7 +2,7 @@
 // The summary as one JSON object: what `run --json` prints and summary.json holds. Field names carry SI base
 // units.
 
-#include "study/result.hpp"
+#include "run/result.hpp"
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

@@ -2,7 +2,7 @@
 // The summary for people: what ran, how fast, where the time goes, what limits it, and what the numbers rest
 // on. At most 100 columns wide, plain ASCII but for names that are not.
 
-#include "study/result.hpp"
+#include "run/result.hpp"
 
 #include <string>
 

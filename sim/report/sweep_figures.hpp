@@ -1,8 +1,8 @@
 #pragma once
 // The figures of a sweep's rows: fields of the summary, under the same names.
 
-#include "study/result.hpp"
-#include "study/setup.hpp"
+#include "experiment/setup.hpp"
+#include "run/result.hpp"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 // Rank 0's two streams as two lines of text: the picture of overlap that fits into a summary.
 
-#include "study/result.hpp"
+#include "run/result.hpp"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 // A result's timeline rank by rank and stream by stream, with the names that trace.json and report.html show.
 
-#include "study/result.hpp"
+#include "run/result.hpp"
 
 #include <cstdint>
 #include <string>

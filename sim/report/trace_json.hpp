@@ -3,7 +3,7 @@
 // One process per recorded rank, one thread per stream; phases enclose the ops of the compute stream; an
 // arrow leads from the op that completed a bucket to the bucket's collective.
 
-#include "study/result.hpp"
+#include "run/result.hpp"
 
 #include <string>
 

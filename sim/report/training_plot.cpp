@@ -1,8 +1,8 @@
 #include "report/training_plot.hpp"
 
+#include "published/run_errors.hpp"
 #include "report/plot_axis.hpp"
 #include "report/svg.hpp"
-#include "study/run_errors.hpp"
 
 #include <algorithm>
 #include <cstddef>

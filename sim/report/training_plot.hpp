@@ -3,7 +3,7 @@
 // a panel for each family, under the protocol that fits to one GPU, with linear scaling of the same runs in
 // grey.
 
-#include "study/validate_training.hpp"
+#include "published/validate_training.hpp"
 
 #include <string>
 

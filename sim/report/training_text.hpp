@@ -2,7 +2,7 @@
 // What the summary says of a run of many updates.
 
 #include "report/page.hpp"
-#include "study/result.hpp"
+#include "run/result.hpp"
 
 namespace trainyard {
 

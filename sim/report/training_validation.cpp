@@ -1,8 +1,8 @@
 #include "report/training_validation.hpp"
 
 #include "config/keys.hpp"
+#include "published/run_errors.hpp"
 #include "report/json_text.hpp"
-#include "study/run_errors.hpp"
 #include "units/statistics.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 // `trainyard validate` about training runs: text and JSON.
 
-#include "study/validate_training.hpp"
+#include "published/validate_training.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

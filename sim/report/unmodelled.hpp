@@ -1,7 +1,7 @@
 #pragma once
 // Which fields of the summary are null in this result, and why. A quantity that was not modelled is never 0.
 
-#include "study/result.hpp"
+#include "run/result.hpp"
 
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 // The picture of `trainyard validate --plot`: a panel per published curve, those of a family together.
 
-#include "study/validate.hpp"
+#include "published/validate.hpp"
 
 #include <string>
 

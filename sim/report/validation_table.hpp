@@ -2,8 +2,8 @@
 // What `trainyard validate` and `trainyard calibrate collectives` print: predicted, measured and error by
 // size and by curve, and what is left of it for people in a hurry.
 
-#include "study/fit_collectives.hpp"
-#include "study/validate.hpp"
+#include "calibration/fit_collectives.hpp"
+#include "published/validate.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -1,13 +1,13 @@
 #include "schedule/launches.hpp"
 
 #include "config/diagnostic.hpp"
+#include "experiment/stack_rules.hpp"
 #include "schedule/communication.hpp"
-#include "schedule/micro_batches.hpp"
-#include "schedule/stack_rules.hpp"
 #include "strategy/buckets.hpp"
 #include "strategy/coalesce.hpp"
 #include "strategy/compression.hpp"
 #include "strategy/fusion.hpp"
+#include "strategy/micro_batches.hpp"
 #include "strategy/stack_ops.hpp"
 #include "workload/make_trace.hpp"
 
@@ -169,6 +169,16 @@ void require_plain(const Trace& trace, const Sync& sync, Bytes value) {
   if (sync.compression == Compression::fp16 && value <= Bytes(2)) {
     throw InputError("compression fp16 of gradients that have 2 bytes already",
                      "leave it out, or gradient_dtype: fp32 in the stack");
+  }
+}
+
+/// Lets every micro-batch wait for the launches of the one before: what accumulates into gradients must not
+/// find them on their way (PyTorch DDP waits at the end of each backward).
+void hold_micro_batches(const Trace& trace, std::vector<Launch>& launches) {
+  const std::vector<int> numbers = micro_batch_numbers(trace);
+  for (std::size_t k = 0; k + 1 < launches.size(); ++k) {
+    launches[k].holds_next_micro_batch =
+        numbers[at(launches[k].ready_op)] != numbers[at(launches[k + 1].ready_op)];
   }
 }
 

@@ -4,7 +4,7 @@
 
 #include "collectives/operation.hpp"
 #include "compute/op_time.hpp"
-#include "schedule/experiment.hpp"
+#include "experiment/experiment.hpp"
 #include "strategy/stack.hpp"
 #include "workload/trace.hpp"
 

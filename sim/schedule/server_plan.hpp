@@ -2,6 +2,7 @@
 // Workers and parameter servers on a machine: what each worker sends to which shard and gets back, over which
 // links, and what the servers' memory lets through.
 
+#include "experiment/server_placement.hpp"
 #include "platform/cluster.hpp"
 #include "strategy/servers.hpp"
 
@@ -9,8 +10,6 @@
 #include <vector>
 
 namespace trainyard {
-
-enum class ServerPlacement { hosts, own_nodes, gpu, gpus, free };
 
 /// Between a worker and some shards, in one direction.
 struct ServerWay {
@@ -60,18 +59,3 @@ ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, S
                         std::vector<ServerMessage> messages, const ServerRules& rules = {});
 
 }  // namespace trainyard
-
-namespace trainyard::config {
-
-template <>
-struct Names<ServerPlacement> {
-  static constexpr std::string_view what = "placement of servers";
-  static constexpr std::array table{
-      Name{"hosts", ServerPlacement::hosts, "in the memory of the nodes that work"},
-      Name{"own_nodes", ServerPlacement::own_nodes, "on further nodes of the machine, a shard on each"},
-      Name{"gpu", ServerPlacement::gpu, "in the memory of rank 0's GPU"},
-      Name{"gpus", ServerPlacement::gpus, "in the memory of the ranks' GPUs, a shard on each"},
-      Name{"free", ServerPlacement::free, "nowhere: gradients and parameters take no time to send"}};
-};
-
-}  // namespace trainyard::config

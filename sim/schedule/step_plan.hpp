@@ -4,8 +4,8 @@
 
 #include "collectives/planner.hpp"
 #include "compute/op_time.hpp"
+#include "experiment/experiment.hpp"
 #include "platform/cluster.hpp"
-#include "schedule/experiment.hpp"
 #include "schedule/task_graph.hpp"
 #include "strategy/stack.hpp"
 #include "workload/trace.hpp"

@@ -1,6 +1,6 @@
 #include "schedule/step_program.hpp"
 
-#include "schedule/micro_batches.hpp"
+#include "strategy/micro_batches.hpp"
 
 #include <algorithm>
 #include <utility>

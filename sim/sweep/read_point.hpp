@@ -2,7 +2,7 @@
 // A point of a sweep as an experiment, read and checked.
 
 #include "config/catalogue.hpp"
-#include "study/setup.hpp"
+#include "experiment/setup.hpp"
 #include "sweep/sweep.hpp"
 
 namespace trainyard {

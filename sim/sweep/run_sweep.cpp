@@ -1,7 +1,7 @@
 #include "sweep/run_sweep.hpp"
 
 #include "config/diagnostic.hpp"
-#include "study/child_processes.hpp"
+#include "run/child_processes.hpp"
 #include "sweep/read_point.hpp"
 
 #include <cmath>

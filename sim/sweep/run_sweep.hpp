@@ -3,7 +3,7 @@
 // each, because SimGrid simulates once per process.
 
 #include "config/catalogue.hpp"
-#include "study/setup.hpp"
+#include "experiment/setup.hpp"
 #include "sweep/sweep.hpp"
 #include "sweep/sweep_row.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 // What many values come to. The one definition of a quantile for errors of fits and of published runs;
-// curves of collectives weigh their sizes and have their own (study/curve_errors.hpp).
+// curves of collectives weigh their sizes and have their own (published/curve_errors.hpp).
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #pragma once
 // What one rank of a data-parallel step keeps in device memory, by term, from a model's layers: the values
-// that `trainyard memory` prints and that decide whether a job fits (study/memory_verdict.hpp).
+// that `trainyard memory` prints and that decide whether a job fits (run/memory_verdict.hpp).
 
 #include "units/quantity.hpp"
 #include "workload/model.hpp"

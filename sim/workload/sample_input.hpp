@@ -1,6 +1,6 @@
 #pragma once
 // What a sample is before it is on a GPU: bytes on disk, and what decoding them costs the host. A part of a
-// model file; the input pipeline of a study (study/input_pipeline.hpp) makes times of it.
+// model file; experiment/input_pipeline.hpp makes times of it.
 
 #include "config/keys.hpp"
 #include "units/quantity.hpp"

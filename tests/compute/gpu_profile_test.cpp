@@ -3,7 +3,7 @@
 #include "compute/op_time.hpp"
 #include "compute/tiny_gpu.hpp"
 #include "errors_of.hpp"
-#include "study/temporary_folder.hpp"
+#include "temporary_folder.hpp"
 #include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>

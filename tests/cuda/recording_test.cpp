@@ -3,7 +3,7 @@
 #include "contains.hpp"
 #include "cuda/input_error.hpp"
 #include "cuda/plan.hpp"
-#include "study/temporary_folder.hpp"
+#include "temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <fstream>

@@ -1,6 +1,6 @@
 #include "cuda/work.hpp"
 
-#include "study/temporary_folder.hpp"
+#include "temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <memory>

@@ -1,6 +1,6 @@
 #include "report/comparison_table.hpp"
 
-#include "../errors_of.hpp"
+#include "errors_of.hpp"
 #include "report/json_text.hpp"
 #include "report/read_summary.hpp"
 #include "report/summary_json.hpp"

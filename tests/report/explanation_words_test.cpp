@@ -1,5 +1,6 @@
 // Words and tables of explanations made by hand.
 
+#include "explain/explain_step.hpp"
 #include "report/explanation.hpp"
 
 #include <doctest/doctest.h>
@@ -12,9 +13,10 @@ namespace {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-void add(Result& result, PathKind kind, double length, int rank, const std::string& first = "conv1",
+void add(Explained& explained, PathKind kind, double length, int rank, const std::string& first = "conv1",
          const std::string& last = "conv1") {
-  PathSegment& segment = result.explanation->path.emplace_back();
+  Result& result = explained.result;
+  PathSegment& segment = explained.explanation->path.emplace_back();
   segment.kind = kind;
   segment.rank = Rank{rank};
   segment.start = result.step_time;
@@ -25,7 +27,8 @@ void add(Result& result, PathKind kind, double length, int rank, const std::stri
   result.step_time += segment.length;
 }
 
-void add_collective(Result& result, double length, int rank, Seconds alone, const std::string& link) {
+void add_collective(Explained& explained, double length, int rank, Seconds alone, const std::string& link) {
+  Result& result = explained.result;
   const auto number = static_cast<int>(result.collectives.size());
   CollectiveRow& row = result.collectives.emplace_back();
   row.name = "bucket " + std::to_string(number);
@@ -34,10 +37,10 @@ void add_collective(Result& result, double length, int rank, Seconds alone, cons
   row.size = Bytes{1e6};
   row.start = result.step_time;
   row.end = row.start + Seconds{length};
-  add(result, PathKind::collective, length, rank);
-  result.explanation->path.back().ops = 0;
-  result.explanation->path.back().collective = number;
-  CollectivePace& pace = result.explanation->paces.emplace_back();
+  add(explained, PathKind::collective, length, rank);
+  explained.explanation->path.back().ops = 0;
+  explained.explanation->path.back().collective = number;
+  CollectivePace& pace = explained.explanation->paces.emplace_back();
   pace.collective = number;
   pace.transfer = alone;
   pace.link = link;
@@ -45,47 +48,52 @@ void add_collective(Result& result, double length, int rank, Seconds alone, cons
   pace.capacity = pace.edge = Bandwidth{1e9};
 }
 
-Result empty_result() {
-  Result result;
-  result.explanation.emplace();
-  result.ranks = 4;
-  return result;
+Explained empty_result() {
+  Explained explained;
+  explained.explanation.emplace();
+  explained.result.ranks = 4;
+  return explained;
 }
 
-std::string page(Result result) { return explanation_page({std::move(result), {}, {}, "x"}, false); }
+std::string page(Explained run) {
+  return explanation_page({std::move(run.result), std::move(run.explanation), {}, {}, "x"}, false);
+}
+
+std::string path_of(const Explained& run) { return path_in_words(run.result, *run.explanation); }
 
 }  // namespace
 
 TEST_CASE("every change of rank is counted, samples are of no rank") {
-  Result result = empty_result();
-  add(result, PathKind::input, 1, 0);
-  add(result, PathKind::forward, 1, 2);
-  CHECK_FALSE(has(path_in_words(result), "the path is that of"));
-  add(result, PathKind::backward, 1, 1);
-  CHECK(has(path_in_words(result), "Until 2 s the path is that of rank 2, for which rank 1 waits."));
-  CHECK_FALSE(has(path_in_words(result), "more, and ends on"));
-  add(result, PathKind::backward, 1, 2);
-  add(result, PathKind::update, 1, 0);
-  CHECK(has(path_in_words(result), "After that it changes ranks 2 times more, and ends on rank 0."));
+  Explained explained = empty_result();
+  add(explained, PathKind::input, 1, 0);
+  add(explained, PathKind::forward, 1, 2);
+  CHECK_FALSE(has(path_of(explained), "the path is that of"));
+  add(explained, PathKind::backward, 1, 1);
+  CHECK(has(path_of(explained), "Until 2 s the path is that of rank 2, for which rank 1 waits."));
+  CHECK_FALSE(has(path_of(explained), "more, and ends on"));
+  add(explained, PathKind::backward, 1, 2);
+  add(explained, PathKind::update, 1, 0);
+  CHECK(has(path_of(explained), "After that it changes ranks 2 times more, and ends on rank 0."));
 }
 
 TEST_CASE("why a collective takes longer than alone is said where the run shows it") {
-  Result result = empty_result();
-  add_collective(result, 2, 0, Seconds{1}, "a->b");
-  CHECK(has(path_in_words(result), " Here it takes 2 s."));
+  Explained explained = empty_result();
+  add_collective(explained, 2, 0, Seconds{1}, "a->b");
+  Result& result = explained.result;
+  CHECK(has(path_of(explained), " Here it takes 2 s."));
   result.resolved.events.emplace_back();
-  CHECK(has(path_in_words(result), " Here it takes 2 s, while links change."));
+  CHECK(has(path_of(explained), " Here it takes 2 s, while links change."));
   CHECK(how_obtained(result, GapPart::network) == "the step itself: links that change");
   result.resolved.background.emplace_back();
-  CHECK(has(path_in_words(result), " Here it takes 2 s, while others use the network and links change."));
+  CHECK(has(path_of(explained), " Here it takes 2 s, while others use the network and links change."));
   result.resolved.background.clear();
   result.resolved.events.clear();
   CollectiveRow other = result.collectives.front();
   other.start = other.end;
   result.collectives.push_back(other);  // behind it, not beside it
-  CHECK(has(path_in_words(result), " Here it takes 2 s."));
+  CHECK(has(path_of(explained), " Here it takes 2 s."));
   result.collectives.back().start = Seconds{1};
-  CHECK(has(path_in_words(result), " Here it takes 2 s, while others use the network."));
+  CHECK(has(path_of(explained), " Here it takes 2 s, while others use the network."));
   CHECK(how_obtained(result, GapPart::network) == "the step itself: collectives that share links");
 }
 
@@ -105,14 +113,14 @@ TEST_CASE("a connection's limit says whose it is") {
 }
 
 TEST_CASE("a long path shows its collectives and the optimizer, and its layers keep their beginnings") {
-  Result result = empty_result();
+  Explained explained = empty_result();
   for (int i = 0; i < 30; ++i) {
-    add(result, PathKind::backward, 1, 0, "layer" + std::to_string(10 + i) + ".attention.output",
+    add(explained, PathKind::backward, 1, 0, "layer" + std::to_string(10 + i) + ".attention.output",
         "layer" + std::to_string(10 + i) + ".attention.qkv");
   }
-  add_collective(result, 1e-3, 1, Seconds{1e-3}, "node0.pcieswitch8->cpu0.with.a.long.name");
-  add(result, PathKind::update, 1e-4, 0);
-  const std::string text = page(result);
+  add_collective(explained, 1e-3, 1, Seconds{1e-3}, "node0.pcieswitch8->cpu0.with.a.long.name");
+  add(explained, PathKind::update, 1e-4, 0);
+  const std::string text = page(explained);
   CHECK(has(text, "bucket 0, 1 MB, ring Simple"));
   CHECK(has(text, "\n  update "));
   CHECK(has(text, "9 shorter ones, in --json"));

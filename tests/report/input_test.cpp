@@ -1,11 +1,12 @@
 // Samples that are read and decoded while a job trains, against sums that can be made by hand.
 
+#include "experiment/input_pipeline.hpp"
 #include "platform/load.hpp"
 #include "random/order_statistics.hpp"
 #include "report/limits.hpp"
 #include "report/summary_json.hpp"
-#include "study/input_pipeline.hpp"
-#include "study/simulate.hpp"
+#include "run/host_load.hpp"
+#include "run/simulate.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

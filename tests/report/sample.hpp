@@ -2,7 +2,7 @@
 // A small result made by hand, so that the writers are tested without an engine: two layers, two ranks, one
 // bucket.
 
-#include "study/result.hpp"
+#include "run/result.hpp"
 
 namespace trainyard {
 

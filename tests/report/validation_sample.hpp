@@ -1,7 +1,7 @@
 #pragma once
 // A validation of two curves, made by hand, for the tests of its table and its picture.
 
-#include "study/validate.hpp"
+#include "published/validate.hpp"
 
 #include <string>
 

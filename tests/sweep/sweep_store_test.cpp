@@ -1,10 +1,10 @@
 #include "sweep/sweep_store.hpp"
 
-#include "../errors_of.hpp"
-#include "study/temporary_folder.hpp"
+#include "errors_of.hpp"
 #include "sweep/shards.hpp"
 #include "sweep/sqlite.hpp"
 #include "sweep/store_lock.hpp"
+#include "temporary_folder.hpp"
 
 #include <csignal>
 #include <doctest/doctest.h>

@@ -1,8 +1,8 @@
 #include "sweep/sweep.hpp"
 
-#include "../errors_of.hpp"
-#include "study/temporary_folder.hpp"
+#include "errors_of.hpp"
 #include "sweep/read_point.hpp"
+#include "temporary_folder.hpp"
 #include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 #include "sweep/value_range.hpp"
 
-#include "../errors_of.hpp"
+#include "errors_of.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>

@@ -1,0 +1,204 @@
+#include "calibration/fit_constants.hpp"
+
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+constexpr double us = 1e-6;
+constexpr double nvlink_ll_step = 0.6;  // us
+constexpr double pcie_ll_step = 1;
+constexpr std::string_view tables = "NVIDIA/nccl src/graph/tuning.cc, v2.30.7-1";
+constexpr std::string_view halves = "half of what LL sends are flags; NVIDIA/nccl src/include/device.h";
+constexpr std::string_view flags = "120 of 128 bytes are data; NVIDIA/nccl src/include/device.h";
+constexpr std::string_view whole = "the platform's effective rate is that of Simple";
+
+template <class T>
+Sourced<T> assumed(T value, std::string_view why) {
+  return {.value = value, .provenance = Provenance::assumed, .source = std::string(why)};
+}
+
+Sourced<double> specified(double value, std::string_view why) {
+  return {.value = value, .provenance = Provenance::specified, .source = std::string(why)};
+}
+
+/// By protocol, in microseconds.
+using Times = std::array<double, 3>;
+
+SourcedByProtocol<Seconds> assumed_times(const Times& times, std::string_view why) {
+  const auto time = [&](double microseconds) {
+    return assumed(Seconds{rounded_constant(microseconds * us, true)}, why);
+  };
+  return {time(times[0]), time(times[1]), time(times[2])};
+}
+
+MediumCosts assumed_medium(const Times& times, std::string_view why) {
+  return {.step = assumed_times(times, why),
+          .efficiency = {specified(0.5, halves), specified(0.9375, flags), specified(1, whole)},
+          .startup = assumed(0.0, "no curve shows one")};
+}
+
+using Media = std::vector<MediumCosts*>;
+using PickMedia = Media (*)(Protocols&);
+
+Media nvlinks(Protocols& all) { return {&all.paths.nvlink2, &all.paths.nvlink3}; }
+Media pcies(Protocols& all) { return {&all.paths.pix, &all.paths.pxb, &all.paths.phb, &all.paths.sys}; }
+Media pcies_and_staged(Protocols& all) {
+  Media media = pcies(all);
+  media.push_back(&all.paths.staged);
+  return media;
+}
+
+template <class T>
+void put(Sourced<T>& place, double value, Provenance provenance, const std::string& source) {
+  place = {.value = T{value}, .provenance = provenance, .source = source};
+}
+
+FitConstant base(Protocol protocol, std::string name, double prior) {
+  return {.name = "base." + name,
+          .prior = prior * us,
+          .set = [protocol](Protocols& all, double value, Provenance provenance, const std::string& source) {
+            put(all.base.of(protocol), value, provenance, source);
+          }};
+}
+
+FitConstant step(std::string name, PickMedia pick, Protocol protocol, double prior) {
+  return {.name = std::move(name),
+          .prior = prior * us,
+          .set = [=](Protocols& all, double value, Provenance provenance, const std::string& source) {
+            for (MediumCosts* medium : pick(all)) put(medium->step.of(protocol), value, provenance, source);
+          }};
+}
+
+FitConstant efficiency(std::string name, PickMedia pick, Protocol protocol, double prior) {
+  return {.name = std::move(name),
+          .prior = prior,
+          .is_time = false,
+          .set = [=](Protocols& all, double value, Provenance provenance, const std::string& source) {
+            for (MediumCosts* medium : pick(all))
+              put(medium->efficiency.of(protocol), value, provenance, source);
+          }};
+}
+
+Protocols& as_relative(Protocols& constants, MediumCosts& place, const MediumCosts& relative,
+                       std::string_view why) {
+  place = relative;
+  const std::string reason(why);
+  for (Sourced<Seconds>* figure : {&place.step.ll, &place.step.ll128, &place.step.simple}) {
+    figure->provenance = Provenance::assumed;
+    figure->source = reason;
+  }
+  for (Sourced<double>* figure :
+       {&place.efficiency.ll, &place.efficiency.ll128, &place.efficiency.simple, &place.startup}) {
+    figure->provenance = Provenance::assumed;
+    figure->source = reason;
+  }
+  return constants;
+}
+
+}  // namespace
+
+Protocols assumed_protocols() {
+  const std::string why = "NCCL's own figure, no row tells; " + std::string(tables);
+  Protocols all;
+  all.name = "nccl";
+  all.title = "NCCL: what its protocols cost besides bytes over bandwidth";
+  all.base = assumed_times({6.6, 14, 8.4}, why);
+  all.launch = assumed(Seconds{5 * us}, "one kernel launch");
+  all.paths.nvlink2 = all.paths.nvlink3 = assumed_medium({nvlink_ll_step, 1.9, 3.4}, why);
+  all.paths.pix = all.paths.pxb = all.paths.phb = all.paths.sys = all.paths.staged =
+      assumed_medium({pcie_ll_step, 2.5, 5.7}, why);
+  all.networks.infiniband = all.networks.roce = all.networks.aries = all.networks.omni_path =
+      all.networks.efa = all.networks.tcp = assumed_medium({2.7, 4, 14}, why);
+  all.versions.v2_4.nvlink_simple_step = assumed(1.0, "no row tells");
+  copy_to_relatives(all);
+  return all;
+}
+
+std::vector<FitConstant> fit_constants() {
+  const auto ll = Protocol::ll;
+  const auto ll128 = Protocol::ll128;
+  const auto simple = Protocol::simple;
+  const auto nvlink2 = [](Protocols& all) { return Media{&all.paths.nvlink2}; };
+  const auto nvlink3 = [](Protocols& all) { return Media{&all.paths.nvlink3}; };
+  // Three constants would be equal within what one point each can tell.
+  const auto in_socket = [](Protocols& all) { return Media{&all.paths.pix, &all.paths.pxb, &all.paths.phb}; };
+  const auto sys = [](Protocols& all) { return Media{&all.paths.sys}; };
+  const auto staged = [](Protocols& all) { return Media{&all.paths.staged}; };
+  const auto efa = [](Protocols& all) { return Media{&all.networks.efa}; };
+  const auto tcp = [](Protocols& all) { return Media{&all.networks.tcp}; };
+  return {
+      base(ll, "ll", 6.6),
+      base(ll128, "ll128", 14),
+      base(simple, "simple", 8.4),
+      {.name = "launch",
+       .prior = 5 * us,
+       .set = [](Protocols& all, double value, Provenance provenance,
+                 const std::string& source) { put(all.launch, value, provenance, source); }},
+      // Collectives that end before their launches do tell the two apart from a launch by NCCL's ratio alone.
+      {.name = "paths.step.ll",
+       .prior = 1,
+       .is_time = false,
+       .set =
+           [](Protocols& all, double value, Provenance provenance, const std::string& source) {
+             for (MediumCosts* medium : nvlinks(all))
+               put(medium->step.ll, value * nvlink_ll_step * us, provenance, source);
+             for (MediumCosts* medium : pcies_and_staged(all))
+               put(medium->step.ll, value * pcie_ll_step * us, provenance, source);
+           }},
+      step("paths.nvlink2.step.ll128", nvlink2, ll128, 1.9),
+      step("paths.nvlink2.step.simple", nvlink2, simple, 3.4),
+      step("paths.nvlink3.step.ll128", nvlink3, ll128, 1.9),
+      step("paths.nvlink3.step.simple", nvlink3, simple, 3.4),
+      {.name = "paths.nvlink3.startup",
+       .prior = 0.5,
+       .is_time = false,
+       .set = [](Protocols& all, double value, Provenance provenance,
+                 const std::string& source) { put(all.paths.nvlink3.startup, value, provenance, source); }},
+      efficiency("paths.nvlink.efficiency.ll", nvlinks, ll, 0.25),
+      efficiency("paths.nvlink.efficiency.ll128", nvlinks, ll128, 0.92),
+      step("paths.socket.step.simple", in_socket, simple, 5.7),
+      step("paths.sys.step.simple", sys, simple, 5.7),
+      step("paths.staged.step.simple", staged, simple, 5.7),
+      efficiency("paths.pcie.efficiency.ll", pcies, ll, 0.5),
+      efficiency("paths.staged.efficiency.ll", staged, ll, 0.5),
+      step("networks.efa.step.ll", efa, ll, 2.7),
+      step("networks.efa.step.simple", efa, simple, 14),
+      efficiency("networks.tcp.efficiency.ll", tcp, ll, 0.5),
+      step("networks.tcp.step.ll", tcp, ll, 2.7),
+      step("networks.tcp.step.simple", tcp, simple, 14),
+      {.name = "versions.2.4.nvlink_simple_step",
+       .prior = 1,
+       .is_time = false,
+       .set =
+           [](Protocols& all, double value, Provenance provenance, const std::string& source) {
+             put(all.versions.v2_4.nvlink_simple_step, value, provenance, source);
+           }},
+  };
+}
+
+void copy_to_relatives(Protocols& constants) {
+  as_relative(constants, constants.paths.nvlink1, constants.paths.nvlink2,
+              "as nvlink2: no curve is published");
+  as_relative(constants, constants.paths.nvlink4, constants.paths.nvlink3,
+              "as nvlink3: no curve is published");
+  as_relative(constants, constants.networks.through_host, constants.networks.efa,
+              "as efa, whose rows were measured without GPUDirect");
+}
+
+void round_shared_steps(Protocols& constants) {
+  for (const Media& media : {nvlinks(constants), pcies_and_staged(constants)}) {
+    for (MediumCosts* medium : media)
+      medium->step.ll.value = Seconds{rounded_constant(medium->step.ll.value.si(), true)};
+  }
+}
+
+double rounded_constant(double value, bool is_time) {
+  const double unit = is_time ? 1e8 : 1e3;
+  return std::round(value * unit) / unit;
+}
+
+}  // namespace trainyard

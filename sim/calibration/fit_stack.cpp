@@ -1,0 +1,99 @@
+#include "calibration/fit_stack.hpp"
+
+#include "published/predict_series.hpp"
+#include "run/child_processes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fmt/format.h>
+#include <set>
+
+namespace trainyard {
+namespace {
+
+/// Empty if the row may be fitted to.
+std::string reason_against(const PublishedRow& row) {
+  if (row.gpus_total > 1) return "on several GPUs: nothing is fitted to those";
+  if (row.split != "calibrate") return "to be predicted, not fitted to (column split)";
+  if (row.clean == "no") return "not clean: its source is incomplete or contradicts itself";
+  return {};
+}
+
+/// "one_gpu.csv lines 3, 4": what a reader finds the rows by.
+std::string rows_text(const std::vector<FittedRun>& runs) {
+  std::map<std::string, std::string> lines;
+  for (const FittedRun& fitted : runs) {
+    std::string& its = lines[std::filesystem::path(fitted.run.row->file).filename().string()];
+    its += (its.empty() ? "" : ", ") + std::to_string(fitted.run.row->line);
+  }
+  std::string text;
+  for (const auto& [file, its] : lines)
+    text += (text.empty() ? "" : "; ") +
+            fmt::format("{} line{} {}", file, its.find(',') == std::string::npos ? "" : "s", its);
+  return text;
+}
+
+}  // namespace
+
+StackFit fit_stack(const config::Catalogue& catalogue, const std::vector<PublishedRow>& rows,
+                   const MachineRules& machines, const RunRules& rules, const std::string& stack,
+                   int parallel) {
+  if (config::is_path(stack))
+    throw InputError("the rules know stacks by name, not by path",
+                     "calibrate stack " + std::filesystem::path(stack).stem().string());
+  StackFit fit{.stack = load_stack(config::load(config::find(catalogue, config::Kind::stack, stack))),
+               .runs = {},
+               .excluded = {}};
+  std::vector<PublishedRun> runs;
+  for (const PublishedRow& row : rows) {
+    if (const std::string reason = reason_against(row); !reason.empty()) {
+      ++fit.excluded[reason];
+      continue;
+    }
+    auto run = published_run(row, machines, rules);
+    if (const auto* reason = std::get_if<std::string>(&run)) {
+      ++fit.excluded[*reason];
+    } else if (std::get<PublishedRun>(run).stack->stack != fit.stack.name) {
+      ++fit.excluded["of another stack"];
+    } else {
+      runs.push_back(std::get<PublishedRun>(std::move(run)));
+    }
+  }
+  const auto solve = [&](int i) {
+    try {
+      const OneRun solved = solve_one_run(catalogue, runs[at(i)]);
+      return packed({solved.measured, solved.predicted, solved.scale.value_or(0)});
+    } catch (const InputError&) {
+      return packed({0, 0, 0});
+    } catch (const JobImpossible&) {
+      return packed({0, 0, 0});
+    }
+  };
+  const std::vector<std::string> solved = in_children(static_cast<int>(runs.size()), parallel, solve);
+  double logs = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::vector<double> numbers = unpacked(solved[i]);
+    if (numbers[2] <= 0) {
+      ++fit.excluded["no compute scale explains the row, or the run cannot be simulated"];
+      continue;
+    }
+    fit.runs.push_back(
+        {.run = runs[i], .measured = numbers[0], .predicted = numbers[1], .scale = numbers[2]});
+    logs += std::log(numbers[2]);
+  }
+  if (fit.runs.empty()) {
+    throw InputError(fmt::format("no row can be fitted to: none has run {} on one GPU", fit.stack.name),
+                     "rows with split calibrate and gpus_total 1, which the rules in workloads/rules know");
+  }
+  const double scale = std::exp(logs / static_cast<double>(fit.runs.size()));
+  for (FittedRun& fitted : fit.runs) fitted.error = fitted.scale / scale - 1;
+  Sourced<double>& fitted = fit.stack.compute_scale;
+  fitted.value *= scale;
+  fitted.provenance = Provenance::fitted;
+  fitted.source = fmt::format("trainyard calibrate stack: {} run{} on one GPU, {}", fit.runs.size(),
+                              fit.runs.size() == 1 ? "" : "s", rows_text(fit.runs));
+  return fit;
+}
+
+}  // namespace trainyard

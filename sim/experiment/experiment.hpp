@@ -1,0 +1,233 @@
+#pragma once
+// An experiment: which model (or trace) trains on which platform with which software, how many ranks and what
+// batch. The file a user writes; everything it leaves out is filled in and written beside the result.
+
+#include "collectives/algorithm.hpp"
+#include "config/document.hpp"
+#include "config/keys.hpp"
+#include "experiment/faults.hpp"
+#include "experiment/fidelity.hpp"
+#include "experiment/input_settings.hpp"
+#include "experiment/randomness.hpp"
+#include "experiment/server_placement.hpp"
+#include "strategy/compression.hpp"
+#include "strategy/update_rule.hpp"
+#include "workload/trace.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+enum class SyncKind { all_reduce, parameter_server, peer_to_peer, dataparallel_gpu0 };
+
+struct Sync {
+  SyncKind kind = SyncKind::all_reduce;
+  Algorithm algorithm = Algorithm::automatic;  ///< of all_reduce and peer_to_peer
+  UpdateRule update = UpdateRule::sync;
+  std::optional<int> k = {};            ///< of the k_ rules
+  std::optional<int> bound = {};        ///< of ssp
+  std::optional<int> push_every = {};   ///< of local_sgd and downpour
+  std::optional<int> fetch_every = {};  ///< of downpour
+  std::optional<int> backups = {};      ///< of sync: so many ranks' gradients come too late
+  std::optional<int> shards = {};       ///< of parameter_server
+  std::optional<ServerPlacement> placement = {};
+  std::optional<Compression> compression = {};  ///< of peer_to_peer
+  std::optional<double> keep = {};              ///< of top_k: the part of the values that is sent
+};
+
+bool has_servers(const Sync& sync);
+/// Where they are, and how many; of parameter_server.
+ServerPlacement placement_of(const Sync& sync);
+int shards_of(const Sync& sync);
+
+/// How long a run with random times is simulated.
+struct StepCounts {
+  int warmup = 20;     ///< steps before the measurement
+  int measured = 100;  ///< steps that are measured
+  int repeats = 5;     ///< runs with other draws, of which the median counts
+};
+
+/// Traffic of others that goes on as long as the job does.
+struct BackgroundTraffic {
+  std::string from;  ///< "node3", whose GPU 0 sends, or "node3.gpu2"
+  std::string to;
+  Bandwidth rate;  ///< what it offers; less arrives where links are shared
+};
+
+/// A link's bandwidth from a date on.
+struct LinkChange {
+  Seconds at;
+  std::string link;     ///< one direction, as links.csv names it
+  Bandwidth bandwidth;  ///< 0: failed
+};
+
+struct Experiment {
+  std::string platform;  ///< name in platforms/ or path of a file
+  int nodes = 1;
+  std::optional<int> gpus;           ///< total ranks, taken in node order; all there are when absent
+  std::optional<int> gpus_per_node;  ///< when fewer than a node has
+  std::optional<std::string> model;  ///< name in workloads/models or path; either this or trace
+  std::optional<std::string> trace;  ///< path of a trace CSV, relative to the experiment's file
+  std::string stack;
+  Precision precision = Precision::fp32;
+  int batch_per_gpu = 0;
+  int accumulation = 1;
+  Optimizer optimizer = Optimizer::momentum;
+  Sync sync;
+  InputSettings input;
+  Fidelity fidelity = Fidelity::flow;
+  Randomness random;
+  StepCounts steps;
+  std::optional<Faults> faults;
+  std::vector<std::string> neighbours;  ///< other jobs on further nodes of the same machine: experiments
+  std::vector<BackgroundTraffic> background;
+  std::vector<LinkChange> events;
+  std::map<std::string, std::string>
+      set;  ///< overrides of the files named above: "platform.fabric.nic": 25 Gbps
+};
+
+/// Reads an experiment and checks what can be checked without the files it names. Throws InputError.
+Experiment load_experiment(const config::Document& document);
+
+/// True where steps differ from one another or nobody waits for all: the run is then many updates long, in
+/// place of one steady step.
+bool is_training(const Experiment& experiment);
+
+/// The update rule for so many ranks. Throws InputError where k, or the backups, do not suit them.
+UpdateSettings update_settings(const Sync& sync, int ranks);
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<SyncKind> {
+  static constexpr std::string_view what = "kind of synchronisation";
+  static constexpr std::array table{
+      Name{"all_reduce", SyncKind::all_reduce, "every rank averages its gradients with all others"},
+      Name{"parameter_server", SyncKind::parameter_server,
+           "ranks push gradients to servers and pull parameters from them"},
+      Name{"peer_to_peer", SyncKind::peer_to_peer,
+           "every rank sends its own update to every other, each adds up all of them"},
+      Name{"dataparallel_gpu0", SyncKind::dataparallel_gpu0,
+           "one node: GPU 0 sends the parameters, takes all gradients and updates alone"}};
+};
+
+template <>
+struct Keys<Sync> {
+  static auto table() {
+    return keys(
+        optional("kind", &Sync::kind, "how ranks agree on an update"),
+        optional("algorithm", &Sync::algorithm, "how a collective is carried out"),
+        optional("update", &Sync::update, "which gradients an update waits for"),
+        optional("k", &Sync::k, "gradients in an update, of the k_ rules").at_least(1).at_most(1e7),
+        optional("bound", &Sync::bound, "of ssp: steps a rank may be ahead of the slowest")
+            .at_least(0)
+            .at_most(1e7),
+        optional("push_every", &Sync::push_every, "of local_sgd and downpour: steps between two pushes")
+            .at_least(1)
+            .at_most(1e6),
+        optional("fetch_every", &Sync::fetch_every, "of downpour: steps between two fetches")
+            .at_least(1)
+            .at_most(1e6),
+        optional("backups", &Sync::backups, "of sync: ranks whose gradients no update waits for")
+            .at_least(0)
+            .at_most(1e7),
+        optional("shards", &Sync::shards,
+                 "of parameter_server: parts of the parameters, each served apart; one when absent")
+            .at_least(1)
+            .at_most(1e5),
+        optional("placement", &Sync::placement,
+                 "of parameter_server: where the shards are; hosts when absent"),
+        optional("compression", &Sync::compression,
+                 "of peer_to_peer: what is sent of a gradient; none when absent"),
+        optional("keep", &Sync::keep, "of top_k: the part of the values that is sent, 0.01 for 1 %")
+            .above(0)
+            .at_most(1));
+  }
+};
+
+template <>
+struct Keys<StepCounts> {
+  static auto table() {
+    return keys(
+        optional("warmup", &StepCounts::warmup, "steps before the measurement begins")
+            .at_least(1)
+            .at_most(1e6),
+        optional("measured", &StepCounts::measured, "steps that are measured").at_least(1).at_most(1e7),
+        optional("repeats", &StepCounts::repeats, "runs with other draws; the median counts")
+            .at_least(1)
+            .at_most(1000));
+  }
+};
+
+template <>
+struct Keys<BackgroundTraffic> {
+  static auto table() {
+    return keys(
+        required("from", &BackgroundTraffic::from, "who sends: node3, or node3.gpu2"),
+        required("to", &BackgroundTraffic::to, "who receives"),
+        required("rate", &BackgroundTraffic::rate, "what it offers to the network").above(0).at_most(100e12));
+  }
+};
+
+template <>
+struct Keys<LinkChange> {
+  static auto table() {
+    return keys(
+        required("at", &LinkChange::at, "date, from the beginning of the step").at_least(0).at_most(1e6),
+        required("link", &LinkChange::link, "one direction of a link, as links.csv names it"),
+        required("bandwidth", &LinkChange::bandwidth, "from then on; 0 GB/s: the link has failed")
+            .at_least(0)
+            .at_most(100e12));
+  }
+};
+
+template <>
+struct Keys<Experiment> {
+  static auto table() {
+    return keys(
+        required("platform", &Experiment::platform,
+                 "the machine: a name in platforms/ or the path of a file"),
+        optional("nodes", &Experiment::nodes, "how many of it").at_least(1).at_most(1e6),
+        optional("gpus", &Experiment::gpus, "ranks in all, taken in node order; every GPU when absent")
+            .at_least(1)
+            .at_most(1e7),
+        optional("gpus_per_node", &Experiment::gpus_per_node, "ranks on each node; every GPU when absent")
+            .at_least(1)
+            .at_most(1e4),
+        optional("model", &Experiment::model,
+                 "what is trained: a name in workloads/models or the path of a file"),
+        optional("trace", &Experiment::trace, "in place of a model: the path of a trace CSV"),
+        required("stack", &Experiment::stack,
+                 "the software: a name in workloads/stacks or the path of a file"),
+        optional("precision", &Experiment::precision, "of activations, weights and matrix units"),
+        required("batch_per_gpu", &Experiment::batch_per_gpu, "samples per rank and micro-batch")
+            .at_least(1)
+            .at_most(1e7),
+        optional("accumulation", &Experiment::accumulation,
+                 "micro-batches whose gradients are added up before they are reduced and applied")
+            .at_least(1)
+            .at_most(65536),
+        optional("optimizer", &Experiment::optimizer, "what turns gradients into an update"),
+        optional("sync", &Experiment::sync, "how ranks stay in step"),
+        optional("input", &Experiment::input, "how ranks come by their samples"),
+        optional("fidelity", &Experiment::fidelity,
+                 "how exactly collectives are simulated; --fidelity overrides it"),
+        optional("random", &Experiment::random, "what does not always take the same time"),
+        optional("steps", &Experiment::steps, "how long a run is, where steps differ"),
+        optional("faults", &Experiment::faults, "what fails in a long job, and its checkpoints"),
+        optional(
+            "neighbours", &Experiment::neighbours,
+            "other experiments that run at the same time on further nodes of this machine, over and over"),
+        optional("background", &Experiment::background, "traffic of others, as long as the job goes on"),
+        optional("events", &Experiment::events, "links that become slower, fail or come back"),
+        optional("set", &Experiment::set,
+                 "overrides of the files named above, as --set: \"platform.fabric.nic\": 25 Gbps"));
+  }
+};
+
+}  // namespace trainyard::config

@@ -1,0 +1,158 @@
+#include "experiment/input_pipeline.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+const SampleInput& sample_of(const Inputs& inputs) {
+  if (!inputs.model) {
+    throw InputError("a trace does not say what a sample is on disk",
+                     "data: synthetic, or a model in place of the trace");
+  }
+  if (!inputs.model->input) {
+    throw InputError(fmt::format("{} does not say what a sample is on disk (input)", inputs.model->name),
+                     "data: synthetic, or --set 'model.input={bytes: 110 KB, decode: 4 ms}'");
+  }
+  return *inputs.model->input;
+}
+
+/// Of all CPUs of a node; 0: not known.
+int cores_of_node(const Platform& platform) {
+  return platform.cores_per_cpu ? platform.cores_per_cpu->value * static_cast<int>(platform.cpus.size()) : 0;
+}
+
+Bytes stored_bytes(const Inputs& inputs) {
+  const SampleInput& sample = sample_of(inputs);
+  if (sample.bytes) return sample.bytes->value;
+  return static_cast<double>(*inputs.model->sequence_length) * sample.bytes_per_token->value;
+}
+
+void check_synthetic(const InputSettings& input) {
+  const char* key = input.decode     ? "decode"
+                    : input.prefetch ? "prefetch"
+                    : input.workers  ? "workers"
+                                     : nullptr;
+  if (key != nullptr)
+    throw InputError(fmt::format("{} is of real data, not of synthetic", key), "data: real");
+}
+
+void check_gpu_decoder(const Inputs& inputs, const SampleInput& sample) {
+  if (!sample.decode) {
+    throw InputError(fmt::format("there is nothing to decode in a sample of {}", inputs.model->name),
+                     "leave out \"decode\"");
+  }
+  if (!inputs.gpu.image_decoder) {
+    throw InputError(fmt::format("{} states no hardware decoder (image_decoder)", inputs.gpu.name),
+                     "decode: cpu; decoding in kernels would take time of the step, which is not simulated");
+  }
+  if (inputs.experiment.input.workers)
+    throw InputError("workers decode on CPUs, and GPUs do it here", "decode: cpu, or no workers");
+}
+
+}  // namespace
+
+std::string_view name_of(InputLimit limit) {
+  switch (limit) {
+    case InputLimit::cores:
+      return "cores";
+    case InputLimit::storage:
+      return "storage";
+    case InputLimit::memory:
+      return "memory";
+    case InputLimit::decoder:
+      break;
+  }
+  return "decoder";
+}
+
+void check_input(const Inputs& inputs) {
+  const InputSettings& input = inputs.experiment.input;
+  if (input.data == InputData::synthetic) {
+    check_synthetic(input);
+    return;
+  }
+  const SampleInput& sample = sample_of(inputs);
+  if (decodes_on_gpu(input)) {
+    check_gpu_decoder(inputs, sample);
+    return;
+  }
+  if (!sample.decode) {
+    if (input.workers)
+      throw InputError(fmt::format("there is nothing to decode in a sample of {}", inputs.model->name),
+                       "leave out \"workers\"");
+    return;
+  }
+  const int cores = cores_of_node(inputs.platform);
+  if (cores == 0) {
+    throw InputError(
+        fmt::format("{} does not state how many cores decode (node.devices.cpu.cores)", inputs.platform.name),
+        "--set platform.node.devices.cpu.cores=20, or data: synthetic");
+  }
+  if (!input.workers) return;
+  const Cluster cluster = cluster_of(inputs);
+  const int ranks = *std::ranges::max_element(cluster.gpus_on_node);
+  if (*input.workers * ranks > cores) {
+    throw InputError(fmt::format("{} workers for each of {} ranks are more than the {} cores of a node",
+                                 *input.workers, ranks, cores),
+                     fmt::format("workers: 1 to {}, or none for all cores", std::max(1, cores / ranks)));
+  }
+}
+
+std::optional<InputPipeline> input_pipeline(const Inputs& inputs, int ranks, int nodes,
+                                            const HostLoad& load) {
+  const Experiment& experiment = inputs.experiment;
+  if (experiment.input.data == InputData::synthetic) return std::nullopt;
+  const SampleInput& sample = sample_of(inputs);
+  const Platform& platform = inputs.platform;
+  const double samples_of_rank = static_cast<double>(experiment.batch_per_gpu) * experiment.accumulation;
+  InputPipeline input;
+  input.samples = samples_of_rank * ranks;
+  input.cores_of_node = cores_of_node(platform);
+  // A loader that every step waits for works while servers have nothing to do.
+  const HostLoad beside = is_prefetched(experiment.input) ? load : HostLoad{};
+  const bool is_on_gpu = decodes_on_gpu(experiment.input);
+  if (is_on_gpu) {
+    input.decoder = samples_of_rank * inputs.gpu.image_decoder->value;
+  } else if (sample.decode) {
+    const Seconds work = input.samples * sample.decode->value;
+    input.cores = experiment.input.workers ? *experiment.input.workers * ranks : input.cores_of_node;
+    const Seconds all_cores = work / static_cast<double>(input.cores_of_node);
+    input.busy = load.cores + all_cores;
+    input.decode = std::max(work / static_cast<double>(input.cores), beside.cores + all_cores);
+  }
+  const Bytes stored = input.samples * stored_bytes(inputs);
+  if (platform.storage) input.storage = stored / platform.storage->value;
+  if (platform.shared_storage)
+    input.storage =
+        std::max(input.storage, static_cast<double>(nodes) * stored / platform.shared_storage->value);
+  if (platform.host_memory_bandwidth && sample.memory && !is_on_gpu) {
+    const auto cpus = static_cast<double>(platform.cpus.size());
+    input.memory =
+        beside.memory + input.samples * sample.memory->value / (cpus * platform.host_memory_bandwidth->value);
+  }
+  for (const auto& [time, limit] :
+       {std::pair(input.decode, InputLimit::cores), std::pair(input.storage, InputLimit::storage),
+        std::pair(input.memory, InputLimit::memory), std::pair(input.decoder, InputLimit::decoder)}) {
+    if (time <= input.time) continue;
+    input.time = time;
+    input.limit = limit;
+  }
+  return input;
+}
+
+std::optional<InputPipeline> input_pipeline(const Inputs& inputs, const Cluster& cluster,
+                                            const HostLoad& load) {
+  return input_pipeline(inputs, *std::ranges::max_element(cluster.gpus_on_node), cluster.nodes, load);
+}
+
+Seconds with_input(Seconds step, const std::optional<InputPipeline>& input, const InputSettings& settings) {
+  if (!input) return step;
+  return is_prefetched(settings) ? std::max(step, input->time) : step + input->time;
+}
+
+}  // namespace trainyard

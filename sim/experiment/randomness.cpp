@@ -1,0 +1,24 @@
+#include "experiment/randomness.hpp"
+
+namespace trainyard {
+
+Randomness with_variation(Randomness randomness, const std::optional<GpuVariation>& variation) {
+  if (randomness.gpus == GpuSpread::none || !variation) return randomness;
+  const auto normal = [](const std::optional<Sourced<double>>& deviation) {
+    std::optional<random::Distribution> factor;
+    if (!deviation) return factor;
+    factor.emplace().kind = random::Kind::normal;
+    factor->sd = deviation->value;
+    return factor;
+  };
+  randomness.gpu = normal(variation->gpu);
+  randomness.step = normal(variation->step);
+  return randomness;
+}
+
+bool is_random(const Randomness& randomness) {
+  return randomness.op || randomness.step || randomness.node || randomness.gpu || randomness.pauses ||
+         randomness.gpus == GpuSpread::profile;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,52 @@
+#include "experiment/read_factors.hpp"
+
+#include "config/read_file.hpp"
+#include "units/text.hpp"
+#include "workload/csv.hpp"
+
+#include <algorithm>
+#include <variant>
+
+namespace trainyard {
+
+namespace fs = std::filesystem;
+
+std::vector<double> read_factors(const std::string& name, std::string_view text) {
+  CsvProblems problems(name, text);
+  const CsvFile file = parse_csv(text, problems);
+  problems.finish();
+  const auto& header = file.header.cells;
+  const auto is_factor = [](const CsvCell& cell) { return cell.text == "factor"; };
+  const auto found = std::find_if(header.begin(), header.end(), is_factor);
+  std::vector<double> factors;
+  if (found == header.end()) {
+    problems.error(file.header.line, "the column 'factor' is missing");
+  } else {
+    for (const CsvRow& row : file.rows) {
+      const CsvCell& cell = row.cells[static_cast<std::size_t>(found - header.begin())];
+      const Parsed<double> parsed = parse_number(cell.text);
+      const auto* number = std::get_if<double>(&parsed);
+      if (number != nullptr && *number > 0)
+        factors.push_back(*number);
+      else
+        problems.error(row.line, cell, "factor", "a number above 0 is needed, not " + in_quotes(cell.text));
+    }
+    if (file.rows.empty()) problems.error(0, "there is no factor in it");
+  }
+  problems.finish();
+  std::ranges::sort(factors);
+  return factors;
+}
+
+void read_factor_files(Randomness& randomness, const fs::path& experiment) {
+  for (auto* distribution : {&randomness.op, &randomness.step, &randomness.node}) {
+    if (!*distribution || !(*distribution)->file) continue;
+    fs::path path = *(*distribution)->file;
+    if (path.is_relative() && fs::exists(experiment.parent_path() / path))
+      path = experiment.parent_path() / path;
+    (*distribution)->seen = read_factors(path.string(), config::read_file(path, largest_csv));
+    (*distribution)->file = fs::weakly_canonical(path).string();
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,20 @@
+#pragma once
+// The files that an experiment's random factors come from.
+
+#include "experiment/randomness.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+/// The column `factor` of a CSV, ascending. Throws InputError with every cell that is no number above 0.
+std::vector<double> read_factors(const std::string& name, std::string_view text);
+
+/// Reads what empirical distributions name, relative to the experiment's file or to the current folder, and
+/// writes the full paths in their place. Throws InputError or FileError.
+void read_factor_files(Randomness& randomness, const std::filesystem::path& experiment);
+
+}  // namespace trainyard

@@ -1,0 +1,28 @@
+#pragma once
+// Where the shards of a parameter server are.
+
+#include "config/keys.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace trainyard {
+
+enum class ServerPlacement { hosts, own_nodes, gpu, gpus, free };
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<ServerPlacement> {
+  static constexpr std::string_view what = "placement of servers";
+  static constexpr std::array table{
+      Name{"hosts", ServerPlacement::hosts, "in the memory of the nodes that work"},
+      Name{"own_nodes", ServerPlacement::own_nodes, "on further nodes of the machine, a shard on each"},
+      Name{"gpu", ServerPlacement::gpu, "in the memory of rank 0's GPU"},
+      Name{"gpus", ServerPlacement::gpus, "in the memory of the ranks' GPUs, a shard on each"},
+      Name{"free", ServerPlacement::free, "nowhere: gradients and parameters take no time to send"}};
+};
+
+}  // namespace trainyard::config

@@ -1,0 +1,60 @@
+#pragma once
+// An experiment with everything it names read and checked.
+
+#include "collectives/costs.hpp"
+#include "compute/gpu_profile.hpp"
+#include "config/catalogue.hpp"
+#include "experiment/experiment.hpp"
+#include "experiment/input_files.hpp"
+#include "platform/cluster.hpp"
+#include "strategy/stack.hpp"
+#include "workload/model.hpp"
+#include "workload/trace.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+
+/// --set KEY=VALUE, in the order given.
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+/// The file whose keys an override's path names ("platform", "gpu", "model", "stack"), empty for the
+/// experiment's own.
+std::string_view file_named_by(std::string_view path);
+
+struct Inputs {
+  std::string name;       ///< of the experiment: its file's stem
+  Experiment experiment;  ///< resolved: every default filled in, overrides applied
+  Platform platform;
+  GpuProfile gpu;
+  Stack stack;
+  Costs costs;                 ///< what the stack's communication library adds to the wire
+  Trace trace;                 ///< without durations unless the user's trace has them
+  std::optional<Model> model;  ///< what the trace was made of; none where the experiment replays a trace
+  std::optional<double> samples_per_epoch;
+  std::vector<Inputs> neighbours;  ///< of the experiment, on the same platform
+  std::vector<Diagnostic> warnings;
+  std::vector<std::string> notes;  ///< what a reader of the result should know
+};
+
+/// The ranks that the experiment asks for. Throws InputError if there are fewer GPUs.
+Cluster cluster_of(const Inputs& inputs);
+
+/// Reads an experiment (name or path) and the files it names. Throws one InputError with what is wrong in all
+/// of them, or FileError.
+Inputs read_inputs(const config::Catalogue& catalogue, const std::string& experiment,
+                   const Overrides& overrides);
+
+/// The same, for one of several experiments: what they share is read once.
+Inputs read_inputs(const config::Catalogue& catalogue, const std::string& experiment,
+                   const Overrides& overrides, InputFiles& files);
+
+/// The same for an experiment that is read already; paths in it are relative to the folder of `file`.
+Inputs read_inputs(const config::Catalogue& catalogue, config::Document document,
+                   const std::filesystem::path& file, const Overrides& overrides, InputFiles& files);
+
+}  // namespace trainyard

@@ -1,0 +1,109 @@
+#include "experiment/shared_network.hpp"
+
+#include "config/suggest.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <optional>
+
+namespace trainyard {
+
+namespace {
+
+/// "node3" or "node3.gpu2".
+struct End {
+  int node = 0;
+  int gpu = 0;
+};
+
+/// Reads `prefix` and a number off the front of `text`.
+std::optional<int> numbered(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return std::nullopt;
+  int number = -1;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + prefix.size(), end, number);
+  if (error != std::errc{} || number < 0) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+  return number;
+}
+
+End end_named(const std::string& name) {
+  std::string_view rest = name;
+  const std::optional<int> node = numbered(rest, "node");
+  const std::optional<int> gpu = rest.empty() ? 0 : numbered(rest, ".gpu");
+  constexpr int most_nodes = 1'000'000;
+  if (!node || !gpu || !rest.empty() || *node > most_nodes) {
+    throw InputError(fmt::format("{} is no end of background traffic", in_quotes(name)),
+                     "write node3, or node3.gpu2 for another GPU than the first");
+  }
+  return {*node, *gpu};
+}
+
+}  // namespace
+
+Rank rank_named(const Cluster& cluster, const std::string& name) {
+  const End end = end_named(name);
+  const int ranks = cluster.gpus_on_node[at(end.node)];
+  if (end.gpu >= ranks) {
+    throw InputError(fmt::format("{} holds no rank: node{} has {}", in_quotes(name), end.node, ranks),
+                     "gpus_per_node says how many GPUs of a node are used");
+  }
+  return Rank{cluster.first_rank[at(end.node)] + end.gpu};
+}
+
+LinkId link_named(const Cluster& cluster, const std::string& name) {
+  if (const std::optional<LinkId> link = find_link(cluster, name)) return *link;
+  std::vector<std::string> all;
+  for (std::uint32_t link = 0; link < link_count(cluster); ++link)
+    all.push_back(link_name(cluster, LinkId{link}));
+  const std::vector<std::string_view> names(all.begin(), all.end());
+  throw InputError(fmt::format("there is no link {}", in_quotes(name)), config::suggest(name, names));
+}
+
+Cluster shared_cluster(const Inputs& inputs) {
+  Cluster cluster = cluster_of(inputs);
+  std::vector<int> gpus_on_node = cluster.gpus_on_node;
+  for (const Inputs& neighbour : inputs.neighbours) {
+    const std::vector<int> further = cluster_of(neighbour).gpus_on_node;
+    gpus_on_node.insert(gpus_on_node.end(), further.begin(), further.end());
+  }
+  int nodes = 0;
+  for (const BackgroundTraffic& traffic : inputs.experiment.background)
+    nodes = std::max({nodes, end_named(traffic.from).node + 1, end_named(traffic.to).node + 1});
+  const auto all = static_cast<int>(cluster.platform.gpus.size());
+  while (static_cast<int>(gpus_on_node.size()) < nodes) gpus_on_node.push_back(all);
+  if (gpus_on_node.size() == cluster.gpus_on_node.size()) return cluster;
+  return make_cluster(std::move(cluster.platform), std::move(gpus_on_node));
+}
+
+void check_background(const Inputs& inputs) {
+  if (inputs.experiment.background.empty()) return;
+  const Cluster cluster = shared_cluster(inputs);
+  for (const BackgroundTraffic& traffic : inputs.experiment.background) {
+    if (rank_named(cluster, traffic.from) == rank_named(cluster, traffic.to)) {
+      throw InputError(fmt::format("background traffic from {} to itself", in_quotes(traffic.from)),
+                       "name two GPUs");
+    }
+  }
+}
+
+void check_events(const Inputs& inputs) {
+  if (inputs.experiment.events.empty()) return;
+  const Cluster cluster = shared_cluster(inputs);
+  for (const LinkChange& change : inputs.experiment.events) {
+    const Bandwidth most = specified_bandwidth(cluster, link_named(cluster, change.link));
+    if (change.bandwidth <= most) continue;
+    throw InputError(fmt::format("{} for link {}, which is specified at {}", human(change.bandwidth),
+                                 in_quotes(change.link), human(most)),
+                     "an event slows a link down or brings it back; the platform says what it is");
+  }
+}
+
+bool has_others(const Inputs& inputs) {
+  const Experiment& experiment = inputs.experiment;
+  return !inputs.neighbours.empty() || !experiment.background.empty() || !experiment.events.empty();
+}
+
+}  // namespace trainyard

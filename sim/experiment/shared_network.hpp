@@ -1,0 +1,29 @@
+#pragma once
+// The cluster of a job that shares its network: the experiment's neighbours, background traffic and link
+// events, placed on one machine and checked.
+
+#include "experiment/setup.hpp"
+#include "platform/cluster.hpp"
+
+#include <string>
+
+namespace trainyard {
+
+/// The nodes of the experiment, then those of each neighbour, then as many as background traffic names
+/// besides. The experiment's ranks come first and have the numbers they would have alone.
+Cluster shared_cluster(const Inputs& inputs);
+
+/// The rank behind "node3" or "node3.gpu2", an end of background traffic. Throws InputError.
+Rank rank_named(const Cluster& cluster, const std::string& name);
+
+/// Throws InputError for a link that the cluster does not have.
+LinkId link_named(const Cluster& cluster, const std::string& name);
+
+/// True if the job has neighbours, background traffic or link events.
+bool has_others(const Inputs& inputs);
+
+/// Throw InputError for an end of background traffic, or a link of an event, that does not exist.
+void check_background(const Inputs& inputs);
+void check_events(const Inputs& inputs);
+
+}  // namespace trainyard

@@ -1,0 +1,48 @@
+#include "experiment/stack_rules.hpp"
+
+#include "strategy/stack_ops.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace trainyard {
+
+void require_usable(const Stack& stack, const Experiment& experiment) {
+  const Sync& sync = experiment.sync;
+  const bool reduces_each = stack.reduce_each_micro_batch && experiment.accumulation > 1;
+  if (reduces_each && has_servers(sync)) {
+    throw InputError("servers take the gradients of a step once, not those of every micro-batch",
+                     "reduce_each_micro_batch: false in the stack");
+  }
+  if (reduces_each && sync.update == UpdateRule::local_sgd) {
+    throw InputError("local_sgd averages parameters, not the gradients of every micro-batch",
+                     "reduce_each_micro_batch: false in the stack");
+  }
+  if (!has_servers(sync)) return;
+  for (const GradientPass& pass : stack.gradient_work) {
+    if (pass.ranks == PassRanks::many || pass.when == PassTime::before ||
+        !is_done(pass, experiment.precision)) {
+      continue;
+    }
+    throw InputError(fmt::format("no gradients come back from servers for \"{}\" to pass over", pass.name),
+                     "when: before in the stack's gradient_work, or kind: all_reduce");
+  }
+}
+
+std::vector<std::string> unused_with_servers(const Stack& stack) {
+  std::vector<std::string> notes;
+  if (stack.fusion || stack.bucket_first || stack.bucket_cap)
+    notes.emplace_back("the stack's buckets and fusion are not used: servers take each tensor by itself");
+  if (has_passes_of_many(stack) || stack.collective_overhead.value > Seconds()) {
+    notes.emplace_back(
+        "the stack's collective_overhead and passes of ranks: many are not used: there are no collectives");
+  }
+  return notes;
+}
+
+bool has_passes_of_many(const Stack& stack) {
+  return std::ranges::any_of(stack.gradient_work,
+                             [](const GradientPass& pass) { return pass.ranks == PassRanks::many; });
+}
+
+}  // namespace trainyard

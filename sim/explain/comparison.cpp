@@ -1,0 +1,197 @@
+#include "explain/comparison.hpp"
+
+#include "config/diagnostic.hpp"
+#include "config/keys.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <fmt/format.h>
+#include <map>
+
+namespace trainyard {
+
+namespace {
+
+/// Seconds as whole numbers of a power of ten.
+class Grid {
+public:
+  /// The finest on which `longest` has at most twelve digits, as many as JSON shows.
+  explicit Grid(Seconds longest) {
+    constexpr double most = 1e12;
+    constexpr double finest = 1e22;  // powers of ten up to here are exact
+    while (per_second_ < finest && longest.si() * per_second_ * 10 < most) per_second_ *= 10;
+  }
+
+  [[nodiscard]] std::int64_t whole(Seconds time) const { return std::llround(time.si() * per_second_); }
+  [[nodiscard]] Seconds seconds(std::int64_t number) const {
+    return Seconds{static_cast<double>(number) / per_second_};
+  }
+  [[nodiscard]] ComparedTime times(std::int64_t a, std::int64_t b) const {
+    return {.a = seconds(a), .b = seconds(b), .difference = seconds(b - a)};
+  }
+
+private:
+  double per_second_ = 1;
+};
+
+/// What can be told apart of a step: a part, or a collective of the part `communication`.
+struct Leaf {
+  StepPart part{};
+  std::string operation = {}, collective = {};
+  Seconds time = {};
+  std::int64_t whole = 0;
+};
+
+std::vector<Leaf> leaves_of(const RunSummary& run, const Grid& grid) {
+  std::vector<Leaf> leaves;
+  for (const PartTime& part : run.parts) {
+    if (part.part == StepPart::communication && !run.collectives.empty()) {
+      for (const NamedExposure& one : run.collectives)
+        leaves.push_back({part.part, one.operation, one.collective, one.exposed});
+    } else {
+      leaves.push_back({.part = part.part, .time = part.time});
+    }
+  }
+  // no part is much longer than the step: its whole number would not fit
+  const auto is_sensible = [&](const Leaf& leaf) {
+    return std::abs(leaf.time.si()) < 2 * step_time(run).si();
+  };
+  bool is_sum = !leaves.empty() && std::ranges::all_of(leaves, is_sensible);
+  Seconds sum;
+  for (const Leaf& leaf : leaves) sum += leaf.time;
+  constexpr double rounding = 1e-8;
+  is_sum = is_sum && std::abs(sum / step_time(run) - 1) < rounding;
+  if (!is_sum) {
+    throw InputError(fmt::format("the parts of the step of '{}' do not add up to its time", run.experiment),
+                     "run the experiment again");
+  }
+  std::int64_t whole = 0;
+  for (Leaf& leaf : leaves) whole += leaf.whole = grid.whole(leaf.time);
+  // What rounding left goes where it is the smallest share.
+  std::ranges::max_element(leaves, {}, &Leaf::whole)->whole += grid.whole(step_time(run)) - whole;
+  return leaves;
+}
+
+/// "gradients" of what reduces "bucket 3": frameworks send them in such pieces.
+std::string purpose_of(const Leaf& leaf) {
+  const std::string stem = leaf.collective.substr(0, leaf.collective.find_last_not_of("0123456789 ") + 1);
+  if (stem != "bucket") return stem;
+  return leaf.operation.find("reduce") == std::string::npos ? "buckets" : "gradients";
+}
+
+struct Pair {
+  std::int64_t a = 0, b = 0;
+};
+
+void add_parts(const std::vector<Leaf>& a, const std::vector<Leaf>& b, const Grid& grid, Comparison& result) {
+  std::map<StepPart, Pair> sums;
+  for (const Leaf& leaf : a) sums[leaf.part].a += leaf.whole;
+  for (const Leaf& leaf : b) sums[leaf.part].b += leaf.whole;
+  for (const auto& [part, sum] : sums) {
+    if (sum.a != 0 || sum.b != 0) result.parts.push_back({part, grid.times(sum.a, sum.b)});
+  }
+}
+
+/// Collectives of one operation and purpose, by name, in the order in which they come up.
+struct Group {
+  std::string operation, purpose;
+  std::vector<std::pair<std::string, Pair>> collectives;
+};
+
+Pair& pair_of(std::vector<Group>& groups, const Leaf& leaf) {
+  const std::string purpose = purpose_of(leaf);
+  const auto is_its = [&](const Group& group) {
+    return group.operation == leaf.operation && group.purpose == purpose;
+  };
+  auto group = std::ranges::find_if(groups, is_its);
+  if (group == groups.end()) group = groups.insert(groups.end(), {leaf.operation, purpose, {}});
+  auto one = std::ranges::find(group->collectives, leaf.collective, &std::pair<std::string, Pair>::first);
+  if (one == group->collectives.end())
+    one = group->collectives.insert(group->collectives.end(), {leaf.collective, {}});
+  return one->second;
+}
+
+void add_groups(const std::vector<Leaf>& a, const std::vector<Leaf>& b, const Grid& grid,
+                Comparison& result) {
+  std::vector<Group> groups;
+  for (const Leaf& leaf : a) {
+    if (leaf.part == StepPart::communication && leaf.whole != 0) pair_of(groups, leaf).a += leaf.whole;
+  }
+  for (const Leaf& leaf : b) {
+    if (leaf.part == StepPart::communication && leaf.whole != 0) pair_of(groups, leaf).b += leaf.whole;
+  }
+  for (const Group& group : groups) {
+    ComparedGroup& compared =
+        result.groups.emplace_back(ComparedGroup{group.operation, group.purpose, {}, {}});
+    Pair sum;
+    for (const auto& [name, one] : group.collectives) {
+      sum.a += one.a;
+      sum.b += one.b;
+      if (!name.empty()) compared.collectives.push_back({name, grid.times(one.a, one.b)});
+    }
+    compared.time = grid.times(sum.a, sum.b);
+  }
+}
+
+std::vector<ComparedKey> different_keys(const RunSummary& a, const RunSummary& b) {
+  std::map<std::string, ComparedKey> keys;
+  for (const auto& [path, value] : a.experiment_keys) keys[path].a = value;
+  for (const auto& [path, value] : b.experiment_keys) keys[path].b = value;
+  std::vector<ComparedKey> different;
+  for (auto& [path, key] : keys) {
+    if (key.a == key.b) continue;
+    key.path = path;
+    different.push_back(std::move(key));
+  }
+  return different;
+}
+
+std::vector<ComparedFigure> compared_figures(const RunSummary& a, const RunSummary& b) {
+  std::vector<ComparedFigure> figures;
+  for (std::size_t i = 0; i < figure_fields.size(); ++i) {
+    ComparedFigure figure{.field = figure_fields[i],
+                          .a = a.figures[i],
+                          .b = b.figures[i],
+                          .difference = {},
+                          .ratio = ratio_of(a.figures[i], b.figures[i])};
+    if (!figure.a && !figure.b) continue;
+    if (figure.a && figure.b) figure.difference = *figure.b - *figure.a;
+    figures.push_back(figure);
+  }
+  return figures;
+}
+
+double figure_of(const RunSummary& run, std::string_view field) {
+  const auto* found = std::ranges::find(figure_fields, field, &FigureField::field);
+  return run.figures[static_cast<std::size_t>(found - figure_fields.begin())].value();
+}
+
+}  // namespace
+
+Seconds step_time(const RunSummary& run) { return Seconds{figure_of(run, "step_time_s")}; }
+double throughput(const RunSummary& run) { return figure_of(run, "throughput_samples_per_s"); }
+
+std::optional<double> ratio_of(std::optional<double> a, std::optional<double> b) {
+  if (!a || !b || *a == 0) return std::nullopt;
+  return *b / *a;
+}
+
+Comparison compare(RunSummary a, RunSummary b) {
+  const Grid grid(std::max(step_time(a), step_time(b)));
+  const std::vector<Leaf> leaves_a = leaves_of(a, grid);
+  const std::vector<Leaf> leaves_b = leaves_of(b, grid);
+  Comparison result;
+  result.keys = different_keys(a, b);
+  result.figures = compared_figures(a, b);
+  result.step = grid.times(grid.whole(step_time(a)), grid.whole(step_time(b)));
+  add_parts(leaves_a, leaves_b, grid, result);
+  add_groups(leaves_a, leaves_b, grid, result);
+  result.step_ratio = step_time(b) / step_time(a);
+  result.throughput_ratio = throughput(b) / throughput(a);
+  result.a = std::move(a);
+  result.b = std::move(b);
+  return result;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,141 @@
+#include "explain/explain_step.hpp"
+
+#include "collectives/costs.hpp"
+#include "explain/critical_path.hpp"
+#include "platform/path_type.hpp"
+#include "run/simulate.hpp"
+#include "strategy/stack_ops.hpp"
+#include "units/ids.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+namespace trainyard {
+
+namespace {
+
+Seconds makespan(const TaskGraph& graph) {
+  return run(graph, {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
+}
+
+/// Adds the conditions of the real step one after the other.
+std::vector<GapTime> gap_of(const ReplayedStep& step) {
+  Seconds kernels;
+  Seconds host;
+  for (std::size_t i = 0; i < step.plan.op_times.size(); ++i) {
+    const Op& op = step.inputs.trace.ops[i];
+    if (op.layer == ranks_overhead_layer) continue;
+    (op.kind == OpKind::host ? host : kernels) += step.plan.op_times[i].duration;
+  }
+  std::vector<GapTime> gap{{GapPart::kernels, kernels}, {GapPart::host, host}};
+  Seconds before = kernels + host;
+  const auto add = [&](GapPart part, Seconds step_time) {
+    const Seconds now = with_input(step_time, step.input, step.inputs.experiment.input);
+    gap.push_back({part, now - before});
+    before = now;
+  };
+  add(GapPart::input, before);
+  add(GapPart::framework, makespan(undisturbed(without_network(step.plan))));
+  add(GapPart::bound, makespan(ideal(step.plan)));
+  add(GapPart::algorithm, makespan(undisturbed(step.plan.graph)));
+  add(GapPart::slowed_kernels, makespan(step.plan.graph));
+  add(GapPart::network, step.timeline.makespan);
+  // Different orders of the same additions are no difference.
+  constexpr double rounding = 1e-9;
+  for (std::size_t i = gap.size() - 1; i > 0; --i) {
+    if (std::abs(gap[i].time.si()) > rounding * before.si()) continue;
+    gap[i - 1].time += gap[i].time;
+    gap[i].time = Seconds{};
+  }
+  return gap;
+}
+
+/// What keeps an edge with these links below what they let through.
+ConnectionLimit holder_of(const ReplayedStep& step, Protocol protocol, Bandwidth limit,
+                          std::span<const LinkUse> uses) {
+  const Costs& costs = step.inputs.costs;
+  const auto is_limit = [&](Bandwidth other) {
+    constexpr double rounding = 1e-9;
+    return std::abs(limit / other - 1) < rounding;
+  };
+  if (is_limit(step.cluster.platform.staged.value * efficiency(PathType::staged, costs, protocol)))
+    return ConnectionLimit::host_memory;
+  const auto is_left_of = [&](const LinkUse& use) {
+    const Bandwidth share =
+        step.plan.graph.links[at(static_cast<int>(use.link))] / static_cast<double>(use.times);
+    for (int type = 0; type < path_types; ++type) {
+      const double reached = efficiency(static_cast<PathType>(type), costs, protocol);
+      if (reached < 1 && is_limit(share * reached)) return true;
+    }
+    return false;
+  };
+  if (std::ranges::any_of(uses, is_left_of)) return ConnectionLimit::protocol;
+  // an edge between nodes may be spread over several connections, so that there is no one rate to compare
+  // with
+  const bool is_between_nodes =
+      std::ranges::any_of(uses, [&](const LinkUse& use) { return is_fabric(step.cluster, use.link); });
+  return is_between_nodes && std::isfinite(step.cluster.platform.fabric.per_flow.value.si())
+             ? ConnectionLimit::fabric
+             : ConnectionLimit::lane;
+}
+
+}  // namespace
+
+CollectivePace collective_pace(const ReplayedStep& step, int number) {
+  const TaskGraph& graph = step.plan.graph;
+  const Collective& collective = graph.collectives[at(number)];
+  CollectivePace pace;
+  pace.collective = number;
+  pace.overhead = collective.overhead;
+  Seconds longest;
+  for (const Stage& stage : collective.stages) {
+    const std::vector<LinkUse> uses = link_uses(graph.patterns[at(stage.pattern)]);
+    const Bandwidth lockstep = lockstep_rate(uses, graph.links);
+    const Bandwidth rate = std::min(lockstep, stage.limit);
+    const Seconds its_time = closed_form(stage, rate);
+    const Seconds latency = stage.latency * (stage.depth == 0 ? stage.messages : stage.depth);
+    pace.latency += latency;
+    pace.transfer += its_time - latency;
+    if (its_time - latency <= longest) continue;
+    longest = its_time - latency;
+    pace.edge = rate;
+    constexpr double rounding = 1e-9;
+    pace.is_connection = stage.limit < (1 - rounding) * lockstep;
+    pace.held_by = pace.is_connection
+                       ? holder_of(step, step.plan.collectives[at(number)].protocol, stage.limit, uses)
+                       : ConnectionLimit::none;
+    pace.alike = 0;
+    for (const LinkUse& use : uses) {
+      constexpr double alike = 1 + 1e-9;
+      const Bandwidth capacity = graph.links[at(static_cast<int>(use.link))];
+      if (capacity / static_cast<double>(use.times) > lockstep * alike) continue;
+      if (++pace.alike > 1) continue;
+      pace.link = link_name(step.cluster, use.link);
+      pace.crossed = use.times;
+      pace.capacity = capacity;
+    }
+  }
+  return pace;
+}
+
+Explanation explain_step(const ReplayedStep& step) {
+  Explanation explanation;
+  explanation.path = path_segments(step);
+  for (const PathSegment& segment : explanation.path) {
+    if (segment.kind == PathKind::collective)
+      explanation.paces.push_back(collective_pace(step, segment.collective));
+  }
+  explanation.gap = gap_of(step);
+  return explanation;
+}
+
+Explained simulate_and_explain(const Inputs& inputs) {
+  Explained run{.result = simulate(inputs, {.recorded = ranks_on_paths}), .explanation = {}};
+  if (const std::optional<Replay>& step = run.result.replay)
+    run.explanation = explain_step({inputs, step->cluster, step->plan, step->timeline, step->input});
+  run.result.replay.reset();
+  return run;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,175 @@
+// Other software and settings, for what_would_help.hpp.
+
+#include "explain/changes.hpp"
+#include "run/memory_verdict.hpp"
+
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+/// "12.5 MiB" rather than "12800 KiB".
+std::string as_size(Bytes size) {
+  const std::string in_mib = shortest(size.si() / (1 << 20)) + " MiB";
+  const std::string usual = exact(size);
+  return in_mib.size() < usual.size() ? in_mib : usual;
+}
+
+constexpr std::string_view first_key = "stack.bucket_first";
+
+class JobChanges : Changes {
+public:
+  explicit JobChanges(const Inputs& inputs) : Changes(inputs) {}
+
+  std::vector<WhatIf> all() {
+    add_batch();
+    add_precision();
+    add_gradients();
+    add_buckets();
+    add_overlap();
+    add_algorithms();
+    add_servers();
+    add_slow();
+    add_pairs();
+    return std::move(all_);
+  }
+
+private:
+  void add_batch() {
+    const int batch = experiment_.batch_per_gpu;
+    const std::string larger = fmt::format("batch of {} per GPU", 2 * batch);
+    if (!inputs_.model) {
+      refuse(larger, "a trace cannot be stretched: record one with that batch");
+      return;
+    }
+    Inputs doubled = inputs_;
+    doubled.experiment.batch_per_gpu = 2 * batch;
+    const MemoryReport memory = memory_report(doubled);
+    if (memory.fits) {
+      add(larger, {{"batch_per_gpu", std::to_string(2 * batch)}}, "changes the training too");
+      return;
+    }
+    refuse(larger, fmt::format("it does not fit: {} of {}; batch {} does", human(memory.peak),
+                               human(memory.capacity), memory.largest_batch));
+    if (memory.largest_batch <= batch) return;
+    add(fmt::format("batch of {} per GPU", memory.largest_batch),
+        {{"batch_per_gpu", std::to_string(memory.largest_batch)}},
+        "the largest that fits; changes the training too");
+  }
+
+  void add_precision() {
+    const Precision precision = experiment_.precision;
+    if (precision != Precision::fp32 && precision != Precision::tf32) return;
+    if (!inputs_.model) {
+      refuse("precision amp", "the trace is a step in another");
+      return;
+    }
+    if (inputs_.gpu.matrix.fp16)
+      add("precision amp", {{"precision", "amp"}}, "changes the training too");
+    else
+      refuse("precision amp", inputs_.gpu.name + " has no fp16 matrix units");
+    if (precision == Precision::fp32 && inputs_.gpu.matrix.tf32)
+      add("precision tf32", {{"precision", "tf32"}}, "changes the training too");
+  }
+
+  void add_gradients() {
+    const std::string change = "fp16 gradients";
+    if (is_alone()) return refuse(change, "one GPU sends none");
+    if (sends_itself()) return refuse(change, "collectives are the trace's");
+    if (size_of(inputs_.stack.gradient_dtype, experiment_.precision) <= Bytes{2})
+      return refuse(change, "they have 2 bytes per value already");
+    add(change, {{"stack.gradient_dtype", "fp16"}},
+        has_servers(experiment_.sync)
+            ? "changes the training too"
+            : "changes the training too; a bucket of the same size holds more layers");
+  }
+
+  void add_buckets() {
+    if (is_alone()) return refuse("other buckets", "one GPU sends none");
+    if (has_servers(experiment_.sync)) return refuse("other buckets", "servers take each tensor by itself");
+    if (sends_itself()) return refuse("other buckets", "collectives are the trace's");
+    for (const double factor : {times_more, 1 / times_more}) {
+      const std::string text = as_size(factor * bucket());
+      add((is_fused() ? "fusion up to " : "buckets of ") + text, bucket_sizes(factor, text));
+    }
+  }
+
+  void add_overlap() {
+    if (!inputs_.stack.overlap && !is_alone() && experiment_.sync.kind != SyncKind::dataparallel_gpu0)
+      add("overlap with backward", {{"stack.overlap", "true"}});
+    if (inputs_.stack.intra_node == IntraNode::host && !is_alone())
+      add("peer-to-peer access in a node", {{"stack.intra_node", "direct"}});
+  }
+
+  void add_algorithms() {
+    const Sync& sync = experiment_.sync;
+    if (is_alone() || (sync.kind != SyncKind::all_reduce && sync.kind != SyncKind::peer_to_peer)) return;
+    if (sends_itself()) return refuse("another algorithm", "collectives are the trace's");
+    for (const auto& name : config::Names<Algorithm>::table) {
+      if (name.value == sync.algorithm) continue;
+      add(fmt::format("algorithm {}", name.text), {{std::string(algorithm_key), std::string(name.text)}});
+    }
+  }
+
+  void add_servers() {
+    if (!has_servers(experiment_.sync) || placement_of(experiment_.sync) == ServerPlacement::free) return;
+    const int shards = 2 * shards_of(experiment_.sync);
+    add(fmt::format("{} shards of the parameters", shards), {{"sync.shards", std::to_string(shards)}});
+  }
+
+  void add_slow() {
+    if (!experiment_.random.slow.empty()) add("no slow nodes", {{"random.slow", "[]"}});
+  }
+
+  /// What one of the two alone hardly brings.
+  void add_pairs() {
+    if (cluster_.nodes > 1 || has_own_servers()) {
+      // A card in a slot that is no faster than it.
+      const std::string nic = in_gbps(times_more * inputs_.platform.fabric.nic.value);
+      if (has_link([](const Link& link) { return is_pcie(link.kind); })) {
+        add("NICs of " + nic + ", PCIe x 2",
+            {{"platform.fabric.nic", nic},
+             {"platform.node.speed.pcie", shortest(times_more * inputs_.platform.speeds.pcie)}});
+      }
+    }
+    const auto is_fp16 = [](const WhatIf& what) {
+      return !what.set.empty() && what.set.front().first == "stack.gradient_dtype";
+    };
+    if (has_servers(experiment_.sync) || std::ranges::none_of(all_, is_fp16)) return;
+    // as many layers in each, the first included
+    Overrides set = bucket_sizes(1 / times_more, as_size(1 / times_more * bucket()));
+    set.insert(set.begin(), {"stack.gradient_dtype", "fp16"});
+    if (set.size() == 2 && has_first_bucket())
+      set.emplace_back(first_key, as_size(1 / times_more * first_bucket(inputs_.stack)));
+    add("fp16 gradients, same buckets", std::move(set));
+  }
+
+  /// A first bucket that is larger than the others changes with them: there may be no second one.
+  [[nodiscard]] Overrides bucket_sizes(double factor, const std::string& size) const {
+    Overrides set{{bucket_key(), size}};
+    const Bytes first = first_bucket(inputs_.stack);
+    if (has_first_bucket() && first > std::min(factor, 1.0) * bucket())
+      set.emplace_back(first_key, as_size(factor * first));
+    return set;
+  }
+
+  [[nodiscard]] bool has_first_bucket() const {
+    return !is_fused() && experiment_.sync.kind != SyncKind::dataparallel_gpu0;
+  }
+  [[nodiscard]] bool is_fused() const {
+    return inputs_.stack.fusion && experiment_.sync.kind != SyncKind::dataparallel_gpu0;
+  }
+  [[nodiscard]] Bytes bucket() const {
+    return is_fused() ? inputs_.stack.fusion->threshold.value : largest_bucket(inputs_.stack);
+  }
+  [[nodiscard]] std::string bucket_key() const {
+    return is_fused() ? "stack.fusion.threshold" : "stack.bucket_cap";
+  }
+};
+
+}  // namespace
+
+std::vector<WhatIf> job_changes(const Inputs& inputs) { return JobChanges(inputs).all(); }
+
+}  // namespace trainyard

@@ -1,0 +1,132 @@
+// Other hardware, for what_would_help.hpp.
+
+#include "explain/changes.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+class MachineChanges : Changes {
+public:
+  explicit MachineChanges(const Inputs& inputs) : Changes(inputs) {}
+
+  std::vector<WhatIf> all() {
+    add_network();
+    add_node_links();
+    add_gpu();
+    add_input();
+    return std::move(all_);
+  }
+
+private:
+  void add_network() {
+    const Fabric& fabric = inputs_.platform.fabric;
+    if (cluster_.nodes == 1 && !has_own_servers()) {
+      refuse("faster NICs", "all GPUs are in one node, which uses no NIC");
+      return;
+    }
+    const Bandwidth nic = times_more * fabric.nic.value;
+    add("NICs of " + in_gbps(nic), {{"platform.fabric.nic", in_gbps(nic)}},
+        std::isfinite(fabric.per_flow.value.si())
+            ? fmt::format("one connection reaches {} as before", in_gbps(fabric.per_flow.value))
+            : "");
+    if (!fabric.gpudirect.value) add("NICs that reach GPU memory", {{"platform.fabric.gpudirect", "true"}});
+    if (fabric.kind == FabricKind::torus2d || fabric.kind == FabricKind::torus3d) {
+      const Bandwidth link = times_more * fabric.torus.link.value;
+      add("links of the torus of " + in_gbps(link), {{"platform.fabric.link", in_gbps(link)}});
+    }
+    if (fabric.kind == FabricKind::dragonfly) {
+      const Bandwidth local = times_more * fabric.dragonfly.local_link.value;
+      const Bandwidth global = times_more * fabric.dragonfly.global_link.value;
+      add("dragonfly links twice as fast",
+          {{"platform.fabric.local_link", in_gbps(local)}, {"platform.fabric.global_link", in_gbps(global)}});
+    }
+  }
+
+  void add_node_links() {
+    if (std::ranges::max(cluster_.gpus_on_node) == 1 && cluster_.nodes == 1 &&
+        !has_servers(experiment_.sync)) {
+      refuse("faster links in a node", "there is one GPU, which talks to no other");
+      return;
+    }
+    const LinkSpeeds& speeds = inputs_.platform.speeds;
+    const auto try_kind = [&](bool (*is_of_kind)(LinkKind), const std::string& name, const std::string& key,
+                              double now) {
+      if (!has_link([&](const Link& link) { return is_of_kind(link.kind); })) return;
+      const std::string change = name + " twice as fast";
+      const std::string full_key = "platform.node.speed." + key;
+      if (times_more * now > LinkSpeeds::highest)
+        return refuse(change, past_highest(full_key, LinkSpeeds::highest, now));
+      add(change, {{full_key, shortest(times_more * now)}}, key == "nvlink" ? "" : staged_remark());
+    };
+    try_kind(is_nvlink, "NVLinks", "nvlink", speeds.nvlink);
+    try_kind(is_pcie, "PCIe links", "pcie", speeds.pcie);
+    try_kind([](LinkKind kind) { return !is_nvlink(kind) && !is_pcie(kind); }, "socket links", "sockets",
+             speeds.sockets);
+  }
+
+  void add_gpu() {
+    const std::vector<Op>& ops = inputs_.trace.ops;
+    const auto is_kernel = [](const Op& op) { return op.kind != OpKind::host; };
+    const auto is_given = [&](const Op& op) { return is_kernel(op) && op.duration.has_value(); };
+    const auto kernels = std::ranges::count_if(ops, is_kernel);
+    const auto given = std::ranges::count_if(ops, is_given);
+    if (given == kernels) {
+      refuse("faster GPUs", "the trace brings the times of its kernels");
+      return;
+    }
+    const double now = inputs_.gpu.has_speed;
+    if (times_more * now > GpuProfile::highest_speed) {
+      refuse("GPUs twice as fast", past_highest("gpu.speed", GpuProfile::highest_speed, now));
+      return;
+    }
+    const std::string which =
+        given == 0
+            ? "every kernel in half the time"
+            : fmt::format("{} of {} kernels keep the times that the trace brings, the others take half",
+                          given, kernels);
+    add("GPUs twice as fast", {{"gpu.speed", shortest(times_more * now)}},
+        which + " (peak rates, memory bandwidth, fixed times); memory size, links and host as before");
+  }
+
+  static std::string past_highest(const std::string& key, double highest, double now) {
+    return fmt::format("{} is {} and goes up to {}", key, shortest(now), shortest(highest));
+  }
+
+  /// What limits GPUs without peer-to-peer access besides the links that are made faster.
+  [[nodiscard]] std::string staged_remark() const {
+    const Platform& platform = inputs_.platform;
+    if (platform.has_peer_to_peer || !std::isfinite(platform.staged.value.si())) return {};
+    return fmt::format("one connection through host memory reaches {} as before",
+                       in_gigabytes(platform.staged.value));
+  }
+
+  void add_input() {
+    if (experiment_.input.data != InputData::real) return;
+    if (!is_prefetched(experiment_.input)) add("prefetching of samples", {{"input.prefetch", "true"}});
+    if (inputs_.platform.cores_per_cpu && !decodes_on_gpu(experiment_.input)) {
+      const int cores = 2 * inputs_.platform.cores_per_cpu->value;
+      add(fmt::format("{} cores in a socket", cores),
+          {{"platform.node.devices.cpu.cores", std::to_string(cores)}});
+    }
+    if (inputs_.platform.storage) {
+      const Bandwidth storage = times_more * inputs_.platform.storage->value;
+      add("storage of " + in_gigabytes(storage),
+          {{"platform.node.storage.bandwidth", in_gigabytes(storage)}});
+    }
+    if (decodes_on_gpu(experiment_.input)) return;
+    if (inputs_.gpu.image_decoder)
+      add("decoding on the GPUs", {{"input.decode", "gpu"}});
+    else
+      refuse("decoding on the GPUs", inputs_.gpu.name + " states no hardware decoder");
+  }
+};
+
+}  // namespace
+
+std::vector<WhatIf> machine_changes(const Inputs& inputs) { return MachineChanges(inputs).all(); }
+
+}  // namespace trainyard

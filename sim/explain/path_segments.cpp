@@ -1,0 +1,141 @@
+// The critical path of explain_step.hpp in segments that a person can read.
+
+#include "explain/critical_path.hpp"
+#include "explain/explain_step.hpp"
+#include "units/ids.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace trainyard {
+
+namespace {
+
+/// Into how many runs of layers the kernels of a phase are cut, at most.
+constexpr int most_runs = 6;
+
+/// "layer1" of "layer1.0.conv2".
+std::string_view module_of(std::string_view layer) { return layer.substr(0, layer.find('.')); }
+
+PathKind kind_of(const Op& op) {
+  if (op.kind == OpKind::host) return PathKind::host;
+  if (op.phase == Phase::forward) return PathKind::forward;
+  return op.phase == Phase::backward ? PathKind::backward : PathKind::update;
+}
+
+bool is_kernels(const PathSegment& segment) { return segment.ops > 0; }
+
+/// What a kernel or a wait of the host around a collective is for.
+std::string name_of_side_work(const StepPlan& plan, const PathPiece& piece, std::span<const Task> tasks) {
+  const PlannedCollective& planned =
+      plan.collectives[at(std::get<Compute>(tasks[at(piece.task)]).collective)];
+  if (piece.stream == Stream::host) return planned.held;
+  const bool is_before =
+      at(piece.task) + 1 < tasks.size() && std::holds_alternative<Join>(tasks[at(piece.task) + 1]);
+  return is_before ? planned.before : planned.after;
+}
+
+/// One segment for each piece.
+PathSegment segment_of(const ReplayedStep& step, const PathPiece& piece) {
+  const TaskGraph& graph = step.plan.graph;
+  const Program& program = graph.programs[at(graph.program_of_rank[at(index(piece.rank))])];
+  const std::vector<Task>& tasks = program.streams[static_cast<int>(piece.stream)];
+  PathSegment segment;
+  segment.rank = piece.rank;
+  segment.start = piece.start;
+  segment.length = piece.end - piece.start;
+  if (const auto* join = std::get_if<Join>(&tasks[at(piece.task)])) {
+    segment.kind = PathKind::collective;
+    segment.collective = join->collective;
+    return segment;
+  }
+  const auto& compute = std::get<Compute>(tasks[at(piece.task)]);
+  if (compute.op < 0) {
+    segment.kind = PathKind::framework;
+    segment.collective = compute.collective;
+    segment.what = name_of_side_work(step.plan, piece, tasks);
+    return segment;
+  }
+  const Op& op = step.inputs.trace.ops[at(compute.op)];
+  segment.kind = kind_of(op);
+  segment.first = segment.last = op.layer;
+  segment.ops = 1;
+  const Seconds slowed = segment.length - compute.duration;
+  constexpr double rounding = 1e-9;  // of dates far from 0, however short the kernel
+  if (slowed > rounding * step.timeline.makespan) segment.slowed = slowed;
+  return segment;
+}
+
+/// Kernels of one phase on one rank, one after the other.
+struct Run {
+  std::vector<PathSegment> ops;
+  Seconds length;
+};
+
+bool continues(const Run& run, const PathSegment& next) {
+  return !run.ops.empty() && is_kernels(run.ops.back()) && is_kernels(next) &&
+         run.ops.back().kind == next.kind && run.ops.back().rank == next.rank;
+}
+
+/// The run in segments, cut where a module ends and enough time has gone by.
+void add_cut(const Run& run, std::vector<PathSegment>& path) {
+  const Seconds least = run.length / most_runs;
+  const std::size_t begun = path.size();
+  for (const PathSegment& op : run.ops) {
+    const bool is_new = path.size() == begun ||
+                        (path.back().length >= least && module_of(path.back().last) != module_of(op.first));
+    if (is_new) {
+      path.push_back(op);
+      continue;
+    }
+    PathSegment& segment = path.back();
+    segment.length += op.length;
+    segment.last = op.last;
+    segment.ops += op.ops;
+    segment.slowed += op.slowed;
+  }
+}
+
+std::vector<PathSegment> grouped(const std::vector<PathSegment>& pieces) {
+  std::vector<PathSegment> path;
+  Run run;
+  for (const PathSegment& piece : pieces) {
+    if (!continues(run, piece)) {
+      add_cut(run, path);
+      run = {};
+    }
+    run.ops.push_back(piece);
+    run.length += piece.length;
+  }
+  add_cut(run, path);
+  return path;
+}
+
+PathSegment input_segment(const ReplayedStep& step, Seconds length) {
+  PathSegment segment;
+  segment.kind = PathKind::input;
+  segment.length = length;
+  segment.what = name_of(step.input->limit);
+  return segment;
+}
+
+}  // namespace
+
+std::vector<PathSegment> path_segments(const ReplayedStep& step) {
+  const InputSettings& settings = step.inputs.experiment.input;
+  const Seconds exposed = with_input(step.timeline.makespan, step.input, settings) - step.timeline.makespan;
+  // The loader goes on all the time, and each step begins when its samples are there.
+  if (exposed > Seconds{} && is_prefetched(settings))
+    return {input_segment(step, step.timeline.makespan + exposed)};
+  std::vector<PathSegment> pieces;
+  if (exposed > Seconds{}) pieces.push_back(input_segment(step, exposed));
+  for (const PathPiece& piece : critical_path(step.plan.graph, step.timeline)) {
+    pieces.push_back(segment_of(step, piece));
+    pieces.back().start += exposed;
+  }
+  return grouped(pieces);
+}
+
+}  // namespace trainyard

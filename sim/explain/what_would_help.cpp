@@ -1,0 +1,126 @@
+#include "explain/what_would_help.hpp"
+
+#include "explain/changes.hpp"
+#include "run/child_processes.hpp"
+#include "run/simulate.hpp"
+#include "units/shell_word.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <functional>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+namespace trainyard {
+
+namespace {
+
+/// What a child sends.
+struct StepSpeed {
+  Seconds step_time;
+  double throughput = 0;
+};
+
+StepSpeed speed_with(Inputs inputs) {
+  // They cost a job time and a step none.
+  inputs.experiment.faults.reset();
+  const Result result = simulate(inputs, {.timeline = false});
+  return {result.step_time, result.throughput};
+}
+
+void take_in(const ChildOutcome& outcome, WhatIfRow& row) {
+  switch (outcome.kind) {
+    case ChildOutcome::value: {
+      const std::vector<double> numbers = unpacked(outcome.text);
+      row.step_time = Seconds{numbers.at(0)};
+      row.throughput = numbers.at(1);
+      return;
+    }
+    case ChildOutcome::input_error:
+    case ChildOutcome::job_impossible:
+      row.what.reason = outcome.text;
+      return;
+    case ChildOutcome::failure:
+      break;
+  }
+  throw std::runtime_error(fmt::format("{}: {}", set_options(row.what.set), outcome.text));
+}
+
+}  // namespace
+
+std::vector<WhatIf> what_ifs(const Inputs& inputs) {
+  std::vector<WhatIf> all = machine_changes(inputs);
+  for (WhatIf& what : job_changes(inputs)) all.push_back(std::move(what));
+  return all;
+}
+
+std::vector<WhatIfRow> what_would_help(const config::Catalogue& catalogue, const std::string& experiment,
+                                       const Overrides& overrides, const Inputs& inputs, InputFiles& files,
+                                       int parallel) {
+  std::vector<WhatIfRow> rows;
+  for (WhatIf& what : what_ifs(inputs))
+    rows.push_back({.what = std::move(what), .step_time = {}, .throughput = {}});
+  const auto simulated = [&](const WhatIf& what) {
+    Overrides all = overrides;
+    all.insert(all.end(), what.set.begin(), what.set.end());
+    const StepSpeed speed = speed_with(read_inputs(catalogue, experiment, all, files));
+    return packed({speed.step_time.si(), speed.throughput});
+  };
+  std::size_t begun = 0;
+  const auto next = [&]() -> std::optional<ChildWork> {
+    while (begun < rows.size() && !rows[begun].what.reason.empty()) ++begun;
+    if (begun == rows.size()) return std::nullopt;
+    const WhatIf& what = rows[begun].what;
+    return ChildWork{.index = static_cast<int>(begun++), .make = [&] { return simulated(what); }};
+  };
+  for_each_child(parallel, next,
+                 [&](int index, const ChildOutcome& outcome) { take_in(outcome, rows[at(index)]); });
+  std::ranges::stable_sort(rows, std::greater{},
+                           [](const WhatIfRow& row) { return row.throughput.value_or(-1); });
+  return rows;
+}
+
+void drop_chosen(const Result& result, std::vector<WhatIfRow>& rows) {
+  const auto is_chosen = [&](const WhatIfRow& row) {
+    if (row.what.set.empty() || row.what.set.front().first != algorithm_key || result.collectives.empty())
+      return false;
+    return std::ranges::all_of(result.collectives, [&](const CollectiveRow& collective) {
+      return collective.algorithm == row.what.set.front().second;
+    });
+  };
+  std::erase_if(rows, is_chosen);
+}
+
+void drop_needless_pairs(std::vector<WhatIfRow>& rows) {
+  const auto is_part = [](const Overrides& part, const Overrides& several) {
+    return part.size() < several.size() && std::ranges::all_of(part, [&](const auto& set) {
+             return std::ranges::find(several, set) != several.end();
+           });
+  };
+  // Different orders of the same additions bring nothing.
+  constexpr double rounding = 1e-9;
+  const auto is_needless = [&](const WhatIfRow& row) {
+    if (!row.throughput) return false;
+    return std::ranges::any_of(rows, [&](const WhatIfRow& other) {
+      return other.throughput && is_part(other.what.set, row.what.set) &&
+             *row.throughput <= (1 + rounding) * *other.throughput;
+    });
+  };
+  std::vector<WhatIfRow> kept;
+  std::ranges::copy_if(rows, std::back_inserter(kept), std::not_fn(is_needless));
+  rows = std::move(kept);
+}
+
+std::string set_argument(const std::pair<std::string, std::string>& set) {
+  const auto& [key, value] = set;
+  return shell_word(key) == key ? key + '=' + shell_word(value) : shell_word(key + '=' + value);
+}
+
+std::string set_options(const Overrides& set) {
+  std::string text;
+  for (const auto& one : set) text += (text.empty() ? "--set " : " --set ") + set_argument(one);
+  return text;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,196 @@
+#include "published/collective_curves.hpp"
+
+#include "config/keys.hpp"
+#include "published/collective_rows.hpp"
+#include "published/stated_software.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <fmt/format.h>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+namespace trainyard {
+namespace {
+
+/// What one row says of the curve it belongs to. Rows that differ in any of it are no curve.
+struct CurveKey {
+  std::string source, system, gpu, framework, precision, split;
+  int gpus_per_node = 0, nodes = 0, gpus_total = 0;
+  const MachineRule* machine = nullptr;
+  int machine_index = 0;  ///< its place among the rules: an order that is the same in every run
+  Operation operation{};
+  bool in_place = false;
+  NcclVersion nccl{};
+  Algorithm algorithm{};
+  std::optional<Protocol> protocol;
+  int gpus_per_process = 1;
+
+  [[nodiscard]] auto tied() const {
+    return std::tie(source, system, gpu, framework, precision, split, gpus_per_node, nodes, gpus_total,
+                    machine_index, operation, in_place, nccl, algorithm, protocol, gpus_per_process);
+  }
+  friend bool operator<(const CurveKey& a, const CurveKey& b) { return a.tied() < b.tied(); }
+};
+
+/// Why the counts of the row are none that a collective can have; empty if they are.
+std::string reason_against_counts(const PublishedRow& row) {
+  const auto product = static_cast<long long>(row.nodes) * row.gpus_per_node;
+  const bool is_part_of_node = row.nodes == 1 && row.gpus_total <= row.gpus_per_node;
+  if (row.gpus_total > 0 && row.gpus_per_node > 0 && row.gpus_total != product && !is_part_of_node)
+    return "numbers of GPUs contradict: gpus_total is not nodes x gpus_per_node";
+  if (row.gpus_total < 2 || row.nodes < 1 || row.gpus_per_node < 1) return std::string(no_gpus);
+  return {};
+}
+
+/// The curve of a row about a collective, or why the row is not predicted.
+std::variant<CurveKey, std::string> key_of(const PublishedRow& row, const CollectiveMeasurement& read,
+                                           const MachineRules& rules) {
+  if (row.clean == "no") return "not clean: its source is incomplete or contradicts itself";
+  if (in_small_letters(row.framework).find("nccl") == std::string::npos) return "another library than NCCL";
+  if (std::string reason = reason_against_counts(row); !reason.empty()) return reason;
+  const MachineRule* machine = first_match(rules.machines, row);
+  if (machine == nullptr) return "no rule knows the machine";
+  const std::optional<NcclVersion> stated = stated_nccl(row);
+  const SoftwareRule* software = first_match(rules.software, row);
+  if (!stated && software == nullptr) return "no rule knows the NCCL";
+  const StatedChoice choice = stated_choice(row);
+  if (!choice.not_simulated.empty()) return "set to " + choice.not_simulated + ", which is not simulated";
+  const HarnessRule* harness = first_match(rules.harness, row);
+  const bool drives_node = harness != nullptr && harness->one_process_per_node;
+  return CurveKey{.source = row.source,
+                  .system = row.system,
+                  .gpu = row.gpu,
+                  .framework = row.framework,
+                  .precision = row.precision,
+                  .split = row.split,
+                  .gpus_per_node = row.gpus_per_node,
+                  .nodes = row.nodes,
+                  .gpus_total = row.gpus_total,
+                  .machine = machine,
+                  .machine_index = static_cast<int>(machine - rules.machines.data()),
+                  .operation = read.operation,
+                  .in_place = read.in_place,
+                  .nccl = stated ? *stated : software->nccl,
+                  .algorithm = read.algorithm == Algorithm::automatic ? choice.algorithm : read.algorithm,
+                  .protocol = choice.protocol,
+                  .gpus_per_process = drives_node ? std::min(row.gpus_per_node, row.gpus_total) : 1};
+}
+
+/// What rows in place and out of place of one measurement have in common. How many GPUs a process drove may
+/// be known by the metric of one of them alone.
+CurveKey twin_key(CurveKey key) {
+  key.in_place = false;
+  key.gpus_per_process = 1;
+  return key;
+}
+
+std::string name_of_curve(const CurveKey& key) {
+  const std::string nodes = key.nodes > 1 ? fmt::format("{} nodes of ", key.nodes) : "";
+  return fmt::format("{}{} {}, {}: {}", nodes, key.nodes > 1 ? key.gpus_per_node : key.gpus_total, key.gpu,
+                     config::name_of(key.operation), key.source);
+}
+
+CollectiveCurve curve_of(const CurveKey& key, const PublishedRow& row, const MachineRules& rules) {
+  return {.name = name_of_curve(key),
+          .operation = key.operation,
+          .machine = key.machine,
+          .nccl = key.nccl,
+          .algorithm = key.algorithm,
+          .protocol = key.protocol,
+          .nodes = key.nodes,
+          .gpus_per_node = key.gpus_per_node,
+          .gpus = key.gpus_total,
+          .gpus_per_process = key.gpus_per_process,
+          .split = key.split,
+          .outlier = first_match(rules.outliers, row),
+          .points = {}};
+}
+
+/// What may tell curves of one name apart, in words.
+std::vector<std::string> distinctions(const CollectiveCurve& curve) {
+  const PublishedRow& row = *curve.points.front().row;
+  return {row.system,
+          row.framework,
+          row.precision,
+          row.split,
+          "NCCL " + std::string(config::name_of(curve.nccl)),
+          std::string(config::name_of(curve.algorithm)),
+          curve.protocol ? std::string(config::name_of(*curve.protocol)) : "any protocol",
+          curve.gpus_per_process == 1 ? "one GPU a process"
+                                      : fmt::format("{} GPUs a process", curve.gpus_per_process),
+          row.metric.find("inplace") == std::string::npos ? "out of place" : "in place",
+          curve.machine->platform};
+}
+
+/// Adds to equal names what the curves differ in, until they no longer are.
+void tell_apart(std::vector<CollectiveCurve>& curves) {
+  std::map<std::string, std::vector<std::size_t>> by_name;
+  for (std::size_t i = 0; i < curves.size(); ++i) by_name[curves[i].name].push_back(i);
+  for (const auto& [name, indices] : by_name) {
+    std::set<std::string> different{name};
+    const std::vector<std::string> of_first = distinctions(curves[indices.front()]);
+    for (std::size_t word = 0; word < of_first.size() && different.size() < indices.size(); ++word) {
+      const auto is_other = [&](std::size_t i) { return distinctions(curves[i])[word] != of_first[word]; };
+      if (std::ranges::none_of(indices, is_other)) continue;
+      different.clear();
+      for (const std::size_t i : indices) {
+        curves[i].name += ", " + distinctions(curves[i])[word];
+        different.insert(curves[i].name);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+CollectiveCurves collective_curves(const std::vector<PublishedRow>& rows, const MachineRules& rules) {
+  CollectiveCurves result;
+  struct Read {
+    const PublishedRow* row;
+    CollectiveMeasurement its;
+    CurveKey key;
+  };
+  std::vector<Read> read;
+  std::set<std::pair<CurveKey, double>> out_of_place;
+  const auto leave_out = [&](const PublishedRow& row, const std::string& reason) {
+    ++result.excluded[reason];
+    const bool is_claimed = reason != not_a_collective && reason != only_context && row.clean != "no";
+    if (is_claimed) result.missed.push_back(&row);
+  };
+  for (const PublishedRow& row : rows) {
+    const auto understood = collective_measurement(row);
+    if (const auto* reason = std::get_if<std::string>(&understood)) {
+      leave_out(row, *reason);
+      continue;
+    }
+    const auto& its = std::get<CollectiveMeasurement>(understood);
+    const auto key = key_of(row, its, rules);
+    if (const auto* reason = std::get_if<std::string>(&key)) {
+      leave_out(row, *reason);
+      continue;
+    }
+    read.push_back({&row, its, std::get<CurveKey>(key)});
+    if (!its.in_place) out_of_place.emplace(twin_key(read.back().key), its.sizes.back().si());
+  }
+  std::map<CurveKey, std::size_t> curve_at;
+  for (const auto& [row, its, key] : read) {
+    if (its.in_place && out_of_place.contains({twin_key(key), its.sizes.back().si()})) {
+      ++result.excluded["in place: predicted alike, and the row out of place is scored"];
+      continue;
+    }
+    const auto [found, is_new] = curve_at.emplace(key, result.curves.size());
+    if (is_new) result.curves.push_back(curve_of(key, *row, rules));
+    result.curves[found->second].points.push_back(
+        {.row = row, .figure = its.figure, .sizes = its.sizes, .measured = its.measured});
+  }
+  tell_apart(result.curves);
+  for (CollectiveCurve& curve : result.curves) {
+    std::ranges::stable_sort(curve.points, {}, [](const CurvePoint& point) { return point.size().si(); });
+  }
+  return result;
+}
+
+}  // namespace trainyard

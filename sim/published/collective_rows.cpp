@@ -1,0 +1,111 @@
+#include "published/collective_rows.hpp"
+
+#include "published/stated_software.hpp"
+#include "units/text.hpp"
+#include "units/trimmed.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+/// How metrics begin, as nccl-tests and as MPI's and PyTorch's users write them.
+constexpr std::array<std::pair<std::string_view, Operation>, 12> metric_words{
+    {{"allreduce_", Operation::all_reduce},
+     {"all_reduce_", Operation::all_reduce},
+     {"reducescatter_", Operation::reduce_scatter},
+     {"reduce_scatter_", Operation::reduce_scatter},
+     {"allgather_", Operation::all_gather},
+     {"all_gather_", Operation::all_gather},
+     {"broadcast_", Operation::broadcast},
+     {"reduce_", Operation::reduce},
+     {"alltoall_", Operation::all_to_all},
+     {"all_to_all_", Operation::all_to_all},
+     {"sendrecv_", Operation::send_recv},
+     {"send_recv_", Operation::send_recv}}};
+
+template <class Q>
+std::optional<Q> parsed(std::string_view text) {
+  const Parsed<Q> result = parse_quantity<Q>(text);
+  const auto* value = std::get_if<Q>(&result);
+  return value == nullptr ? std::nullopt : std::optional(*value);
+}
+
+/// "1048576 B" is one size, "8 B..128 MiB step 1 MiB" many, "up to 512 MiB" its last. Empty if not
+/// understood.
+std::vector<Bytes> sizes_of(std::string_view text) {
+  constexpr std::string_view up_to = "up to ";
+  if (text.starts_with(up_to)) text.remove_prefix(up_to.size());
+  const std::size_t dots = text.find("..");
+  if (dots == std::string_view::npos) {
+    const std::optional<Bytes> size = parsed<Bytes>(trimmed(text));
+    return size && *size > Bytes{} ? std::vector{*size} : std::vector<Bytes>{};
+  }
+  const std::string_view rest = text.substr(dots + 2);
+  const std::size_t word = rest.find("step");
+  if (word == std::string_view::npos) return {};
+  const auto first = parsed<Bytes>(trimmed(text.substr(0, dots)));
+  const auto last = parsed<Bytes>(trimmed(rest.substr(0, word)));
+  const auto step = parsed<Bytes>(trimmed(rest.substr(word + 4)));
+  constexpr double most_sizes = 10'000;
+  if (!first || !last || !step || *first <= Bytes{} || *step <= Bytes{}) return {};
+  if ((*last - *first) / *step > most_sizes) return {};
+  std::vector<Bytes> sizes;
+  for (Bytes size = *first; size <= *last; size += *step) sizes.push_back(size);
+  return sizes;
+}
+
+}  // namespace
+
+bool is_about_a_collective(const PublishedRow& row) {
+  const std::string metric = in_small_letters(row.metric);
+  return std::ranges::any_of(metric_words, [&](const auto& word) { return metric.starts_with(word.first); });
+}
+
+std::variant<CollectiveMeasurement, std::string> collective_measurement(const PublishedRow& row) {
+  CollectiveMeasurement result;
+  const std::string metric = in_small_letters(row.metric);
+  std::string_view rest;
+  for (const auto& [word, operation] : metric_words) {
+    if (!metric.starts_with(word)) continue;
+    result.operation = operation;
+    rest = std::string_view(metric).substr(word.size());
+    break;
+  }
+  if (rest.empty()) return std::string(not_a_collective);
+  if (row.split == "context") return std::string(only_context);
+  if (rest.starts_with("ring_")) result.algorithm = Algorithm::ring;
+  if (rest.starts_with("tree_")) result.algorithm = Algorithm::tree;
+  const std::string_view model = row.model;
+  const std::size_t blank = model.find(' ');
+  result.sizes = blank == std::string_view::npos ? sizes_of(model) : sizes_of(model.substr(blank + 1));
+  if (result.sizes.empty()) return "no size in the column model";
+  if (row.value <= 0) return "no value above 0";
+  std::string value = shortest(row.value);
+  value += ' ';
+  value += row.unit;
+  result.in_place = rest.find("inplace") != std::string_view::npos;
+  if (rest.ends_with("time")) {
+    const auto time = parsed<Seconds>(value);
+    if (!time) return "no time in the columns value and unit";
+    result.measured = time->si();
+    return result;
+  }
+  const bool is_algbw = rest.find("algbw") != std::string_view::npos;
+  if (!is_algbw && rest.find("busbw") == std::string_view::npos)
+    return "not a collective's time, bus bandwidth or algorithm bandwidth";
+  const auto bandwidth = parsed<Bandwidth>(value);
+  if (!bandwidth) return "no bandwidth in the columns value and unit";
+  if (is_algbw && row.gpus_total < 2) return std::string(no_gpus);
+  result.figure = rest.ends_with("peak")                                ? CollectiveFigure::peak_busbw
+                  : rest.ends_with("average") || rest.ends_with("mean") ? CollectiveFigure::mean_busbw
+                                                                        : CollectiveFigure::last_busbw;
+  const double factor = is_algbw ? sent_share(result.operation, row.gpus_total) : 1;
+  result.measured = bandwidth->si() * factor;
+  return result;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,39 @@
+#pragma once
+// What a published row about a collective says: operation, sizes and figure from its columns metric, model
+// and unit.
+
+#include "collectives/algorithm.hpp"
+#include "collectives/operation.hpp"
+#include "published/collective_curves.hpp"
+#include "published/published_rows.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace trainyard {
+
+// Reasons that say of a row that it was never to be predicted, or that others ask for too.
+inline constexpr std::string_view not_a_collective = "not a collective";
+inline constexpr std::string_view only_context = "context, not a measurement";
+inline constexpr std::string_view no_gpus = "no number of GPUs";
+
+/// Whether the row's metric is one of a collective.
+bool is_about_a_collective(const PublishedRow& row);
+
+struct CollectiveMeasurement {
+  Operation operation{};
+  CollectiveFigure figure{};
+  Algorithm algorithm = Algorithm::automatic;  ///< "allreduce_tree_time" names its own
+  bool in_place = false;
+  std::vector<Bytes> sizes;
+  double measured = 0;  ///< seconds, or bytes per second of bus bandwidth
+};
+
+/// The row, or in words why it is none that can be predicted. An algorithm bandwidth is turned into a bus
+/// bandwidth by nccl-tests' factors (operation.hpp).
+std::variant<CollectiveMeasurement, std::string> collective_measurement(const PublishedRow& row);
+
+}  // namespace trainyard

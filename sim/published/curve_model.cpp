@@ -1,0 +1,134 @@
+#include "published/curve_model.hpp"
+
+#include "collectives/chain.hpp"
+#include "collectives/nccl_shape.hpp"
+#include "collectives/ring.hpp"
+#include "experiment/collective_software.hpp"
+#include "platform/load.hpp"
+#include "schedule/step_plan.hpp"
+
+#include <algorithm>
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t most_known = 64;
+
+/// As plan_by, without the search for rings that the curve has behind it.
+CollectivePlan plan_of(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request,
+                       Algorithm algorithm, const std::vector<Channel>& channels) {
+  if (algorithm == Algorithm::chain) return chain(cluster, costs, request, channels);
+  if (algorithm == Algorithm::ring) return ring(cluster, costs, request, channels);
+  return plan_by(algorithm, cluster, costs, request);
+}
+
+/// What the edges of each stage get when all send at once.
+std::vector<Bandwidth> lockstep_rates(const Cluster& cluster, const CollectivePlan& plan) {
+  const std::vector<Bandwidth> links = capacities(cluster);
+  std::vector<Bandwidth> rates;
+  for (const StagePlan& stage : plan.stages) {
+    const std::vector<LinkUse> uses = link_uses(plan.patterns[static_cast<std::size_t>(stage.pattern)]);
+    rates.push_back(std::min(stage.limit, lockstep_rate(uses, links)));
+  }
+  return rates;
+}
+
+}  // namespace
+
+Cluster cluster_of(const config::Catalogue& catalogue, const CollectiveCurve& curve) {
+  config::Document document =
+      config::load(config::find(catalogue, config::Kind::platform, curve.machine->platform));
+  for (const auto& [key, value] : curve.machine->set) config::set(document, key, value, "platform");
+  return make_cluster(load_platform(document), curve.nodes, curve.gpus, curve.gpus_per_node);
+}
+
+CurveModel::CurveModel(const config::Catalogue& catalogue, const CollectiveCurve& curve)
+    : curve_(curve), cluster_(std::make_unique<const Cluster>(cluster_of(catalogue, curve))) {
+  group_ = all_ranks(*cluster_);
+  channels_ = ring_channels(*cluster_, group_);
+  // What is chosen does not depend on what it costs.
+  const CollectiveSoftware software =
+      collective_software(catalogue, Protocols{}, curve.nccl, cluster_->platform);
+  Planner planner(*cluster_, software,
+                  {.operation = curve.operation,
+                   .group = group_,
+                   .root = group_.front(),
+                   .algorithm = curve.algorithm,
+                   .protocol = curve.protocol});
+  std::vector<Pattern> patterns;
+  for (const CurvePoint& point : curve.points) {
+    const CollectivePlan& plan = planner.plan(point.size(), patterns);
+    choices_.push_back({plan.algorithm, plan.protocol});
+  }
+  for (const Channel& channel : channels_) {
+    for (std::size_t i = 0; i < channel.order.size(); ++i) {
+      const Rank next = channel.order[(i + 1) % channel.order.size()];
+      if (channel.is_chain && i + 1 == channel.order.size()) continue;
+      types_.push_back(route(*cluster_, channel.order[i], next, channel.nic).type);
+    }
+  }
+  worst_ = types_.front();
+  for (const PathType type : types_) worst_ = worse(worst_, type);
+  std::ranges::sort(types_);
+  types_.erase(std::unique(types_.begin(), types_.end()), types_.end());
+
+  const CollectiveRequest request{
+      .operation = curve.operation, .group = group_, .root = group_.front(), .protocol = Protocol::simple};
+  const Algorithm algorithm = channels_.front().is_chain ? Algorithm::chain : Algorithm::ring;
+  ring_rate_ =
+      lockstep_rates(*cluster_, plan_of(*cluster_, no_costs(), request, algorithm, channels_)).front();
+  const NcclShape shape =
+      nccl_shape(*cluster_, curve.nccl, software.compute_capability, curve.operation, group_, channels_);
+  const NcclChannels planned = nccl_channels(curve.nccl, 1, worst_, shape.compute_capability);
+  const double channels_per_ring =
+      static_cast<double>(shape.channels) / static_cast<double>(channels_.size());
+  planned_rate_ =
+      shape.nodes > 1 ? shape.between * channels_per_ring : planned.each * static_cast<double>(planned.count);
+}
+
+std::vector<double> CurveModel::relevant(const Costs& costs) const {
+  std::vector<double> values{costs.launch.si()};
+  for (const NcclChoice& choice : choices_) {
+    const auto protocol = static_cast<std::size_t>(choice.protocol);
+    values.push_back(costs.base[protocol].si());
+    for (const PathType type : types_) {
+      const auto row = static_cast<std::size_t>(type);
+      values.insert(values.end(),
+                    {costs.step[row][protocol].si(), costs.efficiency[row][protocol], costs.startup[row]});
+    }
+  }
+  return values;
+}
+
+std::vector<Seconds> CurveModel::compute(const Costs& costs, double rate_factor) const {
+  std::map<std::pair<Algorithm, Protocol>, CollectivePlan> plans;
+  std::vector<Seconds> times;
+  for (std::size_t i = 0; i < choices_.size(); ++i) {
+    const auto [algorithm, protocol] = choices_[i];
+    CollectivePlan& plan = plans[{algorithm, protocol}];
+    if (plan.stages.empty()) {
+      const CollectiveRequest request{
+          .operation = curve_.operation, .group = group_, .root = group_.front(), .protocol = protocol};
+      plan = plan_of(*cluster_, costs, request, algorithm, channels_);
+      const std::vector<Bandwidth> rates = lockstep_rates(*cluster_, plan);
+      for (std::size_t stage = 0; stage < rates.size(); ++stage)
+        plan.stages[stage].limit = rates[stage] * rate_factor;
+    }
+    const Collective collective = trainyard::collective(plan, curve_.points[i].size(), 0);
+    Seconds time = collective.overhead;
+    for (const Stage& stage : collective.stages) time += closed_form(stage, stage.limit);
+    times.push_back(with_launches(time, costs.launch * curve_.gpus_per_process));
+  }
+  return times;
+}
+
+const std::vector<Seconds>& CurveModel::times(const Protocols& constants, double rate_factor) {
+  const Costs costs = costs_of(constants, curve_.nccl, cluster_->platform.fabric);
+  std::vector<double> key = relevant(costs);
+  key.push_back(rate_factor);
+  if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  if (known_.size() >= most_known) known_.clear();
+  return known_.emplace(std::move(key), compute(costs, rate_factor)).first->second;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,238 @@
+#include "published/predict_series.hpp"
+
+#include "experiment/experiment.hpp"
+#include "random/order_statistics.hpp"
+#include "run/child_processes.hpp"
+#include "run/simulate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+// Runs with servers are many updates long; all of them are alike.
+constexpr StepCounts few_steps{.warmup = 2, .measured = 2, .repeats = 1};
+
+// From these on a step grows by the same time with every further one.
+constexpr int few_micro_batches = 3;
+
+double throughput_of(const Inputs& inputs) {
+  if (!is_training(inputs.experiment)) return simulate(inputs, {.fidelity = Fidelity::closed}).throughput;
+  const auto in_child = [&](int) { return packed({simulate(inputs, {}).throughput}); };
+  return unpacked(in_children(1, 1, in_child).front()).front();
+}
+
+/// "platform.fabric.latency": as --set has it.
+std::string path_of(const FileChange& change) {
+  const bool is_gpu = change.kind == config::Kind::gpu;
+  return (is_gpu ? std::string("gpu") : std::string(config::word_of(change.kind))) + "." + change.key;
+}
+
+/// The runs of one series, read and simulated as often as asked.
+class Series {
+public:
+  Series(const config::Catalogue& catalogue, const PredictionOptions& options)
+      : catalogue_(catalogue), options_(options) {}
+
+  PredictedRun predict(const SeriesTarget& target) {
+    PredictedRun predicted;
+    const MachineRule& machine = *target.run->machine;
+    try {
+      predicted.measured = measured(*target.run, machine);
+      predicted.linear_from_one_gpu = linear(*target.run, target.one_gpu, machine);
+      predicted.linear_from_one_node = linear(*target.run, target.one_node, machine);
+    } catch (const InputError& error) {
+      for (Prediction& prediction : predicted.by_protocol)
+        prediction.reason = error.diagnostics().front().message;
+      return predicted;
+    }
+    for (Prediction& prediction : predicted.by_protocol) prediction.reason = "not asked for";
+    if (is_asked(FitProtocol::spec)) predicted.by_protocol[0] = with_scale(*target.run, 1);
+    if (is_asked(FitProtocol::one_gpu) && !target.one_gpu.empty())
+      predicted.by_protocol[1] = fitted(target, target.one_gpu);
+    if (is_asked(FitProtocol::one_node) && !target.one_node.empty())
+      predicted.by_protocol[2] = fitted(target, target.one_node);
+    return predicted;
+  }
+
+  OneRun solve(const PublishedRun& run) {
+    return {.measured = measured(run, *run.machine),
+            .predicted = scaled_throughput(run, *run.machine, 1),
+            .scale = scale_of(run, *run.machine)};
+  }
+
+private:
+  [[nodiscard]] bool is_asked(FitProtocol protocol) const {
+    return !options_.only || *options_.only == protocol;
+  }
+
+  /// The run with so many micro-batches in a step.
+  const Inputs& inputs(PublishedRun run, const MachineRule& machine, int micro_batches) {
+    const auto key = std::tuple(run.row, &machine, micro_batches);
+    const auto known = inputs_.find(key);
+    if (known != inputs_.end()) return known->second;
+    run.measured.accumulation = micro_batches;
+    Inputs read = inputs_of(catalogue_, run, machine, files_);
+    if (const Overrides changed = changes_of(read, run); !changed.empty())
+      read = inputs_of(catalogue_, run, machine, files_, changed);
+    read.experiment.steps = few_steps;
+    return inputs_.emplace(key, std::move(read)).first->second;
+  }
+
+  /// Those of the options' changes that are of files which the run uses.
+  [[nodiscard]] Overrides changes_of(const Inputs& read, const PublishedRun& run) const {
+    Overrides its;
+    for (const FileChange& change : options_.changes) {
+      const bool is_used = (change.kind == config::Kind::platform && change.name == read.platform.name) ||
+                           (change.kind == config::Kind::gpu && change.name == read.gpu.name) ||
+                           (change.kind == config::Kind::stack && change.name == run.stack->stack) ||
+                           (change.kind == config::Kind::model && change.name == run.model->model);
+      if (is_used) its.emplace_back(path_of(change), change.value);
+    }
+    return its;
+  }
+
+  /// Samples per second, as published.
+  double measured(const PublishedRun& run, const MachineRule& machine) {
+    if (run.measured.throughput) return *run.measured.throughput;
+    const std::optional<double> samples = inputs(run, machine, 1).samples_per_epoch;
+    if (!samples) throw InputError("nobody says how many samples an epoch of the model has");
+    return *samples / *run.measured.epoch_time;
+  }
+
+  std::optional<double> linear(const PublishedRun& run, const std::vector<const PublishedRun*>& from,
+                               const MachineRule& machine) {
+    if (from.empty()) return std::nullopt;
+    double logs = 0;
+    for (const PublishedRun* one : from) logs += std::log(measured(*one, machine) / one->row->gpus_total);
+    return std::exp(logs / static_cast<double>(from.size())) * run.row->gpus_total;
+  }
+
+  double scaled_throughput(const PublishedRun& run, const MachineRule& machine, double scale) {
+    const int micro_batches = run.measured.accumulation;
+    if (micro_batches <= few_micro_batches) return scaled_throughput(run, machine, scale, micro_batches);
+    // Each further micro-batch adds the same: a step of thousands of them is not simulated op by op.
+    const auto time_of = [&](int few) { return few / scaled_throughput(run, machine, scale, few); };
+    const double last = time_of(few_micro_batches);
+    const double each = last - time_of(few_micro_batches - 1);
+    return micro_batches / (last + (micro_batches - few_micro_batches) * each);
+  }
+
+  double scaled_throughput(const PublishedRun& run, const MachineRule& machine, double scale,
+                           int micro_batches) {
+    Inputs scaled = inputs(run, machine, micro_batches);
+    scaled.stack.compute_scale.value *= scale * slowest(scaled, run.row->gpus_total);
+    return throughput_of(scaled);
+  }
+
+  /// How much longer the slowest of so many ranks takes than one.
+  [[nodiscard]] double slowest(const Inputs& of, int ranks) const {
+    if (!options_.has_spread || !of.gpu.variation) return 1;
+    const double gpu = of.gpu.variation->gpu ? of.gpu.variation->gpu->value : 0;
+    const double step = of.gpu.variation->step ? of.gpu.variation->step->value : 0;
+    return 1 + random::expected_maximum(ranks, std::hypot(gpu, step));
+  }
+
+  Prediction with_scale(const PublishedRun& run, double scale) {
+    Prediction prediction{.throughput = {}, .compute_scale = scale, .reason = {}};
+    try {
+      prediction.throughput = scaled_throughput(run, *run.machine, scale);
+    } catch (const InputError& error) {
+      prediction.reason = error.diagnostics().front().message;
+    } catch (const JobImpossible& error) {
+      prediction.reason = error.what();
+    }
+    return prediction;
+  }
+
+  Prediction fitted(const SeriesTarget& target, const std::vector<const PublishedRun*>& to) {
+    Prediction prediction;
+    double logs = 0;
+    for (const PublishedRun* one : to) {
+      try {
+        const std::optional<double> scale = scale_of(*one, *target.run->machine);
+        if (!scale) {
+          prediction.reason = "no compute scale explains the row that it is fitted to";
+          return prediction;
+        }
+        logs += std::log(*scale);
+      } catch (const InputError& error) {
+        prediction.reason = "the row that is fitted to: " + error.diagnostics().front().message;
+        return prediction;
+      } catch (const JobImpossible& error) {
+        prediction.reason = std::string("the row that is fitted to: ") + error.what();
+        return prediction;
+      }
+    }
+    return with_scale(*target.run, std::exp(logs / static_cast<double>(to.size())));
+  }
+
+  /// The scale with which the run, on the machine, is as fast as published.
+  std::optional<double> scale_of(const PublishedRun& run, const MachineRule& machine) {
+    const auto key = std::pair(run.row, &machine);
+    const auto known = scales_.find(key);
+    if (known != scales_.end()) return known->second;
+    const auto time_of = [&](double scale) { return 1 / scaled_throughput(run, machine, scale); };
+    return scales_[key] = solve_scale(1 / measured(run, machine), time_of);
+  }
+
+  const config::Catalogue& catalogue_;
+  InputFiles files_;  ///< that the runs of a series share
+  const PredictionOptions& options_;
+  std::map<std::tuple<const PublishedRow*, const MachineRule*, int>, Inputs> inputs_;
+  std::map<std::pair<const PublishedRow*, const MachineRule*>, std::optional<double>> scales_;
+};
+
+}  // namespace
+
+std::vector<PredictedRun> predict_series(const config::Catalogue& catalogue,
+                                         const std::vector<SeriesTarget>& targets,
+                                         const PredictionOptions& options) {
+  Series series(catalogue, options);
+  std::vector<PredictedRun> predicted;
+  predicted.reserve(targets.size());
+  for (const SeriesTarget& target : targets) predicted.push_back(series.predict(target));
+  return predicted;
+}
+
+OneRun solve_one_run(const config::Catalogue& catalogue, const PublishedRun& run) {
+  const PredictionOptions nothing_changed;
+  return Series(catalogue, nothing_changed).solve(run);
+}
+
+std::optional<double> solve_scale(double wanted, const std::function<double(double)>& value_of) {
+  constexpr double least = 1.0 / 20;
+  constexpr double most = 20;
+  constexpr double enough = 1e-9;
+  constexpr double as_good_as = 1e-6;
+  double low = least;
+  double high = most;
+  double scale = 1;
+  double at_last = value_of(scale);
+  std::optional<std::pair<double, double>> before;  // a scale and its value
+  for (int i = 0; i < 60 && std::abs(at_last / wanted - 1) > enough; ++i) {
+    (at_last < wanted ? low : high) = scale;
+    // along the straight piece through the last two; in proportion at first
+    double next = scale * wanted / at_last;
+    if (before && before->second != at_last)
+      next = scale + (wanted - at_last) * (before->first - scale) / (before->second - at_last);
+    if (next <= low || next >= high) next = (low + high) / 2;
+    before = {scale, at_last};
+    scale = next;
+    at_last = value_of(scale);
+    if (high - low < enough * low) break;
+  }
+  if (std::abs(at_last / wanted - 1) <= as_good_as) return scale;
+  // Where the value jumps past what is wanted (a framework's ticks) the scale at the jump is as good as it
+  // gets.
+  constexpr double of_a_jump = 0.05;
+  const bool is_at_jump = low > least && high < most && high - low < as_good_as * low;
+  if (!is_at_jump || std::abs(at_last / wanted - 1) > of_a_jump) return std::nullopt;
+  return scale;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,51 @@
+#include "published/published_files.hpp"
+
+#include "config/read_file.hpp"
+#include "workload/csv.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <system_error>
+
+namespace trainyard {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> shipped_measurements(const config::Catalogue& catalogue) {
+  for (const fs::path& root : catalogue.roots) {
+    std::vector<fs::path> files;
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(root / "tests/validation", error)) {
+      if (entry.path().extension() == ".csv") files.push_back(entry.path());
+    }
+    std::ranges::sort(files);
+    if (!files.empty()) return files;
+  }
+  throw FileError("no published measurements are installed here\n  name CSV files that hold some");
+}
+
+std::vector<PublishedRow> read_published_files(const config::Catalogue& catalogue,
+                                               const std::vector<std::string>& files) {
+  std::vector<fs::path> paths(files.begin(), files.end());
+  if (paths.empty()) paths = shipped_measurements(catalogue);
+  std::vector<PublishedRow> rows;
+  std::vector<Diagnostic> errors;
+  for (const fs::path& path : paths) {
+    try {
+      std::vector<PublishedRow> its =
+          read_published_rows(path.string(), config::read_file(path, largest_csv));
+      std::ranges::move(its, std::back_inserter(rows));
+    } catch (const InputError& error) {
+      errors.insert(errors.end(), error.diagnostics().begin(), error.diagnostics().end());
+    }
+  }
+  if (!errors.empty()) throw InputError(std::move(errors));
+  return rows;
+}
+
+MachineRules read_machine_rules(const config::Catalogue& catalogue, const std::string& name_or_path) {
+  return load_machine_rules(config::load(config::find(catalogue, config::Kind::machines, name_or_path)),
+                            catalogue);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,25 @@
+#pragma once
+// The published measurements that are shipped, and those that a user names.
+
+#include "config/catalogue.hpp"
+#include "published/machine_rules.hpp"
+#include "published/published_rows.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// tests/validation/*.csv of the first root that has any, sorted. Throws FileError if none has.
+std::vector<std::filesystem::path> shipped_measurements(const config::Catalogue& catalogue);
+
+/// The rows of all files, of those shipped if `files` is empty. Throws one InputError with what is wrong in
+/// all of them, or FileError.
+std::vector<PublishedRow> read_published_files(const config::Catalogue& catalogue,
+                                               const std::vector<std::string>& files);
+
+/// The shipped rules (platforms/machines/published.yaml), or those of a file.
+MachineRules read_machine_rules(const config::Catalogue& catalogue, const std::string& name_or_path);
+
+}  // namespace trainyard

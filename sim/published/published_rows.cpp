@@ -1,0 +1,155 @@
+#include "published/published_rows.hpp"
+
+#include "config/suggest.hpp"
+#include "units/text.hpp"
+#include "workload/csv.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <variant>
+
+namespace trainyard {
+namespace {
+
+constexpr double most_gpus = 1e7;
+
+/// Where each column is in the file; optional ones that it lacks are not in it.
+using ColumnPlaces = std::map<std::string_view, std::size_t>;
+
+bool find_columns(const CsvRow& header, ColumnPlaces& places, CsvProblems& problems) {
+  bool has_all = true;
+  std::vector<std::string> known;
+  for (const CsvCell& cell : header.cells) known.push_back(cell.text);
+  const auto find = [&](std::string_view column) {
+    const auto found = std::ranges::find(header.cells, column, &CsvCell::text);
+    if (found == header.cells.end()) return false;
+    places[column] = static_cast<std::size_t>(found - header.cells.begin());
+    return true;
+  };
+  for (const std::string_view column : published_columns) {
+    if (find(column)) continue;
+    has_all = false;
+    problems.error(header.line, "the column " + in_quotes(column) + " is missing",
+                   config::did_you_mean(column, known));
+  }
+  for (const std::string_view column : optional_columns) find(column);
+  return has_all;
+}
+
+class RowReader {
+public:
+  RowReader(const CsvRow& row, const ColumnPlaces& places, CsvProblems& problems)
+      : row_(row), places_(places), problems_(problems) {}
+
+  [[nodiscard]] const std::string& text(std::string_view column) const { return cell(column).text; }
+
+  [[nodiscard]] int count(std::string_view column) const {
+    if (text(column).empty()) return 0;
+    const Parsed<long long> parsed = parse_integer(text(column));
+    const auto* number = std::get_if<long long>(&parsed);
+    if (number != nullptr && *number >= 1 && static_cast<double>(*number) <= most_gpus)
+      return static_cast<int>(*number);
+    error(column, "a whole number from 1 on is needed, not " + in_quotes(text(column)));
+    return 1;
+  }
+
+  [[nodiscard]] double value() const {
+    if (text("value").empty()) return 0;
+    const Parsed<double> parsed = parse_number(text("value"));
+    if (const auto* number = std::get_if<double>(&parsed); number != nullptr) return *number;
+    error("value", "a number is needed, not " + in_quotes(text("value")));
+    return 0;
+  }
+
+  /// 0 where there is no value.
+  [[nodiscard]] double last_digit() const {
+    const std::string& printed = text("value");
+    const std::size_t end = std::min(printed.find_first_of("eE"), printed.size());
+    const Parsed<long long> exponent = parse_integer(printed.substr(std::min(end + 1, printed.size())));
+    const auto* power = std::get_if<long long>(&exponent);
+    if (printed.empty() || (end < printed.size() && power == nullptr)) return 0;
+    const std::size_t point = printed.substr(0, end).find('.');
+    const std::size_t decimals = point == std::string::npos ? 0 : end - point - 1;
+    return std::pow(10.0, static_cast<double>(power == nullptr ? 0 : *power) - static_cast<double>(decimals));
+  }
+
+private:
+  [[nodiscard]] const CsvCell& cell(std::string_view column) const {
+    static const CsvCell absent;
+    const auto place = places_.find(column);
+    return place == places_.end() ? absent : row_.cells[place->second];
+  }
+  void error(std::string_view column, std::string message) const {
+    problems_.error(row_.line, cell(column), column, std::move(message));
+  }
+
+  const CsvRow& row_;
+  const ColumnPlaces& places_;
+  CsvProblems& problems_;
+};
+
+/// Of nodes, GPUs of each and GPUs in all the one that follows from the other two. Counts that contradict
+/// each other are left as they are.
+void complete_counts(PublishedRow& row) {
+  const auto product = static_cast<long long>(row.nodes) * row.gpus_per_node;
+  if (row.gpus_total == 0 && product <= static_cast<long long>(most_gpus))
+    row.gpus_total = static_cast<int>(product);
+  if (row.nodes == 0 && row.gpus_per_node > 0) {
+    if (row.gpus_total > 0 && row.gpus_total <= row.gpus_per_node)
+      row.nodes = 1;
+    else if (row.gpus_total % row.gpus_per_node == 0)
+      row.nodes = row.gpus_total / row.gpus_per_node;
+  }
+  if (row.gpus_per_node == 0 && row.nodes > 0 && row.gpus_total % row.nodes == 0)
+    row.gpus_per_node = row.gpus_total / row.nodes;
+}
+
+}  // namespace
+
+std::vector<PublishedRow> read_published_rows(const std::string& name, std::string_view text) {
+  CsvProblems problems(name, text);
+  const CsvFile file = parse_csv(text, problems);
+  problems.finish();
+  ColumnPlaces places;
+  std::vector<PublishedRow> rows;
+  if (find_columns(file.header, places, problems)) {
+    for (const CsvRow& csv : file.rows) {
+      const RowReader row(csv, places, problems);
+      rows.push_back({.file = name,
+                      .line = csv.line,
+                      .source = row.text("source"),
+                      .source_detail = row.text("source_detail"),
+                      .year = row.text("year"),
+                      .system = row.text("system"),
+                      .gpu = row.text("gpu"),
+                      .gpus_per_node = row.count("gpus_per_node"),
+                      .nodes = row.count("nodes"),
+                      .gpus_total = row.count("gpus_total"),
+                      .interconnect_intra = row.text("interconnect_intra"),
+                      .interconnect_inter = row.text("interconnect_inter"),
+                      .framework = row.text("framework"),
+                      .model = row.text("model"),
+                      .precision = row.text("precision"),
+                      .batch_per_gpu = row.text("batch_per_gpu"),
+                      .global_batch = row.text("global_batch"),
+                      .seq_len = row.text("seq_len"),
+                      .metric = row.text("metric"),
+                      .value = row.value(),
+                      .last_digit = row.last_digit(),
+                      .unit = row.text("unit"),
+                      .speedup_reported = row.text("speedup_reported"),
+                      .clean = row.text("clean"),
+                      .split = row.text("split"),
+                      .notes = row.text("notes"),
+                      .servers = row.count("servers"),
+                      .update = row.text("update")});
+      complete_counts(rows.back());
+    }
+  }
+  problems.finish();
+  return rows;
+}
+
+}  // namespace trainyard

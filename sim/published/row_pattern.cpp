@@ -1,0 +1,58 @@
+#include "published/row_pattern.hpp"
+
+#include "published/stated_software.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+/// `column` is in small letters.
+bool meets(const std::vector<std::string>& texts, const std::string& column) {
+  bool is_asked = false;
+  bool is_met = false;
+  for (const std::string& text : texts) {
+    const bool is_forbidden = text.starts_with('!');
+    const std::string sought = in_small_letters(std::string_view(text).substr(is_forbidden ? 1 : 0));
+    const bool has = column.find(sought) != std::string::npos;
+    if (is_forbidden && has) return false;
+    if (is_forbidden) continue;
+    is_asked = true;
+    is_met = is_met || has;
+  }
+  return is_met || !is_asked;
+}
+
+using Texts = std::vector<std::string> RowPattern::*;
+using Column = std::string PublishedRow::*;
+
+constexpr std::pair<Texts, Column> text_columns[] = {
+    {&RowPattern::gpu, &PublishedRow::gpu},
+    {&RowPattern::interconnect_intra, &PublishedRow::interconnect_intra},
+    {&RowPattern::interconnect_inter, &PublishedRow::interconnect_inter},
+    {&RowPattern::framework, &PublishedRow::framework},
+    {&RowPattern::year, &PublishedRow::year},
+    {&RowPattern::metric, &PublishedRow::metric},
+    {&RowPattern::model, &PublishedRow::model},
+    {&RowPattern::precision, &PublishedRow::precision},
+    {&RowPattern::notes, &PublishedRow::notes},
+    {&RowPattern::unit, &PublishedRow::unit},
+    {&RowPattern::seq_len, &PublishedRow::seq_len},
+    {&RowPattern::clean, &PublishedRow::clean},
+    {&RowPattern::update, &PublishedRow::update}};
+
+}  // namespace
+
+bool matches(const RowPattern& pattern, const PublishedRow& row) {
+  if (pattern.several_nodes && *pattern.several_nodes != (row.nodes > 1)) return false;
+  const auto& numbers = pattern.gpus_per_node;
+  if (!numbers.empty() && std::ranges::find(numbers, row.gpus_per_node) == numbers.end()) return false;
+  return std::ranges::all_of(text_columns, [&](const auto& pair) {
+    const std::vector<std::string>& texts = pattern.*pair.first;
+    return texts.empty() || meets(texts, in_small_letters(row.*pair.second));
+  });
+}
+
+}  // namespace trainyard

@@ -1,0 +1,63 @@
+#pragma once
+// What a rule about published rows asks of their columns: texts and numbers, never who published a row, so
+// that rows nobody here has seen meet the same rules.
+
+#include "config/keys.hpp"
+#include "published/published_rows.hpp"
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace trainyard {
+
+/// What a row must say; an empty list is met by all. A list is met by a column that has any of its texts,
+/// capital and small letters alike, and none of those that begin with '!'.
+struct RowPattern {
+  std::vector<std::string> gpu, interconnect_intra, interconnect_inter, framework, year, metric, model,
+      precision, notes, unit, seq_len, clean, update;
+  std::vector<int> gpus_per_node;     ///< any of these; empty: any number
+  std::optional<bool> several_nodes;  ///< whether the row has more than one node
+};
+
+bool matches(const RowPattern& pattern, const PublishedRow& row);
+
+/// The first rule of a list that a row meets, null if there is none.
+template <class Rule>
+const Rule* first_match(const std::vector<Rule>& rules, const PublishedRow& row) {
+  for (const Rule& rule : rules) {
+    if (matches(rule.when, row)) return &rule;
+  }
+  return nullptr;
+}
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Keys<RowPattern> {
+  static auto table() {
+    return keys(optional("gpu", &RowPattern::gpu,
+                         "texts of which the column must have one; '!' first: must not have"),
+                optional("interconnect_intra", &RowPattern::interconnect_intra, "the same of this column"),
+                optional("interconnect_inter", &RowPattern::interconnect_inter, "the same of this column"),
+                optional("framework", &RowPattern::framework, "the same of this column"),
+                optional("year", &RowPattern::year, "the same of this column"),
+                optional("metric", &RowPattern::metric, "the same of this column"),
+                optional("model", &RowPattern::model, "the same of this column"),
+                optional("precision", &RowPattern::precision, "the same of this column"),
+                optional("notes", &RowPattern::notes, "the same of this column"),
+                optional("unit", &RowPattern::unit, "the same of this column"),
+                optional("seq_len", &RowPattern::seq_len, "the same of this column"),
+                optional("clean", &RowPattern::clean, "the same of this column"),
+                optional("update", &RowPattern::update, "the same of this column"),
+                optional("gpus_per_node", &RowPattern::gpus_per_node, "any of these numbers")
+                    .at_least(1)
+                    .at_most(1e4),
+                optional("several_nodes", &RowPattern::several_nodes, "whether there is more than one node"));
+  }
+};
+
+}  // namespace trainyard::config

@@ -1,0 +1,105 @@
+#include "published/rule_settings.hpp"
+
+#include "compute/gpu_profile.hpp"
+#include "experiment/experiment.hpp"
+#include "experiment/setup.hpp"
+#include "platform/load.hpp"
+#include "strategy/stack.hpp"
+#include "workload/model_file.hpp"
+
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+/// Something that an experiment could say, so that keys can be set in it.
+constexpr std::string_view any_experiment =
+    "platform: any\nmodel: any\nstack: any\nprecision: fp32\nbatch_per_gpu: 1\noptimizer: sgd\n";
+
+constexpr std::string_view numbers_of_rows[] = {"{gpus}", "{nodes}", "{gpus_per_node}", "{servers}",
+                                                "{cpus}"};
+
+std::string with_numbers(std::string value) {
+  for (const std::string_view word : numbers_of_rows) {
+    for (std::size_t place = value.find(word); place != std::string::npos; place = value.find(word))
+      value.replace(place, word.size(), "1");
+  }
+  return value;
+}
+
+/// What is wrong with the document; nothing if it can be read.
+template <class Read>
+std::optional<Diagnostic> problem_of(config::Document document, const RowSettings& set, const Read& read) {
+  try {
+    for (const auto& [key, value] : set) config::set(document, key, with_numbers(value));
+    read(document);
+  } catch (const InputError& error) {
+    return error.diagnostics().front();
+  }
+  return std::nullopt;
+}
+
+/// Reads a file of the kind with the keys set. Of several names one that takes them is enough.
+std::optional<Diagnostic> problem_in_files(const config::Catalogue& catalogue, config::Kind kind,
+                                           const std::vector<std::string>& names, const RowSettings& set) {
+  const auto read = [&](const config::Document& document) {
+    if (kind == config::Kind::platform) load_platform(document);
+    if (kind == config::Kind::gpu) load_gpu_profile(document);
+    if (kind == config::Kind::model) load_model(document);
+    if (kind == config::Kind::stack) load_stack(document);
+  };
+  std::optional<Diagnostic> first;
+  for (const std::string& name : names) {
+    std::optional<Diagnostic> problem =
+        problem_of(config::load(config::find(catalogue, kind, name)), set, read);
+    if (!problem) return std::nullopt;
+    if (!first) first = std::move(problem);
+  }
+  return first;
+}
+
+}  // namespace
+
+void check_settings(const RowSettings& set, const std::string& key_path, const std::string& model,
+                    const std::string& stack, const config::Catalogue& catalogue,
+                    config::Problems& problems) {
+  std::map<std::string_view, RowSettings> by_file;  // keys without the file's word
+  for (const auto& [key, value] : set) {
+    const std::string_view file = file_named_by(key);
+    by_file[file][file.empty() ? key : key.substr(file.size() + 1)] = value;
+  }
+  for (const auto& [file, its] : by_file) {
+    const auto problem = [&, word = file](const RowSettings& some) -> std::optional<Diagnostic> {
+      if (word.empty()) {
+        return problem_of(config::parse("experiment", any_experiment), some,
+                          [](const config::Document& document) { load_experiment(document); });
+      }
+      const config::Kind kind = word == "platform" ? config::Kind::platform
+                                : word == "gpu"    ? config::Kind::gpu
+                                : word == "model"  ? config::Kind::model
+                                                   : config::Kind::stack;
+      const std::string& own = kind == config::Kind::model   ? model
+                               : kind == config::Kind::stack ? stack
+                                                             : std::string();
+      return problem_in_files(catalogue, kind,
+                              own.empty() ? config::names(catalogue, kind) : std::vector{own}, some);
+    };
+    const std::optional<Diagnostic> together = problem(its);
+    if (!together) continue;
+    bool is_reported = false;
+    for (const auto& one : its) {
+      const std::optional<Diagnostic> alone = problem({one});
+      if (!alone) continue;
+      is_reported = true;
+      const std::string key = file.empty() ? one.first : std::string(file) + "." + one.first;
+      problems.error(config::join(key_path, key), alone->message, alone->hint);
+    }
+    if (!is_reported) problems.error(key_path, together->message, together->hint);
+  }
+}
+
+}  // namespace trainyard

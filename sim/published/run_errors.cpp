@@ -1,0 +1,91 @@
+#include "published/run_errors.hpp"
+
+#include "units/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+std::optional<double> mean_or_none(const std::vector<double>& values) {
+  return values.empty() ? std::nullopt : std::optional(mean(values));
+}
+
+std::optional<double> quantile_or_none(const std::vector<double>& values, double part) {
+  return values.empty() ? std::nullopt : std::optional(quantile(values, part));
+}
+
+bool is_selected(const RunSelection& selection, const FamilyRule* family, const PublishedRow& row) {
+  if ((row.clean == "partial") != selection.is_partial) return false;
+  if (selection.family) return family != nullptr && family->family == *selection.family;
+  return family != nullptr && family->not_claimed.empty();
+}
+
+/// Whether a protocol is for rows of so many GPUs and nodes.
+bool is_for(FitProtocol protocol, const PublishedRow& row) {
+  return protocol == FitProtocol::spec || (protocol == FitProtocol::one_gpu && row.gpus_total > 1) ||
+         row.nodes > 1;
+}
+
+/// The error of scaling what the protocol fits to; nothing if it fits to nothing.
+std::optional<double> linear_error(const PredictedRun& run, FitProtocol protocol) {
+  const std::optional<double>& line =
+      protocol == FitProtocol::one_node ? run.linear_from_one_node : run.linear_from_one_gpu;
+  if (!line || !run.measured) return {};
+  return std::abs(*line / *run.measured - 1);
+}
+
+}  // namespace
+
+RunErrors errors_of(const TrainingValidation& validation, FitProtocol protocol,
+                    const RunSelection& selection) {
+  std::vector<double> errors;
+  std::vector<double> judged;  // those that may be the worst
+  std::vector<double> linear;
+  std::vector<double> left_out;  // by linear scaling
+  int should_be = 0;
+  int unfitted = 0;  // R4
+  for (const ScoredRun& scored : validation.runs) {
+    const Verdict& verdict = scored.verdict(protocol);
+    if (!is_selected(selection, scored.family, *scored.run.row)) continue;
+    if (selection.stack && scored.run.stack->stack != *selection.stack) continue;
+    if (!verdict.is_asked) {
+      if (is_for(protocol, *scored.run.row)) ++unfitted;
+      continue;
+    }
+    ++should_be;
+    const std::optional<double> line_error = linear_error(scored.predicted, protocol);
+    if (!verdict.excluded.empty() || (selection.by_outcome && !verdict.outcome.empty())) {
+      if (line_error) left_out.push_back(*line_error);
+      continue;
+    }
+    errors.push_back(std::abs(scored.error(protocol)));
+    if (!verdict.is_rounded) judged.push_back(errors.back());
+    if (line_error) linear.push_back(*line_error);
+  }
+  for (const MissedRow& missed : validation.missed) {
+    if (selection.stack || !is_for(protocol, *missed.row)) continue;
+    if (!is_selected(selection, missed.family, *missed.row)) continue;
+    ++should_be;
+    if (const auto& error = missed.linear[static_cast<std::size_t>(protocol)]) left_out.push_back(*error);
+  }
+  RunErrors result{.rows = static_cast<int>(errors.size()),
+                   .mape = mean_or_none(errors),
+                   .median = quantile_or_none(errors, 0.5),
+                   .p90 = quantile_or_none(errors, 0.9),
+                   .worst = quantile_or_none(judged, 1),
+                   .coverage = {},
+                   .coverage_of_all = {},
+                   .linear = linear.size() == errors.size() ? mean_or_none(linear) : std::nullopt,
+                   .with_excluded = {}};
+  const auto scored = static_cast<double>(errors.size());
+  if (should_be > 0) result.coverage = scored / should_be;
+  if (should_be + unfitted > 0) result.coverage_of_all = scored / (should_be + unfitted);
+  left_out.insert(left_out.end(), errors.begin(), errors.end());
+  result.with_excluded = mean_or_none(left_out);
+  return result;
+}
+
+}  // namespace trainyard

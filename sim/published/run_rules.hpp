@@ -1,0 +1,146 @@
+#pragma once
+// What was trained, and with what software, in a published training run: rules over a row's columns.
+// workloads/rules/published.yaml holds the shipped ones; machine_rules.hpp says which machine it ran on.
+
+#include "config/catalogue.hpp"
+#include "config/document.hpp"
+#include "config/keys.hpp"
+#include "published/outlier_rule.hpp"
+#include "published/row_pattern.hpp"
+#include "published/training_rows.hpp"
+#include "workload/trace.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace trainyard {
+
+/// Keys of the experiment ("sync.kind"), the model ("model.bert.sequence_length"), the stack
+/// ("stack.overlap") or the platform and their values. In a value {gpus}, {nodes}, {gpus_per_node}, {servers}
+/// and {cpus} stand for the row's numbers; servers not given are as many as nodes, cpus are the platform's of
+/// a node.
+using RowSettings = std::map<std::string, std::string>;
+
+struct ModelRule {
+  RowPattern when;
+  std::string model;  ///< by name
+  RowSettings set;
+  Optimizer optimizer = Optimizer::momentum;
+  std::string note;  ///< why, or what is assumed
+};
+
+struct StackRule {
+  RowPattern when;
+  std::string stack;  ///< by name
+  RowSettings set;
+  std::string note;
+};
+
+/// Rows that no model here can claim.
+struct ExclusionRule {
+  RowPattern when;
+  std::string reason;
+};
+
+/// The line of the table that a row counts in.
+struct FamilyRule {
+  RowPattern when;
+  std::string family;
+  /// Not one that any claim is made for: it counts neither in the totals nor in their coverage, and the
+  /// reason stands beside it. Empty: claimed.
+  std::string not_claimed;
+};
+
+/// In each list the first rule that a row meets counts.
+struct RunRules {
+  std::string name;
+  std::string title;
+  std::vector<ModelRule> models;
+  std::vector<StackRule> stacks;
+  std::vector<ExclusionRule> excluded;
+  std::vector<FamilyRule> families;
+  std::vector<OutlierRule> outliers;
+  SeriesWords series;
+};
+
+/// Throws one InputError with all that is wrong, models and stacks that are not in the catalogue and keys in
+/// `set` that nothing has included.
+RunRules load_run_rules(const config::Document& document, const config::Catalogue& catalogue);
+
+/// The shipped rules, or those of a file.
+RunRules read_run_rules(const config::Catalogue& catalogue, const std::string& name_or_path);
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Keys<ModelRule> {
+  static auto table() {
+    return keys(
+        required("when", &ModelRule::when, "what the row must say"),
+        required("model", &ModelRule::model, "the model it then trained"),
+        optional("set", &ModelRule::set, "keys of the experiment, model, stack or platform that differ"),
+        optional("optimizer", &ModelRule::optimizer, "what updated the parameters"),
+        optional("note", &ModelRule::note, "why, or what is assumed"));
+  }
+};
+
+template <>
+struct Keys<StackRule> {
+  static auto table() {
+    return keys(
+        required("when", &StackRule::when, "what the row must say"),
+        required("stack", &StackRule::stack, "the software it then ran"),
+        optional("set", &StackRule::set, "keys of the experiment, model, stack or platform that differ"),
+        optional("note", &StackRule::note, "why, or what is assumed"));
+  }
+};
+
+template <>
+struct Keys<ExclusionRule> {
+  static auto table() {
+    return keys(required("when", &ExclusionRule::when, "what the row must say"),
+                required("reason", &ExclusionRule::reason, "why it is not predicted"));
+  }
+};
+
+template <>
+struct Keys<FamilyRule> {
+  static auto table() {
+    return keys(required("when", &FamilyRule::when, "what the row must say"),
+                required("family", &FamilyRule::family, "the line of the table it counts in"),
+                optional("not_claimed", &FamilyRule::not_claimed,
+                         "why the family stands beside the totals and not in them"));
+  }
+};
+
+template <>
+struct Keys<SeriesWords> {
+  static auto table() {
+    return keys(optional("options", &SeriesWords::options,
+                         "words of framework, model and notes that tell series apart; of one that ends with "
+                         "'=' what stands behind it"),
+                optional("not_of_systems", &SeriesWords::not_of_systems,
+                         "words of a system's name that say nothing of a GPU by itself"));
+  }
+};
+
+template <>
+struct Keys<RunRules> {
+  static auto table() {
+    return keys(required("name", &RunRules::name, "the file's name without .yaml"),
+                optional("title", &RunRules::title, "what the rules are for"),
+                required("models", &RunRules::models, "what was trained"),
+                required("stacks", &RunRules::stacks, "with what software"),
+                optional("excluded", &RunRules::excluded, "rows that no model can claim"),
+                required("families", &RunRules::families, "lines of the table"),
+                optional("outliers", &RunRules::outliers, "what is suspected where a row is far off"),
+                optional("series", &RunRules::series, "words that tell series apart, or do not"));
+  }
+};
+
+}  // namespace trainyard::config

@@ -1,0 +1,150 @@
+#include "published/training_rows.hpp"
+
+#include "config/keys.hpp"
+#include "published/stated_software.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <regex>
+#include <sstream>
+
+namespace trainyard {
+namespace {
+
+std::optional<int> count_of(const std::string& text) {
+  const Parsed<long long> parsed = parse_integer(text);
+  const auto* number = std::get_if<long long>(&parsed);
+  constexpr long long most = 1'000'000'000;
+  if (number == nullptr || *number < 1 || *number > most) return std::nullopt;
+  return static_cast<int>(*number);
+}
+
+/// "grad_accum=4" in the notes; otherwise from the batch of all GPUs.
+int accumulation_of(const PublishedRow& row, int batch_per_gpu) {
+  static const std::regex stated("grad_accum=([0-9]+)");
+  std::smatch found;
+  if (std::regex_search(row.notes, found, stated)) return count_of(found[1].str()).value_or(1);
+  const std::optional<int> global = count_of(row.global_batch);
+  const long long at_once = static_cast<long long>(batch_per_gpu) * row.gpus_total;
+  if (!global || at_once == 0 || *global % at_once != 0) return 1;
+  return static_cast<int>(*global / at_once);
+}
+
+bool is_any_of(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, text) != words.end();
+}
+
+std::optional<double> seconds_of(const PublishedRow& row) {
+  const Parsed<Seconds> parsed = parse_quantity<Seconds>(shortest(row.value) + " " + row.unit);
+  const auto* time = std::get_if<Seconds>(&parsed);
+  return time == nullptr ? std::nullopt : std::optional(time->si());
+}
+
+/// Fills in what was measured; otherwise says why it cannot.
+std::string read_figure(const PublishedRow& row, TrainingMeasurement& read) {
+  const std::string metric = in_small_letters(row.metric);
+  const std::string unit = in_small_letters(row.unit);
+  const double samples = static_cast<double>(read.batch_per_gpu) * read.accumulation * row.gpus_total;
+  if (metric == "throughput") {
+    if (is_any_of(unit, {"img/s", "images/s", "sentences/s", "sequences/s", "seq/s", "samples/s"})) {
+      read.throughput = row.value;
+    } else if (is_any_of(unit, {"tok/s", "tokens/s"}) && read.sequence_length) {
+      read.throughput = row.value / *read.sequence_length;
+    } else {
+      return "a throughput in \"" + row.unit + "\", of unknown samples";
+    }
+    return {};
+  }
+  const bool is_iteration = metric.starts_with("iteration_time") || metric.starts_with("step_time");
+  const bool is_epoch = metric.starts_with("epoch_time") || metric.starts_with("time_per_epoch");
+  if (!is_iteration && !is_epoch) return std::string(not_a_throughput);
+  const std::optional<double> time = seconds_of(row);
+  if (!time) return std::string(not_a_throughput);  // "+12 %"
+  if (is_iteration)
+    read.throughput = samples / *time;
+  else
+    read.epoch_time = time;
+  return {};
+}
+
+/// "DGX-2" of "4x DGX-2", "dgx2h_ngc19.05" of "dgx2h_n32_ngc19.05".
+std::string without_counts(const std::string& system) {
+  static const std::regex counts("^[0-9]+ ?x ?|_n[0-9]+(?=_|$)");
+  return std::regex_replace(system, counts, "");
+}
+
+std::string without_words(const std::string& system, const std::vector<std::string>& words) {
+  std::string left;
+  std::istringstream stream(system);
+  for (std::string word; stream >> word;) {
+    if (std::ranges::find(words, word) == words.end()) left += (left.empty() ? "" : " ") + word;
+  }
+  return left;
+}
+
+/// What stands behind "worker=", up to the next comma, semicolon, bracket or space; empty: the word is not
+/// there.
+std::string value_of_option(const std::string& text, const std::string& word) {
+  const std::size_t place = text.find(word);
+  if (place == std::string::npos) return {};
+  const std::size_t begin = place + word.size();
+  return "=" + text.substr(begin, text.find_first_of(",;) ", begin) - begin);
+}
+
+/// "without" where the word is denied, "with" where it stands, empty where it does not.
+std::string option_of(const std::string& text, const std::string& word) {
+  if (word.ends_with('=')) return value_of_option(text, word);
+  const std::size_t place = text.find(word);
+  if (place == std::string::npos) return {};
+  const std::string before = text.substr(0, place);
+  for (const std::string_view denial : {"without ", "w/o ", "no ", "not ", "non-"}) {
+    if (before.ends_with(denial)) return "without";
+  }
+  return "with";
+}
+
+}  // namespace
+
+bool counts_contradict(const PublishedRow& row) {
+  const auto product = static_cast<long long>(row.nodes) * row.gpus_per_node;
+  return row.gpus_total < 1 || row.gpus_total > product || (row.nodes > 1 && row.gpus_total != product);
+}
+
+std::variant<TrainingMeasurement, std::string> training_measurement(const PublishedRow& row) {
+  TrainingMeasurement read;
+  if (row.value <= 0) return "no value above 0";
+  if (row.gpus_total < 1 || row.nodes < 1) return "no number of GPUs";
+  if (counts_contradict(row)) return "numbers of GPUs contradict: gpus_total is not nodes x gpus_per_node";
+  const auto precision =
+      std::ranges::find(config::Names<Precision>::table, row.precision, &config::Name<Precision>::text);
+  if (precision == config::Names<Precision>::table.end()) return "no precision that is known";
+  read.precision = precision->value;
+  read.sequence_length = count_of(row.seq_len);
+  const std::optional<int> batch = count_of(row.batch_per_gpu);
+  if (batch) {
+    read.batch_per_gpu = *batch;
+    read.accumulation = accumulation_of(row, *batch);
+  }
+  if (std::string reason = read_figure(row, read); !reason.empty()) return reason;
+  if (!batch) return "no batch per GPU";
+  read.rounding = row.last_digit / 2 / row.value;
+  return read;
+}
+
+SeriesKey series_of(const PublishedRow& row, const SeriesWords& words) {
+  SeriesKey key{.system = without_words(without_counts(row.system), words.not_of_systems),
+                .framework = row.framework,
+                .gpu = row.gpu,
+                .model = row.model,
+                .precision = row.precision,
+                .batch_per_gpu = row.batch_per_gpu,
+                .seq_len = row.seq_len,
+                .options = {}};
+  const std::string text = in_small_letters(row.framework + "; " + row.model + "; " + row.notes);
+  for (const std::string& word : words.options)
+    key.options.push_back(option_of(text, in_small_letters(word)));
+  return key;
+}
+
+}  // namespace trainyard

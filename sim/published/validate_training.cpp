@@ -1,0 +1,267 @@
+#include "published/validate_training.hpp"
+
+#include "run/child_processes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <ranges>
+#include <set>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+constexpr double too_rounded = 0.02;       // R6
+constexpr double collapse = 1.25;          // R7: of a doubling
+constexpr double more_than_linear = 1.05;  // R8
+
+bool is_to_be_predicted(const PublishedRow& row) {
+  return row.split != "calibrate" && row.split != "context" && row.clean != "no";
+}
+
+/// Of all rows the runs by series: where fitting rows are found.
+using SeriesRuns = std::map<SeriesKey, std::vector<PublishedRun>>;
+
+SeriesRuns runs_by_series(const std::vector<PublishedRow>& rows, const MachineRules& machines,
+                          const RunRules& rules) {
+  SeriesRuns all;
+  for (const PublishedRow& row : rows) {
+    if (row.clean == "no" || row.split == "context") continue;
+    auto run = published_run(row, machines, rules);
+    if (auto* known = std::get_if<PublishedRun>(&run)) all[known->series].push_back(std::move(*known));
+  }
+  return all;
+}
+
+bool is_on_one_gpu(const PublishedRun& run) { return run.row->gpus_total == 1; }
+
+bool is_full_node_of(const PublishedRun& run, const PublishedRow& target) {
+  const PublishedRow& row = *run.row;
+  return row.nodes == 1 && row.gpus_total == row.gpus_per_node && row.gpus_per_node == target.gpus_per_node;
+}
+
+template <class Test>
+std::vector<const PublishedRun*> those_of(const SeriesRuns& all, const SeriesKey& key, const Test& test) {
+  std::vector<const PublishedRun*> found;
+  const auto series = all.find(key);
+  if (series == all.end()) return found;
+  for (const PublishedRun& run : series->second) {
+    if (test(run)) found.push_back(&run);
+  }
+  return found;
+}
+
+/// The runs on the fewest GPUs of a series, whatever their batch: where a series has none on one GPU or one
+/// node.
+std::vector<const PublishedRun*> smallest_of(const SeriesRuns& all, SeriesKey key,
+                                             const PublishedRow& target) {
+  std::vector<const PublishedRun*> found;
+  key.batch_per_gpu.clear();
+  for (const auto& [its, runs] : all) {
+    SeriesKey without_batch = its;
+    without_batch.batch_per_gpu.clear();
+    if (without_batch != key) continue;
+    for (const PublishedRun& run : runs) {
+      const int gpus = run.row->gpus_total;
+      if (gpus >= target.gpus_total) continue;
+      if (!found.empty() && gpus < found.front()->row->gpus_total) found.clear();
+      if (found.empty() || gpus == found.front()->row->gpus_total) found.push_back(&run);
+    }
+  }
+  return found;
+}
+
+/// Given rows come before those looked up.
+SeriesTarget target_of(const PublishedRun& run, const SeriesRuns& given, const SeriesRuns& lookup) {
+  SeriesTarget target{.run = &run, .one_gpu = {}, .one_node = {}};
+  const auto seek = [&](const auto& test) {
+    auto found = those_of(given, run.series, test);
+    return found.empty() ? those_of(lookup, run.series, test) : found;
+  };
+  if (run.row->gpus_total > 1) target.one_gpu = seek(is_on_one_gpu);
+  if (run.row->nodes == 1) return target;
+  target.one_node = seek([&](const PublishedRun& other) { return is_full_node_of(other, *run.row); });
+  if (!target.one_node.empty() || !target.one_gpu.empty()) return target;
+  // the smallest of both lists: one that is fitted to is never scored
+  target.one_node = smallest_of(given, run.series, *run.row);
+  std::vector<const PublishedRun*> other = smallest_of(lookup, run.series, *run.row);
+  const auto gpus_of = [](const std::vector<const PublishedRun*>& runs) {
+    return runs.front()->row->gpus_total;
+  };
+  if (target.one_node.empty() || (!other.empty() && gpus_of(other) < gpus_of(target.one_node)))
+    target.one_node = std::move(other);
+  return target;
+}
+
+nlohmann::json json_of(const std::optional<double>& number) {
+  return number ? nlohmann::json(*number) : nlohmann::json(nullptr);
+}
+
+std::optional<double> number_of(const nlohmann::json& json) {
+  return json.is_null() ? std::nullopt : std::optional(json.get<double>());
+}
+
+nlohmann::json json_of(const PredictedRun& run) {
+  nlohmann::json predictions = nlohmann::json::array();
+  for (const Prediction& its : run.by_protocol)
+    predictions.push_back({json_of(its.throughput), its.compute_scale, its.reason});
+  return {json_of(run.measured), json_of(run.linear_from_one_gpu), json_of(run.linear_from_one_node),
+          predictions};
+}
+
+PredictedRun predicted_run(const nlohmann::json& json) {
+  PredictedRun run{.measured = number_of(json[0]),
+                   .by_protocol = {},
+                   .linear_from_one_gpu = number_of(json[1]),
+                   .linear_from_one_node = number_of(json[2])};
+  for (std::size_t i = 0; i < run.by_protocol.size(); ++i) {
+    const nlohmann::json& its = json[3][i];
+    run.by_protocol[i] = {.throughput = number_of(its[0]), .compute_scale = its[1], .reason = its[2]};
+  }
+  return run;
+}
+
+/// The targets by series, each series predicted in a child process.
+void predict_all(const config::Catalogue& catalogue, const std::vector<SeriesTarget>& targets,
+                 std::vector<ScoredRun>& runs, int parallel, const PredictionOptions& options) {
+  std::map<SeriesKey, std::vector<std::size_t>> by_series;
+  for (std::size_t i = 0; i < targets.size(); ++i) by_series[targets[i].run->series].push_back(i);
+  std::vector<std::vector<std::size_t>> jobs;
+  for (auto& [key, its] : by_series) jobs.push_back(std::move(its));
+  const auto predict = [&](int job) {
+    std::vector<SeriesTarget> its;
+    for (const std::size_t i : jobs[at(job)]) its.push_back(targets[i]);
+    nlohmann::json all = nlohmann::json::array();
+    for (const PredictedRun& predicted : predict_series(catalogue, its, options))
+      all.push_back(json_of(predicted));
+    return all.dump();
+  };
+  const std::vector<std::string> results = in_children(static_cast<int>(jobs.size()), parallel, predict);
+  for (std::size_t job = 0; job < jobs.size(); ++job) {
+    const nlohmann::json all = nlohmann::json::parse(results[job]);
+    for (std::size_t k = 0; k < jobs[job].size(); ++k) runs[jobs[job][k]].predicted = predicted_run(all[k]);
+  }
+}
+
+void judge(const SeriesTarget& target, ScoredRun& scored) {
+  const std::array<bool, protocol_count> asked{true, !target.one_gpu.empty(), !target.one_node.empty()};
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    scored.verdicts[i].is_asked = asked[i];
+    if (asked[i] && !scored.predicted.by_protocol[i].throughput)
+      scored.verdicts[i].excluded = scored.predicted.by_protocol[i].reason;
+  }
+  if (scored.run.row->gpus_total == 1)
+    scored.verdicts[1].excluded = "runs on one GPU are what is fitted to";
+  else if (!asked[1])
+    scored.verdicts[1].excluded = "R4: no row on one GPU in its series";
+  if (scored.run.row->nodes == 1)
+    scored.verdicts[2].excluded = "runs on one node are what is fitted to";
+  else if (!asked[2])
+    scored.verdicts[2].excluded = "R4: no row on a full node in its series";
+  const auto rounded = [](const PublishedRun* run) { return run->measured.rounding > too_rounded; };
+  const std::array<std::vector<const PublishedRun*>, protocol_count> fitted_to{
+      {{}, target.one_gpu, target.one_node}};
+  for (std::size_t i = 0; i < fitted_to.size(); ++i)
+    scored.verdicts[i].is_rounded = rounded(&scored.run) || std::ranges::any_of(fitted_to[i], rounded);
+}
+
+/// R7 and R8, over the runs of one series on one machine.
+void judge_outcomes(const std::vector<ScoredRun*>& series) {
+  std::map<int, double> measured;  // by GPUs; of several tables the fastest
+  bool is_superlinear = false;
+  for (const ScoredRun* scored : series) {
+    const PredictedRun& predicted = scored->predicted;
+    const int gpus = scored->run.row->gpus_total;
+    if (!predicted.measured) continue;
+    measured[gpus] = std::max(measured[gpus], *predicted.measured);
+    if (!predicted.linear_from_one_gpu) continue;
+    measured[1] = *predicted.linear_from_one_gpu / gpus;
+    is_superlinear =
+        is_superlinear || *predicted.measured > more_than_linear * *predicted.linear_from_one_gpu;
+  }
+  std::optional<int> collapsed_at;
+  for (const auto& [gpus, throughput] : measured) {
+    const auto half = measured.find(gpus / 2);
+    if (gpus % 2 == 0 && half != measured.end() && throughput < collapse * half->second && !collapsed_at)
+      collapsed_at = gpus;
+  }
+  for (ScoredRun* scored : series) {
+    if (collapsed_at && scored->run.row->gpus_total >= *collapsed_at) {
+      for (Verdict& verdict : scored->verdicts)
+        verdict.outcome = "R7: twice the GPUs are less than 1.25 times as fast";
+    }
+    if (is_superlinear && scored->verdicts[1].outcome.empty())
+      scored->verdicts[1].outcome = "R8: more than 5 % faster than linear: its one-GPU row is another run";
+  }
+}
+
+void score_missed(TrainingValidation& validation, const std::vector<PublishedRow>& rows,
+                  const std::vector<PublishedRow>& lookup, const RunRules& rules) {
+  std::vector<const PublishedRow*> missed;
+  for (const MissedRow& its : validation.missed) missed.push_back(its.row);
+  const std::vector<LinearErrors> errors = linear_errors(missed, rows, lookup, rules.series);
+  for (std::size_t i = 0; i < errors.size(); ++i) validation.missed[i].linear = errors[i];
+}
+
+}  // namespace
+
+const Verdict& ScoredRun::verdict(FitProtocol protocol) const {
+  return verdicts[static_cast<std::size_t>(protocol)];
+}
+
+bool ScoredRun::is_scored(FitProtocol protocol) const {
+  return verdict(protocol).is_asked && verdict(protocol).excluded.empty();
+}
+
+bool ScoredRun::counts(FitProtocol protocol) const {
+  return is_scored(protocol) && verdict(protocol).outcome.empty() && family != nullptr &&
+         family->not_claimed.empty();
+}
+
+double ScoredRun::error(FitProtocol protocol) const {
+  return *predicted.by_protocol[static_cast<std::size_t>(protocol)].throughput / *predicted.measured - 1;
+}
+
+TrainingValidation validate_training(const config::Catalogue& catalogue,
+                                     const std::vector<PublishedRow>& rows,
+                                     const std::vector<PublishedRow>& lookup, const MachineRules& machines,
+                                     const RunRules& rules, int parallel, const PredictionOptions& options) {
+  TrainingValidation validation;
+  validation.rules = &rules;
+  for (const PublishedRow& row : rows) {
+    auto run = published_run(row, machines, rules);
+    if (!is_to_be_predicted(row)) {
+      ++validation.excluded[row.split == "context" ? "context, not a measurement"
+                            : row.split == "calibrate"
+                                ? "may be fitted to: not to be predicted"
+                                : "not clean: its source is incomplete or contradicts itself"];
+    } else if (const auto* reason = std::get_if<std::string>(&run)) {
+      ++validation.excluded[*reason];
+      const auto measurement = training_measurement(row);
+      const auto* unread = std::get_if<std::string>(&measurement);
+      if (unread == nullptr || *unread != not_a_throughput)
+        validation.missed.push_back({.row = &row, .family = first_match(rules.families, row)});
+    } else {
+      ScoredRun& scored = validation.runs.emplace_back();
+      scored.run = std::get<PublishedRun>(std::move(run));
+      scored.family = first_match(rules.families, row);
+      scored.outlier = first_match(rules.outliers, row);
+    }
+  }
+  const SeriesRuns given = runs_by_series(rows, machines, rules);
+  const SeriesRuns others = runs_by_series(lookup, machines, rules);
+  std::vector<SeriesTarget> targets;
+  std::map<std::pair<SeriesKey, std::string>, std::vector<ScoredRun*>> by_series;  // and platform
+  for (ScoredRun& scored : validation.runs) {
+    targets.push_back(target_of(scored.run, given, others));
+    by_series[{scored.run.series, scored.run.machine->platform}].push_back(&scored);
+  }
+  predict_all(catalogue, targets, validation.runs, parallel, options);
+  for (std::size_t i = 0; i < targets.size(); ++i) judge(targets[i], validation.runs[i]);
+  for (const auto& [key, series] : by_series) judge_outcomes(series);
+  score_missed(validation, rows, lookup, rules);
+  return validation;
+}
+
+}  // namespace trainyard

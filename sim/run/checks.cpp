@@ -1,0 +1,70 @@
+#include "run/checks.hpp"
+
+#include "units/text.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace trainyard {
+
+namespace {
+
+/// Room for rounding, far below anything a model error would cause.
+constexpr double tolerance = 1e-9;
+
+bool is_shorter(Seconds a, Seconds b) { return a.si() < b.si() * (1 - tolerance) - 1e-15; }
+
+void check_collectives(const StepPlan& plan, const Timeline& timeline, std::vector<std::string>& out) {
+  for (std::size_t i = 0; i < plan.collectives.size(); ++i) {
+    const Seconds taken = timeline.collectives[i].end - timeline.collectives[i].start;
+    if (!is_shorter(taken, plan.collectives[i].bound)) continue;
+    out.push_back(fmt::format("{} took {}, faster than its bound {}", plan.collectives[i].name, human(taken),
+                              human(plan.collectives[i].bound)));
+  }
+}
+
+void check_bytes(const StepPlan& plan, const Timeline& timeline, bool is_shared,
+                 std::vector<std::string>& out) {
+  double sent = 0;
+  for (const Collective& collective : plan.graph.collectives) {
+    for (const Stage& stage : collective.stages) {
+      const Pattern& pattern = plan.graph.patterns[at(stage.pattern)];
+      double links = static_cast<double>(pattern.links.size());
+      for (const LinkUse& use : pattern.uses) links += use.times;
+      sent += stage.bytes.si() * stage.messages * links;
+    }
+  }
+  const double carried = std::accumulate(timeline.link_bytes.begin(), timeline.link_bytes.end(), 0.0);
+  // What others sent over the same links comes on top.
+  if (carried >= sent * (1 - tolerance) && (is_shared || carried <= sent * (1 + tolerance))) return;
+  out.push_back(fmt::format("links carried {} bytes of the {} that were sent over them", carried, sent));
+}
+
+void check_overlap(const Timeline& timeline, std::vector<std::string>& out) {
+  for (std::size_t i = 1; i < timeline.spans.size(); ++i) {
+    const TaskSpan& before = timeline.spans[i - 1];
+    const TaskSpan& after = timeline.spans[i];
+    if (before.rank != after.rank || before.stream != after.stream) continue;
+    if (!is_shorter(after.start, before.end)) continue;
+    out.push_back(fmt::format("tasks {} and {} of rank {} overlap on one stream", before.task, after.task,
+                              index(before.rank)));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> violations(const StepPlan& plan, const Timeline& timeline, Seconds lower_bound,
+                                    bool is_shared) {
+  std::vector<std::string> out;
+  if (is_shorter(timeline.makespan, lower_bound)) {
+    out.push_back(fmt::format("the step took {}, less than the ideal engine's {}", human(timeline.makespan),
+                              human(lower_bound)));
+  }
+  check_collectives(plan, timeline, out);
+  check_bytes(plan, timeline, is_shared, out);
+  check_overlap(timeline, out);
+  return out;
+}
+
+}  // namespace trainyard

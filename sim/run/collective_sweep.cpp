@@ -1,0 +1,169 @@
+#include "run/collective_sweep.hpp"
+
+#include "collectives/bounds.hpp"
+#include "config/keys.hpp"
+#include "platform/channels.hpp"
+#include "schedule/step_plan.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+std::vector<CollectiveGroup> groups_of(const Cluster& cluster, const CollectiveSweep& sweep) {
+  std::vector<CollectiveGroup> groups = sweep.groups;
+  if (groups.empty()) groups.push_back({all_ranks(cluster), Seconds{}});
+  std::vector<int> group_of_rank(at(cluster.ranks()), -1);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (groups[g].ranks.size() < 2)
+      throw InputError("a collective needs at least 2 ranks", "ask for more GPUs");
+    for (const Rank rank : groups[g].ranks) {
+      if (index(rank) >= cluster.ranks()) {
+        throw InputError(
+            fmt::format("there is no rank {}: ranks are 0 to {}", index(rank), cluster.ranks() - 1),
+            "--nodes and --gpus say how many there are");
+      }
+      int& owner = group_of_rank[at(index(rank))];
+      if (owner >= 0) {
+        throw InputError(fmt::format("rank {} is in two groups", index(rank)),
+                         "groups run at once, and a rank runs one collective at a time");
+      }
+      owner = static_cast<int>(g);
+    }
+    if (sweep.root >= static_cast<int>(groups[g].ranks.size())) {
+      throw InputError(
+          fmt::format("root {} is beyond the {} ranks of a group", sweep.root, groups[g].ranks.size()),
+          "the root is a rank's place in its group, from 0");
+    }
+  }
+  return groups;
+}
+
+/// All groups' collectives of a size at once, sizes one after the other: one simulation answers for all.
+class SweepGraph {
+public:
+  SweepGraph(const Cluster& cluster, const CollectiveSweep& sweep, const std::vector<CollectiveGroup>& groups)
+      : cluster_(cluster), sweep_(sweep), groups_(groups) {
+    graph_.links = capacities(cluster);
+    graph_.programs.resize(groups.size() + 1);  // the last is that of ranks in no group
+    graph_.program_of_rank.assign(at(cluster.ranks()), static_cast<int>(groups.size()));
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      for (const Rank rank : groups[g].ranks) graph_.program_of_rank[at(index(rank))] = static_cast<int>(g);
+      planners_.emplace_back(cluster, sweep.software,
+                             PlannerRequest{.operation = sweep.operation,
+                                            .group = groups[g].ranks,
+                                            .root = groups[g].ranks[at(sweep.root)],
+                                            .algorithm = sweep.algorithm,
+                                            .protocol = sweep.protocol});
+    }
+    for (std::size_t size = 0; size < sweep.sizes.size(); ++size) {
+      if (size > 0 && groups.size() > 1) add_barrier();
+      for (std::size_t g = 0; g < groups.size(); ++g) add_collective(g, sweep.sizes[size]);
+    }
+  }
+
+  /// Of the graph's collectives those that are timed, with what stands in their row but the times.
+  struct Timed {
+    int collective = 0;
+    CollectiveTiming row;
+  };
+  [[nodiscard]] const TaskGraph& graph() const { return graph_; }
+  [[nodiscard]] const std::vector<Timed>& timed() const { return timed_; }
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+
+private:
+  std::vector<Task>& stream(std::size_t program) {
+    return graph_.programs[program].streams[static_cast<int>(Stream::communication)];
+  }
+
+  void add_barrier() {
+    int participants = 0;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      participants += static_cast<int>(groups_[g].ranks.size());
+      stream(g).emplace_back(Join{static_cast<int>(graph_.collectives.size())});
+    }
+    graph_.collectives.push_back({.operation = sweep_.operation,
+                                  .size = Bytes{},
+                                  .participants = participants,
+                                  .overhead = Seconds{},
+                                  .stages = {}});
+  }
+
+  void add_collective(std::size_t g, Bytes asked) {
+    const auto ranks = static_cast<int>(groups_[g].ranks.size());
+    // at least one element, where parts of the size would be less
+    const Bytes size = std::max(whole_size(sweep_.operation, ranks, asked), Bytes(4));
+    if (groups_[g].start > Seconds{}) stream(g).emplace_back(Compute{.duration = groups_[g].start});
+    stream(g).emplace_back(Join{static_cast<int>(graph_.collectives.size())});
+    const CollectivePlan& plan = planners_[g].plan(size, graph_.patterns);
+    for (const std::string& note : plan.notes) {
+      if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(note);
+    }
+    timed_.push_back({static_cast<int>(graph_.collectives.size()),
+                      {.size = size,
+                       .elements = element_count(sweep_.operation, ranks, size),
+                       .group = static_cast<int>(g),
+                       .algorithm = std::string(config::name_of(plan.algorithm)),
+                       .protocol = std::string(config::name_of(plan.protocol)),
+                       .channels = plan.channels,
+                       .time = {},
+                       .algbw = {},
+                       .busbw = {},
+                       .bound = collective_bound(cluster_, sweep_.operation, groups_[g].ranks, size),
+                       .closed_form = {}}});
+    graph_.collectives.push_back(planners_[g].collective(size, graph_.patterns));
+  }
+
+  const Cluster& cluster_;
+  const CollectiveSweep& sweep_;
+  const std::vector<CollectiveGroup>& groups_;
+  TaskGraph graph_;
+  std::vector<Planner> planners_;
+  std::vector<Timed> timed_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+CollectiveReport time_collective(const Cluster& cluster, const CollectiveSweep& sweep) {
+  CollectiveReport report{.platform = cluster.platform.name,
+                          .operation = sweep.operation,
+                          .ranks = cluster.ranks(),
+                          .nodes = cluster.nodes,
+                          .root = sweep.root,
+                          .groups = groups_of(cluster, sweep),
+                          .notes = {},
+                          .rows = {},
+                          .links = {}};
+  const SweepGraph plan(cluster, sweep, report.groups);
+  report.notes = plan.notes();
+  const Timeline timeline = run(plan.graph(), {.fidelity = sweep.fidelity, .recorded = {}});
+  const Timeline alone = run(plan.graph(), {.fidelity = Fidelity::closed, .recorded = {}});
+  double sum = 0;
+  for (const SweepGraph::Timed& timed : plan.timed()) {
+    CollectiveTiming row = timed.row;
+    const auto duration_in = [&](const Timeline& of) {
+      const CollectiveSpan& span = of.collectives[at(timed.collective)];
+      return span.end - span.start;
+    };
+    const auto ranks = static_cast<int>(report.groups[at(row.group)].ranks.size());
+    const Seconds launches = sweep.software.costs.launch * sweep.gpus_per_process;
+    row.time = with_launches(duration_in(timeline), launches);
+    row.closed_form = with_launches(duration_in(alone), launches);
+    if (row.time.si() < row.bound.si() * (1 - 1e-9)) {
+      throw EngineError(
+          fmt::format("{} of {} bytes beat its bound", config::name_of(sweep.operation), row.size.si()));
+    }
+    row.algbw = row.size / row.time;
+    row.busbw = busbw(sweep.operation, ranks, row.size, row.time);
+    sum += row.busbw.si() / 1e9;
+    report.rows.push_back(std::move(row));
+  }
+  if (!report.rows.empty()) report.average_busbw_gbs = sum / static_cast<double>(report.rows.size());
+  report.links = link_rows(cluster, plan.graph().links, timeline);
+  return report;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,66 @@
+#pragma once
+// Times a collective over a range of sizes on a platform, as nccl-tests does on a real one; or several at
+// once, on groups of ranks that share links.
+
+#include "collectives/planner.hpp"
+#include "engine/engine.hpp"
+#include "platform/cluster.hpp"
+#include "run/link_rows.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// Ranks that carry out a collective of their own, and how long after the others they begin.
+struct CollectiveGroup {
+  std::vector<Rank> ranks;  ///< ascending, at least 2
+  Seconds start;
+};
+
+struct CollectiveSweep {
+  Operation operation{};
+  Algorithm algorithm = Algorithm::automatic;
+  std::optional<Protocol> protocol = {};  ///< none: as NCCL chooses
+  int root = 0;                           ///< of broadcast and reduce: its place in each group
+  std::vector<CollectiveGroup> groups;    ///< empty: all ranks of the cluster
+  std::vector<Bytes> sizes;               ///< as nccl-tests counts them (operation.hpp)
+  CollectiveSoftware software;
+  int gpus_per_process = 1;  ///< one process starts them one after the other: a floor of the time
+  Fidelity fidelity = Fidelity::flow;
+};
+
+struct CollectiveTiming {
+  Bytes size;
+  std::int64_t elements = 0;  ///< of 4 bytes
+  int group = 0;
+  std::string algorithm;
+  std::string protocol;
+  int channels = 0;
+  Seconds time;
+  Bandwidth algbw;
+  Bandwidth busbw;
+  Seconds bound;        ///< no algorithm on this network is faster
+  Seconds closed_form;  ///< the same collective alone on the network, by its formula
+};
+
+struct CollectiveReport {
+  std::string platform;
+  Operation operation{};
+  int ranks = 0, nodes = 0;  ///< of the cluster
+  int root = 0;
+  std::vector<CollectiveGroup> groups;  ///< at least one
+  std::vector<std::string> notes;       ///< what a reader should know
+  std::vector<CollectiveTiming> rows;   ///< by size, then by group
+  std::vector<LinkRow> links;           ///< over all sizes together
+  double average_busbw_gbs = 0;         ///< GB/s, as nccl-tests' last line
+};
+
+/// Times the operation on each group, all groups at once, nothing else on the network; one size after the
+/// other. Throws InputError if the algorithm cannot run on this shape or a group is none, EngineError if an
+/// answer beats its bound.
+CollectiveReport time_collective(const Cluster& cluster, const CollectiveSweep& sweep);
+
+}  // namespace trainyard

@@ -1,0 +1,111 @@
+#include "run/energy.hpp"
+
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+/// Times of one rank's compute stream by the GPU's state.
+struct BusyTimes {
+  Seconds matrix;
+  Seconds vector;
+};
+
+BusyTimes busy_times(const Program& program, const Trace& trace) {
+  BusyTimes times;
+  for (const Task& task : program.streams[static_cast<int>(Stream::compute)]) {
+    const auto* compute = std::get_if<Compute>(&task);
+    if (compute == nullptr) continue;
+    const OpKind kind =
+        compute->op >= 0 ? trace.ops[static_cast<std::size_t>(compute->op)].kind : OpKind::elementwise;
+    if (kind == OpKind::host) continue;  // the GPU waits
+    (is_matrix(kind) ? times.matrix : times.vector) += compute->duration;
+  }
+  return times;
+}
+
+double gpus_of(const Platform& platform) { return static_cast<double>(platform.gpus.size()); }
+
+std::string_view provenance_text(Provenance provenance) {
+  return provenance == Provenance::assumed ? " (assumed)" : "";
+}
+
+}  // namespace
+
+std::optional<Sourced<Watts>> node_overhead(const Platform& platform, const GpuProfile& gpu) {
+  if (platform.power_overhead) return platform.power_overhead;
+  if (!platform.power_max || gpu.tdp.value <= Watts()) return std::nullopt;
+  const Watts rest = platform.power_max->value - gpus_of(platform) * gpu.tdp.value;
+  if (rest < Watts()) return std::nullopt;
+  return Sourced<Watts>{rest, Provenance::assumed, "the node's maximum less the TDP of its GPUs"};
+}
+
+Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, const GpuProfile& gpu) {
+  const BusyTimes busy = busy_times(program, trace);
+  const Seconds waiting = std::max(Seconds(), step - busy.matrix - busy.vector);  // rounding
+  const GpuPower& power = *gpu.power;
+  return gpu.tdp.value *
+         (power.matrix.value * busy.matrix + power.vector.value * busy.vector + power.idle.value * waiting);
+}
+
+Watts computing_power(std::span<const LayerRow> layers, const GpuProfile& gpu) {
+  Seconds matrix;
+  Seconds host;
+  Seconds all;
+  for (const LayerRow& layer : layers) {
+    all += layer.duration;
+    if (is_matrix(layer.kind)) matrix += layer.duration;
+    if (layer.kind == OpKind::host) host += layer.duration;
+  }
+  const double share = all > Seconds() ? matrix / all : 0;
+  const double idle = all > Seconds() ? host / all : 0;
+  return gpu.tdp.value * (share * gpu.power->matrix.value + (1 - share - idle) * gpu.power->vector.value +
+                          idle * gpu.power->idle.value);
+}
+
+Joules step_energy(const TaskGraph& graph, int ranks, const Trace& trace, Seconds step, const GpuProfile& gpu,
+                   int nodes, Watts overhead_per_node) {
+  std::vector<Joules> of_program;
+  for (const Program& program : graph.programs) of_program.push_back(gpu_energy(program, trace, step, gpu));
+  std::vector<double> ranks_of_program(graph.programs.size());
+  for (int rank = 0; rank < ranks; ++rank) ++ranks_of_program[at(graph.program_of_rank[at(rank)])];
+  Joules sum = static_cast<double>(nodes) * overhead_per_node * step;
+  for (std::size_t i = 0; i < of_program.size(); ++i) sum += ranks_of_program[i] * of_program[i];
+  return sum;
+}
+
+std::optional<std::string> energy_unknown(const Platform& platform, const GpuProfile& gpu,
+                                          const Trace& trace) {
+  if (std::ranges::any_of(trace.ops, [](const Op& op) { return op.kind == OpKind::measured; })) {
+    return "the trace has ops of which only the duration is known, not what a GPU draws in them";
+  }
+  if (gpu.tdp.value <= Watts()) return gpu.name + " does not state its thermal design power (tdp)";
+  if (!gpu.power) return gpu.name + " does not state what it draws in each state (power)";
+  if (node_overhead(platform, gpu)) return std::nullopt;
+  if (platform.power_max) {
+    return platform.name + " states a maximum power (node.power.max) below the TDP of its GPUs";
+  }
+  return platform.name + " does not state what a node draws besides its GPUs (node.power)";
+}
+
+std::string energy_note(const Platform& platform, const GpuProfile& gpu) {
+  const GpuPower& power = *gpu.power;
+  const Sourced<Watts> overhead = *node_overhead(platform, gpu);
+  const std::string derived =
+      platform.power_overhead
+          ? std::string()
+          : fmt::format(": its {} less {} GPUs", human(platform.power_max->value), platform.gpus.size());
+  return fmt::format(
+      "energy: a GPU draws {:.0f} % of its {} in matrix work, {:.0f} % in other ops and {:.0f} % while it "
+      "waits{}, a node {} besides its GPUs{}{}",
+      100 * power.matrix.value, human(gpu.tdp.value), 100 * power.vector.value, 100 * power.idle.value,
+      provenance_text(power.matrix.provenance), human(overhead.value), provenance_text(overhead.provenance),
+      derived);
+}
+
+}  // namespace trainyard

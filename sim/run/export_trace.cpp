@@ -1,0 +1,35 @@
+#include "run/export_trace.hpp"
+
+#include "run/simulate.hpp"
+#include "schedule/communication.hpp"
+#include "schedule/step_plan.hpp"
+
+namespace trainyard {
+
+Trace export_trace(const Inputs& inputs, bool with_durations) {
+  const Cluster cluster = cluster_of(inputs);
+  const StepPlan plan =
+      plan_step(inputs.trace, inputs.gpu, inputs.stack, cluster, inputs.experiment.sync, inputs.costs);
+  Trace trace = inputs.trace;
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    Op& op = trace.ops[i];
+    op.communication = Communication::none;
+    op.communication_bytes.clear();
+    if (needs_duration(op.kind)) continue;
+    op.duration.reset();
+    op.source.reset();
+    if (!with_durations) continue;
+    op.duration = plan.op_times[i].duration;
+    op.source = plan.op_times[i].source;
+  }
+  // What surrounds the collectives of other kinds has no column: a replay makes them anew.
+  if (inputs.experiment.sync.kind != SyncKind::all_reduce) return trace;
+  for (std::size_t c = 0; c < plan.collectives.size(); ++c) {
+    Op& op = trace.ops[static_cast<std::size_t>(plan.collectives[c].ready_op)];
+    op.communication = communication_of(plan.graph.collectives[c].operation);
+    op.communication_bytes.push_back(plan.graph.collectives[c].size);
+  }
+  return trace;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,245 @@
+#include "run/fault_study.hpp"
+
+#include "run/checkpoint_interval.hpp"
+#include "run/faulty_job.hpp"
+#include "run/faulty_parts.hpp"
+#include "run/training_runs.hpp"
+#include "workload/memory.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace trainyard {
+
+namespace {
+
+constexpr Seconds never{std::numeric_limits<double>::infinity()};
+
+/// Workers without which the rule cannot make an update.
+int workers_needed(const UpdateSettings& settings) {
+  switch (settings.rule) {
+    case UpdateRule::sync:
+    case UpdateRule::local_sgd:
+    case UpdateRule::ssp:
+      return settings.workers;
+    case UpdateRule::k_sync:
+    case UpdateRule::k_async:
+      return settings.k;
+    case UpdateRule::k_batch_sync:
+    case UpdateRule::k_batch_async:
+    case UpdateRule::async:
+    case UpdateRule::downpour:
+      break;
+  }
+  return 1;
+}
+
+/// Parameters are safe on servers, so that ranks which are left can wait for those that are gone. Rules in
+/// step restart from the checkpoint, as jobs with collectives do.
+bool waits_for_missing(const Sync& sync) {
+  const bool is_in_step = sync.update == UpdateRule::sync || sync.update == UpdateRule::local_sgd;
+  return has_servers(sync) && (!is_in_step || sync.backups.value_or(0) > 0);
+}
+
+/// Gradients per second of the update rule with so many workers and no network.
+double gradient_rate(const Inputs& inputs, const Result& result, UpdateSettings settings, int workers) {
+  settings.workers = workers;
+  const int ranks = workers * ranks_per_worker(inputs);
+  StepTimes times = step_times(inputs, cluster_of(inputs), ranks, worker_ops(result), 1).front();
+  const TrainingRecord record =
+      run_without_network(settings, times, training_options(settings, inputs.experiment.steps));
+  return static_cast<double>(record.gradients) / (record.ended - record.begun).si();
+}
+
+/// Simulates a number of missing workers when it first comes up.
+std::function<double(int)> pace_without(const Inputs& inputs, const Result& result) {
+  const UpdateSettings settings = update_settings(inputs.experiment.sync, workers_of(inputs));
+  const int needed = has_servers(inputs.experiment.sync) ? workers_needed(settings) : settings.workers;
+  const auto known = std::make_shared<std::map<int, double>>();
+  return [&inputs, &result, settings, needed, known](int gone) {
+    const int left = settings.workers - gone;
+    if (left < needed || left < 1) return 0.0;
+    const auto rate = [&](int workers) {
+      const auto found = known->find(workers);
+      if (found != known->end()) return found->second;
+      return known->emplace(workers, gradient_rate(inputs, result, settings, workers)).first->second;
+    };
+    return rate(left) / rate(settings.workers);
+  };
+}
+
+Bytes checkpoint_size(const Inputs& inputs, const Result& result) {
+  const Faults& faults = *inputs.experiment.faults;
+  if (!faults.checkpoint) return {};
+  if (faults.checkpoint->size) return *faults.checkpoint->size;
+  Bytes parameters;
+  for (const LayerRow& layer : result.layers) parameters += layer.parameter_bytes;
+  if (parameters <= Bytes{}) {
+    throw InputError("the trace names no parameters, so a checkpoint has no size",
+                     "faults.checkpoint.size: 10 GB");
+  }
+  return (1.0 + optimizer_states(inputs.experiment.optimizer)) * parameters;
+}
+
+FaultyJob job_of(const Inputs& inputs, const Result& result) {
+  const Faults& faults = *inputs.experiment.faults;
+  FaultyJob job;
+  job.work = faults.work;
+  job.workers = workers_of(inputs);
+  job.restart = faults.restart;
+  if (faults.checkpoint) job.write = checkpoint_size(inputs, result) / faults.checkpoint->bandwidth;
+  for (const FaultRate& rate : faults.rates) job.rates.push_back({rate.every, faulty_parts(inputs, rate.of)});
+  for (const FaultDate& date : faults.dates) {
+    const std::vector<FaultyPart> parts = faulty_parts(inputs, date.of);
+    if (date.number >= static_cast<int>(parts.size())) {
+      throw InputError(fmt::format("faults.dates: {} {} does not exist, the job has {}",
+                                   config::name_of(date.of), date.number, parts.size()),
+                       fmt::format("0 to {}", parts.size() - 1));
+    }
+    job.dates.push_back({date.at, parts[at(date.number)]});
+  }
+  std::ranges::stable_sort(job.dates, {}, &DatedFault::date);
+  job.pace_without = pace_without(inputs, result);
+  job.can_wait = waits_for_missing(inputs.experiment.sync);
+  return job;
+}
+
+/// Many runs of a job with one interval.
+struct Runs {
+  std::vector<FaultyRun> each;
+  [[nodiscard]] bool are_done() const { return std::ranges::all_of(each, &FaultyRun::is_done); }
+  [[nodiscard]] Seconds mean(Seconds FaultyRun::*field) const {
+    Seconds sum;
+    for (const FaultyRun& run : each) sum += run.*field;
+    return sum / static_cast<double>(each.size());
+  }
+  [[nodiscard]] double mean(std::int64_t FaultyRun::*field) const {
+    double sum = 0;
+    for (const FaultyRun& run : each) sum += static_cast<double>(run.*field);
+    return sum / static_cast<double>(each.size());
+  }
+  /// Of the mean of the wall times.
+  [[nodiscard]] Seconds standard_error() const {
+    if (each.size() < 2) return {};
+    const double centre = mean(&FaultyRun::wall).si();
+    double squares = 0;
+    for (const FaultyRun& run : each) squares += (run.wall.si() - centre) * (run.wall.si() - centre);
+    const auto count = static_cast<double>(each.size());
+    return Seconds{std::sqrt(squares / (count - 1) / count)};
+  }
+};
+
+/// Standard errors to either side of a mean of so many between which the true one lies with 95 % probability.
+double students_t(int runs) {
+  if (runs < 2) return 0;
+  return boost::math::quantile(boost::math::students_t(runs - 1), 0.975);
+}
+
+/// The first that is not done is the last.
+Runs run_all(const FaultyJob& job, Seconds every, long long seed, int runs) {
+  Runs all;
+  for (int repeat = 0; repeat < runs; ++repeat) {
+    all.each.push_back(run_with_faults(job, every, static_cast<std::uint64_t>(seed), repeat));
+    if (!all.each.back().is_done) break;
+  }
+  return all;
+}
+
+/// The same faults met with intervals from an eighth of Daly's to eight times it, four to a factor of two.
+void try_intervals(const FaultyJob& job, long long seed, FaultReport& report) {
+  constexpr int steps = 12;
+  const bool is_closed =
+      job.dates.empty() && std::ranges::all_of(job.rates, [&](const FaultSource& source) {
+        return std::ranges::all_of(source.parts, [&](const FaultyPart& part) { return stops(job, part); });
+      });
+  for (int step = -steps; step <= steps; ++step) {
+    IntervalRow& row = report.intervals.emplace_back();
+    row.every = std::exp2(step / 4.0) * *report.daly;
+    const Runs runs = run_all(job, row.every, seed, report.runs);
+    if (runs.are_done()) row.wall = runs.mean(&FaultyRun::wall);
+    if (is_closed) {
+      row.expected = expected_wall({.work = job.work,
+                                    .every = row.every,
+                                    .write = job.write,
+                                    .restart = job.restart,
+                                    .between_faults = *report.between_stops});
+    }
+    if (row.wall && (!report.best || job.work / *row.wall > report.best_share)) {
+      report.best = row.every;
+      report.best_share = job.work / *row.wall;
+    }
+  }
+}
+
+}  // namespace
+
+FaultReport fault_report(const Inputs& inputs, const Result& result) {
+  const Faults& faults = *inputs.experiment.faults;
+  const FaultyJob job = job_of(inputs, result);
+  const long long seed = inputs.experiment.random.seed;
+  FaultReport report;
+  report.runs = faults.rates.empty() ? 1 : faults.runs;
+  report.work = job.work;
+  report.checkpoint_size = checkpoint_size(inputs, result);
+  report.write = job.write;
+  if (const Seconds between = time_between_stops(job); between < never) {
+    report.between_stops = between;
+    if (faults.checkpoint) {
+      report.young = young_interval(job.write, between);
+      report.daly = daly_interval(job.write, between);
+    }
+  }
+  if (faults.checkpoint) {
+    report.every = faults.checkpoint->every;
+    report.is_daly = !report.every;
+    if (!report.every) report.every = report.daly;
+    if (!report.every) {
+      throw InputError("no rate of faults that stop the job says how often to write checkpoints",
+                       "faults.checkpoint.every: 1 h");
+    }
+  }
+  const Runs runs = run_all(job, report.every.value_or(never), seed, report.runs);
+  if (!runs.are_done()) {
+    throw JobImpossible(fmt::format(
+        "the job is not done after a hundred times its work, or a million events: it restarted {:.0f} times",
+        static_cast<double>(runs.each.back().restarts)));
+  }
+  report.wall = runs.mean(&FaultyRun::wall);
+  report.lost = runs.mean(&FaultyRun::lost);
+  report.slowed = runs.mean(&FaultyRun::slowed);
+  report.writing = runs.mean(&FaultyRun::writing);
+  report.restarting = runs.mean(&FaultyRun::restarting);
+  report.faults = runs.mean(&FaultyRun::faults);
+  report.restarts = runs.mean(&FaultyRun::restarts);
+  report.share = report.work / report.wall;
+  const Seconds width = students_t(report.runs) * runs.standard_error();
+  report.share_low = report.work / (report.wall + width);
+  report.share_high = width < report.wall ? std::min(1.0, report.work / (report.wall - width)) : 1;
+  if (report.daly) try_intervals(job, seed, report);
+  return report;
+}
+
+std::vector<std::string> fault_notes(const Inputs& inputs, const FaultReport& report) {
+  std::vector<std::string> notes;
+  const Faults& faults = *inputs.experiment.faults;
+  if (faults.checkpoint && !faults.checkpoint->size) {
+    notes.push_back(
+        fmt::format("a checkpoint holds the parameters and {} values of optimizer state for each, of 4 bytes",
+                    optimizer_states(inputs.experiment.optimizer)));
+  }
+  if (has_servers(inputs.experiment.sync))
+    notes.emplace_back("faults: what fewer ranks do is what the update rule makes of it without a network");
+  notes.emplace_back("faults: times, energy and cost of an epoch are those without them");
+  const auto is_late = [&](const FaultDate& date) { return date.at > report.wall; };
+  if (const auto late = std::ranges::count_if(faults.dates, is_late); late > 0)
+    notes.push_back(fmt::format("faults: {} of the dates come after the end of the job", late));
+  return notes;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,13 @@
+#pragma once
+// The load that parameter servers put on the hosts they share with workers.
+
+#include "experiment/input_pipeline.hpp"
+#include "schedule/server_plan.hpp"
+
+namespace trainyard {
+
+/// What the servers of a plan take of the busiest node with workers, on average over its `cpus` CPUs, for
+/// each step of all workers: every worker pushes and pulls once in `steps_per_push`.
+HostLoad host_load(const ServerPlan& plan, int worker_nodes, int cpus, int steps_per_push);
+
+}  // namespace trainyard

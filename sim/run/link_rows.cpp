@@ -1,0 +1,50 @@
+#include "run/link_rows.hpp"
+
+#include <algorithm>
+
+namespace trainyard {
+
+namespace {
+
+/// The mean from date 0 to `end` of a link's capacity.
+Bandwidth mean_capacity(Bandwidth at_start, LinkId link, std::vector<LinkEvent> events, Seconds end) {
+  std::erase_if(events, [&](const LinkEvent& event) { return event.link != link || event.date >= end; });
+  std::ranges::stable_sort(events, {}, &LinkEvent::date);
+  Bytes could_carry;
+  Seconds since;
+  Bandwidth now = at_start;
+  for (const LinkEvent& event : events) {
+    could_carry += now * (event.date - since);
+    since = event.date;
+    now = event.bandwidth;
+  }
+  return (could_carry + now * (end - since)) / end;
+}
+
+}  // namespace
+
+std::vector<LinkRow> link_rows(const Cluster& cluster, std::span<const Bandwidth> capacities,
+                               const Timeline& timeline, std::span<const LinkEvent> events) {
+  std::vector<LinkRow> rows;
+  for (std::size_t link = 0; link < timeline.link_bytes.size(); ++link) {
+    const Bytes bytes{timeline.link_bytes[link]};
+    if (bytes <= Bytes{}) continue;
+    const LinkId id{static_cast<std::uint32_t>(link)};
+    const bool has_changed = std::ranges::find(events, id, &LinkEvent::link) != events.end();
+    const Bandwidth capacity =
+        has_changed ? mean_capacity(capacities[link], id, {events.begin(), events.end()}, timeline.makespan)
+                    : capacities[link];
+    rows.push_back({.name = link_name(cluster, id),
+                    .capacity = capacity,
+                    .bytes = bytes,
+                    .utilization = bytes / (capacity * timeline.makespan)});
+  }
+  return rows;
+}
+
+const LinkRow* busiest(std::span<const LinkRow> rows) {
+  const auto most = std::ranges::max_element(rows, {}, &LinkRow::utilization);
+  return most == rows.end() ? nullptr : &*most;
+}
+
+}  // namespace trainyard

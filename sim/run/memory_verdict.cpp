@@ -1,0 +1,136 @@
+#include "run/memory_verdict.hpp"
+
+#include "platform/channels.hpp"
+#include "strategy/buckets.hpp"
+#include "strategy/compression.hpp"
+#include "units/text.hpp"
+#include "workload/make_trace.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+constexpr Bytes connection_buffer{4.0 * 1024 * 1024};
+constexpr int connections_per_channel = 2;
+constexpr Bytes assumed_context{400e6};  // as measured on V100: 0.3-0.4 GB
+constexpr double most_samples = 1e7;     // what batch_per_gpu takes
+
+/// Where the updates of all ranks arrive, a bucket at a time, and what top_k has not sent yet.
+Bytes peer_buffers(const Inputs& inputs, int ranks, Bytes value, Bytes fused, Bytes all) {
+  const Sync& sync = inputs.experiment.sync;
+  Bytes largest = fused;
+  if (!inputs.stack.fusion) {
+    const std::vector<Bucket> buckets = ddp_buckets(ready_gradients(inputs.trace), inputs.stack, value);
+    largest = {};
+    for (const Bucket& bucket : buckets) largest = std::max(largest, bucket.bytes);
+  }
+  const Compression compression = sync.compression.value_or(Compression::none);
+  const PeerUpdate update =
+      peer_update(std::floor(largest / value), value, ranks, compression, sync.keep.value_or(1));
+  return static_cast<double>(ranks) * update.bytes + (compression == Compression::top_k ? all : Bytes());
+}
+
+Bytes bucket_copies(const Inputs& inputs, int ranks) {
+  if (ranks == 1) return {};
+  const Bytes value = size_of(inputs.stack.gradient_dtype, inputs.experiment.precision);
+  const Bytes all = totals(inputs.model->layers).parameters * value;
+  const Bytes own = inputs.stack.fusion ? std::min(all, inputs.stack.fusion->threshold.value) : all;
+  if (inputs.experiment.sync.kind != SyncKind::peer_to_peer) return own;
+  return own + peer_buffers(inputs, ranks, value, own, all);
+}
+
+/// The largest whole batch whose total stays within the capacity. The total grows by the same amount with
+/// every sample.
+int largest_batch(const Model& model, const MemorySetting& setting, Bytes capacity) {
+  MemorySetting other = setting;
+  const auto total_of = [&](double batch) {
+    other.batch = batch;
+    return total(memory_per_rank(model, other));
+  };
+  const Bytes rest = capacity - total_of(0);
+  if (rest <= Bytes()) return 0;
+  const Bytes sample = activations_per_sample(model, setting.precision);
+  double batch = sample > Bytes() ? std::floor(std::min(rest / sample, most_samples)) : most_samples;
+  while (batch > 0 && total_of(batch) > capacity) --batch;  // the quotient may have been rounded up
+  return static_cast<int>(batch);
+}
+
+/// "activations, 16.9 GB".
+std::string largest_of(const MemoryTerms& terms) {
+  const MemoryTerm& term = largest_term(terms);
+  return fmt::format("{}, {}", term.name, human(terms.*term.bytes));
+}
+
+std::vector<std::string> assumptions_of(const Inputs& inputs, const MemoryTerms& terms) {
+  std::string text = fmt::format("memory: {} of workspace", human(terms.workspace));
+  const std::optional<Sourced<Bytes>>& context = inputs.gpu.memory.context;
+  if (!context || context->provenance == Provenance::assumed)
+    text += fmt::format(" and {} of CUDA context", human(terms.context));
+  return {text + " are assumed; some frameworks keep up to 2.3 times the activations counted"};
+}
+
+}  // namespace
+
+MemoryReport memory_report(const Inputs& inputs, int ranks, int channels) {
+  if (!inputs.model) {
+    throw InputError("a trace does not say what its activations take in memory", "name a model instead");
+  }
+  const std::optional<Sourced<Bytes>>& context = inputs.gpu.memory.context;
+  MemorySetting setting{
+      .batch = static_cast<double>(inputs.experiment.batch_per_gpu),
+      .precision = inputs.experiment.precision,
+      .optimizer = inputs.experiment.optimizer,
+      .context = context ? context->value : assumed_context,
+      .gradient_buckets = bucket_copies(inputs, ranks),
+      .communication_buffers =
+          static_cast<double>(ranks > 1 ? channels * connections_per_channel : 0) * connection_buffer};
+  MemoryReport report{.terms = memory_per_rank(*inputs.model, setting),
+                      .of_one_sample = {},
+                      .peak = {},
+                      .capacity = inputs.gpu.memory.capacity.value,
+                      .batch_per_gpu = inputs.experiment.batch_per_gpu,
+                      .gpu = inputs.gpu.name,
+                      .assumptions = {}};
+  report.peak = total(report.terms);
+  report.utilization = report.peak / report.capacity;
+  report.fits = report.peak <= report.capacity;
+  report.largest_batch = largest_batch(*inputs.model, setting, report.capacity);
+  report.assumptions = assumptions_of(inputs, report.terms);
+  setting.batch = 1;
+  report.of_one_sample = memory_per_rank(*inputs.model, setting);
+  return report;
+}
+
+MemoryReport memory_report(const Inputs& inputs) {
+  const Cluster cluster = cluster_of(inputs);
+  const bool has_peers = cluster.ranks() > 1 && inputs.model;
+  return memory_report(inputs, cluster.ranks(),
+                       has_peers ? static_cast<int>(ring_channels(cluster).size()) : 0);
+}
+
+std::string verdict(const MemoryReport& report) {
+  if (report.fits) {
+    return fmt::format("fits; the largest batch_per_gpu that does is {}", report.largest_batch);
+  }
+  const std::string most =
+      fmt::format("does not fit into {}: a step needs {}, {} more than its {}. The largest term is {}.",
+                  report.gpu, human(report.peak), human(report.peak - report.capacity),
+                  human(report.capacity), largest_of(report.terms));
+  if (report.largest_batch > 0) {
+    return most + fmt::format(" The largest batch_per_gpu that fits is {}.", report.largest_batch);
+  }
+  if (report.batch_per_gpu == 1) return most + " No smaller batch exists.";
+  return most + fmt::format(" Not even a batch_per_gpu of 1 fits: it needs {}; its largest term is {}.",
+                            human(total(report.of_one_sample)), largest_of(report.of_one_sample));
+}
+
+void require_fit(const MemoryReport& report) {
+  if (!report.fits)
+    throw OutOfMemory(fmt::format("batch_per_gpu {} {}", report.batch_per_gpu, verdict(report)));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,132 @@
+#include "run/step_parts.hpp"
+
+#include "units/ids.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace trainyard {
+
+namespace {
+
+struct Interval {
+  Seconds start, end;
+};
+
+using Bars = std::vector<const TimelineEvent*>;
+
+Bars bars_of_rank_0(const Result& result) {
+  Bars bars;
+  for (const TimelineEvent& bar : result.timeline) {
+    if (bar.rank == Rank{0}) bars.push_back(&bar);
+  }
+  std::ranges::stable_sort(bars, {}, [](const TimelineEvent* bar) { return bar->start; });
+  return bars;
+}
+
+/// When rank 0's compute stream had nothing to do, from 0 to `end`.
+std::vector<Interval> gaps_of(const Bars& bars, Seconds end) {
+  std::vector<Interval> gaps;
+  Seconds busy_until;
+  for (const TimelineEvent* bar : bars) {
+    if (bar->stream != Stream::compute) continue;
+    if (bar->start > busy_until) gaps.push_back({busy_until, bar->start});
+    busy_until = std::max(busy_until, bar->end);
+  }
+  if (end > busy_until) gaps.push_back({busy_until, end});
+  return gaps;
+}
+
+/// What is left of `gaps` beside a bar; the rest of them goes to `covered`.
+std::vector<Interval> without(const std::vector<Interval>& gaps, const TimelineEvent& bar, Seconds& covered) {
+  std::vector<Interval> left;
+  for (const Interval& gap : gaps) {
+    const Seconds from = std::max(gap.start, bar.start);
+    const Seconds to = std::min(gap.end, bar.end);
+    if (to <= from) {
+      left.push_back(gap);
+      continue;
+    }
+    covered += to - from;
+    if (gap.start < from) left.push_back({gap.start, from});
+    if (to < gap.end) left.push_back({to, gap.end});
+  }
+  return left;
+}
+
+bool is_collective(const TimelineEvent& bar) {
+  return bar.stream == Stream::communication && bar.category == "communication";
+}
+
+/// Kernels of rank 0: alone, by what they are for, and how much longer they took.
+void add_kernels(const Result& result, const Bars& bars, std::map<StepPart, Seconds>& times) {
+  for (const TimelineEvent* bar : bars) {
+    if (bar->stream != Stream::compute || bar->op < 0) continue;
+    const LayerRow& op = result.layers[at(bar->op)];
+    StepPart part = StepPart::update;
+    if (op.phase == Phase::forward) part = StepPart::forward;
+    if (op.phase == Phase::backward) part = StepPart::backward;
+    if (op.kind == OpKind::host) part = StepPart::host;
+    times[part] += op.duration;
+    times[StepPart::slowed_kernels] += bar->end - bar->start - op.duration;
+  }
+}
+
+StepParts parts_of_step(const Result& result) {
+  const Seconds input = result.input ? result.input->exposed : Seconds{};
+  const Bars bars = bars_of_rank_0(result);
+  std::map<StepPart, Seconds> times;
+  add_kernels(result, bars, times);
+  StepParts parts;
+  std::vector<Interval> gaps = gaps_of(bars, result.step_time - input);
+  std::map<int, Seconds> exposed;
+  for (const TimelineEvent* bar : bars) {
+    if (is_collective(*bar)) gaps = without(gaps, *bar, exposed[bar->collective]);
+  }
+  for (const TimelineEvent* bar : bars) {
+    if (bar->stream != Stream::compute && !is_collective(*bar))
+      gaps = without(gaps, *bar, times[StepPart::framework]);
+  }
+  for (const Interval& gap : gaps) times[StepPart::waiting] += gap.end - gap.start;
+  for (const auto& [collective, time] : exposed) {
+    if (time <= Seconds{}) continue;
+    times[StepPart::communication] += time;
+    parts.collectives.push_back({collective, time});
+  }
+  for (const StepPart part :
+       {StepPart::forward, StepPart::backward, StepPart::update, StepPart::host, StepPart::slowed_kernels,
+        StepPart::communication, StepPart::framework, StepPart::waiting})
+    parts.parts.push_back({part, times[part]});
+  parts.parts.push_back({StepPart::input, input});
+  return parts;
+}
+
+/// Means over the ranks, for an update.
+StepParts parts_of_update(const Result& result) {
+  const TrainingReport& training = *result.training;
+  const WorkerRow all = sum_of(training.workers);
+  const double each = static_cast<double>(training.workers.size()) * static_cast<double>(training.updates);
+  StepParts parts;
+  Seconds other = result.step_time;
+  for (const PartTime& sum :
+       {PartTime{StepPart::compute, all.computing - all.wasted},
+        PartTime{StepPart::wasted_compute, all.wasted}, PartTime{StepPart::communication, all.communicating},
+        PartTime{StepPart::waiting, all.waiting}, PartTime{StepPart::input, all.loading}}) {
+    parts.parts.push_back({sum.part, sum.time / each});
+    other -= sum.time / each;
+  }
+  // An interval is counted when it has ended, so that one under way at the end of the measurement is missing.
+  constexpr double rounding = 1e-9;
+  const bool is_rounding = std::abs(other.si()) <= rounding * result.step_time.si();
+  parts.parts.push_back({StepPart::other, is_rounding ? Seconds{} : other});
+  return parts;
+}
+
+}  // namespace
+
+StepParts step_parts(const Result& result) {
+  return result.training ? parts_of_update(result) : parts_of_step(result);
+}
+
+}  // namespace trainyard

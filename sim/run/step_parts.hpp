@@ -1,0 +1,73 @@
+#pragma once
+// Where the time of a step went, in parts that add up to it. Of one steady step along rank 0's compute
+// stream: what its kernels take, and for every moment without one what the communication stream did
+// meanwhile. Of many updates the mean over the ranks. For `compare` and summary.json.
+
+#include "config/keys.hpp"
+#include "run/result.hpp"
+#include "units/quantity.hpp"
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+enum class StepPart {
+  forward,
+  backward,
+  update,
+  host,
+  slowed_kernels,
+  compute,
+  wasted_compute,
+  communication,
+  framework,
+  waiting,
+  input,
+  other
+};
+
+struct PartTime {
+  StepPart part{};
+  Seconds time;
+};
+
+/// How long a collective kept rank 0 from computing.
+struct ExposedCollective {
+  int collective = -1;  ///< index in Result::collectives
+  Seconds exposed;
+};
+
+struct StepParts {
+  std::vector<PartTime> parts;                 ///< in the order of StepPart; they add up to the step time
+  std::vector<ExposedCollective> collectives;  ///< in their order; they add up to `communication`
+};
+
+/// The parts of `result.step_time`, to rounding. Of runs of many updates no collectives: what they exchange
+/// is one figure there.
+StepParts step_parts(const Result& result);
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<StepPart> {
+  static constexpr std::string_view what = "part of a step";
+  static constexpr std::array table{
+      Name{"forward", StepPart::forward, "kernels of the forward pass, each alone"},
+      Name{"backward", StepPart::backward, "kernels of the backward pass, each alone"},
+      Name{"update", StepPart::update, "kernels of the optimizer, each alone"},
+      Name{"host", StepPart::host, "the GPU waits for the software on the host"},
+      Name{"slowed_kernels", StepPart::slowed_kernels, "what kernels took longer beside communication"},
+      Name{"compute", StepPart::compute, "of runs of many updates: all computing that was of use"},
+      Name{"wasted_compute", StepPart::wasted_compute, "computing that the update rule cancelled"},
+      Name{"communication", StepPart::communication, "collectives that no kernel hides"},
+      Name{"framework", StepPart::framework, "cycles, negotiation and copies around collectives, exposed"},
+      Name{"waiting", StepPart::waiting, "for other ranks, or for what the update rule asks"},
+      Name{"input", StepPart::input, "for samples"},
+      Name{"other", StepPart::other, "what had not ended when the measurement did"}};
+};
+
+}  // namespace trainyard::config

@@ -1,0 +1,157 @@
+#include "published/machine_rules.hpp"
+
+#include "collectives/protocols.hpp"
+#include "config/document.hpp"
+#include "errors_of.hpp"
+#include "workload/readme_keys.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace trainyard;
+
+namespace {
+
+PublishedRow row_of(const std::string& gpu, const std::string& intra, const std::string& inter = "",
+                    int per_node = 8, int nodes = 1) {
+  PublishedRow row;
+  row.gpu = gpu;
+  row.interconnect_intra = intra;
+  row.interconnect_inter = inter;
+  row.gpus_per_node = per_node;
+  row.nodes = nodes;
+  row.gpus_total = per_node * nodes;
+  row.framework = "NCCL";
+  return row;
+}
+
+config::Catalogue shipped_catalogue() { return {.roots = {TRAINYARD_SOURCE_DIR}}; }
+
+std::vector<Diagnostic> errors_of_rules(const std::string& text) {
+  return errors_of([&] { load_machine_rules(config::parse("r.yaml", text), shipped_catalogue()); });
+}
+
+MachineRules shipped_rules() {
+  return load_machine_rules(config::load(TRAINYARD_SOURCE_DIR "/platforms/machines/published.yaml"),
+                            shipped_catalogue());
+}
+
+std::string platform_of(const PublishedRow& row) {
+  const MachineRules rules = shipped_rules();
+  const MachineRule* rule = first_match(rules.machines, row);
+  return rule == nullptr ? "" : rule->platform;
+}
+
+}  // namespace
+
+TEST_CASE("a column meets a list if it has any of its texts and none of the forbidden") {
+  const PublishedRow row = row_of("Tesla V100-SXM2-16GB", "NVLink2 hybrid cube mesh");
+  const auto meets_gpu = [&](const std::vector<std::string>& texts) {
+    RowPattern pattern;
+    pattern.gpu = texts;
+    return matches(pattern, row);
+  };
+  CHECK(matches({}, row));
+  CHECK(meets_gpu({"P100", "v100"}));
+  CHECK_FALSE(meets_gpu({"P100"}));
+  CHECK_FALSE(meets_gpu({"V100", "!SXM"}));
+  CHECK(meets_gpu({"!PCIe"}));
+}
+
+TEST_CASE("all that a pattern asks for must be met") {
+  const PublishedRow row = row_of("Tesla V100-SXM2-16GB", "NVLink2 hybrid cube mesh");
+  RowPattern pattern;
+  pattern.gpu = {"V100"};
+  pattern.interconnect_intra = {"cube mesh"};
+  pattern.gpus_per_node = {4, 8};
+  pattern.several_nodes = false;
+  CHECK(matches(pattern, row));
+  RowPattern other = pattern;
+  other.interconnect_intra = {"NVSwitch"};
+  CHECK_FALSE(matches(other, row));
+  other = pattern;
+  other.gpus_per_node = {4};
+  CHECK_FALSE(matches(other, row));
+  other = pattern;
+  other.several_nodes = true;
+  CHECK_FALSE(matches(other, row));
+  other = pattern;
+  other.year = {"2019"};
+  CHECK_FALSE(matches(other, row));
+  other = pattern;
+  other.metric = {"_oop_"};
+  CHECK_FALSE(matches(other, row));
+}
+
+TEST_CASE("rules may not ask who published a row") {
+  const auto errors = errors_of_rules(
+      "name: r\nmachines:\n  - {when: {source: [DeepBench]}, platform: dgx2}\n"
+      "software:\n  - {when: {source: [DeepBench]}, nccl: none}\n");
+  REQUIRE(errors.size() == 2);
+  CHECK(errors[0].message.find("source") != std::string::npos);
+}
+
+TEST_CASE("a platform in the rules that is none is an error with its place and the name that was meant") {
+  const auto errors = errors_of_rules(
+      "name: r\nmachines:\n  - {when: {}, platform: dgx2}\n  - {when: {}, platform: dgx_a10}\n"
+      "  - {when: {}, platform: dgx2, set: {fabric.speed: 1}}\n");
+  REQUIRE(errors.size() == 2);
+  CHECK(errors[0].line == 4);
+  CHECK(errors[0].key_path == "machines[1].platform");
+  CHECK(errors[0].message == "unknown platform 'dgx_a10'");
+  CHECK(errors[0].hint.find("dgx_a100") != std::string::npos);
+  CHECK(errors[1].line == 5);
+  CHECK(errors[1].key_path == "machines[2].set");
+  CHECK(errors[1].message.find("speed") != std::string::npos);
+}
+
+TEST_CASE("the shipped rules know machines by their columns, in words that no shipped row has") {
+  CHECK(platform_of(row_of("Tesla V100-SXM2-32GB", "NVLink2 hybrid cube mesh")) == "dgx1v");
+  CHECK(platform_of(row_of("NVIDIA V100-SXM3-32GB", "12 NVSwitch chips", "", 16)) == "dgx2");
+  CHECK(platform_of(row_of("A100-SXM4-80GB", "NVSwitch", "")) == "dgx_a100");
+  CHECK(platform_of(row_of("A100-SXM4-40GB", "NVLink3", "AWS EFA 4x100", 8, 4)) == "p4d_24xlarge");
+  CHECK(platform_of(row_of("V100-SXM2-32GB", "", "EFA", 8, 2)) == "p3dn_24xlarge");
+  CHECK(platform_of(row_of("RTX 2080 Ti", "PCIe 3.0", "", 8)) == "ts4");
+  CHECK(platform_of(row_of("RTX 2080 Ti", "PCIe 3.0", "", 2)) == "workstation_2080ti");
+  CHECK(platform_of(row_of("RTX 2080Ti", "NVLink bridge", "", 4)) == "workstation_2080ti_x4_nvlink");
+  CHECK(platform_of(row_of("RTX 3090", "PCIe 4.0", "", 8)) == "server_3090");
+  CHECK(platform_of(row_of("Quadro RTX 8000", "PCIe 3.0", "", 4)) == "workstation_rtx8000");
+  CHECK(platform_of(row_of("RTX A6000", "PCIe 4.0", "", 2)) == "workstation_a6000");
+  CHECK(platform_of(row_of("A100 40GB PCIe", "PCIe 4.0 x16", "", 4)) == "server_a100_pcie");
+  CHECK(platform_of(row_of("A100-PCIE-40GB", "NVLink bridge", "", 8)) == "dss8440_nvlink");
+  CHECK(platform_of(row_of("V100-SXM3-32GB-H", "NVSwitch, 300 GB/s", "8x EDR", 16, 4)) == "dgx2h");
+  CHECK(platform_of(row_of("P100-SXM2", "NVLink", "50 Gb/s Ethernet", 8, 16)) == "big_basin");
+  CHECK(platform_of(row_of("P100-SXM2", "NVLink1", "InfiniBand", 4, 16)) == "minsky");
+  CHECK(platform_of(row_of("MI250X", "Infinity Fabric")).empty());
+}
+
+TEST_CASE("rules that name no platform or an unknown column are errors") {
+  const auto errors = errors_of_rules("name: r\nmachines:\n  - when: {gpus: [V100]}\n");
+  REQUIRE(errors.size() == 2);
+  CHECK(errors[0].message.find("platform") != std::string::npos);
+  CHECK(errors[1].message.find("gpus") != std::string::npos);
+}
+
+TEST_CASE("platforms/README.md names every key of machine rules and of constants of protocols") {
+  const std::string readme = readme_text("platforms/README.md");
+  check_documented<MachineRules>(readme);
+  check_documented<MachineRule>(readme);
+  check_documented<SoftwareRule>(readme);
+  check_documented<HarnessRule>(readme);
+  check_documented<OutlierRule>(readme);
+  check_documented<RowPattern>(readme);
+  check_documented<Protocols>(readme);
+  check_documented<PathCosts>(readme);
+  check_documented<NetworkCosts>(readme);
+  check_documented<MediumCosts>(readme);
+  check_documented<VersionsCosts>(readme);
+  check_documented<VersionCosts>(readme);
+  check_documented<SourcedByProtocol<Seconds>>(readme);
+}
+
+TEST_CASE("tests/validation/README.md names every column of published rows") {
+  const std::string readme = readme_text("tests/validation/README.md");
+  for (const std::string_view column : published_columns) {
+    INFO("column ", column);
+    CHECK(readme.find("`" + std::string(column) + "`") != std::string::npos);
+  }
+}

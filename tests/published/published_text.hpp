@@ -1,0 +1,49 @@
+#pragma once
+// Published rows as text, for tests: the columns, and one row with some cells changed.
+
+#include "published/published_rows.hpp"
+
+#include <map>
+#include <string>
+
+namespace trainyard {
+
+inline std::string published_header() {
+  std::string text;
+  for (const std::string_view column : published_columns)
+    text += (text.empty() ? "" : ",") + std::string(column);
+  return text + "\n";
+}
+
+/// An all-reduce on the eight GPUs of a cube mesh; `cells` replaces columns by name.
+inline std::string published_line(const std::map<std::string, std::string>& cells = {}) {
+  const std::map<std::string, std::string> usual{{"source", "a test"},
+                                                 {"system", "a box"},
+                                                 {"gpu", "V100-SXM2-16GB"},
+                                                 {"gpus_per_node", "8"},
+                                                 {"nodes", "1"},
+                                                 {"gpus_total", "8"},
+                                                 {"interconnect_intra", "NVLink2 hybrid cube mesh"},
+                                                 {"framework", "NCCL 2.12.10"},
+                                                 {"model", "allreduce 1048576 B"},
+                                                 {"metric", "allreduce_time"},
+                                                 {"value", "100"},
+                                                 {"unit", "us"},
+                                                 {"clean", "yes"},
+                                                 {"split", "validate"}};
+  std::string text;
+  for (std::size_t i = 0; i < published_columns.size(); ++i) {
+    const std::string column(published_columns[i]);
+    const auto cell = cells.find(column);
+    const auto other = usual.find(column);
+    text += i == 0 ? "" : ",";
+    text += cell != cells.end() ? cell->second : other != usual.end() ? other->second : "";
+  }
+  return text + "\n";
+}
+
+inline std::vector<PublishedRow> rows_of(const std::string& lines) {
+  return read_published_rows("rows.csv", published_header() + lines);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,178 @@
+// What studies of distributed training found, simulated: directions, and published figures where there are
+// some. What comes out beside what was published is a table in tests/validation/README.md. Nothing is fitted.
+
+#include "run/simulate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <doctest/doctest.h>
+#include <map>
+
+using namespace trainyard;
+
+namespace {
+
+Result trend(const std::string& experiment, const Overrides& overrides) {
+  const Inputs inputs = read_inputs(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, experiment, overrides);
+  return simulate(inputs, {.fidelity = Fidelity::closed});
+}
+
+Overrides and_also(Overrides first, const Overrides& more) {
+  first.insert(first.end(), more.begin(), more.end());
+  return first;
+}
+
+Bytes reduced(const Result& result) {
+  Bytes sum;
+  for (const CollectiveRow& row : result.collectives) sum += row.size;
+  return sum;
+}
+
+/// Two p3.16xlarge, ResNet-50 in fp32 unless told otherwise, over the 10 Gb/s Ethernet of the studies.
+Result two_p3(const Overrides& overrides) {
+  return trend("resnet50_p3_16xlarge_x2",
+               and_also({{"platform.fabric.nic", "10 Gbps"}, {"precision", "fp32"}}, overrides));
+}
+
+}  // namespace
+
+TEST_CASE("larger batches raise scaling efficiency, because what a step loses does not grow with them") {
+  // DLPerf, BERT-base in fp32, TensorFlow with Horovod, 32 V100: 79.4 and 85.6 % of linear scaling at 32
+  // and 48.
+  const auto dlperf = [](const std::string& batch) {
+    return trend(
+        "resnet50_dlperf",
+        {{"model", "bert_base"}, {"stack", "horovod_fp16"}, {"optimizer", "adam"}, {"batch_per_gpu", batch}});
+  };
+  const Result small = dlperf("32");
+  const Result large = dlperf("48");
+  CHECK(large.scaling_efficiency > small.scaling_efficiency + 0.02);  // published: 0.062
+  // Published: 77 and 72 ms.
+  CHECK(large.communication_overhead < 1.15 * small.communication_overhead);
+  CHECK(large.communication_overhead > 0.85 * small.communication_overhead);
+}
+
+TEST_CASE("amp raises throughput and the share of communication, although gradients have half the bytes") {
+  // DLPerf, BERT-base, NVIDIA's PyTorch with a flat all-reduce, 32 V100: 77.9 % of linear scaling in fp32 at
+  // 48, 65.6 % with amp (dynamic loss scale) at 64, 3.07 times as many sequences.
+  const auto dlperf = [](const std::string& precision, const std::string& batch) {
+    return trend("resnet50_dlperf", {{"model", "bert_base"},
+                                     {"stack", "apex_flat"},
+                                     {"optimizer", "adam"},
+                                     {"precision", precision},
+                                     {"batch_per_gpu", batch}});
+  };
+  const Result fp32 = dlperf("fp32", "48");
+  for (const std::string batch : {"48", "64"}) {
+    const Result amp = dlperf("amp", batch);
+    INFO("batch ", batch, ": ", fp32.scaling_efficiency, " and ", amp.scaling_efficiency);
+    CHECK(2 * reduced(amp) == reduced(fp32));
+    CHECK(amp.communication_time < 0.6 * fp32.communication_time);
+    CHECK(amp.throughput > 3 * fp32.throughput);
+    CHECK(amp.exposed_communication / amp.step_time > 1.3 * (fp32.exposed_communication / fp32.step_time));
+    CHECK(fp32.scaling_efficiency - amp.scaling_efficiency > 0.05);  // published: 0.123
+  }
+}
+
+TEST_CASE("the slower the GPU, the better the scaling efficiency of the same boxes") {
+  double efficiency = 1, throughput = 0;
+  for (const std::string gpu : {"k80", "p100_sxm2_16gb", "v100_sxm2_16gb"}) {
+    const Result result = two_p3({{"batch_per_gpu", "32"}, {"platform.node.gpus.profile", gpu}});
+    INFO(gpu, ": ", result.scaling_efficiency, " and ", result.throughput, " images/s");
+    CHECK(result.scaling_efficiency < efficiency - 0.02);
+    CHECK(result.throughput > 1.05 * throughput);
+    efficiency = result.scaling_efficiency;
+    throughput = result.throughput;
+  }
+}
+
+TEST_CASE("on a bad network efficiency follows the compute for each byte of gradient") {
+  std::map<double, double> efficiencies;  // by seconds of compute for a byte
+  for (const std::string model : {"alexnet", "vgg16", "resnet152", "inception_v3"}) {
+    const Result result = two_p3({{"batch_per_gpu", "32"}, {"model", model}});
+    efficiencies[result.one_rank_step_time.si() / reduced(result).si()] = result.scaling_efficiency;
+  }
+  REQUIRE(efficiencies.size() == 4);
+  CHECK(std::ranges::is_sorted(efficiencies, {}, [](const auto& entry) { return entry.second; }));
+  CHECK(efficiencies.begin()->second < 0.2);
+  CHECK(efficiencies.rbegin()->second > 0.8);
+}
+
+TEST_CASE("Inception v3 scales over 25 Gb/s to 512 P100 as VGG-16 does not") {
+  // Horovod's documentation: 90 and 68 % on servers of four "Pascal GPUs" with 25 Gb/s RoCE. It states
+  // neither the server nor the batch: a Minsky stands in, with the 64 of its example output.
+  const auto horovod = [](const std::string& model) {
+    return trend("resnet50_ac922", {{"platform", "minsky"},
+                                    {"nodes", "128"},
+                                    {"platform.fabric.nic", "25 Gbps"},
+                                    {"stack", "horovod_0_20"},
+                                    {"batch_per_gpu", "64"},
+                                    {"model", model}})
+        .scaling_efficiency;
+  };
+  const double inception = horovod("inception_v3");
+  const double vgg = horovod("vgg16");
+  CHECK(inception > 0.9);
+  CHECK(vgg > 0.58);
+  CHECK(vgg < 0.78);
+  CHECK(inception - vgg > 0.15);  // published: 0.22
+}
+
+TEST_CASE("a process for each GPU beats one process whose GPU 0 does it all") {
+  for (const std::string model : {"resnet50", "vgg16"}) {
+    const Overrides job{{"model", model}, {"batch_per_gpu", "32"}};
+    const Result one = trend("resnet50_p3_8xlarge_dataparallel", job);
+    const Result each = trend("resnet50_p3_8xlarge_dataparallel",
+                              and_also(job, {{"stack", "pytorch_ddp"}, {"sync.kind", "all_reduce"}}));
+    INFO(model, ": ", one.throughput, " and ", each.throughput, " images/s");
+    CHECK(each.throughput > 1.03 * one.throughput);
+    CHECK(each.throughput < 2 * one.throughput);
+    CHECK(one.one_rank_step_time.si() == doctest::Approx(each.one_rank_step_time.si()).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("eight RTX 2080 Ti would scale better if they could read each other's memory") {
+  const auto ts4 = [](const std::string& model, const std::string& peer_to_peer) {
+    return trend("resnet50_dgx1v", {{"platform", "ts4"},
+                                    {"model", model},
+                                    {"batch_per_gpu", "32"},
+                                    {"platform.node.peer_to_peer", peer_to_peer}});
+  };
+  for (const auto& [model, points] : std::map<std::string, double>{{"resnet50", 0.02}, {"vgg16", 0.2}}) {
+    const Result without = ts4(model, "false");
+    const Result with = ts4(model, "true");
+    INFO(model, ": ", without.scaling_efficiency, " and ", with.scaling_efficiency);
+    CHECK(with.scaling_efficiency > without.scaling_efficiency + points);
+    CHECK(without.communication_time > 2 * with.communication_time);
+  }
+}
+
+TEST_CASE("the second p3.16xlarge over 10 Gb/s Ethernet is worth little, with amp less than nothing") {
+  const auto gain = [](const Overrides& job) {
+    return two_p3(job).throughput / two_p3(and_also(job, {{"nodes", "1"}})).throughput;
+  };
+  CHECK(gain({{"batch_per_gpu", "32"}}) > 1);
+  CHECK(gain({{"batch_per_gpu", "32"}}) < 1.5);
+  CHECK(gain({{"batch_per_gpu", "64"}, {"precision", "amp"}}) < 1);
+  CHECK(gain({{"batch_per_gpu", "32"}, {"platform.fabric.nic", "25 Gbps"}}) > 1.7);
+}
+
+TEST_CASE("overlap is what nodes of four P100 scale by") {
+  // Published: 84 % of linear scaling without it and 95 % with it. On how many nodes, with which model and
+  // which batch is not known here: ResNet-50 at 32, as the large P100 runs of 2017.
+  for (const std::string nodes : {"4", "16", "64"}) {
+    const auto minsky = [&](const std::string& overlap) {
+      return trend("resnet50_ac922", {{"platform", "minsky"},
+                                      {"nodes", nodes},
+                                      {"batch_per_gpu", "32"},
+                                      {"stack.overlap", overlap}})
+          .scaling_efficiency;
+    };
+    const double off = minsky("false");
+    const double on = minsky("true");
+    INFO(nodes, " nodes: ", off, " and ", on);
+    CHECK(std::abs(off - 0.84) < 0.06);
+    CHECK(std::abs(on - 0.95) < 0.04);
+    CHECK(on - off > 0.08);  // published: 0.11
+  }
+}

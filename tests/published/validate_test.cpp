@@ -1,0 +1,156 @@
+#include "published/validate.hpp"
+
+#include "published/collective_rows.hpp"
+#include "published/published_files.hpp"
+#include "published/published_text.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace trainyard;
+
+namespace {
+
+const config::Catalogue& shipped_files() {
+  static const config::Catalogue catalogue{.roots = {TRAINYARD_SOURCE_DIR}};
+  return catalogue;
+}
+
+Protocols shipped_constants() {
+  return load_protocols(config::load(config::find(shipped_files(), config::Kind::protocols, "nccl")));
+}
+
+/// Keeps what a validation points into.
+struct Case {
+  explicit Case(std::vector<PublishedRow> its_rows)
+      : rows(std::move(its_rows)),
+        rules(read_machine_rules(shipped_files(), "published")),
+        curves(collective_curves(rows, rules)),
+        validation(validate_collectives(shipped_files(), curves, shipped_constants())) {}
+  std::vector<PublishedRow> rows;
+  MachineRules rules;
+  CollectiveCurves curves;
+  Validation validation;
+};
+
+std::vector<PublishedRow> about_collectives() {
+  std::vector<PublishedRow> rows = read_published_files(shipped_files(), {});
+  std::erase_if(rows, [](const PublishedRow& row) { return !is_about_a_collective(row); });
+  return rows;
+}
+
+const Case& shipped() {
+  static const Case validated(about_collectives());
+  return validated;
+}
+
+/// The mean error of the curves whose names have `word`, from 1 MiB on.
+double mean_of(const std::string& word) {
+  double sum = 0;
+  int count = 0;
+  for (const ScoredCurve& curve : shipped().validation.curves) {
+    if (curve.curve->name.find(word) == std::string::npos || !curve.large) continue;
+    sum += *curve.large;
+    ++count;
+  }
+  REQUIRE(count > 0);
+  return sum / count;
+}
+
+}  // namespace
+
+TEST_CASE("an error is predicted over measured less one, of a bandwidth the other way round") {
+  const Case twice(
+      rows_of(published_line({{"value", "100"}}) +
+              published_line({{"metric", "allreduce_busbw"}, {"value", "10"}, {"unit", "GB/s"}})));
+  REQUIRE(twice.validation.curves.size() == 1);
+  const ScoredCurve& curve = twice.validation.curves.front();
+  CHECK(curve.family == CurveFamily::nvlink);
+  const ScoredPoint& time = curve.points[0];
+  CHECK(time.error == doctest::Approx(time.predicted / 100e-6 - 1));
+  const ScoredPoint& rate = curve.points[1];
+  CHECK(rate.error == doctest::Approx(10e9 / rate.predicted - 1));
+  CHECK(rate.predicted == doctest::Approx(1048576 * 1.75 / time.predicted));
+}
+
+TEST_CASE("more GPUs than the platform has are counted, not dropped") {
+  const Case too_many(rows_of(published_line({{"gpus_per_node", "9"}, {"gpus_total", "9"}})));
+  CHECK(too_many.validation.curves.empty());
+  REQUIRE(too_many.validation.excluded.size() == 1);
+  CHECK(too_many.validation.excluded.begin()->second == 1);
+}
+
+TEST_CASE("shipped rows are all scored or counted") {
+  int rows = shipped().validation.scored;
+  for (const auto& [reason, count] : shipped().validation.excluded) rows += count;
+  CHECK(rows == static_cast<int>(shipped().rows.size()));
+}
+
+TEST_CASE("published curves are met within what README says") {
+  const Validation& all = shipped().validation;
+  const SplitSummary nvlink = summary_of(all, CurveFamily::nvlink);
+  CHECK(mean_of("vTrain") <= 0.04);
+  CHECK(mean_of("12 V100-SXM3-32GB, all_reduce") <= 0.06);
+  CHECK(mean_of("12 V100-SXM3-32GB, broadcast") <= 0.06);
+  CHECK(nvlink.small.worst.value() <= 0.15);
+  CHECK(mean_of("TITAN X Pascal, all_reduce") <= 0.06);
+  CHECK(mean_of("AWS EKS") <= 0.12);
+  CHECK(mean_of("GKE") <= 0.12);
+  CHECK(mean_of("issue #65") <= 0.12);
+  const SplitSummary together = summary_of(all);
+  CHECK(together.large.median.value() <= 0.04);
+  CHECK(together.small.median.value() <= 0.10);
+}
+
+TEST_CASE("coverage is scored over all that should be, by family and in all") {
+  const Case half(rows_of(published_line() +
+                          published_line({{"interconnect_intra", "unknown NVLink"}, {"gpu", "X"}}) +
+                          published_line({{"interconnect_intra", "PCIe"}, {"gpu", "X"}}) +
+                          published_line({{"metric", "throughput"}}) +
+                          published_line({{"gpus_per_node", "9"}, {"gpus_total", "9"}})));
+  CHECK(coverage_of(half.validation).value() == doctest::Approx(1.0 / 4));
+  CHECK(coverage_of(half.validation, CurveFamily::nvlink).value() == doctest::Approx(1.0 / 3));
+  CHECK(coverage_of(half.validation, CurveFamily::pcie).value() == 0);
+  CHECK_FALSE(coverage_of(half.validation, CurveFamily::several_nodes));
+  CHECK(coverage_of(shipped().validation).value() >= 0.85);
+}
+
+TEST_CASE("curves far off are named, and those that rules except however near they are") {
+  CollectiveCurve curve;
+  ScoredCurve scored;
+  scored.curve = &curve;
+  CHECK_FALSE(is_named(scored));
+  scored.large = 0.1;
+  scored.small = 0.21;
+  CHECK(worst_mean(scored) == 0.21);
+  CHECK(is_named(scored));
+  scored.small = 0.19;
+  CHECK_FALSE(is_named(scored));
+  OutlierRule rule{.when = {}, .reason = "known", .excepted = false};
+  curve.outlier = &rule;
+  CHECK_FALSE(is_named(scored));
+  rule.excepted = true;
+  CHECK(is_named(scored));
+}
+
+TEST_CASE("every shipped curve that is far off has its suspected reason in the rules") {
+  for (const ScoredCurve& scored : shipped().validation.curves) {
+    CAPTURE(scored.curve->name);
+    if (is_named(scored)) CHECK(scored.curve->outlier != nullptr);
+  }
+}
+
+TEST_CASE("a row's protocol and algorithm are those it was told to use") {
+  const Case told(rows_of(published_line({{"notes", "NCCL_PROTO=LL"}}) +
+                          published_line({{"notes", "NCCL_PROTO=Simple; NCCL_ALGO=Tree"}})));
+  REQUIRE(told.validation.curves.size() == 2);
+  CHECK(told.validation.curves[0].points.front().protocol == "LL");
+  CHECK(told.validation.curves[1].points.front().protocol == "Simple");
+  CHECK(told.validation.curves[1].points.front().algorithm == "tree");
+}
+
+TEST_CASE("unseen curves are those that no fit may use") {
+  const SplitSummary unseen = summary_of(shipped().validation, {}, true);
+  const SplitSummary all = summary_of(shipped().validation);
+  CHECK(unseen.all.curves > 0);
+  CHECK(unseen.all.curves < all.all.curves);
+}

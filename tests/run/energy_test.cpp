@@ -1,0 +1,124 @@
+#include "run/energy.hpp"
+
+#include "run/cost.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace trainyard;
+
+namespace {
+
+GpuProfile warm_gpu() {
+  GpuProfile gpu;
+  gpu.name = "warm";
+  gpu.tdp = {.value = Watts(300)};
+  gpu.power = GpuPower{.idle = {.value = 0.2}, .vector = {.value = 0.6}, .matrix = {.value = 0.9}};
+  return gpu;
+}
+
+Trace four_ops() {
+  Trace trace;
+  for (const OpKind kind : {OpKind::conv_forward, OpKind::elementwise, OpKind::gemm, OpKind::optimizer}) {
+    trace.ops.emplace_back().kind = kind;
+  }
+  return trace;
+}
+
+/// 30 ms of convolution, 10 of ReLU and 20 of matrix product, then a collective, then 5 of update. What runs
+/// on the other streams costs nothing more.
+Program program() {
+  Program program;
+  program.streams[static_cast<int>(Stream::compute)] = {
+      Compute{Seconds(0.030), 0}, Compute{Seconds(0.010), 1}, Compute{Seconds(0.020), 2}, Wait{0},
+      Compute{Seconds(0.005), 3}};
+  program.streams[static_cast<int>(Stream::communication)] = {
+      Wait{0}, Compute{.duration = Seconds(0.002), .collective = 0}, Join{0}};
+  return program;
+}
+
+Platform box(std::size_t gpus) {
+  Platform platform;
+  platform.name = "box";
+  platform.gpus.assign(gpus, {});
+  return platform;
+}
+
+}  // namespace
+
+TEST_CASE("the energy of a step is that of a calculation by hand") {
+  const GpuProfile gpu = warm_gpu();
+  // 50 ms of matrix work at 270 W, 15 ms of other ops at 180 W, 15 ms of waiting at 60 W
+  const double by_hand = 0.050 * 270 + 0.015 * 180 + 0.015 * 60;
+  CHECK(gpu_energy(program(), four_ops(), Seconds(0.080), gpu).si() ==
+        doctest::Approx(by_hand).epsilon(1e-9));
+
+  TaskGraph graph;
+  graph.programs = {program(), Program{}};
+  graph.program_of_rank = {0, 0, 0, 1};  // the last rank only waits
+  const double boxes = 2 * 500 * 0.080;
+  CHECK(step_energy(graph, graph.ranks(), four_ops(), Seconds(0.080), gpu, 2, Watts(500)).si() ==
+        doctest::Approx(3 * by_hand + 0.080 * 60 + boxes).epsilon(1e-9));
+}
+
+TEST_CASE("a GPU never waits for less than nothing") {
+  // added up in another order the ops may take a rounding error more than the step
+  CHECK(gpu_energy(program(), four_ops(), Seconds(0.0649999999), warm_gpu()).si() ==
+        doctest::Approx(0.050 * 270 + 0.015 * 180).epsilon(1e-12));
+}
+
+TEST_CASE("what a node draws besides its GPUs is stated, or assumed from its maximum") {
+  Platform platform = box(8);
+  CHECK_FALSE(node_overhead(platform, warm_gpu()));
+  CHECK(*energy_unknown(platform, warm_gpu(), Trace{}) ==
+        "box does not state what a node draws besides its GPUs (node.power)");
+
+  platform.power_max = Sourced<Watts>{Watts(3500), Provenance::specified, "a data sheet"};
+  CHECK(node_overhead(platform, warm_gpu())->value == Watts(1100));
+  CHECK(node_overhead(platform, warm_gpu())->provenance == Provenance::assumed);
+  CHECK_FALSE(energy_unknown(platform, warm_gpu(), Trace{}));
+  CHECK(energy_note(platform, warm_gpu()) ==
+        "energy: a GPU draws 90 % of its 300 W in matrix work, 60 % in other ops and 20 % while it waits, a "
+        "node 1.1 kW besides its GPUs (assumed): its 3.5 kW less 8 GPUs");
+
+  platform.power_overhead = Sourced<Watts>{Watts(900), Provenance::measured, "a meter"};
+  CHECK(*node_overhead(platform, warm_gpu()) == *platform.power_overhead);
+  CHECK(energy_note(platform, warm_gpu()).ends_with("a node 900 W besides its GPUs"));
+}
+
+TEST_CASE("energy is unknown where its figures are, and says which") {
+  Platform platform = box(8);
+  platform.power_max = Sourced<Watts>{Watts(2000)};
+  CHECK(*energy_unknown(platform, warm_gpu(), Trace{}) ==
+        "box states a maximum power (node.power.max) below the TDP of its GPUs");
+  platform.power_max = Sourced<Watts>{Watts(5000)};
+  GpuProfile gpu = warm_gpu();
+  gpu.power.reset();
+  CHECK(*energy_unknown(platform, gpu, Trace{}) == "warm does not state what it draws in each state (power)");
+  gpu.tdp = {};
+  CHECK(*energy_unknown(platform, gpu, Trace{}) == "warm does not state its thermal design power (tdp)");
+}
+
+TEST_CASE("an epoch costs nodes x price x hours, and a list price gives no rate") {
+  Platform platform = box(8);
+  platform.price = Sourced<Dollars>{Dollars(149000)};
+  platform.price_date = "2020-09";
+  CHECK(*cost_unknown(platform, Seconds(100)) ==
+        "box does not state what an hour costs (node.price.hour); a list price is not turned into a rate");
+  platform.price_per_hour = Sourced<Dollars>{Dollars(24.48)};
+  CHECK(*cost_unknown(platform, std::nullopt) == "the model does not state the samples of an epoch");
+  CHECK_FALSE(cost_unknown(platform, Seconds(1)));
+  const Cost cost = epoch_cost(platform, 2, Seconds(1800));
+  CHECK(cost.per_epoch.si() == doctest::Approx(24.48).epsilon(1e-12));
+  CHECK(cost.per_node_hour == Dollars(24.48));
+  CHECK(cost.date == "2020-09");
+}
+
+TEST_CASE("nobody knows what a GPU draws in an op of which only the duration is known") {
+  Platform platform = box(8);
+  platform.power_overhead = Sourced<Watts>{Watts(900)};
+  Trace trace;
+  trace.ops.emplace_back().kind = OpKind::gemm;
+  CHECK_FALSE(energy_unknown(platform, warm_gpu(), trace));
+  trace.ops.emplace_back().kind = OpKind::measured;
+  CHECK(energy_unknown(platform, warm_gpu(), trace)->starts_with("the trace has ops of which only"));
+}

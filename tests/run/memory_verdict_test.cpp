@@ -1,0 +1,138 @@
+#include "run/memory_verdict.hpp"
+
+#include "run/simulate.hpp"
+#include "temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fstream>
+#include <string>
+
+using namespace trainyard;
+
+namespace {
+
+/// One V100 of 16 GB of the DLPerf cluster.
+Inputs on_16_gb(const Overrides& overrides) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "one_gpu.yaml").string();
+  std::ofstream(file) << "platform: dlperf\ngpus: 1\nmodel: resnet50\nstack: pytorch_ddp\nbatch_per_gpu: 1\n";
+  return read_inputs({{TRAINYARD_SOURCE_DIR}}, file, overrides);
+}
+
+MemoryReport report_of(const Overrides& overrides) { return memory_report(on_16_gb(overrides)); }
+
+/// Between two largest batches the sum of the terms passes the capacity.
+bool is_largest(const Overrides& overrides, int batch) {
+  Overrides at = overrides;
+  at.emplace_back("batch_per_gpu", std::to_string(batch));
+  Overrides above = overrides;
+  above.emplace_back("batch_per_gpu", std::to_string(batch + 1));
+  return report_of(at).fits && !report_of(above).fits;
+}
+
+}  // namespace
+
+TEST_CASE("GPT-2 XL does not fit on a V100 of 16 GB, whatever the batch") {
+  const MemoryReport report = report_of({{"model", "gpt2_xl"}, {"optimizer", "adam"}});
+  CHECK_FALSE(report.fits);
+  CHECK(report.largest_batch == 0);
+  CHECK(largest_term(report.terms).name == "activations");  // 16.9 GB; Adam's moments are 12.5 GB
+  CHECK(report.terms.parameters == Bytes(4 * 1557611200.0));
+  CHECK(report.terms.optimizer_state == Bytes(8 * 1557611200.0));
+  CHECK(verdict(report) ==
+        "does not fit into v100_sxm2_16gb: a step needs 42.28 GB, 25.1 GB more than its 17.18 GB. The "
+        "largest term is activations, 16.95 GB. No smaller batch exists.");
+  const MemoryReport half =
+      report_of({{"model", "gpt2_xl"}, {"optimizer", "adam"}, {"precision", "fp16"}, {"batch_per_gpu", "8"}});
+  CHECK_FALSE(half.fits);
+  CHECK(verdict(half).find("The largest term is activations, ") != std::string::npos);
+  CHECK(verdict(half).find("Not even a batch_per_gpu of 1 fits: it needs ") != std::string::npos);
+  CHECK(verdict(half).ends_with("its largest term is optimizer_state, 18.69 GB."));
+  CHECK_THROWS_AS(
+      simulate(on_16_gb({{"model", "gpt2_xl"}, {"optimizer", "adam"}}), {.fidelity = Fidelity::closed}),
+      OutOfMemory);
+}
+
+TEST_CASE("a step that does not fit says by how much, why, and what would") {
+  const MemoryReport report = report_of({{"batch_per_gpu", "256"}});
+  CHECK(report.peak == total(report.terms));
+  CHECK(report.utilization == report.peak / Bytes(16 * 1073741824.0));
+  CHECK(
+      verdict(report) ==
+      fmt::format("does not fit into v100_sxm2_16gb: a step needs 24.52 GB, 7.339 GB more than its 17.18 GB. "
+                  "The largest term is activations, 23.54 GB. The largest batch_per_gpu that fits is {}.",
+                  report.largest_batch));
+  CHECK(verdict(report_of({})) ==
+        fmt::format("fits; the largest batch_per_gpu that does is {}", report.largest_batch));
+  try {
+    simulate(on_16_gb({{"batch_per_gpu", "256"}}), {.fidelity = Fidelity::closed});
+    FAIL("it ran");
+  } catch (const OutOfMemory& error) {
+    CHECK(std::string(error.what()).starts_with("batch_per_gpu 256 does not fit into v100_sxm2_16gb: "));
+  }
+}
+
+TEST_CASE("the largest batch fits and one more does not") {
+  for (const Overrides& overrides :
+       {Overrides{}, Overrides{{"precision", "amp"}},
+        Overrides{{"model", "bert_base"}, {"optimizer", "lamb"}, {"gpus", "16"}, {"nodes", "2"}}}) {
+    CHECK(is_largest(overrides, report_of(overrides).largest_batch));
+  }
+}
+
+TEST_CASE("several ranks keep copies of their gradients and NCCL's buffers, one rank neither") {
+  const MemoryReport alone = report_of({});
+  CHECK(alone.terms.gradient_buckets == Bytes());
+  CHECK(alone.terms.communication_buffers == Bytes());
+  const MemoryReport eight = report_of({{"gpus", "8"}});
+  CHECK(eight.terms.gradient_buckets == Bytes(4 * 25557032.0));
+  CHECK(eight.terms.communication_buffers == Bytes(6 * 2 * 4194304.0));  // six rings on the cube mesh
+  CHECK(report_of({{"gpus", "8"}, {"stack.gradient_dtype", "fp16"}}).terms.gradient_buckets ==
+        Bytes(2 * 25557032.0));
+  CHECK(report_of({{"gpus", "8"}, {"stack", "horovod_0_20"}}).terms.gradient_buckets == Bytes(67108864));
+}
+
+TEST_CASE("gradient accumulation keeps one micro-batch") {
+  CHECK(report_of({{"batch_per_gpu", "32"}, {"accumulation", "4"}}).terms ==
+        report_of({{"batch_per_gpu", "32"}}).terms);
+}
+
+TEST_CASE("a trace has no verdict") {
+  Inputs inputs = on_16_gb({});
+  inputs.model.reset();
+  CHECK_THROWS_AS(memory_report(inputs), InputError);
+  const Result result = simulate(inputs, {.fidelity = Fidelity::closed});
+  CHECK_FALSE(result.memory);
+  for (const char* field : {"memory", "memory_peak_bytes", "memory_capacity_bytes", "memory_utilization"})
+    CHECK(result.unmodelled.at(field) == "a trace does not say what its activations take");
+}
+
+TEST_CASE("a result has its memory, energy, tokens and the assumptions they rest on") {
+  const Overrides bert{{"platform", "dgx2"}, {"gpus", "16"}, {"model", "bert_base"}, {"batch_per_gpu", "32"}};
+  const Result result = simulate(on_16_gb(bert), {.fidelity = Fidelity::closed});
+  REQUIRE(result.memory);
+  CHECK(result.memory->capacity == Bytes(32 * 1073741824.0));
+  CHECK(*result.tokens_per_second == doctest::Approx(128 * result.throughput).epsilon(1e-12));
+  CHECK((*result.average_power * result.step_time).si() == doctest::Approx(result.energy_per_step->si()));
+  CHECK(*result.average_power > Watts(16 * 350 * 0.2 + 4400));
+  CHECK(*result.average_power < Watts(16 * 350 * 0.95 + 4400));
+  CHECK_FALSE(result.cost);
+  CHECK(result.unmodelled.at("cost_per_epoch_usd").starts_with("dgx2 does not state what an hour costs"));
+  REQUIRE(result.notes.size() == 2);
+  CHECK(result.notes[0].starts_with("memory: "));
+  CHECK(result.notes[1].starts_with("energy: "));
+}
+
+TEST_CASE("rented nodes give the cost of an epoch, used in full or not") {
+  const Overrides rented{
+      {"platform", "p3_16xlarge"}, {"nodes", "2"}, {"gpus", "12"}, {"batch_per_gpu", "64"}};
+  const Result result = simulate(on_16_gb(rented), {.fidelity = Fidelity::closed});
+  REQUIRE(result.cost);
+  CHECK(result.cost->per_node_hour == Dollars(24.48));
+  CHECK(result.cost->per_epoch.si() ==
+        doctest::Approx(2 * 24.48 * result.epoch_time->si() / 3600).epsilon(1e-12));
+  CHECK_FALSE(result.energy_per_step);
+  CHECK(result.unmodelled.at("average_power_w") ==
+        "p3_16xlarge does not state what a node draws besides its GPUs (node.power)");
+}

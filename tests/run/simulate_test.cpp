@@ -1,0 +1,433 @@
+#include "run/simulate.hpp"
+
+#include "run/checks.hpp"
+#include "run/export_trace.hpp"
+#include "schedule/step_plan.hpp"
+#include "temporary_folder.hpp"
+#include "workload/trace_csv.hpp"
+
+#include <cstdlib>
+#include <doctest/doctest.h>
+#include <filesystem>
+#include <fstream>
+
+using namespace trainyard;
+
+namespace {
+
+config::Catalogue catalogue() { return {{TRAINYARD_SOURCE_DIR}}; }
+
+Inputs inputs(const Overrides& overrides) { return read_inputs(catalogue(), "resnet50_dgx2", overrides); }
+
+/// In-process: `closed` needs no SimGrid, so any number may run.
+Result closed(const Inputs& inputs) { return simulate(inputs, {.fidelity = Fidelity::closed}); }
+
+/// The notes of a result but for the assumptions that every one has.
+std::vector<std::string> notes_of(const Result& result) {
+  std::vector<std::string> notes = result.notes;
+  std::erase_if(notes, [](const std::string& note) {
+    return note.starts_with("memory: ") || note.starts_with("energy: ");
+  });
+  return notes;
+}
+
+std::string message_of(const std::string& experiment, const Overrides& overrides) {
+  try {
+    cluster_of(read_inputs(catalogue(), experiment, overrides));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("ResNet-50, fp32, batch 128 on one V100, nothing fitted: between 320 and 440 images/s") {
+  const Result result = closed(inputs({{"gpus", "1"}}));
+  CHECK(result.throughput > 320);
+  CHECK(result.throughput < 440);
+  CHECK(result.step_time == result.compute_time);
+  CHECK(result.speedup == 1);
+  CHECK(result.collectives.empty());
+  CHECK(result.links.empty());
+}
+
+TEST_CASE("BERT-base, fp32, batch 32, 128 tokens on one V100, nothing fitted: 105 to 185 sequences/s") {
+  for (const std::string optimizer : {"adam", "lamb"}) {  // published: 107 to 154
+    const Result result = closed(
+        inputs({{"gpus", "1"}, {"model", "bert_base"}, {"batch_per_gpu", "32"}, {"optimizer", optimizer}}));
+    INFO(optimizer, ": ", result.throughput, " sequences/s");
+    CHECK(result.throughput > 105);
+    CHECK(result.throughput < 185);
+    CHECK(result.calibrated_on.empty());
+    CHECK(result.compute_source_shares.measured == 0);
+    CHECK(result.compute_source_shares.fitted > 0.9);
+  }
+}
+
+TEST_CASE("--set reaches a sequence length, and four times the tokens take more than four times as long") {
+  const auto step = [](const std::string& length) {
+    return closed(inputs({{"gpus", "1"},
+                          {"model", "bert_base"},
+                          {"batch_per_gpu", "8"},
+                          {"optimizer", "adam"},
+                          {"model.bert.sequence_length", length}}));
+  };
+  const Result from = step("128");
+  const Result to = step("512");
+  const auto products = [](const Result& result) {
+    double sum = 0;
+    for (const LayerRow& row : result.layers) sum += row.kind == OpKind::gemm ? row.flops.si() : 0;
+    return sum;
+  };
+  CHECK(products(to) == doctest::Approx(3 * 8 * 2 * 50'241'431'040.0).epsilon(1e-12));
+  CHECK(to.compute_time > 3.5 * from.compute_time);  // the optimizer's time does not depend on the tokens
+}
+
+TEST_CASE("the parts of a result agree with each other") {
+  const Result result = closed(inputs({{"nodes", "2"}}));
+  CHECK(result.ranks == 32);
+  CHECK(result.global_batch == 32 * 128);
+  CHECK(result.throughput * result.step_time.si() == doctest::Approx(4096).epsilon(1e-12));
+  CHECK(result.speedup == doctest::Approx(32 * result.scaling_efficiency).epsilon(1e-12));
+  CHECK(result.step_time >= result.lower_bound);
+  CHECK(result.exposed_communication.si() ==
+        doctest::Approx((result.step_time - result.compute_time).si()).epsilon(1e-12));
+  CHECK(result.epoch_time->si() == doctest::Approx(1281167 / result.throughput).epsilon(1e-12));
+  const ComputeSourceShares& shares = result.compute_source_shares;
+  CHECK(shares.measured + shares.fitted + shares.roofline == doctest::Approx(1).epsilon(1e-12));
+  REQUIRE(result.collectives.size() == 5);
+  CHECK(result.collectives[0].size == Bytes{8196000});
+  CHECK(result.collectives[4].size == Bytes{9724160});
+  for (const CollectiveRow& row : result.collectives) {
+    CHECK(row.ready <= row.start);
+    CHECK(row.end - row.start >= row.bound);
+  }
+  CHECK(result.layers.front().start == Seconds{});
+  CHECK(result.layers.back().end.si() == doctest::Approx(result.step_time.si()).epsilon(1e-12));
+}
+
+TEST_CASE("kernels beside communication are slower, by what separates the step from perfect overlap") {
+  const Result slowed = closed(inputs({{"nodes", "2"}}));
+  const Result perfect = closed(inputs({{"nodes", "2"}, {"stack.overlap_slows", "false"}}));
+  CHECK(perfect.compute_slowdown == Seconds{});
+  CHECK(slowed.compute_slowdown > Seconds{1e-4});
+  CHECK(slowed.step_time > perfect.step_time);
+  CHECK(slowed.step_time <= perfect.one_rank_step_time + perfect.communication_time);
+  CHECK(slowed.communication_overhead.si() ==
+        doctest::Approx((slowed.exposed_communication + slowed.compute_slowdown).si()).epsilon(1e-9));
+  CHECK(slowed.lower_bound == perfect.lower_bound);
+  // Nothing is slower where nothing overlaps.
+  CHECK(closed(inputs({{"stack.overlap", "false"}})).compute_slowdown == Seconds{});
+}
+
+TEST_CASE("replaying an exported trace gives the same step to the bit") {
+  const TemporaryFolder folder;
+  for (const std::string overlap : {"true", "false"}) {
+    const Inputs original = inputs({{"gpus", "12"}, {"stack.overlap", overlap}});
+    std::ofstream(folder.path / "t.csv") << write_trace(export_trace(original, true));
+    std::ofstream(folder.path / "replay.yaml")
+        << "platform: dgx2\ngpus: 12\ntrace: t.csv\nstack: pytorch_ddp\nbatch_per_gpu: 128\n";
+    const Result again = closed(read_inputs(catalogue(), (folder.path / "replay.yaml").string(), {}));
+    const Result first = closed(original);
+    CHECK(again.step_time == first.step_time);
+    CHECK(again.compute_source_shares.fitted == first.compute_source_shares.fitted);
+    CHECK(again.collectives.size() == first.collectives.size());
+    CHECK(message_of((folder.path / "replay.yaml").string(), {{"precision", "amp"}})
+              .find("a step in fp32, not amp") != std::string::npos);
+    CHECK(message_of((folder.path / "replay.yaml").string(), {{"batch_per_gpu", "64"}})
+              .find("a step of 128 samples, not 64") != std::string::npos);
+  }
+}
+
+TEST_CASE("a replay of Horovod's step waits for the same ticks and copies the same bytes") {
+  const TemporaryFolder folder;
+  const Inputs original = inputs({{"stack", "horovod_0_20"}, {"accumulation", "2"}});
+  std::ofstream(folder.path / "t.csv") << write_trace(export_trace(original, true));
+  std::ofstream(folder.path / "replay.yaml")
+      << "platform: dgx2\ntrace: t.csv\nstack: horovod_0_20\nbatch_per_gpu: 128\naccumulation: 2\n";
+  const std::string replay = (folder.path / "replay.yaml").string();
+  const Result first = closed(original);
+  CHECK(closed(read_inputs(catalogue(), replay, {})).step_time == first.step_time);
+  CHECK(first.collectives.size() > 1);
+  CHECK(message_of(replay, {{"accumulation", "3"}}).find("a step of 2 micro-batches, not 3") !=
+        std::string::npos);
+}
+
+TEST_CASE("a replay gives each of several collectives of one op its own tensors") {
+  const TemporaryFolder folder;
+  for (const std::string stack : {"horovod", "pytorch_ddp"}) {
+    Overrides overrides = {{"stack", stack}, {"stack.overlap", "false"}};
+    if (stack == "horovod") overrides.push_back({"stack.fusion.threshold", "16 MiB"});
+    const Inputs original = inputs(overrides);
+    std::ofstream(folder.path / "t.csv") << write_trace(export_trace(original, true));
+    std::ofstream(folder.path / "replay.yaml") << "platform: dgx2\ntrace: t.csv\nbatch_per_gpu: 128\n";
+    overrides.push_back({"stack", stack});
+    const Result again = closed(read_inputs(catalogue(), (folder.path / "replay.yaml").string(), overrides));
+    const Result first = closed(original);
+    CHECK(again.step_time == first.step_time);
+    CHECK(again.communication_time == first.communication_time);
+    REQUIRE(again.collectives.size() == first.collectives.size());
+    for (std::size_t i = 0; i < first.collectives.size(); ++i)
+      CHECK(again.collectives[i].tensors == first.collectives[i].tensors);
+  }
+}
+
+TEST_CASE("what the framework's cycle costs is not laid at the network's door") {
+  const Result slow = closed(inputs({{"stack", "horovod"}, {"stack.fusion.cycle_time", "200 ms"}}));
+  CHECK(slow.exposed_communication.si() > 0.05);
+  CHECK(slow.network_gain.si() < 0.003);
+  const Result ddp = closed(inputs({{"nodes", "2"}}));
+  CHECK(ddp.network_gain.si() == doctest::Approx(ddp.communication_overhead.si()).epsilon(1e-9));
+}
+
+TEST_CASE("accumulating gradients communicates once for several micro-batches") {
+  const Result one = closed(inputs({{"nodes", "2"}}));
+  const Result four = closed(inputs({{"nodes", "2"}, {"accumulation", "4"}}));
+  CHECK(four.global_batch == 4 * one.global_batch);
+  CHECK(four.collectives.size() == one.collectives.size());
+  CHECK(four.compute_time > 3.99 * one.compute_time);
+  CHECK(four.compute_time < 4.02 * one.compute_time);  // the additions, less three updates
+  CHECK(four.scaling_efficiency > one.scaling_efficiency);
+}
+
+TEST_CASE("a fitted compute_scale is named in the result, an assumed one is not") {
+  const Result fitted =
+      closed(inputs({{"gpus", "1"}, {"stack.compute_scale", "{value: 1.1, fitted: a run}"}}));
+  CHECK(fitted.calibrated_on == std::vector<std::string>{"a run"});
+  CHECK(fitted.step_time.si() ==
+        doctest::Approx(1.1 * closed(inputs({{"gpus", "1"}})).step_time.si()).epsilon(1e-9));
+  CHECK(closed(inputs({{"gpus", "1"}, {"stack.compute_scale", "1.1"}})).calibrated_on.empty());
+  const Overrides overhead = {{"gpus", "1"}, {"stack.op_overhead", "{value: 5 us, fitted: another run}"}};
+  CHECK(closed(inputs(overhead)).calibrated_on == std::vector<std::string>{"another run"});
+}
+
+TEST_CASE("a trace without durations asks the GPU anew, one with a user's durations does not") {
+  const TemporaryFolder folder;
+  const std::string experiment = (folder.path / "user.yaml").string();
+  std::ofstream(experiment)
+      << "platform: dgx2\ngpus: 2\ntrace: t.csv\nstack: pytorch_ddp\nbatch_per_gpu: 128\n";
+  std::ofstream(folder.path / "t.csv") << write_trace(export_trace(inputs({{"gpus", "2"}}), false));
+  const double ours = closed(read_inputs(catalogue(), experiment, {})).compute_time.si();
+  const Overrides fast = {{"gpu.memory.bandwidth", "1800 GB/s"}};
+  CHECK(closed(read_inputs(catalogue(), experiment, fast)).compute_time.si() < ours);
+
+  std::ofstream(folder.path / "t.csv")
+      << "phase,layer,duration_s,parameter_bytes\n"
+         "forward,all,0.25,\nbackward,all,0.5,4000000\noptimizer,all,0.01,\n";
+  const Result measured = closed(read_inputs(catalogue(), experiment, fast));
+  CHECK(measured.compute_time.si() == doctest::Approx(0.76).epsilon(1e-12));
+  CHECK(measured.compute_source_shares.measured == 1);
+  REQUIRE(measured.collectives.size() == 1);
+  CHECK(measured.collectives[0].size == Bytes{4e6});
+}
+
+TEST_CASE("--set reaches the files an experiment names") {
+  const double before = closed(inputs({{"nodes", "4"}})).step_time.si();
+  CHECK(closed(inputs({{"nodes", "4"}, {"platform.fabric.nic", "8 Gbps"}})).step_time.si() > before);
+  CHECK(closed(inputs({{"nodes", "4"}, {"stack.bucket_cap", "1 GiB"}})).collectives.size() == 2);
+  CHECK(closed(inputs({{"batch_per_gpu", "64"}})).global_batch == 16 * 64);
+}
+
+TEST_CASE(
+    "an experiment's own overrides reach the files too, and their mistakes are shown where they stand") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "own.yaml").string();
+  const auto write = [&](const std::string& nic) {
+    std::ofstream(file) << "platform: dgx2\nmodel: resnet50\nstack: pytorch_ddp\nbatch_per_gpu: 8\nnodes: 2\n"
+                           "set:\n  platform.fabric.nic: " +
+                               nic + "\n  stack.bucket_cpa: 1 MiB\n";
+  };
+  write("25 Gbsp");
+  try {
+    read_inputs(catalogue(), file, {});
+    FAIL("nothing found");
+  } catch (const InputError& error) {
+    REQUIRE(error.diagnostics().size() == 2);
+    const Diagnostic& nic = error.diagnostics()[0];
+    CHECK(nic.file == file);
+    CHECK(nic.line == 7);
+    CHECK(nic.column == 24);
+    CHECK(nic.source_line == "  platform.fabric.nic: 25 Gbsp");
+    CHECK(nic.key_path == "fabric.nic");
+    CHECK(error.diagnostics()[1].line == 8);
+    CHECK(error.diagnostics()[1].hint == "did you mean 'bucket_cap'?");
+  }
+  // the command line wins, and is named where it is wrong
+  CHECK(message_of(file, {{"platform.fabric.nic", "25 Gbsp"}}).find("--set platform.fabric.nic=25 Gbsp") !=
+        std::string::npos);
+}
+
+TEST_CASE("an experiment names its fidelity, and the option overrides it") {
+  const Inputs some = inputs({{"fidelity", "closed"}, {"gpus", "2"}});
+  const Result own = simulate(some, {});
+  CHECK(own.fidelity == "closed");
+  CHECK(own.resolved_experiment.find("fidelity: closed") != std::string::npos);
+  const Inputs other = inputs({{"fidelity", "steps"}, {"gpus", "2"}});
+  CHECK(closed(other).resolved_experiment.find("fidelity: closed") != std::string::npos);
+}
+
+TEST_CASE("tf32 on a GPU without it is fp32, and the result says so") {
+  const Result result = closed(inputs({{"precision", "tf32"}, {"gpus", "1"}}));
+  CHECK(result.matrix_dtype == "fp32");
+  CHECK(result.step_time == closed(inputs({{"gpus", "1"}})).step_time);
+  REQUIRE(notes_of(result).size() == 1);
+  CHECK(notes_of(result)[0].find("no TF32 units") != std::string::npos);
+}
+
+TEST_CASE("a resolved experiment gives the same result again") {
+  const TemporaryFolder folder;
+  const Result first = closed(inputs({{"nodes", "2"}, {"platform.fabric.nic", "25 Gbps"}}));
+  std::ofstream(folder.path / "again.yaml") << first.resolved_experiment;
+  const Result again = closed(read_inputs(catalogue(), (folder.path / "again.yaml").string(), {}));
+  CHECK(again.step_time == first.step_time);
+  CHECK(again.resolved_experiment == first.resolved_experiment);
+}
+
+TEST_CASE("what does not exist is an error with what does") {
+  CHECK(message_of("resnet50_dgx", {}).find("did you mean 'resnet50_dgx2'") != std::string::npos);
+  CHECK(message_of("resnet50_dgx2", {{"model", "resnet5"}}).find("did you mean 'resnet50'") !=
+        std::string::npos);
+  CHECK(message_of("resnet50_dgx2", {{"gpus", "17"}}).find("17") != std::string::npos);
+  CHECK(message_of("resnet50_dgx2", {{"platfrom", "dgx2"}}).find("did you mean 'platform'") !=
+        std::string::npos);
+  CHECK(message_of("resnet50_dgx2", {{"trace", "x.csv"}}).find("exclude each other") != std::string::npos);
+}
+
+TEST_CASE("all mistakes of an experiment come at once, each at its key") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "wrong.yaml").string();
+  std::ofstream(file) << "platform: dgx2\ngpus: 400\nmodel: resnet51\nstack: pytorch_dpp\nprecision: bf16\n"
+                         "batch_per_gpu: 8\n";
+  try {
+    read_inputs(catalogue(), file, {});
+    FAIL("nothing found");
+  } catch (const InputError& error) {
+    std::vector<std::string> found;
+    for (const Diagnostic& diagnostic : error.diagnostics()) found.push_back(diagnostic.key_path);
+    CHECK(found == std::vector<std::string>{"precision", "stack", "model", "gpus"});
+    CHECK(error.diagnostics()[3].line == 2);
+    CHECK(error.diagnostics()[2].hint.find("did you mean 'resnet50'") != std::string::npos);
+  }
+}
+
+TEST_CASE("a replay says which keys its trace has answered") {
+  const TemporaryFolder folder;
+  const std::string experiment = (folder.path / "user.yaml").string();
+  std::ofstream(experiment) << "platform: dgx2\ntrace: t.csv\nstack: pytorch_ddp\nbatch_per_gpu: 8\n";
+  const auto notes_with = [&](const std::string& csv) {
+    std::ofstream(folder.path / "t.csv") << csv;
+    return notes_of(closed(read_inputs(catalogue(), experiment, {})));
+  };
+  const std::vector<std::string> silent = notes_with("phase,layer,duration_s\nforward,a,0.1\n");
+  REQUIRE(silent.size() == 2);
+  CHECK(silent[0].starts_with("durations are the trace's"));
+  CHECK(silent[1].starts_with("the trace names neither gradients nor collectives"));
+  const std::vector<std::string> named =
+      notes_with("phase,layer,duration_s,communication,communication_bytes\nbackward,a,0.1,all_reduce,8\n");
+  REQUIRE(named.size() == 2);
+  CHECK(named[1].starts_with("collectives are the trace's"));
+
+  std::ofstream(folder.path / "t.csv") << "";
+  CHECK(message_of(experiment, {}).find("empty") != std::string::npos);
+  CHECK(message_of(experiment, {{"model.nonsense", "1"}}).find("no model to set") != std::string::npos);
+}
+
+TEST_CASE("warnings of every file reach the result") {
+  CHECK(!notes_of(closed(inputs({{"stack.bucket_first", "50 MiB"}}))).empty());
+  CHECK(notes_of(closed(inputs({}))).empty());
+}
+
+TEST_CASE("a run that beats physics is found out") {
+  const Inputs some = inputs({{"gpus", "4"}});
+  StepPlan plan =
+      plan_step(some.trace, some.gpu, some.stack, cluster_of(some), some.experiment.sync, some.costs);
+  const Timeline good = run(plan.graph, {.fidelity = Fidelity::closed, .recorded = {Rank{0}}});
+  CHECK(violations(plan, good, good.makespan, false).empty());
+
+  CHECK(violations(plan, good, good.makespan * 1.001, false).size() == 1);
+  Timeline fast = good;
+  fast.collectives[1].end = fast.collectives[1].start + plan.collectives[1].bound * 0.5;
+  CHECK(violations(plan, fast, Seconds{}, false).front().find("faster than its bound") != std::string::npos);
+  Timeline lossy = good;
+  lossy.link_bytes[0] /= 2;
+  CHECK(violations(plan, lossy, Seconds{}, false).front().find("links carried") != std::string::npos);
+  Timeline crowded = good;
+  crowded.spans[1].start = crowded.spans[0].start;
+  CHECK(violations(plan, crowded, Seconds{}, false).front().find("overlap on one stream") !=
+        std::string::npos);
+}
+
+TEST_CASE("a stack that goes through host memory changes what all collectives see, and says so") {
+  const Overrides host{{"stack.intra_node", "host"}};
+  const Result direct = closed(inputs({{"gpus", "8"}}));
+  Result staged = closed(inputs({{"gpus", "8"}, host[0]}));
+  REQUIRE(staged.collectives.size() == direct.collectives.size());
+  CHECK(staged.collectives.back().busbw < 0.2 * direct.collectives.back().busbw);
+  CHECK(staged.collectives.back().bound > direct.collectives.back().bound);
+  for (const LinkRow& link : staged.links) CHECK(link.name.find("nvswitch") == std::string::npos);
+  REQUIRE(notes_of(staged).size() == 1);
+  CHECK(notes_of(staged)[0].find("intra_node of pytorch_ddp") != std::string::npos);
+  CHECK(notes_of(closed(inputs({{"gpus", "1"}, host[0]}))).empty());
+}
+
+TEST_CASE("time of the host is no compute, and a GPU that waits for it draws idle power") {
+  const Result without = closed(inputs({{"gpus", "1"}}));
+  const Result with = closed(inputs({{"gpus", "1"}, {"stack.step_overhead", "100 ms"}}));
+  CHECK(with.step_time.si() == doctest::Approx(without.step_time.si() + 0.1).epsilon(1e-12));
+  CHECK(with.compute_time.si() == doctest::Approx(without.compute_time.si()).epsilon(1e-12));
+  CHECK(with.exposed_communication == Seconds());
+  CHECK(with.gpu_utilization < 0.9);
+  CHECK(*with.energy_per_step > *without.energy_per_step);
+  CHECK(*with.average_power < *without.average_power);
+  CHECK(with.layers.back().kind == OpKind::host);
+}
+
+TEST_CASE("one GPU alone does without the time that hosts take for the other ranks") {
+  const Overrides slow = {{"gpus", "4"}, {"stack.step_overhead_per_gpu", "20 ms"}};
+  const Result without = closed(inputs({{"gpus", "4"}}));
+  const Result with = closed(inputs(slow));
+  CHECK(with.step_time.si() == doctest::Approx(without.step_time.si() + 0.06).epsilon(1e-12));
+  CHECK(with.one_rank_step_time == without.one_rank_step_time);
+  CHECK(with.compute_slowdown.si() == doctest::Approx(without.compute_slowdown.si()).epsilon(1e-9));
+  CHECK(with.layers.back().layer == "step_overhead_of_ranks");
+}
+
+TEST_CASE("a replay of what a stack adds to a step is the same step to the bit") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "busy.yaml")
+      << "name: busy\nfused_elementwise: true\nstep_overhead: 1 ms\ncollective_overhead: 100 us\n"
+         "gradient_work:\n  - {name: norm, writes: 0, when: before}\n  - {name: clip}\n"
+         "  - {name: copy, ranks: many, when: before}\n"
+         "layer_work: [{name: sum, layer: add, backward: 3, fusible: false}]\n";
+  std::ofstream(folder.path / "twice.yaml")
+      << "name: twice\nreduce_each_micro_batch: true\nintra_node: host\ncollective_overhead: 100 us\n";
+  for (const std::string stack : {"busy.yaml", "twice.yaml"}) {
+    const std::string keys = "platform: dgx2\ngpus: 4\nbatch_per_gpu: 16\naccumulation: 2\nstack: " + stack;
+    std::ofstream(folder.path / "first.yaml") << keys << "\nmodel: resnet50\n";
+    std::ofstream(folder.path / "again.yaml") << keys << "\ntrace: t.csv\n";
+    const Inputs original = read_inputs(catalogue(), (folder.path / "first.yaml").string(), {});
+    for (const bool with_durations : {true, false}) {
+      std::ofstream(folder.path / "t.csv") << write_trace(export_trace(original, with_durations));
+      const Result again = closed(read_inputs(catalogue(), (folder.path / "again.yaml").string(), {}));
+      const Result first = closed(original);
+      CHECK(again.step_time == first.step_time);
+      CHECK(again.collectives.size() == first.collectives.size());
+    }
+  }
+  CHECK(message_of((folder.path / "again.yaml").string(), {{"stack.reduce_each_micro_batch", "false"}})
+            .find("completes gradients in several micro-batches") != std::string::npos);
+}
+
+TEST_CASE("keys of a stack that a kind of synchronisation cannot use are errors") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "clips.yaml") << "name: clips\ngradient_work: [{name: clip, only: [amp]}]\n";
+  std::ofstream(folder.path / "e.yaml")
+      << "platform: dgx2\ngpus: 4\nmodel: resnet50\nbatch_per_gpu: 16\nstack: clips.yaml\n"
+         "sync: {kind: parameter_server}\n";
+  const std::string file = (folder.path / "e.yaml").string();
+  CHECK(message_of(file, {}).empty());
+  CHECK(message_of(file, {{"precision", "amp"}}).find("no gradients come back") != std::string::npos);
+  const Overrides each{{"accumulation", "2"}, {"stack.reduce_each_micro_batch", "true"}};
+  CHECK(message_of(file, each).find("not those of every micro-batch") != std::string::npos);
+}
