@@ -6,7 +6,7 @@
 #include "compute/gpu_profile.hpp"
 #include "config/catalogue.hpp"
 #include "config/read_file.hpp"
-#include "experiment/setup.hpp"
+#include "experiment/resolve.hpp"
 #include "platform/load.hpp"
 #include "published/machine_rules.hpp"
 #include "published/run_rules.hpp"
@@ -59,8 +59,8 @@ void check_file(const std::string& file, std::vector<Diagnostic>& warnings) {
     case config::Kind::experiment: {
       // With a slash it is a path, whatever it is called.
       const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
-      const Inputs inputs = read_inputs(config::find_catalogue(), path, {});
-      warnings.insert(warnings.end(), inputs.warnings.begin(), inputs.warnings.end());
+      const ResolvedExperiment resolved = resolve(config::find_catalogue(), path, {});
+      warnings.insert(warnings.end(), resolved.warnings.begin(), resolved.warnings.end());
       break;
     }
   }

@@ -5,7 +5,7 @@
 #include "cli/saved_run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
-#include "experiment/setup.hpp"
+#include "experiment/resolve.hpp"
 #include "report/comparison_table.hpp"
 #include "report/json_text.hpp"
 #include "report/read_summary.hpp"
@@ -41,18 +41,18 @@ struct CompareOptions {
 
 /// One side of the comparison, before anything is simulated.
 struct Side {
-  std::string letter;             ///< "A" or "B"
-  std::optional<Inputs> inputs;   ///< of an experiment
-  std::optional<RunSummary> run;  ///< of a saved run
+  std::string letter;                          ///< "A" or "B"
+  std::optional<ResolvedExperiment> resolved;  ///< of an experiment
+  std::optional<RunSummary> run;               ///< of a saved run
 };
 
 Side side_of(const config::Catalogue& catalogue, std::string letter, const std::string& text,
              const Overrides& overrides) {
-  Side side{.letter = std::move(letter), .inputs = {}, .run = {}};
+  Side side{.letter = std::move(letter), .resolved = {}, .run = {}};
   if (const std::optional<fs::path> file = summary_file(catalogue, text))
     side.run = read_run(*file);
   else
-    side.inputs = read_inputs(catalogue, text, overrides);
+    side.resolved = resolve(catalogue, text, overrides);
   return side;
 }
 
@@ -60,8 +60,8 @@ Side side_of(const config::Catalogue& catalogue, std::string letter, const std::
 void print_warnings_of(const std::vector<Side>& sides) {
   std::vector<std::string> printed;
   for (const Side& side : sides) {
-    if (!side.inputs) continue;
-    for (const Diagnostic& warning : side.inputs->warnings) {
+    if (!side.resolved) continue;
+    for (const Diagnostic& warning : side.resolved->warnings) {
       if (std::ranges::find(printed, to_string(warning)) != printed.end()) continue;
       print_warnings({warning});
       printed.push_back(to_string(warning));
@@ -72,9 +72,9 @@ void print_warnings_of(const std::vector<Side>& sides) {
 /// The summary that `run --out` would write, so that saved and fresh runs compare alike. Says which of the
 /// two is wrong.
 std::string simulated_summary(const Side& side) {
-  const std::string name = fmt::format("{} ({})", side.letter, side.inputs->name);
+  const std::string name = fmt::format("{} ({})", side.letter, side.resolved->name);
   try {
-    return json_text(summary_json(simulate(*side.inputs, {}), {}));
+    return json_text(summary_json(simulate(*side.resolved, {}), {}));
   } catch (const JobImpossible& error) {
     throw JobImpossible(fmt::format("{}: {}", name, error.what()));
   } catch (const InputError& error) {

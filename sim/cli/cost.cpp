@@ -17,7 +17,7 @@ Seconds seconds(const timeval& time) {
 
 }  // namespace
 
-SimulationCost cost_so_far() {
+ResourceUsage usage_so_far() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   return {.wall = Seconds(std::chrono::duration<double>(Clock::now() - process_start).count()),

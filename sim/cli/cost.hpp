@@ -6,6 +6,6 @@
 namespace trainyard {
 
 /// Wall time since the process started, CPU time and peak memory of the process.
-SimulationCost cost_so_far();
+ResourceUsage usage_so_far();
 
 }  // namespace trainyard

@@ -66,27 +66,29 @@ void explain_run(const ExplainOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
   const Asked asked = asked_for(catalogue, options);
   InputFiles files;
-  Inputs inputs = read_inputs(catalogue, asked.experiment, overrides, files);
-  print_warnings(inputs.warnings);
+  ResolvedExperiment resolved = resolve(catalogue, asked.experiment, overrides, files);
+  print_warnings(resolved.warnings);
 
   // Of a step that does not fit nothing else is worth simulating.
-  if (inputs.model && !memory_report(inputs).fits)
-    in_children(1, 1, [&](int) { return simulate(inputs, {.timeline = false}).experiment; });
+  if (resolved.model && !memory_report(resolved).fits)
+    in_children(1, 1, [&](int) { return simulate(resolved, {.timeline = false}).experiment.name; });
 
-  ExplainedRun run;
+  ExplainedRun explained;
   // Each in a process of its own, which has to begin before this one simulates.
-  run.changes = what_would_help(catalogue, asked.experiment, overrides, inputs, files, parallel);
+  explained.changes = what_would_help(catalogue, asked.experiment, overrides, resolved, files, parallel);
   if (asked.saved) {
-    inputs.name = asked.saved->experiment;
-    run.saved_step_time = step_time(*asked.saved);
+    resolved.name = text_of(*asked.saved, "experiment");
+    explained.saved_step_time = step_time(*asked.saved);
   }
-  Explained explained = simulate_and_explain(inputs);
-  run.result = std::move(explained.result);
-  run.explanation = std::move(explained.explanation);
-  drop_chosen(run.result, run.changes);
-  drop_needless_pairs(run.changes);
-  run.run = shell_word(asked.experiment) + (overrides.empty() ? "" : " " + set_options(overrides));
-  print_result(options.json ? json_text(explanation_json(run)) : explanation_page(run, wants_colour()));
+  Explained simulated = simulate_and_explain(std::move(resolved));
+  explained.run = std::move(simulated.run);
+  explained.explanation = std::move(simulated.explanation);
+  drop_chosen(explained.run, explained.changes);
+  drop_needless_pairs(explained.changes);
+  explained.arguments =
+      shell_word(asked.experiment) + (overrides.empty() ? "" : " " + set_options(overrides));
+  print_result(options.json ? json_text(explanation_json(explained))
+                            : explanation_page(explained, wants_colour()));
 }
 
 }  // namespace

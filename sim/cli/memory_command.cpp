@@ -3,7 +3,7 @@
 #include "cli/help.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
-#include "experiment/setup.hpp"
+#include "experiment/resolve.hpp"
 #include "report/json_text.hpp"
 #include "report/memory_table.hpp"
 #include "run/memory_verdict.hpp"
@@ -23,12 +23,12 @@ struct MemoryOptions {
 
 /// The table is the answer, whether the step fits or not; the exit code and stderr say which.
 void show_memory(const MemoryOptions& options) {
-  const Inputs inputs =
-      read_inputs(config::find_catalogue(), options.what.experiment, overrides_of(options.what.set));
-  print_warnings(inputs.warnings);
-  const MemoryReport report = memory_report(inputs);
-  print_result(options.json ? json_text(memory_json(inputs.name, report))
-                            : memory_table(inputs.name, report));
+  const ResolvedExperiment resolved =
+      resolve(config::find_catalogue(), options.what.experiment, overrides_of(options.what.set));
+  print_warnings(resolved.warnings);
+  const MemoryReport report = memory_report(resolved);
+  print_result(options.json ? json_text(memory_json(resolved.name, report))
+                            : memory_table(resolved.name, report));
   require_fit(report);
 }
 

@@ -5,7 +5,7 @@
 #include "cli/offers.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
-#include "experiment/setup.hpp"
+#include "experiment/resolve.hpp"
 #include "html/report_html.hpp"
 #include "report/csv.hpp"
 #include "report/json_text.hpp"
@@ -43,23 +43,22 @@ Files empty_files() {
           {"checkpoints.csv", {}}, {"servers.csv", {}}, {"experiment.resolved.yaml", {}}};
 }
 
-Files files_of(const Inputs& inputs, const Result& result, const std::string& summary) {
+Files files_of(const ResolvedExperiment& resolved, const Run& run, const std::string& summary) {
   Files files;
   files["summary.json"] = summary;
-  files["layers.csv"] = layers_csv(result);
-  files["ranks.csv"] = ranks_csv(result);
-  files["links.csv"] = links_csv(result.links);
-  files["collectives.csv"] = collectives_csv(result);
-  files["trace.json"] = trace_json(result);
-  files["report.html"] = report_html(result, page_origin(inputs, TRAINYARD_VERSION));
-  if (result.training) {
-    files["workers.csv"] = workers_csv(*result.training);
-    files["staleness.csv"] = staleness_csv(*result.training);
-    if (!result.training->servers.empty()) files["servers.csv"] = servers_csv(*result.training);
+  files["layers.csv"] = layers_csv(run);
+  files["ranks.csv"] = ranks_csv(run);
+  files["links.csv"] = links_csv(run.links.rows);
+  files["collectives.csv"] = collectives_csv(run);
+  files["trace.json"] = trace_json(run);
+  files["report.html"] = report_html(run, page_origin(resolved, TRAINYARD_VERSION));
+  if (updates_of(run)) {
+    files["workers.csv"] = workers_csv(*updates_of(run));
+    files["staleness.csv"] = staleness_csv(*updates_of(run));
+    if (!updates_of(run)->servers.empty()) files["servers.csv"] = servers_csv(*updates_of(run));
   }
-  if (result.faults && !result.faults->intervals.empty())
-    files["checkpoints.csv"] = checkpoints_csv(*result.faults);
-  files["experiment.resolved.yaml"] = result.resolved_experiment;
+  if (run.job && !run.job->intervals.empty()) files["checkpoints.csv"] = checkpoints_csv(*run.job);
+  files["experiment.resolved.yaml"] = resolved_text(run);
   return files;
 }
 
@@ -68,14 +67,14 @@ void run_experiment(const RunOptions& options) {
   if (options.fidelity) how.fidelity = choice<Fidelity>(*options.fidelity);
   const Overrides overrides = overrides_of(options.what.set);
   if (options.out) check_out_dir(*options.out, empty_files(), options.force);
-  const Inputs inputs = read_inputs(config::find_catalogue(), options.what.experiment, overrides);
-  print_warnings(inputs.warnings);
+  const ResolvedExperiment resolved = resolve(config::find_catalogue(), options.what.experiment, overrides);
+  print_warnings(resolved.warnings);
 
-  const Result result = simulate(inputs, how);
+  const Run run = simulate(resolved, how);
   const std::string summary =
-      options.out || options.json ? json_text(summary_json(result, cost_so_far())) : std::string();
-  if (options.out) write_out_dir(*options.out, files_of(inputs, result, summary), options.force);
-  print_result(options.json ? summary : summary_text(result, wants_colour()));
+      options.out || options.json ? json_text(summary_json(run, usage_so_far())) : std::string();
+  if (options.out) write_out_dir(*options.out, files_of(resolved, run, summary), options.force);
+  print_result(options.json ? summary : summary_text(run, wants_colour()));
 }
 
 }  // namespace

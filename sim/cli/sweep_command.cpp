@@ -11,9 +11,9 @@
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
 #include "report/sweep_csv.hpp"
-#include "report/sweep_figures.hpp"
 #include "report/sweep_json.hpp"
 #include "report/sweep_table.hpp"
+#include "run/figures.hpp"
 #include "run/simulate.hpp"
 #include "sweep/run_sweep.hpp"
 #include "sweep/shards.hpp"
@@ -37,14 +37,14 @@ constexpr std::size_t most_rows_shown = 60;
 constexpr const char* exported[] = {"sweep.csv", "failures.csv", "sweep.resolved.yaml", "report.html"};
 
 StoredSweep stored(const Sweep& sweep) {
-  return {.sweep = sweep, .figures = sweep_figure_names(), .version = TRAINYARD_VERSION};
+  return {.sweep = sweep, .figures = sweep_columns(), .version = TRAINYARD_VERSION};
 }
 
-std::vector<std::optional<double>> figures_of(const Inputs& inputs) {
+std::vector<std::optional<double>> figures_of(ResolvedExperiment resolved) {
   // A child: the first Ctrl-C, or the end of a Slurm job, is for its parent, which waits for it.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
-  return sweep_figures(inputs, simulate(inputs, {.fidelity = {}, .fold = true, .timeline = false}));
+  return sweep_row(simulate(std::move(resolved), {.timeline = false}));
 }
 
 fs::path store_file(const SweepOptions& options) {
@@ -99,7 +99,7 @@ std::vector<std::size_t> points_left(const SweepOptions& options, const Sweep& s
 SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStore& store) {
   const std::vector<SweepRow> finished = store.rows();
   const std::vector<std::size_t> left = points_left(options, sweep, finished);
-  const SweepResult empty{.sweep = sweep, .figures = sweep_figure_names(), .rows = {}};
+  const SweepResult empty{.sweep = sweep, .figures = sweep_columns(), .rows = {}};
   SweepProgress progress(finished.size() + left.size(), finished.size());
   const InterruptNoted interrupts;
   SweepRun run{.parallel = options.jobs,
@@ -152,7 +152,7 @@ void end_with(const SweepOptions& options, const SweepOutcome& outcome, const Sw
 void merge(const SweepOptions& options, const SweepFile& file, const Sweep& sweep) {
   const fs::path dir = *options.out;
   const MergedShards shards = merged(dir, stored(sweep));
-  const SweepResult result{.sweep = sweep, .figures = sweep_figure_names(), .rows = shards.rows};
+  const SweepResult result{.sweep = sweep, .figures = sweep_columns(), .rows = shards.rows};
   const std::optional<StoreLock> lock = lock_of(options);
   SweepStore store = open_store(options, sweep);
   for (const SweepRow& row : result.rows) store.add(row, shards.files);
@@ -176,7 +176,7 @@ void run_sweep(const SweepOptions& options) {
   const std::optional<StoreLock> lock = lock_of(options);
   SweepStore store = open_store(options, sweep);
   const SweepOutcome outcome = run_left(options, sweep, store);
-  const SweepResult result{.sweep = sweep, .figures = sweep_figure_names(), .rows = store.rows()};
+  const SweepResult result{.sweep = sweep, .figures = sweep_columns(), .rows = store.rows()};
   for (const std::string& warning : outcome.warnings) print_message(warning);
   const bool is_complete = outcome.broken.empty() && !outcome.is_interrupted;
   if (is_complete) store.close();

@@ -3,7 +3,7 @@
 #include "cli/help.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
-#include "experiment/setup.hpp"
+#include "experiment/resolve.hpp"
 #include "report/out_files.hpp"
 #include "run/export_trace.hpp"
 #include "workload/trace_csv.hpp"
@@ -25,9 +25,9 @@ struct TraceOptions {
 void export_to_csv(const TraceOptions& options) {
   const Overrides overrides = overrides_of(options.what.set);
   check_out_file(options.out, options.force);
-  const Inputs inputs = read_inputs(config::find_catalogue(), options.what.experiment, overrides);
-  print_warnings(inputs.warnings);
-  const Trace trace = export_trace(inputs, !options.without_durations);
+  const ResolvedExperiment resolved = resolve(config::find_catalogue(), options.what.experiment, overrides);
+  print_warnings(resolved.warnings);
+  const Trace trace = export_trace(resolved, !options.without_durations);
   write_out_file(options.out, write_trace(trace), options.force);
 }
 

@@ -129,7 +129,7 @@ Experiment load_experiment(const config::Document& document) {
   });
 }
 
-bool is_training(const Experiment& experiment) {
+bool is_multi_update(const Experiment& experiment) {
   const Sync& sync = experiment.sync;
   return has_servers(sync) || sync.update != UpdateRule::sync || sync.backups.value_or(0) > 0 ||
          is_random(experiment.random) || !experiment.random.slow.empty();

@@ -94,7 +94,7 @@ Experiment load_experiment(const config::Document& document);
 
 /// True where steps differ from one another or nobody waits for all: the run is then many updates long, in
 /// place of one steady step.
-bool is_training(const Experiment& experiment);
+bool is_multi_update(const Experiment& experiment);
 
 /// The update rule for so many ranks. Throws InputError where k, or the backups, do not suit them.
 UpdateSettings update_settings(const Sync& sync, int ranks);

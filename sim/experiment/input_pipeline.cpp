@@ -9,16 +9,16 @@ namespace trainyard {
 
 namespace {
 
-const SampleInput& sample_of(const Inputs& inputs) {
-  if (!inputs.model) {
+const SampleInput& sample_of(const ResolvedExperiment& resolved) {
+  if (!resolved.model) {
     throw InputError("a trace does not say what a sample is on disk",
                      "data: synthetic, or a model in place of the trace");
   }
-  if (!inputs.model->input) {
-    throw InputError(fmt::format("{} does not say what a sample is on disk (input)", inputs.model->name),
+  if (!resolved.model->input) {
+    throw InputError(fmt::format("{} does not say what a sample is on disk (input)", resolved.model->name),
                      "data: synthetic, or --set 'model.input={bytes: 110 KB, decode: 4 ms}'");
   }
-  return *inputs.model->input;
+  return *resolved.model->input;
 }
 
 /// Of all CPUs of a node; 0: not known.
@@ -26,10 +26,10 @@ int cores_of_node(const Platform& platform) {
   return platform.cores_per_cpu ? platform.cores_per_cpu->value * static_cast<int>(platform.cpus.size()) : 0;
 }
 
-Bytes stored_bytes(const Inputs& inputs) {
-  const SampleInput& sample = sample_of(inputs);
+Bytes stored_bytes(const ResolvedExperiment& resolved) {
+  const SampleInput& sample = sample_of(resolved);
   if (sample.bytes) return sample.bytes->value;
-  return static_cast<double>(*inputs.model->sequence_length) * sample.bytes_per_token->value;
+  return static_cast<double>(*resolved.model->sequence_length) * sample.bytes_per_token->value;
 }
 
 void check_synthetic(const InputSettings& input) {
@@ -41,16 +41,16 @@ void check_synthetic(const InputSettings& input) {
     throw InputError(fmt::format("{} is of real data, not of synthetic", key), "data: real");
 }
 
-void check_gpu_decoder(const Inputs& inputs, const SampleInput& sample) {
+void check_gpu_decoder(const ResolvedExperiment& resolved, const SampleInput& sample) {
   if (!sample.decode) {
-    throw InputError(fmt::format("there is nothing to decode in a sample of {}", inputs.model->name),
+    throw InputError(fmt::format("there is nothing to decode in a sample of {}", resolved.model->name),
                      "leave out \"decode\"");
   }
-  if (!inputs.gpu.image_decoder) {
-    throw InputError(fmt::format("{} states no hardware decoder (image_decoder)", inputs.gpu.name),
+  if (!resolved.gpu.image_decoder) {
+    throw InputError(fmt::format("{} states no hardware decoder (image_decoder)", resolved.gpu.name),
                      "decode: cpu; decoding in kernels would take time of the step, which is not simulated");
   }
-  if (inputs.experiment.input.workers)
+  if (resolved.settings.input.workers)
     throw InputError("workers decode on CPUs, and GPUs do it here", "decode: cpu, or no workers");
 }
 
@@ -70,31 +70,31 @@ std::string_view name_of(InputLimit limit) {
   return "decoder";
 }
 
-void check_input(const Inputs& inputs) {
-  const InputSettings& input = inputs.experiment.input;
+void check_input(const ResolvedExperiment& resolved) {
+  const InputSettings& input = resolved.settings.input;
   if (input.data == InputData::synthetic) {
     check_synthetic(input);
     return;
   }
-  const SampleInput& sample = sample_of(inputs);
+  const SampleInput& sample = sample_of(resolved);
   if (decodes_on_gpu(input)) {
-    check_gpu_decoder(inputs, sample);
+    check_gpu_decoder(resolved, sample);
     return;
   }
   if (!sample.decode) {
     if (input.workers)
-      throw InputError(fmt::format("there is nothing to decode in a sample of {}", inputs.model->name),
+      throw InputError(fmt::format("there is nothing to decode in a sample of {}", resolved.model->name),
                        "leave out \"workers\"");
     return;
   }
-  const int cores = cores_of_node(inputs.platform);
+  const int cores = cores_of_node(resolved.platform);
   if (cores == 0) {
-    throw InputError(
-        fmt::format("{} does not state how many cores decode (node.devices.cpu.cores)", inputs.platform.name),
-        "--set platform.node.devices.cpu.cores=20, or data: synthetic");
+    throw InputError(fmt::format("{} does not state how many cores decode (node.devices.cpu.cores)",
+                                 resolved.platform.name),
+                     "--set platform.node.devices.cpu.cores=20, or data: synthetic");
   }
   if (!input.workers) return;
-  const Cluster cluster = cluster_of(inputs);
+  const Cluster& cluster = *resolved.cluster;
   const int ranks = *std::ranges::max_element(cluster.gpus_on_node);
   if (*input.workers * ranks > cores) {
     throw InputError(fmt::format("{} workers for each of {} ranks are more than the {} cores of a node",
@@ -103,12 +103,12 @@ void check_input(const Inputs& inputs) {
   }
 }
 
-std::optional<InputPipeline> input_pipeline(const Inputs& inputs, int ranks, int nodes,
+std::optional<InputPipeline> input_pipeline(const ResolvedExperiment& resolved, int ranks, int nodes,
                                             const HostLoad& load) {
-  const Experiment& experiment = inputs.experiment;
+  const Experiment& experiment = resolved.settings;
   if (experiment.input.data == InputData::synthetic) return std::nullopt;
-  const SampleInput& sample = sample_of(inputs);
-  const Platform& platform = inputs.platform;
+  const SampleInput& sample = sample_of(resolved);
+  const Platform& platform = resolved.platform;
   const double samples_of_rank = static_cast<double>(experiment.batch_per_gpu) * experiment.accumulation;
   InputPipeline input;
   input.samples = samples_of_rank * ranks;
@@ -117,7 +117,7 @@ std::optional<InputPipeline> input_pipeline(const Inputs& inputs, int ranks, int
   const HostLoad beside = is_prefetched(experiment.input) ? load : HostLoad{};
   const bool is_on_gpu = decodes_on_gpu(experiment.input);
   if (is_on_gpu) {
-    input.decoder = samples_of_rank * inputs.gpu.image_decoder->value;
+    input.decoder = samples_of_rank * resolved.gpu.image_decoder->value;
   } else if (sample.decode) {
     const Seconds work = input.samples * sample.decode->value;
     input.cores = experiment.input.workers ? *experiment.input.workers * ranks : input.cores_of_node;
@@ -125,7 +125,7 @@ std::optional<InputPipeline> input_pipeline(const Inputs& inputs, int ranks, int
     input.busy = load.cores + all_cores;
     input.decode = std::max(work / static_cast<double>(input.cores), beside.cores + all_cores);
   }
-  const Bytes stored = input.samples * stored_bytes(inputs);
+  const Bytes stored = input.samples * stored_bytes(resolved);
   if (platform.storage) input.storage = stored / platform.storage->value;
   if (platform.shared_storage)
     input.storage =
@@ -145,9 +145,9 @@ std::optional<InputPipeline> input_pipeline(const Inputs& inputs, int ranks, int
   return input;
 }
 
-std::optional<InputPipeline> input_pipeline(const Inputs& inputs, const Cluster& cluster,
+std::optional<InputPipeline> input_pipeline(const ResolvedExperiment& resolved, const Cluster& cluster,
                                             const HostLoad& load) {
-  return input_pipeline(inputs, *std::ranges::max_element(cluster.gpus_on_node), cluster.nodes, load);
+  return input_pipeline(resolved, *std::ranges::max_element(cluster.gpus_on_node), cluster.nodes, load);
 }
 
 Seconds with_input(Seconds step, const std::optional<InputPipeline>& input, const InputSettings& settings) {

@@ -3,7 +3,7 @@
 // servers on the same hosts leave of them. The study lets a step wait for it.
 
 #include "experiment/input_settings.hpp"
-#include "experiment/setup.hpp"
+#include "experiment/resolve.hpp"
 #include "platform/cluster.hpp"
 #include "units/quantity.hpp"
 
@@ -40,17 +40,17 @@ struct InputPipeline {
 
 /// Throws InputError where the experiment reads real data and its files do not say enough, or what it asks
 /// for cannot be.
-void check_input(const Inputs& inputs);
+void check_input(const ResolvedExperiment& resolved);
 
 /// Of a node with `ranks` of them, one of `nodes` that read at the same time; nothing with synthetic data.
 /// All its cores but what `load` takes decode for all ranks, or `workers` for each; a core decodes one sample
 /// at a time. Cores and memory that servers use come first: they are on the way of the step, the loader is
 /// beside it.
-std::optional<InputPipeline> input_pipeline(const Inputs& inputs, int ranks, int nodes,
+std::optional<InputPipeline> input_pipeline(const ResolvedExperiment& resolved, int ranks, int nodes,
                                             const HostLoad& load = {});
 
 /// Of the whole job: its nodes with the most ranks.
-std::optional<InputPipeline> input_pipeline(const Inputs& inputs, const Cluster& cluster,
+std::optional<InputPipeline> input_pipeline(const ResolvedExperiment& resolved, const Cluster& cluster,
                                             const HostLoad& load = {});
 
 /// How long a step takes that would take `step` if samples were always there: with a loader that prefetches

@@ -62,38 +62,34 @@ LinkId link_named(const Cluster& cluster, const std::string& name) {
   throw InputError(fmt::format("there is no link {}", in_quotes(name)), config::suggest(name, names));
 }
 
-Cluster shared_cluster(const Inputs& inputs) {
-  Cluster cluster = cluster_of(inputs);
+std::shared_ptr<const Cluster> shared_cluster(const ResolvedExperiment& resolved) {
+  const Cluster& cluster = *resolved.cluster;
   std::vector<int> gpus_on_node = cluster.gpus_on_node;
-  for (const Inputs& neighbour : inputs.neighbours) {
-    const std::vector<int> further = cluster_of(neighbour).gpus_on_node;
+  for (const ResolvedExperiment& neighbour : resolved.neighbours) {
+    const std::vector<int>& further = neighbour.cluster->gpus_on_node;
     gpus_on_node.insert(gpus_on_node.end(), further.begin(), further.end());
   }
   int nodes = 0;
-  for (const BackgroundTraffic& traffic : inputs.experiment.background)
+  for (const BackgroundTraffic& traffic : resolved.settings.background)
     nodes = std::max({nodes, end_named(traffic.from).node + 1, end_named(traffic.to).node + 1});
   const auto all = static_cast<int>(cluster.platform.gpus.size());
   while (static_cast<int>(gpus_on_node.size()) < nodes) gpus_on_node.push_back(all);
-  if (gpus_on_node.size() == cluster.gpus_on_node.size()) return cluster;
-  return make_cluster(std::move(cluster.platform), std::move(gpus_on_node));
+  if (gpus_on_node.size() == cluster.gpus_on_node.size()) return resolved.cluster;
+  return std::make_shared<const Cluster>(make_cluster(cluster.platform, std::move(gpus_on_node)));
 }
 
-void check_background(const Inputs& inputs) {
-  if (inputs.experiment.background.empty()) return;
-  const Cluster cluster = shared_cluster(inputs);
-  for (const BackgroundTraffic& traffic : inputs.experiment.background) {
-    if (rank_named(cluster, traffic.from) == rank_named(cluster, traffic.to)) {
+void check_background(const ResolvedExperiment& resolved) {
+  for (const BackgroundTraffic& traffic : resolved.settings.background) {
+    if (rank_named(*resolved.network, traffic.from) == rank_named(*resolved.network, traffic.to)) {
       throw InputError(fmt::format("background traffic from {} to itself", in_quotes(traffic.from)),
                        "name two GPUs");
     }
   }
 }
 
-void check_events(const Inputs& inputs) {
-  if (inputs.experiment.events.empty()) return;
-  const Cluster cluster = shared_cluster(inputs);
-  for (const LinkChange& change : inputs.experiment.events) {
-    const Bandwidth most = specified_bandwidth(cluster, link_named(cluster, change.link));
+void check_events(const ResolvedExperiment& resolved) {
+  for (const LinkChange& change : resolved.settings.events) {
+    const Bandwidth most = specified_bandwidth(*resolved.network, link_named(*resolved.network, change.link));
     if (change.bandwidth <= most) continue;
     throw InputError(fmt::format("{} for link {}, which is specified at {}", human(change.bandwidth),
                                  in_quotes(change.link), human(most)),
@@ -101,9 +97,9 @@ void check_events(const Inputs& inputs) {
   }
 }
 
-bool has_others(const Inputs& inputs) {
-  const Experiment& experiment = inputs.experiment;
-  return !inputs.neighbours.empty() || !experiment.background.empty() || !experiment.events.empty();
+bool has_others(const ResolvedExperiment& resolved) {
+  const Experiment& experiment = resolved.settings;
+  return !resolved.neighbours.empty() || !experiment.background.empty() || !experiment.events.empty();
 }
 
 }  // namespace trainyard

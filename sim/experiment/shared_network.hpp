@@ -2,16 +2,17 @@
 // The cluster of a job that shares its network: the experiment's neighbours, background traffic and link
 // events, placed on one machine and checked.
 
-#include "experiment/setup.hpp"
+#include "experiment/resolve.hpp"
 #include "platform/cluster.hpp"
 
+#include <memory>
 #include <string>
 
 namespace trainyard {
 
 /// The nodes of the experiment, then those of each neighbour, then as many as background traffic names
 /// besides. The experiment's ranks come first and have the numbers they would have alone.
-Cluster shared_cluster(const Inputs& inputs);
+std::shared_ptr<const Cluster> shared_cluster(const ResolvedExperiment& resolved);
 
 /// The rank behind "node3" or "node3.gpu2", an end of background traffic. Throws InputError.
 Rank rank_named(const Cluster& cluster, const std::string& name);
@@ -20,10 +21,10 @@ Rank rank_named(const Cluster& cluster, const std::string& name);
 LinkId link_named(const Cluster& cluster, const std::string& name);
 
 /// True if the job has neighbours, background traffic or link events.
-bool has_others(const Inputs& inputs);
+bool has_others(const ResolvedExperiment& resolved);
 
 /// Throw InputError for an end of background traffic, or a link of an event, that does not exist.
-void check_background(const Inputs& inputs);
-void check_events(const Inputs& inputs);
+void check_background(const ResolvedExperiment& resolved);
+void check_events(const ResolvedExperiment& resolved);
 
 }  // namespace trainyard

@@ -25,8 +25,8 @@ inline std::string in_gigabytes(Bandwidth bandwidth) { return digits12(1e-9 * ba
 /// Gathers changes to an experiment, which must outlive it.
 class Changes {
 protected:
-  explicit Changes(const Inputs& inputs)
-      : inputs_(inputs), experiment_(inputs.experiment), cluster_(cluster_of(inputs)) {}
+  explicit Changes(const ResolvedExperiment& resolved)
+      : resolved_(resolved), experiment_(resolved.settings), cluster_(*resolved.cluster) {}
 
   void add(std::string change, Overrides set, std::string remark = {}) {
     all_.push_back({std::move(change), std::move(set), std::move(remark), {}});
@@ -42,26 +42,26 @@ protected:
   }
   [[nodiscard]] bool sends_itself() const {
     const auto communicates = [](const Op& op) { return op.communication != Communication::none; };
-    return std::ranges::any_of(inputs_.trace.ops, communicates);
+    return std::ranges::any_of(resolved_.trace.ops, communicates);
   }
 
   template <class Is>
   [[nodiscard]] bool has_link(Is is) const {
-    const NodeGraph& node = inputs_.platform.node;
+    const NodeGraph& node = resolved_.platform.node;
     const auto [begin, end] = edges(node);
     return std::any_of(begin, end, [&](const EdgeId edge) { return is(node[edge]); });
   }
 
-  const Inputs& inputs_;
+  const ResolvedExperiment& resolved_;
   const Experiment& experiment_;
   const Cluster cluster_;
   std::vector<WhatIf> all_;
 };
 
 /// Other hardware.
-std::vector<WhatIf> machine_changes(const Inputs& inputs);
+std::vector<WhatIf> machine_changes(const ResolvedExperiment& resolved);
 
 /// The same hardware put to another use, and at the end pairs of changes of which one alone hardly helps.
-std::vector<WhatIf> job_changes(const Inputs& inputs);
+std::vector<WhatIf> job_changes(const ResolvedExperiment& resolved);
 
 }  // namespace trainyard

@@ -38,7 +38,7 @@ private:
 /// What can be told apart of a step: a part, or a collective of the part `communication`.
 struct Leaf {
   StepPart part{};
-  std::string operation = {}, collective = {};
+  std::string operation = {}, purpose = {}, collective = {};
   Seconds time = {};
   std::int64_t whole = 0;
 };
@@ -48,7 +48,7 @@ std::vector<Leaf> leaves_of(const RunSummary& run, const Grid& grid) {
   for (const PartTime& part : run.parts) {
     if (part.part == StepPart::communication && !run.collectives.empty()) {
       for (const NamedExposure& one : run.collectives)
-        leaves.push_back({part.part, one.operation, one.collective, one.exposed});
+        leaves.push_back({part.part, one.operation, one.purpose, one.collective, one.exposed});
     } else {
       leaves.push_back({.part = part.part, .time = part.time});
     }
@@ -63,21 +63,15 @@ std::vector<Leaf> leaves_of(const RunSummary& run, const Grid& grid) {
   constexpr double rounding = 1e-8;
   is_sum = is_sum && std::abs(sum / step_time(run) - 1) < rounding;
   if (!is_sum) {
-    throw InputError(fmt::format("the parts of the step of '{}' do not add up to its time", run.experiment),
-                     "run the experiment again");
+    throw InputError(
+        fmt::format("the parts of the step of '{}' do not add up to its time", text_of(run, "experiment")),
+        "run the experiment again");
   }
   std::int64_t whole = 0;
   for (Leaf& leaf : leaves) whole += leaf.whole = grid.whole(leaf.time);
   // What rounding left goes where it is the smallest share.
   std::ranges::max_element(leaves, {}, &Leaf::whole)->whole += grid.whole(step_time(run)) - whole;
   return leaves;
-}
-
-/// "gradients" of what reduces "bucket 3": frameworks send them in such pieces.
-std::string purpose_of(const Leaf& leaf) {
-  const std::string stem = leaf.collective.substr(0, leaf.collective.find_last_not_of("0123456789 ") + 1);
-  if (stem != "bucket") return stem;
-  return leaf.operation.find("reduce") == std::string::npos ? "buckets" : "gradients";
 }
 
 struct Pair {
@@ -100,12 +94,11 @@ struct Group {
 };
 
 Pair& pair_of(std::vector<Group>& groups, const Leaf& leaf) {
-  const std::string purpose = purpose_of(leaf);
   const auto is_its = [&](const Group& group) {
-    return group.operation == leaf.operation && group.purpose == purpose;
+    return group.operation == leaf.operation && group.purpose == leaf.purpose;
   };
   auto group = std::ranges::find_if(groups, is_its);
-  if (group == groups.end()) group = groups.insert(groups.end(), {leaf.operation, purpose, {}});
+  if (group == groups.end()) group = groups.insert(groups.end(), {leaf.operation, leaf.purpose, {}});
   auto one = std::ranges::find(group->collectives, leaf.collective, &std::pair<std::string, Pair>::first);
   if (one == group->collectives.end())
     one = group->collectives.insert(group->collectives.end(), {leaf.collective, {}});
@@ -147,30 +140,28 @@ std::vector<ComparedKey> different_keys(const RunSummary& a, const RunSummary& b
   return different;
 }
 
+std::optional<double> number_in(const std::optional<FigureValue>& value) {
+  return value ? std::optional(std::get<double>(*value)) : std::nullopt;
+}
+
+/// The key figures first.
 std::vector<ComparedFigure> compared_figures(const RunSummary& a, const RunSummary& b) {
   std::vector<ComparedFigure> figures;
-  for (std::size_t i = 0; i < figure_fields.size(); ++i) {
-    ComparedFigure figure{.field = figure_fields[i],
-                          .a = a.figures[i],
-                          .b = b.figures[i],
-                          .difference = {},
-                          .ratio = ratio_of(a.figures[i], b.figures[i])};
-    if (!figure.a && !figure.b) continue;
-    if (figure.a && figure.b) figure.difference = *figure.b - *figure.a;
-    figures.push_back(figure);
+  for (std::size_t i = 0; i < a.table.size(); ++i) {
+    const Figure& one = a.table[i];
+    if (!one.shown.in_comparison || one.unit == FigureUnit::text) continue;
+    const std::optional<double> of_a = number_in(a.figures[i]);
+    const std::optional<double> of_b = number_in(b.figures[i]);
+    if (!of_a && !of_b) continue;
+    ComparedFigure& figure = figures.emplace_back(ComparedFigure{
+        .figure = &one, .a = of_a, .b = of_b, .difference = {}, .ratio = ratio_of(of_a, of_b)});
+    if (of_a && of_b) figure.difference = *of_b - *of_a;
   }
+  std::ranges::stable_partition(figures, [](const ComparedFigure& one) { return one.figure->shown.as_tile; });
   return figures;
 }
 
-double figure_of(const RunSummary& run, std::string_view field) {
-  const auto* found = std::ranges::find(figure_fields, field, &FigureField::field);
-  return run.figures[static_cast<std::size_t>(found - figure_fields.begin())].value();
-}
-
 }  // namespace
-
-Seconds step_time(const RunSummary& run) { return Seconds{figure_of(run, "step_time_s")}; }
-double throughput(const RunSummary& run) { return figure_of(run, "throughput_samples_per_s"); }
 
 std::optional<double> ratio_of(std::optional<double> a, std::optional<double> b) {
   if (!a || !b || *a == 0) return std::nullopt;

@@ -11,7 +11,7 @@
 namespace trainyard {
 
 struct ComparedFigure {
-  FigureField field;
+  const Figure* figure = nullptr;  ///< of the table
   std::optional<double> a, b;
   std::optional<double> difference;  ///< b - a
   std::optional<double> ratio;       ///< b / a; none where a is 0

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 namespace trainyard {
 
@@ -24,14 +25,14 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
   Seconds kernels;
   Seconds host;
   for (std::size_t i = 0; i < step.plan.op_times.size(); ++i) {
-    const Op& op = step.inputs.trace.ops[i];
+    const Op& op = step.resolved.trace.ops[i];
     if (op.layer == ranks_overhead_layer) continue;
     (op.kind == OpKind::host ? host : kernels) += step.plan.op_times[i].duration;
   }
   std::vector<GapTime> gap{{GapPart::kernels, kernels}, {GapPart::host, host}};
   Seconds before = kernels + host;
   const auto add = [&](GapPart part, Seconds step_time) {
-    const Seconds now = with_input(step_time, step.input, step.inputs.experiment.input);
+    const Seconds now = with_input(step_time, step.input, step.resolved.settings.input);
     gap.push_back({part, now - before});
     before = now;
   };
@@ -54,7 +55,7 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
 /// What keeps an edge with these links below what they let through.
 ConnectionLimit holder_of(const ReplayedStep& step, Protocol protocol, Bandwidth limit,
                           std::span<const LinkUse> uses) {
-  const Costs& costs = step.inputs.costs;
+  const Costs& costs = step.resolved.costs;
   const auto is_limit = [&](Bandwidth other) {
     constexpr double rounding = 1e-9;
     return std::abs(limit / other - 1) < rounding;
@@ -130,12 +131,18 @@ Explanation explain_step(const ReplayedStep& step) {
   return explanation;
 }
 
-Explained simulate_and_explain(const Inputs& inputs) {
-  Explained run{.result = simulate(inputs, {.recorded = ranks_on_paths}), .explanation = {}};
-  if (const std::optional<Replay>& step = run.result.replay)
-    run.explanation = explain_step({inputs, step->cluster, step->plan, step->timeline, step->input});
-  run.result.replay.reset();
-  return run;
+Explained simulate_and_explain(ResolvedExperiment resolved) {
+  Explained explained{.run = simulate(std::move(resolved), {.recorded = ranks_on_paths}), .explanation = {}};
+  const Run& run = explained.run;
+  if (updates_of(run) != nullptr) return explained;
+  const Step& step = step_of(run);
+  explained.explanation =
+      explain_step({.resolved = run.experiment,
+                    .cluster = *run.experiment.network,
+                    .plan = step.plan,
+                    .timeline = step.timeline,
+                    .input = run.input ? std::optional(run.input->pipeline) : std::nullopt});
+  return explained;
 }
 
 }  // namespace trainyard

@@ -25,7 +25,7 @@ struct PathSegment {
   std::string first, last;  ///< layers, of kernels
   int ops = 0;              ///< kernels, of the path
   Seconds slowed;           ///< of the length: what kernels took longer beside communication
-  int collective = -1;      ///< index in Result::collectives, of a collective and of the framework around it
+  int collective = -1;      ///< index in Run::collectives, of a collective and of the framework around it
   std::string what;         ///< of the framework "cycle", "negotiation", "flatten"; of input what limits it
 };
 
@@ -35,7 +35,7 @@ enum class ConnectionLimit { none, protocol, fabric, host_memory, lane };
 
 /// What the time of a collective is made of that has the network for itself, and what limits it there.
 struct CollectivePace {
-  int collective = -1;         ///< index in Result::collectives
+  int collective = -1;         ///< index in Run::collectives
   Seconds overhead;            ///< before its first message
   Seconds latency;             ///< of its messages
   Seconds transfer;            ///< of their bytes

@@ -20,7 +20,7 @@ constexpr std::string_view first_key = "stack.bucket_first";
 
 class JobChanges : Changes {
 public:
-  explicit JobChanges(const Inputs& inputs) : Changes(inputs) {}
+  explicit JobChanges(const ResolvedExperiment& resolved) : Changes(resolved) {}
 
   std::vector<WhatIf> all() {
     add_batch();
@@ -39,12 +39,12 @@ private:
   void add_batch() {
     const int batch = experiment_.batch_per_gpu;
     const std::string larger = fmt::format("batch of {} per GPU", 2 * batch);
-    if (!inputs_.model) {
+    if (!resolved_.model) {
       refuse(larger, "a trace cannot be stretched: record one with that batch");
       return;
     }
-    Inputs doubled = inputs_;
-    doubled.experiment.batch_per_gpu = 2 * batch;
+    ResolvedExperiment doubled = resolved_;
+    doubled.settings.batch_per_gpu = 2 * batch;
     const MemoryReport memory = memory_report(doubled);
     if (memory.fits) {
       add(larger, {{"batch_per_gpu", std::to_string(2 * batch)}}, "changes the training too");
@@ -61,15 +61,15 @@ private:
   void add_precision() {
     const Precision precision = experiment_.precision;
     if (precision != Precision::fp32 && precision != Precision::tf32) return;
-    if (!inputs_.model) {
+    if (!resolved_.model) {
       refuse("precision amp", "the trace is a step in another");
       return;
     }
-    if (inputs_.gpu.matrix.fp16)
+    if (resolved_.gpu.matrix.fp16)
       add("precision amp", {{"precision", "amp"}}, "changes the training too");
     else
-      refuse("precision amp", inputs_.gpu.name + " has no fp16 matrix units");
-    if (precision == Precision::fp32 && inputs_.gpu.matrix.tf32)
+      refuse("precision amp", resolved_.gpu.name + " has no fp16 matrix units");
+    if (precision == Precision::fp32 && resolved_.gpu.matrix.tf32)
       add("precision tf32", {{"precision", "tf32"}}, "changes the training too");
   }
 
@@ -77,7 +77,7 @@ private:
     const std::string change = "fp16 gradients";
     if (is_alone()) return refuse(change, "one GPU sends none");
     if (sends_itself()) return refuse(change, "collectives are the trace's");
-    if (size_of(inputs_.stack.gradient_dtype, experiment_.precision) <= Bytes{2})
+    if (size_of(resolved_.stack.gradient_dtype, experiment_.precision) <= Bytes{2})
       return refuse(change, "they have 2 bytes per value already");
     add(change, {{"stack.gradient_dtype", "fp16"}},
         has_servers(experiment_.sync)
@@ -96,9 +96,9 @@ private:
   }
 
   void add_overlap() {
-    if (!inputs_.stack.overlap && !is_alone() && experiment_.sync.kind != SyncKind::dataparallel_gpu0)
+    if (!resolved_.stack.overlap && !is_alone() && experiment_.sync.kind != SyncKind::dataparallel_gpu0)
       add("overlap with backward", {{"stack.overlap", "true"}});
-    if (inputs_.stack.intra_node == IntraNode::host && !is_alone())
+    if (resolved_.stack.intra_node == IntraNode::host && !is_alone())
       add("peer-to-peer access in a node", {{"stack.intra_node", "direct"}});
   }
 
@@ -126,11 +126,11 @@ private:
   void add_pairs() {
     if (cluster_.nodes > 1 || has_own_servers()) {
       // A card in a slot that is no faster than it.
-      const std::string nic = in_gbps(times_more * inputs_.platform.fabric.nic.value);
+      const std::string nic = in_gbps(times_more * resolved_.platform.fabric.nic.value);
       if (has_link([](const Link& link) { return is_pcie(link.kind); })) {
         add("NICs of " + nic + ", PCIe x 2",
             {{"platform.fabric.nic", nic},
-             {"platform.node.speed.pcie", shortest(times_more * inputs_.platform.speeds.pcie)}});
+             {"platform.node.speed.pcie", shortest(times_more * resolved_.platform.speeds.pcie)}});
       }
     }
     const auto is_fp16 = [](const WhatIf& what) {
@@ -141,14 +141,14 @@ private:
     Overrides set = bucket_sizes(1 / times_more, as_size(1 / times_more * bucket()));
     set.insert(set.begin(), {"stack.gradient_dtype", "fp16"});
     if (set.size() == 2 && has_first_bucket())
-      set.emplace_back(first_key, as_size(1 / times_more * first_bucket(inputs_.stack)));
+      set.emplace_back(first_key, as_size(1 / times_more * first_bucket(resolved_.stack)));
     add("fp16 gradients, same buckets", std::move(set));
   }
 
   /// A first bucket that is larger than the others changes with them: there may be no second one.
   [[nodiscard]] Overrides bucket_sizes(double factor, const std::string& size) const {
     Overrides set{{bucket_key(), size}};
-    const Bytes first = first_bucket(inputs_.stack);
+    const Bytes first = first_bucket(resolved_.stack);
     if (has_first_bucket() && first > std::min(factor, 1.0) * bucket())
       set.emplace_back(first_key, as_size(factor * first));
     return set;
@@ -158,10 +158,10 @@ private:
     return !is_fused() && experiment_.sync.kind != SyncKind::dataparallel_gpu0;
   }
   [[nodiscard]] bool is_fused() const {
-    return inputs_.stack.fusion && experiment_.sync.kind != SyncKind::dataparallel_gpu0;
+    return resolved_.stack.fusion && experiment_.sync.kind != SyncKind::dataparallel_gpu0;
   }
   [[nodiscard]] Bytes bucket() const {
-    return is_fused() ? inputs_.stack.fusion->threshold.value : largest_bucket(inputs_.stack);
+    return is_fused() ? resolved_.stack.fusion->threshold.value : largest_bucket(resolved_.stack);
   }
   [[nodiscard]] std::string bucket_key() const {
     return is_fused() ? "stack.fusion.threshold" : "stack.bucket_cap";
@@ -170,6 +170,6 @@ private:
 
 }  // namespace
 
-std::vector<WhatIf> job_changes(const Inputs& inputs) { return JobChanges(inputs).all(); }
+std::vector<WhatIf> job_changes(const ResolvedExperiment& resolved) { return JobChanges(resolved).all(); }
 
 }  // namespace trainyard

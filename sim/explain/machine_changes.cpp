@@ -11,7 +11,7 @@ namespace {
 
 class MachineChanges : Changes {
 public:
-  explicit MachineChanges(const Inputs& inputs) : Changes(inputs) {}
+  explicit MachineChanges(const ResolvedExperiment& resolved) : Changes(resolved) {}
 
   std::vector<WhatIf> all() {
     add_network();
@@ -23,7 +23,7 @@ public:
 
 private:
   void add_network() {
-    const Fabric& fabric = inputs_.platform.fabric;
+    const Fabric& fabric = resolved_.platform.fabric;
     if (cluster_.nodes == 1 && !has_own_servers()) {
       refuse("faster NICs", "all GPUs are in one node, which uses no NIC");
       return;
@@ -52,7 +52,7 @@ private:
       refuse("faster links in a node", "there is one GPU, which talks to no other");
       return;
     }
-    const LinkSpeeds& speeds = inputs_.platform.speeds;
+    const LinkSpeeds& speeds = resolved_.platform.speeds;
     const auto try_kind = [&](bool (*is_of_kind)(LinkKind), const std::string& name, const std::string& key,
                               double now) {
       if (!has_link([&](const Link& link) { return is_of_kind(link.kind); })) return;
@@ -69,7 +69,7 @@ private:
   }
 
   void add_gpu() {
-    const std::vector<Op>& ops = inputs_.trace.ops;
+    const std::vector<Op>& ops = resolved_.trace.ops;
     const auto is_kernel = [](const Op& op) { return op.kind != OpKind::host; };
     const auto is_given = [&](const Op& op) { return is_kernel(op) && op.duration.has_value(); };
     const auto kernels = std::ranges::count_if(ops, is_kernel);
@@ -78,7 +78,7 @@ private:
       refuse("faster GPUs", "the trace brings the times of its kernels");
       return;
     }
-    const double now = inputs_.gpu.has_speed;
+    const double now = resolved_.gpu.has_speed;
     if (times_more * now > GpuProfile::highest_speed) {
       refuse("GPUs twice as fast", past_highest("gpu.speed", GpuProfile::highest_speed, now));
       return;
@@ -98,7 +98,7 @@ private:
 
   /// What limits GPUs without peer-to-peer access besides the links that are made faster.
   [[nodiscard]] std::string staged_remark() const {
-    const Platform& platform = inputs_.platform;
+    const Platform& platform = resolved_.platform;
     if (platform.has_peer_to_peer || !std::isfinite(platform.staged.value.si())) return {};
     return fmt::format("one connection through host memory reaches {} as before",
                        in_gigabytes(platform.staged.value));
@@ -107,26 +107,28 @@ private:
   void add_input() {
     if (experiment_.input.data != InputData::real) return;
     if (!is_prefetched(experiment_.input)) add("prefetching of samples", {{"input.prefetch", "true"}});
-    if (inputs_.platform.cores_per_cpu && !decodes_on_gpu(experiment_.input)) {
-      const int cores = 2 * inputs_.platform.cores_per_cpu->value;
+    if (resolved_.platform.cores_per_cpu && !decodes_on_gpu(experiment_.input)) {
+      const int cores = 2 * resolved_.platform.cores_per_cpu->value;
       add(fmt::format("{} cores in a socket", cores),
           {{"platform.node.devices.cpu.cores", std::to_string(cores)}});
     }
-    if (inputs_.platform.storage) {
-      const Bandwidth storage = times_more * inputs_.platform.storage->value;
+    if (resolved_.platform.storage) {
+      const Bandwidth storage = times_more * resolved_.platform.storage->value;
       add("storage of " + in_gigabytes(storage),
           {{"platform.node.storage.bandwidth", in_gigabytes(storage)}});
     }
     if (decodes_on_gpu(experiment_.input)) return;
-    if (inputs_.gpu.image_decoder)
+    if (resolved_.gpu.image_decoder)
       add("decoding on the GPUs", {{"input.decode", "gpu"}});
     else
-      refuse("decoding on the GPUs", inputs_.gpu.name + " states no hardware decoder");
+      refuse("decoding on the GPUs", resolved_.gpu.name + " states no hardware decoder");
   }
 };
 
 }  // namespace
 
-std::vector<WhatIf> machine_changes(const Inputs& inputs) { return MachineChanges(inputs).all(); }
+std::vector<WhatIf> machine_changes(const ResolvedExperiment& resolved) {
+  return MachineChanges(resolved).all();
+}
 
 }  // namespace trainyard

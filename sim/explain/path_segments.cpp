@@ -58,7 +58,7 @@ PathSegment segment_of(const ReplayedStep& step, const PathPiece& piece) {
     segment.what = name_of_side_work(step.plan, piece, tasks);
     return segment;
   }
-  const Op& op = step.inputs.trace.ops[at(compute.op)];
+  const Op& op = step.resolved.trace.ops[at(compute.op)];
   segment.kind = kind_of(op);
   segment.first = segment.last = op.layer;
   segment.ops = 1;
@@ -69,18 +69,18 @@ PathSegment segment_of(const ReplayedStep& step, const PathPiece& piece) {
 }
 
 /// Kernels of one phase on one rank, one after the other.
-struct Run {
+struct OpRun {
   std::vector<PathSegment> ops;
   Seconds length;
 };
 
-bool continues(const Run& run, const PathSegment& next) {
+bool continues(const OpRun& run, const PathSegment& next) {
   return !run.ops.empty() && is_kernels(run.ops.back()) && is_kernels(next) &&
          run.ops.back().kind == next.kind && run.ops.back().rank == next.rank;
 }
 
 /// The run in segments, cut where a module ends and enough time has gone by.
-void add_cut(const Run& run, std::vector<PathSegment>& path) {
+void add_cut(const OpRun& run, std::vector<PathSegment>& path) {
   const Seconds least = run.length / most_runs;
   const std::size_t begun = path.size();
   for (const PathSegment& op : run.ops) {
@@ -100,7 +100,7 @@ void add_cut(const Run& run, std::vector<PathSegment>& path) {
 
 std::vector<PathSegment> grouped(const std::vector<PathSegment>& pieces) {
   std::vector<PathSegment> path;
-  Run run;
+  OpRun run;
   for (const PathSegment& piece : pieces) {
     if (!continues(run, piece)) {
       add_cut(run, path);
@@ -124,7 +124,7 @@ PathSegment input_segment(const ReplayedStep& step, Seconds length) {
 }  // namespace
 
 std::vector<PathSegment> path_segments(const ReplayedStep& step) {
-  const InputSettings& settings = step.inputs.experiment.input;
+  const InputSettings& settings = step.resolved.settings.input;
   const Seconds exposed = with_input(step.timeline.makespan, step.input, settings) - step.timeline.makespan;
   // The loader goes on all the time, and each step begins when its samples are there.
   if (exposed > Seconds{} && is_prefetched(settings))

@@ -22,11 +22,11 @@ struct StepSpeed {
   double throughput = 0;
 };
 
-StepSpeed speed_with(Inputs inputs) {
+StepSpeed speed_with(ResolvedExperiment resolved) {
   // They cost a job time and a step none.
-  inputs.experiment.faults.reset();
-  const Result result = simulate(inputs, {.timeline = false});
-  return {result.step_time, result.throughput};
+  resolved.settings.faults.reset();
+  const Run run = simulate(std::move(resolved), {.timeline = false});
+  return {run.pace.time, run.pace.throughput};
 }
 
 void take_in(const ChildOutcome& outcome, WhatIfRow& row) {
@@ -49,22 +49,22 @@ void take_in(const ChildOutcome& outcome, WhatIfRow& row) {
 
 }  // namespace
 
-std::vector<WhatIf> what_ifs(const Inputs& inputs) {
-  std::vector<WhatIf> all = machine_changes(inputs);
-  for (WhatIf& what : job_changes(inputs)) all.push_back(std::move(what));
+std::vector<WhatIf> what_ifs(const ResolvedExperiment& resolved) {
+  std::vector<WhatIf> all = machine_changes(resolved);
+  for (WhatIf& what : job_changes(resolved)) all.push_back(std::move(what));
   return all;
 }
 
 std::vector<WhatIfRow> what_would_help(const config::Catalogue& catalogue, const std::string& experiment,
-                                       const Overrides& overrides, const Inputs& inputs, InputFiles& files,
-                                       int parallel) {
+                                       const Overrides& overrides, const ResolvedExperiment& resolved,
+                                       InputFiles& files, int parallel) {
   std::vector<WhatIfRow> rows;
-  for (WhatIf& what : what_ifs(inputs))
+  for (WhatIf& what : what_ifs(resolved))
     rows.push_back({.what = std::move(what), .step_time = {}, .throughput = {}});
   const auto simulated = [&](const WhatIf& what) {
     Overrides all = overrides;
     all.insert(all.end(), what.set.begin(), what.set.end());
-    const StepSpeed speed = speed_with(read_inputs(catalogue, experiment, all, files));
+    const StepSpeed speed = speed_with(resolve(catalogue, experiment, all, files));
     return packed({speed.step_time.si(), speed.throughput});
   };
   std::size_t begun = 0;
@@ -81,11 +81,12 @@ std::vector<WhatIfRow> what_would_help(const config::Catalogue& catalogue, const
   return rows;
 }
 
-void drop_chosen(const Result& result, std::vector<WhatIfRow>& rows) {
+void drop_chosen(const Run& run, std::vector<WhatIfRow>& rows) {
   const auto is_chosen = [&](const WhatIfRow& row) {
-    if (row.what.set.empty() || row.what.set.front().first != algorithm_key || result.collectives.empty())
+    if (row.what.set.empty() || row.what.set.front().first != algorithm_key ||
+        step_of(run).collectives.empty())
       return false;
-    return std::ranges::all_of(result.collectives, [&](const CollectiveRow& collective) {
+    return std::ranges::all_of(step_of(run).collectives, [&](const CollectiveRow& collective) {
       return collective.algorithm == row.what.set.front().second;
     });
   };

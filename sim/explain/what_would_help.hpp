@@ -3,8 +3,8 @@
 // its reader can repeat.
 
 #include "config/catalogue.hpp"
-#include "experiment/setup.hpp"
-#include "run/result.hpp"
+#include "experiment/resolve.hpp"
+#include "run/run.hpp"
 
 #include <optional>
 #include <string>
@@ -33,18 +33,18 @@ struct WhatIfRow {
 };
 
 /// The changes worth trying on an experiment, with those of them that nobody could make.
-std::vector<WhatIf> what_ifs(const Inputs& inputs);
+std::vector<WhatIf> what_ifs(const ResolvedExperiment& resolved);
 
 /// Simulates them in child processes, `parallel` at once, and sorts them: the highest throughput first, those
-/// that cannot be had last. `experiment` and `overrides` are what `inputs` was read from, `files` what was
+/// that cannot be had last. `experiment` and `overrides` are what `resolved` was read from, `files` what was
 /// read for it. To be called before anything is simulated in this process. Throws std::runtime_error where a
 /// simulation fails for a reason that is not its input's or its machine's.
 std::vector<WhatIfRow> what_would_help(const config::Catalogue& catalogue, const std::string& experiment,
-                                       const Overrides& overrides, const Inputs& inputs, InputFiles& files,
-                                       int parallel);
+                                       const Overrides& overrides, const ResolvedExperiment& resolved,
+                                       InputFiles& files, int parallel);
 
 /// Takes out the algorithms that every collective of the run as it is has already, which `auto` chose.
-void drop_chosen(const Result& result, std::vector<WhatIfRow>& rows);
+void drop_chosen(const Run& run, std::vector<WhatIfRow>& rows);
 
 /// Takes out changes to several keys that bring no more than another to some of these alone.
 void drop_needless_pairs(std::vector<WhatIfRow>& rows);

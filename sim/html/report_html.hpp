@@ -2,8 +2,8 @@
 // report.html of a run: one page with the figures, charts, tables, timeline and provenance of a result, for a
 // browser without a network. It reads and prints without script but for the zoom of the timeline.
 
-#include "experiment/setup.hpp"
-#include "run/result.hpp"
+#include "experiment/resolve.hpp"
+#include "run/run.hpp"
 
 #include <string>
 #include <vector>
@@ -25,9 +25,9 @@ struct PageOrigin {
   bool has_measured_times = false;  ///< a user's trace gives compute times
 };
 
-PageOrigin page_origin(const Inputs& inputs, const std::string& version);
+PageOrigin page_origin(const ResolvedExperiment& resolved, const std::string& version);
 
 /// The whole file. The text depends on nothing but its arguments.
-std::string report_html(const Result& result, const PageOrigin& origin);
+std::string report_html(const Run& run, const PageOrigin& origin);
 
 }  // namespace trainyard

@@ -14,7 +14,7 @@ namespace trainyard {
 namespace {
 
 /// How long the job takes over the interval between two checkpoints.
-Html interval_plot(const FaultReport& faults) {
+Html interval_plot(const JobReport& faults) {
   std::vector<double> intervals;
   std::vector<double> walls;
   for (const IntervalRow& row : faults.intervals) {
@@ -67,7 +67,7 @@ Html interval_plot(const FaultReport& faults) {
   return subheading("How long the job takes with other checkpoint intervals") + plot.html() + legend(entries);
 }
 
-Html intervals_html(const FaultReport& faults) {
+Html intervals_html(const JobReport& faults) {
   HtmlTable table("checkpoint intervals",
                   {{"interval"}, {"the job takes"}, {"goodput, of the throughput"}, {"closed form"}});
   for (const IntervalRow& row : faults.intervals) {
@@ -80,9 +80,9 @@ Html intervals_html(const FaultReport& faults) {
 
 }  // namespace
 
-Html faults_html(const Result& result) {
-  if (!result.faults) return {};
-  const FaultReport& faults = *result.faults;
+Html faults_html(const Run& run) {
+  if (!run.job) return {};
+  const JobReport& faults = *run.job;
   Html html = paragraph(fmt::format(
       "{} of work take {}{}: {} is of use. {} faults, of which {} stop the job.", long_time(faults.work),
       long_time(faults.wall), faults.runs > 1 ? fmt::format(" (mean of {} runs)", faults.runs) : "",

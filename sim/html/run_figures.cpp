@@ -1,162 +1,174 @@
 #include "html/run_sections.hpp"
 #include "report/fault_text.hpp"
+#include "report/figure_text.hpp"
 #include "report/limits.hpp"
 #include "report/page.hpp"
 #include "report/run_title.hpp"
 #include "report/text_layout.hpp"
-#include "report/unmodelled.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
+#include <span>
 
 namespace trainyard {
 
 namespace {
 
-/// A figure, what it is and what it means.
-class FigureTiles {
-public:
-  void add(std::string_view name, std::string_view value, std::string_view remark) {
-    tiles_ += element("div",
-                      element("dt", name) + element("dd", value, " class=\"value\"") +
-                          (remark.empty() ? Html{} : element("dd", remark, " class=\"remark\"")),
-                      " class=\"tile\"") +
-              Html{"\n"};
-  }
-  [[nodiscard]] Html html() const {
-    return element("dl", Html{"\n"} + tiles_, " class=\"tiles\"") + Html{"\n"};
-  }
-
-private:
-  Html tiles_;
-};
+/// A figure, its value and a remark.
+Html tile(std::string_view name, std::string_view value, std::string_view remark) {
+  return element("div",
+                 element("dt", name) + element("dd", value, " class=\"value\"") +
+                     (remark.empty() ? Html{} : element("dd", remark, " class=\"remark\"")),
+                 " class=\"tile\"") +
+         Html{"\n"};
+}
 
 /// Whether the exposed communication is more than collectives.
-bool has_framework(const Result& result) {
+bool has_framework(const Run& run) {
   constexpr double rounding = 1e-9;
-  const StepParts split = step_parts(result);
+  const StepParts split = step_parts(run);
   return std::ranges::any_of(split.parts, [&](const PartTime& part) {
-    return part.part == StepPart::framework && part.time > rounding * result.step_time;
+    return part.part == StepPart::framework && part.time > rounding * run.pace.time;
   });
 }
 
-void add_speeds(FigureTiles& tiles, const Result& result) {
-  tiles.add(result.training ? "an update" : "step time", human(result.step_time), update_in_words(result));
-  tiles.add(
-      "throughput", rounded(result.throughput) + " samples/s",
-      result.tokens_per_second ? rounded(*result.tokens_per_second) + " tokens/s" : "of all GPUs together");
-  if (result.faults) {
-    tiles.add("goodput", rounded(result.throughput * result.faults->share) + " samples/s",
-              goodput_in_words(*result.faults) + ", after faults and checkpoints");
-  }
-  if (result.epoch_time)
-    tiles.add("an epoch", long_time(*result.epoch_time), "all samples of the data set once");
-  if (result.ranks == 1) return;
-  tiles.add("scaling efficiency", percent(result.scaling_efficiency),
-            fmt::format("speedup {} x of {}; one GPU alone takes {}", rounded(result.speedup),
-                        grouped(result.ranks), human(result.one_rank_step_time)));
-  if (result.training) {
-    tiles.add(
-        "staleness", rounded(result.training->staleness_mean),
-        fmt::format("updates on average, {} at most (1 is fresh)", grouped(result.training->staleness_max)));
-  } else {
-    tiles.add("exposed communication", human(result.exposed_communication),
-              fmt::format("{} of the step{}; {} of communication in all",
-                          percent(result.exposed_communication / result.step_time),
-                          has_framework(result) ? ", with what the stack does around it" : "",
-                          human(result.communication_time)));
-  }
+std::string throughput_remark(const Run& run) {
+  const Known<double> tokens = tokens_per_second(run);
+  return tokens ? rounded(*tokens) + " tokens/s" : "of all GPUs together";
 }
 
-void add_use(FigureTiles& tiles, const Result& result) {
-  if (result.model_flops_utilization) {
-    tiles.add(
-        "model FLOPs utilisation", percent(*result.model_flops_utilization),
-        fmt::format("{} of matrix FLOPs per GPU, of its peak in {}{}", human(result.achieved_flops_per_gpu),
-                    result.matrix_dtype, above_peak_in_words(result)));
-  }
-  if (result.memory) {
-    tiles.add("memory of a GPU", human(result.memory->peak),
-              fmt::format("{} of {}; batch {} still fits", percent(result.memory->utilization),
-                          human(result.memory->capacity), grouped(result.memory->largest_batch)));
-  }
-  if (result.energy_per_step) {
-    tiles.add("energy", human(*result.energy_per_step),
-              fmt::format("{}; {} on average", result.training ? "an update" : "a step",
-                          human(*result.average_power)));
-  }
-  if (result.cost)
-    tiles.add("cost of an epoch", rounded(result.cost->per_epoch.si()) + " USD", "rent of all nodes");
+std::string efficiency_remark(const Run& run) {
+  return fmt::format("speedup {} x of {}; one GPU alone takes {}", rounded(run.pace.speedup),
+                     grouped(run.ranks), human(run.pace.one_rank));
 }
+
+std::string exposed_remark(const Run& run) {
+  return fmt::format(
+      "{} of the step{}; {} of communication in all", percent(exposed_communication(run) / run.pace.time),
+      has_framework(run) ? ", with what the stack does around it" : "", human(communication_time(run)));
+}
+
+std::string staleness_remark(const Run& run) {
+  return fmt::format("updates on average, {} at most (1 is fresh)", grouped(updates_of(run)->staleness.max));
+}
+
+std::string goodput_remark(const Run& run) {
+  return goodput_in_words(*run.job) + ", after faults and checkpoints";
+}
+
+std::string mfu_remark(const Run& run) {
+  return fmt::format("{} of matrix FLOPs per GPU, of its peak in {}{}", human(run.matrix->rate),
+                     matrix_dtype_name(run), above_peak_in_words(run));
+}
+
+std::string memory_remark(const Run& run) {
+  return fmt::format("{} of {}; batch {} still fits", percent(run.memory->utilization),
+                     human(run.memory->capacity), grouped(run.memory->largest_batch));
+}
+
+std::string energy_remark(const Run& run) {
+  return fmt::format("{}; {} on average", updates_of(run) != nullptr ? "an update" : "a step",
+                     human(run.energy->average));
+}
+
+bool is_always(const Run&) { return true; }
+bool has_peers(const Run& run) { return run.ranks > 1; }
+bool is_steady_with_peers(const Run& run) { return run.ranks > 1 && updates_of(run) == nullptr; }
+bool is_multi_with_peers(const Run& run) { return run.ranks > 1 && updates_of(run) != nullptr; }
+bool has_job(const Run& run) { return run.job.has_value(); }
+
+/// A key figure whose tile says more than its definition, and when there is something to say.
+struct TileText {
+  std::string_view field;
+  bool (*applies)(const Run&);
+  std::string (*remark)(const Run&);
+};
+
+constexpr TileText tile_texts[] = {{"step_time_s", is_always, update_in_words},
+                                   {"throughput_samples_per_s", is_always, throughput_remark},
+                                   {"goodput_samples_per_s", has_job, goodput_remark},
+                                   {"scaling_efficiency", has_peers, efficiency_remark},
+                                   {"exposed_communication_s", is_steady_with_peers, exposed_remark},
+                                   {"staleness_mean", is_multi_with_peers, staleness_remark},
+                                   {"model_flops_utilization", is_always, mfu_remark},
+                                   {"memory_peak_bytes", is_always, memory_remark},
+                                   {"energy_per_step_j", is_always, energy_remark}};
 
 }  // namespace
 
-Html figures_html(const Result& result) {
-  FigureTiles tiles;
-  add_speeds(tiles, result);
-  add_use(tiles, result);
-  return tiles.html();
+Html figures_html(const Run& run, std::span<const Figure> table) {
+  Html tiles;
+  for (const Figure& figure : table) {
+    if (!figure.shown.as_tile) continue;
+    const auto* const text = std::ranges::find(tile_texts, figure.field, &TileText::field);
+    const bool has_text = text != std::end(tile_texts);
+    if (has_text && !text->applies(run)) continue;
+    const Known<FigureValue> value = figure.of(run);
+    if (!value) continue;
+    tiles += tile(figure.label, in_unit(*value, figure.unit),
+                  has_text ? text->remark(run) : std::string(figure.doc));
+  }
+  return element("dl", Html{"\n"} + tiles, " class=\"tiles\"") + Html{"\n"};
 }
 
-Html limits_html(const Result& result) {
-  Html html = element("p", limit_in_words(result), " class=\"verdict\"") + Html{"\n"};
+Html limits_html(const Run& run) {
+  Html html = element("p", limit_in_words(run), " class=\"verdict\"") + Html{"\n"};
   HtmlTable table("limits", {{"limit", true}, {"value"}, {"what it is", true}});
-  if (!result.busiest_link.empty()) {
-    const LinkRow* const link = busiest_link(result);
-    std::string text = result.busiest_link;
+  if (!run.links.busiest.empty()) {
+    const LinkRow* const link = busiest_link(run);
+    std::string text = run.links.busiest;
     if (link != nullptr) text += fmt::format(": {} at {}", human(link->bytes), human(link->capacity));
-    table.row(std::vector<std::string>{"busiest link", percent(result.link_utilization_max), text});
+    table.row(std::vector<std::string>{"busiest link", percent(run.links.most), text});
   }
-  if (result.ranks > 1 && result.lower_bound.si() > 0) {
+  if (run.ranks > 1 && updates_of(run) == nullptr) {
     table.row(std::vector<std::string>{
-        "lower bound", human(result.lower_bound),
+        "lower bound", human(step_of(run).lower_bound),
         fmt::format("every collective as fast as bandwidth and latency allow; the step takes {} longer",
-                    percent(result.step_time / result.lower_bound - 1))});
+                    percent(run.pace.time / step_of(run).lower_bound - 1))});
   }
-  if (result.input) {
-    table.row(std::vector<std::string>{"input", human(result.input->pipeline.time),
+  if (run.input) {
+    table.row(std::vector<std::string>{"input", human(run.input->pipeline.time),
                                        fmt::format("in which a node makes the samples of a step ready{}",
-                                                   result.input->is_prefetched ? ", beside the step" : "")});
-    if (result.input->cpu_utilization)
-      table.row(std::vector<std::string>{"host CPUs", percent(*result.input->cpu_utilization),
+                                                   run.input->is_prefetched ? ", beside the step" : "")});
+    if (run.input->cpu_utilization)
+      table.row(std::vector<std::string>{"host CPUs", percent(*run.input->cpu_utilization),
                                          "a node's cores are busy"});
-    if (result.input->storage_utilization) {
-      table.row(std::vector<std::string>{"storage", percent(*result.input->storage_utilization),
+    if (run.input->storage_utilization) {
+      table.row(std::vector<std::string>{"storage", percent(*run.input->storage_utilization),
                                          "of what the storage lets through"});
     }
   }
   return table.empty() ? html : html + table.html();
 }
 
-Html needs_html(const Result& result) {
+Html needs_html(const Run& run) {
   HtmlTable table("energy and cost", {{"what", true}, {"value"}, {"how it is counted", true}});
   const auto add = [&](std::string_view what, const std::string& value, const std::string& how) {
     table.row(std::vector<std::string>{std::string(what), value, how});
   };
-  if (result.energy_per_step) {
-    add(result.training ? "energy of an update" : "energy of a step", human(*result.energy_per_step),
+  if (run.energy) {
+    add(updates_of(run) ? "energy of an update" : "energy of a step", human(run.energy->per_step),
         "of all GPUs with a rank and of their boxes");
-    add("average power", human(*result.average_power), "the same over the time");
-    add("samples for a joule", rounded(result.throughput / result.average_power->si()),
+    add("average power", human(run.energy->average), "the same over the time");
+    add("samples for a joule", rounded(run.pace.throughput / run.energy->average.si()),
         "throughput over the power");
-    if (result.epoch_time)
-      add("energy of an epoch", human(*result.average_power * *result.epoch_time),
+    if (epoch_time(run))
+      add("energy of an epoch", human(run.energy->average * *epoch_time(run)),
           "power times the time of an epoch");
-    if (result.training && result.training->wasted_energy.value_or(Joules{}) > Joules{})
-      add("energy wasted", human(*result.training->wasted_energy),
+    if (updates_of(run) && updates_of(run)->wasted_energy.value_or(Joules{}) > Joules{})
+      add("energy wasted", human(*updates_of(run)->wasted_energy),
           "an update, for computing that was cancelled");
   }
-  if (result.cost) {
-    add("rent of a node", rounded(result.cost->per_node_hour.si()) + " USD/h",
-        "price of " + result.cost->date);
-    add("cost of an epoch", rounded(result.cost->per_epoch.si()) + " USD",
-        "all nodes for the time of an epoch");
+  if (run.cost) {
+    add("rent of a node", rounded(run.cost->per_node_hour.si()) + " USD/h", "price of " + run.cost->date);
+    add("cost of an epoch", rounded(run.cost->per_epoch.si()) + " USD", "all nodes for the time of an epoch");
   }
   if (!table.empty()) return table.html();
   std::string why = "Neither is known.";
-  const auto reasons = unmodelled(result);
+  const auto reasons = unmodelled(run);
   for (const char* const field : {"energy_per_step_j", "cost_per_epoch_usd"}) {
     if (reasons.contains(field)) why += fmt::format(" {}: {}.", field, reasons.at(field));
   }

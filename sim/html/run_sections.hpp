@@ -4,31 +4,32 @@
 
 #include "html/html.hpp"
 #include "html/report_html.hpp"
-#include "run/result.hpp"
+#include "run/figures.hpp"
 
 namespace trainyard {
 
-Html figures_html(const Result& result);
-Html limits_html(const Result& result);
+/// The key figures of the table that the run has.
+Html figures_html(const Run& run, std::span<const Figure> table = figures());
+Html limits_html(const Run& run);
 
 /// Of one step, or of many updates; and how long which collective was exposed.
-Html where_html(const Result& result);
-Html collectives_html(const Result& result);
-Html links_html(const Result& result);
-Html layers_html(const Result& result);
-Html ranks_html(const Result& result);
-Html memory_html(const Result& result);
-Html needs_html(const Result& result);
+Html where_html(const Run& run);
+Html collectives_html(const Run& run);
+Html links_html(const Run& run);
+Html layers_html(const Run& run);
+Html ranks_html(const Run& run);
+Html memory_html(const Run& run);
+Html needs_html(const Run& run);
 
 /// Of runs of many updates: rates, staleness, workers, servers.
-Html updates_html(const Result& result);
+Html updates_html(const Run& run);
 
 /// Of jobs with faults: where their time goes, and how long they take with other checkpoint intervals.
-Html faults_html(const Result& result);
+Html faults_html(const Run& run);
 
 /// A table of them below a heading; nothing where there are none.
 Html sources_html(const std::vector<PageSource>& sources);
-Html trust_html(const Result& result, const PageOrigin& origin);
-Html experiment_html(const Result& result, const PageOrigin& origin);
+Html trust_html(const Run& run, const PageOrigin& origin);
+Html experiment_html(const Run& run, const PageOrigin& origin);
 
 }  // namespace trainyard

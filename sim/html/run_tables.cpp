@@ -24,19 +24,19 @@ std::string range_in_words(Q least, Q most) {
 }
 
 /// Whether the times of all ranks are one but for rounding.
-bool are_alike(const Result& result) {
+bool are_alike(const Run& run) {
   constexpr double rounding = 1e-9;
   return std::ranges::all_of(
       std::array{&RankRow::compute, &RankRow::communication, &RankRow::end}, [&](Seconds RankRow::*time) {
-        const auto [least, most] = std::ranges::minmax_element(result.rank_rows, {}, time);
-        return (*most).*time - (*least).*time <= rounding * result.step_time;
+        const auto [least, most] = std::ranges::minmax_element(run.rank_rows, {}, time);
+        return (*most).*time - (*least).*time <= rounding * run.pace.time;
       });
 }
 
 }  // namespace
 
-Html collectives_html(const Result& result) {
-  if (result.collectives.empty()) return {};
+Html collectives_html(const Run& run) {
+  if (step_of(run).collectives.empty()) return {};
   HtmlTable table("collectives", {{"collective", true},
                                   {"operation", true},
                                   {"algorithm", true},
@@ -50,7 +50,7 @@ Html collectives_html(const Result& result) {
                                   {"bound"},
                                   {"algbw"},
                                   {"busbw"}});
-  for (const CollectiveRow& row : result.collectives) {
+  for (const CollectiveRow& row : step_of(run).collectives) {
     if (table.rows() == most_rows_listed) break;
     table.row(std::vector<std::string>{
         row.name, std::string(config::name_of(row.operation)), row.algorithm, row.protocol,
@@ -61,15 +61,15 @@ Html collectives_html(const Result& result) {
       "Ready: the last rank's gradients are there; starts: the stream is free too. Bound: no algorithm on "
       "this network is "
       "faster. algbw is size over time; busbw is comparable with the bandwidth of a link, as in nccl-tests.");
-  if (result.collectives.size() > table.rows()) {
+  if (step_of(run).collectives.size() > table.rows()) {
     html += paragraph(fmt::format("The first {} of {}; collectives.csv has all.", table.rows(),
-                                  grouped(static_cast<std::int64_t>(result.collectives.size()))));
+                                  grouped(static_cast<std::int64_t>(step_of(run).collectives.size()))));
   }
-  return html + table.html(result.collectives.size() > 20);
+  return html + table.html(step_of(run).collectives.size() > 20);
 }
 
-Html links_html(const Result& result) {
-  if (result.links.empty()) return {};
+Html links_html(const Run& run) {
+  if (run.links.rows.empty()) return {};
   constexpr std::size_t most_links = 40;
   HtmlTable kinds("kinds of links", {{"kind of link", true},
                                      {"busiest of them", true},
@@ -79,7 +79,7 @@ Html links_html(const Result& result) {
                                      {"its bytes"},
                                      {"bytes of all alike"},
                                      {"links"}});
-  for (const LikeLinks& group : like_links(result.links)) {
+  for (const LikeLinks& group : like_links(run.links.rows)) {
     if (kinds.rows() == most_rows_listed) break;
     kinds.row(std::vector<Html>{
         as_text(group.kind), as_text(group.busiest->name),
@@ -88,7 +88,7 @@ Html links_html(const Result& result) {
         as_text(range_in_words(group.least, group.most)), as_text(grouped(group.links))});
   }
   std::vector<const LinkRow*> busiest;
-  for (const LinkRow& row : result.links) busiest.push_back(&row);
+  for (const LinkRow& row : run.links.rows) busiest.push_back(&row);
   std::ranges::stable_sort(busiest, std::greater{}, &LinkRow::utilization);
   busiest.resize(std::min(most_links, busiest.size()));
   HtmlTable each("busiest links", {{"link", true}, {"", true}, {"use"}, {"capacity"}, {"bytes"}});
@@ -97,46 +97,45 @@ Html links_html(const Result& result) {
                                as_text(percent(row->utilization)), as_text(human(row->capacity)),
                                as_text(human(row->bytes))});
   }
-  const std::string time = result.training ? "the run" : "the step";
+  const std::string time = updates_of(run) ? "the run" : "the step";
   return paragraph(fmt::format(
              "Use is bytes over what the link could carry in {}; directions count apart. Links of one kind "
              "differ in numbers only. On average over the links used: {}.",
-             time, percent(result.network_utilization))) +
+             time, percent(run.links.mean))) +
          kinds.html() +
-         folded(busiest.size() < result.links.size()
+         folded(busiest.size() < run.links.rows.size()
                     ? fmt::format("The {} busiest of {} links; links.csv has all", busiest.size(),
-                                  grouped(static_cast<std::int64_t>(result.links.size())))
+                                  grouped(static_cast<std::int64_t>(run.links.rows.size())))
                     : "Every link",
                 each.html(true));
 }
 
-Html ranks_html(const Result& result) {
-  if (result.training || result.ranks == 1 || result.rank_rows.empty())
-    return {};  // updates_html has the workers
-  if (are_alike(result)) {
-    const RankRow& rank = result.rank_rows.front();
+Html ranks_html(const Run& run) {
+  if (updates_of(run) || run.ranks == 1 || run.rank_rows.empty()) return {};  // updates_html has the workers
+  if (are_alike(run)) {
+    const RankRow& rank = run.rank_rows.front();
     return paragraph(fmt::format("All {} ranks are alike: {} of kernels, {} of communication, done after {}.",
-                                 grouped(result.ranks), human(rank.compute), human(rank.communication),
+                                 grouped(run.ranks), human(rank.compute), human(rank.communication),
                                  human(rank.end)));
   }
   HtmlTable table("ranks",
                   {{"rank", true}, {"node", true}, {"GPU", true}, {"kernels"}, {"communication"}, {"ends"}});
-  for (const RankRow& row : result.rank_rows) {
+  for (const RankRow& row : run.rank_rows) {
     if (table.rows() == most_rows_listed) break;
     table.row(std::vector<std::string>{grouped(index(row.rank)), grouped(index(row.node)), row.gpu,
                                        human(row.compute), human(row.communication), human(row.end)});
   }
   Html html;
-  if (table.rows() < result.rank_rows.size()) {
+  if (table.rows() < run.rank_rows.size()) {
     html = paragraph(
-        fmt::format("The first {} of {} ranks; ranks.csv has all.", table.rows(), grouped(result.ranks)));
+        fmt::format("The first {} of {} ranks; ranks.csv has all.", table.rows(), grouped(run.ranks)));
   }
   return html + table.html(table.rows() > 20);
 }
 
-Html memory_html(const Result& result) {
-  if (!result.memory) return {};
-  const MemoryReport& memory = *result.memory;
+Html memory_html(const Run& run) {
+  if (!run.memory) return {};
+  const MemoryReport& memory = *run.memory;
   std::vector<BarPart> bar;
   HtmlTable table("memory by term", {{"term", true}, {"bytes"}, {"of the GPU's"}, {"what it is", true}});
   int number = 0;

@@ -1,7 +1,7 @@
 #include "html/fluid_plot.hpp"
 #include "html/run_sections.hpp"
 #include "report/text_layout.hpp"
-#include "report/unmodelled.hpp"
+#include "run/figures.hpp"
 
 #include <fmt/format.h>
 
@@ -15,8 +15,8 @@ Html list_of(const std::vector<std::string>& texts) {
   return element("ul", items) + Html{"\n"};
 }
 
-Html shares_html(const Result& result) {
-  const ComputeSourceShares& shares = result.compute_source_shares;
+Html shares_html(const Run& run) {
+  const ComputeSourceShares& shares = run.compute_sources;
   std::vector<BarPart> bar;
   HtmlTable table("what compute times rest on", {{"compute times", true}, {"share"}, {"what it is", true}});
   const auto add = [&](const char* kind, const char* name, double share, const char* what) {
@@ -39,13 +39,13 @@ Html sources_html(const std::vector<PageSource>& sources) {
   return subheading("Sources") + table.html();
 }
 
-Html trust_html(const Result& result, const PageOrigin& origin) {
-  Html html = shares_html(result);
-  std::vector<std::string> calibrated = result.calibrated_on;
+Html trust_html(const Run& run, const PageOrigin& origin) {
+  Html html = shares_html(run);
+  std::vector<std::string> calibrated = run.calibrated_on;
   if (calibrated.empty()) calibrated.emplace_back("nothing: no end-to-end run was used");
   html += subheading("Calibrated on") + list_of(calibrated);
-  if (!result.notes.empty()) html += subheading("Notes") + list_of(result.notes);
-  const auto reasons = unmodelled(result);
+  if (!run.notes.empty()) html += subheading("Notes") + list_of(run.notes);
+  const auto reasons = unmodelled(run);
   if (!reasons.empty()) {
     HtmlTable table("what is not modelled", {{"field of summary.json", true}, {"why it is null", true}});
     for (const auto& [field, reason] : reasons) table.row(std::vector<std::string>{field, reason});
@@ -54,19 +54,20 @@ Html trust_html(const Result& result, const PageOrigin& origin) {
   return html + sources_html(origin.sources);
 }
 
-Html experiment_html(const Result& result, const PageOrigin& origin) {
+Html experiment_html(const Run& run, const PageOrigin& origin) {
   Html html = paragraph("Every key with its value, defaults filled in.");
   html += element("button", "Copy",
                   " type=\"button\" class=\"copy\" hidden=\"hidden\" data-copies=\"resolved\"") +
           Html{"\n"};
-  html += element("pre", result.resolved_experiment, " id=\"resolved\" tabindex=\"0\"") + Html{"\n"};
+  html += element("pre", resolved_text(run), " id=\"resolved\" tabindex=\"0\"") + Html{"\n"};
   html += paragraph(
       "It is experiment.resolved.yaml beside this page. The same numbers again, under that file's name:");
   html += element("pre", "trainyard run experiment.resolved.yaml --out again") + Html{"\n"};
   html += paragraph(
       fmt::format("trainyard {}, fidelity {}: {} events were simulated. The same input gives the same page, "
                   "byte for byte.",
-                  origin.version, result.fidelity, grouped(static_cast<std::int64_t>(result.events))));
+                  origin.version, config::name_of(run.experiment.settings.fidelity),
+                  grouped(static_cast<std::int64_t>(run.events))));
   return html;
 }
 

@@ -12,10 +12,10 @@ namespace trainyard {
 namespace {
 
 /// How many gradients were how old; bars of several ages together where there are many.
-Html staleness_html(const TrainingReport& training) {
+Html staleness_html(const Updates& updates) {
   constexpr std::size_t most_bars = 60;
-  if (training.staleness.size() < 2) return {};
-  const std::size_t ages = training.staleness.size() - 1;
+  if (updates.staleness.gradients.size() < 2) return {};
+  const std::size_t ages = updates.staleness.gradients.size() - 1;
   const std::size_t together = (ages + most_bars - 1) / most_bars;
   struct Bar {
     std::size_t first = 0, last = 0;
@@ -27,8 +27,8 @@ Html staleness_html(const TrainingReport& training) {
   for (std::size_t age = 1; age <= ages; ++age) {
     if ((age - 1) % together == 0) bars.push_back({.first = age, .last = age, .gradients = 0});
     bars.back().last = age;
-    bars.back().gradients += training.staleness[age];
-    all += training.staleness[age];
+    bars.back().gradients += updates.staleness.gradients[age];
+    all += updates.staleness.gradients[age];
   }
   if (all == 0) return {};
   for (const Bar& bar : bars) heights.push_back(static_cast<double>(bar.gradients));
@@ -49,7 +49,7 @@ Html staleness_html(const TrainingReport& training) {
   return subheading("How old gradients were when an update used them") + plot.html();
 }
 
-Html workers_html(const TrainingReport& training) {
+Html workers_html(const Updates& updates) {
   constexpr std::size_t most_workers = 64;
   HtmlTable table("workers", {{"rank", true},
                               {"node", true},
@@ -60,11 +60,11 @@ Html workers_html(const TrainingReport& training) {
                               {"waiting"},
                               {"loading"},
                               {"gradients used"}});
-  for (const WorkerRow& row : training.workers) {
+  for (const WorkerRow& row : updates.workers) {
     if (table.rows() == most_workers) break;
     std::vector<BarPart> bar;
     const auto add = [&](const char* kind, const char* name, Seconds time) {
-      bar.push_back({kind, name, time / training.measured, human(time)});
+      bar.push_back({kind, name, time / updates.measured, human(time)});
     };
     add("compute", "computing", row.computing - row.wasted);
     add("wasted-compute", "wasted", row.wasted);
@@ -78,11 +78,10 @@ Html workers_html(const TrainingReport& training) {
                                 as_text(grouped(row.gradients))});
   }
   Html html = subheading("Workers");
-  html += paragraph(fmt::format("Over the measured {}; computing includes what was wasted.{}",
-                                long_time(training.measured),
-                                table.rows() < training.workers.size()
-                                    ? fmt::format(" The first {}; workers.csv has all.", table.rows())
-                                    : ""));
+  html += paragraph(fmt::format(
+      "Over the measured {}; computing includes what was wasted.{}", long_time(updates.measured),
+      table.rows() < updates.workers.size() ? fmt::format(" The first {}; workers.csv has all.", table.rows())
+                                            : ""));
   html += legend({{swatch("compute"), "computing"},
                   {swatch("wasted-compute"), "wasted"},
                   {swatch("communication"), "communicating"},
@@ -91,10 +90,10 @@ Html workers_html(const TrainingReport& training) {
   return html + table.html(table.rows() > 20);
 }
 
-Html servers_html(const TrainingReport& training) {
-  if (training.servers.empty()) return {};
+Html servers_html(const Updates& updates) {
+  if (updates.servers.empty()) return {};
   HtmlTable table("servers", {{"what serves parameters", true}, {"", true}, {"use"}});
-  for (const ServerRow& row : training.servers) {
+  for (const ServerRow& row : updates.servers) {
     table.row(std::vector<Html>{as_text(row.name), share_bar("communication", row.utilization),
                                 as_text(percent(row.utilization))});
   }
@@ -103,23 +102,24 @@ Html servers_html(const TrainingReport& training) {
 
 }  // namespace
 
-Html updates_html(const Result& result) {
-  if (!result.training) return {};
-  const TrainingReport& training = *result.training;
+Html updates_html(const Run& run) {
+  if (!updates_of(run)) return {};
+  const Updates& updates = *updates_of(run);
   HtmlTable table("updates", {{"what", true}, {"value"}, {"", true}});
   const auto add = [&](const char* what, const std::string& value, const std::string& remark) {
     table.row(std::vector<std::string>{what, value, remark});
   };
-  add("update rule", rule_in_words(training.settings), "which gradients an update waits for");
-  add("updates", rounded(1 / training.update_time.median) + " /s",
+  add("update rule", rule_in_words(updates.settings), "which gradients an update waits for");
+  add("updates", rounded(1 / updates.time.median.si()) + " /s",
       fmt::format("of {} gradients each; {} measured in each of {} repeats",
-                  rounded(training.gradients_per_update), grouped(training.updates), training.steps.repeats));
-  add("staleness", rounded(training.staleness_mean),
-      fmt::format("updates on average, {} at most (1 is fresh)", grouped(training.staleness_max)));
-  if (training.settings.rule == UpdateRule::ssp)
-    add("lead", grouped(training.lead), "finished steps that a rank was ahead of the slowest, at most");
-  add("wasted", human(training.wasted), "of computing of all ranks that was cancelled, an update");
-  return table.html() + staleness_html(training) + workers_html(training) + servers_html(training);
+                  rounded(updates.gradients_per_update), grouped(updates.measured_updates),
+                  updates.counts.repeats));
+  add("staleness", rounded(updates.staleness.mean),
+      fmt::format("updates on average, {} at most (1 is fresh)", grouped(updates.staleness.max)));
+  if (updates.settings.rule == UpdateRule::ssp)
+    add("lead", grouped(updates.lead), "finished steps that a rank was ahead of the slowest, at most");
+  add("wasted", human(updates.wasted), "of computing of all ranks that was cancelled, an update");
+  return table.html() + staleness_html(updates) + workers_html(updates) + servers_html(updates);
 }
 
 }  // namespace trainyard

@@ -37,27 +37,27 @@ PartWords words_of(StepPart part, bool is_training) {
   return words;
 }
 
-Html parts_html(const Result& result, const StepParts& split) {
+Html parts_html(const Run& run, const StepParts& split) {
   std::vector<BarPart> bar;
   HtmlTable table("parts of the step time", {{"part", true}, {"time"}, {"share"}, {"what it is", true}});
   Seconds sum;
   constexpr double rounding = 1e-9;  // of the step: not a part but what adding up leaves
   for (const PartTime& part : split.parts) {
-    if (std::abs(part.time.si()) <= rounding * result.step_time.si()) continue;
-    const PartWords words = words_of(part.part, result.training.has_value());
-    const double share = part.time / result.step_time;
+    if (std::abs(part.time.si()) <= rounding * run.pace.time.si()) continue;
+    const PartWords words = words_of(part.part, (updates_of(run) != nullptr));
+    const double share = part.time / run.pace.time;
     bar.push_back({words.kind, words.name, share, fmt::format("{}, {}", human(part.time), percent(share))});
     table.row(std::vector<Html>{swatch(words.kind) + as_text(" " + words.name), as_text(human(part.time)),
                                 as_text(percent(share)), as_text(words.what)});
     sum += part.time;
   }
-  table.row(std::vector<std::string>{"sum", human(sum), percent(sum / result.step_time),
-                                     result.training ? "the time of an update" : "the step time"});
+  table.row(std::vector<std::string>{"sum", human(sum), percent(sum / run.pace.time),
+                                     updates_of(run) ? "the time of an update" : "the step time"});
   return stacked_bar("parts of the step time", bar) + table.html();
 }
 
-Html kinds_html(const Result& result) {
-  const std::vector<KernelKind> kinds = kernel_kinds(result);
+Html kinds_html(const Run& run) {
+  const std::vector<KernelKind> kinds = kernel_kinds(run);
   const Seconds sum = sum_of(kinds);
   if (sum.si() <= 0) return {};
   HtmlTable table("kernels by kind",
@@ -70,14 +70,14 @@ Html kinds_html(const Result& result) {
   return subheading("Kernels by kind") + table.html();
 }
 
-Html exposed_html(const Result& result, const StepParts& split) {
+Html exposed_html(const Run& run, const StepParts& split) {
   if (split.collectives.empty()) return {};
   HtmlTable table("exposed collectives",
                   {{"collective", true}, {"operation", true}, {"exposed"}, {"of the step"}, {"takes"}});
   for (const ExposedCollective& one : split.collectives) {
-    const CollectiveRow& row = result.collectives[at(one.collective)];
+    const CollectiveRow& row = step_of(run).collectives[at(one.collective)];
     table.row(std::vector<std::string>{row.name, std::string(config::name_of(row.operation)),
-                                       human(one.exposed), percent(one.exposed / result.step_time),
+                                       human(one.exposed), percent(one.exposed / run.pace.time),
                                        human(row.end - row.start)});
   }
   return subheading("Exposed collectives") +
@@ -86,25 +86,25 @@ Html exposed_html(const Result& result, const StepParts& split) {
 
 }  // namespace
 
-Html where_html(const Result& result) {
-  const StepParts split = step_parts(result);
+Html where_html(const Run& run) {
+  const StepParts split = step_parts(run);
   Html html =
-      paragraph(result.training ? "The time of an update in parts that add up to it: means over the ranks."
+      paragraph(updates_of(run) ? "The time of an update in parts that add up to it: means over the ranks."
                                 : "The step in parts that add up to it, along the compute stream of rank 0.");
-  html += parts_html(result, split);
-  if (!result.training && result.ranks > 1 && result.communication_time > Seconds{}) {
-    const double hidden = overlap(result).hidden / result.communication_time;
+  html += parts_html(run, split);
+  if (!updates_of(run) && run.ranks > 1 && communication_time(run) > Seconds{}) {
+    const double hidden = overlap(run).hidden / communication_time(run);
     html += paragraph(fmt::format("Communication takes {} in all; {} of it runs behind compute.",
-                                  human(result.communication_time), percent(hidden)));
+                                  human(communication_time(run)), percent(hidden)));
   }
-  return html + exposed_html(result, split) + kinds_html(result);
+  return html + exposed_html(run, split) + kinds_html(run);
 }
 
-Html layers_html(const Result& result) {
+Html layers_html(const Run& run) {
   constexpr std::size_t most_shown = 20;
   constexpr std::size_t most_listed = 600;
-  if (result.layers.empty()) return {};
-  const auto table_of = [&](const std::vector<const LayerRow*>& rows, const std::string& name) {
+  if (step_of(run).ops.empty()) return {};
+  const auto table_of = [&](const std::vector<const OpRow*>& rows, const std::string& name) {
     HtmlTable table(name, {{"layer", true},
                            {"phase", true},
                            {"kind", true},
@@ -115,8 +115,8 @@ Html layers_html(const Result& result) {
                            {"bytes"},
                            {"rests on"}});
     Seconds all;
-    for (const LayerRow& row : result.layers) all += row.duration;
-    for (const LayerRow* row : rows) {
+    for (const OpRow& row : step_of(run).ops) all += row.duration;
+    for (const OpRow* row : rows) {
       const bool has_rate = row->flops > Flops{} && row->duration > Seconds{};
       table.row(std::vector<std::string>{
           row->layer, std::string(config::name_of(row->phase)), std::string(config::name_of(row->kind)),
@@ -126,20 +126,20 @@ Html layers_html(const Result& result) {
     }
     return table.html(rows.size() > most_shown);
   };
-  std::vector<const LayerRow*> longest;
-  for (const LayerRow& row : result.layers) longest.push_back(&row);
-  const std::vector<const LayerRow*> in_order(
+  std::vector<const OpRow*> longest;
+  for (const OpRow& row : step_of(run).ops) longest.push_back(&row);
+  const std::vector<const OpRow*> in_order(
       longest.begin(), longest.begin() + static_cast<std::ptrdiff_t>(std::min(most_listed, longest.size())));
-  std::ranges::stable_sort(longest, std::greater{}, &LayerRow::duration);
+  std::ranges::stable_sort(longest, std::greater{}, &OpRow::duration);
   longest.resize(std::min(most_shown, longest.size()));
-  const auto ops = static_cast<std::int64_t>(result.layers.size());
-  Html html = subheading(longest.size() < result.layers.size()
+  const auto ops = static_cast<std::int64_t>(step_of(run).ops.size());
+  Html html = subheading(longest.size() < step_of(run).ops.size()
                              ? fmt::format("The {} longest of {} kernels", longest.size(), grouped(ops))
                              : "Kernels, the longest first");
   html += table_of(longest, "longest kernels");
-  if (longest.size() == result.layers.size()) return html;
+  if (longest.size() == step_of(run).ops.size()) return html;
   const std::string all =
-      in_order.size() == result.layers.size()
+      in_order.size() == step_of(run).ops.size()
           ? fmt::format("All {} kernels in the order they run", grouped(ops))
           : fmt::format("The first {} kernels in the order they run; layers.csv has all {}", in_order.size(),
                         grouped(ops));

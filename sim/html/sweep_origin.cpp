@@ -48,11 +48,11 @@ SweepOrigin sweep_origin(const config::Catalogue& catalogue, const SweepResult& 
     const PointValues& values = result.sweep.points[row.point];
     if (row.status != PointStatus::done || !known.insert(files_named(result.sweep, values)).second) continue;
     try {
-      const Inputs inputs = read_point(catalogue, result.sweep, values, files);
-      add_new(origin.sources, page_origin(inputs, origin.version).sources);
+      const ResolvedExperiment resolved = read_point(catalogue, result.sweep, values, files);
+      add_new(origin.sources, page_origin(resolved, origin.version).sources);
       if (!origin.experiment.empty()) continue;
       origin.point = row.point;
-      origin.experiment = config::write(inputs.experiment);
+      origin.experiment = config::write(resolved.settings);
     } catch (const InputError& error) {  // rows that are done must not be lost because a file has moved since
       origin.unread = error.diagnostics().front().message;
     } catch (const FileError& error) {

@@ -20,7 +20,7 @@ void put(fmt::memory_buffer& out, fmt::format_string<Args...> format, Args&&... 
   fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
 }
 
-std::string details(const LayerRow& row) {
+std::string details(const OpRow& row) {
   return fmt::format("{}{}{}; time {}", config::name_of(row.kind), row.shape.empty() ? "" : " ", row.shape,
                      config::name_of(row.source));
 }
@@ -34,12 +34,12 @@ std::string details(const CollectiveRow& row) {
 /// Numbers kinds and items in the order in which they come up.
 class TimelineWriter {
 public:
-  explicit TimelineWriter(const Result& result) : result_(result) {}
+  explicit TimelineWriter(const Run& run) : run_(run) {}
 
   std::string write() {
     std::vector<std::string> texts;
     std::vector<std::vector<Rank>> ranks;
-    for (const Track& track : tracks(result_)) {
+    for (const Track& track : tracks(run_)) {
       const std::string text = streams_of(track);
       const auto same = std::ranges::find(texts, text);
       if (same == texts.end()) {
@@ -58,7 +58,7 @@ public:
 
 private:
   std::string name_of_ranks(const std::vector<Rank>& ranks) const {
-    if (ranks.size() == 1) return track_name(result_, ranks.front());
+    if (ranks.size() == 1) return track_name(run_, ranks.front());
     std::string text;
     for (std::size_t i = 0; i < ranks.size();) {
       std::size_t last = i;
@@ -74,7 +74,7 @@ private:
     fmt::memory_buffer text;
     for (int stream = 0; stream < stream_count; ++stream) {
       if (track.streams[stream].empty()) continue;
-      put(text, "{}[{},[", text.size() == 0 ? "" : ",", json_quoted(stream_name(result_, stream)));
+      put(text, "{}[{},[", text.size() == 0 ? "" : ",", json_quoted(stream_name(run_, stream)));
       std::int64_t before = 0;
       bool is_first = true;
       for (const TimelineEvent* event : track.streams[stream]) {
@@ -107,13 +107,13 @@ private:
     const auto [found, is_new] = items_.try_emplace(key, static_cast<std::int64_t>(items_.size()));
     if (!is_new) return found->second;
     const char* const comma = found->second == 0 ? "\n" : ",\n";
-    const std::string title = json_quoted(event_title(result_, event));
+    const std::string title = json_quoted(event_title(run_, event));
     if (event.op >= 0) {
-      const LayerRow& row = result_.layers.at(at(event.op));
+      const OpRow& row = step_of(run_).ops.at(at(event.op));
       put(items_json_, "{}[{},{},{},{},{}]", comma, title, json_quoted(details(row)),
           digits12(row.flops.si()), digits12(row.bytes.si()), nanoseconds(row.duration));
     } else {
-      const CollectiveRow& row = result_.collectives.at(at(event.collective));
+      const CollectiveRow& row = step_of(run_).collectives.at(at(event.collective));
       const bool is_sent = event.category == "communication";
       put(items_json_, "{}[{},{},0,{},0]", comma, title, json_quoted(details(row)),
           is_sent ? digits12(row.size.si()) : "0");
@@ -121,7 +121,7 @@ private:
     return found->second;
   }
 
-  const Result& result_;
+  const Run& run_;
   std::int64_t end_ = 0;
   std::map<std::string, std::size_t> kinds_;
   std::map<std::tuple<int, int, std::string>, std::int64_t> items_;
@@ -143,8 +143,8 @@ std::string_view kind_of_category(std::string_view category) {
   return found == std::end(known) ? "framework" : found->kind;
 }
 
-std::string timeline_json(const Result& result) {
-  return result.timeline.empty() ? std::string() : TimelineWriter(result).write();
+std::string timeline_json(const Run& run) {
+  return timeline_of(run).empty() ? std::string() : TimelineWriter(run).write();
 }
 
 }  // namespace trainyard

@@ -3,7 +3,7 @@
 // no script runs.
 
 #include "html/html.hpp"
-#include "run/result.hpp"
+#include "run/run.hpp"
 
 #include <string>
 #include <string_view>
@@ -14,10 +14,10 @@ namespace trainyard {
 /// [[name, [[stream, [gap, length, kind, item, gap, ...]]]]]}. A gap is that to the bar before, in ns; an
 /// item of -1 is none. Ranks whose bars are the same to the nanosecond are one track. Empty without a
 /// timeline.
-std::string timeline_json(const Result& result);
+std::string timeline_json(const Run& run);
 
 /// The section's content; empty without a timeline.
-Html timeline_html(const Result& result);
+Html timeline_html(const Run& run);
 
 /// The class that fills bars of this category.
 std::string_view kind_of_category(std::string_view category);

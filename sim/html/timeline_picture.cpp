@@ -3,7 +3,7 @@
 #include "html/timeline_data.hpp"
 #include "report/text_layout.hpp"
 #include "report/timeline_tracks.hpp"
-#include "run/training_report.hpp"
+#include "run/updates.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -45,11 +45,11 @@ Html lane(std::string_view name, const std::vector<DrawnBar>& bars, Seconds whol
 }
 
 /// The first rank's streams below each other, with an axis of time.
-Html picture(const Result& result, const Track& track, Seconds whole) {
+Html picture(const Run& run, const Track& track, Seconds whole) {
   Html html;
   for (int stream = 0; stream < stream_count; ++stream) {
     if (track.streams[stream].empty()) continue;
-    html += lane(stream_name(result, stream), drawn_bars(track.streams[stream], whole), whole);
+    html += lane(stream_name(run, stream), drawn_bars(track.streams[stream], whole), whole);
   }
   const TimeUnit unit = time_unit(whole);
   const PlotAxis axis = linear_axis({whole / Seconds(unit.seconds)}, 0, 100, 6,
@@ -68,7 +68,7 @@ Html picture(const Result& result, const Track& track, Seconds whole) {
       Html{fmt::format("<div class=\"lane\"><span>time, {}</span><svg class=\"time-axis\" "
                        "aria-hidden=\"true\">\n{}</svg></div>\n",
                        unit.name, ticks)};
-  return element("figure", Html{"\n"} + html + element("figcaption", track_name(result, track.rank)),
+  return element("figure", Html{"\n"} + html + element("figcaption", track_name(run, track.rank)),
                  " class=\"still\"") +
          Html{"\n"};
 }
@@ -95,30 +95,30 @@ Html timeline_controls() {
 
 }  // namespace
 
-Html timeline_html(const Result& result) {
-  const std::vector<Track> all = tracks(result);
+Html timeline_html(const Run& run) {
+  const std::vector<Track> all = tracks(run);
   if (all.empty()) return {};
   Seconds whole;
   std::set<std::string> categories;
   std::vector<LegendEntry> entries;
-  for (const TimelineEvent& event : result.timeline) {
+  for (const TimelineEvent& event : timeline_of(run)) {
     whole = std::max(whole, event.end);
     if (categories.insert(event.category).second)
       entries.push_back({swatch(kind_of_category(event.category)), event.category});
   }
   if (whole <= Seconds{}) return {};
   Html html = paragraph(
-      all.size() < static_cast<std::size_t>(result.ranks)
-          ? fmt::format("The first {} of {} ranks, as in trace.json.", all.size(), grouped(result.ranks))
+      all.size() < static_cast<std::size_t>(run.ranks)
+          ? fmt::format("The first {} of {} ranks, as in trace.json.", all.size(), grouped(run.ranks))
           : "Every rank, as in trace.json.");
-  if (const auto until = result.training ? shown_until(*result.training) : std::nullopt) {
+  if (const auto until = updates_of(run) ? shown_until(*updates_of(run)) : std::nullopt) {
     html += paragraph(
-        fmt::format("The first {} of the measured {}.", human(*until), human(result.training->measured)));
+        fmt::format("The first {} of the measured {}.", human(*until), human(updates_of(run)->measured)));
   }
-  if (result.input && result.input->exposed > Seconds{}) {
+  if (run.input && run.input->exposed > Seconds{}) {
     html +=
         paragraph(fmt::format("The {} in which GPUs wait for samples come on top, before or between steps.",
-                              human(result.input->exposed)));
+                              human(run.input->exposed)));
   }
   html +=
       element("div",
@@ -133,7 +133,7 @@ Html timeline_html(const Result& result) {
                           " class=\"hint\""),
               " id=\"timeline-view\" hidden=\"hidden\"") +
       Html{"\n"};
-  return html + picture(result, all.front(), whole) + legend(entries);
+  return html + picture(run, all.front(), whole) + legend(entries);
 }
 
 }  // namespace trainyard

@@ -20,9 +20,9 @@ constexpr StepCounts few_steps{.warmup = 2, .measured = 2, .repeats = 1};
 // From these on a step grows by the same time with every further one.
 constexpr int few_micro_batches = 3;
 
-double throughput_of(const Inputs& inputs) {
-  if (!is_training(inputs.experiment)) return simulate(inputs, {.fidelity = Fidelity::closed}).throughput;
-  const auto in_child = [&](int) { return packed({simulate(inputs, {}).throughput}); };
+double throughput_of(const ResolvedExperiment& resolved) {
+  if (!is_multi_update(resolved.settings)) return simulate(resolved, {.fidelity = Fidelity::closed}).pace.throughput;
+  const auto in_child = [&](int) { return packed({simulate(resolved, {}).pace.throughput}); };
   return unpacked(in_children(1, 1, in_child).front()).front();
 }
 
@@ -71,20 +71,20 @@ private:
   }
 
   /// The run with so many micro-batches in a step.
-  const Inputs& inputs(PublishedRun run, const MachineRule& machine, int micro_batches) {
+  const ResolvedExperiment& resolved(PublishedRun run, const MachineRule& machine, int micro_batches) {
     const auto key = std::tuple(run.row, &machine, micro_batches);
     const auto known = inputs_.find(key);
     if (known != inputs_.end()) return known->second;
     run.measured.accumulation = micro_batches;
-    Inputs read = inputs_of(catalogue_, run, machine, files_);
+    ResolvedExperiment read = inputs_of(catalogue_, run, machine, files_);
     if (const Overrides changed = changes_of(read, run); !changed.empty())
       read = inputs_of(catalogue_, run, machine, files_, changed);
-    read.experiment.steps = few_steps;
+    read.settings.steps = few_steps;
     return inputs_.emplace(key, std::move(read)).first->second;
   }
 
   /// Those of the options' changes that are of files which the run uses.
-  [[nodiscard]] Overrides changes_of(const Inputs& read, const PublishedRun& run) const {
+  [[nodiscard]] Overrides changes_of(const ResolvedExperiment& read, const PublishedRun& run) const {
     Overrides its;
     for (const FileChange& change : options_.changes) {
       const bool is_used = (change.kind == config::Kind::platform && change.name == read.platform.name) ||
@@ -99,7 +99,7 @@ private:
   /// Samples per second, as published.
   double measured(const PublishedRun& run, const MachineRule& machine) {
     if (run.measured.throughput) return *run.measured.throughput;
-    const std::optional<double> samples = inputs(run, machine, 1).samples_per_epoch;
+    const std::optional<double> samples = resolved(run, machine, 1).samples_per_epoch;
     if (!samples) throw InputError("nobody says how many samples an epoch of the model has");
     return *samples / *run.measured.epoch_time;
   }
@@ -124,13 +124,13 @@ private:
 
   double scaled_throughput(const PublishedRun& run, const MachineRule& machine, double scale,
                            int micro_batches) {
-    Inputs scaled = inputs(run, machine, micro_batches);
+    ResolvedExperiment scaled = resolved(run, machine, micro_batches);
     scaled.stack.compute_scale.value *= scale * slowest(scaled, run.row->gpus_total);
     return throughput_of(scaled);
   }
 
   /// How much longer the slowest of so many ranks takes than one.
-  [[nodiscard]] double slowest(const Inputs& of, int ranks) const {
+  [[nodiscard]] double slowest(const ResolvedExperiment& of, int ranks) const {
     if (!options_.has_spread || !of.gpu.variation) return 1;
     const double gpu = of.gpu.variation->gpu ? of.gpu.variation->gpu->value : 0;
     const double step = of.gpu.variation->step ? of.gpu.variation->step->value : 0;
@@ -183,7 +183,7 @@ private:
   const config::Catalogue& catalogue_;
   InputFiles files_;  ///< that the runs of a series share
   const PredictionOptions& options_;
-  std::map<std::tuple<const PublishedRow*, const MachineRule*, int>, Inputs> inputs_;
+  std::map<std::tuple<const PublishedRow*, const MachineRule*, int>, ResolvedExperiment> inputs_;
   std::map<std::pair<const PublishedRow*, const MachineRule*>, std::optional<double>> scales_;
 };
 

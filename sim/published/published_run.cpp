@@ -78,7 +78,7 @@ std::variant<PublishedRun, std::string> published_run(const PublishedRow& row, c
   return run;
 }
 
-Inputs inputs_of(const config::Catalogue& catalogue, const PublishedRun& run, const MachineRule& machine,
+ResolvedExperiment inputs_of(const config::Catalogue& catalogue, const PublishedRun& run, const MachineRule& machine,
                  InputFiles& files, const Overrides& further) {
   Overrides overrides;
   for (const auto& [key, value] : machine.set) overrides.emplace_back("platform." + key, value);
@@ -91,7 +91,7 @@ Inputs inputs_of(const config::Catalogue& catalogue, const PublishedRun& run, co
       overrides.emplace_back(key, filled_in(value, catalogue, run, machine));
   }
   overrides.insert(overrides.end(), further.begin(), further.end());
-  return read_inputs(catalogue, document_of(run, machine), {}, overrides, files);
+  return resolve(catalogue, document_of(run, machine), {}, overrides, files);
 }
 
 }  // namespace trainyard

@@ -2,7 +2,7 @@
 
 #include "compute/gpu_profile.hpp"
 #include "experiment/experiment.hpp"
-#include "experiment/setup.hpp"
+#include "experiment/resolve.hpp"
 #include "platform/load.hpp"
 #include "strategy/stack.hpp"
 #include "workload/model_file.hpp"

@@ -1,5 +1,6 @@
 #include "report/comparison_table.hpp"
 
+#include "report/figure_text.hpp"
 #include "report/json_text.hpp"
 #include "report/page.hpp"
 #include "report/signed_text.hpp"
@@ -21,36 +22,6 @@ using Json = nlohmann::ordered_json;
 /// Of a group's collectives, those that moved most.
 constexpr std::size_t most_collectives = 4;
 
-std::string in_unit(double value, FigureUnit unit) {
-  switch (unit) {
-    case FigureUnit::time:
-      return human(Seconds{value});
-    case FigureUnit::samples_per_s:
-      return rounded(value) + " samples/s";
-    case FigureUnit::tokens_per_s:
-      return rounded(value) + " tokens/s";
-    case FigureUnit::times:
-      return rounded(value) + " x";
-    case FigureUnit::share:
-      return percent(value);
-    case FigureUnit::samples:
-      return grouped(std::llround(value)) + (value == 1 ? " sample" : " samples");
-    case FigureUnit::gpus:
-      return grouped(std::llround(value)) + (value == 1 ? " GPU" : " GPUs");
-    case FigureUnit::bytes:
-      return human(Bytes{value});
-    case FigureUnit::flop_rate:
-      return human(FlopRate{value});
-    case FigureUnit::energy:
-      return human(Joules{value});
-    case FigureUnit::power:
-      return human(Watts{value});
-    case FigureUnit::usd:
-      break;
-  }
-  return rounded(value) + " USD";
-}
-
 std::string difference_in_unit(double value, FigureUnit unit) {
   if (value == 0) return "0";
   if (unit == FigureUnit::share) return fmt::format("{:+.1f} points", 100 * value);
@@ -68,11 +39,13 @@ std::string table_line(std::string_view label, std::string_view a, std::string_v
 }
 
 std::string title_of(std::string_view letter, const RunSummary& run) {
-  const std::string batch = run.accumulation > 1 ? fmt::format("{} x ", run.accumulation) : "";
+  const auto whole = [&](std::string_view field) { return std::llround(number_of(run, field)); };
+  const std::string batch = whole("accumulation") > 1 ? fmt::format("{} x ", whole("accumulation")) : "";
   return fmt::format("{}: {}, {} on {} of {} x {}; {}, {}, {}, batch {}{} per GPU, fidelity {}", letter,
-                     run.experiment, run.model, count(run.ranks, "GPU"), grouped(run.nodes), run.platform,
-                     run.stack, run.precision, run.optimizer, batch, grouped(run.batch_per_gpu),
-                     run.fidelity);
+                     text_of(run, "experiment"), text_of(run, "model"), count(whole("ranks"), "GPU"),
+                     grouped(whole("nodes")), text_of(run, "platform"), text_of(run, "stack"),
+                     text_of(run, "precision"), text_of(run, "optimizer"), batch,
+                     grouped(whole("batch_per_gpu")), text_of(run, "fidelity"));
 }
 
 std::string value_of_key(const std::optional<std::string>& value) { return value ? *value : "not set"; }
@@ -87,8 +60,8 @@ void write_keys(Page& out, const Comparison& comparison) {
 void write_figures(Page& out, const Comparison& comparison) {
   out.heading(table_line("side by side", "A", "B", "B - A", "B / A").substr(2));
   for (const ComparedFigure& figure : comparison.figures) {
-    const FigureUnit unit = figure.field.unit;
-    out.line(table_line(figure.field.label, text_or_dash(figure.a, unit), text_or_dash(figure.b, unit),
+    const FigureUnit unit = figure.figure->unit;
+    out.line(table_line(figure.figure->label, text_or_dash(figure.a, unit), text_or_dash(figure.b, unit),
                         figure.difference ? difference_in_unit(*figure.difference, unit) : "-",
                         figure.ratio ? rounded(*figure.ratio) + " x" : "-"));
   }
@@ -131,17 +104,13 @@ void write_parts(Page& out, const Comparison& comparison) {
 }
 
 Json run_json(const RunSummary& run) {
-  return {{"experiment", run.experiment},
-          {"platform", run.platform},
-          {"model", run.model},
-          {"stack", run.stack},
-          {"precision", run.precision},
-          {"optimizer", run.optimizer},
-          {"batch_per_gpu", run.batch_per_gpu},
-          {"accumulation", run.accumulation},
-          {"ranks", run.ranks},
-          {"nodes", run.nodes},
-          {"fidelity", run.fidelity}};
+  Json json;
+  for (const char* const field : {"experiment", "platform", "model", "stack", "precision", "optimizer"})
+    json[field] = text_of(run, field);
+  for (const char* const field : {"batch_per_gpu", "accumulation", "ranks", "nodes"})
+    json[field] = std::llround(number_of(run, field));
+  json["fidelity"] = text_of(run, "fidelity");
+  return json;
 }
 
 void add_time(Json& json, const ComparedTime& time) {
@@ -193,10 +162,10 @@ Json comparison_json(const Comparison& comparison) {
   json["throughput_ratio"] = comparison.throughput_ratio;
   Json& figures = json["figures"] = Json::object();
   for (const ComparedFigure& figure : comparison.figures) {
-    figures[std::string(figure.field.field)] = {{"a", number_or_null(figure.a)},
-                                                {"b", number_or_null(figure.b)},
-                                                {"difference", number_or_null(figure.difference)},
-                                                {"ratio", number_or_null(figure.ratio)}};
+    figures[std::string(figure.figure->field)] = {{"a", number_or_null(figure.a)},
+                                                  {"b", number_or_null(figure.b)},
+                                                  {"difference", number_or_null(figure.difference)},
+                                                  {"ratio", number_or_null(figure.ratio)}};
   }
   Json& parts = json["step_parts"] = Json::array();
   for (const ComparedPart& part : comparison.parts) {

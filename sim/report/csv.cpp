@@ -27,9 +27,9 @@ std::string si(Q quantity) {
 
 }  // namespace
 
-std::string layers_csv(const Result& result) {
+std::string layers_csv(const Run& run) {
   std::string csv = "phase,layer,kind,shape,flops,bytes,parameter_bytes,duration_s,source,start_s,end_s\n";
-  for (const LayerRow& row : result.layers) {
+  for (const OpRow& row : step_of(run).ops) {
     append_row(csv, {config::name_of(row.phase), row.layer, config::name_of(row.kind), row.shape,
                      si(row.flops), si(row.bytes), si(row.parameter_bytes), si(row.duration),
                      config::name_of(row.source), si(row.start), si(row.end)});
@@ -37,18 +37,18 @@ std::string layers_csv(const Result& result) {
   return csv;
 }
 
-std::string ranks_csv(const Result& result) {
+std::string ranks_csv(const Run& run) {
   std::string csv = "rank,node,gpu,compute_s,communication_s,end_s\n";
-  for (const RankRow& row : result.rank_rows) {
+  for (const RankRow& row : run.rank_rows) {
     append_row(csv, {std::to_string(index(row.rank)), std::to_string(index(row.node)), row.gpu,
                      si(row.compute), si(row.communication), si(row.end)});
   }
   return csv;
 }
 
-std::string workers_csv(const TrainingReport& training) {
+std::string workers_csv(const Updates& updates) {
   std::string csv = "rank,node,computing_s,wasted_s,communicating_s,waiting_s,loading_s,gradients\n";
-  for (const WorkerRow& row : training.workers) {
+  for (const WorkerRow& row : updates.workers) {
     append_row(csv, {std::to_string(index(row.rank)), std::to_string(index(row.node)), si(row.computing),
                      si(row.wasted), si(row.communicating), si(row.waiting), si(row.loading),
                      std::to_string(row.gradients)});
@@ -56,20 +56,20 @@ std::string workers_csv(const TrainingReport& training) {
   return csv;
 }
 
-std::string staleness_csv(const TrainingReport& training) {
+std::string staleness_csv(const Updates& updates) {
   std::string csv = "staleness_updates,gradients\n";
-  for (std::size_t age = 1; age < training.staleness.size(); ++age)
-    append_row(csv, {std::to_string(age), std::to_string(training.staleness[age])});
+  for (std::size_t age = 1; age < updates.staleness.gradients.size(); ++age)
+    append_row(csv, {std::to_string(age), std::to_string(updates.staleness.gradients[age])});
   return csv;
 }
 
-std::string servers_csv(const TrainingReport& training) {
+std::string servers_csv(const Updates& updates) {
   std::string csv = "server,utilization\n";
-  for (const ServerRow& row : training.servers) append_row(csv, {row.name, digits12(row.utilization)});
+  for (const ServerRow& row : updates.servers) append_row(csv, {row.name, digits12(row.utilization)});
   return csv;
 }
 
-std::string checkpoints_csv(const FaultReport& faults) {
+std::string checkpoints_csv(const JobReport& faults) {
   std::string csv = "interval_s,wall_s,goodput_share,wall_closed_form_s\n";
   for (const IntervalRow& row : faults.intervals) {
     append_row(
@@ -87,13 +87,13 @@ std::string links_csv(std::span<const LinkRow> links) {
   return csv;
 }
 
-std::string collectives_csv(const Result& result) {
+std::string collectives_csv(const Run& run) {
   std::string csv =
       "collective,operation,algorithm,protocol,channels,size_bytes,tensors,ready_after,ready_s,start_s,end_s,"
       "duration_"
       "s,"
       "bound_s,algbw_bytes_per_s,busbw_bytes_per_s\n";
-  for (const CollectiveRow& row : result.collectives) {
+  for (const CollectiveRow& row : step_of(run).collectives) {
     append_row(csv, {row.name, config::name_of(row.operation), row.algorithm, row.protocol,
                      std::to_string(row.channels), si(row.size), std::to_string(row.tensors), row.ready_after,
                      si(row.ready), si(row.start), si(row.end), si(row.end - row.start), si(row.bound),

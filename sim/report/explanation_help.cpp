@@ -10,12 +10,12 @@
 
 namespace trainyard {
 
-std::string help_in_words(const ExplainedRun& run) {
+std::string help_in_words(const ExplainedRun& explained) {
   constexpr std::size_t most_named = 3;
   std::vector<std::string> helpful;
   std::set<std::string> changed;  // of several changes to one key the best is named
-  for (const WhatIfRow& row : run.changes) {
-    const std::optional<double> more = gain(run, row);
+  for (const WhatIfRow& row : explained.changes) {
+    const std::optional<double> more = gain(explained, row);
     const auto is_changed = [&](const auto& set) { return changed.contains(set.first); };
     if (!more || *more < least_gain || helpful.size() == most_named) continue;
     if (std::ranges::any_of(row.what.set, is_changed)) continue;
@@ -30,15 +30,15 @@ std::string help_in_words(const ExplainedRun& run) {
          (helpful.size() < most_named ? ". No other kind of change here brings half a per cent." : ".");
 }
 
-std::optional<double> gain(const ExplainedRun& run, const WhatIfRow& row) {
+std::optional<double> gain(const ExplainedRun& explained, const WhatIfRow& row) {
   if (!row.throughput) return std::nullopt;
-  return *row.throughput / run.result.throughput - 1;
+  return *row.throughput / explained.run.pace.throughput - 1;
 }
 
-bool differs_from_saved(const ExplainedRun& run) {
-  if (!run.saved_step_time) return false;
+bool differs_from_saved(const ExplainedRun& explained) {
+  if (!explained.saved_step_time) return false;
   constexpr double digits = 1e-11;  // of summary.json
-  return std::abs(*run.saved_step_time / run.result.step_time - 1) > digits;
+  return std::abs(*explained.saved_step_time / explained.run.pace.time - 1) > digits;
 }
 
 }  // namespace trainyard

@@ -32,7 +32,7 @@ void add_collective(Json& json, const CollectiveRow& row, const CollectivePace& 
   json["limited_by_connection"] = pace.is_connection;
 }
 
-Json path_json(const Result& result, const Explanation& why) {
+Json path_json(const Run& run, const Explanation& why) {
   Json rows = Json::array();
   std::size_t collectives = 0;
   for (const PathSegment& segment : why.path) {
@@ -41,7 +41,7 @@ Json path_json(const Result& result, const Explanation& why) {
     row["rank"] = segment.kind == PathKind::input ? Json() : Json(index(segment.rank));
     row["start_s"] = segment.start.si();
     row["length_s"] = segment.length.si();
-    row["share"] = segment.length / result.step_time;
+    row["share"] = segment.length / run.pace.time;
     if (segment.ops > 0) {
       row["first_layer"] = segment.first;
       row["last_layer"] = segment.last;
@@ -50,14 +50,14 @@ Json path_json(const Result& result, const Explanation& why) {
     }
     if (!segment.what.empty()) row["what"] = segment.what;
     if (segment.collective < 0) continue;
-    const CollectiveRow& its = result.collectives.at(static_cast<std::size_t>(segment.collective));
+    const CollectiveRow& its = step_of(run).collectives.at(static_cast<std::size_t>(segment.collective));
     row["collective"] = its.name;
     if (segment.kind == PathKind::collective) add_collective(row, its, why.paces.at(collectives++));
   }
   return rows;
 }
 
-Json gap_json(const Result& result, const Explanation& why) {
+Json gap_json(const Run& run, const Explanation& why) {
   Json rows = Json::array();
   for (const GapTime& gap : why.gap) {
     const auto* const name =
@@ -65,26 +65,26 @@ Json gap_json(const Result& result, const Explanation& why) {
     rows.push_back({{"part", name->text},
                     {"time_s", gap.time.si()},
                     {"in_lower_bound", gap.part < first_above_bound},
-                    {"how", how_obtained(result, gap.part)}});
+                    {"how", how_obtained(run, gap.part)}});
   }
   return rows;
 }
 
-Json updates_json(const Result& result) {
+Json updates_json(const Run& run) {
   Json json = Json::object();
-  for (const PartTime& part : step_parts(result).parts)
+  for (const PartTime& part : step_parts(run).parts)
     json[std::string(config::name_of(part.part))] = part.time.si();
   return json;
 }
 
-Json change_json(const ExplainedRun& run, const WhatIfRow& row) {
+Json change_json(const ExplainedRun& explained, const WhatIfRow& row) {
   Json json;
   json["change"] = row.what.change;
   Json& set = json["set"] = Json::object();
   for (const auto& [key, value] : row.what.set) set[key] = value;
   json["step_time_s"] = row.step_time ? Json(row.step_time->si()) : Json();
   json["throughput_samples_per_s"] = number_or_null(row.throughput);
-  json["gain"] = number_or_null(gain(run, row));
+  json["gain"] = number_or_null(gain(explained, row));
   json["remark"] = null_if_empty(row.what.remark);
   json["reason"] = null_if_empty(row.what.reason);
   return json;
@@ -92,29 +92,29 @@ Json change_json(const ExplainedRun& run, const WhatIfRow& row) {
 
 }  // namespace
 
-Json explanation_json(const ExplainedRun& run) {
-  const Result& result = run.result;
-  const bool is_step = run.explanation.has_value();
+Json explanation_json(const ExplainedRun& explained) {
+  const Run& run = explained.run;
+  const bool is_step = explained.explanation.has_value();
   Json json;
   json["schema_version"] = 1;
-  json["experiment"] = result.experiment;
-  json["platform"] = result.platform_title;
-  json["model"] = result.model;
-  json["ranks"] = result.ranks;
-  json["nodes"] = result.nodes;
-  json["fidelity"] = result.fidelity;
-  json["step_time_s"] = result.step_time.si();
-  json["saved_step_time_s"] = run.saved_step_time ? Json(run.saved_step_time->si()) : Json();
-  json["throughput_samples_per_s"] = result.throughput;
-  json["lower_bound_s"] = is_step ? Json(result.lower_bound.si()) : Json();
-  json["critical_path"] = is_step ? path_json(result, *run.explanation) : Json();
-  json["parts"] = is_step ? gap_json(result, *run.explanation) : Json();
-  json["update_parts_s"] = is_step ? Json() : updates_json(result);
+  json["experiment"] = run.experiment.name;
+  json["platform"] = run.experiment.platform.title;
+  json["model"] = run.experiment.trace.model;
+  json["ranks"] = run.ranks;
+  json["nodes"] = run.nodes;
+  json["fidelity"] = config::name_of(run.experiment.settings.fidelity);
+  json["step_time_s"] = run.pace.time.si();
+  json["saved_step_time_s"] = explained.saved_step_time ? Json(explained.saved_step_time->si()) : Json();
+  json["throughput_samples_per_s"] = run.pace.throughput;
+  json["lower_bound_s"] = is_step ? Json(step_of(run).lower_bound.si()) : Json();
+  json["critical_path"] = is_step ? path_json(run, *explained.explanation) : Json();
+  json["parts"] = is_step ? gap_json(run, *explained.explanation) : Json();
+  json["update_parts_s"] = is_step ? Json() : updates_json(run);
   Json& changes = json["changes"] = Json::array();
-  for (const WhatIfRow& row : run.changes) changes.push_back(change_json(run, row));
-  json["notes"] = result.notes;
-  json["in_words"] = {{"path", is_step ? path_in_words(result, *run.explanation) : updates_in_words(result)},
-                      {"help", help_in_words(run)}};
+  for (const WhatIfRow& row : explained.changes) changes.push_back(change_json(explained, row));
+  json["notes"] = run.notes;
+  json["in_words"] = {{"path", is_step ? path_in_words(run, *explained.explanation) : updates_in_words(run)},
+                      {"help", help_in_words(explained)}};
   return json;
 }
 

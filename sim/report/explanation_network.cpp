@@ -33,8 +33,8 @@ bool do_overlap(const CollectiveRow& one, const CollectiveRow& other) {
   return one.start < other.end && other.start < one.end;
 }
 
-bool overlaps_another(const Result& result, const CollectiveRow& row) {
-  return std::ranges::any_of(result.collectives, [&](const CollectiveRow& other) {
+bool overlaps_another(const Run& run, const CollectiveRow& row) {
+  return std::ranges::any_of(step_of(run).collectives, [&](const CollectiveRow& other) {
     return &other != &row && do_overlap(row, other);
   });
 }
@@ -52,31 +52,32 @@ std::string limit_in_words(const CollectivePace& pace, const std::string& protoc
   return text;
 }
 
-std::string why_longer(const Result& result, const CollectiveRow& row) {
-  const bool is_shared = !result.resolved.background.empty() || !result.resolved.neighbours.empty() ||
-                         overlaps_another(result, row);
-  const bool has_changes = !result.resolved.events.empty();
+std::string why_longer(const Run& run, const CollectiveRow& row) {
+  const bool is_shared = !run.experiment.settings.background.empty() ||
+                         !run.experiment.settings.neighbours.empty() || overlaps_another(run, row);
+  const bool has_changes = !run.experiment.settings.events.empty();
   if (is_shared && has_changes) return ", while others use the network and links change";
   if (is_shared) return ", while others use the network";
   return has_changes ? ", while links change" : "";
 }
 
-std::string how_obtained(const Result& result, GapPart part) {
+std::string how_obtained(const Run& run, GapPart part) {
   const auto& names = config::Names<GapPart>::table;
   const std::string_view doc = std::ranges::find(names, part, &config::Name<GapPart>::value)->doc;
   if (part != GapPart::network) return std::string(doc);
-  const Experiment& run = result.resolved;
+  const Experiment& settings = run.experiment.settings;
   std::vector<std::string> causes;
   const auto add_if = [&](bool is_so, std::string cause) {
     if (is_so) causes.push_back(std::move(cause));
   };
-  add_if(!run.events.empty(), "links that change");
-  add_if(!run.background.empty(), "background traffic");
-  add_if(!run.neighbours.empty(), "other jobs");
-  add_if(std::ranges::any_of(result.collectives,
-                             [&](const CollectiveRow& row) { return overlaps_another(result, row); }),
+  add_if(!settings.events.empty(), "links that change");
+  add_if(!settings.background.empty(), "background traffic");
+  add_if(!settings.neighbours.empty(), "other jobs");
+  add_if(std::ranges::any_of(step_of(run).collectives,
+                             [&](const CollectiveRow& row) { return overlaps_another(run, row); }),
          "collectives that share links");
-  add_if(run.fidelity != Fidelity::flow, "messages at fidelity " + result.fidelity);
+  add_if(settings.fidelity != Fidelity::flow,
+         "messages at fidelity " + std::string(config::name_of(settings.fidelity)));
   if (causes.empty()) return std::string(doc);
   return fmt::format("the step itself: {}", fmt::join(causes, ", "));
 }

@@ -53,14 +53,14 @@ std::string layers_of(const PathSegment& segment) {
   return fmt::format("{}{}{}", cut(first, beside(last)), to, cut(last, beside(first)));
 }
 
-void write_segment(Page& out, const Result& result, const Explanation& why, const PathSegment& segment,
+void write_segment(Page& out, const Run& run, const Explanation& why, const PathSegment& segment,
                    const CollectivePace* pace) {
   std::string kind(config::name_of(segment.kind));
   std::string what = layers_of(segment);
   std::string limit = segment.ops > 0 ? count(segment.ops, "kernel") : "";
   if (segment.kind == PathKind::host) limit.clear();
   if (segment.collective >= 0) {
-    const CollectiveRow& row = result.collectives.at(static_cast<std::size_t>(segment.collective));
+    const CollectiveRow& row = step_of(run).collectives.at(static_cast<std::size_t>(segment.collective));
     what = row.name;
     if (segment.kind == PathKind::framework) what = fmt::format("{} of {}", segment.what, row.name);
     if (pace != nullptr) {
@@ -77,7 +77,7 @@ void write_segment(Page& out, const Result& result, const Explanation& why, cons
   if (segment.kind != PathKind::input && why.path.back().rank != segment.rank)
     limit += fmt::format(" rank {}", index(segment.rank));
   out.line(path_line(kind, what, human(segment.start), human(segment.length),
-                     percent(segment.length / result.step_time), limit));
+                     percent(segment.length / run.pace.time), limit));
 }
 
 /// Which segments get a line: the longest, among them the optimizer's and the longest collectives.
@@ -103,7 +103,7 @@ std::vector<bool> shown_segments(const std::vector<PathSegment>& path) {
   return is_shown;
 }
 
-void write_path(Page& out, const Result& result, const Explanation& why) {
+void write_path(Page& out, const Run& run, const Explanation& why) {
   out.heading(path_line("critical path", "", "start", "length", "share", "kernels, or limited by").substr(2));
   const std::vector<PathSegment>& path = why.path;
   const std::vector<bool> is_shown = shown_segments(path);
@@ -113,16 +113,16 @@ void write_path(Page& out, const Result& result, const Explanation& why) {
     const CollectivePace* pace =
         path[i].kind == PathKind::collective ? &why.paces.at(collectives++) : nullptr;
     if (is_shown[i])
-      write_segment(out, result, why, path[i], pace);
+      write_segment(out, run, why, path[i], pace);
     else
       shorter += path[i].length;
   }
   if (path.size() > most_shown_segments) {
     out.line(path_line("others",
                        fmt::format("{} shorter ones, in --json", path.size() - most_shown_segments + 1), "",
-                       human(shorter), percent(shorter / result.step_time), ""));
+                       human(shorter), percent(shorter / run.pace.time), ""));
   }
-  out.line(path_line("step time", "the sum", "", human(result.step_time), "", ""));
+  out.line(path_line("step time", "the sum", "", human(run.pace.time), "", ""));
 }
 
 std::string_view gap_label(GapPart part) {
@@ -136,7 +136,7 @@ std::string_view gap_label(GapPart part) {
   }
 }
 
-void write_gap(Page& out, const Result& result, const Explanation& why) {
+void write_gap(Page& out, const Run& run, const Explanation& why) {
   out.heading("lower bound, and where the rest goes", "what each condition of the real step adds");
   Seconds sum;
   const auto total = [&](std::string_view label, std::string_view text) {
@@ -147,17 +147,17 @@ void write_gap(Page& out, const Result& result, const Explanation& why) {
     sum += gap.time;
     if (gap.time == Seconds{}) continue;
     out.row(gap_label(gap.part), gap.part == GapPart::kernels ? human(gap.time) : signed_human(gap.time),
-            how_obtained(result, gap.part));
+            how_obtained(run, gap.part));
   }
   total("step time", "the sum");
 }
 
-void write_updates_parts(Page& out, const Result& result) {
+void write_updates_parts(Page& out, const Run& run) {
   out.heading("where the time goes", "mean over the ranks, share of an update");
-  for (const PartTime& part : step_parts(result).parts) {
+  for (const PartTime& part : step_parts(run).parts) {
     if (part.time == Seconds{}) continue;
     out.row(config::name_of(part.part), human(part.time),
-            fmt::format("{} {}", percent(part.time / result.step_time), activity_in_words(part.part)));
+            fmt::format("{} {}", percent(part.time / run.pace.time), activity_in_words(part.part)));
   }
 }
 
@@ -174,14 +174,14 @@ std::string signed_gain(double gain) {
   return std::abs(gain) < 0.01 ? fmt::format("{:+.2f} %", 100 * gain) : fmt::format("{:+.1f} %", 100 * gain);
 }
 
-void write_help(Page& out, const ExplainedRun& run) {
+void write_help(Page& out, const ExplainedRun& explained) {
   out.heading(
       help_line("what would help most", "step", "samples/s", "gain", "each simulated with --set").substr(2));
-  const Result& result = run.result;
-  out.line(help_line("as it is", human(result.step_time), rounded(result.throughput), "", ""));
+  const Run& run = explained.run;
+  out.line(help_line("as it is", human(run.pace.time), rounded(run.pace.throughput), "", ""));
   std::vector<const WhatIfRow*> refused;
   std::vector<const WhatIfRow*> remarks;
-  for (const WhatIfRow& row : run.changes) {
+  for (const WhatIfRow& row : explained.changes) {
     if (!row.throughput) {
       refused.push_back(&row);
       continue;
@@ -189,7 +189,7 @@ void write_help(Page& out, const ExplainedRun& run) {
     for (std::size_t i = 0; i < row.what.set.size(); ++i) {
       const std::string key = set_argument(row.what.set[i]);
       out.line(i == 0 ? help_line(row.what.change, human(*row.step_time), rounded(*row.throughput),
-                                  signed_gain(*gain(run, row)), key)
+                                  signed_gain(*gain(explained, row)), key)
                       : help_line("", "", "", "", key));
     }
     if (!row.what.remark.empty()) remarks.push_back(&row);
@@ -197,7 +197,8 @@ void write_help(Page& out, const ExplainedRun& run) {
   for (const WhatIfRow* row : remarks)
     out.paragraph(fmt::format("{}: {}", row->what.change, row->what.remark), 2);
   // In one line, however long: a wrapped value cannot be pasted.
-  out.line(fmt::format("  to repeat one: trainyard run {} --set KEY=VALUE as its row says", run.run));
+  out.line(
+      fmt::format("  to repeat one: trainyard run {} --set KEY=VALUE as its row says", explained.arguments));
   if (refused.empty()) return;
   out.heading("what cannot be had");
   for (const WhatIfRow* row : refused)
@@ -206,29 +207,30 @@ void write_help(Page& out, const ExplainedRun& run) {
 
 }  // namespace
 
-std::string explanation_page(const ExplainedRun& run, bool colour) {
-  const Result& result = run.result;
+std::string explanation_page(const ExplainedRun& explained, bool colour) {
+  const Run& run = explained.run;
   Page out(colour);
-  write_title(out, result);
+  write_title(out, run);
   out.line("");
-  out.paragraph(run.explanation ? path_in_words(result, *run.explanation) : updates_in_words(result), 0);
-  if (differs_from_saved(run)) {
+  out.paragraph(explained.explanation ? path_in_words(run, *explained.explanation) : updates_in_words(run),
+                0);
+  if (differs_from_saved(explained)) {
     out.paragraph(fmt::format("Its summary.json says {}: simulated again it is {}. Another version of "
                               "trainyard or of the files it names wrote it.",
-                              human(*run.saved_step_time), human(result.step_time)),
+                              human(*explained.saved_step_time), human(run.pace.time)),
                   0);
   }
-  if (run.explanation) {
-    write_path(out, result, *run.explanation);
-    write_gap(out, result, *run.explanation);
+  if (explained.explanation) {
+    write_path(out, run, *explained.explanation);
+    write_gap(out, run, *explained.explanation);
   } else {
-    write_updates_parts(out, result);
+    write_updates_parts(out, run);
   }
-  write_help(out, run);
-  if (!result.notes.empty()) out.heading("notes");
-  for (const std::string& note : result.notes) out.paragraph(note, 2);
+  write_help(out, explained);
+  if (!run.notes.empty()) out.heading("notes");
+  for (const std::string& note : run.notes) out.paragraph(note, 2);
   out.line("");
-  out.paragraph(help_in_words(run), 0);
+  out.paragraph(help_in_words(explained), 0);
   return out.text();
 }
 

@@ -60,7 +60,7 @@ std::string turning_point(const std::vector<PathSegment>& path) {
 }
 
 /// "forward 81.32 ms (38.1 %), backward 124.7 ms (58.4 %) as far as conv1, ...".
-std::string parts_in_words(const Result& result, const Explanation& why) {
+std::string parts_in_words(const Run& run, const Explanation& why) {
   const std::vector<PathSegment>& path = why.path;
   std::vector<PathKind> order;
   std::map<PathKind, Seconds> times;
@@ -75,17 +75,17 @@ std::string parts_in_words(const Result& result, const Explanation& why) {
   for (const PathKind kind : order) {
     const Seconds time = times[kind];
     const bool is_pass = kind == PathKind::forward || kind == PathKind::backward;
-    if (!is_pass && time < least_said * result.step_time) continue;
+    if (!is_pass && time < least_said * run.pace.time) continue;
     text += text.empty() ? "" : ", ";
     text += kind == PathKind::collective ? count(collectives, "collective") : std::string(noun_of(kind));
-    text += " " + and_share(time, result.step_time);
+    text += " " + and_share(time, run.pace.time);
     if (kind == PathKind::backward && !turn.empty()) text += " until the gradients of " + turn + " are there";
   }
   return text;
 }
 
 /// The collective on the path that takes longest, and what makes it so.
-std::string longest_in_words(const Result& result, const Explanation& why) {
+std::string longest_in_words(const Run& run, const Explanation& why) {
   const PathSegment* longest = nullptr;
   const CollectivePace* pace = nullptr;
   int index = 0;
@@ -99,8 +99,8 @@ std::string longest_in_words(const Result& result, const Explanation& why) {
     }
     ++index;
   }
-  if (longest == nullptr || longest->length < least_said * result.step_time) return {};
-  const CollectiveRow& row = result.collectives.at(static_cast<std::size_t>(longest->collective));
+  if (longest == nullptr || longest->length < least_said * run.pace.time) return {};
+  const CollectiveRow& row = step_of(run).collectives.at(static_cast<std::size_t>(longest->collective));
   const Seconds alone = pace->alone();
   std::string text = fmt::format(
       " The {}, {}, {} of {} by algorithm {} with protocol {}, is limited by {}: alone on the network it "
@@ -112,7 +112,7 @@ std::string longest_in_words(const Result& result, const Explanation& why) {
       limit_in_words(*pace, row.protocol), human(alone), percent(pace->transfer / alone));
   const Seconds whole = row.end - row.start;
   if (whole > (1 + least_gain) * alone) {
-    text += fmt::format(" Here it takes {}{}.", human(whole), why_longer(result, row));
+    text += fmt::format(" Here it takes {}{}.", human(whole), why_longer(run, row));
   }
   return text;
 }
@@ -137,39 +137,39 @@ std::string ranks_in_words(const Explanation& why) {
   return text;
 }
 
-std::string slowed_in_words(const Result& result, const Explanation& why) {
+std::string slowed_in_words(const Run& run, const Explanation& why) {
   Seconds slowed;
   for (const PathSegment& segment : why.path) slowed += segment.slowed;
-  if (slowed < least_said * result.step_time) return {};
+  if (slowed < least_said * run.pace.time) return {};
   return fmt::format(" Of the step, {} is kernels running slower beside collectives.",
-                     and_share(slowed, result.step_time));
+                     and_share(slowed, run.pace.time));
 }
 
-std::string faults_in_words(const Result& result) {
-  if (!result.faults) return {};
+std::string faults_in_words(const Run& run) {
+  if (!run.job) return {};
   return fmt::format(
       " This is a step between faults: faults, checkpoints and restarts leave {} of the job's time to steps.",
-      percent(result.faults->share));
+      percent(run.job->share));
 }
 
 }  // namespace
 
-std::string path_in_words(const Result& result, const Explanation& why) {
+std::string path_in_words(const Run& run, const Explanation& why) {
   const std::vector<PathSegment>& path = why.path;
-  std::string text = fmt::format("The step takes {}. ", human(result.step_time));
+  std::string text = fmt::format("The step takes {}. ", human(run.pace.time));
   if (path.size() == 1 && path.front().kind == PathKind::input) {
     return text +
            fmt::format(
                "The input pipeline, limited by {}, is all of its critical path: a step's samples "
                "take it that long, and everything else goes on beside it.",
                path.front().what) +
-           faults_in_words(result);
+           faults_in_words(run);
   }
   text += fmt::format("Its critical path, in which each part waits for the one before: {}.",
-                      parts_in_words(result, why));
-  if (result.ranks == 1) text += " One GPU has nobody to wait for.";
-  return text + longest_in_words(result, why) + ranks_in_words(why) + slowed_in_words(result, why) +
-         faults_in_words(result);
+                      parts_in_words(run, why));
+  if (run.ranks == 1) text += " One GPU has nobody to wait for.";
+  return text + longest_in_words(run, why) + ranks_in_words(why) + slowed_in_words(run, why) +
+         faults_in_words(run);
 }
 
 std::string_view activity_in_words(StepPart part) {
@@ -194,37 +194,38 @@ std::string layer_shown(const std::string& layer) {
   return layer.ends_with(cast) ? layer.substr(0, layer.size() - cast.size()) : layer;
 }
 
-std::string updates_in_words(const Result& result) {
-  const TrainingReport& training = *result.training;
+std::string updates_in_words(const Run& run) {
+  const Updates& updates = *updates_of(run);
   std::string text = fmt::format(
       "An update takes {}. It is one of many that differ or overlap, so no one chain of work is the critical "
       "path; "
       "on average a rank spends",
-      human(result.step_time));
+      human(run.pace.time));
   std::string parts;
-  for (const PartTime& part : step_parts(result).parts) {
-    if (part.time < least_said * result.step_time) continue;
-    parts += fmt::format("{} {} {}", parts.empty() ? "" : ",", and_share(part.time, result.step_time),
+  for (const PartTime& part : step_parts(run).parts) {
+    if (part.time < least_said * run.pace.time) continue;
+    parts += fmt::format("{} {} {}", parts.empty() ? "" : ",", and_share(part.time, run.pace.time),
                          activity_in_words(part.part));
   }
   text += parts + ".";
-  const auto [fast, slow] = std::ranges::minmax_element(training.workers, {}, &WorkerRow::computing);
-  const bool is_locked = is_synchronous(training.settings.rule) && training.servers.empty();
+  const auto [fast, slow] = std::ranges::minmax_element(updates.workers, {}, &WorkerRow::computing);
+  const bool is_locked = is_synchronous(updates.settings.rule) && updates.servers.empty();
   if (is_locked && slow->computing > (1 + least_gain) * fast->computing) {
     text += fmt::format(
         " Rank {} on node {} computes longest, {} an update, rank {} on node {} shortest, {}.",
-        index(slow->rank), index(slow->node), human(slow->computing / static_cast<double>(training.updates)),
-        index(fast->rank), index(fast->node), human(fast->computing / static_cast<double>(training.updates)));
+        index(slow->rank), index(slow->node),
+        human(slow->computing / static_cast<double>(updates.measured_updates)), index(fast->rank),
+        index(fast->node), human(fast->computing / static_cast<double>(updates.measured_updates)));
   }
-  const auto server = std::ranges::max_element(training.servers, {}, &ServerRow::utilization);
-  if (server != training.servers.end())
+  const auto server = std::ranges::max_element(updates.servers, {}, &ServerRow::utilization);
+  if (server != updates.servers.end())
     text += fmt::format(" Of what serves parameters the {} {} busiest, {} of the time.", server->name,
                         server->name.starts_with("cores") ? "are" : "is", percent(server->utilization));
-  if (!result.busiest_link.empty()) {
-    text += fmt::format(" The busiest link, {}, carries {} of its capacity.", elide(result.busiest_link, 50),
-                        percent(result.link_utilization_max));
+  if (!run.links.busiest.empty()) {
+    text += fmt::format(" The busiest link, {}, carries {} of its capacity.", elide(run.links.busiest, 50),
+                        percent(run.links.most));
   }
-  return text + faults_in_words(result);
+  return text + faults_in_words(run);
 }
 
 }  // namespace trainyard

@@ -10,24 +10,24 @@ namespace trainyard {
 namespace {
 
 /// "3.00 h (Daly's)".
-std::string interval_in_words(const FaultReport& faults) {
+std::string interval_in_words(const JobReport& faults) {
   if (!faults.every) return "none";
   return long_time(*faults.every) + (faults.is_daly ? " (Daly's)" : "");
 }
 
 }  // namespace
 
-std::string goodput_in_words(const FaultReport& faults) {
+std::string goodput_in_words(const JobReport& faults) {
   std::string text = percent(faults.share) + " of the throughput";
   if (faults.runs > 1)
     text += fmt::format(" ({} to {})", percent(faults.share_low), percent(faults.share_high));
   return text;
 }
 
-void write_faults(Page& out, const Result& result) {
-  const FaultReport& faults = *result.faults;
+void write_faults(Page& out, const Run& run) {
+  const JobReport& faults = *run.job;
   out.heading("faults and checkpoints", faults.runs > 1 ? fmt::format("mean of {} runs", faults.runs) : "");
-  out.row("goodput", rounded(result.throughput * faults.share) + " samples/s",
+  out.row("goodput", rounded(run.pace.throughput * faults.share) + " samples/s",
           fmt::format("{}; {} of work take {}", goodput_in_words(faults), long_time(faults.work),
                       long_time(faults.wall)),
           true);

@@ -2,7 +2,7 @@
 // What the summary says of a job in which something fails.
 
 #include "report/page.hpp"
-#include "run/result.hpp"
+#include "run/run.hpp"
 
 #include <string>
 
@@ -10,9 +10,9 @@ namespace trainyard {
 
 /// "83.1 % of the throughput (80.2 % to 86.0 %)": between these 95 % of such means lie, where there are
 /// several runs.
-std::string goodput_in_words(const FaultReport& faults);
+std::string goodput_in_words(const JobReport& faults);
 
 /// The result has `faults`.
-void write_faults(Page& out, const Result& result);
+void write_faults(Page& out, const Run& run);
 
 }  // namespace trainyard

@@ -6,9 +6,9 @@
 
 namespace trainyard {
 
-std::vector<KernelKind> kernel_kinds(const Result& result) {
+std::vector<KernelKind> kernel_kinds(const Run& run) {
   std::map<OpKind, KernelKind> by_kind;
-  for (const LayerRow& row : result.layers) {
+  for (const OpRow& row : step_of(run).ops) {
     KernelKind& kind = by_kind[row.kind];
     kind.kind = row.kind;
     kind.time += row.duration;

@@ -1,7 +1,7 @@
 #pragma once
 // Kernels of a step by kind, for the summary and report.html.
 
-#include "run/result.hpp"
+#include "run/run.hpp"
 
 #include <vector>
 
@@ -14,7 +14,7 @@ struct KernelKind {
 };
 
 /// The kinds of ops that the result's layers have, the longest first.
-std::vector<KernelKind> kernel_kinds(const Result& result);
+std::vector<KernelKind> kernel_kinds(const Run& run);
 
 /// Time of all of them.
 Seconds sum_of(const std::vector<KernelKind>& kinds);

@@ -16,67 +16,67 @@ constexpr double negligible = 0.05;
 /// A link this busy during the collectives limits them by its bandwidth; a less busy one by latency.
 constexpr double saturated = 0.5;
 
-std::string compute_in_words(const Result& result) {
-  const double share = result.step_time.si() > 0 ? result.compute_time / result.step_time : 1;
-  if (result.ranks == 1) {
+std::string compute_in_words(const Run& run) {
+  const double share = run.pace.time.si() > 0 ? compute_time(run) / run.pace.time : 1;
+  if (run.ranks == 1) {
     return fmt::format("Compute: one GPU, nothing to communicate; its kernels fill {} of the step.",
                        percent(share));
   }
-  if (result.communication_time > Seconds() && overlap(result).hidden == Seconds()) {
+  if (communication_time(run) > Seconds() && overlap(run).hidden == Seconds()) {
     return fmt::format(
         "Compute: kernels fill {} of the step. All {} of communication are exposed. A faster network would "
         "gain at most {}.",
-        percent(share), human(result.communication_time), percent(result.network_gain / result.step_time));
+        percent(share), human(communication_time(run)), percent(step_of(run).network_gain / run.pace.time));
   }
   return fmt::format(
       "Compute: kernels fill {} of the step. Of {} of communication only {} is exposed: the rest "
       "runs behind the backward pass. A faster network would gain at most {}.",
-      percent(share), human(result.communication_time),
-      human(std::min(result.exposed_communication, result.communication_time)),
-      percent(result.network_gain / result.step_time));
+      percent(share), human(communication_time(run)),
+      human(std::min(exposed_communication(run), communication_time(run))),
+      percent(step_of(run).network_gain / run.pace.time));
 }
 
 /// What a step does besides computing and sending.
-std::string_view overhead_in_words(const Result& result) {
-  if (result.resolved.sync.kind == SyncKind::peer_to_peer)
+std::string_view overhead_in_words(const Run& run) {
+  if (run.experiment.settings.sync.kind == SyncKind::peer_to_peer)
     return "compressing updates and adding up those of all ranks";
-  if (result.resolved.sync.kind == SyncKind::dataparallel_gpu0) return "copying tensors into buffers";
+  if (run.experiment.settings.sync.kind == SyncKind::dataparallel_gpu0) return "copying tensors into buffers";
   return "waiting for the stack's cycle or negotiation and copying or scaling gradients";
 }
 
 /// That is most of what is exposed.
-bool is_framework(const Result& result) { return result.network_gain < 0.5 * result.exposed_communication; }
+bool is_framework(const Run& run) { return step_of(run).network_gain < 0.5 * exposed_communication(run); }
 
-std::string framework_in_words(const Result& result) {
+std::string framework_in_words(const Run& run) {
   return fmt::format(
       "Framework: of the {} in which no kernel runs, {} go by {}. A faster network would gain at most {}.",
-      human(result.exposed_communication), human(result.exposed_communication - result.network_gain),
-      overhead_in_words(result), percent(result.network_gain / result.step_time));
+      human(exposed_communication(run)), human(exposed_communication(run) - step_of(run).network_gain),
+      overhead_in_words(run), percent(step_of(run).network_gain / run.pace.time));
 }
 
-std::string cause_in_words(const Result& result) {
-  const double busy = busy_while_communicating(result);
-  if (result.busiest_link.empty()) return {};
+std::string cause_in_words(const Run& run) {
+  const double busy = busy_while_communicating(run);
+  if (run.links.busiest.empty()) return {};
   if (busy >= saturated) {
     return fmt::format(" It is bandwidth: {} carries {} of its capacity while collectives run.",
-                       elide(result.busiest_link, 60), percent(busy));
+                       elide(run.links.busiest, 60), percent(busy));
   }
   return fmt::format(
       " It is latency more than bandwidth: the busiest link, {}, carries {} of its capacity while "
       "collectives run.",
-      elide(result.busiest_link, 60), percent(busy));
+      elide(run.links.busiest, 60), percent(busy));
 }
 
-std::string communication_in_words(const Result& result) {
-  const Overlap times = overlap(result);
+std::string communication_in_words(const Run& run) {
+  const Overlap times = overlap(run);
   const Seconds tail = times.communication_end - times.backward_end;
   std::string text =
-      fmt::format("Communication: {} of it is exposed, {} of the step.", human(result.exposed_communication),
-                  percent(result.exposed_communication / result.step_time));
+      fmt::format("Communication: {} of it is exposed, {} of the step.", human(exposed_communication(run)),
+                  percent(exposed_communication(run) / run.pace.time));
   if (tail.si() > 0) {
     text += fmt::format(" The last collective ends {} after the last gradient is ready.", human(tail));
   }
-  return text + cause_in_words(result);
+  return text + cause_in_words(run);
 }
 
 /// "24 of 40 cores of a node decode 6,000 samples/s".
@@ -106,26 +106,26 @@ std::string waiting_in_words(const InputReport& input, double share) {
 }
 
 /// Nothing where the host is quick.
-std::string host_in_words(const Result& result) {
+std::string host_in_words(const Run& run) {
   Seconds host;
-  for (const LayerRow& layer : result.layers) host += layer.kind == OpKind::host ? layer.duration : Seconds();
-  if (host <= negligible * result.step_time) return {};
-  return fmt::format(" The GPU waits for the host during {} of the step.", percent(host / result.step_time));
+  for (const OpRow& layer : step_of(run).ops) host += layer.kind == OpKind::host ? layer.duration : Seconds();
+  if (host <= negligible * run.pace.time) return {};
+  return fmt::format(" The GPU waits for the host during {} of the step.", percent(host / run.pace.time));
 }
 
-std::string training_in_words(const Result& result) {
-  const TrainingReport& training = *result.training;
+std::string updates_limit_in_words(const Run& run) {
+  const Updates& updates = *updates_of(run);
   Seconds computing, communicating, waiting, loading;
-  for (const WorkerRow& worker : training.workers) {
+  for (const WorkerRow& worker : updates.workers) {
     computing += worker.computing - worker.wasted;
     communicating += worker.communicating;
     waiting += worker.waiting + worker.wasted;
     loading += worker.loading;
   }
   // What makes GPUs wait for anything else would not count if samples came as late as they do.
-  if (result.input && loading >= std::max({negligible * computing, communicating, waiting})) {
-    const Seconds all = static_cast<double>(training.workers.size()) * training.measured;
-    return waiting_in_words(*result.input, loading / all);
+  if (run.input && loading >= std::max({negligible * computing, communicating, waiting})) {
+    const Seconds all = static_cast<double>(updates.workers.size()) * updates.measured;
+    return waiting_in_words(*run.input, loading / all);
   }
   if (computing >= communicating && computing >= waiting)
     return "Compute: that is what the ranks do most of the time.";
@@ -134,55 +134,54 @@ std::string training_in_words(const Result& result) {
            "anything else "
            "takes.";
   }
-  const auto server = std::ranges::max_element(training.servers, {}, &ServerRow::utilization);
-  const bool is_server =
-      server != training.servers.end() && server->utilization > result.link_utilization_max;
+  const auto server = std::ranges::max_element(updates.servers, {}, &ServerRow::utilization);
+  const bool is_server = server != updates.servers.end() && server->utilization > run.links.most;
   return fmt::format(
       "Communication: gradients and parameters are under way most of the time. The busiest is {}.",
-      is_server ? "the " + server->name : elide(result.busiest_link, 60));
+      is_server ? "the " + server->name : elide(run.links.busiest, 60));
 }
 
-std::string step_in_words(const Result& result) {
-  const bool is_compute = result.ranks == 1 || result.exposed_communication < negligible * result.step_time;
-  if (is_compute) return compute_in_words(result);
-  return is_framework(result) ? framework_in_words(result) : communication_in_words(result);
+std::string step_in_words(const Run& run) {
+  const bool is_compute = run.ranks == 1 || exposed_communication(run) < negligible * run.pace.time;
+  if (is_compute) return compute_in_words(run);
+  return is_framework(run) ? framework_in_words(run) : communication_in_words(run);
 }
 
 }  // namespace
 
-Overlap overlap(const Result& result) {
+Overlap overlap(const Run& run) {
   Overlap times;
-  for (const LayerRow& row : result.layers) {
+  for (const OpRow& row : step_of(run).ops) {
     if (row.phase == Phase::backward) times.backward_end = std::max(times.backward_end, row.end);
   }
-  for (const CollectiveRow& row : result.collectives) {
+  for (const CollectiveRow& row : step_of(run).collectives) {
     times.communication_end = std::max(times.communication_end, row.end);
   }
-  times.hidden = result.communication_time - result.exposed_communication;
+  times.hidden = communication_time(run) - exposed_communication(run);
   constexpr double rounding = 1e-9;
-  if (times.hidden < rounding * result.communication_time) times.hidden = Seconds();
+  if (times.hidden < rounding * communication_time(run)) times.hidden = Seconds();
   return times;
 }
 
-double busy_while_communicating(const Result& result) {
-  if (result.communication_time.si() <= 0) return 0;
-  return std::min(1.0, result.link_utilization_max * (result.step_time / result.communication_time));
+double busy_while_communicating(const Run& run) {
+  if (communication_time(run).si() <= 0) return 0;
+  return std::min(1.0, run.links.most * (run.pace.time / communication_time(run)));
 }
 
-std::string limit_in_words(const Result& result) {
-  if (result.training) return training_in_words(result);
-  if (result.input && result.input->exposed > negligible * result.step_time)
-    return waiting_in_words(*result.input, result.input->exposed / result.step_time);
-  return step_in_words(result) + host_in_words(result);
+std::string limit_in_words(const Run& run) {
+  if (updates_of(run)) return updates_limit_in_words(run);
+  if (run.input && run.input->exposed > negligible * run.pace.time)
+    return waiting_in_words(*run.input, run.input->exposed / run.pace.time);
+  return step_in_words(run) + host_in_words(run);
 }
 
-const LinkRow* busiest_link(const Result& result) {
-  const auto link = std::ranges::find(result.links, result.busiest_link, &LinkRow::name);
-  return link == result.links.end() ? nullptr : &*link;
+const LinkRow* busiest_link(const Run& run) {
+  const auto link = std::ranges::find(run.links.rows, run.links.busiest, &LinkRow::name);
+  return link == run.links.rows.end() ? nullptr : &*link;
 }
 
-std::string above_peak_in_words(const Result& result) {
-  if (result.model_flops_utilization.value_or(0) <= 1) return {};
+std::string above_peak_in_words(const Run& run) {
+  if (!run.matrix || run.matrix->utilization <= 1) return {};
   return "; counted as direct convolutions, of which Winograd's algorithm needs fewer";
 }
 

@@ -30,12 +30,10 @@ std::string wrapped(std::string_view text) {
 
 }  // namespace
 
-void add_memory_fields(Json& json, const MemoryReport& report) {
-  json["memory_peak_bytes"] = report.peak.si();
-  json["memory_capacity_bytes"] = report.capacity.si();
-  json["memory_utilization"] = report.utilization;
-  Json& terms = json["memory"] = Json::object();
-  for (const MemoryTerm& term : memory_terms) terms[std::string(term.name)] = (report.terms.*term.bytes).si();
+Json memory_terms_json(const MemoryTerms& terms) {
+  Json json = Json::object();
+  for (const MemoryTerm& term : memory_terms) json[std::string(term.name)] = (terms.*term.bytes).si();
+  return json;
 }
 
 std::string largest_terms(const MemoryTerms& terms) {
@@ -72,7 +70,10 @@ Json memory_json(const std::string& experiment, const MemoryReport& report) {
   json["experiment"] = experiment;
   json["gpu"] = report.gpu;
   json["batch_per_gpu"] = report.batch_per_gpu;
-  add_memory_fields(json, report);
+  json["memory_peak_bytes"] = report.peak.si();
+  json["memory_capacity_bytes"] = report.capacity.si();
+  json["memory_utilization"] = report.utilization;
+  json["memory"] = memory_terms_json(report.terms);
   json["fits"] = report.fits;
   json["largest_term"] = largest_term(report.terms).name;
   json["largest_batch_per_gpu"] = report.largest_batch;

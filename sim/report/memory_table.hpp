@@ -8,8 +8,8 @@
 
 namespace trainyard {
 
-/// Adds peak, capacity, utilization and "memory": {"parameters": bytes, ...} with every term.
-void add_memory_fields(nlohmann::ordered_json& json, const MemoryReport& report);
+/// {"parameters": bytes, ...} with every term.
+nlohmann::ordered_json memory_terms_json(const MemoryTerms& terms);
 
 /// The largest three terms in words: "activations 10.9 GB, workspace 277 MB, ...".
 std::string largest_terms(const MemoryTerms& terms);

@@ -42,9 +42,8 @@ public:
       refuse(name, "a whole number from 0 on");
     return value.get<std::int64_t>();
   }
-  [[nodiscard]] std::optional<double> number_or_null(const std::string& name) const {
-    return at(name).is_null() ? std::nullopt : std::optional(number(name));
-  }
+  [[nodiscard]] bool has(const std::string& name) const { return json_.contains(name); }
+  [[nodiscard]] bool is_null(const std::string& name) const { return at(name).is_null(); }
   [[nodiscard]] double number(const std::string& name) const {
     const Json& value = at(name);
     if (!value.is_number()) refuse(name, "a number");
@@ -122,35 +121,33 @@ void read_parts(const Fields& fields, RunSummary& run) {
   for (const std::string& name : parts.names())
     run.parts.push_back({part_named(parts, name), Seconds{parts.number(name)}});
   for (const Fields& one : fields.objects("exposed_collectives")) {
-    run.collectives.push_back(
-        {one.text("collective"), one.text("operation"), Seconds{one.number("exposed_s")}});
+    run.collectives.push_back({one.text("collective"), one.text("operation"), one.text("purpose"),
+                               Seconds{one.number("exposed_s")}});
   }
+}
+
+/// A figure of a kind of run that this one is not may be missing.
+std::optional<FigureValue> read_figure(const Fields& fields, const Figure& figure) {
+  const std::string name(figure.field);
+  const bool is_text = figure.unit == FigureUnit::text;
+  if (figure.shown.is_always_there)
+    return is_text ? FigureValue(fields.text(name)) : FigureValue(static_cast<double>(fields.count(name)));
+  if (!figure.shown.in_comparison && !fields.has(name)) return std::nullopt;
+  if (fields.is_null(name)) return std::nullopt;
+  return is_text ? FigureValue(fields.text(name)) : FigureValue(fields.number(name));
 }
 
 }  // namespace
 
-RunSummary read_summary(const std::string& file, std::string_view text) {
+RunSummary read_summary(const std::string& file, std::string_view text, std::span<const Figure> table) {
   const Json json = parsed(file, text);
   const Fields fields(file, json);
   if (const std::int64_t version = fields.count("schema_version"); version != summary_schema_version)
     fields.fail(
         fmt::format("schema_version is {}, this trainyard reads {}", version, summary_schema_version));
   RunSummary run;
-  for (const auto& [name, member] : {std::pair{"experiment", &RunSummary::experiment},
-                                     {"platform", &RunSummary::platform},
-                                     {"model", &RunSummary::model},
-                                     {"stack", &RunSummary::stack},
-                                     {"precision", &RunSummary::precision},
-                                     {"optimizer", &RunSummary::optimizer},
-                                     {"fidelity", &RunSummary::fidelity}})
-    run.*member = fields.text(name);
-  for (const auto& [name, member] : {std::pair{"ranks", &RunSummary::ranks},
-                                     {"nodes", &RunSummary::nodes},
-                                     {"batch_per_gpu", &RunSummary::batch_per_gpu},
-                                     {"accumulation", &RunSummary::accumulation}})
-    run.*member = fields.count(name);
-  for (std::size_t i = 0; i < figure_fields.size(); ++i)
-    run.figures[i] = fields.number_or_null(std::string(figure_fields[i].field));
+  run.table = table;
+  for (const Figure& figure : table) run.figures.push_back(read_figure(fields, figure));
   std::ignore = fields.positive("step_time_s");
   std::ignore = fields.positive("throughput_samples_per_s");
   read_parts(fields, run);

@@ -1,8 +1,10 @@
 #pragma once
 // summary.json (summary_json.hpp) back to values, for `compare`.
 
+#include "run/figures.hpp"
 #include "run/run_summary.hpp"
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,6 +12,7 @@ namespace trainyard {
 
 /// Reads the text of a summary; `file` is for messages. Throws InputError where it is no JSON, not of this
 /// version, or a field is missing or of another type.
-RunSummary read_summary(const std::string& file, std::string_view text);
+RunSummary read_summary(const std::string& file, std::string_view text,
+                        std::span<const Figure> table = figures());
 
 }  // namespace trainyard

@@ -26,32 +26,33 @@ std::string kind_in_words(const Experiment& experiment) {
 
 }  // namespace
 
-std::string run_title(const Result& result) {
+std::string run_title(const Run& run) {
   std::string what = "training step";
-  if (result.training) {
-    what = fmt::format("training, {} updates with {}", grouped(result.training->updates),
-                       rule_in_words(result.training->settings));
+  if (updates_of(run)) {
+    what = fmt::format("training, {} updates with {}", grouped(updates_of(run)->measured_updates),
+                       rule_in_words(updates_of(run)->settings));
   }
-  return fmt::format("{}: {} {}", result.experiment, result.model, what);
+  return fmt::format("{}: {} {}", run.experiment.name, run.experiment.trace.model, what);
 }
 
-std::string run_setting(const Result& result) {
+std::string run_setting(const Run& run) {
   return fmt::format(
-      "{} of {} x {}; {}{}, {}, {}, batch {}{} per GPU", count(result.ranks, "GPU"), grouped(result.nodes),
-      result.platform_title, result.resolved.stack, kind_in_words(result.resolved),
-      config::name_of(result.resolved.precision), config::name_of(result.resolved.optimizer),
-      result.resolved.accumulation > 1 ? fmt::format("{} x ", result.resolved.accumulation) : "",
-      grouped(result.resolved.batch_per_gpu));
+      "{} of {} x {}; {}{}, {}, {}, batch {}{} per GPU", count(run.ranks, "GPU"), grouped(run.nodes),
+      run.experiment.platform.title, run.experiment.settings.stack, kind_in_words(run.experiment.settings),
+      config::name_of(run.experiment.settings.precision), config::name_of(run.experiment.settings.optimizer),
+      run.experiment.settings.accumulation > 1 ? fmt::format("{} x ", run.experiment.settings.accumulation)
+                                               : "",
+      grouped(run.experiment.settings.batch_per_gpu));
 }
 
-void write_title(Page& out, const Result& result) {
-  out.paragraph(run_title(result), 0);
-  out.paragraph(run_setting(result), 2);
+void write_title(Page& out, const Run& run) {
+  out.paragraph(run_title(run), 0);
+  out.paragraph(run_setting(run), 2);
 }
 
-std::string update_in_words(const Result& result) {
-  return fmt::format("one optimizer update with {}{}", count(result.global_batch, "sample"),
-                     result.training ? spread_in_words(*result.training) : "");
+std::string update_in_words(const Run& run) {
+  return fmt::format("one optimizer update with {}{}", count(run.pace.global_batch, "sample"),
+                     updates_of(run) ? spread_in_words(*updates_of(run)) : "");
 }
 
 }  // namespace trainyard

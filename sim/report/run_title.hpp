@@ -2,22 +2,22 @@
 // What a run was, in the words that head its summary, its page and its explanation.
 
 #include "report/page.hpp"
-#include "run/result.hpp"
+#include "run/run.hpp"
 
 #include <string>
 
 namespace trainyard {
 
 /// "resnet50_dgx2: resnet50 training step"
-std::string run_title(const Result& result);
+std::string run_title(const Run& run);
 
 /// "16 GPUs of 1 x NVIDIA DGX-2; pytorch_ddp, fp32, momentum, batch 128 per GPU"
-std::string run_setting(const Result& result);
+std::string run_setting(const Run& run);
 
 /// Both, as the first lines of a text.
-void write_title(Page& out, const Result& result);
+void write_title(Page& out, const Run& run);
 
 /// What a step does: "one optimizer update with 2,048 samples"
-std::string update_in_words(const Result& result);
+std::string update_in_words(const Run& run);
 
 }  // namespace trainyard

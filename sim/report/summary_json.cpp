@@ -2,11 +2,12 @@
 
 #include "config/write.hpp"
 #include "report/memory_table.hpp"
-#include "report/unmodelled.hpp"
 #include "run/step_parts.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <variant>
 
 namespace trainyard {
 
@@ -14,54 +15,42 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void add_what_ran(Json& json, const Result& result) {
-  json["experiment"] = result.experiment;
-  json["platform"] = result.resolved.platform;
-  json["model"] = result.model;
-  json["stack"] = result.resolved.stack;
-  json["precision"] = config::name_of(result.resolved.precision);
-  json["optimizer"] = config::name_of(result.resolved.optimizer);
-  json["batch_per_gpu"] = result.resolved.batch_per_gpu;
-  json["accumulation"] = result.resolved.accumulation;
-  json["global_batch"] = result.global_batch;
-  json["ranks"] = result.ranks;
-  json["nodes"] = result.nodes;
-  json["fidelity"] = result.fidelity;
+/// Whole numbers of things are written as such.
+Json to_json(const FigureValue& value, FigureUnit unit) {
+  if (const auto* const text = std::get_if<std::string>(&value)) return *text;
+  const double number = std::get<double>(value);
+  const bool is_count = unit == FigureUnit::count || unit == FigureUnit::samples || unit == FigureUnit::gpus;
+  return is_count ? Json(std::llround(number)) : Json(number);
 }
 
-void add_times(Json& json, const Result& result) {
-  json["step_time_s"] = result.step_time.si();
-  json["throughput_samples_per_s"] = result.throughput;
-  if (result.tokens_per_second) json["throughput_tokens_per_s"] = *result.tokens_per_second;
-  json["speedup"] = result.speedup;
-  json["scaling_efficiency"] = result.scaling_efficiency;
-  json["communication_overhead_s"] = result.communication_overhead.si();
-  json["compute_time_s"] = result.compute_time.si();
-  json["compute_slowdown_s"] = result.compute_slowdown.si();
-  json["communication_time_s"] = result.communication_time.si();
-  json["exposed_communication_s"] = result.exposed_communication.si();
-  json["one_rank_step_time_s"] = result.one_rank_step_time.si();
-  json["lower_bound_s"] = result.lower_bound.si();
-  json["epoch_time_s"] = result.epoch_time ? Json(result.epoch_time->si()) : Json();
+void add_figures(Json& json, const Run& run, std::span<const Figure> table) {
+  for (const Figure& figure : table) {
+    const Known<FigureValue> value = figure.of(run);
+    if (value)
+      json[std::string(figure.field)] = to_json(*value, figure.unit);
+    else if (!value.error().empty())
+      json[std::string(figure.field)] = nullptr;
+  }
 }
 
 /// The step time in parts that add up to it, and the exposed communication collective by collective.
-void add_parts(Json& json, const Result& result) {
-  const StepParts split = step_parts(result);
+void add_parts(Json& json, const Run& run) {
+  const StepParts split = step_parts(run);
   Json& parts = json["step_parts_s"] = Json::object();
   for (const PartTime& part : split.parts) parts[std::string(config::name_of(part.part))] = part.time.si();
   Json& collectives = json["exposed_collectives"] = Json::array();
   for (const ExposedCollective& one : split.collectives) {
-    const CollectiveRow& row = result.collectives[at(one.collective)];
+    const CollectiveRow& row = step_of(run).collectives[at(one.collective)];
     collectives.push_back({{"collective", row.name},
                            {"operation", config::name_of(row.operation)},
+                           {"purpose", row.purpose},
                            {"exposed_s", one.exposed.si()}});
   }
 }
 
 /// The resolved experiment by key; `set` as on the command line ("platform.fabric.nic").
-void add_experiment(Json& json, const Result& result) {
-  config::Node tree = config::to_node(result.resolved);
+void add_experiment(Json& json, const Run& run) {
+  config::Node tree = config::to_node(run.experiment.settings);
   Json& keys = json["resolved_experiment"] = Json::object();
   for (const config::Node::Entry& entry : tree.entries) {
     if (entry.key != "set") continue;
@@ -71,60 +60,19 @@ void add_experiment(Json& json, const Result& result) {
   for (const auto& [path, value] : config::values_by_path(tree)) keys[path] = value;
 }
 
-void add_utilization(Json& json, const Result& result) {
-  json["gpu_utilization"] = result.gpu_utilization;
-  json["network_utilization"] = result.network_utilization;
-  json["link_utilization_max"] = result.link_utilization_max;
-  json["busiest_link"] = result.busiest_link.empty() ? Json() : Json(result.busiest_link);
-  json["model_flops"] = result.model_flops.si();
-  json["achieved_flops_per_gpu"] = result.achieved_flops_per_gpu.si();
-  const std::optional<double>& mfu = result.model_flops_utilization;
-  json["model_flops_utilization"] = mfu ? Json(*mfu) : Json();
-}
-
-/// Of runs that read real data.
-void add_input(Json& json, const Result& result) {
-  if (!result.input) return;
-  const InputReport& input = *result.input;
-  json["input_time_s"] = input.pipeline.time.si();
-  if (input.pipeline.time > Seconds{}) {
-    json["input_limit"] = name_of(input.pipeline.limit);
-    json["input_samples_per_s_and_node"] = input.pipeline.samples / input.pipeline.time.si();
-  }
-  json["exposed_input_s"] = input.exposed.si();
-  if (input.cpu_utilization) json["cpu_utilization"] = *input.cpu_utilization;
-  if (input.storage_utilization) json["storage_utilization"] = *input.storage_utilization;
-}
-
-/// Of runs that are many updates long.
-void add_training(Json& json, const Result& result) {
-  if (!result.training) return;
-  const TrainingReport& training = *result.training;
-  const double per_step = training.settings.push_every;
-  json["update_rule"] = config::name_of(training.settings.rule);
-  json["updates_per_s"] = 1 / training.update_time.median;
-  json["update_time_low_s"] = training.update_time.low;
-  json["update_time_high_s"] = training.update_time.high;
-  json["update_time_confidence"] = training.confidence;
-  json["gradients_per_update"] = training.gradients_per_update;
-  json["steps_per_gradient"] = per_step;
-  json["updates_measured"] = training.updates;
-  json["repeats"] = training.steps.repeats;
-  json["staleness_mean"] = training.staleness_mean;
-  json["staleness_max"] = training.staleness_max;
-  if (training.settings.rule == UpdateRule::ssp) json["lead_steps_max"] = training.lead;
-  json["wasted_compute_s"] = training.wasted.si();
-  if (training.wasted_energy) json["wasted_energy_j"] = training.wasted_energy->si();
-  Json servers = Json::array();
-  for (const ServerRow& server : training.servers)
+/// The use of each server, for runs of many updates.
+void add_servers(Json& json, const Run& run) {
+  const Updates* updates = updates_of(run);
+  if (updates == nullptr) return;
+  Json& servers = json["servers"] = Json::array();
+  for (const ServerRow& server : updates->servers)
     servers.push_back({{"name", server.name}, {"utilization", server.utilization}});
-  json["servers"] = std::move(servers);
 }
 
 Json seconds_or_null(const std::optional<Seconds>& time) { return time ? Json(time->si()) : Json(); }
 
 /// Of jobs in which something fails: means over the runs.
-Json faults_json(const FaultReport& faults) {
+Json faults_json(const JobReport& faults) {
   return {{"work_s", faults.work.si()},
           {"wall_s", faults.wall.si()},
           {"lost_s", faults.lost.si()},
@@ -147,51 +95,28 @@ Json faults_json(const FaultReport& faults) {
           {"best_goodput_share", faults.best ? Json(faults.best_share) : Json()}};
 }
 
-/// Samples per second that are of use, where the update rule or faults make them differ from the throughput.
-void add_goodput(Json& json, const Result& result) {
-  if (!result.training && !result.faults) return;
-  json["goodput_samples_per_s"] = result.throughput * (result.faults ? result.faults->share : 1);
-  if (result.faults) json["faults"] = faults_json(*result.faults);
-}
-
-/// What is not known is set to null behind, as every field in `unmodelled`.
-void add_needs(Json& json, const Result& result) {
-  if (result.memory) add_memory_fields(json, *result.memory);
-  if (result.energy_per_step) json["energy_per_step_j"] = result.energy_per_step->si();
-  if (result.average_power) json["average_power_w"] = result.average_power->si();
-  if (result.cost) json["cost_per_epoch_usd"] = result.cost->per_epoch.si();
-}
-
 }  // namespace
 
-Json figures_json(const Result& result) {
-  Json json;
-  add_what_ran(json, result);
-  add_times(json, result);
-  add_utilization(json, result);
-  add_input(json, result);
-  add_training(json, result);
-  add_goodput(json, result);
-  add_needs(json, result);
-  for (const auto& [field, reason] : unmodelled(result)) json[field] = nullptr;
-  return json;
-}
-
-Json summary_json(const Result& result, const SimulationCost& cost) {
+Json summary_json(const Run& run, const ResourceUsage& usage, std::span<const Figure> table) {
   Json json{{"schema_version", summary_schema_version}};
-  json.update(figures_json(result));
-  add_parts(json, result);
-  const ComputeSourceShares& shares = result.compute_source_shares;
+  add_figures(json, run, table);
+  add_servers(json, run);
+  if (run.job) json["faults"] = faults_json(*run.job);
+  json["memory"] = run.memory ? memory_terms_json(run.memory->terms) : Json();
+  add_parts(json, run);
+  const ComputeSourceShares& shares = run.compute_sources;
   json["compute_source_shares"] = {
       {"measured", shares.measured}, {"fitted", shares.fitted}, {"roofline", shares.roofline}};
-  add_experiment(json, result);
-  json["calibrated_on"] = result.calibrated_on;
-  json["notes"] = result.notes;
-  json["unmodelled"] = unmodelled(result);
-  json["simulation"] = {{"wall_s", cost.wall.si()},
-                        {"cpu_s", cost.cpu.si()},
-                        {"events", result.events},
-                        {"peak_rss_bytes", cost.peak_rss.si()}};
+  add_experiment(json, run);
+  json["calibrated_on"] = run.calibrated_on;
+  json["notes"] = run.notes;
+  auto reasons = unmodelled(run, table);
+  if (!run.memory) reasons["memory"] = run.memory.error();
+  json["unmodelled"] = reasons;
+  json["simulation"] = {{"wall_s", usage.wall.si()},
+                        {"cpu_s", usage.cpu.si()},
+                        {"events", run.events},
+                        {"peak_rss_bytes", usage.peak_rss.si()}};
   return json;
 }
 

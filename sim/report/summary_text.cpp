@@ -9,7 +9,7 @@
 #include "report/text_layout.hpp"
 #include "report/timeline_chart.hpp"
 #include "report/training_text.hpp"
-#include "report/unmodelled.hpp"
+#include "run/figures.hpp"
 #include "units/text.hpp"
 
 #include <cmath>
@@ -24,48 +24,46 @@ namespace {
 
 constexpr int chart_width = 76;
 
-void write_headline(Page& out, const Result& result) {
+void write_headline(Page& out, const Run& run) {
   out.line("");
-  out.row(result.training ? "an update" : "step time", human(result.step_time), update_in_words(result),
-          true);
-  std::string remark = result.epoch_time ? "an epoch takes " + long_time(*result.epoch_time) : "";
-  if (result.tokens_per_second) {
-    remark = rounded(*result.tokens_per_second) + " tokens/s" + (remark.empty() ? "" : "; ") + remark;
+  out.row(updates_of(run) ? "an update" : "step time", human(run.pace.time), update_in_words(run), true);
+  std::string remark = epoch_time(run) ? "an epoch takes " + long_time(*epoch_time(run)) : "";
+  if (tokens_per_second(run)) {
+    remark = rounded(*tokens_per_second(run)) + " tokens/s" + (remark.empty() ? "" : "; ") + remark;
   }
-  out.row("throughput", rounded(result.throughput) + " samples/s", remark, true);
-  if (result.ranks == 1) return;
-  out.row("one GPU alone", human(result.one_rank_step_time),
+  out.row("throughput", rounded(run.pace.throughput) + " samples/s", remark, true);
+  if (run.ranks == 1) return;
+  out.row("one GPU alone", human(run.pace.one_rank),
           fmt::format("{} samples/s with the same batch per GPU",
-                      rounded(static_cast<double>(result.resolved.batch_per_gpu) *
-                              result.resolved.accumulation / result.one_rank_step_time.si())));
-  std::string speedup =
-      fmt::format("of {}: efficiency {}", grouped(result.ranks), percent(result.scaling_efficiency));
-  if (!result.training)
-    speedup += fmt::format(", {} over linear scaling", human(result.communication_overhead));
-  out.row("speedup", rounded(result.speedup) + " x", speedup);
+                      rounded(static_cast<double>(run.experiment.settings.batch_per_gpu) *
+                              run.experiment.settings.accumulation / run.pace.one_rank.si())));
+  std::string speedup = fmt::format("of {}: efficiency {}", grouped(run.ranks), percent(run.pace.efficiency));
+  if (!updates_of(run))
+    speedup += fmt::format(", {} over linear scaling", human((run.pace.time - run.pace.one_rank)));
+  out.row("speedup", rounded(run.pace.speedup) + " x", speedup);
 }
 
-void write_where(Page& out, const Result& result) {
+void write_where(Page& out, const Run& run) {
   out.heading("where the time goes", "rank 0, share of the step");
   std::map<Phase, Seconds> phases;
-  for (const LayerRow& row : result.layers) phases[row.phase] += row.duration;
-  for (const auto& [phase, time] : phases) out.share(config::name_of(phase), time, result.step_time, "36");
-  if (result.input && result.input->exposed > Seconds{})
-    out.share("exposed input", result.input->exposed, result.step_time, "35");
-  if (result.ranks == 1) return;
+  for (const OpRow& row : step_of(run).ops) phases[row.phase] += row.duration;
+  for (const auto& [phase, time] : phases) out.share(config::name_of(phase), time, run.pace.time, "36");
+  if (run.input && run.input->exposed > Seconds{})
+    out.share("exposed input", run.input->exposed, run.pace.time, "35");
+  if (run.ranks == 1) return;
   // What rounds to 0.0 % is no news.
-  if (result.compute_slowdown > 5e-4 * result.step_time)
-    out.share("slowed kernels", result.compute_slowdown, result.step_time, "36");
-  out.share("exposed comm.", result.exposed_communication, result.step_time, "33");
-  const Overlap times = overlap(result);
-  const double hidden = result.communication_time.si() > 0 ? times.hidden / result.communication_time : 0;
-  out.row("communication", human(result.communication_time),
+  if (step_of(run).slowed > 5e-4 * run.pace.time)
+    out.share("slowed kernels", step_of(run).slowed, run.pace.time, "36");
+  out.share("exposed comm.", exposed_communication(run), run.pace.time, "33");
+  const Overlap times = overlap(run);
+  const double hidden = communication_time(run).si() > 0 ? times.hidden / communication_time(run) : 0;
+  out.row("communication", human(communication_time(run)),
           fmt::format("in all, {} of it hidden behind compute; {}", percent(hidden),
-                      count(static_cast<std::int64_t>(result.collectives.size()), "collective")));
+                      count(static_cast<std::int64_t>(step_of(run).collectives.size()), "collective")));
 }
 
-void write_kinds(Page& out, const Result& result) {
-  const std::vector<KernelKind> kinds = kernel_kinds(result);
+void write_kinds(Page& out, const Run& run) {
+  const std::vector<KernelKind> kinds = kernel_kinds(run);
   const Seconds sum = sum_of(kinds);
   if (sum.si() <= 0) return;
   std::string text;
@@ -79,13 +77,12 @@ void write_kinds(Page& out, const Result& result) {
   out.text_row("kernels", fmt::format("{} in all: {}", human(sum), text));
 }
 
-void write_chart(Page& out, const Result& result) {
+void write_chart(Page& out, const Run& run) {
   out.heading("timeline of rank 0", "f forward, b backward, o optimizer, . waiting; = communication");
-  const TimelineChart chart = timeline_chart(result, chart_width);
+  const TimelineChart chart = timeline_chart(run, chart_width);
   out.line(fmt::format("  compute         |{}|", out.painted("36", chart.compute)));
-  if (result.ranks > 1)
-    out.line(fmt::format("  communication   |{}|", out.painted("33", chart.communication)));
-  const std::string end = human(result.step_time);
+  if (run.ranks > 1) out.line(fmt::format("  communication   |{}|", out.painted("33", chart.communication)));
+  const std::string end = human(run.pace.time);
   out.line(fmt::format("{:18} 0{}{}", "",
                        std::string(static_cast<std::size_t>(chart_width) - 1 - end.size(), ' '), end));
 }
@@ -102,57 +99,54 @@ std::string input_in_words(const InputReport& input) {
   return text;
 }
 
-void write_limits(Page& out, const Result& result) {
+void write_limits(Page& out, const Run& run) {
   out.heading("what limits it");
-  out.paragraph(limit_in_words(result), 2);
-  if (!result.busiest_link.empty()) {
-    const LinkRow* const link = busiest_link(result);
-    std::string text = fmt::format("{}, busy for {} of the {}", elide(result.busiest_link, 50),
-                                   percent(result.link_utilization_max), result.training ? "run" : "step");
+  out.paragraph(limit_in_words(run), 2);
+  if (!run.links.busiest.empty()) {
+    const LinkRow* const link = busiest_link(run);
+    std::string text = fmt::format("{}, busy for {} of the {}", elide(run.links.busiest, 50),
+                                   percent(run.links.most), updates_of(run) ? "run" : "step");
     if (link != nullptr) text += fmt::format(" ({} at {})", human(link->bytes), human(link->capacity));
     out.text_row("busiest link", text);
   }
-  if (result.input) out.text_row("input", input_in_words(*result.input));
-  if (result.ranks > 1 && result.lower_bound.si() > 0) {
-    out.row("lower bound", human(result.lower_bound),
+  if (run.input) out.text_row("input", input_in_words(*run.input));
+  if (run.ranks > 1 && updates_of(run) == nullptr) {
+    out.row("lower bound", human(step_of(run).lower_bound),
             fmt::format("all collectives at their bound; the step takes {} longer",
-                        percent(result.step_time / result.lower_bound - 1)));
+                        percent(run.pace.time / step_of(run).lower_bound - 1)));
   }
-  std::string rate = human(result.achieved_flops_per_gpu) + " per GPU";
-  if (result.model_flops_utilization) {
-    rate += fmt::format(", {} of its peak in {} (model FLOPs utilisation){}",
-                        percent(*result.model_flops_utilization), result.matrix_dtype,
-                        above_peak_in_words(result));
-    out.text_row("matrix FLOPs", rate);
-  }
+  if (!run.matrix) return;
+  out.text_row("matrix FLOPs", fmt::format("{} per GPU, {} of its peak in {} (model FLOPs utilisation){}",
+                                           human(run.matrix->rate), percent(run.matrix->utilization),
+                                           matrix_dtype_name(run), above_peak_in_words(run)));
 }
 
 /// "; 12 J of it for what was cancelled".
-std::string wasted_in_words(const Result& result) {
-  if (!result.training || result.training->wasted_energy.value_or(Joules{}) <= Joules{}) return {};
-  return fmt::format("; {} of it for what was cancelled", human(*result.training->wasted_energy));
+std::string wasted_in_words(const Run& run) {
+  if (!updates_of(run) || updates_of(run)->wasted_energy.value_or(Joules{}) <= Joules{}) return {};
+  return fmt::format("; {} of it for what was cancelled", human(*updates_of(run)->wasted_energy));
 }
 
-void write_needs(Page& out, const Result& result) {
-  if (!result.memory && !result.energy_per_step && !result.cost) return;
+void write_needs(Page& out, const Run& run) {
+  if (!run.memory && !run.energy && !run.cost) return;
   out.heading("what it takes");
-  if (result.memory) {
-    const MemoryReport& memory = *result.memory;
+  if (run.memory) {
+    const MemoryReport& memory = *run.memory;
     out.row(
         "memory", human(memory.peak),
         fmt::format("of {} per GPU, {}: {}; batch {} still fits", human(memory.capacity),
                     percent(memory.utilization), largest_terms(memory.terms), grouped(memory.largest_batch)));
   }
-  if (result.energy_per_step) {
+  if (run.energy) {
     out.row(
-        "energy", human(*result.energy_per_step),
-        fmt::format("{}, {} on average over all GPUs and boxes{}", result.training ? "an update" : "a step",
-                    human(*result.average_power), wasted_in_words(result)));
+        "energy", human(run.energy->per_step),
+        fmt::format("{}, {} on average over all GPUs and boxes{}", updates_of(run) ? "an update" : "a step",
+                    human(run.energy->average), wasted_in_words(run)));
   }
-  if (result.cost) {
-    out.row("cost", rounded(result.cost->per_epoch.si()) + " USD",
-            fmt::format("an epoch, at {} USD per node and hour ({})",
-                        rounded(result.cost->per_node_hour.si()), result.cost->date));
+  if (run.cost) {
+    out.row("cost", rounded(run.cost->per_epoch.si()) + " USD",
+            fmt::format("an epoch, at {} USD per node and hour ({})", rounded(run.cost->per_node_hour.si()),
+                        run.cost->date));
   }
 }
 
@@ -162,40 +156,40 @@ std::string joined(const std::vector<std::string>& texts) {
   return all;
 }
 
-void write_trust(Page& out, const Result& result) {
+void write_trust(Page& out, const Run& run) {
   out.heading("what the numbers rest on");
-  const ComputeSourceShares& shares = result.compute_source_shares;
+  const ComputeSourceShares& shares = run.compute_sources;
   out.text_row("compute times",
                fmt::format("{} measured kernels, {} curves fitted to kernels, {} roofline",
                            percent(shares.measured), percent(shares.fitted), percent(shares.roofline)));
-  out.text_row("calibrated on", result.calibrated_on.empty() ? "nothing: no end-to-end run was used"
-                                                             : joined(result.calibrated_on));
-  out.text_row("fidelity", fmt::format("{} ({} events)", result.fidelity,
-                                       grouped(static_cast<std::int64_t>(result.events))));
-  for (const std::string& note : result.notes) out.text_row("note", note);
-  out.text_row("not modelled", joined(unmodelled_topics(result)) + " (more with --json)");
+  out.text_row("calibrated on",
+               run.calibrated_on.empty() ? "nothing: no end-to-end run was used" : joined(run.calibrated_on));
+  out.text_row("fidelity", fmt::format("{} ({} events)", config::name_of(run.experiment.settings.fidelity),
+                                       grouped(static_cast<std::int64_t>(run.events))));
+  for (const std::string& note : run.notes) out.text_row("note", note);
+  out.text_row("not modelled", joined(unmodelled_topics(run)) + " (more with --json)");
 }
 
 }  // namespace
 
-std::string summary_text(const Result& result, bool colour) {
+std::string summary_text(const Run& run, bool colour) {
   Page out(colour);
-  write_title(out, result);
-  write_headline(out, result);
-  if (result.training) {
-    write_activities(out, *result.training);
+  write_title(out, run);
+  write_headline(out, run);
+  if (updates_of(run)) {
+    write_activities(out, *updates_of(run));
   } else {
-    write_where(out, result);
+    write_where(out, run);
   }
-  write_kinds(out, result);
-  if (result.training)
-    write_updates(out, *result.training);
+  write_kinds(out, run);
+  if (updates_of(run))
+    write_updates(out, *updates_of(run));
   else
-    write_chart(out, result);
-  write_limits(out, result);
-  if (result.faults) write_faults(out, result);
-  write_needs(out, result);
-  write_trust(out, result);
+    write_chart(out, run);
+  write_limits(out, run);
+  if (run.job) write_faults(out, run);
+  write_needs(out, run);
+  write_trust(out, run);
   return out.text();
 }
 

@@ -37,18 +37,18 @@ constexpr double visible = 1e-6;
 
 }  // namespace
 
-TimelineChart timeline_chart(const Result& result, int width) {
+TimelineChart timeline_chart(const Run& run, int width) {
   const auto size = static_cast<std::size_t>(width);
   TimelineChart chart{.compute = std::string(size, ' '), .communication = std::string(size, ' ')};
-  if (result.step_time.si() <= 0) return chart;
+  if (run.pace.time.si() <= 0) return chart;
 
   constexpr std::array letters{'f', 'b', 'o'};
-  std::array<Columns, letters.size()> phases{
-      Columns(width, result.step_time), Columns(width, result.step_time), Columns(width, result.step_time)};
-  for (const LayerRow& row : result.layers)
+  std::array<Columns, letters.size()> phases{Columns(width, run.pace.time), Columns(width, run.pace.time),
+                                             Columns(width, run.pace.time)};
+  for (const OpRow& row : step_of(run).ops)
     phases.at(static_cast<std::size_t>(row.phase)).add(row.start, row.end);
-  Columns communication(width, result.step_time);
-  for (const CollectiveRow& row : result.collectives) communication.add(row.start, row.end);
+  Columns communication(width, run.pace.time);
+  for (const CollectiveRow& row : step_of(run).collectives) communication.add(row.start, row.end);
 
   for (std::size_t column = 0; column < size; ++column) {
     std::size_t most = 0;

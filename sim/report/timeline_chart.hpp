@@ -1,7 +1,7 @@
 #pragma once
 // Rank 0's two streams as two lines of text: the picture of overlap that fits into a summary.
 
-#include "run/result.hpp"
+#include "run/run.hpp"
 
 #include <string>
 
@@ -14,6 +14,6 @@ struct TimelineChart {
 
 /// Both lines are `width` columns wide and show the step from 0 to its end. Blank when the step takes no
 /// time.
-TimelineChart timeline_chart(const Result& result, int width);
+TimelineChart timeline_chart(const Run& run, int width);
 
 }  // namespace trainyard

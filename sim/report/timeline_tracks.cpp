@@ -10,7 +10,7 @@ namespace trainyard {
 
 namespace {
 
-std::string kernel_title(const LayerRow& row) {
+std::string kernel_title(const OpRow& row) {
   if (row.phase != Phase::backward) return row.layer;
   if (row.kind == OpKind::conv_dgrad) return row.layer + " dgrad";
   if (row.kind == OpKind::conv_wgrad) return row.layer + " wgrad";
@@ -21,9 +21,9 @@ std::string kernel_title(const LayerRow& row) {
 
 std::int64_t nanoseconds(Seconds time) { return std::llround(time.si() * 1e9); }
 
-std::vector<Track> tracks(const Result& result) {
+std::vector<Track> tracks(const Run& run) {
   std::vector<Track> all;
-  for (const TimelineEvent& event : result.timeline) {
+  for (const TimelineEvent& event : timeline_of(run)) {
     auto track = std::find_if(all.begin(), all.end(), [&](const Track& t) { return t.rank == event.rank; });
     if (track == all.end()) track = all.insert(all.end(), Track{.rank = event.rank, .streams = {}});
     track->streams[static_cast<int>(event.stream)].push_back(&event);
@@ -38,23 +38,23 @@ std::vector<Track> tracks(const Result& result) {
   return all;
 }
 
-std::string track_name(const Result& result, Rank rank) {
+std::string track_name(const Run& run, Rank rank) {
   std::string name = fmt::format("rank {}", index(rank));
-  const auto row = std::ranges::find(result.rank_rows, rank, &RankRow::rank);
-  if (row != result.rank_rows.end()) name += fmt::format(" (node {}, {})", index(row->node), row->gpu);
+  const auto row = std::ranges::find(run.rank_rows, rank, &RankRow::rank);
+  if (row != run.rank_rows.end()) name += fmt::format(" (node {}, {})", index(row->node), row->gpu);
   return name;
 }
 
-std::string_view stream_name(const Result& result, int stream) {
+std::string_view stream_name(const Run& run, int stream) {
   constexpr std::string_view of_step[stream_count] = {"compute", "communication", "host"};
   constexpr std::string_view of_training[stream_count] = {"rank", "", "computed for nothing"};
-  return (result.training ? of_training : of_step)[stream];
+  return (updates_of(run) ? of_training : of_step)[stream];
 }
 
-std::string event_title(const Result& result, const TimelineEvent& event) {
+std::string event_title(const Run& run, const TimelineEvent& event) {
   if (is_of_training(event)) return event.category;
-  if (event.op >= 0) return kernel_title(result.layers.at(at(event.op)));
-  const CollectiveRow& row = result.collectives.at(at(event.collective));
+  if (event.op >= 0) return kernel_title(step_of(run).ops.at(at(event.op)));
+  const CollectiveRow& row = step_of(run).collectives.at(at(event.collective));
   if (event.category == "copy") return fmt::format("fusion copy ({})", row.name);
   if (event.category == "cycle") return fmt::format("waits for the cycle ({})", row.name);
   if (event.category != "communication") return fmt::format("{} ({})", event.category, row.name);

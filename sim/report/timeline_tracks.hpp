@@ -1,7 +1,7 @@
 #pragma once
 // A result's timeline rank by rank and stream by stream, with the names that trace.json and report.html show.
 
-#include "run/result.hpp"
+#include "run/run.hpp"
 
 #include <cstdint>
 #include <string>
@@ -17,17 +17,17 @@ struct Track {
 };
 
 /// By rank. Points into the result.
-std::vector<Track> tracks(const Result& result);
+std::vector<Track> tracks(const Run& run);
 
 /// "rank 3 (node 0, gpu3)".
-std::string track_name(const Result& result, Rank rank);
+std::string track_name(const Run& run, Rank rank);
 
 /// "compute"; of a run of many updates "rank".
-std::string_view stream_name(const Result& result, int stream);
+std::string_view stream_name(const Run& run, int stream);
 
 /// Names tell events apart in a viewer's totals: "conv1", "conv1 wgrad", "fc backward", "all_reduce 31.5 MB
 /// (bucket 1)", "fusion copy (bucket 1)".
-std::string event_title(const Result& result, const TimelineEvent& event);
+std::string event_title(const Run& run, const TimelineEvent& event);
 
 /// What a rank does in a run of many updates, which is of no op and no collective.
 inline bool is_of_training(const TimelineEvent& event) { return event.op < 0 && event.collective < 0; }

@@ -20,7 +20,7 @@ std::string microseconds(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 
 
 std::string number(double si) { return digits12(si); }
 
-std::string op_args(const LayerRow& row) {
+std::string op_args(const OpRow& row) {
   return fmt::format(R"({{"kind":"{}","shape":{},"flops":{},"bytes":{},"parameter_bytes":{},"source":"{}"}})",
                      config::name_of(row.kind), json_quoted(row.shape), number(row.flops.si()),
                      number(row.bytes.si()), number(row.parameter_bytes.si()), config::name_of(row.source));
@@ -42,13 +42,14 @@ int thread_of(Stream stream) { return 1001 + static_cast<int>(stream); }
 
 class TraceWriter {
 public:
-  explicit TraceWriter(const Result& result) : result_(result) {
-    for (const LayerRow& row : result.layers) op_args_.push_back(op_args(row));
-    for (const CollectiveRow& row : result.collectives) collective_args_.push_back(collective_args(row));
+  explicit TraceWriter(const Run& run) : run_(run) {
+    for (const OpRow& row : step_of(run).ops) op_args_.push_back(op_args(row));
+    for (const CollectiveRow& row : step_of(run).collectives)
+      collective_args_.push_back(collective_args(row));
   }
 
   std::string write() {
-    const std::vector<Track> all = tracks(result_);
+    const std::vector<Track> all = tracks(run_);
     for (std::size_t i = 0; i < all.size(); ++i) {
       write_names(all[i]);
       write_phases(all[i]);
@@ -60,7 +61,8 @@ public:
     return fmt::format(
         "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"experiment\":{},\"fidelity\":{}}},\n"
         "\"traceEvents\":[\n{}\n]}}\n",
-        json_quoted(result_.experiment), json_quoted(result_.fidelity), fmt::to_string(events_));
+        json_quoted(run_.experiment.name), json_quoted(config::name_of(run_.experiment.settings.fidelity)),
+        fmt::to_string(events_));
   }
 
 private:
@@ -73,13 +75,13 @@ private:
   void write_names(const Track& track) {
     const int pid = process_of(track.rank);
     add(R"({{"name":"process_name","ph":"M","pid":{},"args":{{"name":{}}}}})", pid,
-        json_quoted(track_name(result_, track.rank)));
+        json_quoted(track_name(run_, track.rank)));
     add(R"({{"name":"process_sort_index","ph":"M","pid":{},"args":{{"sort_index":{}}}}})", pid, pid);
     for (int stream = 0; stream < stream_count; ++stream) {
       if (track.streams[stream].empty()) continue;
       const int tid = thread_of(static_cast<Stream>(stream));
       add(R"({{"name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}})", pid, tid,
-          stream_name(result_, stream));
+          stream_name(run_, stream));
       add(R"({{"name":"thread_sort_index","ph":"M","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", pid, tid,
           stream);
     }
@@ -107,7 +109,7 @@ private:
   }
 
   void write_event(const TimelineEvent& event) {
-    const std::string name = event_title(result_, event);
+    const std::string name = event_title(run_, event);
     const std::string args = is_of_training(event) ? "{}"
                              : event.op >= 0       ? op_args_.at(at(event.op))
                                                    : collective_args_.at(at(event.collective));
@@ -118,13 +120,13 @@ private:
   /// before.
   const TimelineEvent* completing_op(const Track& track, const TimelineEvent& communication) const {
     const std::string& layer =
-        result_.collectives.at(static_cast<std::size_t>(communication.collective)).ready_after;
+        step_of(run_).collectives.at(static_cast<std::size_t>(communication.collective)).ready_after;
     if (layer.empty()) return nullptr;
     const TimelineEvent* found = nullptr;
     for (const TimelineEvent* op : track.streams[static_cast<int>(Stream::compute)]) {
       if (op->end > communication.end) break;
       if (op->op < 0) continue;
-      const LayerRow& row = result_.layers.at(static_cast<std::size_t>(op->op));
+      const OpRow& row = step_of(run_).ops.at(static_cast<std::size_t>(op->op));
       if (row.phase == Phase::backward && row.layer == layer) found = op;
     }
     return found;
@@ -139,7 +141,7 @@ private:
       const TimelineEvent* op = completing_op(track, *event);
       if (op == nullptr) continue;
       const std::size_t id =
-          track_number * result_.collectives.size() + static_cast<std::size_t>(event->collective);
+          track_number * step_of(run_).collectives.size() + static_cast<std::size_t>(event->collective);
       const std::int64_t begin = nanoseconds(op->start);
       const std::int64_t leave = std::max(begin, nanoseconds(op->end) - 1);
       add(R"({{"name":"bucket","cat":"bucket","ph":"s","id":{},"pid":{},"tid":{},"ts":{}}})", id, pid,
@@ -149,7 +151,7 @@ private:
     }
   }
 
-  const Result& result_;
+  const Run& run_;
   std::vector<std::string> op_args_;
   std::vector<std::string> collective_args_;
   fmt::memory_buffer events_;
@@ -157,6 +159,6 @@ private:
 
 }  // namespace
 
-std::string trace_json(const Result& result) { return TraceWriter(result).write(); }
+std::string trace_json(const Run& run) { return TraceWriter(run).write(); }
 
 }  // namespace trainyard

@@ -3,7 +3,7 @@
 // One process per recorded rank, one thread per stream; phases enclose the ops of the compute stream; an
 // arrow leads from the op that completed a bucket to the bucket's collective.
 
-#include "run/result.hpp"
+#include "run/run.hpp"
 
 #include <string>
 
@@ -11,6 +11,6 @@ namespace trainyard {
 
 /// The whole file. Times are whole nanoseconds, written in microseconds as the format wants, so that rounding
 /// never makes two events of a track overlap. The text depends on nothing but the result.
-std::string trace_json(const Result& result);
+std::string trace_json(const Run& run);
 
 }  // namespace trainyard

@@ -11,17 +11,17 @@ namespace trainyard {
 namespace {
 
 /// The rank that holds the others up, if one does: which made the fewest gradients, or else waited least.
-void write_slowest(Page& out, const TrainingReport& training) {
+void write_slowest(Page& out, const Updates& updates) {
   constexpr double alike = 0.005;  // of the measured time
-  const auto [fewest, most] = std::ranges::minmax_element(training.workers, {}, &WorkerRow::gradients);
+  const auto [fewest, most] = std::ranges::minmax_element(updates.workers, {}, &WorkerRow::gradients);
   if (fewest->gradients < most->gradients) {
     out.row("slowest rank", fmt::format("{} (node {})", index(fewest->rank), index(fewest->node)),
             fmt::format("{} of its gradients were used, of rank {}'s {}", grouped(fewest->gradients),
                         index(most->rank), grouped(most->gradients)));
     return;
   }
-  const auto [least, longest] = std::ranges::minmax_element(training.workers, {}, &WorkerRow::waiting);
-  if (longest->waiting - least->waiting < alike * training.measured) return;
+  const auto [least, longest] = std::ranges::minmax_element(updates.workers, {}, &WorkerRow::waiting);
+  if (longest->waiting - least->waiting < alike * updates.measured) return;
   out.row("slowest rank", fmt::format("{} (node {})", index(least->rank), index(least->node)),
           fmt::format("it waited {}, rank {} {}", human(least->waiting), index(longest->rank),
                       human(longest->waiting)));
@@ -39,43 +39,43 @@ std::string rule_in_words(const UpdateSettings& settings) {
   return text;
 }
 
-std::string spread_in_words(const TrainingReport& training) {
-  if (training.steps.repeats < 2) return {};
+std::string spread_in_words(const Updates& updates) {
+  if (updates.counts.repeats < 2) return {};
   return fmt::format("; {} to {} in {} repeats, between which the median lies with {} probability",
-                     human(Seconds{training.update_time.low}), human(Seconds{training.update_time.high}),
-                     training.steps.repeats, percent(training.confidence));
+                     human(updates.time.low), human(updates.time.high), updates.counts.repeats,
+                     percent(updates.time.confidence));
 }
 
-void write_activities(Page& out, const TrainingReport& training) {
+void write_activities(Page& out, const Updates& updates) {
   out.heading("where the time goes", "all ranks, share of the measured time");
-  const WorkerRow sum = sum_of(training.workers);
-  const auto ranks = static_cast<double>(training.workers.size());
+  const WorkerRow sum = sum_of(updates.workers);
+  const auto ranks = static_cast<double>(updates.workers.size());
   const auto share = [&](std::string_view label, Seconds time, std::string_view colour) {
-    out.share(label, time / ranks, training.measured, colour);
+    out.share(label, time / ranks, updates.measured, colour);
   };
   share("computing", sum.computing - sum.wasted, "36");
   share("communicating", sum.communicating, "33");
   share("waiting", sum.waiting, "33");
   if (sum.loading > Seconds{}) share("loading", sum.loading, "35");
   share("wasted", sum.wasted, "31");
-  if (training.workers.size() > 1) write_slowest(out, training);
+  if (updates.workers.size() > 1) write_slowest(out, updates);
 }
 
-void write_updates(Page& out, const TrainingReport& training) {
+void write_updates(Page& out, const Updates& updates) {
   out.heading("updates");
-  out.row("rate", rounded(1 / training.update_time.median) + " /s",
-          fmt::format("of {} gradients each", rounded(training.gradients_per_update)));
-  out.row("staleness", rounded(training.staleness_mean),
-          fmt::format("updates on average, {} at most (1 is fresh)", grouped(training.staleness_max)));
-  if (training.settings.rule == UpdateRule::ssp) {
+  out.row("rate", rounded(1 / updates.time.median.si()) + " /s",
+          fmt::format("of {} gradients each", rounded(updates.gradients_per_update)));
+  out.row("staleness", rounded(updates.staleness.mean),
+          fmt::format("updates on average, {} at most (1 is fresh)", grouped(updates.staleness.max)));
+  if (updates.settings.rule == UpdateRule::ssp) {
     out.row(
-        "lead", grouped(training.lead),
+        "lead", grouped(updates.lead),
         fmt::format(
             "finished steps that a rank was ahead of the slowest when it began another, at most; bound {}",
-            training.settings.bound));
+            updates.settings.bound));
   }
-  const auto busiest = std::ranges::max_element(training.servers, {}, &ServerRow::utilization);
-  if (busiest != training.servers.end()) {
+  const auto busiest = std::ranges::max_element(updates.servers, {}, &ServerRow::utilization);
+  if (busiest != updates.servers.end()) {
     out.row("busiest server", percent(busiest->utilization),
             fmt::format("of what the {} let{} through", busiest->name,
                         busiest->name.starts_with("cores") ? "" : "s"));

@@ -53,14 +53,14 @@ Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, cons
          (power.matrix.value * busy.matrix + power.vector.value * busy.vector + power.idle.value * waiting);
 }
 
-Watts computing_power(std::span<const LayerRow> layers, const GpuProfile& gpu) {
+Watts computing_power(std::span<const OpRow> ops, const GpuProfile& gpu) {
   Seconds matrix;
   Seconds host;
   Seconds all;
-  for (const LayerRow& layer : layers) {
-    all += layer.duration;
-    if (is_matrix(layer.kind)) matrix += layer.duration;
-    if (layer.kind == OpKind::host) host += layer.duration;
+  for (const OpRow& op : ops) {
+    all += op.duration;
+    if (is_matrix(op.kind)) matrix += op.duration;
+    if (op.kind == OpKind::host) host += op.duration;
   }
   const double share = all > Seconds() ? matrix / all : 0;
   const double idle = all > Seconds() ? host / all : 0;

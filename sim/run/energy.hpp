@@ -4,7 +4,7 @@
 
 #include "compute/gpu_profile.hpp"
 #include "platform/platform.hpp"
-#include "run/result.hpp"
+#include "run/step.hpp"
 #include "schedule/task_graph.hpp"
 #include "workload/trace.hpp"
 
@@ -26,7 +26,7 @@ std::optional<Sourced<Watts>> node_overhead(const Platform& platform, const GpuP
 Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, const GpuProfile& gpu);
 
 /// What a GPU draws on average while it runs these ops one after the other, by the same law.
-Watts computing_power(std::span<const LayerRow> layers, const GpuProfile& gpu);
+Watts computing_power(std::span<const OpRow> ops, const GpuProfile& gpu);
 
 /// Energy of a step of the first `ranks` ranks of the graph, those of the job, and `nodes` boxes. A GPU
 /// without a rank is not counted.

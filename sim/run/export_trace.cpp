@@ -6,11 +6,11 @@
 
 namespace trainyard {
 
-Trace export_trace(const Inputs& inputs, bool with_durations) {
-  const Cluster cluster = cluster_of(inputs);
-  const StepPlan plan =
-      plan_step(inputs.trace, inputs.gpu, inputs.stack, cluster, inputs.experiment.sync, inputs.costs);
-  Trace trace = inputs.trace;
+Trace export_trace(const ResolvedExperiment& resolved, bool with_durations) {
+  const Cluster& cluster = *resolved.cluster;
+  const StepPlan plan = plan_step(resolved.trace, resolved.gpu, resolved.stack, cluster,
+                                  resolved.settings.sync, resolved.costs);
+  Trace trace = resolved.trace;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     Op& op = trace.ops[i];
     op.communication = Communication::none;
@@ -23,7 +23,7 @@ Trace export_trace(const Inputs& inputs, bool with_durations) {
     op.source = plan.op_times[i].source;
   }
   // What surrounds the collectives of other kinds has no column: a replay makes them anew.
-  if (inputs.experiment.sync.kind != SyncKind::all_reduce) return trace;
+  if (resolved.settings.sync.kind != SyncKind::all_reduce) return trace;
   for (std::size_t c = 0; c < plan.collectives.size(); ++c) {
     Op& op = trace.ops[static_cast<std::size_t>(plan.collectives[c].ready_op)];
     op.communication = communication_of(plan.graph.collectives[c].operation);

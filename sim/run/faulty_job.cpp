@@ -20,9 +20,9 @@ constexpr int most_events = 1'000'000;
 constexpr std::uint64_t for_faults = 0xfau;  // what the stream of random numbers is for
 
 /// One fault after the other, drawn and dated.
-class Faults {
+class FaultClock {
 public:
-  Faults(const FaultyJob& job, std::uint64_t seed, int repeat)
+  FaultClock(const FaultyJob& job, std::uint64_t seed, int repeat)
       : job_(job), generator_(seed, {for_faults, static_cast<std::uint64_t>(repeat)}) {
     for (const FaultSource& source : job.rates) {
       total_ += static_cast<double>(source.parts.size()) / source.between.si();
@@ -186,7 +186,7 @@ private:
 
   const FaultyJob& job_;
   double every_;
-  Faults faults_;
+  FaultClock faults_;
   FaultyRun run_;
   Phase phase_ = Phase::working;
   double now_ = 0;

@@ -1,6 +1,6 @@
 #include "run/faulty_parts.hpp"
 
-#include "run/training_runs.hpp"
+#include "run/update_setup.hpp"
 
 #include <fmt/format.h>
 
@@ -59,10 +59,10 @@ std::vector<FaultyPart> links_of(const Cluster& cluster, const Sync& sync, int r
 
 }  // namespace
 
-std::vector<FaultyPart> faulty_parts(const Inputs& inputs, FaultyThing of) {
-  const Cluster cluster = cluster_of(inputs);
-  const Sync& sync = inputs.experiment.sync;
-  const int per_worker = ranks_per_worker(inputs);
+std::vector<FaultyPart> faulty_parts(const ResolvedExperiment& resolved, FaultyThing of) {
+  const Cluster& cluster = *resolved.cluster;
+  const Sync& sync = resolved.settings.sync;
+  const int per_worker = ranks_per_worker(resolved);
   std::vector<FaultyPart> parts;
   switch (of) {
     case FaultyThing::worker:

@@ -13,10 +13,10 @@ std::string assumed_text(const Sourced<T>& figure) {
   return figure.provenance == Provenance::assumed ? " (assumed)" : "";
 }
 
-std::string decode_note(const Inputs& inputs) {
-  const SampleInput& sample = *inputs.model->input;
-  if (decodes_on_gpu(inputs.experiment.input)) {
-    const Sourced<Seconds>& decoder = *inputs.gpu.image_decoder;
+std::string decode_note(const ResolvedExperiment& resolved) {
+  const SampleInput& sample = *resolved.model->input;
+  if (decodes_on_gpu(resolved.settings.input)) {
+    const Sourced<Seconds>& decoder = *resolved.gpu.image_decoder;
     return fmt::format("input: the hardware decoder of a GPU takes {} for a sample{}, beside the kernels",
                        human(decoder.value), assumed_text(decoder));
   }
@@ -27,40 +27,30 @@ std::string decode_note(const Inputs& inputs) {
 
 }  // namespace
 
-void add_input(const Inputs& inputs, const InputPipeline& pipeline, Seconds exposed, Result& result) {
+InputReport input_report(const ResolvedExperiment& resolved, const InputPipeline& pipeline, Seconds exposed,
+                         double throughput) {
   InputReport report;
   report.pipeline = pipeline;
-  report.is_prefetched = is_prefetched(inputs.experiment.input);
+  report.is_prefetched = is_prefetched(resolved.settings.input);
   report.exposed = exposed;
-  const double samples_of_step =
-      static_cast<double>(inputs.experiment.batch_per_gpu) * inputs.experiment.accumulation * result.ranks;
-  const double steps_per_second = result.throughput / samples_of_step;
-  if (pipeline.cores > 0) {
-    report.cpu_utilization = pipeline.busy.si() * steps_per_second;
-  } else {
-    leave_out(result, {"cpu_utilization"}, "CPUs decode nothing, and what else they do is not modelled");
-  }
-  if (pipeline.storage > Seconds{}) {
-    report.storage_utilization = pipeline.storage.si() * steps_per_second;
-  } else {
-    leave_out(result, {"storage_utilization"}, "the platform does not state its storage (node.storage)");
-    result.notes.emplace_back("input: the platform does not state its storage, so reading takes no time");
-  }
-  if (pipeline.time <= Seconds{})
-    leave_out(result, {"input_limit", "input_samples_per_s_and_node"}, "nothing is known to limit the input");
-  result.notes.push_back(decode_note(inputs));
-  result.input = report;
+  const double samples_of_step = static_cast<double>(resolved.settings.batch_per_gpu) *
+                                 resolved.settings.accumulation * resolved.cluster->ranks();
+  const double steps_per_second = throughput / samples_of_step;
+  report.cpu_utilization = unknown("CPUs decode nothing, and what else they do is not modelled");
+  if (pipeline.cores > 0) report.cpu_utilization = pipeline.busy.si() * steps_per_second;
+  report.storage_utilization = unknown("the platform does not state its storage (node.storage)");
+  if (pipeline.storage > Seconds{}) report.storage_utilization = pipeline.storage.si() * steps_per_second;
+  report.samples_per_s_and_node = unknown("nothing is known to limit the input");
+  if (pipeline.time > Seconds{}) report.samples_per_s_and_node = pipeline.samples / pipeline.time.si();
+  return report;
 }
 
-void describe_input(const Inputs& inputs, const HostLoad& load, Result& result) {
-  const std::optional<InputPipeline> pipeline = input_pipeline(inputs, cluster_of(inputs), load);
-  if (!pipeline) return;
-  const TrainingReport& training = *result.training;
-  Seconds loading;
-  for (const WorkerRow& worker : training.workers) loading += worker.loading;
-  const double steps = static_cast<double>(training.updates) * training.gradients_per_update *
-                       training.settings.push_every * training.ranks_per_worker;
-  add_input(inputs, *pipeline, loading / steps, result);
+std::vector<std::string> input_notes(const ResolvedExperiment& resolved, const InputReport& report) {
+  std::vector<std::string> notes;
+  if (!report.storage_utilization)
+    notes.emplace_back("input: the platform does not state its storage, so reading takes no time");
+  notes.push_back(decode_note(resolved));
+  return notes;
 }
 
 std::string spread_note(const GpuProfile& gpu) {

@@ -47,4 +47,24 @@ const LinkRow* busiest(std::span<const LinkRow> rows) {
   return most == rows.end() ? nullptr : &*most;
 }
 
+LinkTraffic link_traffic(std::vector<LinkRow> rows) {
+  LinkTraffic use;
+  use.rows = std::move(rows);
+  const LinkRow* most = busiest(use.rows);
+  if (most == nullptr) return use;
+  double sum = 0;
+  for (const LinkRow& link : use.rows) sum += link.utilization;
+  use.mean = sum / static_cast<double>(use.rows.size());
+  use.most = most->utilization;
+  use.busiest = most->name;
+  return use;
+}
+
+LinkTraffic stretched(LinkTraffic use, double slower) {
+  use.mean /= slower;
+  use.most /= slower;
+  for (LinkRow& link : use.rows) link.utilization /= slower;
+  return use;
+}
+
 }  // namespace trainyard

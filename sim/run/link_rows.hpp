@@ -27,4 +27,17 @@ std::vector<LinkRow> link_rows(const Cluster& cluster, std::span<const Bandwidth
 /// The row with the largest utilisation, the first of equals; nothing for no rows.
 const LinkRow* busiest(std::span<const LinkRow> rows);
 
+/// The links that carried something, and how busy they were.
+struct LinkTraffic {
+  std::vector<LinkRow> rows;
+  double mean = 0;      ///< utilisation, over the rows
+  double most = 0;      ///< that of the busiest
+  std::string busiest;  ///< its name; empty when nothing was sent
+};
+
+LinkTraffic link_traffic(std::vector<LinkRow> rows);
+
+/// The same bytes in a time that is `slower` times as long.
+LinkTraffic stretched(LinkTraffic use, double slower);
+
 }  // namespace trainyard

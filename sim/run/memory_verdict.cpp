@@ -20,11 +20,11 @@ constexpr Bytes assumed_context{400e6};  // as measured on V100: 0.3-0.4 GB
 constexpr double most_samples = 1e7;     // what batch_per_gpu takes
 
 /// Where the updates of all ranks arrive, a bucket at a time, and what top_k has not sent yet.
-Bytes peer_buffers(const Inputs& inputs, int ranks, Bytes value, Bytes fused, Bytes all) {
-  const Sync& sync = inputs.experiment.sync;
+Bytes peer_buffers(const ResolvedExperiment& resolved, int ranks, Bytes value, Bytes fused, Bytes all) {
+  const Sync& sync = resolved.settings.sync;
   Bytes largest = fused;
-  if (!inputs.stack.fusion) {
-    const std::vector<Bucket> buckets = ddp_buckets(ready_gradients(inputs.trace), inputs.stack, value);
+  if (!resolved.stack.fusion) {
+    const std::vector<Bucket> buckets = ddp_buckets(ready_gradients(resolved.trace), resolved.stack, value);
     largest = {};
     for (const Bucket& bucket : buckets) largest = std::max(largest, bucket.bytes);
   }
@@ -34,13 +34,13 @@ Bytes peer_buffers(const Inputs& inputs, int ranks, Bytes value, Bytes fused, By
   return static_cast<double>(ranks) * update.bytes + (compression == Compression::top_k ? all : Bytes());
 }
 
-Bytes bucket_copies(const Inputs& inputs, int ranks) {
+Bytes bucket_copies(const ResolvedExperiment& resolved, int ranks) {
   if (ranks == 1) return {};
-  const Bytes value = size_of(inputs.stack.gradient_dtype, inputs.experiment.precision);
-  const Bytes all = totals(inputs.model->layers).parameters * value;
-  const Bytes own = inputs.stack.fusion ? std::min(all, inputs.stack.fusion->threshold.value) : all;
-  if (inputs.experiment.sync.kind != SyncKind::peer_to_peer) return own;
-  return own + peer_buffers(inputs, ranks, value, own, all);
+  const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
+  const Bytes all = totals(resolved.model->layers).parameters * value;
+  const Bytes own = resolved.stack.fusion ? std::min(all, resolved.stack.fusion->threshold.value) : all;
+  if (resolved.settings.sync.kind != SyncKind::peer_to_peer) return own;
+  return own + peer_buffers(resolved, ranks, value, own, all);
 }
 
 /// The largest whole batch whose total stays within the capacity. The total grows by the same amount with
@@ -65,9 +65,9 @@ std::string largest_of(const MemoryTerms& terms) {
   return fmt::format("{}, {}", term.name, human(terms.*term.bytes));
 }
 
-std::vector<std::string> assumptions_of(const Inputs& inputs, const MemoryTerms& terms) {
+std::vector<std::string> assumptions_of(const ResolvedExperiment& resolved, const MemoryTerms& terms) {
   std::string text = fmt::format("memory: {} of workspace", human(terms.workspace));
-  const std::optional<Sourced<Bytes>>& context = inputs.gpu.memory.context;
+  const std::optional<Sourced<Bytes>>& context = resolved.gpu.memory.context;
   if (!context || context->provenance == Provenance::assumed)
     text += fmt::format(" and {} of CUDA context", human(terms.context));
   return {text + " are assumed; some frameworks keep up to 2.3 times the activations counted"};
@@ -75,40 +75,40 @@ std::vector<std::string> assumptions_of(const Inputs& inputs, const MemoryTerms&
 
 }  // namespace
 
-MemoryReport memory_report(const Inputs& inputs, int ranks, int channels) {
-  if (!inputs.model) {
+MemoryReport memory_report(const ResolvedExperiment& resolved, int ranks, int channels) {
+  if (!resolved.model) {
     throw InputError("a trace does not say what its activations take in memory", "name a model instead");
   }
-  const std::optional<Sourced<Bytes>>& context = inputs.gpu.memory.context;
+  const std::optional<Sourced<Bytes>>& context = resolved.gpu.memory.context;
   MemorySetting setting{
-      .batch = static_cast<double>(inputs.experiment.batch_per_gpu),
-      .precision = inputs.experiment.precision,
-      .optimizer = inputs.experiment.optimizer,
+      .batch = static_cast<double>(resolved.settings.batch_per_gpu),
+      .precision = resolved.settings.precision,
+      .optimizer = resolved.settings.optimizer,
       .context = context ? context->value : assumed_context,
-      .gradient_buckets = bucket_copies(inputs, ranks),
+      .gradient_buckets = bucket_copies(resolved, ranks),
       .communication_buffers =
           static_cast<double>(ranks > 1 ? channels * connections_per_channel : 0) * connection_buffer};
-  MemoryReport report{.terms = memory_per_rank(*inputs.model, setting),
+  MemoryReport report{.terms = memory_per_rank(*resolved.model, setting),
                       .of_one_sample = {},
                       .peak = {},
-                      .capacity = inputs.gpu.memory.capacity.value,
-                      .batch_per_gpu = inputs.experiment.batch_per_gpu,
-                      .gpu = inputs.gpu.name,
+                      .capacity = resolved.gpu.memory.capacity.value,
+                      .batch_per_gpu = resolved.settings.batch_per_gpu,
+                      .gpu = resolved.gpu.name,
                       .assumptions = {}};
   report.peak = total(report.terms);
   report.utilization = report.peak / report.capacity;
   report.fits = report.peak <= report.capacity;
-  report.largest_batch = largest_batch(*inputs.model, setting, report.capacity);
-  report.assumptions = assumptions_of(inputs, report.terms);
+  report.largest_batch = largest_batch(*resolved.model, setting, report.capacity);
+  report.assumptions = assumptions_of(resolved, report.terms);
   setting.batch = 1;
-  report.of_one_sample = memory_per_rank(*inputs.model, setting);
+  report.of_one_sample = memory_per_rank(*resolved.model, setting);
   return report;
 }
 
-MemoryReport memory_report(const Inputs& inputs) {
-  const Cluster cluster = cluster_of(inputs);
-  const bool has_peers = cluster.ranks() > 1 && inputs.model;
-  return memory_report(inputs, cluster.ranks(),
+MemoryReport memory_report(const ResolvedExperiment& resolved) {
+  const Cluster& cluster = *resolved.cluster;
+  const bool has_peers = cluster.ranks() > 1 && resolved.model;
+  return memory_report(resolved, cluster.ranks(),
                        has_peers ? static_cast<int>(ring_channels(cluster).size()) : 0);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Whether an experiment's step fits into the memory of its GPUs, and if not, why and what would.
 
-#include "experiment/setup.hpp"
+#include "experiment/resolve.hpp"
 #include "workload/memory.hpp"
 
 #include <string>
@@ -36,10 +36,10 @@ class OutOfMemory : public JobImpossible {
 /// - communication_buffers: 4 MiB for each connection, a send and a receive per channel. Source: NVIDIA/nccl
 ///   src/init.cc, DEFAULT_BUFFSIZE, protocol Simple.
 /// Throws InputError if the experiment replays a trace, which does not say what it keeps.
-MemoryReport memory_report(const Inputs& inputs, int ranks, int channels);
+MemoryReport memory_report(const ResolvedExperiment& resolved, int ranks, int channels);
 
 /// The same for the experiment's own cluster. Throws as cluster_of, ring_channels and the above.
-MemoryReport memory_report(const Inputs& inputs);
+MemoryReport memory_report(const ResolvedExperiment& resolved);
 
 /// One or two sentences: that it fits and which batch still would, or by how much it does not, which term is
 /// the largest and which batch would fit.

@@ -8,39 +8,38 @@
 
 namespace trainyard {
 
-std::vector<LinkEvent> link_events(const Inputs& inputs, const Cluster& cluster) {
+std::vector<LinkEvent> link_events(const ResolvedExperiment& resolved, const Cluster& cluster) {
   std::vector<LinkEvent> events;
-  for (const LinkChange& change : inputs.experiment.events)
+  for (const LinkChange& change : resolved.settings.events)
     events.push_back({change.at, link_named(cluster, change.link), change.bandwidth, change.link});
   return events;
 }
 
-void add_others(const Inputs& inputs, const Cluster& cluster, TaskGraph& graph) {
-  int first = cluster_of(inputs).ranks();
-  for (const Inputs& other : inputs.neighbours) {
+void add_others(const ResolvedExperiment& resolved, const Cluster& cluster, TaskGraph& graph) {
+  int first = resolved.cluster->ranks();
+  for (const ResolvedExperiment& other : resolved.neighbours) {
     std::vector<Rank> ranks;
-    for (const int end = first + cluster_of(other).ranks(); first < end; ++first)
-      ranks.push_back(Rank{first});
+    for (const int end = first + other.cluster->ranks(); first < end; ++first) ranks.push_back(Rank{first});
     add_job(graph,
-            plan_step(other.trace, other.gpu, other.stack, cluster, ranks, other.experiment.sync, other.costs)
+            plan_step(other.trace, other.gpu, other.stack, cluster, ranks, other.settings.sync, other.costs)
                 .graph);
   }
-  for (const BackgroundTraffic& traffic : inputs.experiment.background) {
+  for (const BackgroundTraffic& traffic : resolved.settings.background) {
     if (graph.links.empty()) graph.links = capacities(cluster);
     add_background(graph, route(cluster, rank_named(cluster, traffic.from), rank_named(cluster, traffic.to)),
                    traffic.rate);
   }
-  graph.link_events = link_events(inputs, cluster);
+  graph.link_events = link_events(resolved, cluster);
 }
 
-std::vector<std::string> notes_on_others(const Inputs& inputs) {
+std::vector<std::string> notes_on_others(const ResolvedExperiment& resolved) {
   std::vector<std::string> notes;
-  for (const Inputs& other : inputs.neighbours) {
+  for (const ResolvedExperiment& other : resolved.neighbours) {
     notes.push_back(fmt::format("{} runs beside it on {} further ranks, beginning at the same time",
-                                other.name, cluster_of(other).ranks()));
+                                other.name, other.cluster->ranks()));
   }
-  if (!inputs.experiment.background.empty()) {
-    const std::size_t sources = inputs.experiment.background.size();
+  if (!resolved.settings.background.empty()) {
+    const std::size_t sources = resolved.settings.background.size();
     notes.push_back(sources == 1
                         ? std::string("one source of background traffic shares the network")
                         : fmt::format("{} sources of background traffic share the network", sources));

@@ -16,9 +16,9 @@ struct Interval {
 
 using Bars = std::vector<const TimelineEvent*>;
 
-Bars bars_of_rank_0(const Result& result) {
+Bars bars_of_rank_0(const Step& step) {
   Bars bars;
-  for (const TimelineEvent& bar : result.timeline) {
+  for (const TimelineEvent& bar : step.bars) {
     if (bar.rank == Rank{0}) bars.push_back(&bar);
   }
   std::ranges::stable_sort(bars, {}, [](const TimelineEvent* bar) { return bar->start; });
@@ -60,10 +60,10 @@ bool is_collective(const TimelineEvent& bar) {
 }
 
 /// Kernels of rank 0: alone, by what they are for, and how much longer they took.
-void add_kernels(const Result& result, const Bars& bars, std::map<StepPart, Seconds>& times) {
+void add_kernels(const Step& step, const Bars& bars, std::map<StepPart, Seconds>& times) {
   for (const TimelineEvent* bar : bars) {
     if (bar->stream != Stream::compute || bar->op < 0) continue;
-    const LayerRow& op = result.layers[at(bar->op)];
+    const OpRow& op = step.ops[at(bar->op)];
     StepPart part = StepPart::update;
     if (op.phase == Phase::forward) part = StepPart::forward;
     if (op.phase == Phase::backward) part = StepPart::backward;
@@ -73,13 +73,12 @@ void add_kernels(const Result& result, const Bars& bars, std::map<StepPart, Seco
   }
 }
 
-StepParts parts_of_step(const Result& result) {
-  const Seconds input = result.input ? result.input->exposed : Seconds{};
-  const Bars bars = bars_of_rank_0(result);
+StepParts parts_of_step(const Step& step, Seconds input) {
+  const Bars bars = bars_of_rank_0(step);
   std::map<StepPart, Seconds> times;
-  add_kernels(result, bars, times);
+  add_kernels(step, bars, times);
   StepParts parts;
-  std::vector<Interval> gaps = gaps_of(bars, result.step_time - input);
+  std::vector<Interval> gaps = gaps_of(bars, step.time - input);
   std::map<int, Seconds> exposed;
   for (const TimelineEvent* bar : bars) {
     if (is_collective(*bar)) gaps = without(gaps, *bar, exposed[bar->collective]);
@@ -103,12 +102,12 @@ StepParts parts_of_step(const Result& result) {
 }
 
 /// Means over the ranks, for an update.
-StepParts parts_of_update(const Result& result) {
-  const TrainingReport& training = *result.training;
-  const WorkerRow all = sum_of(training.workers);
-  const double each = static_cast<double>(training.workers.size()) * static_cast<double>(training.updates);
+StepParts parts_of_update(const Updates& updates) {
+  const WorkerRow all = sum_of(updates.workers);
+  const double each =
+      static_cast<double>(updates.workers.size()) * static_cast<double>(updates.measured_updates);
   StepParts parts;
-  Seconds other = result.step_time;
+  Seconds other = updates.time.median;
   for (const PartTime& sum :
        {PartTime{StepPart::compute, all.computing - all.wasted},
         PartTime{StepPart::wasted_compute, all.wasted}, PartTime{StepPart::communication, all.communicating},
@@ -118,15 +117,16 @@ StepParts parts_of_update(const Result& result) {
   }
   // An interval is counted when it has ended, so that one under way at the end of the measurement is missing.
   constexpr double rounding = 1e-9;
-  const bool is_rounding = std::abs(other.si()) <= rounding * result.step_time.si();
+  const bool is_rounding = std::abs(other.si()) <= rounding * updates.time.median.si();
   parts.parts.push_back({StepPart::other, is_rounding ? Seconds{} : other});
   return parts;
 }
 
 }  // namespace
 
-StepParts step_parts(const Result& result) {
-  return result.training ? parts_of_update(result) : parts_of_step(result);
+StepParts step_parts(const Run& run) {
+  if (const Updates* updates = updates_of(run)) return parts_of_update(*updates);
+  return parts_of_step(step_of(run), run.input ? run.input->exposed : Seconds{});
 }
 
 }  // namespace trainyard

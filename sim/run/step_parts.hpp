@@ -4,7 +4,7 @@
 // meanwhile. Of many updates the mean over the ranks. For `compare` and summary.json.
 
 #include "config/keys.hpp"
-#include "run/result.hpp"
+#include "run/run.hpp"
 #include "units/quantity.hpp"
 
 #include <array>
@@ -35,7 +35,7 @@ struct PartTime {
 
 /// How long a collective kept rank 0 from computing.
 struct ExposedCollective {
-  int collective = -1;  ///< index in Result::collectives
+  int collective = -1;  ///< index in the step's collectives
   Seconds exposed;
 };
 
@@ -44,9 +44,9 @@ struct StepParts {
   std::vector<ExposedCollective> collectives;  ///< in their order; they add up to `communication`
 };
 
-/// The parts of `result.step_time`, to rounding. Of runs of many updates no collectives: what they exchange
-/// is one figure there.
-StepParts step_parts(const Result& result);
+/// The parts of the step time, to rounding; of a step without a timeline all of it is waiting. Runs of many
+/// updates have no collectives here: what they exchange is one figure there.
+StepParts step_parts(const Run& run);
 
 }  // namespace trainyard
 

@@ -48,10 +48,12 @@ std::vector<Launch> recorded_launches(const Trace& trace, Bytes value) {
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     for (const Bytes size : trace.ops[i].communication_bytes) {
       Launch& launch = launches.emplace_back(Launch{.name = fmt::format("bucket {}", launches.size()),
+                                                    .purpose = "buckets",
                                                     .ready_op = static_cast<int>(i),
                                                     .operation = operation_of(trace.ops[i].communication),
                                                     .size = size});
       if (!reduces(launch.operation)) continue;
+      launch.purpose = "gradients";
       Bytes taken;
       for (; next < gradients.size() && taken < size && gradients[next].op <= launch.ready_op; ++next) {
         taken += gradients[next].gradient.elements * value;
@@ -70,6 +72,7 @@ std::vector<Launch> grouped_launches(const Trace& trace, std::span<const Seconds
     for (const Bucket& bucket :
          stack.fusion ? fused_buffers(group, ends, stack, value) : ddp_buckets(group, stack, value)) {
       launches.push_back({.name = fmt::format("bucket {}", launches.size()),
+                          .purpose = "gradients",
                           .ready_op = bucket.ready_after,
                           .size = bucket.bytes,
                           .tensors = static_cast<int>(bucket.gradients.size())});
@@ -121,6 +124,7 @@ void send_to_peers(std::vector<Launch>& launches, const Sync& sync, Bytes value,
     const PeerUpdate update =
         peer_update(launch.size / value, value, ranks, compression, sync.keep.value_or(1));
     launch.operation = Operation::all_gather;
+    launch.purpose = "buckets";
     launch.size = static_cast<double>(ranks) * update.bytes;
     launch.before.duration += moving_time(gpu, precision, update.before);
     launch.after.duration += moving_time(gpu, precision, update.after);
@@ -146,6 +150,7 @@ std::vector<Launch> through_gpu0(const Trace& trace, const Stack& stack, const G
       const Seconds copy = copy_time(gpu, type_of(trace), buffer.bytes, buffer.gradients.size());
       launches.push_back(
           {.name = fmt::format("{} {}", name, i),
+           .purpose = name,
            .ready_op = ready_op,
            .operation = operation,
            .size = buffer.bytes,

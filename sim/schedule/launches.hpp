@@ -24,7 +24,8 @@ struct SideWork {
 
 /// A collective to launch once an op has ended.
 struct Launch {
-  std::string name;   ///< "bucket 0", "parameters 0"
+  std::string name;     ///< "bucket 0", "parameters 0"
+  std::string purpose;  ///< what is sent: "gradients", "parameters", "buckets" of a trace
   int ready_op = -1;  ///< index in the trace; -1: with the step's beginning, and compute waits for it
   Operation operation = Operation::all_reduce;
   Bytes size;  ///< as nccl-tests counts it (operation.hpp)

@@ -17,7 +17,8 @@ namespace trainyard {
 
 /// What a collective of the plan is for.
 struct PlannedCollective {
-  std::string name;  ///< "bucket 0", "parameters 0"
+  std::string name;     ///< "bucket 0", "parameters 0"
+  std::string purpose;  ///< what is sent: "gradients", "parameters", "buckets" of a trace
   Algorithm algorithm{};
   Protocol protocol{};
   int channels = 0;

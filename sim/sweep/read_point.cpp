@@ -61,8 +61,8 @@ Overrides with(Overrides overrides, const char* key, int value) {
 /// The GPUs that a job takes on a node: the machine says it, and which machine it is the experiment says.
 template <class Read>
 int gpus_on_node(const Asked& asked, const Read& read) {
-  const auto on_node = [](const Inputs& inputs) {
-    return inputs.experiment.gpus_per_node.value_or(static_cast<int>(inputs.platform.gpus.size()));
+  const auto on_node = [](const ResolvedExperiment& resolved) {
+    return resolved.settings.gpus_per_node.value_or(static_cast<int>(resolved.platform.gpus.size()));
   };
   try {
     return on_node(read(with(with(asked.overrides, "nodes", 1), "gpus", 1)));
@@ -74,11 +74,11 @@ int gpus_on_node(const Asked& asked, const Read& read) {
 
 }  // namespace
 
-Inputs read_point(const config::Catalogue& catalogue, const Sweep& sweep, const PointValues& values,
+ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& sweep, const PointValues& values,
                   InputFiles& files) {
   Asked asked = asked_of(sweep, values);
   const auto read = [&](const Overrides& overrides) {
-    return read_inputs(catalogue, asked.experiment, overrides, files);
+    return resolve(catalogue, asked.experiment, overrides, files);
   };
   if (asked.ranks) {
     const int on_node = gpus_on_node(asked, read);
@@ -86,8 +86,8 @@ Inputs read_point(const config::Catalogue& catalogue, const Sweep& sweep, const 
     asked.overrides = with(with(asked.overrides, "nodes", nodes), "gpus", *asked.ranks);
   }
   if (asked.global_batch) {
-    const Inputs probe = read(with(asked.overrides, "batch_per_gpu", 1));
-    const int parts = cluster_of(probe).ranks() * probe.experiment.accumulation;
+    const ResolvedExperiment probe = read(with(asked.overrides, "batch_per_gpu", 1));
+    const int parts = probe.cluster->ranks() * probe.settings.accumulation;
     if (*asked.global_batch % parts != 0) {
       throw InputError(fmt::format("a global batch of {} samples cannot be split evenly into {} parts",
                                    *asked.global_batch, parts),

@@ -2,14 +2,14 @@
 // A point of a sweep as an experiment, read and checked.
 
 #include "config/catalogue.hpp"
-#include "experiment/setup.hpp"
+#include "experiment/resolve.hpp"
 #include "sweep/sweep.hpp"
 
 namespace trainyard {
 
-/// The sweep's experiment with the point's values. Throws as read_inputs, and InputError where a global batch
+/// The sweep's experiment with the point's values. Throws as resolve, and InputError where a global batch
 /// cannot be split evenly or the sweep's own keys contradict the experiment's.
-Inputs read_point(const config::Catalogue& catalogue, const Sweep& sweep, const PointValues& values,
+ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& sweep, const PointValues& values,
                   InputFiles& files);
 
 }  // namespace trainyard

@@ -64,10 +64,10 @@ SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
       if (outcome.is_interrupted) return std::nullopt;
       const std::size_t point = points[next++];
       try {
-        auto inputs = std::make_shared<Inputs>(read_point(catalogue, sweep, sweep.points[point], files));
-        for (const Diagnostic& warning : inputs->warnings) warnings.insert(to_string(warning));
+        auto resolved = std::make_shared<ResolvedExperiment>(read_point(catalogue, sweep, sweep.points[point], files));
+        for (const Diagnostic& warning : resolved->warnings) warnings.insert(to_string(warning));
         return ChildWork{static_cast<int>(point),
-                         [&run, inputs = std::move(inputs)] { return packed_figures(run.figures(*inputs)); }};
+                         [&run, resolved = std::move(resolved)] { return packed_figures(run.figures(*resolved)); }};
       } catch (const InputError& error) {
         finish({.point = point, .status = PointStatus::wrong, .reason = reason_of(error), .figures = {}});
       }

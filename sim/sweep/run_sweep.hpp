@@ -3,7 +3,7 @@
 // each, because SimGrid simulates once per process.
 
 #include "config/catalogue.hpp"
-#include "experiment/setup.hpp"
+#include "experiment/resolve.hpp"
 #include "sweep/sweep.hpp"
 #include "sweep/sweep_row.hpp"
 
@@ -18,7 +18,7 @@ namespace trainyard {
 struct SweepRun {
   int parallel = 1;  ///< children at once
   /// Figures of a point; runs in a child and may throw what simulate() throws.
-  std::function<std::vector<std::optional<double>>(const Inputs&)> figures;
+  std::function<std::vector<std::optional<double>>(const ResolvedExperiment&)> figures;
   /// A finished row and all files read so far, in this process, in whatever order points end.
   std::function<void(const SweepRow&, const std::vector<std::string>& files)> done;
   std::function<bool()> is_interrupted;  ///< asked before each point: no more are begun

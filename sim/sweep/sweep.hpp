@@ -1,7 +1,7 @@
 #pragma once
 // A sweep's points: what its file and the command line vary, multiplied out, side by side or left out.
 
-#include "experiment/setup.hpp"
+#include "experiment/resolve.hpp"
 #include "sweep/sweep_file.hpp"
 
 #include <cstddef>

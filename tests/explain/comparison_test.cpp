@@ -46,12 +46,12 @@ bool adds_up(const Comparison& comparison) {
          difference == whole(comparison.step.difference) && difference == b - a;
 }
 
-RunSummary summary_of(const Result& result) {
-  StepParts split = step_parts(result);
+RunSummary summary_of(const Run& run) {
+  StepParts split = step_parts(run);
   RunSummary run = run_with(split.parts);
   for (const ExposedCollective& one : split.collectives)
-    run.collectives.push_back(
-        {result.collectives.at(static_cast<std::size_t>(one.collective)).name, "all_reduce", one.exposed});
+    run.collectives.push_back({step_of(run).collectives.at(static_cast<std::size_t>(one.collective)).name,
+                               "all_reduce", one.exposed});
   return run;
 }
 
@@ -67,9 +67,9 @@ TEST_CASE("the parts of a step add up to it, whatever takes the time") {
     CAPTURE(set.front().second);
     Overrides all = set;
     all.emplace_back("batch_per_gpu", "16");
-    const Inputs inputs = read_inputs(catalogue, "resnet50_dgx2", all);
-    const Result result = simulate(inputs, {.fidelity = Fidelity::closed});
-    const StepParts split = step_parts(result);
+    const ResolvedExperiment resolved = resolve(catalogue, "resnet50_dgx2", all);
+    const Run run = simulate(resolved, {.fidelity = Fidelity::closed});
+    const StepParts split = step_parts(run);
     Seconds sum, exposed;
     Seconds communication;
     for (const PartTime& part : split.parts) {
@@ -78,9 +78,9 @@ TEST_CASE("the parts of a step add up to it, whatever takes the time") {
       if (part.part == StepPart::communication) communication = part.time;
     }
     for (const ExposedCollective& one : split.collectives) exposed += one.exposed;
-    CHECK(sum.si() == doctest::Approx(result.step_time.si()).epsilon(1e-11));
-    if (!result.training) CHECK(exposed.si() == doctest::Approx(communication.si()).epsilon(1e-11));
-    if (result.ranks == 1) CHECK(split.collectives.empty());
+    CHECK(sum.si() == doctest::Approx(run.pace.time.si()).epsilon(1e-11));
+    if (!updates_of(run)) CHECK(exposed.si() == doctest::Approx(communication.si()).epsilon(1e-11));
+    if (run.ranks == 1) CHECK(split.collectives.empty());
   }
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("a slower network shows in the collectives and in the kernels that the
   const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
   const auto run = [&](const char* nic) {
     return summary_of(
-        simulate(read_inputs(catalogue, "resnet50_dgx2", {{"nodes", "2"}, {"platform.fabric.nic", nic}}),
+        simulate(resolve(catalogue, "resnet50_dgx2", {{"nodes", "2"}, {"platform.fabric.nic", nic}}),
                  {.fidelity = Fidelity::closed}));
   };
   const Comparison comparison = compare(run("100 Gbps"), run("100 Mbps"));

@@ -153,9 +153,9 @@ TEST_CASE("of every shipped experiment the path and the parts add up to the step
   const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
   const std::vector<std::string> names = config::names(catalogue, config::Kind::experiment);
   const auto checked = [&](int i) {
-    const Inputs inputs = read_inputs(catalogue, names[static_cast<std::size_t>(i)], {});
-    if (is_training(inputs.experiment)) return packed({0});
-    const auto [result, explanation] = simulate_and_explain(inputs);
+    const ResolvedExperiment resolved = resolve(catalogue, names[static_cast<std::size_t>(i)], {});
+    if (is_multi_update(resolved.settings)) return packed({0});
+    const auto [result, explanation] = simulate_and_explain(resolved);
     const Explanation& why = explanation.value();
     Seconds path;
     double gaps = 0;
@@ -207,7 +207,7 @@ TEST_CASE("segments stay what they are in every fidelity and with every algorith
   const auto checked = [&](int i) {
     const Overrides overrides{settings[static_cast<std::size_t>(i)]};
     const auto [result, explanation] =
-        simulate_and_explain(read_inputs(catalogue, "resnet50_p3_16xlarge_x2", overrides));
+        simulate_and_explain(resolve(catalogue, "resnet50_p3_16xlarge_x2", overrides));
     Seconds path;
     Seconds slowed;
     for (const PathSegment& segment : explanation->path) {

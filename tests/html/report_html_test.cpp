@@ -20,23 +20,24 @@ const PageOrigin origin{.version = "9.8.7",
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 /// The sample with names that are markup wherever a user gives one.
-Result hostile_result() {
+Run hostile_result() {
   const std::string name = "</title></script><script>alert('x')</script><!--\"&";
-  Result result = sample_result();
-  result.experiment = result.platform_title = result.model = result.resolved.stack = name;
-  result.resolved_experiment = "platform: " + name + "\n";
-  for (LayerRow& row : result.layers) row.layer = row.shape = name;
-  for (CollectiveRow& row : result.collectives)
+  Run run = sample_result();
+  run.experiment.name = run.experiment.platform.title = run.experiment.trace.model =
+      run.experiment.settings.stack = name;
+  resolved_text(run) = "platform: " + name + "\n";
+  for (OpRow& row : step_in(run).ops) row.layer = row.shape = name;
+  for (CollectiveRow& row : step_in(run).collectives)
     row.name = row.ready_after = row.algorithm = row.protocol = name;
-  for (LinkRow& row : result.links) row.name = name;
-  for (RankRow& row : result.rank_rows) row.gpu = name;
-  result.busiest_link = name;
-  result.notes = {name};
-  result.calibrated_on = {name};
+  for (LinkRow& row : run.links.rows) row.name = name;
+  for (RankRow& row : run.rank_rows) row.gpu = name;
+  run.links.busiest = name;
+  run.notes = {name};
+  run.calibrated_on = {name};
   result.unmodelled["energy_per_step_j"] = name;
-  result.memory->gpu = name;
-  result.cost->date = name;
-  result.matrix_dtype = name;
+  run.memory->gpu = name;
+  run.cost->date = name;
+  config::name_of(matrix_dtype(run.experiment.gpu, run.experiment.settings.precision)) = name;
   return result;
 }
 
@@ -64,45 +65,45 @@ TEST_CASE("the parts of the step on the page add up to the step") {
 }
 
 TEST_CASE("what is exposed has two names where the stack does something around collectives") {
-  Result result = sample_result();
-  const std::string without = report_html(result, origin);
+  Run run = sample_result();
+  const std::string without = report_html(run, origin);
   CHECK(has(without, "exposed collectives</td><td>2 ms</td>"));
   CHECK_FALSE(has(without, "with what the stack does around it"));
-  result.exposed_communication = Seconds(0.003);
-  result.step_time = Seconds(0.014);
-  result.timeline.push_back({.rank = Rank{0},
-                             .stream = Stream::host,
-                             .category = "copy",
-                             .start = Seconds(0.013),
-                             .end = Seconds(0.014)});
-  const std::string page = report_html(result, origin);
+  step_in(run).exposed = Seconds(0.003);
+  run.pace.time = Seconds(0.014);
+  step_in(run).bars.push_back({.rank = Rank{0},
+                              .stream = Stream::host,
+                              .category = "copy",
+                              .start = Seconds(0.013),
+                              .end = Seconds(0.014)});
+  const std::string page = report_html(run, origin);
   CHECK(has(page, "exposed communication</dt><dd class=\"value\">3 ms</dd>"));
   CHECK(has(page, "of the step, with what the stack does around it"));
   CHECK(has(page, "exposed collectives</td><td>2 ms</td>"));
 }
 
 TEST_CASE("more FLOPs than the peak lets through are explained") {
-  Result result = sample_result();
-  CHECK_FALSE(has(report_html(result, origin), "Winograd"));
-  result.model_flops_utilization = 1.03;
-  CHECK(has(report_html(result, origin), "; counted as direct convolutions, of which Winograd"));
+  Run run = sample_result();
+  CHECK_FALSE(has(report_html(run, origin), "Winograd"));
+  run.matrix = 1.03;
+  CHECK(has(report_html(run, origin), "; counted as direct convolutions, of which Winograd"));
 }
 
 TEST_CASE("ranks are alike by their times, not by what is printed of them") {
-  Result result = sample_result();
-  CHECK(has(report_html(result, origin), "All 2 ranks are alike"));
-  result.rank_rows[1].compute = (1 + 1e-6) * result.rank_rows[1].compute;
-  CHECK_FALSE(has(report_html(result, origin), "All 2 ranks are alike"));
+  Run run = sample_result();
+  CHECK(has(report_html(run, origin), "All 2 ranks are alike"));
+  run.rank_rows[1].compute = (1 + 1e-6) * run.rank_rows[1].compute;
+  CHECK_FALSE(has(report_html(run, origin), "All 2 ranks are alike"));
 }
 
 TEST_CASE("what predictions a page's is compared with depends on what was fitted or measured") {
-  Result result = sample_result();
-  CHECK(has(report_html(result, origin), "compare with spec"));
+  Run run = sample_result();
+  CHECK(has(report_html(run, origin), "compare with spec"));
   PageOrigin measured = origin;
   measured.has_measured_times = true;
-  CHECK(has(report_html(result, measured), "Compute times were given by the trace: nearest is 1gpu"));
-  result.calibrated_on = {"a run"};
-  CHECK(has(report_html(result, origin), "compare with 1gpu and 1node"));
+  CHECK(has(report_html(run, measured), "Compute times were given by the trace: nearest is 1gpu"));
+  run.calibrated_on = {"a run"};
+  CHECK(has(report_html(run, origin), "compare with 1gpu and 1node"));
 }
 
 TEST_CASE("a page with hostile names has no element more than one with tame names") {
@@ -119,8 +120,8 @@ TEST_CASE("a page with hostile names has no element more than one with tame name
 }
 
 TEST_CASE("the timeline's data reads back: bars end where the result's do, alike ranks are one track") {
-  const Result result = sample_result();
-  const Json json = Json::parse(timeline_json(result));
+  const Run run = sample_result();
+  const Json json = Json::parse(timeline_json(run));
   CHECK(json["end"] == 13000000);
   REQUIRE(json["tracks"].size() == 1);
   CHECK(json["tracks"][0][0] == "ranks 0 to 1, alike to the nanosecond");
@@ -129,7 +130,7 @@ TEST_CASE("the timeline's data reads back: bars end where the result's do, alike
   REQUIRE(compute[1].size() == 16);  // four bars of gap, length, kind, item
   std::int64_t end = 0;
   for (std::size_t i = 0; i < compute[1].size(); i += 4) {
-    const LayerRow& row = result.layers[i / 4];
+    const OpRow& row = step_of(run).ops[i / 4];
     end += compute[1][i].get<std::int64_t>() + compute[1][i + 1].get<std::int64_t>();
     CHECK(end == static_cast<std::int64_t>(row.end.si() * 1e9 + 0.5));
     const Json& item = json["items"].at(compute[1][i + 3].get<std::size_t>());
@@ -140,79 +141,79 @@ TEST_CASE("the timeline's data reads back: bars end where the result's do, alike
 }
 
 TEST_CASE("ranks that differ by a nanosecond are tracks of their own") {
-  Result result = sample_result();
-  result.timeline.back().end += Seconds(1e-9);
-  const Json json = Json::parse(timeline_json(result));
+  Run run = sample_result();
+  step_in(run).bars.back().end += Seconds(1e-9);
+  const Json json = Json::parse(timeline_json(run));
   REQUIRE(json["tracks"].size() == 2);
   CHECK(json["tracks"][0][0] == "rank 0 (node 0, gpu0)");
 }
 
 TEST_CASE("hostile names survive the timeline's JSON") {
-  const Result result = hostile_result();
-  const Json json = Json::parse(timeline_json(result));
-  CHECK(json["items"][0][0] == result.layers[0].layer);
+  const Run run = hostile_result();
+  const Json json = Json::parse(timeline_json(run));
+  CHECK(json["items"][0][0] == step_of(run).ops[0].layer);
 }
 
 TEST_CASE("without a timeline there is no script data and no section of it") {
-  Result result = sample_result();
-  result.timeline.clear();
-  CHECK(timeline_json(result).empty());
-  CHECK(timeline_html(result).markup.empty());
-  const std::string page = report_html(result, origin);
+  Run run = sample_result();
+  step_in(run).bars.clear();
+  CHECK(timeline_json(run).empty());
+  CHECK(timeline_html(run).markup.empty());
+  const std::string page = report_html(run, origin);
   CHECK_FALSE(has(page, "id=\"timeline-data\""));
   CHECK_FALSE(has(page, "<section id=\"timeline\">"));
 }
 
 TEST_CASE("a result with almost nothing in it still has a page") {
-  Result result;
-  result.ranks = 1;
-  result.nodes = 1;
-  result.step_time = Seconds(1);
-  const std::string page = report_html(result, {.version = "1", .warnings = {}, .sources = {}});
+  Run run;
+  run.ranks = 1;
+  run.nodes = 1;
+  run.pace.time = Seconds(1);
+  const std::string page = report_html(run, {.version = "1", .warnings = {}, .sources = {}});
   CHECK(has(page, "<section id=\"figures\">"));
   for (const char* const number : {">nan", ">-nan", " nan ", "\"nan", ">inf", ">-inf", " inf ", "\"inf"})
     CHECK_FALSE(has(page, number));
 }
 
 TEST_CASE("a run of many updates shows its workers, servers and how old gradients were") {
-  Result result = sample_result();
-  TrainingReport& training = result.training.emplace();
-  training.steps.repeats = 1;
-  training.updates = 10;
-  training.measured = Seconds(2);
-  training.update_time = {.median = 0.2, .low = 0.2, .high = 0.2};
-  training.gradients_per_update = 2;
-  training.staleness = {0, 12, 8};
-  training.staleness_mean = 1.4;
-  training.staleness_max = 2;
+  Run run = sample_result();
+  Updates& updates = updates_in(run);
+  updates.counts.repeats = 1;
+  updates.measured_updates = 10;
+  updates.measured = Seconds(2);
+  updates.time = {.median = Seconds(0.2), .low = Seconds(0.2), .high = Seconds(0.2)};
+  updates.gradients_per_update = 2;
+  updates.staleness.gradients = {0, 12, 8};
+  updates.staleness.mean = 1.4;
+  updates.staleness.max = 2;
   for (const int rank : {0, 1})
-    training.workers.push_back({.rank = Rank{rank},
-                                .node = NodeId{0},
-                                .computing = Seconds(1),
-                                .communicating = Seconds(0.5),
-                                .waiting = Seconds(0.5),
-                                .loading = {},
-                                .wasted = {},
-                                .gradients = 10});
-  training.servers.push_back({.name = "memory of node0.cpu0", .utilization = 0.25});
-  const std::string page = report_html(result, origin);
+    updates.workers.push_back({.rank = Rank{rank},
+                               .node = NodeId{0},
+                               .computing = Seconds(1),
+                               .communicating = Seconds(0.5),
+                               .waiting = Seconds(0.5),
+                               .loading = {},
+                               .wasted = {},
+                               .gradients = 10});
+  updates.servers.push_back({.name = "memory of node0.cpu0", .utilization = 0.25});
+  const std::string page = report_html(run, origin);
   CHECK(has(page, "<title>1: 12 gradients, 60.0 %</title>"));
   // The axis runs from 0 to 2.5 over 94 % of the width from 3 % on: the bar of 1 is from 0.55 to 1.45.
   CHECK(has(page, "<rect class=\"compute\" x=\"23.68%\" width=\"33.84%\""));
   CHECK(has(page, "<title>2: 8 gradients, 40.0 %</title>"));
   CHECK_FALSE(has(page, "of the measured 2 s."));
-  training.spans = {{.worker = 0, .activity = Activity::computing, .begun = Seconds(0), .ended = Seconds(1)}};
-  CHECK(has(report_html(result, origin), "The first 1 s of the measured 2 s."));
-  training.spans.back().ended = Seconds(2);
-  CHECK_FALSE(has(report_html(result, origin), "of the measured 2 s."));
+  updates.spans = {{.worker = 0, .activity = Activity::computing, .begun = Seconds(0), .ended = Seconds(1)}};
+  CHECK(has(report_html(run, origin), "The first 1 s of the measured 2 s."));
+  updates.spans.back().ended = Seconds(2);
+  CHECK_FALSE(has(report_html(run, origin), "of the measured 2 s."));
   CHECK(has(page, "memory of node0.cpu0"));
   CHECK(has(page, "<section id=\"updates\">"));
   CHECK_FALSE(has(page, "<section id=\"ranks\">"));
 }
 
 TEST_CASE("a job with faults shows where its time goes and the intervals that were simulated") {
-  Result result = sample_result();
-  FaultReport& faults = result.faults.emplace();
+  Run run = sample_result();
+  JobReport& faults = run.job.emplace();
   faults.runs = 3;
   faults.work = Seconds(36000);
   faults.wall = Seconds(40000);
@@ -227,7 +228,7 @@ TEST_CASE("a job with faults shows where its time goes and the intervals that we
   faults.intervals = {{Seconds(900), Seconds(41000), Seconds(41010)},
                       {Seconds(1800), Seconds(40000), {}},
                       {Seconds(9000), {}, {}}};
-  const std::string page = report_html(result, origin);
+  const std::string page = report_html(run, origin);
   CHECK(has(
       page,
       "10 h 00 min of work take 11 h 06 min (mean of 3 runs): 90.0 % of the throughput (85.0 % to 93.0 %)"));
@@ -236,5 +237,5 @@ TEST_CASE("a job with faults shows where its time goes and the intervals that we
   CHECK(has(page, "Daly&#39;s interval: 30 min 00 s"));
   CHECK(has(page, "</svg> simulated"));
   for (IntervalRow& row : faults.intervals) row.wall.reset();
-  CHECK_FALSE(has(report_html(result, origin), "</svg> simulated"));
+  CHECK_FALSE(has(report_html(run, origin), "</svg> simulated"));
 }

@@ -21,15 +21,15 @@ struct PublishedThroughput {
 // Oneflow-Inc/DLPerf c89430b, resnet50_oneflow_v0.2_report_1009.md, lines 70-73: FP32, batch 128 per GPU.
 constexpr PublishedThroughput published[] = {{1, 8, 3130.34}, {2, 16, 6260.30}, {4, 32, 12411.97}};
 
-Result dlperf(int nodes, int gpus, double scale) {
-  const Inputs inputs =
-      read_inputs({{TRAINYARD_SOURCE_DIR}}, "resnet50_dlperf",
-                  {{"nodes", std::to_string(nodes)},
-                   {"gpus", std::to_string(gpus)},
-                   {"precision", "fp32"},
-                   {"batch_per_gpu", "128"},
-                   {"stack.compute_scale", fmt::format("{{value: {}, fitted: the one-GPU run}}", scale)}});
-  return simulate(inputs, {.fidelity = Fidelity::closed});
+Run dlperf(int nodes, int gpus, double scale) {
+  const ResolvedExperiment resolved =
+      resolve({{TRAINYARD_SOURCE_DIR}}, "resnet50_dlperf",
+              {{"nodes", std::to_string(nodes)},
+               {"gpus", std::to_string(gpus)},
+               {"precision", "fp32"},
+               {"batch_per_gpu", "128"},
+               {"stack.compute_scale", fmt::format("{{value: {}, fitted: the one-GPU run}}", scale)}});
+  return simulate(resolved, {.fidelity = Fidelity::closed});
 }
 
 }  // namespace
@@ -38,13 +38,13 @@ TEST_CASE("one scale fitted on one GPU predicts 8, 16 and 32 GPUs of the DLPerf 
   const double scale = dlperf(1, 1, 1).throughput / one_gpu_images_per_s;
   CHECK(dlperf(1, 1, scale).throughput == doctest::Approx(one_gpu_images_per_s).epsilon(1e-9));
   for (const PublishedThroughput& run : published) {
-    const Result result = dlperf(run.nodes, run.gpus, scale);
-    CHECK(result.calibrated_on == std::vector<std::string>{"the one-GPU run"});
-    CHECK(result.throughput == doctest::Approx(run.images_per_s).epsilon(0.03));
+    const Run run = dlperf(run.nodes, run.gpus, scale);
+    CHECK(run.calibrated_on == std::vector<std::string>{"the one-GPU run"});
+    CHECK(run.pace.throughput == doctest::Approx(run.images_per_s).epsilon(0.03));
     const double linear_ms = 1e3 * 128 / one_gpu_images_per_s;
     MESSAGE(fmt::format(
         "{} GPUs: {:.1f} images/s, published {:.1f}, {:+.2f} %; over linear {:.2f} ms, published {:.2f} ms",
-        run.gpus, result.throughput, run.images_per_s, 100 * (result.throughput / run.images_per_s - 1),
-        result.step_time.si() * 1e3 - linear_ms, 1e3 * 128 * run.gpus / run.images_per_s - linear_ms));
+        run.gpus, run.pace.throughput, run.images_per_s, 100 * (run.pace.throughput / run.images_per_s - 1),
+        run.pace.time.si() * 1e3 - linear_ms, 1e3 * 128 * run.gpus / run.images_per_s - linear_ms));
   }
 }

@@ -371,9 +371,9 @@ TEST_CASE("steps of many micro-batches are as if each were simulated") {
     const auto rows = rows_of(run_line({{"gpus_total", gpus}, {"notes", "grad_accum=6"}}));
     const PublishedRun run = own_run(rows.front());
     InputFiles files;
-    const Inputs inputs = inputs_of(run_catalogue(), run, *run.machine, files);
-    REQUIRE(inputs.experiment.accumulation == 6);
-    const double op_by_op = simulate(inputs, {.fidelity = Fidelity::closed}).throughput;
+    const ResolvedExperiment resolved = inputs_of(run_catalogue(), run, *run.machine, files);
+    REQUIRE(resolved.settings.accumulation == 6);
+    const double op_by_op = simulate(resolved, {.fidelity = Fidelity::closed}).pace.throughput;
     CHECK(solve_one_run(run_catalogue(), run).predicted == doctest::Approx(op_by_op).epsilon(1e-9));
   }
 }
@@ -528,9 +528,9 @@ TEST_CASE("systems that nobody here has seen meet the shipped rules by their col
     const auto& known = std::get<PublishedRun>(run);
     CHECK(first_match(rules.families, rows.front()) != nullptr);
     InputFiles files;
-    const Inputs inputs = inputs_of(run_catalogue(), known, *known.machine, files);
-    return fmt::format("{} {} {} {}", known.machine->platform, inputs.model->name, inputs.stack.name,
-                       cluster_of(inputs).ranks());
+    const ResolvedExperiment resolved = inputs_of(run_catalogue(), known, *known.machine, files);
+    return fmt::format("{} {} {} {}", known.machine->platform, resolved.model->name, resolved.stack.name,
+                       resolved.cluster->ranks());
   };
   CHECK(experiment_of({{"system", "the box of an institute"},
                        {"gpu", "Tesla V100-SXM2-32GB"},

@@ -12,9 +12,10 @@ using namespace trainyard;
 
 namespace {
 
-Result trend(const std::string& experiment, const Overrides& overrides) {
-  const Inputs inputs = read_inputs(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, experiment, overrides);
-  return simulate(inputs, {.fidelity = Fidelity::closed});
+Run trend(const std::string& experiment, const Overrides& overrides) {
+  const ResolvedExperiment resolved =
+      resolve(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, experiment, overrides);
+  return simulate(resolved, {.fidelity = Fidelity::closed});
 }
 
 Overrides and_also(Overrides first, const Overrides& more) {
@@ -22,14 +23,14 @@ Overrides and_also(Overrides first, const Overrides& more) {
   return first;
 }
 
-Bytes reduced(const Result& result) {
+Bytes reduced(const Run& run) {
   Bytes sum;
-  for (const CollectiveRow& row : result.collectives) sum += row.size;
+  for (const CollectiveRow& row : step_of(run).collectives) sum += row.size;
   return sum;
 }
 
 /// Two p3.16xlarge, ResNet-50 in fp32 unless told otherwise, over the 10 Gb/s Ethernet of the studies.
-Result two_p3(const Overrides& overrides) {
+Run two_p3(const Overrides& overrides) {
   return trend("resnet50_p3_16xlarge_x2",
                and_also({{"platform.fabric.nic", "10 Gbps"}, {"precision", "fp32"}}, overrides));
 }
@@ -44,8 +45,8 @@ TEST_CASE("larger batches raise scaling efficiency, because what a step loses do
         "resnet50_dlperf",
         {{"model", "bert_base"}, {"stack", "horovod_fp16"}, {"optimizer", "adam"}, {"batch_per_gpu", batch}});
   };
-  const Result small = dlperf("32");
-  const Result large = dlperf("48");
+  const Run small = dlperf("32");
+  const Run large = dlperf("48");
   CHECK(large.scaling_efficiency > small.scaling_efficiency + 0.02);  // published: 0.062
   // Published: 77 and 72 ms.
   CHECK(large.communication_overhead < 1.15 * small.communication_overhead);
@@ -62,9 +63,9 @@ TEST_CASE("amp raises throughput and the share of communication, although gradie
                                      {"precision", precision},
                                      {"batch_per_gpu", batch}});
   };
-  const Result fp32 = dlperf("fp32", "48");
+  const Run fp32 = dlperf("fp32", "48");
   for (const std::string batch : {"48", "64"}) {
-    const Result amp = dlperf("amp", batch);
+    const Run amp = dlperf("amp", batch);
     INFO("batch ", batch, ": ", fp32.scaling_efficiency, " and ", amp.scaling_efficiency);
     CHECK(2 * reduced(amp) == reduced(fp32));
     CHECK(amp.communication_time < 0.6 * fp32.communication_time);
@@ -77,20 +78,20 @@ TEST_CASE("amp raises throughput and the share of communication, although gradie
 TEST_CASE("the slower the GPU, the better the scaling efficiency of the same boxes") {
   double efficiency = 1, throughput = 0;
   for (const std::string gpu : {"k80", "p100_sxm2_16gb", "v100_sxm2_16gb"}) {
-    const Result result = two_p3({{"batch_per_gpu", "32"}, {"platform.node.gpus.profile", gpu}});
-    INFO(gpu, ": ", result.scaling_efficiency, " and ", result.throughput, " images/s");
-    CHECK(result.scaling_efficiency < efficiency - 0.02);
-    CHECK(result.throughput > 1.05 * throughput);
-    efficiency = result.scaling_efficiency;
-    throughput = result.throughput;
+    const Run run = two_p3({{"batch_per_gpu", "32"}, {"platform.node.gpus.profile", gpu}});
+    INFO(gpu, ": ", run.pace.efficiency, " and ", run.pace.throughput, " images/s");
+    CHECK(run.pace.efficiency < efficiency - 0.02);
+    CHECK(run.pace.throughput > 1.05 * throughput);
+    efficiency = run.pace.efficiency;
+    throughput = run.pace.throughput;
   }
 }
 
 TEST_CASE("on a bad network efficiency follows the compute for each byte of gradient") {
   std::map<double, double> efficiencies;  // by seconds of compute for a byte
   for (const std::string model : {"alexnet", "vgg16", "resnet152", "inception_v3"}) {
-    const Result result = two_p3({{"batch_per_gpu", "32"}, {"model", model}});
-    efficiencies[result.one_rank_step_time.si() / reduced(result).si()] = result.scaling_efficiency;
+    const Run run = two_p3({{"batch_per_gpu", "32"}, {"model", model}});
+    efficiencies[run.pace.one_rank.si() / reduced(run).si()] = run.pace.efficiency;
   }
   REQUIRE(efficiencies.size() == 4);
   CHECK(std::ranges::is_sorted(efficiencies, {}, [](const auto& entry) { return entry.second; }));
@@ -121,9 +122,9 @@ TEST_CASE("Inception v3 scales over 25 Gb/s to 512 P100 as VGG-16 does not") {
 TEST_CASE("a process for each GPU beats one process whose GPU 0 does it all") {
   for (const std::string model : {"resnet50", "vgg16"}) {
     const Overrides job{{"model", model}, {"batch_per_gpu", "32"}};
-    const Result one = trend("resnet50_p3_8xlarge_dataparallel", job);
-    const Result each = trend("resnet50_p3_8xlarge_dataparallel",
-                              and_also(job, {{"stack", "pytorch_ddp"}, {"sync.kind", "all_reduce"}}));
+    const Run one = trend("resnet50_p3_8xlarge_dataparallel", job);
+    const Run each = trend("resnet50_p3_8xlarge_dataparallel",
+                           and_also(job, {{"stack", "pytorch_ddp"}, {"sync.kind", "all_reduce"}}));
     INFO(model, ": ", one.throughput, " and ", each.throughput, " images/s");
     CHECK(each.throughput > 1.03 * one.throughput);
     CHECK(each.throughput < 2 * one.throughput);
@@ -139,8 +140,8 @@ TEST_CASE("eight RTX 2080 Ti would scale better if they could read each other's 
                                     {"platform.node.peer_to_peer", peer_to_peer}});
   };
   for (const auto& [model, points] : std::map<std::string, double>{{"resnet50", 0.02}, {"vgg16", 0.2}}) {
-    const Result without = ts4(model, "false");
-    const Result with = ts4(model, "true");
+    const Run without = ts4(model, "false");
+    const Run with = ts4(model, "true");
     INFO(model, ": ", without.scaling_efficiency, " and ", with.scaling_efficiency);
     CHECK(with.scaling_efficiency > without.scaling_efficiency + points);
     CHECK(without.communication_time > 2 * with.communication_time);

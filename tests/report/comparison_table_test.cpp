@@ -15,14 +15,14 @@ using OrderedJson = nlohmann::ordered_json;
 
 namespace {
 
-RunSummary read_back(const Result& result) {
-  return read_summary("summary.json", json_text(summary_json(result, {})));
+RunSummary read_back(const Run& run) {
+  return read_summary("summary.json", json_text(summary_json(run, {})));
 }
 
 /// The sample with a backward pass that is 1 ms shorter, which leaves 3 ms of its all-reduce exposed, and an
 /// optimizer twice as fast.
-Result other_sample() {
-  Result other = sample_result();
+Run other_sample() {
+  Run other = sample_result();
   other.step_time = Seconds(0.0125);
   other.throughput = 128 / 0.0125;
   other.resolved.batch_per_gpu = 32;
@@ -32,9 +32,9 @@ Result other_sample() {
     if (row.end == Seconds(0.010)) row.end = Seconds(0.009);
     if (row.end == Seconds(0.013)) row.end = Seconds(0.0125);
   };
-  for (LayerRow& row : other.layers) move(row);
+  for (OpRow& row : other.layers) move(row);
   for (TimelineEvent& bar : other.timeline) move(bar);
-  for (LayerRow& row : other.layers) row.duration = row.end - row.start;
+  for (OpRow& row : other.layers) row.duration = row.end - row.start;
   return other;
 }
 

@@ -16,16 +16,16 @@ TEST_CASE("layers.csv has one row per op with units in the column names") {
 }
 
 TEST_CASE("ranks.csv, links.csv and collectives.csv print SI base units") {
-  const Result result = sample_result();
-  CHECK(ranks_csv(result) ==
+  const Run run = sample_result();
+  CHECK(ranks_csv(run) ==
         "rank,node,gpu,compute_s,communication_s,end_s\n"
         "0,0,gpu0,0.011,0.004,0.013\n"
         "1,0,gpu1,0.011,0.004,0.013\n");
-  CHECK(links_csv(result.links) ==
+  CHECK(links_csv(run.links.rows) ==
         "link,capacity_bytes_per_s,bytes,utilization\n"
         "node0.gpu0->node0.gpu1,25000000000,100000000,0.3\n");
   CHECK(
-      collectives_csv(result) ==
+      collectives_csv(run) ==
       "collective,operation,algorithm,protocol,channels,size_bytes,tensors,ready_after,ready_s,start_s,end_s,"
       "duration_s,"
       "bound_s,algbw_bytes_per_s,busbw_bytes_per_s\n"
@@ -34,8 +34,8 @@ TEST_CASE("ranks.csv, links.csv and collectives.csv print SI base units") {
 }
 
 TEST_CASE("a field with a comma, a quote or a line break is quoted") {
-  Result result = sample_result();
-  result.layers.resize(1);
-  result.layers[0].layer = "a,\"b\"\nc";
-  CHECK(layers_csv(result).find("forward,\"a,\"\"b\"\"\nc\",conv_forward") != std::string::npos);
+  Run run = sample_result();
+  step_in(run).ops.resize(1);
+  step_of(run).ops[0].layer = "a,\"b\"\nc";
+  CHECK(layers_csv(run).find("forward,\"a,\"\"b\"\"\nc\",conv_forward") != std::string::npos);
 }

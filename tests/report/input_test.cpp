@@ -16,11 +16,11 @@ using namespace trainyard;
 
 namespace {
 
-Inputs input_job(Overrides overrides, const std::string& experiment = "resnet50_dgx2") {
-  return read_inputs(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, experiment, overrides);
+ResolvedExperiment input_job(Overrides overrides, const std::string& experiment = "resnet50_dgx2") {
+  return resolve(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, experiment, overrides);
 }
 
-Result input_run(const Overrides& overrides) {
+Run input_run(const Overrides& overrides) {
   return simulate(input_job(overrides), {.fidelity = Fidelity::closed});
 }
 
@@ -42,10 +42,10 @@ bool is_in(const std::string& text, const std::string& part) { return text.find(
 }  // namespace
 
 TEST_CASE("synthetic data changes nothing, and the result says that hosts were left out") {
-  const Result result = input_run({{"input.data", "synthetic"}});
-  CHECK(result.step_time == input_run({}).step_time);
-  CHECK_FALSE(result.input);
-  CHECK(summary_json(result, {})["cpu_utilization"].is_null());
+  const Run run = input_run({{"input.data", "synthetic"}});
+  CHECK(run.pace.time == input_run({}).step_time);
+  CHECK_FALSE(run.input);
+  CHECK(summary_json(run, {})["cpu_utilization"].is_null());
 }
 
 TEST_CASE("a step takes the longer of its own time and its input's, without prefetching both") {
@@ -56,7 +56,7 @@ TEST_CASE("a step takes the longer of its own time and its input's, without pref
   CHECK(with("4 ms", "true").step_time.si() == step);
   const double loading = step_samples * 20e-3 / 48;
   REQUIRE(loading > step);
-  const Result limited = with("20 ms", "true");
+  const Run limited = with("20 ms", "true");
   CHECK(limited.step_time.si() == doctest::Approx(loading).epsilon(1e-12));
   CHECK(with("20 ms", "false").step_time.si() == doctest::Approx(step + loading).epsilon(1e-12));
   CHECK(limited.input->exposed.si() == doctest::Approx(loading - step).epsilon(1e-12));
@@ -78,7 +78,7 @@ TEST_CASE(
   };
   CHECK(real({{"input.workers", "1"}}).step_time.si() == doctest::Approx(step_samples * 4e-3 / 16));
   const Overrides slow{{"platform.node.storage.bandwidth", "200 MB/s"}};
-  const Result stored = real(slow);
+  const Run stored = real(slow);
   CHECK(stored.step_time.si() == doctest::Approx(step_samples * 115e3 / 200e6));
   CHECK(*stored.input->storage_utilization == doctest::Approx(1));
   CHECK(is_in(limit_in_words(stored), "reads 1,739 samples/s from its storage"));
@@ -89,18 +89,18 @@ TEST_CASE(
 }
 
 TEST_CASE("GPUs decode beside their kernels where they have a decoder, and tokens need none") {
-  const Result decoded = simulate(input_job({{"model", "resnet50"},
-                                             {"input", "{data: real, decode: gpu}"},
-                                             {"batch_per_gpu", "64"},
-                                             {"optimizer", "momentum"},
-                                             {"gpu.image_decoder", "10 ms"}},
-                                            "bert_large_dgx_a100"),
-                                  {.fidelity = Fidelity::closed});
+  const Run decoded = simulate(input_job({{"model", "resnet50"},
+                                          {"input", "{data: real, decode: gpu}"},
+                                          {"batch_per_gpu", "64"},
+                                          {"optimizer", "momentum"},
+                                          {"gpu.image_decoder", "10 ms"}},
+                                         "bert_large_dgx_a100"),
+                               {.fidelity = Fidelity::closed});
   CHECK(decoded.step_time.si() == doctest::Approx(64 * 10e-3));
   CHECK(is_in(limit_in_words(decoded), "the decoders of a node's GPUs decode 800"));
   CHECK(summary_json(decoded, {})["cpu_utilization"].is_null());
-  const Inputs text = input_job({{"input.data", "real"}}, "bert_large_dgx_a100");
-  const InputPipeline read = input_pipeline(text, cluster_of(text)).value();
+  const ResolvedExperiment text = input_job({{"input.data", "real"}}, "bert_large_dgx_a100");
+  const InputPipeline read = input_pipeline(text, *text.cluster).value();
   CHECK(read.cores == 0);
   CHECK(read.time == read.storage);
   CHECK(read.time.si() == doctest::Approx(read.samples * *text.model->sequence_length * 6 / 25e9));
@@ -128,13 +128,13 @@ TEST_CASE("a job of many updates waits for samples as a steady step does") {
                       {"model.input.decode", "20 ms"},
                       {"random.slow", "[{node: 0, factor: 1.0000001}]"},
                       {"steps", "{warmup: 5, measured: 20, repeats: 1}"}};
-  const Result result = input_run(overrides);
+  const Run run = input_run(overrides);
   const double loading = step_samples * 20e-3 / 48;
-  CHECK(result.step_time.si() == doctest::Approx(loading));
-  CHECK(result.input->exposed.si() / loading ==
+  CHECK(run.pace.time.si() == doctest::Approx(loading));
+  CHECK(run.input->exposed.si() / loading ==
         doctest::Approx(1 - input_run({}).step_time.si() / loading).epsilon(0.01));
-  CHECK(*result.input->cpu_utilization == doctest::Approx(1));
-  CHECK(is_in(limit_in_words(result), "Input: limited by the input pipeline"));
+  CHECK(*run.input->cpu_utilization == doctest::Approx(1));
+  CHECK(is_in(limit_in_words(run), "Input: limited by the input pipeline"));
 }
 
 TEST_CASE("what servers on a host add up is missing for its loader") {
@@ -155,14 +155,14 @@ node:
   CHECK(load.cores.si() == doctest::Approx(2 * 1e9 / 4e9));               // two ranks push a gigabyte
   CHECK(load.memory.si() == doctest::Approx(2 * (4 + 1) * 1e9 / 100e9));  // each five times through memory
   CHECK(host_load(plan, 1, 1, 5).cores.si() == doctest::Approx(load.cores.si() / 5));
-  const Inputs job = input_job({{"input.data", "real"}});
+  const ResolvedExperiment job = input_job({{"input.data", "real"}});
   CHECK(input_pipeline(job, 16, 1, load)->decode.si() == doctest::Approx(step_samples * 4e-3 / 48 + 0.5));
 }
 
 TEST_CASE("GPUs differ as their profile says where an experiment asks for it") {
   const double step = input_run({}).step_time.si();
   const double compute = input_run({}).compute_time.si();
-  const Result spread =
+  const Run spread =
       input_run({{"random.gpus", "profile"}, {"steps", "{warmup: 1, measured: 1, repeats: 401}"}});
   // each repeat has other GPUs; the median of a largest draw lies a little below its mean
   const double excess = (spread.step_time.si() - step) / compute;

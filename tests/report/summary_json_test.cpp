@@ -14,7 +14,7 @@ using OrderedJson = nlohmann::ordered_json;
 
 namespace {
 
-const SimulationCost cost{.wall = Seconds(0.05), .cpu = Seconds(0.04), .peak_rss = Bytes(3e7)};
+const ResourceUsage cost{.wall = Seconds(0.05), .cpu = Seconds(0.04), .peak_rss = Bytes(3e7)};
 
 }  // namespace
 
@@ -97,15 +97,15 @@ TEST_CASE("the summary's numbers are those of the result in SI units") {
 }
 
 TEST_CASE("what a result could not tell is null with the reason the study gave") {
-  Result result = sample_result();
-  result.epoch_time.reset();
-  result.tokens_per_second.reset();
-  result.memory.reset();
+  Run run = sample_result();
+  run.experiment.samples_per_epoch.reset();
+  tokens_per_second(run).reset();
+  run.memory = unknown("a reason");
   for (const char* field : {"memory", "memory_peak_bytes", "memory_capacity_bytes", "memory_utilization"})
     result.unmodelled[field] = "a trace";
-  result.busiest_link.clear();
+  run.links.busiest.clear();
   result.unmodelled["speedup"] = "no run on one rank to compare with";
-  const OrderedJson json = summary_json(result, cost);
+  const OrderedJson json = summary_json(run, cost);
   CHECK(json["epoch_time_s"].is_null());
   CHECK(json["busiest_link"].is_null());
   CHECK(json["speedup"].is_null());

@@ -69,17 +69,17 @@ what the numbers rest on
 }
 
 TEST_CASE("the summary stays within 100 columns whatever the names are") {
-  Result result = sample_result();
-  result.experiment = std::string(150, 'x');
-  result.platform_title =
+  Run run = sample_result();
+  run.experiment.name = std::string(150, 'x');
+  run.experiment.platform.title =
       "A machine with a rather long title that somebody wrote to say everything about it at once";
-  result.busiest_link = "node1023.gpu15->" + std::string(120, 'n');
-  result.notes = {std::string(130, 'w') +
-                  " and more words that follow after the very long one, to make it wrap again"};
-  result.calibrated_on = {std::string(90, 'c'), std::string(90, 'd')};
-  result.ranks = 8192;
-  result.nodes = 512;
-  CHECK(widest_line(summary_text(result, false)) <= 100);
+  run.links.busiest = "node1023.gpu15->" + std::string(120, 'n');
+  run.notes = {std::string(130, 'w') +
+               " and more words that follow after the very long one, to make it wrap again"};
+  run.calibrated_on = {std::string(90, 'c'), std::string(90, 'd')};
+  run.ranks = 8192;
+  run.nodes = 512;
+  CHECK(widest_line(summary_text(run, false)) <= 100);
   CHECK(widest_line(summary_text(sample_result(), false)) <= 100);
 }
 
@@ -102,12 +102,12 @@ TEST_CASE("colour adds escapes and changes no text") {
 }
 
 TEST_CASE("one GPU has no speedup and no communication to report") {
-  Result result = sample_result();
-  result.ranks = 1;
-  result.collectives.clear();
-  result.busiest_link.clear();
-  result.communication_time = result.exposed_communication = Seconds(0);
-  const std::string text = summary_text(result, false);
+  Run run = sample_result();
+  run.ranks = 1;
+  step_in(run).collectives.clear();
+  run.links.busiest.clear();
+  step_in(run).communication = step_in(run).exposed = Seconds(0);
+  const std::string text = summary_text(run, false);
   CHECK_FALSE(contains(text, "speedup"));
   CHECK_FALSE(contains(text, "exposed"));
   CHECK_FALSE(contains(text, "lower bound"));
@@ -115,64 +115,64 @@ TEST_CASE("one GPU has no speedup and no communication to report") {
 }
 
 TEST_CASE("what a run could not tell about memory, energy and cost is named once each") {
-  Result result = sample_result();
-  result.memory.reset();
-  result.energy_per_step.reset();
-  result.average_power.reset();
-  result.cost.reset();
+  Run run = sample_result();
+  run.memory = unknown("a reason");
+  run.energy = unknown("a reason");
+  run.energy = unknown("a reason");
+  run.cost = unknown("a reason");
   for (const char* field : {"memory", "memory_peak_bytes", "memory_utilization", "energy_per_step_j",
                             "average_power_w", "cost_per_epoch_usd"})
     result.unmodelled[field] = "a reason";
-  const std::string text = summary_text(result, false);
+  const std::string text = summary_text(run, false);
   CHECK_FALSE(contains(text, "what it takes"));
   CHECK(contains(text, "not modelled    energy, cost, memory, host CPUs and input pipeline ("));
 }
 
 TEST_CASE("little exposed communication means compute limits the step") {
-  Result result = sample_result();
-  result.exposed_communication = result.network_gain = Seconds(0.0001);
-  CHECK(limit_in_words(result) ==
+  Run run = sample_result();
+  step_in(run).exposed = step_in(run).network_gain = Seconds(0.0001);
+  CHECK(limit_in_words(run) ==
         "Compute: kernels fill 84.6 % of the step. Of 4 ms of communication only 100 us is exposed: the rest "
         "runs "
         "behind the backward pass. A faster network would gain at most 0.8 %.");
 }
 
 TEST_CASE("a busy link means bandwidth, an idle one latency") {
-  Result result = sample_result();
-  CHECK(limit_in_words(result) ==
+  Run run = sample_result();
+  CHECK(limit_in_words(run) ==
         "Communication: 2 ms of it is exposed, 15.4 % of the step. The last collective ends 2 ms after the "
         "last "
         "gradient is ready. It is bandwidth: node0.gpu0->node0.gpu1 carries 97.5 % of its capacity while "
         "collectives "
         "run.");
-  result.link_utilization_max = 0.03;
-  CHECK(contains(limit_in_words(result),
+  run.links.most = 0.03;
+  CHECK(contains(limit_in_words(run),
                  "It is latency more than bandwidth: the busiest link, "
                  "node0.gpu0->node0.gpu1, carries 9.8 % of its capacity"));
 }
 
 TEST_CASE("what waits for the framework's cycle is the framework's, not the network's") {
-  Result result = sample_result();
-  result.network_gain = Seconds(0.0005);
-  CHECK(limit_in_words(result) ==
+  Run run = sample_result();
+  step_in(run).network_gain = Seconds(0.0005);
+  CHECK(limit_in_words(run) ==
         "Framework: of the 2 ms in which no kernel runs, 1.5 ms go by waiting for the stack's cycle or "
         "negotiation and copying or scaling gradients. A faster network would gain at most 3.8 %.");
 }
 
 TEST_CASE("a host that keeps the GPU waiting is said to limit the step") {
-  Result result = sample_result();
-  const std::string without = limit_in_words(result);
-  LayerRow& host = result.layers.emplace_back();
+  Run run = sample_result();
+  const std::string without = limit_in_words(run);
+  OpRow& host = step_in(run).ops.emplace_back();
   host.kind = OpKind::host;
-  host.duration = 0.25 * result.step_time;
-  CHECK(limit_in_words(result) == without + " The GPU waits for the host during 25.0 % of the step.");
+  host.duration = 0.25 * run.pace.time;
+  CHECK(limit_in_words(run) == without + " The GPU waits for the host during 25.0 % of the step.");
 }
 
 TEST_CASE("accumulated micro-batches are told in the title and count for one GPU alone") {
-  Result result = sample_result();
-  result.resolved.accumulation = 4;
-  result.global_batch *= 4;
-  const std::string text = summary_text(result, false);
+  Run run = sample_result();
+  run.experiment.settings.accumulation = 4;
+  run.pace.global_batch *= 4;
+  const std::string text = summary_text(run, false);
   CHECK(contains(text, "batch 4 x 64 per GPU"));
   CHECK(contains(text, "23,273 samples/s with the same batch per GPU"));
 }
@@ -184,7 +184,7 @@ TEST_CASE("the chart shows each phase where it ran and communication below it") 
 }
 
 TEST_CASE("a collective too short for half a column is still seen") {
-  Result result = sample_result();
-  result.collectives[0].end = Seconds(0.0081);
-  CHECK(timeline_chart(result, 26).communication == "                -         ");
+  Run run = sample_result();
+  step_of(run).collectives[0].end = Seconds(0.0081);
+  CHECK(timeline_chart(run, 26).communication == "                -         ");
 }

@@ -84,23 +84,23 @@ TEST_CASE("an arrow leads from the op that completed the bucket to its collectiv
 }
 
 TEST_CASE("ops that follow each other without a gap do not overlap after rounding") {
-  Result result = sample_result();
-  result.layers.clear();
-  result.timeline.clear();
+  Run run = sample_result();
+  step_in(run).ops.clear();
+  step_in(run).bars.clear();
   Seconds now;
   for (int i = 0; i < 500; ++i) {
-    LayerRow row = sample_result().layers[0];
+    OpRow row = sample_result().layers[0];
     row.start = now;
     now += Seconds(1e-3 / 7 + 1e-10 * i);
     row.end = now;
-    result.layers.push_back(row);
-    result.timeline.push_back({.category = "forward", .start = row.start, .end = row.end, .op = i});
+    step_in(run).ops.push_back(row);
+    step_in(run).bars.push_back({.category = "forward", .start = row.start, .end = row.end, .op = i});
   }
-  CHECK(broken_trace_rules(Json::parse(trace_json(result))) == std::vector<std::string>{});
+  CHECK(broken_trace_rules(Json::parse(trace_json(run))) == std::vector<std::string>{});
 }
 
 TEST_CASE("the rules' checker sees an overlap") {
-  Result result = sample_result();
-  result.timeline[1].start = Seconds(0.003);
-  CHECK_FALSE(broken_trace_rules(Json::parse(trace_json(result))).empty());
+  Run run = sample_result();
+  timeline_of(run)[1].start = Seconds(0.003);
+  CHECK_FALSE(broken_trace_rules(Json::parse(trace_json(run))).empty());
 }

@@ -13,11 +13,11 @@ using namespace trainyard;
 namespace {
 
 /// One V100 of 16 GB of the DLPerf cluster.
-Inputs on_16_gb(const Overrides& overrides) {
+ResolvedExperiment on_16_gb(const Overrides& overrides) {
   const TemporaryFolder folder;
   const std::string file = (folder.path / "one_gpu.yaml").string();
   std::ofstream(file) << "platform: dlperf\ngpus: 1\nmodel: resnet50\nstack: pytorch_ddp\nbatch_per_gpu: 1\n";
-  return read_inputs({{TRAINYARD_SOURCE_DIR}}, file, overrides);
+  return resolve({{TRAINYARD_SOURCE_DIR}}, file, overrides);
 }
 
 MemoryReport report_of(const Overrides& overrides) { return memory_report(on_16_gb(overrides)); }
@@ -99,40 +99,39 @@ TEST_CASE("gradient accumulation keeps one micro-batch") {
 }
 
 TEST_CASE("a trace has no verdict") {
-  Inputs inputs = on_16_gb({});
-  inputs.model.reset();
-  CHECK_THROWS_AS(memory_report(inputs), InputError);
-  const Result result = simulate(inputs, {.fidelity = Fidelity::closed});
-  CHECK_FALSE(result.memory);
+  ResolvedExperiment resolved = on_16_gb({});
+  resolved.model.reset();
+  CHECK_THROWS_AS(memory_report(resolved), InputError);
+  const Run run = simulate(resolved, {.fidelity = Fidelity::closed});
+  CHECK_FALSE(run.memory);
   for (const char* field : {"memory", "memory_peak_bytes", "memory_capacity_bytes", "memory_utilization"})
     CHECK(result.unmodelled.at(field) == "a trace does not say what its activations take");
 }
 
 TEST_CASE("a result has its memory, energy, tokens and the assumptions they rest on") {
   const Overrides bert{{"platform", "dgx2"}, {"gpus", "16"}, {"model", "bert_base"}, {"batch_per_gpu", "32"}};
-  const Result result = simulate(on_16_gb(bert), {.fidelity = Fidelity::closed});
-  REQUIRE(result.memory);
-  CHECK(result.memory->capacity == Bytes(32 * 1073741824.0));
-  CHECK(*result.tokens_per_second == doctest::Approx(128 * result.throughput).epsilon(1e-12));
-  CHECK((*result.average_power * result.step_time).si() == doctest::Approx(result.energy_per_step->si()));
-  CHECK(*result.average_power > Watts(16 * 350 * 0.2 + 4400));
-  CHECK(*result.average_power < Watts(16 * 350 * 0.95 + 4400));
-  CHECK_FALSE(result.cost);
+  const Run run = simulate(on_16_gb(bert), {.fidelity = Fidelity::closed});
+  REQUIRE(run.memory);
+  CHECK(run.memory->capacity == Bytes(32 * 1073741824.0));
+  CHECK(*tokens_per_second(run) == doctest::Approx(128 * run.pace.throughput).epsilon(1e-12));
+  CHECK((run.energy->average * run.pace.time).si() == doctest::Approx(run.energy->per_step.si()));
+  CHECK(run.energy->average > Watts(16 * 350 * 0.2 + 4400));
+  CHECK(run.energy->average < Watts(16 * 350 * 0.95 + 4400));
+  CHECK_FALSE(run.cost);
   CHECK(result.unmodelled.at("cost_per_epoch_usd").starts_with("dgx2 does not state what an hour costs"));
-  REQUIRE(result.notes.size() == 2);
-  CHECK(result.notes[0].starts_with("memory: "));
-  CHECK(result.notes[1].starts_with("energy: "));
+  REQUIRE(run.notes.size() == 2);
+  CHECK(run.notes[0].starts_with("memory: "));
+  CHECK(run.notes[1].starts_with("energy: "));
 }
 
 TEST_CASE("rented nodes give the cost of an epoch, used in full or not") {
   const Overrides rented{
       {"platform", "p3_16xlarge"}, {"nodes", "2"}, {"gpus", "12"}, {"batch_per_gpu", "64"}};
-  const Result result = simulate(on_16_gb(rented), {.fidelity = Fidelity::closed});
-  REQUIRE(result.cost);
-  CHECK(result.cost->per_node_hour == Dollars(24.48));
-  CHECK(result.cost->per_epoch.si() ==
-        doctest::Approx(2 * 24.48 * result.epoch_time->si() / 3600).epsilon(1e-12));
-  CHECK_FALSE(result.energy_per_step);
+  const Run run = simulate(on_16_gb(rented), {.fidelity = Fidelity::closed});
+  REQUIRE(run.cost);
+  CHECK(run.cost->per_node_hour == Dollars(24.48));
+  CHECK(run.cost->per_epoch.si() == doctest::Approx(2 * 24.48 * epoch_time(run)->si() / 3600).epsilon(1e-12));
+  CHECK_FALSE(run.energy);
   CHECK(result.unmodelled.at("average_power_w") ==
         "p3_16xlarge does not state what a node draws besides its GPUs (node.power)");
 }

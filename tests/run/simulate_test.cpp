@@ -17,14 +17,16 @@ namespace {
 
 config::Catalogue catalogue() { return {{TRAINYARD_SOURCE_DIR}}; }
 
-Inputs inputs(const Overrides& overrides) { return read_inputs(catalogue(), "resnet50_dgx2", overrides); }
+ResolvedExperiment resolved(const Overrides& overrides) {
+  return resolve(catalogue(), "resnet50_dgx2", overrides);
+}
 
 /// In-process: `closed` needs no SimGrid, so any number may run.
-Result closed(const Inputs& inputs) { return simulate(inputs, {.fidelity = Fidelity::closed}); }
+Run closed(const ResolvedExperiment& resolved) { return simulate(resolved, {.fidelity = Fidelity::closed}); }
 
 /// The notes of a result but for the assumptions that every one has.
-std::vector<std::string> notes_of(const Result& result) {
-  std::vector<std::string> notes = result.notes;
+std::vector<std::string> notes_of(const Run& run) {
+  std::vector<std::string> notes = run.notes;
   std::erase_if(notes, [](const std::string& note) {
     return note.starts_with("memory: ") || note.starts_with("energy: ");
   });
@@ -33,7 +35,7 @@ std::vector<std::string> notes_of(const Result& result) {
 
 std::string message_of(const std::string& experiment, const Overrides& overrides) {
   try {
-    cluster_of(read_inputs(catalogue(), experiment, overrides));
+    resolve(catalogue(), experiment, overrides);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -43,41 +45,41 @@ std::string message_of(const std::string& experiment, const Overrides& overrides
 }  // namespace
 
 TEST_CASE("ResNet-50, fp32, batch 128 on one V100, nothing fitted: between 320 and 440 images/s") {
-  const Result result = closed(inputs({{"gpus", "1"}}));
-  CHECK(result.throughput > 320);
-  CHECK(result.throughput < 440);
-  CHECK(result.step_time == result.compute_time);
-  CHECK(result.speedup == 1);
-  CHECK(result.collectives.empty());
-  CHECK(result.links.empty());
+  const Run run = closed(resolved({{"gpus", "1"}}));
+  CHECK(run.pace.throughput > 320);
+  CHECK(run.pace.throughput < 440);
+  CHECK(run.pace.time == compute_time(run));
+  CHECK(run.pace.speedup == 1);
+  CHECK(step_of(run).collectives.empty());
+  CHECK(run.links.rows.empty());
 }
 
 TEST_CASE("BERT-base, fp32, batch 32, 128 tokens on one V100, nothing fitted: 105 to 185 sequences/s") {
   for (const std::string optimizer : {"adam", "lamb"}) {  // published: 107 to 154
-    const Result result = closed(
-        inputs({{"gpus", "1"}, {"model", "bert_base"}, {"batch_per_gpu", "32"}, {"optimizer", optimizer}}));
-    INFO(optimizer, ": ", result.throughput, " sequences/s");
-    CHECK(result.throughput > 105);
-    CHECK(result.throughput < 185);
-    CHECK(result.calibrated_on.empty());
-    CHECK(result.compute_source_shares.measured == 0);
-    CHECK(result.compute_source_shares.fitted > 0.9);
+    const Run run = closed(
+        resolved({{"gpus", "1"}, {"model", "bert_base"}, {"batch_per_gpu", "32"}, {"optimizer", optimizer}}));
+    INFO(optimizer, ": ", run.pace.throughput, " sequences/s");
+    CHECK(run.pace.throughput > 105);
+    CHECK(run.pace.throughput < 185);
+    CHECK(run.calibrated_on.empty());
+    CHECK(run.compute_sources.measured == 0);
+    CHECK(run.compute_sources.fitted > 0.9);
   }
 }
 
 TEST_CASE("--set reaches a sequence length, and four times the tokens take more than four times as long") {
   const auto step = [](const std::string& length) {
-    return closed(inputs({{"gpus", "1"},
-                          {"model", "bert_base"},
-                          {"batch_per_gpu", "8"},
-                          {"optimizer", "adam"},
-                          {"model.bert.sequence_length", length}}));
+    return closed(resolved({{"gpus", "1"},
+                            {"model", "bert_base"},
+                            {"batch_per_gpu", "8"},
+                            {"optimizer", "adam"},
+                            {"model.bert.sequence_length", length}}));
   };
-  const Result from = step("128");
-  const Result to = step("512");
-  const auto products = [](const Result& result) {
+  const Run from = step("128");
+  const Run to = step("512");
+  const auto products = [](const Run& run) {
     double sum = 0;
-    for (const LayerRow& row : result.layers) sum += row.kind == OpKind::gemm ? row.flops.si() : 0;
+    for (const OpRow& row : step_of(run).ops) sum += row.kind == OpKind::gemm ? row.flops.si() : 0;
     return sum;
   };
   CHECK(products(to) == doctest::Approx(3 * 8 * 2 * 50'241'431'040.0).epsilon(1e-12));
@@ -85,31 +87,31 @@ TEST_CASE("--set reaches a sequence length, and four times the tokens take more 
 }
 
 TEST_CASE("the parts of a result agree with each other") {
-  const Result result = closed(inputs({{"nodes", "2"}}));
-  CHECK(result.ranks == 32);
-  CHECK(result.global_batch == 32 * 128);
-  CHECK(result.throughput * result.step_time.si() == doctest::Approx(4096).epsilon(1e-12));
-  CHECK(result.speedup == doctest::Approx(32 * result.scaling_efficiency).epsilon(1e-12));
-  CHECK(result.step_time >= result.lower_bound);
-  CHECK(result.exposed_communication.si() ==
-        doctest::Approx((result.step_time - result.compute_time).si()).epsilon(1e-12));
-  CHECK(result.epoch_time->si() == doctest::Approx(1281167 / result.throughput).epsilon(1e-12));
-  const ComputeSourceShares& shares = result.compute_source_shares;
+  const Run run = closed(resolved({{"nodes", "2"}}));
+  CHECK(run.ranks == 32);
+  CHECK(run.pace.global_batch == 32 * 128);
+  CHECK(run.pace.throughput * run.pace.time.si() == doctest::Approx(4096).epsilon(1e-12));
+  CHECK(run.pace.speedup == doctest::Approx(32 * run.pace.efficiency).epsilon(1e-12));
+  CHECK(run.pace.time >= step_of(run).lower_bound);
+  CHECK(exposed_communication(run).si() ==
+        doctest::Approx((run.pace.time - compute_time(run)).si()).epsilon(1e-12));
+  CHECK(epoch_time(run)->si() == doctest::Approx(1281167 / run.pace.throughput).epsilon(1e-12));
+  const ComputeSourceShares& shares = run.compute_sources;
   CHECK(shares.measured + shares.fitted + shares.roofline == doctest::Approx(1).epsilon(1e-12));
-  REQUIRE(result.collectives.size() == 5);
-  CHECK(result.collectives[0].size == Bytes{8196000});
-  CHECK(result.collectives[4].size == Bytes{9724160});
-  for (const CollectiveRow& row : result.collectives) {
+  REQUIRE(step_of(run).collectives.size() == 5);
+  CHECK(step_of(run).collectives[0].size == Bytes{8196000});
+  CHECK(step_of(run).collectives[4].size == Bytes{9724160});
+  for (const CollectiveRow& row : step_of(run).collectives) {
     CHECK(row.ready <= row.start);
     CHECK(row.end - row.start >= row.bound);
   }
-  CHECK(result.layers.front().start == Seconds{});
-  CHECK(result.layers.back().end.si() == doctest::Approx(result.step_time.si()).epsilon(1e-12));
+  CHECK(step_of(run).ops.front().start == Seconds{});
+  CHECK(step_of(run).ops.back().end.si() == doctest::Approx(run.pace.time.si()).epsilon(1e-12));
 }
 
 TEST_CASE("kernels beside communication are slower, by what separates the step from perfect overlap") {
-  const Result slowed = closed(inputs({{"nodes", "2"}}));
-  const Result perfect = closed(inputs({{"nodes", "2"}, {"stack.overlap_slows", "false"}}));
+  const Run slowed = closed(resolved({{"nodes", "2"}}));
+  const Run perfect = closed(resolved({{"nodes", "2"}, {"stack.overlap_slows", "false"}}));
   CHECK(perfect.compute_slowdown == Seconds{});
   CHECK(slowed.compute_slowdown > Seconds{1e-4});
   CHECK(slowed.step_time > perfect.step_time);
@@ -118,18 +120,18 @@ TEST_CASE("kernels beside communication are slower, by what separates the step f
         doctest::Approx((slowed.exposed_communication + slowed.compute_slowdown).si()).epsilon(1e-9));
   CHECK(slowed.lower_bound == perfect.lower_bound);
   // Nothing is slower where nothing overlaps.
-  CHECK(closed(inputs({{"stack.overlap", "false"}})).compute_slowdown == Seconds{});
+  CHECK(closed(resolved({{"stack.overlap", "false"}})).compute_slowdown == Seconds{});
 }
 
 TEST_CASE("replaying an exported trace gives the same step to the bit") {
   const TemporaryFolder folder;
   for (const std::string overlap : {"true", "false"}) {
-    const Inputs original = inputs({{"gpus", "12"}, {"stack.overlap", overlap}});
+    const ResolvedExperiment original = resolved({{"gpus", "12"}, {"stack.overlap", overlap}});
     std::ofstream(folder.path / "t.csv") << write_trace(export_trace(original, true));
     std::ofstream(folder.path / "replay.yaml")
         << "platform: dgx2\ngpus: 12\ntrace: t.csv\nstack: pytorch_ddp\nbatch_per_gpu: 128\n";
-    const Result again = closed(read_inputs(catalogue(), (folder.path / "replay.yaml").string(), {}));
-    const Result first = closed(original);
+    const Run again = closed(resolve(catalogue(), (folder.path / "replay.yaml").string(), {}));
+    const Run first = closed(original);
     CHECK(again.step_time == first.step_time);
     CHECK(again.compute_source_shares.fitted == first.compute_source_shares.fitted);
     CHECK(again.collectives.size() == first.collectives.size());
@@ -142,13 +144,13 @@ TEST_CASE("replaying an exported trace gives the same step to the bit") {
 
 TEST_CASE("a replay of Horovod's step waits for the same ticks and copies the same bytes") {
   const TemporaryFolder folder;
-  const Inputs original = inputs({{"stack", "horovod_0_20"}, {"accumulation", "2"}});
+  const ResolvedExperiment original = resolved({{"stack", "horovod_0_20"}, {"accumulation", "2"}});
   std::ofstream(folder.path / "t.csv") << write_trace(export_trace(original, true));
   std::ofstream(folder.path / "replay.yaml")
       << "platform: dgx2\ntrace: t.csv\nstack: horovod_0_20\nbatch_per_gpu: 128\naccumulation: 2\n";
   const std::string replay = (folder.path / "replay.yaml").string();
-  const Result first = closed(original);
-  CHECK(closed(read_inputs(catalogue(), replay, {})).step_time == first.step_time);
+  const Run first = closed(original);
+  CHECK(closed(resolve(catalogue(), replay, {})).step_time == first.step_time);
   CHECK(first.collectives.size() > 1);
   CHECK(message_of(replay, {{"accumulation", "3"}}).find("a step of 2 micro-batches, not 3") !=
         std::string::npos);
@@ -159,12 +161,12 @@ TEST_CASE("a replay gives each of several collectives of one op its own tensors"
   for (const std::string stack : {"horovod", "pytorch_ddp"}) {
     Overrides overrides = {{"stack", stack}, {"stack.overlap", "false"}};
     if (stack == "horovod") overrides.push_back({"stack.fusion.threshold", "16 MiB"});
-    const Inputs original = inputs(overrides);
+    const ResolvedExperiment original = resolved(overrides);
     std::ofstream(folder.path / "t.csv") << write_trace(export_trace(original, true));
     std::ofstream(folder.path / "replay.yaml") << "platform: dgx2\ntrace: t.csv\nbatch_per_gpu: 128\n";
     overrides.push_back({"stack", stack});
-    const Result again = closed(read_inputs(catalogue(), (folder.path / "replay.yaml").string(), overrides));
-    const Result first = closed(original);
+    const Run again = closed(resolve(catalogue(), (folder.path / "replay.yaml").string(), overrides));
+    const Run first = closed(original);
     CHECK(again.step_time == first.step_time);
     CHECK(again.communication_time == first.communication_time);
     REQUIRE(again.collectives.size() == first.collectives.size());
@@ -174,16 +176,16 @@ TEST_CASE("a replay gives each of several collectives of one op its own tensors"
 }
 
 TEST_CASE("what the framework's cycle costs is not laid at the network's door") {
-  const Result slow = closed(inputs({{"stack", "horovod"}, {"stack.fusion.cycle_time", "200 ms"}}));
+  const Run slow = closed(resolved({{"stack", "horovod"}, {"stack.fusion.cycle_time", "200 ms"}}));
   CHECK(slow.exposed_communication.si() > 0.05);
   CHECK(slow.network_gain.si() < 0.003);
-  const Result ddp = closed(inputs({{"nodes", "2"}}));
+  const Run ddp = closed(resolved({{"nodes", "2"}}));
   CHECK(ddp.network_gain.si() == doctest::Approx(ddp.communication_overhead.si()).epsilon(1e-9));
 }
 
 TEST_CASE("accumulating gradients communicates once for several micro-batches") {
-  const Result one = closed(inputs({{"nodes", "2"}}));
-  const Result four = closed(inputs({{"nodes", "2"}, {"accumulation", "4"}}));
+  const Run one = closed(resolved({{"nodes", "2"}}));
+  const Run four = closed(resolved({{"nodes", "2"}, {"accumulation", "4"}}));
   CHECK(four.global_batch == 4 * one.global_batch);
   CHECK(four.collectives.size() == one.collectives.size());
   CHECK(four.compute_time > 3.99 * one.compute_time);
@@ -192,14 +194,14 @@ TEST_CASE("accumulating gradients communicates once for several micro-batches") 
 }
 
 TEST_CASE("a fitted compute_scale is named in the result, an assumed one is not") {
-  const Result fitted =
-      closed(inputs({{"gpus", "1"}, {"stack.compute_scale", "{value: 1.1, fitted: a run}"}}));
+  const Run fitted =
+      closed(resolved({{"gpus", "1"}, {"stack.compute_scale", "{value: 1.1, fitted: a run}"}}));
   CHECK(fitted.calibrated_on == std::vector<std::string>{"a run"});
   CHECK(fitted.step_time.si() ==
-        doctest::Approx(1.1 * closed(inputs({{"gpus", "1"}})).step_time.si()).epsilon(1e-9));
-  CHECK(closed(inputs({{"gpus", "1"}, {"stack.compute_scale", "1.1"}})).calibrated_on.empty());
+        doctest::Approx(1.1 * closed(resolved({{"gpus", "1"}})).step_time.si()).epsilon(1e-9));
+  CHECK(closed(resolved({{"gpus", "1"}, {"stack.compute_scale", "1.1"}})).calibrated_on.empty());
   const Overrides overhead = {{"gpus", "1"}, {"stack.op_overhead", "{value: 5 us, fitted: another run}"}};
-  CHECK(closed(inputs(overhead)).calibrated_on == std::vector<std::string>{"another run"});
+  CHECK(closed(resolved(overhead)).calibrated_on == std::vector<std::string>{"another run"});
 }
 
 TEST_CASE("a trace without durations asks the GPU anew, one with a user's durations does not") {
@@ -207,15 +209,15 @@ TEST_CASE("a trace without durations asks the GPU anew, one with a user's durati
   const std::string experiment = (folder.path / "user.yaml").string();
   std::ofstream(experiment)
       << "platform: dgx2\ngpus: 2\ntrace: t.csv\nstack: pytorch_ddp\nbatch_per_gpu: 128\n";
-  std::ofstream(folder.path / "t.csv") << write_trace(export_trace(inputs({{"gpus", "2"}}), false));
-  const double ours = closed(read_inputs(catalogue(), experiment, {})).compute_time.si();
+  std::ofstream(folder.path / "t.csv") << write_trace(export_trace(resolved({{"gpus", "2"}}), false));
+  const double ours = closed(resolve(catalogue(), experiment, {})).compute_time.si();
   const Overrides fast = {{"gpu.memory.bandwidth", "1800 GB/s"}};
-  CHECK(closed(read_inputs(catalogue(), experiment, fast)).compute_time.si() < ours);
+  CHECK(closed(resolve(catalogue(), experiment, fast)).compute_time.si() < ours);
 
   std::ofstream(folder.path / "t.csv")
       << "phase,layer,duration_s,parameter_bytes\n"
          "forward,all,0.25,\nbackward,all,0.5,4000000\noptimizer,all,0.01,\n";
-  const Result measured = closed(read_inputs(catalogue(), experiment, fast));
+  const Run measured = closed(resolve(catalogue(), experiment, fast));
   CHECK(measured.compute_time.si() == doctest::Approx(0.76).epsilon(1e-12));
   CHECK(measured.compute_source_shares.measured == 1);
   REQUIRE(measured.collectives.size() == 1);
@@ -223,10 +225,10 @@ TEST_CASE("a trace without durations asks the GPU anew, one with a user's durati
 }
 
 TEST_CASE("--set reaches the files an experiment names") {
-  const double before = closed(inputs({{"nodes", "4"}})).step_time.si();
-  CHECK(closed(inputs({{"nodes", "4"}, {"platform.fabric.nic", "8 Gbps"}})).step_time.si() > before);
-  CHECK(closed(inputs({{"nodes", "4"}, {"stack.bucket_cap", "1 GiB"}})).collectives.size() == 2);
-  CHECK(closed(inputs({{"batch_per_gpu", "64"}})).global_batch == 16 * 64);
+  const double before = closed(resolved({{"nodes", "4"}})).step_time.si();
+  CHECK(closed(resolved({{"nodes", "4"}, {"platform.fabric.nic", "8 Gbps"}})).step_time.si() > before);
+  CHECK(closed(resolved({{"nodes", "4"}, {"stack.bucket_cap", "1 GiB"}})).collectives.size() == 2);
+  CHECK(closed(resolved({{"batch_per_gpu", "64"}})).global_batch == 16 * 64);
 }
 
 TEST_CASE(
@@ -240,7 +242,7 @@ TEST_CASE(
   };
   write("25 Gbsp");
   try {
-    read_inputs(catalogue(), file, {});
+    resolve(catalogue(), file, {});
     FAIL("nothing found");
   } catch (const InputError& error) {
     REQUIRE(error.diagnostics().size() == 2);
@@ -259,27 +261,27 @@ TEST_CASE(
 }
 
 TEST_CASE("an experiment names its fidelity, and the option overrides it") {
-  const Inputs some = inputs({{"fidelity", "closed"}, {"gpus", "2"}});
-  const Result own = simulate(some, {});
+  const ResolvedExperiment some = resolved({{"fidelity", "closed"}, {"gpus", "2"}});
+  const Run own = simulate(some, {});
   CHECK(own.fidelity == "closed");
   CHECK(own.resolved_experiment.find("fidelity: closed") != std::string::npos);
-  const Inputs other = inputs({{"fidelity", "steps"}, {"gpus", "2"}});
+  const ResolvedExperiment other = resolved({{"fidelity", "steps"}, {"gpus", "2"}});
   CHECK(closed(other).resolved_experiment.find("fidelity: closed") != std::string::npos);
 }
 
 TEST_CASE("tf32 on a GPU without it is fp32, and the result says so") {
-  const Result result = closed(inputs({{"precision", "tf32"}, {"gpus", "1"}}));
-  CHECK(result.matrix_dtype == "fp32");
-  CHECK(result.step_time == closed(inputs({{"gpus", "1"}})).step_time);
-  REQUIRE(notes_of(result).size() == 1);
-  CHECK(notes_of(result)[0].find("no TF32 units") != std::string::npos);
+  const Run run = closed(resolved({{"precision", "tf32"}, {"gpus", "1"}}));
+  CHECK(config::name_of(matrix_dtype(run.experiment.gpu, run.experiment.settings.precision)) == "fp32");
+  CHECK(run.pace.time == closed(resolved({{"gpus", "1"}})).step_time);
+  REQUIRE(notes_of(run).size() == 1);
+  CHECK(notes_of(run)[0].find("no TF32 units") != std::string::npos);
 }
 
 TEST_CASE("a resolved experiment gives the same result again") {
   const TemporaryFolder folder;
-  const Result first = closed(inputs({{"nodes", "2"}, {"platform.fabric.nic", "25 Gbps"}}));
+  const Run first = closed(resolved({{"nodes", "2"}, {"platform.fabric.nic", "25 Gbps"}}));
   std::ofstream(folder.path / "again.yaml") << first.resolved_experiment;
-  const Result again = closed(read_inputs(catalogue(), (folder.path / "again.yaml").string(), {}));
+  const Run again = closed(resolve(catalogue(), (folder.path / "again.yaml").string(), {}));
   CHECK(again.step_time == first.step_time);
   CHECK(again.resolved_experiment == first.resolved_experiment);
 }
@@ -300,7 +302,7 @@ TEST_CASE("all mistakes of an experiment come at once, each at its key") {
   std::ofstream(file) << "platform: dgx2\ngpus: 400\nmodel: resnet51\nstack: pytorch_dpp\nprecision: bf16\n"
                          "batch_per_gpu: 8\n";
   try {
-    read_inputs(catalogue(), file, {});
+    resolve(catalogue(), file, {});
     FAIL("nothing found");
   } catch (const InputError& error) {
     std::vector<std::string> found;
@@ -317,7 +319,7 @@ TEST_CASE("a replay says which keys its trace has answered") {
   std::ofstream(experiment) << "platform: dgx2\ntrace: t.csv\nstack: pytorch_ddp\nbatch_per_gpu: 8\n";
   const auto notes_with = [&](const std::string& csv) {
     std::ofstream(folder.path / "t.csv") << csv;
-    return notes_of(closed(read_inputs(catalogue(), experiment, {})));
+    return notes_of(closed(resolve(catalogue(), experiment, {})));
   };
   const std::vector<std::string> silent = notes_with("phase,layer,duration_s\nforward,a,0.1\n");
   REQUIRE(silent.size() == 2);
@@ -334,14 +336,13 @@ TEST_CASE("a replay says which keys its trace has answered") {
 }
 
 TEST_CASE("warnings of every file reach the result") {
-  CHECK(!notes_of(closed(inputs({{"stack.bucket_first", "50 MiB"}}))).empty());
-  CHECK(notes_of(closed(inputs({}))).empty());
+  CHECK(!notes_of(closed(resolved({{"stack.bucket_first", "50 MiB"}}))).empty());
+  CHECK(notes_of(closed(resolved({}))).empty());
 }
 
 TEST_CASE("a run that beats physics is found out") {
-  const Inputs some = inputs({{"gpus", "4"}});
-  StepPlan plan =
-      plan_step(some.trace, some.gpu, some.stack, cluster_of(some), some.experiment.sync, some.costs);
+  const ResolvedExperiment some = resolved({{"gpus", "4"}});
+  StepPlan plan = plan_step(some.trace, some.gpu, some.stack, *some.cluster, some.settings.sync, some.costs);
   const Timeline good = run(plan.graph, {.fidelity = Fidelity::closed, .recorded = {Rank{0}}});
   CHECK(violations(plan, good, good.makespan, false).empty());
 
@@ -360,20 +361,20 @@ TEST_CASE("a run that beats physics is found out") {
 
 TEST_CASE("a stack that goes through host memory changes what all collectives see, and says so") {
   const Overrides host{{"stack.intra_node", "host"}};
-  const Result direct = closed(inputs({{"gpus", "8"}}));
-  Result staged = closed(inputs({{"gpus", "8"}, host[0]}));
+  const Run direct = closed(resolved({{"gpus", "8"}}));
+  Run staged = closed(resolved({{"gpus", "8"}, host[0]}));
   REQUIRE(staged.collectives.size() == direct.collectives.size());
   CHECK(staged.collectives.back().busbw < 0.2 * direct.collectives.back().busbw);
   CHECK(staged.collectives.back().bound > direct.collectives.back().bound);
   for (const LinkRow& link : staged.links) CHECK(link.name.find("nvswitch") == std::string::npos);
   REQUIRE(notes_of(staged).size() == 1);
   CHECK(notes_of(staged)[0].find("intra_node of pytorch_ddp") != std::string::npos);
-  CHECK(notes_of(closed(inputs({{"gpus", "1"}, host[0]}))).empty());
+  CHECK(notes_of(closed(resolved({{"gpus", "1"}, host[0]}))).empty());
 }
 
 TEST_CASE("time of the host is no compute, and a GPU that waits for it draws idle power") {
-  const Result without = closed(inputs({{"gpus", "1"}}));
-  const Result with = closed(inputs({{"gpus", "1"}, {"stack.step_overhead", "100 ms"}}));
+  const Run without = closed(resolved({{"gpus", "1"}}));
+  const Run with = closed(resolved({{"gpus", "1"}, {"stack.step_overhead", "100 ms"}}));
   CHECK(with.step_time.si() == doctest::Approx(without.step_time.si() + 0.1).epsilon(1e-12));
   CHECK(with.compute_time.si() == doctest::Approx(without.compute_time.si()).epsilon(1e-12));
   CHECK(with.exposed_communication == Seconds());
@@ -385,8 +386,8 @@ TEST_CASE("time of the host is no compute, and a GPU that waits for it draws idl
 
 TEST_CASE("one GPU alone does without the time that hosts take for the other ranks") {
   const Overrides slow = {{"gpus", "4"}, {"stack.step_overhead_per_gpu", "20 ms"}};
-  const Result without = closed(inputs({{"gpus", "4"}}));
-  const Result with = closed(inputs(slow));
+  const Run without = closed(resolved({{"gpus", "4"}}));
+  const Run with = closed(resolved(slow));
   CHECK(with.step_time.si() == doctest::Approx(without.step_time.si() + 0.06).epsilon(1e-12));
   CHECK(with.one_rank_step_time == without.one_rank_step_time);
   CHECK(with.compute_slowdown.si() == doctest::Approx(without.compute_slowdown.si()).epsilon(1e-9));
@@ -406,11 +407,11 @@ TEST_CASE("a replay of what a stack adds to a step is the same step to the bit")
     const std::string keys = "platform: dgx2\ngpus: 4\nbatch_per_gpu: 16\naccumulation: 2\nstack: " + stack;
     std::ofstream(folder.path / "first.yaml") << keys << "\nmodel: resnet50\n";
     std::ofstream(folder.path / "again.yaml") << keys << "\ntrace: t.csv\n";
-    const Inputs original = read_inputs(catalogue(), (folder.path / "first.yaml").string(), {});
+    const ResolvedExperiment original = resolve(catalogue(), (folder.path / "first.yaml").string(), {});
     for (const bool with_durations : {true, false}) {
       std::ofstream(folder.path / "t.csv") << write_trace(export_trace(original, with_durations));
-      const Result again = closed(read_inputs(catalogue(), (folder.path / "again.yaml").string(), {}));
-      const Result first = closed(original);
+      const Run again = closed(resolve(catalogue(), (folder.path / "again.yaml").string(), {}));
+      const Run first = closed(original);
       CHECK(again.step_time == first.step_time);
       CHECK(again.collectives.size() == first.collectives.size());
     }

@@ -14,11 +14,13 @@ using namespace trainyard;
 
 namespace {
 
-Inputs kind_inputs(Overrides overrides) {
-  return read_inputs(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, "resnet50_dgx2", overrides);
+ResolvedExperiment kind_inputs(Overrides overrides) {
+  return resolve(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, "resnet50_dgx2", overrides);
 }
 
-Result kind_result(const Inputs& inputs) { return simulate(inputs, {.fidelity = Fidelity::closed}); }
+Run kind_result(const ResolvedExperiment& resolved) {
+  return simulate(resolved, {.fidelity = Fidelity::closed});
+}
 
 Overrides with(Overrides first, const Overrides& more) {
   first.insert(first.end(), more.begin(), more.end());
@@ -28,8 +30,8 @@ Overrides with(Overrides first, const Overrides& more) {
 const Overrides gpu0{{"stack", "dataparallel_gpu0"}, {"sync.kind", "dataparallel_gpu0"}};
 const Overrides sparse{{"sync.kind", "peer_to_peer"}, {"sync.compression", "top_k"}, {"sync.keep", "0.01"}};
 
-bool has_note(const Result& result, const std::string& text) {
-  return std::ranges::any_of(result.notes,
+bool has_note(const Run& run, const std::string& text) {
+  return std::ranges::any_of(run.notes,
                              [&](const std::string& note) { return note.find(text) != std::string::npos; });
 }
 
@@ -37,39 +39,39 @@ bool has_note(const Result& result, const std::string& text) {
 
 TEST_CASE(
     "a step through GPU 0 names its broadcasts, leaves the others waiting and says what it leaves out") {
-  const Result result = kind_result(kind_inputs(gpu0));
-  REQUIRE(result.collectives.size() > 2);
-  const CollectiveRow& first = result.collectives.front();
+  const Run run = kind_result(kind_inputs(gpu0));
+  REQUIRE(step_of(run).collectives.size() > 2);
+  const CollectiveRow& first = step_of(run).collectives.front();
   CHECK(first.name == "parameters 0");
   CHECK(first.operation == Operation::broadcast);
   CHECK(first.ready_after.empty());
   CHECK(first.ready == Seconds());
   CHECK(first.size >= Bytes(10 << 20));
-  CHECK(result.collectives.back().operation == Operation::reduce);
-  CHECK(result.collectives.back().name.starts_with("gradients "));
+  CHECK(step_of(run).collectives.back().operation == Operation::reduce);
+  CHECK(step_of(run).collectives.back().name.starts_with("gradients "));
   Bytes broadcast, reduced;
-  for (const CollectiveRow& row : result.collectives)
+  for (const CollectiveRow& row : step_of(run).collectives)
     (row.operation == Operation::broadcast ? broadcast : reduced) += row.size;
   CHECK(broadcast == Bytes(4 * 25'557'032.0));
   CHECK(reduced == broadcast);
-  CHECK(result.rank_rows[1].compute < result.rank_rows[0].compute);
-  CHECK(result.rank_rows[1].end < result.rank_rows[0].end);
-  CHECK(result.layers.front().start >= first.end);
-  CHECK(has_note(result, "scattering the batch"));
-  CHECK_FALSE(result.training);
-  CHECK(result.lower_bound <= result.step_time);
+  CHECK(run.rank_rows[1].compute < run.rank_rows[0].compute);
+  CHECK(run.rank_rows[1].end < run.rank_rows[0].end);
+  CHECK(step_of(run).ops.front().start >= first.end);
+  CHECK(has_note(run, "scattering the batch"));
+  CHECK_FALSE(updates_of(run));
+  CHECK(step_of(run).lower_bound <= run.pace.time);
 }
 
 TEST_CASE("GPUs that wait for GPU 0's update draw no power for it") {
-  const Result all = kind_result(kind_inputs({}));
-  const Result alone = kind_result(kind_inputs(gpu0));
+  const Run all = kind_result(kind_inputs({}));
+  const Run alone = kind_result(kind_inputs(gpu0));
   const Seconds update = all.layers.back().duration;
-  const Inputs inputs = kind_inputs({});
-  const GpuProfile& gpu = inputs.gpu;
+  const ResolvedExperiment resolved = kind_inputs({});
+  const GpuProfile& gpu = resolved.gpu;
   // The steps differ by how long all of them and the box wait, and by 15 updates.
   const Seconds longer = alone.step_time - all.step_time;
   const Watts waiting =
-      16 * gpu.power->idle.value * gpu.tdp.value + node_overhead(inputs.platform, gpu)->value;
+      16 * gpu.power->idle.value * gpu.tdp.value + node_overhead(resolved.platform, gpu)->value;
   const Watts saved = 15 * (gpu.power->vector.value - gpu.power->idle.value) * gpu.tdp.value;
   CHECK((*alone.energy_per_step - *all.energy_per_step).si() ==
         doctest::Approx((longer * waiting - update * saved).si()).epsilon(1e-6));
@@ -78,35 +80,35 @@ TEST_CASE("GPUs that wait for GPU 0's update draw no power for it") {
 }
 
 TEST_CASE("updates to all peers are all-gathers, with kernels of their own around them") {
-  const Result result = kind_result(kind_inputs(sparse));
-  REQUIRE(result.collectives.size() == 5);
-  CHECK(result.collectives[0].operation == Operation::all_gather);
-  CHECK(result.collectives[0].algorithm == "direct");
-  CHECK(result.collectives[0].size == Bytes(16 * 8 * 20490.0));  // 1 % of 2,049,000
-  CHECK(has_note(result, "energy: what compresses updates"));
+  const Run run = kind_result(kind_inputs(sparse));
+  REQUIRE(step_of(run).collectives.size() == 5);
+  CHECK(step_of(run).collectives[0].operation == Operation::all_gather);
+  CHECK(step_of(run).collectives[0].algorithm == "direct");
+  CHECK(step_of(run).collectives[0].size == Bytes(16 * 8 * 20490.0));  // 1 % of 2,049,000
+  CHECK(has_note(run, "energy: what compresses updates"));
 }
 
 TEST_CASE("an exported trace of either kind replays to the same step") {
   const TemporaryFolder folder;
   for (const Overrides& kind : {gpu0, sparse}) {
-    const Inputs original = kind_inputs(kind);
+    const ResolvedExperiment original = kind_inputs(kind);
     std::ofstream(folder.path / "t.csv") << write_trace(export_trace(original, true));
     std::ofstream(folder.path / "replay.yaml")
         << "platform: dgx2\ntrace: t.csv\nbatch_per_gpu: 128\nstack: pytorch_ddp\n";
-    const Inputs again =
-        read_inputs(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, (folder.path / "replay.yaml").string(), kind);
+    const ResolvedExperiment again =
+        resolve(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, (folder.path / "replay.yaml").string(), kind);
     CHECK(kind_result(again).step_time == kind_result(original).step_time);
   }
 }
 
 TEST_CASE("a slow node makes such steps longer by its compute, not by what all wait for") {
   const Overrides slow{{"random.slow", "[{node: 0, factor: 2}]"}, {"steps.measured", "3"}};
-  const Result steady = kind_result(kind_inputs(sparse));
-  const Result slowed = kind_result(kind_inputs(with(sparse, slow)));
+  const Run steady = kind_result(kind_inputs(sparse));
+  const Run slowed = kind_result(kind_inputs(with(sparse, slow)));
   CHECK(slowed.step_time.si() ==
         doctest::Approx((steady.step_time + steady.one_rank_step_time).si()).epsilon(1e-9));
-  const Result through = kind_result(kind_inputs(gpu0));
-  const Result through_slowed = kind_result(kind_inputs(with(gpu0, slow)));
+  const Run through = kind_result(kind_inputs(gpu0));
+  const Run through_slowed = kind_result(kind_inputs(with(gpu0, slow)));
   const Seconds update = through.layers.back().duration;
   CHECK(through_slowed.step_time.si() ==
         doctest::Approx((through.step_time + through.compute_time - update).si()).epsilon(1e-9));
@@ -115,9 +117,9 @@ TEST_CASE("a slow node makes such steps longer by its compute, not by what all w
 
 TEST_CASE("averaging parameters now and then sends them to all peers at the end") {
   const Overrides rule{{"sync.kind", "peer_to_peer"}, {"sync.update", "local_sgd"}, {"sync.push_every", "4"}};
-  const Result result = kind_result(kind_inputs(rule));
-  const Result behind = kind_result(kind_inputs({{"sync.kind", "peer_to_peer"}, {"stack.overlap", "false"}}));
-  CHECK(result.step_time.si() ==
+  const Run run = kind_result(kind_inputs(rule));
+  const Run behind = kind_result(kind_inputs({{"sync.kind", "peer_to_peer"}, {"stack.overlap", "false"}}));
+  CHECK(run.pace.time.si() ==
         doctest::Approx((4 * behind.compute_time + behind.exposed_communication).si()).epsilon(1e-9));
 }
 
@@ -138,9 +140,10 @@ TEST_CASE("what all ranks send takes memory, and what top_k has not sent yet") {
 }
 
 TEST_CASE("tf_replicated reduces every tensor by itself") {
-  const Result result = kind_result(kind_inputs({{"stack", "tf_replicated"}}));
-  CHECK(result.collectives.size() == 161);
-  CHECK(std::ranges::all_of(result.collectives, [](const CollectiveRow& row) { return row.tensors == 1; }));
+  const Run run = kind_result(kind_inputs({{"stack", "tf_replicated"}}));
+  CHECK(step_of(run).collectives.size() == 161);
+  CHECK(std::ranges::all_of(step_of(run).collectives,
+                            [](const CollectiveRow& row) { return row.tensors == 1; }));
 }
 
 TEST_CASE("a neighbour that is more than a step to be repeated is refused") {

@@ -39,7 +39,7 @@ std::string message_of(const std::string& lines, const SweepOverrides& overrides
 }
 
 /// The experiment of the sweep's only point, with these keys set.
-Inputs point_with(const Overrides& set, const std::string& experiment = "resnet50_dgx2") {
+ResolvedExperiment point_with(const Overrides& set, const std::string& experiment = "resnet50_dgx2") {
   Sweep sweep;
   sweep.experiment = experiment;
   sweep.set = set;
@@ -52,7 +52,7 @@ std::string error_of_point(const Overrides& set) {
   return errors.empty() ? "" : errors.front().message;
 }
 
-int gpus_of(const Inputs& inputs) { return cluster_of(inputs).ranks(); }
+int gpus_of(const ResolvedExperiment& resolved) { return resolved.cluster->ranks(); }
 
 }  // namespace
 
@@ -172,8 +172,8 @@ TEST_CASE("every point is in exactly one of any number of shards, and shards are
 
 TEST_CASE("ranks are taken on as few nodes as have them, whatever the experiment had") {
   const auto nodes_and_gpus = [](const Overrides& set) {
-    const Inputs inputs = point_with(set);
-    return std::pair(inputs.experiment.nodes, gpus_of(inputs));
+    const ResolvedExperiment resolved = point_with(set);
+    return std::pair(resolved.settings.nodes, gpus_of(resolved));
   };
   CHECK(nodes_and_gpus({{"ranks", "1"}}) == std::pair(1, 1));
   CHECK(nodes_and_gpus({{"ranks", "16"}}) == std::pair(1, 16));
@@ -183,11 +183,11 @@ TEST_CASE("ranks are taken on as few nodes as have them, whatever the experiment
 }
 
 TEST_CASE("ranks are found where an experiment says something of its second node") {
-  const Inputs inputs =
+  const ResolvedExperiment resolved =
       point_with({{"background", "[{from: node0, to: node1, rate: 1 GB/s}]"}, {"ranks", "12"}},
                  "resnet50_p3_16xlarge_x2");
-  CHECK(inputs.experiment.nodes == 2);
-  CHECK(gpus_of(inputs) == 12);
+  CHECK(resolved.settings.nodes == 2);
+  CHECK(gpus_of(resolved) == 12);
 }
 
 TEST_CASE("a file of factors is one of those that were read") {
@@ -225,10 +225,10 @@ TEST_CASE("a sweep's own keys are counts, and contradict no key of the experimen
 }
 
 TEST_CASE("default leaves a key as the experiment has it, and experiment is another one") {
-  const Inputs inputs = point_with({{"experiment", "resnet50_ac922"}, {"batch_per_gpu", "default"}});
-  CHECK(inputs.platform.name == "ac922");
-  CHECK(inputs.experiment.batch_per_gpu ==
-        read_inputs({{TRAINYARD_SOURCE_DIR}}, "resnet50_ac922", {}).experiment.batch_per_gpu);
+  const ResolvedExperiment resolved = point_with({{"experiment", "resnet50_ac922"}, {"batch_per_gpu", "default"}});
+  CHECK(resolved.platform.name == "ac922");
+  CHECK(resolved.settings.batch_per_gpu ==
+        resolve({{TRAINYARD_SOURCE_DIR}}, "resnet50_ac922", {}).experiment.batch_per_gpu);
   CHECK(point_with({{"ranks", "default"}}).experiment.nodes == 1);
 }
 
@@ -238,10 +238,10 @@ TEST_CASE("points that are read one after the other are those that are read alon
                               "  stack.bucket_cap: [default, 1 MiB]\n  model: [resnet50, vgg16]\n"));
   InputFiles files;
   for (const PointValues& values : sweep.points) {
-    const Inputs kept = read_point({{TRAINYARD_SOURCE_DIR}}, sweep, values, files);
+    const ResolvedExperiment kept = read_point({{TRAINYARD_SOURCE_DIR}}, sweep, values, files);
     InputFiles none;
-    const Inputs alone = read_point({{TRAINYARD_SOURCE_DIR}}, sweep, values, none);
-    CHECK(kept.experiment.set == alone.experiment.set);
+    const ResolvedExperiment alone = read_point({{TRAINYARD_SOURCE_DIR}}, sweep, values, none);
+    CHECK(kept.settings.set == alone.settings.set);
     CHECK(kept.platform.fabric.nic.value == alone.platform.fabric.nic.value);
     CHECK(kept.model->name == alone.model->name);
     CHECK(kept.trace.ops.size() == alone.trace.ops.size());

@@ -1,9 +1,9 @@
-#include "run/fault_study.hpp"
+#include "run/job.hpp"
 
 #include "run/checkpoint_interval.hpp"
 #include "run/faulty_job.hpp"
 #include "run/faulty_parts.hpp"
-#include "run/training_runs.hpp"
+#include "run/update_setup.hpp"
 #include "workload/memory.hpp"
 
 #include <algorithm>
@@ -48,55 +48,60 @@ bool waits_for_missing(const Sync& sync) {
 }
 
 /// Gradients per second of the update rule with so many workers and no network.
-double gradient_rate(const Inputs& inputs, const Result& result, UpdateSettings settings, int workers) {
+double gradient_rate(const Run& run, UpdateSettings settings, int workers) {
+  const ResolvedExperiment& resolved = run.experiment;
   settings.workers = workers;
-  const int ranks = workers * ranks_per_worker(inputs);
-  StepTimes times = step_times(inputs, cluster_of(inputs), ranks, worker_ops(result), 1).front();
+  const int ranks = workers * ranks_per_worker(resolved);
+  StepTimes times = step_times(resolved, *resolved.cluster, ranks, worker_ops(step_of(run)), 1).front();
   const TrainingRecord record =
-      run_without_network(settings, times, training_options(settings, inputs.experiment.steps));
+      run_without_network(settings, times, training_options(settings, resolved.settings.steps));
   return static_cast<double>(record.gradients) / (record.ended - record.begun).si();
 }
 
 /// Simulates a number of missing workers when it first comes up.
-std::function<double(int)> pace_without(const Inputs& inputs, const Result& result) {
-  const UpdateSettings settings = update_settings(inputs.experiment.sync, workers_of(inputs));
-  const int needed = has_servers(inputs.experiment.sync) ? workers_needed(settings) : settings.workers;
+std::function<double(int)> pace_without(const Run& run) {
+  const ResolvedExperiment& resolved = run.experiment;
+  const UpdateSettings settings = update_settings(resolved.settings.sync, workers_of(resolved));
+  const int needed = has_servers(resolved.settings.sync) ? workers_needed(settings) : settings.workers;
   const auto known = std::make_shared<std::map<int, double>>();
-  return [&inputs, &result, settings, needed, known](int gone) {
+  return [&run, settings, needed, known](int gone) {
     const int left = settings.workers - gone;
     if (left < needed || left < 1) return 0.0;
     const auto rate = [&](int workers) {
       const auto found = known->find(workers);
       if (found != known->end()) return found->second;
-      return known->emplace(workers, gradient_rate(inputs, result, settings, workers)).first->second;
+      return known->emplace(workers, gradient_rate(run, settings, workers)).first->second;
     };
     return rate(left) / rate(settings.workers);
   };
 }
 
-Bytes checkpoint_size(const Inputs& inputs, const Result& result) {
-  const Faults& faults = *inputs.experiment.faults;
+Bytes checkpoint_size(const Run& run) {
+  const ResolvedExperiment& resolved = run.experiment;
+  const Faults& faults = *resolved.settings.faults;
   if (!faults.checkpoint) return {};
   if (faults.checkpoint->size) return *faults.checkpoint->size;
   Bytes parameters;
-  for (const LayerRow& layer : result.layers) parameters += layer.parameter_bytes;
+  for (const OpRow& op : step_of(run).ops) parameters += op.parameter_bytes;
   if (parameters <= Bytes{}) {
     throw InputError("the trace names no parameters, so a checkpoint has no size",
                      "faults.checkpoint.size: 10 GB");
   }
-  return (1.0 + optimizer_states(inputs.experiment.optimizer)) * parameters;
+  return (1.0 + optimizer_states(resolved.settings.optimizer)) * parameters;
 }
 
-FaultyJob job_of(const Inputs& inputs, const Result& result) {
-  const Faults& faults = *inputs.experiment.faults;
+FaultyJob job_of(const Run& run) {
+  const ResolvedExperiment& resolved = run.experiment;
+  const Faults& faults = *resolved.settings.faults;
   FaultyJob job;
   job.work = faults.work;
-  job.workers = workers_of(inputs);
+  job.workers = workers_of(resolved);
   job.restart = faults.restart;
-  if (faults.checkpoint) job.write = checkpoint_size(inputs, result) / faults.checkpoint->bandwidth;
-  for (const FaultRate& rate : faults.rates) job.rates.push_back({rate.every, faulty_parts(inputs, rate.of)});
+  if (faults.checkpoint) job.write = checkpoint_size(run) / faults.checkpoint->bandwidth;
+  for (const FaultRate& rate : faults.rates)
+    job.rates.push_back({rate.every, faulty_parts(resolved, rate.of)});
   for (const FaultDate& date : faults.dates) {
-    const std::vector<FaultyPart> parts = faulty_parts(inputs, date.of);
+    const std::vector<FaultyPart> parts = faulty_parts(resolved, date.of);
     if (date.number >= static_cast<int>(parts.size())) {
       throw InputError(fmt::format("faults.dates: {} {} does not exist, the job has {}",
                                    config::name_of(date.of), date.number, parts.size()),
@@ -105,8 +110,8 @@ FaultyJob job_of(const Inputs& inputs, const Result& result) {
     job.dates.push_back({date.at, parts[at(date.number)]});
   }
   std::ranges::stable_sort(job.dates, {}, &DatedFault::date);
-  job.pace_without = pace_without(inputs, result);
-  job.can_wait = waits_for_missing(inputs.experiment.sync);
+  job.pace_without = pace_without(run);
+  job.can_wait = waits_for_missing(resolved.settings.sync);
   return job;
 }
 
@@ -152,7 +157,7 @@ Runs run_all(const FaultyJob& job, Seconds every, long long seed, int runs) {
 }
 
 /// The same faults met with intervals from an eighth of Daly's to eight times it, four to a factor of two.
-void try_intervals(const FaultyJob& job, long long seed, FaultReport& report) {
+void try_intervals(const FaultyJob& job, long long seed, JobReport& report) {
   constexpr int steps = 12;
   const bool is_closed =
       job.dates.empty() && std::ranges::all_of(job.rates, [&](const FaultSource& source) {
@@ -179,14 +184,15 @@ void try_intervals(const FaultyJob& job, long long seed, FaultReport& report) {
 
 }  // namespace
 
-FaultReport fault_report(const Inputs& inputs, const Result& result) {
-  const Faults& faults = *inputs.experiment.faults;
-  const FaultyJob job = job_of(inputs, result);
-  const long long seed = inputs.experiment.random.seed;
-  FaultReport report;
+JobReport job_report(const Run& run) {
+  const ResolvedExperiment& resolved = run.experiment;
+  const Faults& faults = *resolved.settings.faults;
+  const FaultyJob job = job_of(run);
+  const long long seed = resolved.settings.random.seed;
+  JobReport report;
   report.runs = faults.rates.empty() ? 1 : faults.runs;
   report.work = job.work;
-  report.checkpoint_size = checkpoint_size(inputs, result);
+  report.checkpoint_size = checkpoint_size(run);
   report.write = job.write;
   if (const Seconds between = time_between_stops(job); between < never) {
     report.between_stops = between;
@@ -225,15 +231,15 @@ FaultReport fault_report(const Inputs& inputs, const Result& result) {
   return report;
 }
 
-std::vector<std::string> fault_notes(const Inputs& inputs, const FaultReport& report) {
+std::vector<std::string> job_notes(const ResolvedExperiment& resolved, const JobReport& report) {
   std::vector<std::string> notes;
-  const Faults& faults = *inputs.experiment.faults;
+  const Faults& faults = *resolved.settings.faults;
   if (faults.checkpoint && !faults.checkpoint->size) {
     notes.push_back(
         fmt::format("a checkpoint holds the parameters and {} values of optimizer state for each, of 4 bytes",
-                    optimizer_states(inputs.experiment.optimizer)));
+                    optimizer_states(resolved.settings.optimizer)));
   }
-  if (has_servers(inputs.experiment.sync))
+  if (has_servers(resolved.settings.sync))
     notes.emplace_back("faults: what fewer ranks do is what the update rule makes of it without a network");
   notes.emplace_back("faults: times, energy and cost of an epoch are those without them");
   const auto is_late = [&](const FaultDate& date) { return date.at > report.wall; };

@@ -1,4 +1,4 @@
-#include "experiment/setup.hpp"
+#include "experiment/resolve.hpp"
 
 #include "compute/op_time.hpp"
 #include "config/read.hpp"
@@ -78,7 +78,7 @@ std::string reading_of(const fs::path& path, std::string_view file, const FileOv
 }
 
 /// Everything wrong with the files of one experiment, gathered: a step that throws keeps the others going.
-class Gathered {
+class ErrorCollector {
 public:
   /// Runs a step that depends on what `key` of the experiment says. An error without a place gets that key's.
   template <class Step>
@@ -183,26 +183,27 @@ std::string staging_note(const Stack& stack) {
 }
 
 /// What of the machine nobody built.
-std::vector<std::string> speed_notes(const Inputs& inputs) {
+std::vector<std::string> speed_notes(const ResolvedExperiment& resolved) {
   std::vector<std::string> notes;
-  if (inputs.gpu.has_speed != 1) {
+  if (resolved.gpu.has_speed != 1) {
     notes.push_back(fmt::format("a what-if: every kernel is {} times as fast as on {} (gpu.speed)",
-                                shortest(inputs.gpu.has_speed), inputs.gpu.name));
+                                shortest(resolved.gpu.has_speed), resolved.gpu.name));
   }
-  const LinkSpeeds& speeds = inputs.platform.speeds;
+  const LinkSpeeds& speeds = resolved.platform.speeds;
   for (const auto& [key, speed] : {std::pair("nvlink", speeds.nvlink), std::pair("pcie", speeds.pcie),
                                    std::pair("sockets", speeds.sockets)}) {
     if (speed == 1) continue;
     notes.push_back(
         fmt::format("a what-if: links inside a node have {} times the bandwidth of {}'s (node.speed.{})",
-                    shortest(speed), inputs.platform.name, key));
+                    shortest(speed), resolved.platform.name, key));
   }
   return notes;
 }
 
 /// Another job on the same machine.
-Inputs read_neighbour(const config::Catalogue& catalogue, const std::string& name, const fs::path& file,
-                      const Platform& platform, IntraNode intra_node, InputFiles& files) {
+ResolvedExperiment read_neighbour(const config::Catalogue& catalogue, const std::string& name,
+                                  const fs::path& file, const Platform& platform, IntraNode intra_node,
+                                  InputFiles& files) {
   // before it is read with all it names: it might name itself
   const Experiment its = load_experiment(load_once(files, file));
   if (!its.neighbours.empty() || !its.background.empty() || !its.events.empty() || its.faults) {
@@ -214,7 +215,7 @@ Inputs read_neighbour(const config::Catalogue& catalogue, const std::string& nam
     throw InputError(fmt::format("{} reads real data", in_quotes(name)),
                      "a neighbour repeats one step with synthetic data");
   }
-  if (is_training(its)) {
+  if (is_multi_update(its)) {
     throw InputError(fmt::format("{} is many updates long", in_quotes(name)),
                      "a neighbour repeats one step: update: sync, no servers, nothing random");
   }
@@ -224,7 +225,7 @@ Inputs read_neighbour(const config::Catalogue& catalogue, const std::string& nam
                        "neighbours share one machine: set it in this experiment");
     }
   }
-  Inputs other = read_inputs(catalogue, file.string(), {}, files);
+  ResolvedExperiment other = resolve(catalogue, file.string(), {}, files);
   if (other.platform.name != platform.name) {
     throw InputError(
         fmt::format("{} runs on {}, not on {}", in_quotes(name), other.platform.name, platform.name),
@@ -245,6 +246,179 @@ void check_variation(const Randomness& random, const GpuProfile& gpu) {
                    "random: {gpu: {kind: normal, sd: 0.015}}");
 }
 
+/// Reads the files of one experiment in the order in which one needs another, and goes on where it can after
+/// an error, so that all are told at once.
+class Resolver {
+public:
+  Resolver(const config::Catalogue& catalogue, const config::Document& document, fs::path file,
+           InputFiles& files)
+      : catalogue_(catalogue), document_(document), file_(std::move(file)), files_(files) {
+    resolved_.name = file_.stem().string();
+    resolved_.settings = load_experiment(document_);
+  }
+
+  ResolvedExperiment resolved(const Overrides& overrides) {
+    set_ = file_overrides(document_, settings_, overrides);
+    for (const auto& [key, item] : set_) settings_.set[key] = item.value;
+    errors_.run(document_, "platform", [&] { read_platform(); });
+    errors_.run(document_, "stack", [&] { read_stack(); });
+    if (has_platform_ && has_stack_) stage_through_host();
+    if (settings_.trace)
+      replay_trace();
+    else
+      errors_.run(document_, "model", [&] { trace_model(); });
+    finish_trace();
+    errors_.run(document_, "random", [&] { read_random(); });
+    if (has_platform_) errors_.run(document_, "neighbours", [&] { read_neighbours(); });
+    if (has_platform_ && has_stack_) read_protocols();
+    if (has_platform_) place_ranks();
+    errors_.finish();
+    return std::move(resolved_);
+  }
+
+private:
+  /// A path is written into the resolved experiment so that it means the same file from any folder.
+  fs::path find(config::Kind kind, std::string& name) {
+    const fs::path found = config::find(catalogue_, kind, name, file_);
+    if (config::is_path(name)) name = fs::weakly_canonical(found).string();
+    return found;
+  }
+
+  /// A file of a kind that is read once for all experiments with the same overrides.
+  template <class Cache, class Load>
+  auto read(Cache& cache, const fs::path& path, std::string_view kind, Load load) {
+    return cache.get(reading_of(path, kind, set_), &resolved_.warnings,
+                     [&](auto* warnings) { return load(load_with(files_, path, kind, set_), warnings); });
+  }
+
+  void read_platform() {
+    const fs::path path = find(config::Kind::platform, settings_.platform);
+    resolved_.platform = read(files_.platforms, path, "platform", [](const auto& document, auto* warnings) {
+      return load_platform(document, warnings);
+    });
+    has_platform_ = true;
+    const fs::path gpu = config::find(catalogue_, config::Kind::gpu, resolved_.platform.gpu_profile, path);
+    resolved_.gpu = read(files_.gpus, gpu, "gpu", [](const auto& document, auto* warnings) {
+      return load_gpu_profile(document, warnings);
+    });
+    if (resolved_.gpu.kernels) files_.paths.insert((gpu.parent_path() / *resolved_.gpu.kernels).string());
+    errors_.run(document_, "precision", [&] { matrix_dtype(resolved_.gpu, settings_.precision); });
+  }
+
+  void read_stack() {
+    const fs::path path = find(config::Kind::stack, settings_.stack);
+    resolved_.stack = read(files_.stacks, path, "stack", [](const auto& document, auto* warnings) {
+      return load_stack(document, warnings);
+    });
+    has_stack_ = true;
+    require_usable(resolved_.stack, settings_);
+  }
+
+  void stage_through_host() {
+    if (resolved_.stack.intra_node != IntraNode::host) return;
+    bypasses_gpu_links_ = has_gpu_links(resolved_.platform);
+    resolved_.platform = staged_through_host(std::move(resolved_.platform));
+  }
+
+  void replay_trace() {
+    errors_.run(document_, "trace", [&] {
+      for (const auto& [key, value] : settings_.set) {
+        if (file_named_by(key) == "model")
+          throw InputError("a replayed trace has no model to set", "edit the trace");
+      }
+      fs::path path = *settings_.trace;
+      if (path.is_relative() && fs::exists(file_.parent_path() / path)) path = file_.parent_path() / path;
+      files_.paths.insert(path.string());
+      resolved_.trace = read_trace(path.string(), config::read_file(path, largest_csv));
+      settings_.trace = fs::weakly_canonical(path).string();
+    });
+    errors_.run(document_, "batch_per_gpu", [&] { check_batch(resolved_.trace, settings_); });
+    errors_.run(document_, "precision", [&] { check_precision(resolved_.trace, settings_); });
+    errors_.run(document_, "accumulation", [&] { check_accumulation(resolved_.trace, settings_); });
+    if (has_stack_)
+      errors_.run(document_, "stack", [&] { check_reductions(resolved_.trace, resolved_.stack); });
+    resolved_.trace.precision = settings_.precision;
+  }
+
+  void trace_model() {
+    const fs::path path = find(config::Kind::model, *settings_.model);
+    const Model& model =
+        resolved_.model.emplace(read(files_.models, path, "model", [](const auto& document, auto* warnings) {
+          return load_model(document, warnings);
+        }));
+    resolved_.trace = make_trace(model, settings_.batch_per_gpu, settings_.precision, settings_.optimizer);
+    if (resolved_.stack.fused_elementwise) fuse_elementwise(resolved_.trace, model.layers);
+    add_layer_work(resolved_.trace, model.layers, resolved_.stack.layer_work);
+    if (model.samples_per_epoch) resolved_.samples_per_epoch = model.samples_per_epoch->value;
+  }
+
+  void finish_trace() {
+    if (resolved_.trace.accumulation == 1) {
+      accumulate(resolved_.trace, settings_.accumulation, element_sizes(settings_.precision).gradient,
+                 resolved_.stack.reduce_each_micro_batch);
+    }
+    if (!settings_.trace) add_stack_ops(resolved_.trace, resolved_.stack);
+  }
+
+  void read_random() {
+    read_factor_files(settings_.random, file_);
+    for (const auto& distribution : {settings_.random.op, settings_.random.step, settings_.random.node}) {
+      if (distribution && distribution->file) files_.paths.insert(*distribution->file);
+    }
+    if (has_platform_) check_variation(settings_.random, resolved_.gpu);
+  }
+
+  void read_neighbours() {
+    for (std::string& neighbour : settings_.neighbours) {
+      const fs::path path = find(config::Kind::experiment, neighbour);
+      resolved_.neighbours.push_back(read_neighbour(catalogue_, neighbour, path, resolved_.platform,
+                                                    resolved_.stack.intra_node, files_));
+    }
+  }
+
+  void read_protocols() {
+    if (!files_.protocols) {
+      files_.protocols = shipped_protocols(catalogue_);
+      files_.paths.insert(config::find(catalogue_, config::Kind::protocols, "nccl").string());
+    }
+    resolved_.costs = costs_of(*files_.protocols, resolved_.stack.nccl, resolved_.platform.fabric);
+  }
+
+  void place_ranks() {
+    errors_.run(document_, settings_.gpus ? "gpus" : "gpus_per_node", [&] {
+      resolved_.cluster = cluster_for(resolved_.platform, settings_);
+      const Cluster& cluster = *resolved_.cluster;
+      if (!settings_.trace) {
+        add_ranks_overhead(resolved_.trace, resolved_.stack, cluster.ranks(), cluster.nodes,
+                           std::ranges::max(cluster.gpus_on_node));
+      }
+      if (settings_.trace) resolved_.notes = replay_notes(resolved_.trace, resolved_.stack, cluster.ranks());
+      if (bypasses_gpu_links_ && cluster.gpus_on_node.front() > 1)
+        resolved_.notes.push_back(staging_note(resolved_.stack));
+      for (std::string& note : speed_notes(resolved_)) resolved_.notes.push_back(std::move(note));
+    });
+    if (!resolved_.cluster) return;
+    if (settings_.trace || resolved_.model) errors_.run(document_, "input", [&] { check_input(resolved_); });
+    errors_.run(document_, "background", [&] {
+      resolved_.network = shared_cluster(resolved_);
+      check_background(resolved_);
+    });
+    if (resolved_.network) errors_.run(document_, "events", [&] { check_events(resolved_); });
+  }
+
+  const config::Catalogue& catalogue_;
+  const config::Document& document_;
+  fs::path file_;
+  InputFiles& files_;
+  FileOverrides set_;
+  ErrorCollector errors_;
+  ResolvedExperiment resolved_;
+  Experiment& settings_ = resolved_.settings;
+  bool has_platform_ = false;
+  bool has_stack_ = false;
+  bool bypasses_gpu_links_ = false;  ///< the stack stages what the platform's links between GPUs would carry
+};
+
 }  // namespace
 
 std::string_view file_named_by(std::string_view path) {
@@ -255,143 +429,29 @@ std::string_view file_named_by(std::string_view path) {
   return file == std::ranges::end(files) ? std::string_view() : *file;
 }
 
-Cluster cluster_of(const Inputs& inputs) {
-  const Experiment& experiment = inputs.experiment;
-  return make_cluster(inputs.platform, experiment.nodes, experiment.gpus.value_or(0),
-                      experiment.gpus_per_node.value_or(0));
+std::shared_ptr<const Cluster> cluster_for(const Platform& platform, const Experiment& settings) {
+  return std::make_shared<const Cluster>(
+      make_cluster(platform, settings.nodes, settings.gpus.value_or(0), settings.gpus_per_node.value_or(0)));
 }
 
-Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, const Overrides& overrides) {
+ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string& name,
+                           const Overrides& overrides) {
   InputFiles files;
-  return read_inputs(catalogue, name, overrides, files);
+  return resolve(catalogue, name, overrides, files);
 }
 
-Inputs read_inputs(const config::Catalogue& catalogue, const std::string& name, const Overrides& overrides,
-                   InputFiles& files) {
+ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string& name,
+                           const Overrides& overrides, InputFiles& files) {
   const fs::path file = config::find(catalogue, config::Kind::experiment, name);
-  return read_inputs(catalogue, load_once(files, file), file, overrides, files);
+  return resolve(catalogue, load_once(files, file), file, overrides, files);
 }
 
-Inputs read_inputs(const config::Catalogue& catalogue, config::Document document, const fs::path& file,
-                   const Overrides& overrides, InputFiles& files) {
+ResolvedExperiment resolve(const config::Catalogue& catalogue, config::Document document,
+                           const fs::path& file, const Overrides& overrides, InputFiles& files) {
   for (const auto& [key, value] : overrides) {
     if (file_named_by(key).empty()) config::set(document, key, value);
   }
-
-  Inputs inputs;
-  inputs.name = file.stem().string();
-  inputs.experiment = load_experiment(document);
-  Experiment& experiment = inputs.experiment;
-  const FileOverrides set = file_overrides(document, experiment, overrides);
-  for (const auto& [key, item] : set) experiment.set[key] = item.value;
-  Gathered gathered;
-
-  // A path is written into the resolved experiment so that it means the same file from any folder.
-  const auto find = [&](config::Kind kind, std::string& what) {
-    const fs::path found = config::find(catalogue, kind, what, file);
-    if (config::is_path(what)) what = fs::weakly_canonical(found).string();
-    return found;
-  };
-  bool has_platform = false;
-  bool has_stack = false;
-  gathered.run(document, "platform", [&] {
-    const fs::path path = find(config::Kind::platform, experiment.platform);
-    inputs.platform = files.platforms.get(
-        reading_of(path, "platform", set), &inputs.warnings,
-        [&](auto* warnings) { return load_platform(load_with(files, path, "platform", set), warnings); });
-    has_platform = true;
-    const fs::path gpu = config::find(catalogue, config::Kind::gpu, inputs.platform.gpu_profile, path);
-    inputs.gpu = files.gpus.get(reading_of(gpu, "gpu", set), &inputs.warnings, [&](auto* warnings) {
-      return load_gpu_profile(load_with(files, gpu, "gpu", set), warnings);
-    });
-    if (inputs.gpu.kernels) files.paths.insert((gpu.parent_path() / *inputs.gpu.kernels).string());
-    gathered.run(document, "precision", [&] { matrix_dtype(inputs.gpu, experiment.precision); });
-  });
-  gathered.run(document, "stack", [&] {
-    const fs::path path = find(config::Kind::stack, experiment.stack);
-    inputs.stack = files.stacks.get(reading_of(path, "stack", set), &inputs.warnings, [&](auto* warnings) {
-      return load_stack(load_with(files, path, "stack", set), warnings);
-    });
-    has_stack = true;
-    require_usable(inputs.stack, experiment);
-  });
-  const bool is_staged = has_platform && has_stack && inputs.stack.intra_node == IntraNode::host;
-  const bool changes_ways = is_staged && has_gpu_links(inputs.platform);
-  if (is_staged) inputs.platform = staged_through_host(std::move(inputs.platform));
-  if (experiment.trace) {
-    gathered.run(document, "trace", [&] {
-      for (const auto& [key, value] : experiment.set) {
-        if (file_named_by(key) == "model")
-          throw InputError("a replayed trace has no model to set", "edit the trace");
-      }
-      fs::path path = *experiment.trace;
-      if (path.is_relative() && fs::exists(file.parent_path() / path)) path = file.parent_path() / path;
-      files.paths.insert(path.string());
-      inputs.trace = read_trace(path.string(), config::read_file(path, largest_csv));
-      experiment.trace = fs::weakly_canonical(path).string();
-    });
-    gathered.run(document, "batch_per_gpu", [&] { check_batch(inputs.trace, experiment); });
-    gathered.run(document, "precision", [&] { check_precision(inputs.trace, experiment); });
-    gathered.run(document, "accumulation", [&] { check_accumulation(inputs.trace, experiment); });
-    if (has_stack) gathered.run(document, "stack", [&] { check_reductions(inputs.trace, inputs.stack); });
-    inputs.trace.precision = experiment.precision;
-  } else {
-    gathered.run(document, "model", [&] {
-      const fs::path path = find(config::Kind::model, *experiment.model);
-      const Model& model = inputs.model.emplace(files.models.get(
-          reading_of(path, "model", set), &inputs.warnings,
-          [&](auto* warnings) { return load_model(load_with(files, path, "model", set), warnings); }));
-      inputs.trace = make_trace(model, experiment.batch_per_gpu, experiment.precision, experiment.optimizer);
-      if (inputs.stack.fused_elementwise) fuse_elementwise(inputs.trace, model.layers);
-      add_layer_work(inputs.trace, model.layers, inputs.stack.layer_work);
-      if (model.samples_per_epoch) inputs.samples_per_epoch = model.samples_per_epoch->value;
-    });
-  }
-  if (inputs.trace.accumulation == 1) {
-    accumulate(inputs.trace, experiment.accumulation, element_sizes(experiment.precision).gradient,
-               inputs.stack.reduce_each_micro_batch);
-  }
-  if (!experiment.trace) add_stack_ops(inputs.trace, inputs.stack);
-  gathered.run(document, "random", [&] {
-    read_factor_files(experiment.random, file);
-    for (const auto& distribution : {experiment.random.op, experiment.random.step, experiment.random.node}) {
-      if (distribution && distribution->file) files.paths.insert(*distribution->file);
-    }
-    if (has_platform) check_variation(experiment.random, inputs.gpu);
-  });
-  gathered.run(document, "neighbours", [&] {
-    if (!has_platform) return;
-    for (std::string& neighbour : experiment.neighbours) {
-      const fs::path path = find(config::Kind::experiment, neighbour);
-      inputs.neighbours.push_back(
-          read_neighbour(catalogue, neighbour, path, inputs.platform, inputs.stack.intra_node, files));
-    }
-  });
-  if (has_platform && has_stack) {
-    if (!files.protocols) {
-      files.protocols = shipped_protocols(catalogue);
-      files.paths.insert(config::find(catalogue, config::Kind::protocols, "nccl").string());
-    }
-    inputs.costs = costs_of(*files.protocols, inputs.stack.nccl, inputs.platform.fabric);
-  }
-  if (has_platform) {
-    gathered.run(document, experiment.gpus ? "gpus" : "gpus_per_node", [&] {
-      const Cluster cluster = cluster_of(inputs);
-      if (!experiment.trace) {
-        add_ranks_overhead(inputs.trace, inputs.stack, cluster.ranks(), cluster.nodes,
-                           std::ranges::max(cluster.gpus_on_node));
-      }
-      if (experiment.trace) inputs.notes = replay_notes(inputs.trace, inputs.stack, cluster.ranks());
-      if (changes_ways && cluster.gpus_on_node.front() > 1)
-        inputs.notes.push_back(staging_note(inputs.stack));
-      for (std::string& note : speed_notes(inputs)) inputs.notes.push_back(std::move(note));
-    });
-    if (experiment.trace || inputs.model) gathered.run(document, "input", [&] { check_input(inputs); });
-    gathered.run(document, "background", [&] { check_background(inputs); });
-    gathered.run(document, "events", [&] { check_events(inputs); });
-  }
-  gathered.finish();
-  return inputs;
+  return Resolver(catalogue, document, file, files).resolved(overrides);
 }
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
 #pragma once
-// An experiment with everything it names read and checked.
+// An experiment with everything it names read and checked: the value that everything after it starts from.
 
 #include "collectives/costs.hpp"
 #include "compute/gpu_profile.hpp"
@@ -12,6 +12,8 @@
 #include "workload/trace.hpp"
 
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,9 +28,9 @@ using Overrides = std::vector<std::pair<std::string, std::string>>;
 /// experiment's own.
 std::string_view file_named_by(std::string_view path);
 
-struct Inputs {
-  std::string name;       ///< of the experiment: its file's stem
-  Experiment experiment;  ///< resolved: every default filled in, overrides applied
+struct ResolvedExperiment {
+  std::string name;     ///< of the experiment: its file's stem
+  Experiment settings;  ///< its keys: every default filled in, overrides applied
   Platform platform;
   GpuProfile gpu;
   Stack stack;
@@ -36,25 +38,28 @@ struct Inputs {
   Trace trace;                 ///< without durations unless the user's trace has them
   std::optional<Model> model;  ///< what the trace was made of; none where the experiment replays a trace
   std::optional<double> samples_per_epoch;
-  std::vector<Inputs> neighbours;  ///< of the experiment, on the same platform
+  std::vector<ResolvedExperiment> neighbours;  ///< of the experiment, on the same platform
+  /// The ranks that the experiment asks for, and the same with the nodes of neighbours and of background
+  /// traffic. Routes are built once for all that read them.
+  std::shared_ptr<const Cluster> cluster, network;
   std::vector<Diagnostic> warnings;
   std::vector<std::string> notes;  ///< what a reader of the result should know
 };
 
-/// The ranks that the experiment asks for. Throws InputError if there are fewer GPUs.
-Cluster cluster_of(const Inputs& inputs);
+/// Where the ranks of these settings are on the platform. Throws InputError if there are fewer GPUs.
+std::shared_ptr<const Cluster> cluster_for(const Platform& platform, const Experiment& settings);
 
 /// Reads an experiment (name or path) and the files it names. Throws one InputError with what is wrong in all
 /// of them, or FileError.
-Inputs read_inputs(const config::Catalogue& catalogue, const std::string& experiment,
-                   const Overrides& overrides);
+ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string& experiment,
+                           const Overrides& overrides);
 
 /// The same, for one of several experiments: what they share is read once.
-Inputs read_inputs(const config::Catalogue& catalogue, const std::string& experiment,
-                   const Overrides& overrides, InputFiles& files);
+ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string& experiment,
+                           const Overrides& overrides, InputFiles& files);
 
 /// The same for an experiment that is read already; paths in it are relative to the folder of `file`.
-Inputs read_inputs(const config::Catalogue& catalogue, config::Document document,
-                   const std::filesystem::path& file, const Overrides& overrides, InputFiles& files);
+ResolvedExperiment resolve(const config::Catalogue& catalogue, config::Document document,
+                           const std::filesystem::path& file, const Overrides& overrides, InputFiles& files);
 
 }  // namespace trainyard

@@ -1,0 +1,13 @@
+#pragma once
+// Figures as people read them.
+
+#include "run/figures.hpp"
+
+#include <string>
+
+namespace trainyard {
+
+/// "12.5 ms", "97.1 %", "6,076 samples/s".
+std::string in_unit(const FigureValue& value, FigureUnit unit);
+
+}  // namespace trainyard

@@ -1,0 +1,393 @@
+#include "run/figures.hpp"
+
+#include "config/keys.hpp"
+
+#include <algorithm>
+#include <concepts>
+#include <fmt/format.h>
+#include <functional>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+namespace trainyard {
+
+namespace {
+
+using Value = Known<FigureValue>;
+using Getter = std::function<Value(const Run&)>;
+
+/// Not a figure of this kind of run.
+tl::unexpected<std::string> none() { return unknown({}); }
+
+Value to_value(double number) { return FigureValue(number); }
+Value to_value(std::integral auto number) { return FigureValue(static_cast<double>(number)); }
+Value to_value(std::string_view text) { return FigureValue(std::string(text)); }
+template <int S, int B, int F, int J, int D>
+Value to_value(Quantity<S, B, F, J, D> quantity) {
+  return FigureValue(quantity.si());
+}
+template <class T>
+Value to_value(const Known<T>& known) {
+  return known ? to_value(*known) : Value(unknown(known.error()));
+}
+Value to_value(const Value& value) { return value; }
+
+/// A figure of every run. `get` returns a quantity, a number, a text, or a Known one of them.
+template <class Get>
+Getter of(Get get) {
+  return [get](const Run& run) { return to_value(get(run)); };
+}
+
+/// A figure of one steady step.
+template <class Get>
+Getter of_step(const char* otherwise, Get get) {
+  return [=](const Run& run) {
+    return updates_of(run) == nullptr ? to_value(get(step_of(run))) : Value(unknown(otherwise));
+  };
+}
+
+/// A figure of runs of many updates.
+template <class Get>
+Getter of_updates(Get get) {
+  return [get](const Run& run) {
+    const Updates* updates = updates_of(run);
+    return updates != nullptr ? to_value(get(*updates)) : Value(none());
+  };
+}
+
+constexpr const char* nothing_to_tell_apart =
+    "every rank applies every update and nothing fails, so there is nothing to tell apart";
+
+/// The same where people look for it in every run.
+template <class Get>
+Getter of_updates_or_reason(Get get) {
+  return [get](const Run& run) {
+    const Updates* updates = updates_of(run);
+    return updates != nullptr ? to_value(get(*updates)) : Value(unknown(nothing_to_tell_apart));
+  };
+}
+
+/// A figure of runs that read real data.
+template <class Get>
+Getter of_input(Get get) {
+  return [get](const Run& run) { return run.input ? to_value(get(*run.input)) : Value(none()); };
+}
+
+Value use_of_host(const Run& run, Known<double> InputReport::*share) {
+  return run.input ? to_value(*run.input.*share)
+                   : Value(unknown("input is synthetic: no samples are read and decoded"));
+}
+
+Value slowed_kernels(const Run& run) {
+  if (updates_of(run) == nullptr) return to_value(step_of(run).slowed);
+  return unknown(has_servers(run.experiment.settings.sync)
+                     ? "gradients and parameters that are sent do not slow kernels"
+                     : "it is part of the exposed communication");
+}
+
+Value overhead(const Run& run) {
+  const Updates* updates = updates_of(run);
+  if (updates != nullptr && (!is_synchronous(updates->settings.rule) || updates->settings.push_every > 1))
+    return unknown("an update is no step of every rank");
+  return to_value(run.pace.time - run.pace.one_rank);
+}
+
+Value input_limit(const InputReport& input) {
+  const Known<double>& rate = input.samples_per_s_and_node;
+  return rate ? to_value(name_of(input.pipeline.limit)) : Value(unknown(rate.error()));
+}
+
+Value lead(const Updates& updates) {
+  return updates.settings.rule == UpdateRule::ssp ? to_value(updates.lead) : Value(none());
+}
+
+Value useful_throughput(const Run& run) {
+  if (run.job || updates_of(run) != nullptr) return to_value(goodput(run));
+  return unknown(nothing_to_tell_apart);
+}
+
+Value rent(const Run& run) {
+  const auto& price = run.experiment.platform.price_per_hour;
+  if (!price) return unknown(run.experiment.platform.name + " does not state what an hour costs");
+  return to_value(run.nodes * price->value.si());
+}
+
+Value busiest_link(const Run& run) {
+  return run.links.busiest.empty() ? Value(unknown("nothing was sent"))
+                                   : to_value(std::string_view(run.links.busiest));
+}
+
+/// A member of the matrix work, where there is any.
+template <class T>
+Getter of_matrix(T MatrixWork::*member) {
+  return [member](const Run& run) {
+    return run.matrix ? to_value((*run.matrix).*member) : Value(unknown(run.matrix.error()));
+  };
+}
+
+template <class T>
+Getter of_memory(T MemoryReport::*member) {
+  return [member](const Run& run) {
+    return run.memory ? to_value((*run.memory).*member) : Value(unknown(run.memory.error()));
+  };
+}
+
+template <class T>
+Getter of_energy(T EnergyUse::*member) {
+  return [member](const Run& run) {
+    return run.energy ? to_value((*run.energy).*member) : Value(unknown(run.energy.error()));
+  };
+}
+
+Value cost(const Run& run) {
+  return run.cost ? to_value(run.cost->per_epoch) : Value(unknown(run.cost.error()));
+}
+
+using enum FigureUnit;
+
+std::vector<Figure> figures_of_the_job() {  // What ran.
+  return {
+      Figure{"experiment", "experiment", FigureUnit::text, "the name of the experiment's file", "",
+             job_itself, of([](auto& run) -> std::string_view { return run.experiment.name; })},
+      Figure{"platform", "platform", FigureUnit::text, "the machine, as the experiment names it", "",
+             job_itself, of([](auto& run) -> std::string_view { return run.experiment.settings.platform; })},
+      Figure{"model", "model", FigureUnit::text, "the model, or the name that its trace gives", "",
+             job_itself, of([](auto& run) -> std::string_view { return run.experiment.trace.model; })},
+      Figure{"stack", "stack", FigureUnit::text, "the software, as the experiment names it", "", job_itself,
+             of([](auto& run) -> std::string_view { return run.experiment.settings.stack; })},
+      Figure{"precision", "precision", FigureUnit::text, "of activations, weights and matrix units", "",
+             job_itself, of([](auto& run) -> std::string_view {
+               return config::name_of(run.experiment.settings.precision);
+             })},
+      Figure{"optimizer", "optimizer", FigureUnit::text, "what turns gradients into an update", "",
+             job_itself, of([](auto& run) -> std::string_view {
+               return config::name_of(run.experiment.settings.optimizer);
+             })},
+      Figure{"batch_per_gpu", "batch per GPU", FigureUnit::count, "samples of a micro-batch of one rank", "",
+             job_itself, of([](auto& run) { return run.experiment.settings.batch_per_gpu; })},
+      Figure{"accumulation", "micro-batches", FigureUnit::count, "micro-batches of a step", "", job_itself,
+             of([](auto& run) { return run.experiment.settings.accumulation; })},
+      Figure{"global_batch", "global batch", samples, "samples of all ranks in a step", "", size_of_job,
+             of([](auto& run) { return run.pace.global_batch; })},
+      Figure{"ranks", "ranks", gpus, "GPUs that take part", "", size_of_job,
+             of([](auto& run) { return run.ranks; })},
+      Figure{"nodes", "nodes", FigureUnit::count, "nodes that take part", "", size_of_job,
+             of([](auto& run) { return run.nodes; })},
+      Figure{"fidelity", "fidelity", FigureUnit::text, "how exactly collectives were simulated", "",
+             job_itself, of([](auto& run) -> std::string_view {
+               return config::name_of(run.experiment.settings.fidelity);
+             })}};
+}
+
+std::vector<Figure> figures_of_speed() {  // How fast it is.
+  return {
+      Figure{"step_time_s", "step time", FigureUnit::time,
+             "one optimizer update, from the first kernel to the last", "", everywhere,
+             of([](auto& run) { return run.pace.time; })},
+      Figure{"throughput_samples_per_s", "throughput", samples_per_s, "`global_batch` / step time", "",
+             everywhere, of([](auto& run) { return run.pace.throughput; })},
+      Figure{"throughput_tokens_per_s", "tokens", tokens_per_s,
+             "samples per second x sequence length, of models that read sequences", "", in_tables,
+             of(tokens_per_second)},
+      Figure{"speedup", "speedup", times, "throughput over that of one GPU", "", in_tables,
+             of([](auto& run) { return run.pace.speedup; })},
+      Figure{"scaling_efficiency", "scaling efficiency", share, "speedup over the number of ranks", "",
+             everywhere, of([](auto& run) { return run.pace.efficiency; })},
+      Figure{"communication_overhead_s", "over linear scaling", FigureUnit::time,
+             "step time minus `one_rank_step_time_s`", "communication_overhead_s", in_sweeps, overhead},
+      Figure{"compute_time_s", "computing", FigureUnit::time,
+             "busy time of rank 0's compute stream with kernels", "", in_sweeps,
+             of([](auto& run) { return compute_time(run); })},
+      Figure{"compute_slowdown_s", "slowed kernels", FigureUnit::time,
+             "part of the compute time: what kernels took longer beside communication than alone; with the "
+             "exposed communication it makes up `communication_overhead_s`",
+             "compute_slowdown_s", summary_only, slowed_kernels},
+      Figure{"communication_time_s", "communication", FigureUnit::time,
+             "busy time of rank 0's communication stream", "", in_tables,
+             of([](auto& run) { return communication_time(run); })},
+      Figure{"exposed_communication_s", "exposed communication", FigureUnit::time,
+             "the part of communication not hidden behind compute: step time minus compute time", "",
+             everywhere, of([](auto& run) { return exposed_communication(run); })},
+      Figure{"one_rank_step_time_s", "one GPU alone", FigureUnit::time,
+             "the same step on one GPU with the same batch per GPU", "", in_tables,
+             of([](auto& run) { return run.pace.one_rank; })},
+      Figure{"lower_bound_s", "lower bound", FigureUnit::time,
+             "the step with every collective as fast as no algorithm on this network can beat",
+             "lower_bound_s", in_sweeps,
+             of_step("of runs with servers or random times none is known",
+                     [](auto& step) { return step.lower_bound; })},
+      Figure{"epoch_time_s", "an epoch", FigureUnit::time, "all samples of the data set once", "", everywhere,
+             of(epoch_time)}};
+}
+
+std::vector<Figure> figures_of_use() {  // How busy the machine is.
+  return {
+      Figure{"gpu_utilization", "GPUs computing", share, "compute time / step time", "", in_tables,
+             of([](auto& run) { return run.gpu_utilization; })},
+      Figure{"network_utilization", "network", share,
+             "bytes / (capacity x step time), mean over the links used", "", in_sweeps,
+             of([](auto& run) { return run.links.mean; })},
+      Figure{"link_utilization_max", "busiest link", share,
+             "bytes / (capacity x step time) of the busiest link", "", in_tables,
+             of([](auto& run) { return run.links.most; })},
+      Figure{"busiest_link", "busiest link", FigureUnit::text, "its name", "", summary_only, busiest_link},
+      Figure{"model_flops", "matrix FLOPs of a step", flops,
+             "FLOPs of convolutions and matrix products of one rank's step", "model_flops", summary_only,
+             of_matrix(&MatrixWork::flops)},
+      Figure{"achieved_flops_per_gpu", "matrix FLOPs", flop_rate, "`model_flops` per second",
+             "achieved_flops_per_gpu", in_tables, of_matrix(&MatrixWork::rate)},
+      Figure{
+          "model_flops_utilization", "MFU", share,
+          "that rate over the GPU's peak in this precision; above 1 where Winograd's algorithm needs fewer "
+          "operations than the direct convolutions counted",
+          "model_flops_utilization", everywhere, of_matrix(&MatrixWork::utilization)}};
+}
+
+std::vector<Figure> figures_of_input_data() {  // Reading real data.
+  return {
+      Figure{"input_time_s", "input", FigureUnit::time,
+             "with real data: the time in which a node makes the samples of its ranks' step ready", "",
+             summary_only, of_input([](auto& input) { return input.pipeline.time; })},
+      Figure{"input_limit", "input limit", FigureUnit::text,
+             "what takes longest of it: `cores`, `storage`, `memory`, `decoder`", "input_limit", summary_only,
+             of_input(input_limit)},
+      Figure{"input_samples_per_s_and_node", "input rate", samples_per_s,
+             "samples that a node can make ready per second", "input_samples_per_s_and_node", summary_only,
+             of_input([](auto& input) { return input.samples_per_s_and_node; })},
+      Figure{"exposed_input_s", "exposed input", FigureUnit::time,
+             "the part of a step in which GPUs wait for samples", "", in_sweeps,
+             of_input([](auto& input) { return input.exposed; })},
+      Figure{"cpu_utilization", "host CPUs", share,
+             "with real data, of the node with the most ranks: its cores decoding and adding up for servers",
+             "host CPUs and input pipeline", in_sweeps,
+             of([](auto& run) { return use_of_host(run, &InputReport::cpu_utilization); })},
+      Figure{"storage_utilization", "storage", share,
+             "the same: bytes read over what its storage lets through", "host CPUs and input pipeline",
+             in_sweeps, of([](auto& run) { return use_of_host(run, &InputReport::storage_utilization); })}};
+}
+
+std::vector<Figure> figures_of_many_updates() {  // Many updates.
+  return {
+      Figure{"update_rule", "update rule", FigureUnit::text, "which gradients an update waits for", "",
+             summary_only, of_updates([](auto& updates) { return config::name_of(updates.settings.rule); })},
+      Figure{"updates_per_s", "updates", per_second, "updates per second", "", in_sweeps,
+             of_updates_or_reason([](auto& updates) { return 1 / updates.time.median.si(); })},
+      Figure{"update_time_low_s", "fastest repeat", FigureUnit::time,
+             "time of an update in the fastest repeat", "", summary_only,
+             of_updates([](auto& updates) { return updates.time.low; })},
+      Figure{"update_time_high_s", "slowest repeat", FigureUnit::time,
+             "time of an update in the slowest repeat", "", summary_only,
+             of_updates([](auto& updates) { return updates.time.high; })},
+      Figure{"update_time_confidence", "confidence", share,
+             "probability that the median of all possible repeats lies between these two", "", summary_only,
+             of_updates([](auto& updates) { return updates.time.confidence; })},
+      Figure{"gradients_per_update", "gradients per update", FigureUnit::number, "mean over the updates", "",
+             summary_only, of_updates([](auto& updates) { return updates.gradients_per_update; })},
+      Figure{"steps_per_gradient", "steps per gradient", FigureUnit::number,
+             "local steps of a rank between two pushes", "", summary_only,
+             of_updates([](auto& updates) { return updates.settings.push_every; })},
+      Figure{"updates_measured", "updates measured", FigureUnit::count, "updates in each repeat", "",
+             summary_only, of_updates([](auto& updates) { return updates.measured_updates; })},
+      Figure{"repeats", "repeats", FigureUnit::count, "runs with other random draws", "", summary_only,
+             of_updates([](auto& updates) { return updates.counts.repeats; })},
+      Figure{"staleness_mean", "staleness", FigureUnit::number,
+             "updates between reading the parameters and applying the gradient, 1 is fresh; mean", "",
+             in_sweeps, of_updates_or_reason([](auto& updates) { return updates.staleness.mean; })},
+      Figure{"staleness_max", "largest staleness", FigureUnit::count, "the largest of them", "",
+             key_in_sweeps, of_updates_or_reason([](auto& updates) { return updates.staleness.max; })},
+      Figure{"lead_steps_max", "lead", FigureUnit::count,
+             "with `ssp`: finished steps that a rank was ahead of the slowest, at most", "", summary_only,
+             of_updates(lead)},
+      Figure{"wasted_compute_s", "wasted computing", FigureUnit::time,
+             "computing of all ranks that was cancelled, per update", "", in_sweeps,
+             of_updates_or_reason([](auto& updates) { return updates.wasted; })},
+      Figure{"wasted_energy_j", "wasted energy", energy, "energy of their GPUs meanwhile, per update", "",
+             summary_only, of_updates_or_reason([](auto& updates) { return updates.wasted_energy; })},
+      Figure{"goodput_samples_per_s", "goodput", samples_per_s,
+             "throughput that is of use, where the update rule or faults make it differ", "", everywhere,
+             useful_throughput}};
+}
+
+std::vector<Figure> figures_of_needs() {  // Memory, energy and rent.
+  return {
+      Figure{"memory_peak_bytes", "memory of a GPU", bytes,
+             "of one rank when backward begins; see workloads/README.md, \"How memory is counted\"", "memory",
+             everywhere, of_memory(&MemoryReport::peak)},
+      Figure{"memory_capacity_bytes", "capacity of a GPU", bytes, "the GPU's memory", "memory", summary_only,
+             of_memory(&MemoryReport::capacity)},
+      Figure{"memory_utilization", "memory in use", share, "peak over capacity", "memory", in_sweeps,
+             of_memory(&MemoryReport::utilization)},
+      Figure{
+          "energy_per_step_j", "energy of a step", energy,
+          "of all GPUs with a rank and of their boxes: a part of the TDP per state (matrix work, other ops, "
+          "waiting), integrated over the step, plus `node.power.overhead`",
+          "energy", everywhere, of_energy(&EnergyUse::per_step)},
+      Figure{"average_power_w", "power", power, "`energy_per_step_j` over the step time", "energy", in_tables,
+             of_energy(&EnergyUse::average)},
+      Figure{"rent_usd_per_h", "rent", usd_per_h, "nodes x `node.price.hour`", "", in_sweeps, rent},
+      Figure{"cost_per_epoch_usd", "cost of an epoch", usd, "rent x hours of an epoch", "cost", everywhere,
+             cost}};
+}
+
+std::vector<Figure> all_figures() {
+  std::vector<Figure> all;
+  for (auto& some : {figures_of_the_job(), figures_of_speed(), figures_of_use(), figures_of_input_data(),
+                     figures_of_many_updates(), figures_of_needs()})
+    all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
+
+bool is_column(const Figure& figure) { return figure.shown.in_sweeps && figure.unit != FigureUnit::text; }
+
+}  // namespace
+
+std::span<const Figure> figures() {
+  static const std::vector<Figure> table = all_figures();
+  return table;
+}
+
+std::vector<std::string> sweep_columns(std::span<const Figure> all) {
+  std::vector<std::string> fields;
+  for (const Figure& figure : all) {
+    if (is_column(figure)) fields.emplace_back(figure.field);
+  }
+  return fields;
+}
+
+std::vector<std::optional<double>> sweep_row(const Run& run, std::span<const Figure> all) {
+  std::vector<std::optional<double>> row;
+  for (const Figure& figure : all) {
+    if (!is_column(figure)) continue;
+    const Value value = figure.of(run);
+    row.push_back(value ? std::optional(std::get<double>(*value)) : std::nullopt);
+  }
+  return row;
+}
+
+std::map<std::string, std::string> unmodelled(const Run& run, std::span<const Figure> all) {
+  std::map<std::string, std::string> reasons;
+  for (const Figure& figure : all) {
+    const Value value = figure.of(run);
+    if (!value && !value.error().empty()) reasons[std::string(figure.field)] = value.error();
+  }
+  return reasons;
+}
+
+std::vector<std::string> unmodelled_topics(const Run& run, std::span<const Figure> all) {
+  const auto reasons = unmodelled(run, all);
+  std::vector<std::string> topics;
+  for (const auto& [field, reason] : reasons) {
+    const std::string topic(all[index_of(field, all)].topic);
+    if (!topic.empty() && std::ranges::find(topics, topic) == topics.end()) topics.push_back(topic);
+  }
+  return topics;
+}
+
+std::size_t index_of(std::string_view field, std::span<const Figure> all) {
+  const auto found = std::ranges::find(all, field, &Figure::field);
+  if (found == all.end()) throw std::out_of_range(fmt::format("no figure {}", field));
+  return static_cast<std::size_t>(found - all.begin());
+}
+
+}  // namespace trainyard

@@ -1,0 +1,64 @@
+#include "run/run.hpp"
+
+#include "compute/op_time.hpp"
+#include "config/write.hpp"
+
+namespace trainyard {
+
+const Updates* updates_of(const Run& run) { return std::get_if<Updates>(&run.what); }
+
+const Step& step_of(const Run& run) {
+  const Updates* updates = updates_of(run);
+  return updates != nullptr ? updates->steady : std::get<Step>(run.what);
+}
+
+Seconds exposed_communication(const Run& run) {
+  const Updates* updates = updates_of(run);
+  return updates != nullptr ? updates->communication : step_of(run).exposed;
+}
+
+Seconds communication_time(const Run& run) {
+  const Updates* updates = updates_of(run);
+  return updates != nullptr ? updates->communication : step_of(run).communication;
+}
+
+Seconds compute_time(const Run& run) {
+  return updates_of(run) != nullptr ? run.pace.one_rank : step_of(run).compute;
+}
+
+Known<Seconds> epoch_time(const Run& run) {
+  if (!run.experiment.samples_per_epoch) return unknown("the model does not state the samples of an epoch");
+  return Seconds{*run.experiment.samples_per_epoch / run.pace.throughput};
+}
+
+Known<double> tokens_per_second(const Run& run) {
+  const std::optional<Model>& model = run.experiment.model;
+  if (!model || !model->sequence_length) return unknown("the model does not read sequences");
+  return run.pace.throughput * *model->sequence_length;
+}
+
+std::string_view matrix_dtype_name(const Run& run) {
+  return config::name_of(matrix_dtype(run.experiment.gpu, run.experiment.settings.precision));
+}
+
+double goodput(const Run& run) { return run.pace.throughput * (run.job ? run.job->share : 1); }
+
+std::string resolved_text(const Run& run) { return config::write(run.experiment.settings); }
+
+const std::vector<TimelineEvent>& timeline_of(const Run& run) {
+  const Updates* updates = updates_of(run);
+  return updates != nullptr ? updates->bars : step_of(run).bars;
+}
+
+Known<MatrixWork> matrix_work(const ResolvedExperiment& resolved, double steps_per_second) {
+  MatrixWork work;
+  for (const Op& op : resolved.trace.ops) {
+    if (is_matrix(op.kind)) work.flops += op.flops;
+  }
+  if (work.flops <= Flops()) return unknown("the trace has no matrix work with FLOPs");
+  work.rate = work.flops * steps_per_second / Seconds{1};
+  work.utilization = work.rate / peak_rate(resolved.gpu, resolved.settings.precision);
+  return work;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,371 @@
+#include "run/simulate_updates.hpp"
+
+#include "engine/training.hpp"
+#include "experiment/shared_network.hpp"
+#include "experiment/stack_rules.hpp"
+#include "run/energy.hpp"
+#include "run/host_load.hpp"
+#include "run/update_setup.hpp"
+#include "schedule/step_plan.hpp"
+#include "units/text.hpp"
+#include "workload/make_trace.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <iterator>
+#include <utility>
+
+namespace trainyard {
+
+namespace {
+
+// With fidelity flow a worker sends and fetches about as many messages in a step, and fewer where that would
+// be too many flows; with the others each tensor or piece of one alone.
+constexpr double most_messages = 16;
+constexpr double least_messages = 2;
+constexpr double most_flows = 4e5;
+
+/// The workers' machine, with further nodes for the servers where they have their own.
+std::shared_ptr<const Cluster> cluster_with_servers(const ResolvedExperiment& resolved) {
+  const Sync& sync = resolved.settings.sync;
+  if (!has_servers(sync) || placement_of(sync) != ServerPlacement::own_nodes) return resolved.cluster;
+  std::vector<int> gpus_on_node = resolved.cluster->gpus_on_node;
+  gpus_on_node.insert(gpus_on_node.end(), at(shards_of(sync)), 1);
+  return std::make_shared<const Cluster>(make_cluster(resolved.platform, std::move(gpus_on_node)));
+}
+
+/// One rank alone for runs with servers, all of them in lock step otherwise.
+Run steady_step(const ResolvedExperiment& resolved, const SimulateOptions& options) {
+  ResolvedExperiment steady = resolved;
+  const Sync& sync = resolved.settings.sync;
+  steady.settings.sync = {};
+  steady.settings.random = {};
+  steady.settings.input = {};
+  if (!has_servers(sync)) {
+    steady.settings.sync = {
+        .kind = sync.kind, .algorithm = sync.algorithm, .compression = sync.compression, .keep = sync.keep};
+    // Parameters are averaged after the last local step: behind nothing.
+    if (sync.update == UpdateRule::local_sgd) {
+      steady.stack.overlap = false;
+      steady.stack.gradient_dtype = GradientDtype::fp32;
+      std::erase_if(steady.stack.gradient_work,
+                    [](const GradientPass& pass) { return pass.ranks == PassRanks::many; });
+    }
+    return simulate_step(std::move(steady),
+                         {.fidelity = options.fidelity, .fold = options.fold, .timeline = options.timeline});
+  }
+  // The optimizer runs on the servers.
+  std::erase_if(steady.trace.ops,
+                [](const Op& op) { return op.phase == Phase::optimizer && op.kind != OpKind::host; });
+  steady.settings.nodes = 1;
+  steady.settings.gpus = 1;
+  steady.settings.gpus_per_node = std::nullopt;
+  steady.cluster = steady.network = cluster_for(steady.platform, steady.settings);
+  return simulate_step(std::move(steady), {.fidelity = Fidelity::closed, .fold = options.fold});
+}
+
+/// Where GPU 0 updates alone the others have no optimizer ops: their time goes to the exchange.
+struct Shared {
+  std::vector<Seconds> ops;  ///< of every rank
+  Seconds exchange;
+};
+
+Shared shared_ops(const ResolvedExperiment& resolved, const Step& steady) {
+  Shared shared{.ops = {}, .exchange = steady.exposed + steady.slowed};
+  const bool is_alone = resolved.settings.sync.kind == SyncKind::dataparallel_gpu0;
+  for (const OpRow& op : steady.ops) {
+    if (is_alone && op.phase == Phase::optimizer)
+      shared.exchange += op.duration;
+    else
+      shared.ops.push_back(op.duration);
+  }
+  return shared;
+}
+
+/// By message, as parts of a worker's step.
+struct MessageParts {
+  std::vector<double> ready;   ///< after which its gradients are complete
+  std::vector<double> needed;  ///< that can be computed without its parameters
+};
+
+/// Without overlap all is pushed after backward and pulled before forward.
+MessageParts message_parts(const ResolvedExperiment& resolved, const Step& steady,
+                           const std::vector<ServerMessage>& messages) {
+  std::vector<Seconds> ends;
+  Seconds now;
+  for (const OpRow& op : steady.ops) ends.push_back(now += op.duration);
+  MessageParts parts;
+  for (const ServerMessage& message : messages) {
+    const bool is_first = message.needed_op == 0;
+    parts.ready.push_back(resolved.stack.overlap ? ends[at(message.ready_op)] / now : 1);
+    parts.needed.push_back(resolved.stack.overlap && !is_first ? ends[at(message.needed_op - 1)] / now : 0);
+  }
+  return parts;
+}
+
+/// How the updates went, before the Run is made of it.
+struct Training {
+  Updates updates;
+  std::shared_ptr<const Cluster> cluster;  ///< with the servers' nodes
+  HostLoad load;                           ///< of servers on the workers' hosts
+  LinkTraffic links;
+  std::uint64_t events = 0;
+  std::vector<std::string> notes_before, notes_after;  ///< those on the updates stand between them
+};
+
+std::vector<TrainingRecord> without_network(const UpdateSettings& settings, std::vector<StepTimes>& times,
+                                            const TrainingOptions& options, std::uint64_t& events) {
+  std::vector<TrainingRecord> repeats;
+  for (StepTimes& each : times) {
+    repeats.push_back(run_without_network(settings, each, options));
+    events += repeats.back().events;
+  }
+  return repeats;
+}
+
+/// Bytes on the links for an update, on average over all repeats from beginning to end.
+LinkTraffic links_of(const Cluster& cluster, const ServerRecord& record, double updates) {
+  Timeline timeline;
+  timeline.makespan = record.ended / updates;
+  timeline.link_bytes.assign(record.link_bytes.begin(), record.link_bytes.begin() + link_count(cluster));
+  for (double& bytes : timeline.link_bytes) bytes /= updates;
+  return link_traffic(link_rows(cluster, capacities(cluster), timeline, {}));
+}
+
+std::vector<ServerRow> servers_of(const ServerPlan& plan, const ServerRecord& record) {
+  std::vector<ServerRow> servers;
+  for (const ServerPlan::Resource& resource : plan.resources) {
+    const double carried = record.link_bytes[at(resource.link)];
+    servers.push_back({resource.name, carried / (plan.links[at(resource.link)].si() * record.ended.si())});
+  }
+  return servers;
+}
+
+/// Notes on keys of the stack and the trace that are for collectives alone, and on nodes that hold servers.
+std::vector<std::string> server_notes(const ResolvedExperiment& resolved, int ranks_per_worker,
+                                      bool has_energy) {
+  std::vector<std::string> notes = unused_with_servers(resolved.stack);
+  if (std::ranges::any_of(resolved.trace.ops, [](const Op& op) { return !op.communication_bytes.empty(); }))
+    notes.emplace_back("the trace's own communication is not used: its gradients go to servers");
+  if (ranks_per_worker > 1) {
+    notes.push_back(fmt::format("{} adds up the gradients of a node: its {} GPUs are one worker",
+                                resolved.stack.name, ranks_per_worker));
+  }
+  const bool is_apart = placement_of(resolved.settings.sync) == ServerPlacement::own_nodes;
+  if (is_apart && resolved.platform.price_per_hour)
+    notes.emplace_back("the servers' nodes are paid for as nodes of the platform");
+  if (is_apart && has_energy)
+    notes.emplace_back("energy: of the servers' nodes the boxes are counted, not their idle GPUs");
+  return notes;
+}
+
+int messages_of_flow(const UpdateSettings& settings, const StepCounts& counts) {
+  const double pushes =
+      static_cast<double>(settings.workers) * (counts.warmup + counts.measured) * counts.repeats;
+  return static_cast<int>(std::clamp(most_flows / (2 * pushes), least_messages, most_messages));
+}
+
+std::vector<ServerMessage> messages_of(const ResolvedExperiment& resolved, const UpdateSettings& settings,
+                                       const StepCounts& counts) {
+  const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
+  std::vector<ServerMessage> messages = server_messages(
+      ready_gradients(resolved.trace), value, shards_of(resolved.settings.sync), resolved.stack.servers);
+  if (resolved.settings.fidelity != Fidelity::flow) return messages;
+  return joined_messages(messages, messages_of_flow(settings, counts));
+}
+
+Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSettings& settings,
+                            const StepCounts& counts, const Run& steady) {
+  Training training;
+  training.cluster = cluster_with_servers(resolved);
+  const Cluster& cluster = *training.cluster;
+  TrainingOptions options = training_options(settings, counts);
+  const int per_worker = ranks_per_worker(resolved);
+  const int ranks = settings.workers * per_worker;
+  training.notes_before = server_notes(resolved, per_worker, steady.energy.has_value());
+  std::vector<StepTimes> times =
+      step_times(resolved, cluster, ranks, worker_ops(step_of(steady)), counts.repeats);
+  const ServerPlacement placement = placement_of(resolved.settings.sync);
+  if (placement == ServerPlacement::free) {
+    options.loading = loading_times(resolved, cluster, settings.workers, {});
+    const auto repeats = without_network(settings, times, options, training.events);
+    training.updates = updates_from(repeats, cluster, settings, per_worker, counts);
+    return training;
+  }
+  const int worker_nodes = index(cluster.node_of(Rank{ranks - 1})) + 1;
+  const ServerPlan plan = plan_servers(cluster, settings.workers, worker_nodes, placement,
+                                       messages_of(resolved, settings, counts), resolved.stack.servers);
+  training.load =
+      host_load(plan, worker_nodes, static_cast<int>(cluster.platform.cpus.size()), settings.push_every);
+  options.loading = loading_times(resolved, cluster, settings.workers, training.load);
+  MessageParts parts = message_parts(resolved, step_of(steady), plan.messages);
+  const ServerRecord record = run_with_servers(settings, times,
+                                               {.plan = &plan,
+                                                .ready = std::move(parts.ready),
+                                                .needed = std::move(parts.needed),
+                                                .by_priority = resolved.stack.servers.priority},
+                                               options);
+  training.updates = updates_from(record.repeats, cluster, settings, per_worker, counts);
+  training.updates.servers = servers_of(plan, record);
+  training.links =
+      links_of(cluster, record, static_cast<double>((options.warmup + options.measured) * counts.repeats));
+  training.events = record.repeats.back().events + record.flows;
+  training.notes_after = plan.notes;
+  return training;
+}
+
+/// Collectives: the last rank to come lets the exposed communication of a steady step begin.
+Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings& settings,
+                       const StepCounts& counts, const Run& steady) {
+  Training training;
+  training.cluster = resolved.cluster;
+  const Shared shared = shared_ops(resolved, step_of(steady));
+  std::vector<StepTimes> times =
+      step_times(resolved, *resolved.cluster, settings.workers, shared.ops, counts.repeats);
+  TrainingOptions options = training_options(settings, counts);
+  options.exchange = shared.exchange;
+  options.loading = loading_times(resolved, *resolved.cluster, settings.workers, {});
+  training.events = steady.events;
+  const std::vector<TrainingRecord> repeats = without_network(settings, times, options, training.events);
+  training.updates = updates_from(repeats, *resolved.cluster, settings, 1, counts);
+  // The bytes of a step on the links are the same, in another time.
+  training.links = stretched(steady.links, training.updates.time.median / steady.pace.time);
+  training.notes_after.emplace_back(
+      "the communication that one steady step exposes, and what it slows kernels by, is added after the "
+      "slowest rank's compute");
+  if (resolved.settings.sync.update == UpdateRule::local_sgd && has_passes_of_many(resolved.stack))
+    training.notes_after.emplace_back(
+        "the stack's passes of ranks: many are not used: parameters are averaged");
+  if (resolved.settings.sync.kind == SyncKind::dataparallel_gpu0)
+    training.notes_after.emplace_back("the update on GPU 0, which all wait for, is counted as communication");
+  return training;
+}
+
+void check_simulable(const ResolvedExperiment& resolved, Fidelity fidelity) {
+  if (has_others(resolved)) {
+    throw InputError("neighbours, background and events are simulated beside one steady step only",
+                     "leave them out, or update: sync with nothing random");
+  }
+  for (const SlowNode& slow : resolved.settings.random.slow) {
+    if (slow.node < resolved.cluster->nodes) continue;
+    throw InputError(fmt::format("random.slow names node {}, the job has nodes 0 to {}", slow.node,
+                                 resolved.cluster->nodes - 1));
+  }
+  if (has_servers(resolved.settings.sync) && fidelity == Fidelity::closed) {
+    throw InputError("fidelity closed knows no servers: what they take depends on who sends when",
+                     "fidelity: flow, rounds or steps");
+  }
+}
+
+double samples_per_step(const ResolvedExperiment& resolved) {
+  return static_cast<double>(resolved.settings.batch_per_gpu) * resolved.settings.accumulation;
+}
+
+Pace pace_of(const ResolvedExperiment& resolved, const Updates& updates, const Run& steady, int ranks) {
+  const double per_step = samples_per_step(resolved);
+  const double per_gradient = per_step * updates.settings.push_every * updates.ranks_per_worker;
+  Pace pace;
+  pace.time = updates.time.median;
+  pace.one_rank = with_input(steady.pace.one_rank, input_pipeline(resolved, 1, 1), resolved.settings.input);
+  pace.global_batch = std::llround(per_gradient * updates.gradients_per_update);
+  pace.throughput = per_gradient * updates.gradients_per_update / pace.time.si();
+  pace.speedup = pace.throughput * pace.one_rank.si() / per_step;
+  pace.efficiency = pace.speedup / ranks;
+  return pace;
+}
+
+/// Ranks draw the power of their ops while they compute and idle power otherwise; boxes are added.
+EnergyUse energy_of(const ResolvedExperiment& resolved, const Updates& updates, int nodes, Watts computing) {
+  const Watts idle = resolved.gpu.power->idle.value * resolved.gpu.tdp.value;
+  Joules sum =
+      static_cast<double>(nodes) * node_overhead(resolved.platform, resolved.gpu)->value * updates.measured;
+  for (const WorkerRow& worker : updates.workers)
+    sum += computing * worker.computing + idle * (updates.measured - worker.computing);
+  const Joules energy = sum / static_cast<double>(updates.measured_updates);
+  return {energy, energy / updates.time.median};
+}
+
+std::vector<RankRow> rank_rows(const Cluster& cluster, const Updates& updates) {
+  std::vector<RankRow> rows;
+  for (const WorkerRow& worker : updates.workers) {
+    rows.push_back({.rank = worker.rank,
+                    .node = worker.node,
+                    .gpu = cluster.platform.node[cluster.gpu_of(worker.rank)].name,
+                    .compute = worker.computing,
+                    .communication = worker.communicating,
+                    .end = updates.measured});
+  }
+  return rows;
+}
+
+/// With servers no collective runs; otherwise those of the steady step stand for all.
+Step step_of_updates(Step steady, bool uses_servers) {
+  if (uses_servers) {
+    steady.collectives.clear();
+    steady.bars.clear();
+  }
+  return steady;
+}
+
+Run run_from(ResolvedExperiment resolved, Training training, Run steady) {
+  Updates& updates = training.updates;
+  Run run;
+  run.ranks = updates.settings.workers * updates.ranks_per_worker;
+  run.nodes = training.cluster->nodes;
+  run.pace = pace_of(resolved, updates, steady, run.ranks);
+  run.rank_rows = rank_rows(*training.cluster, updates);
+  run.gpu_utilization =
+      sum_of(updates.workers).computing / (updates.measured * static_cast<double>(run.ranks));
+  run.links = std::move(training.links);
+  run.compute_sources = steady.compute_sources;
+  run.matrix = matrix_work(resolved, run.pace.throughput / run.ranks / samples_per_step(resolved));
+  run.memory = std::move(steady.memory);
+  run.energy = std::move(steady.energy);
+  updates.wasted_energy = unknown("what ranks draw is not known");
+  if (run.energy) {
+    const Watts computing = computing_power(step_of(steady).ops, resolved.gpu);
+    run.energy = energy_of(resolved, updates, run.nodes, computing);
+    updates.wasted_energy = computing * updates.wasted;
+  }
+  run.calibrated_on = std::move(steady.calibrated_on);
+  run.events = training.events;
+  run.notes = std::move(steady.notes);
+  if (resolved.settings.random.gpus == GpuSpread::profile) run.notes.push_back(spread_note(resolved.gpu));
+  std::ranges::copy(training.notes_before, std::back_inserter(run.notes));
+  if (const auto until = shown_until(updates)) {
+    run.notes.push_back(fmt::format("trace.json and report.html show the first {} of the measured {}",
+                                    human(*until), human(updates.measured)));
+  }
+  if (const auto pipeline = input_pipeline(resolved, *resolved.cluster, training.load)) {
+    const Seconds loading = sum_of(updates.workers).loading / steps_of(updates);
+    run.input = input_report(resolved, *pipeline, loading, run.pace.throughput);
+    std::ranges::copy(input_notes(resolved, *run.input), std::back_inserter(run.notes));
+  }
+  std::ranges::copy(training.notes_after, std::back_inserter(run.notes));
+  updates.steady =
+      step_of_updates(std::get<Step>(std::move(steady.what)), has_servers(resolved.settings.sync));
+  run.what = std::move(updates);
+  resolved.settings.gpus = run.ranks;
+  run.experiment = std::move(resolved);
+  run.cost = epoch_cost(run.experiment.platform, run.nodes, epoch_time(run));
+  return run;
+}
+
+}  // namespace
+
+Run simulate_updates(ResolvedExperiment resolved, const SimulateOptions& options) {
+  const UpdateSettings settings = update_settings(resolved.settings.sync, workers_of(resolved));
+  const Fidelity fidelity = options.fidelity.value_or(resolved.settings.fidelity);
+  check_simulable(resolved, fidelity);
+  StepCounts counts = resolved.settings.steps;
+  if (!is_random(resolved.settings.random)) counts.repeats = 1;  // all would be alike
+  Run steady = steady_step(resolved, options);
+  resolved.settings.fidelity = fidelity;  // it is written beside the result
+  Training training = has_servers(resolved.settings.sync)
+                          ? train_with_servers(resolved, settings, counts, steady)
+                          : train_in_step(resolved, settings, counts, steady);
+  return run_from(std::move(resolved), std::move(training), std::move(steady));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,113 @@
+#include "run/updates.hpp"
+
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace trainyard {
+
+namespace {
+
+Seconds time_per_update(const TrainingRecord& record) {
+  return Seconds{(record.ended - record.begun).si() / static_cast<double>(record.updates)};
+}
+
+/// Index of the repeat with the median time, the lower one of two.
+std::size_t median_of(const std::vector<TrainingRecord>& repeats) {
+  std::vector<std::size_t> order(repeats.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return time_per_update(repeats[i]); });
+  return order[(order.size() - 1) / 2];
+}
+
+UpdateTimes times_of(const std::vector<TrainingRecord>& repeats, const TrainingRecord& median) {
+  UpdateTimes times{.median = time_per_update(median), .low = time_per_update(median), .high = {}};
+  for (const TrainingRecord& repeat : repeats) {
+    times.low = std::min(times.low, time_per_update(repeat));
+    times.high = std::max(times.high, time_per_update(repeat));
+  }
+  // All of n independent runs on one side of the median: 2 in 2^n.
+  times.confidence = repeats.size() > 1 ? 1 - std::ldexp(1.0, 1 - static_cast<int>(repeats.size())) : 0;
+  return times;
+}
+
+Staleness staleness_of(const TrainingRecord& record) {
+  double sum = 0;
+  for (std::size_t age = 0; age < record.staleness.size(); ++age)
+    sum += static_cast<double>(age) * static_cast<double>(record.staleness[age]);
+  return {.gradients = record.staleness,
+          .mean = sum / static_cast<double>(record.gradients),
+          .max = static_cast<int>(record.staleness.size()) - 1};
+}
+
+void add_workers(const TrainingRecord& record, const Cluster& cluster, Updates& updates) {
+  for (int number = 0; number < updates.settings.workers * updates.ranks_per_worker; ++number) {
+    const WorkerRecord& its = record.workers[at(number / updates.ranks_per_worker)];
+    const Rank rank{number};
+    updates.workers.push_back({.rank = rank,
+                               .node = cluster.node_of(rank),
+                               .computing = its.computing,
+                               .communicating = its.communicating,
+                               .waiting = its.waiting,
+                               .loading = its.loading,
+                               .wasted = its.wasted,
+                               .gradients = its.gradients});
+    updates.wasted += its.wasted / static_cast<double>(record.updates);
+  }
+}
+
+}  // namespace
+
+WorkerRow sum_of(const std::vector<WorkerRow>& workers) {
+  WorkerRow sum;
+  for (const WorkerRow& worker : workers) {
+    sum.computing += worker.computing;
+    sum.communicating += worker.communicating;
+    sum.waiting += worker.waiting;
+    sum.loading += worker.loading;
+    sum.wasted += worker.wasted;
+    sum.gradients += worker.gradients;
+  }
+  return sum;
+}
+
+Updates updates_from(const std::vector<TrainingRecord>& repeats, const Cluster& cluster,
+                     const UpdateSettings& settings, int ranks_per_worker, const StepCounts& counts) {
+  const TrainingRecord& median = repeats[median_of(repeats)];
+  Updates updates;
+  updates.settings = settings;
+  updates.ranks_per_worker = ranks_per_worker;
+  updates.counts = counts;
+  updates.measured_updates = median.updates;
+  updates.time = times_of(repeats, median);
+  updates.measured = median.ended - median.begun;
+  updates.gradients_per_update = static_cast<double>(median.gradients) / static_cast<double>(median.updates);
+  updates.staleness = staleness_of(median);
+  updates.lead = median.lead;
+  updates.spans = median.spans;
+  add_workers(median, cluster, updates);
+  updates.communication = sum_of(updates.workers).communicating / steps_of(updates);
+  for (const WorkerSpan& span : updates.spans) {
+    updates.bars.push_back({.rank = Rank{span.worker * ranks_per_worker},
+                            .stream = span.activity == Activity::wasted ? Stream::host : Stream::compute,
+                            .category = std::string(name_of(span.activity)),
+                            .start = span.begun,
+                            .end = span.ended});
+  }
+  return updates;
+}
+
+double steps_of(const Updates& updates) {
+  return static_cast<double>(updates.measured_updates) * updates.gradients_per_update *
+         updates.settings.push_every * updates.ranks_per_worker;
+}
+
+std::optional<Seconds> shown_until(const Updates& updates) {
+  constexpr double all = 0.999;  // of the measured time: what is under way at its end is not kept
+  if (updates.spans.empty() || updates.spans.back().ended >= all * updates.measured) return std::nullopt;
+  return updates.spans.back().ended;
+}
+
+}  // namespace trainyard
