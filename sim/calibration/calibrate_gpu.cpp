@@ -56,12 +56,54 @@ std::string conditions_of(const Recording& recording) {
   return facts.source.empty() ? text : text + "; " + facts.source;
 }
 
-std::vector<const Recording*> of_kernels_alone(const std::vector<Recording>& recordings) {
-  std::vector<const Recording*> alone;
+bool is_matrix_kernel(const RecordedKernel& row) { return row.kind && is_matrix(*row.kind); }
+bool is_vector_kernel(const RecordedKernel& row) { return row.kind && !is_matrix(*row.kind); }
+
+/// The recordings that a profile's table of kernels is made of; null where there is none.
+struct Tables {
+  const Recording* kernels = nullptr;         ///< with matrix products or convolutions
+  const Recording* vector_kernels = nullptr;  ///< with vector ops alone
+};
+
+Tables tables_of(const std::vector<Recording>& recordings) {
+  Tables tables;
   for (const Recording& recording : recordings) {
-    if (!recording.facts.is_framework_timing) alone.push_back(&recording);
+    if (recording.facts.is_framework_timing) continue;
+    const bool has_matrix = std::ranges::any_of(recording.rows, is_matrix_kernel);
+    if (!has_matrix && std::ranges::none_of(recording.rows, is_vector_kernel)) continue;
+    const Recording*& table = has_matrix ? tables.kernels : tables.vector_kernels;
+    if (table != nullptr) {
+      throw InputError(fmt::format("'{}' and '{}' both time {}: a profile has one table of them", table->name,
+                                   recording.name, has_matrix ? "kernels" : "vector ops"),
+                       "put the rows into one recording");
+    }
+    table = &recording;
   }
-  return alone;
+  return tables;
+}
+
+/// The recordings without the vector ops in whose place others stand.
+std::vector<Recording> without_replaced(std::vector<Recording> recordings, const Tables& tables) {
+  if (tables.kernels == nullptr || tables.vector_kernels == nullptr) return recordings;
+  for (Recording& recording : recordings) {
+    if (recording.name == tables.kernels->name) std::erase_if(recording.rows, is_vector_kernel);
+  }
+  return recordings;
+}
+
+/// Kernels that are new take the place of the specification's, matrix work and vector ops apart.
+void set_kernels(GpuProfile& gpu, const MeasuredKernels& measured, const Tables& tables) {
+  KernelTable& table = gpu.kernel_table;  // still that of the specification
+  const bool has_vectors = !measured.kernels.vectors.empty();
+  const bool keeps_vectors = !has_vectors && (gpu.vector_kernels || tables.kernels == nullptr);
+  if (tables.kernels != nullptr) {
+    gpu.kernels = tables.kernels->name;
+    table.convs = measured.kernels.convs;
+    table.gemms = measured.kernels.gemms;
+  }
+  if (!keeps_vectors) table.vectors = measured.kernels.vectors;
+  if (has_vectors) gpu.vector_kernels.reset();
+  if (tables.vector_kernels != nullptr) gpu.vector_kernels = tables.vector_kernels->name;
 }
 
 /// The board's power in a state as a part of its TDP, if the recordings have it.
@@ -110,13 +152,9 @@ Calibration merged(Calibration known, const std::map<std::string, int>& fitted,
 
 GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recording>& recordings) {
   check_each_once(recordings);
-  const auto tables = of_kernels_alone(recordings);
-  if (tables.size() > 1) {
-    throw InputError(fmt::format("'{}' and '{}' both time kernels: a profile has one table of them",
-                                 tables[0]->name, tables[1]->name),
-                     "put the rows into one recording");
-  }
-  const MeasuredKernels measured = gather(recordings);
+  const Tables tables = tables_of(recordings);
+  const std::vector<Recording> counted = without_replaced(recordings, tables);
+  const MeasuredKernels measured = gather(counted);
   const std::map<std::string, int> fitted = fit_profile(specification, measured).fitted;
   if (fitted.empty()) {
     throw InputError("the recordings hold too few kernels of every group",
@@ -126,19 +164,16 @@ GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recordin
   std::map<std::string, std::string> sources;
   for (const auto& [group, count] : fitted) {
     sources[group] =
-        fmt::format("{} kernels of {}, too few to hold some out", count, files_with(group, recordings));
+        fmt::format("{} kernels of {}, too few to hold some out", count, files_with(group, counted));
   }
   for (const HeldOutError& error : errors) {
-    sources[error.kernels] = source_of(error, fitted.at(error.kernels), recordings);
+    sources[error.kernels] = source_of(error, fitted.at(error.kernels), counted);
   }
 
   GpuProfile gpu = fit_profile(specification, measured, sources).gpu;
   set_power(gpu, recordings);
-  if (tables.empty()) {
-    gpu.kernel_table = specification.kernel_table;
-  } else {
-    gpu.kernels = tables[0]->name;
-  }
+  gpu.kernel_table = specification.kernel_table;
+  set_kernels(gpu, measured, tables);
   gpu.calibration = merged(specification.calibration.value_or(Calibration()), fitted, errors, recordings);
   return gpu;
 }

@@ -13,9 +13,10 @@
 namespace trainyard {
 
 /// The specification with everything the recordings cover fitted to them, and in `calibration` what the fits
-/// rest on and how far they miss held-out kernels. `kernels` is the recording of kernels alone; power is
-/// the recordings' where they have any. Throws InputError if they cover nothing, or if two of them time
-/// kernels alone.
+/// rest on and how far they miss held-out kernels. `kernels` becomes the recording that times matrix products
+/// or convolutions, `vector_kernels` the one that times vector ops alone (as a framework runs them); where
+/// both are given, vector ops count from the latter only. Power is the recordings' where they have any.
+/// Throws InputError if they cover nothing, or if two of them would be the same table.
 GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recording>& recordings);
 
 /// Shipped profiles with kernels of their own: what a scaling is checked against, whatever else a user has.

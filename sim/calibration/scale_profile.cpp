@@ -56,6 +56,7 @@ GpuProfile scaled(const GpuProfile& specification, const GpuProfile& source) {
   if (vector.softmax_wide) gpu.vector.softmax_wide = assumed(*vector.softmax_wide, share);
   gpu.roofline = assumed(source.roofline, "as on " + source.name);
   gpu.kernels.reset();
+  gpu.vector_kernels.reset();
   gpu.kernel_table = {};
   gpu.calibration.reset();
   return gpu;

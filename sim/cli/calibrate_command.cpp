@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -174,12 +175,17 @@ void copy_beside(const std::vector<fs::path>& files, const fs::path& folder) {
   }
 }
 
-/// The kernels of the specification, where the new profile still rests on them.
-std::optional<fs::path> kernels_kept(const CalibrateOptions& options, const config::Catalogue& catalogue,
-                                     const GpuProfile& gpu, const std::vector<Recording>& recordings) {
-  const auto is_new = [&](const Recording& recording) { return recording.name == gpu.kernels; };
-  if (!options.specification || !gpu.kernels || std::ranges::any_of(recordings, is_new)) return std::nullopt;
-  return config::find(catalogue, config::Kind::gpu, *options.specification).parent_path() / *gpu.kernels;
+/// The tables of the specification's kernels on which the new profile still rests.
+std::vector<fs::path> tables_kept(const CalibrateOptions& options, const config::Catalogue& catalogue,
+                                  const GpuProfile& gpu, const std::vector<Recording>& recordings) {
+  if (!options.specification) return {};
+  const fs::path folder = config::find(catalogue, config::Kind::gpu, *options.specification).parent_path();
+  std::vector<fs::path> kept;
+  for (const std::optional<std::string>& table : {gpu.kernels, gpu.vector_kernels}) {
+    const auto is_new = [&](const Recording& recording) { return recording.name == table; };
+    if (table && std::ranges::none_of(recordings, is_new)) kept.push_back(folder / *table);
+  }
+  return kept;
 }
 
 /// Writes the profile, once it is sure that it can be read again.
@@ -213,7 +219,7 @@ void calibrate_gpu(const CalibrateOptions& options) {
 
   const GpuProfile gpu = make_profile(bases, catalogue, name, recordings);
   make_folder(folder);
-  if (const auto kept = kernels_kept(options, catalogue, gpu, recordings)) files.push_back(*kept);
+  std::ranges::copy(tables_kept(options, catalogue, gpu, recordings), std::back_inserter(files));
   copy_beside(files, folder);
   write_profile(gpu, profile, options.force);
   std::string report = calibration_table(gpu);

@@ -14,10 +14,13 @@ namespace {
 
 void validate(const GpuProfile& gpu, config::Problems& problems) {
   problems.check_name(gpu.name);
-  if (gpu.kernels && gpu.kernels->find('/') != std::string::npos) {
-    problems.error("kernels", "'" + *gpu.kernels + "' is not in the profile's folder",
+  const auto require_beside = [&](const char* key, const std::optional<std::string>& file) {
+    if (!file || file->find('/') == std::string::npos) return;
+    problems.error(key, "'" + *file + "' is not in the profile's folder",
                    "copy the table beside the profile and give its name alone");
-  }
+  };
+  require_beside("kernels", gpu.kernels);
+  require_beside("vector_kernels", gpu.vector_kernels);
   const MatrixUnits& units = gpu.matrix;
   if (units.fp16 && problems.readable("matrix") && units.fp16->peak.value < units.fp32.peak.value) {
     problems.warning("matrix.fp16.peak", "the fp16 peak is below the fp32 peak");
@@ -26,6 +29,17 @@ void validate(const GpuProfile& gpu, config::Problems& problems) {
 
 GpuProfile read_profile(const config::Document& document, std::vector<Diagnostic>* warnings) {
   return config::read<GpuProfile>(document, validate, warnings);
+}
+
+/// The kernels of a recording that the profile names under `key`.
+KernelTable read_table(const config::Document& document, const std::string& key, const std::string& file) {
+  const std::filesystem::path path = std::filesystem::path(document.name).parent_path() / file;
+  const Recording recording = read_recording(path.string(), config::read_file(path, largest_csv));
+  if (recording.facts.is_framework_timing) {
+    throw InputError(path.string() + ": its times hold a framework's dispatch and are no kernels'",
+                     "leave out '" + key + "'; `trainyard calibrate gpu` can fit to this recording");
+  }
+  return kernel_table(recording);
 }
 
 GpuProfile at_its_speed(GpuProfile gpu) {
@@ -39,14 +53,9 @@ GpuProfile at_its_speed(GpuProfile gpu) {
 
 GpuProfile load_gpu_profile(const config::Document& document, std::vector<Diagnostic>* warnings) {
   GpuProfile gpu = read_profile(document, warnings);
-  if (gpu.kernels) {
-    const std::filesystem::path path = std::filesystem::path(document.name).parent_path() / *gpu.kernels;
-    const Recording recording = read_recording(path.string(), config::read_file(path, largest_csv));
-    if (recording.facts.is_framework_timing) {
-      throw InputError(path.string() + ": its times hold a framework's dispatch and are no kernels'",
-                       "leave out 'kernels'; `trainyard calibrate gpu` can fit to this recording");
-    }
-    gpu.kernel_table = kernel_table(recording);
+  if (gpu.kernels) gpu.kernel_table = read_table(document, "kernels", *gpu.kernels);
+  if (gpu.vector_kernels) {
+    gpu.kernel_table.vectors = read_table(document, "vector_kernels", *gpu.vector_kernels).vectors;
   }
   return at_its_speed(std::move(gpu));
 }

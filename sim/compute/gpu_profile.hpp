@@ -128,10 +128,12 @@ struct GpuProfile {
   VectorRates vector;
   Sourced<Roofline> roofline;          ///< for matrix work without a fit
   std::optional<std::string> kernels;  ///< recording beside the profile: times by shape
+  std::optional<std::string>
+      vector_kernels;  ///< another, whose vector ops stand in place of those of `kernels`
   std::optional<Calibration> calibration;
   std::vector<std::string> source;
 
-  KernelTable kernel_table;  ///< what that file holds; no key
+  KernelTable kernel_table;  ///< what those files hold; no key
   double has_speed = 1;      ///< which the rates have in them; no key
 };
 
@@ -341,6 +343,8 @@ struct Keys<GpuProfile> {
         required("vector", &GpuProfile::vector, "ops limited by memory bandwidth"),
         required("roofline", &GpuProfile::roofline, "everything without a measured kernel or a fit"),
         optional("kernels", &GpuProfile::kernels, "CSV of measured kernels in the same folder"),
+        optional("vector_kernels", &GpuProfile::vector_kernels,
+                 "another, whose vector ops are used in place of those of kernels"),
         optional("calibration", &GpuProfile::calibration, "how `trainyard calibrate gpu` made this profile"),
         optional("source", &GpuProfile::source, "where the figures come from"));
   }

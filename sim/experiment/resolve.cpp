@@ -301,7 +301,9 @@ private:
     resolved_.gpu = read(files_.gpus, gpu, "gpu", [](const auto& document, auto* warnings) {
       return load_gpu_profile(document, warnings);
     });
-    if (resolved_.gpu.kernels) files_.paths.insert((gpu.parent_path() / *resolved_.gpu.kernels).string());
+    for (const auto& table : {resolved_.gpu.kernels, resolved_.gpu.vector_kernels}) {
+      if (table) files_.paths.insert((gpu.parent_path() / *table).string());
+    }
     errors_.run(document_, "precision", [&] { matrix_dtype(resolved_.gpu, settings_.precision); });
   }
 

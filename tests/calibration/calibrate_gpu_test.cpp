@@ -22,6 +22,14 @@ Recording some_products() {
   return recording;
 }
 
+/// A framework's vector ops, timed on the GPU.
+Recording pytorch_vectors() {
+  Recording recording = together(vector_recording(OpKind::elementwise, 0.7, Seconds(3e-6)),
+                                 vector_recording(OpKind::layer_norm, 0.5, Seconds(6e-6)));
+  recording.name = "pytorch.csv";
+  return recording;
+}
+
 RecordedKernel power_row(const std::string& state, double watts) {
   RecordedKernel row;
   row.op = "power";
@@ -77,14 +85,70 @@ TEST_CASE("a recording that says nothing of itself is of an unnamed GPU") {
   CHECK(gpu.calibration->measured_with == std::vector<std::string>{"tiny_kernels.csv: unnamed GPU"});
 }
 
-TEST_CASE("two recordings of kernels alone do not go into one profile") {
-  Recording second = vector_recording(OpKind::softmax, 0.6, Seconds(4e-6));
-  second.name = "more.csv";
-  const auto errors = errors_of([&] { calibrate(tiny_to_calibrate(), {some_products(), second}); });
+TEST_CASE("two recordings of products, or two of vector ops alone, do not go into one profile") {
+  Recording products = some_products();
+  products.name = "more.csv";
+  const auto errors = errors_of([&] { calibrate(tiny_to_calibrate(), {some_products(), products}); });
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].message ==
         "'tiny_kernels.csv' and 'more.csv' both time kernels: a profile has one table of them");
   CHECK(errors[0].hint == "put the rows into one recording");
+  Recording vectors = pytorch_vectors();
+  vectors.name = "again.csv";
+  const auto of_vectors = errors_of([&] { calibrate(tiny_to_calibrate(), {pytorch_vectors(), vectors}); });
+  REQUIRE(of_vectors.size() == 1);
+  CHECK(of_vectors[0].message ==
+        "'pytorch.csv' and 'again.csv' both time vector ops: a profile has one table of them");
+}
+
+TEST_CASE("a recording of vector ops alone stands in place of the other's vector ops") {
+  const Recording streams = vector_recording(OpKind::elementwise, 0.9, Seconds(2e-6));
+  const Recording gathers = vector_recording(OpKind::embedding, 0.8, Seconds(2e-6));
+  const Recording kernels = together(together(some_products(), streams), gathers);
+  const GpuProfile own = calibrate(tiny_to_calibrate(), {kernels});
+  CHECK(own.kernels == "tiny_kernels.csv");
+  CHECK_FALSE(own.vector_kernels);
+  CHECK(own.vector.elementwise.value == doctest::Approx(0.9).epsilon(0.01));
+  CHECK(own.vector.embedding.provenance == Provenance::fitted);
+
+  const GpuProfile both = calibrate(tiny_to_calibrate(), {kernels, pytorch_vectors()});
+  CHECK(both.kernels == "tiny_kernels.csv");
+  CHECK(both.vector_kernels == "pytorch.csv");
+  CHECK(both.kernel_table.gemms.size() == 64);
+  CHECK(both.kernel_table.vectors.size() == 40);
+  CHECK(both.vector.elementwise.value == doctest::Approx(0.7).epsilon(0.01));
+  CHECK(both.vector.elementwise.source.starts_with("20 kernels of pytorch.csv; mean error"));
+  CHECK(both.vector.layer_norm.value == doctest::Approx(0.5).epsilon(0.01));
+  CHECK(both.vector.t0.value.si() == doctest::Approx(6e-6).epsilon(0.01));
+  CHECK(both.vector.embedding.provenance == Provenance::assumed);  // no framework's was measured
+  CHECK(both.matrix.fp32.gemm->source == own.matrix.fp32.gemm->source);
+  CHECK(both.calibration->recordings == std::vector<std::string>{"tiny_kernels.csv", "pytorch.csv"});
+}
+
+TEST_CASE("either table of a former calibration can be replaced without the other") {
+  const Recording streams = vector_recording(OpKind::elementwise, 0.9, Seconds(2e-6));
+  const GpuProfile known = calibrate(tiny_to_calibrate(), {together(some_products(), streams)});
+
+  const GpuProfile with_vectors = calibrate(known, {pytorch_vectors()});
+  CHECK(with_vectors.kernels == "tiny_kernels.csv");
+  CHECK(with_vectors.vector_kernels == "pytorch.csv");
+  CHECK(with_vectors.kernel_table.gemms.size() == 64);
+  CHECK(with_vectors.kernel_table.vectors.size() == 40);
+
+  Recording products = some_products();
+  products.name = "new.csv";
+  const GpuProfile with_products = calibrate(with_vectors, {products});
+  CHECK(with_products.kernels == "new.csv");
+  CHECK(with_products.vector_kernels == "pytorch.csv");
+  CHECK(with_products.kernel_table.vectors.size() == 40);
+  CHECK(
+      calibrate(known, {products}).kernel_table.vectors.empty());  // those lay in the table that is replaced
+
+  Recording all = together(products, streams);
+  const GpuProfile with_all = calibrate(with_vectors, {all});
+  CHECK(with_all.kernels == "new.csv");
+  CHECK_FALSE(with_all.vector_kernels);
+  CHECK(with_all.kernel_table.vectors.size() == 20);
 }
 
 TEST_CASE("recordings with too few kernels of every group are an error") {

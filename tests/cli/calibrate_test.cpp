@@ -329,6 +329,34 @@ TEST_CASE("a shipped recording is found by its name and copied beside the profil
   }
 }
 
+TEST_CASE("a framework's vector ops get a table of their own, which a new profile keeps") {
+  const Installed installed;
+  const Scratch& folder = installed.folder();
+  const std::string kernels = folder.put("kernels.csv", small_recording());
+  std::string rows = "op,variant,dtype,shape,bytes,time_us\n";
+  for (int size = 1 << 16; size < 1 << 26; size *= 2) {
+    rows += fmt::format("layer_norm,forward w1024,fp32,e{},{},{}\n", size, 8 * size, size / 2.5e5 + 4);
+  }
+  const std::string vectors = folder.put("vectors.csv", rows);
+  const Ended both = installed.measure({kernels, vectors});
+  CAPTURE(both.err);
+  REQUIRE(both.code == 0);
+  CHECK(contains(line_with(both.out, "layer_norm"), " 10 "));
+  CHECK(folder.names("out") == std::set<std::string>{"kernels.csv", "my_gpu.yaml", "vectors.csv"});
+  const std::string profile = content(folder / "out/my_gpu.yaml");
+  CHECK(contains(profile, "\nkernels: kernels.csv\nvector_kernels: vectors.csv\n"));
+
+  // both tables go with a profile that starts from this one and has neither of its own
+  const Ended scaled =
+      installed.run({"calibrate", "gpu", "v100_vector.csv", "--specification", folder / "out/my_gpu.yaml",
+                     "--name", "other", "--out", folder / "more"});
+  CAPTURE(scaled.err);
+  REQUIRE(scaled.code == 0);
+  CHECK(folder.names("more") ==
+        std::set<std::string>{"kernels.csv", "other.yaml", "v100_vector.csv", "vectors.csv"});
+  CHECK(step_time_on(folder / "more/other.yaml", installed) > 0);
+}
+
 TEST_CASE("a profile is scaled from another GPU's, with the errors of those that can be checked") {
   const Installed installed;
   const Scratch& folder = installed.folder();

@@ -89,6 +89,7 @@ TEST_CASE("a kernel table lies beside its profile") {
   const auto errors = profile_errors(tiny_gpu + "kernels: ../other/k.csv\n");
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].key_path == "kernels");
+  CHECK(profile_errors(tiny_gpu + "vector_kernels: ../v.csv\n").at(0).key_path == "vector_kernels");
   CHECK_THROWS_AS(load_gpu_profile(config::parse("/nowhere/tiny.yaml", tiny_gpu + "kernels: k.csv\n")),
                   FileError);
 }
@@ -105,6 +106,34 @@ TEST_CASE("a framework's timing is no kernel table") {
         (folder.path / "k.csv").string() + ": its times hold a framework's dispatch and are no kernels'");
   std::ofstream(folder.path / "k.csv") << "op,dtype,shape,time_us\ngemm,fp32,m1 n1 k1 nn,1\n";
   CHECK(load().kernel_table.gemms.size() == 1);
+}
+
+TEST_CASE("vector ops of a table of their own stand in place of those among the kernels") {
+  const TemporaryFolder folder;
+  const std::string header = "op,variant,dtype,shape,bytes,time_us\n";
+  std::ofstream(folder.path / "k.csv") << header << "gemm,-,fp32,m1 n1 k1 nn,12,1\n"
+                                       << "elementwise,add,fp32,e1024,12288,2\n"
+                                       << "embedding,forward w64,fp32,e1024,8192,2\n";
+  std::ofstream(folder.path / "v.csv") << header << "gemm,-,fp32,m2 n2 k2 nn,48,3\n"
+                                       << "layer_norm,forward w64,fp32,e1024,8192,4\n";
+  const auto load = [&](const std::string& keys) {
+    std::ofstream(folder.path / "tiny.yaml") << tiny_gpu << keys;
+    return load_gpu_profile(config::load(folder.path / "tiny.yaml")).kernel_table;
+  };
+  CHECK(load("kernels: k.csv\n").vectors.size() == 2);
+  const KernelTable both = load("kernels: k.csv\nvector_kernels: v.csv\n");
+  REQUIRE(both.gemms.size() == 1);
+  CHECK(both.gemms[0].duration == Seconds(1e-6));
+  REQUIRE(both.vectors.size() == 1);
+  CHECK(both.vectors[0].kind == OpKind::layer_norm);
+  const KernelTable alone = load("vector_kernels: v.csv\n");
+  CHECK(alone.gemms.empty());
+  CHECK(alone.vectors.size() == 1);
+
+  std::ofstream(folder.path / "v.csv") << "# timing: framework\n" << header;
+  const auto errors = errors_of([&] { load("vector_kernels: v.csv\n"); });
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].hint.find("'vector_kernels'") != std::string::npos);
 }
 
 TEST_CASE("an fp16 peak below the fp32 peak is only doubted") {
