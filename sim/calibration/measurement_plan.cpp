@@ -51,71 +51,27 @@ private:
 constexpr std::array half_types{Dtype::bf16, Dtype::fp16};
 constexpr std::array all_types{Dtype::bf16, Dtype::tf32, Dtype::fp32, Dtype::fp16};
 
-/// A kernel of our own: what it moves per value, in values of its type and in bytes of any type, and per
-/// call.
+/// A kernel of our own: what it moves per value, in values of its type.
 struct VectorOp {
   std::string_view op, variant;
   double passes = 0;
-  double fixed_bytes = 0;
   int row = 1;  ///< values must be a multiple of it
-  double call_bytes = 0;
 };
 
-/// The gradient of a table of 30,522 rows, which its scatter writes whole.
-constexpr double table_bytes = 30522.0 * 768 * 4;
-
-/// Passes as workload/layer.cpp counts them.
+/// One for each way to use memory bandwidth: a stream, a gather, a reduction. Passes as workload/layer.cpp
+/// counts them. A framework's own vector ops are timed in the framework (tests/validation/gpu).
 constexpr std::array vector_ops{VectorOp{"elementwise", "add", 3},
-                                VectorOp{"elementwise", "relu", 2},
-                                VectorOp{"batch_norm_forward", "nchw c64", 3, 0, 64},
-                                VectorOp{"batch_norm_backward", "nchw c64", 5, 0, 64},
-                                VectorOp{"batch_norm_forward", "nhwc c64", 3, 0, 64},
-                                VectorOp{"batch_norm_backward", "nhwc c64", 5, 0, 64},
-                                VectorOp{"batch_norm_forward", "nchw c1024", 3, 0, 1024},
-                                VectorOp{"batch_norm_backward", "nchw c1024", 5, 0, 1024},
-                                VectorOp{"batch_norm_forward", "nhwc c1024", 3, 0, 1024},
-                                VectorOp{"batch_norm_backward", "nhwc c1024", 5, 0, 1024},
-                                VectorOp{"layer_norm", "forward w768", 2, 0, 768},
-                                VectorOp{"layer_norm", "backward w768", 3, 0, 768},
-                                VectorOp{"layer_norm", "forward w1600", 2, 0, 1600},
-                                VectorOp{"layer_norm", "backward w1600", 3, 0, 1600},
-                                VectorOp{"softmax", "forward w128", 2, 0, 128},
-                                VectorOp{"softmax", "backward w128", 3, 0, 128},
-                                VectorOp{"softmax", "forward w1024", 2, 0, 1024},
-                                VectorOp{"softmax", "backward w1024", 3, 0, 1024},
-                                VectorOp{"softmax", "forward w32768", 2, 0, 32768},
-                                VectorOp{"softmax", "backward w32768", 3, 0, 32768},
-                                VectorOp{"elementwise", "gelu", 2},
-                                VectorOp{"elementwise", "chain4", 2},
-                                VectorOp{"elementwise", "dropout", 2, 1},
-                                VectorOp{"embedding", "forward w768", 2, 0, 768},
-                                VectorOp{"embedding", "backward w768", 1, 0, 768, table_bytes},
+                                VectorOp{"embedding", "forward w768", 2, 768},
                                 VectorOp{"reduction", "sum", 1}};
-
-/// What the update of a parameter moves.
-struct Update {
-  std::string_view variant;
-  Optimizer optimizer{};
-};
-constexpr std::array updates{Update{"momentum", Optimizer::momentum}, Update{"adam", Optimizer::adam},
-                             Update{"lamb", Optimizer::lamb}};
 
 /// About `size` bytes of every vector op.
 void add_vector_ops(Plan& plan, Bytes size, Dtype dtype) {
   for (const VectorOp& op : vector_ops) {
-    const Bytes value = op.passes * size_of(dtype) + Bytes(op.fixed_bytes);
-    const auto rows = static_cast<long long>((size - Bytes(op.call_bytes)) / value) / op.row;
-    if (rows < 1) continue;
+    const Bytes value = op.passes * size_of(dtype);
+    const auto rows = static_cast<long long>(size / value) / op.row;
     const auto values = static_cast<double>(rows * op.row);
     plan.add({std::string(op.op), std::string(op.variant), dtype, to_string(Shape(VectorShape{values})),
-              values * value + Bytes(op.call_bytes)});
-  }
-  if (dtype != Dtype::fp32) return;
-  for (const auto& [variant, optimizer] : updates) {
-    const Bytes value = optimizer_bytes_per_parameter(optimizer, Precision::fp32);
-    const auto values = static_cast<double>(static_cast<long long>(size / value));
-    plan.add(
-        {"optimizer", std::string(variant), dtype, to_string(Shape(VectorShape{values})), values * value});
+              values * value});
   }
 }
 
@@ -235,7 +191,9 @@ std::vector<Measurement> measurement_plan(const std::vector<Model>& models, Plan
   for (const char* state : {"idle", "vector", "gemm"}) plan.add("power", state);
   add_copies(plan, std::array{mib, 256 * mib});
   add_overlap(plan);
-  for (const double bytes : {mib, 16 * mib, 256 * mib}) add_vector_ops(plan, Bytes(bytes), Dtype::fp32);
+  for (const double bytes : {1.0, 16.0, 256.0, 1.0 / 16, 1.0 / 4, 4.0, 64.0, 1024.0}) {
+    add_vector_ops(plan, Bytes(bytes * mib), Dtype::fp32);  // enough for a fit of each
+  }
   add_gemm_grid(plan, std::array{512, 4096}, all_types);
   add_typical_convs(plan);
   if (size == PlanSize::quick) return plan.take();
@@ -243,9 +201,6 @@ std::vector<Measurement> measurement_plan(const std::vector<Model>& models, Plan
   const std::span<const Model> all(models);
   const auto first = all.first(std::min<std::size_t>(3, all.size()));
   add_models(plan, first, std::array{32, 128}, std::array{8, 32});
-  for (const double bytes : {mib / 16, mib / 4, 4 * mib, 64 * mib, 1024 * mib}) {
-    add_vector_ops(plan, Bytes(bytes), Dtype::fp32);
-  }
   for (const Dtype dtype : half_types) {
     for (const double bytes : {mib / 4, 4 * mib, 64 * mib, 512 * mib}) {
       add_vector_ops(plan, Bytes(bytes), dtype);

@@ -47,6 +47,21 @@ int attribute(cudaDeviceAttr which) {
   return value;
 }
 
+/// `value` rounded to the type, to nearest even.
+double rounded(double value, Dtype dtype) {
+  const auto single = static_cast<float>(value);
+  switch (dtype) {
+    case Dtype::fp32:
+    case Dtype::tf32:
+      return single;
+    case Dtype::fp16:
+      return __half2float(__float2half_rn(single));
+    case Dtype::bf16:
+      return __bfloat162float(__float2bfloat16_rn(single));
+  }
+  return value;
+}
+
 }  // namespace
 
 DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
@@ -82,20 +97,6 @@ void fill_zero(void* data, std::size_t bytes) {
   if (bytes == 0) return;
   CHECK_CUDA(cudaMemset(data, 0, bytes));
   CHECK_CUDA(cudaStreamSynchronize(nullptr));
-}
-
-double rounded(double value, Dtype dtype) {
-  const auto single = static_cast<float>(value);
-  switch (dtype) {
-    case Dtype::fp32:
-    case Dtype::tf32:
-      return single;
-    case Dtype::fp16:
-      return __half2float(__float2half_rn(single));
-    case Dtype::bf16:
-      return __bfloat162float(__float2bfloat16_rn(single));
-  }
-  return value;
 }
 
 double stored_value(Dtype dtype, std::uint64_t seed, std::uint64_t index) {

@@ -52,9 +52,6 @@ void fill_zero(void* data, std::size_t bytes);
 /// What fill_random stores at `index`, as the host computes it: random_value rounded to the type.
 double stored_value(Dtype dtype, std::uint64_t seed, std::uint64_t index);
 
-/// `value` rounded to the type, to nearest even.
-double rounded(double value, Dtype dtype);
-
 /// Value `index` of `data`, read back. Waits for all work of the GPU first.
 double value_at(const void* data, std::size_t index, Dtype dtype);
 

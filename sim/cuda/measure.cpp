@@ -13,19 +13,14 @@ namespace {
 
 using Function = Outcome (*)(const Request&);
 
-constexpr std::array<std::pair<std::string_view, Function>, 17> functions{{
+constexpr std::array<std::pair<std::string_view, Function>, 12> functions{{
     {"gemm", measure_gemm},
     {"conv_forward", measure_conv},
     {"conv_dgrad", measure_conv},
     {"conv_wgrad", measure_conv},
     {"elementwise", measure_vector},
     {"reduction", measure_vector},
-    {"batch_norm_forward", measure_vector},
-    {"batch_norm_backward", measure_vector},
-    {"layer_norm", measure_vector},
-    {"softmax", measure_vector},
     {"embedding", measure_vector},
-    {"optimizer", measure_vector},
     {"launch", measure_launch},
     {"copy", measure_copy},
     {"all_reduce", measure_all_reduce},

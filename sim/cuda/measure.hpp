@@ -9,7 +9,7 @@ namespace trainyard::cuda {
 
 Outcome measure_gemm(const Request& request);        ///< gemm
 Outcome measure_conv(const Request& request);        ///< conv_forward, conv_dgrad, conv_wgrad
-Outcome measure_vector(const Request& request);      ///< elementwise ... optimizer: our own kernels
+Outcome measure_vector(const Request& request);      ///< elementwise, reduction, embedding: our own
 Outcome measure_launch(const Request& request);      ///< launch
 Outcome measure_copy(const Request& request);        ///< copy
 Outcome measure_all_reduce(const Request& request);  ///< all_reduce

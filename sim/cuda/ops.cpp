@@ -30,14 +30,9 @@ constexpr std::array rules{
     OpRule{"conv_forward", "nchw|nhwc", any_dtype, ShapeKind::conv},
     OpRule{"conv_dgrad", "nchw|nhwc", any_dtype, ShapeKind::conv},
     OpRule{"conv_wgrad", "nchw|nhwc", any_dtype, ShapeKind::conv},
-    OpRule{"elementwise", "add|relu|gelu|chain4|dropout", stored_dtype, ShapeKind::elements},
+    OpRule{"elementwise", "add", stored_dtype, ShapeKind::elements},
     OpRule{"reduction", "sum", stored_dtype, ShapeKind::elements},
-    OpRule{"batch_norm_forward", "nchw c#|nhwc c#", stored_dtype, ShapeKind::elements},
-    OpRule{"batch_norm_backward", "nchw c#|nhwc c#", stored_dtype, ShapeKind::elements},
-    OpRule{"layer_norm", "forward w#|backward w#", stored_dtype, ShapeKind::elements},
-    OpRule{"softmax", "forward w#|backward w#", stored_dtype, ShapeKind::elements},
-    OpRule{"embedding", "forward w#|backward w#", stored_dtype, ShapeKind::elements},
-    OpRule{"optimizer", "momentum|adam|lamb", "fp32", ShapeKind::elements},
+    OpRule{"embedding", "forward w#", stored_dtype, ShapeKind::elements},
     OpRule{"launch", "latency|rate|graph", no_dtype, ShapeKind::none},
     OpRule{"copy", "h2d_pinned|h2d_pageable|d2h_pinned|d2h_pageable|d2d|peer", no_dtype, ShapeKind::none},
     OpRule{"all_reduce", "nccl", "fp32", ShapeKind::none},
@@ -102,7 +97,7 @@ std::optional<std::string> shape_hint(const Request& request, ShapeKind kind) {
   }
 }
 
-/// The values must fill whole rows, or give every channel as many as the next.
+/// The values must fill whole rows.
 std::optional<CellProblem> division_problem(const Request& request) {
   const auto elements = parse_elements(request.shape);
   const std::size_t space = request.variant.find(' ');

@@ -160,32 +160,13 @@ TEST_CASE("vector ops are measured at the bytes per value that traces count") {
     const auto* vector = std::get_if<VectorShape>(&*shape);
     if (vector == nullptr || row.dtype != Dtype::fp32 || row.op == "overlap") continue;
     const std::string what = row.op + " " + row.variant.substr(0, row.variant.find(' '));
-    // the scatter of an embedding's gradient also writes the whole table
-    const double table = what == "embedding backward" ? 30522.0 * 768 * 4 : 0;
-    const double bytes = (row.bytes.si() - table) / vector->elements;
+    const double bytes = row.bytes.si() / vector->elements;
     CAPTURE(what);
     CHECK(per_value.emplace(what, bytes).first->second == bytes);
     CHECK(row.bytes <= Bytes(1024.0 * 1024 * 1024));
   }
-  CHECK(per_value == std::map<std::string, double>{{"batch_norm_backward nchw", 20},
-                                                   {"batch_norm_backward nhwc", 20},
-                                                   {"batch_norm_forward nchw", 12},
-                                                   {"batch_norm_forward nhwc", 12},
-                                                   {"elementwise add", 12},
-                                                   {"elementwise chain4", 8},
-                                                   {"elementwise dropout", 9},
-                                                   {"elementwise gelu", 8},
-                                                   {"elementwise relu", 8},
-                                                   {"embedding backward", 4},
-                                                   {"embedding forward", 8},
-                                                   {"layer_norm backward", 12},
-                                                   {"layer_norm forward", 8},
-                                                   {"optimizer adam", 28},
-                                                   {"optimizer lamb", 52},
-                                                   {"optimizer momentum", 20},
-                                                   {"reduction sum", 4},
-                                                   {"softmax backward", 12},
-                                                   {"softmax forward", 8}});
+  CHECK(per_value == std::map<std::string, double>{
+                         {"elementwise add", 12}, {"embedding forward", 8}, {"reduction sum", 4}});
 }
 
 TEST_CASE("the program that measures accepts every row of the full plan") {
@@ -221,18 +202,21 @@ TEST_CASE("what is recorded of the plan is read again with the same bytes") {
   const KernelTable table = kernel_table(recording);
   CHECK(table.convs.size() > 3000);
   CHECK(table.gemms.size() > 1000);
-  CHECK(table.vectors.size() > 200);
+  CHECK(table.vectors.size() >= 32);
 }
 
-TEST_CASE("the quick plan has enough kernels for a fit of every pass of convolutions and of products") {
+TEST_CASE("the quick plan has enough kernels of every group for a fit") {
   const auto quick = measurement_plan(planned(), PlanSize::quick);
   const KernelTable table = kernel_table(read_recording("r.csv", recorded_text(quick)));
   std::map<std::string, std::map<int, int>> by_group_and_fold;
   for (const ConvKernel& kernel : table.convs) ++by_group_and_fold[group_of(kernel)][fold_of(kernel)];
   for (const GemmKernel& kernel : table.gemms) ++by_group_and_fold[group_of(kernel)][fold_of(kernel)];
+  for (const VectorKernel& kernel : table.vectors) ++by_group_and_fold[group_of(kernel)][fold_of(kernel)];
   CHECK(by_group_and_fold.contains("conv_dgrad bf16 nhwc"));
   CHECK(by_group_and_fold.contains("conv_wgrad fp32"));
   CHECK(by_group_and_fold.contains("gemm bf16"));
+  CHECK(by_group_and_fold.contains("elementwise"));
+  CHECK(by_group_and_fold.contains("embedding"));
   for (const auto& [group, by_fold] : by_group_and_fold) {
     CAPTURE(group);
     int all = 0;
