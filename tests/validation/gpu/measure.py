@@ -1,20 +1,16 @@
-"""Measures training steps on the GPU: time by CUDA events, host time, peak memory; and the facts of the machine.
+"""Measures training steps on the GPU: time by CUDA events, host time, peak memory.
 
 Every run starts from an empty allocator and leaves one behind. Needs torch and a GPU.
 """
 
 from __future__ import annotations
 
-import datetime
 import gc
 import math
-import os
-import pathlib
-import platform
 import statistics
-import subprocess
 import time
 
+import machine
 import torch
 import torchvision
 import transformers
@@ -28,45 +24,8 @@ HOST_STEPS = 5
 
 
 def facts() -> dict[str, str]:
-    """What the times depend on besides the plan; a fact that cannot be read is left out."""
-    gpu = torch.cuda.get_device_properties(0)
-    known = {
-        "gpu": gpu.name,
-        "compute_capability": f"{gpu.major}.{gpu.minor}",
-        "sm_count": str(gpu.multi_processor_count),
-        "memory_capacity": f"{gpu.total_memory} B",
-        **_driver_facts(),
-        "cpu": _cpu(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "torchvision": torchvision.__version__,
-        "transformers": transformers.__version__,
-        "cuda": torch.version.cuda,
-        "cudnn": str(torch.backends.cudnn.version()),
-        "allocator": os.environ.get("PYTORCH_ALLOC_CONF") or os.environ.get("PYTORCH_CUDA_ALLOC_CONF") or "default",
-        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
-    }
-    return {key: value for key, value in known.items() if value}
-
-
-def _driver_facts() -> dict[str, str]:
-    names = {"driver": "driver_version", "sm_clock": "clocks.max.sm", "power_limit": "power.limit"}
-    query = ["nvidia-smi", f"--query-gpu={','.join(names.values())}", "--format=csv,noheader", "--id=0"]
-    try:
-        answer = subprocess.run(query, capture_output=True, text=True, check=True, timeout=20).stdout
-    except (OSError, subprocess.SubprocessError):
-        return {}
-    return dict(zip(names, [value.strip() for value in answer.split(",")]))
-
-
-def _cpu() -> str:
-    """The host's processor: steps of small batches wait for it."""
-    try:
-        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return ""
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return f"{len(names)} x {names[0]}" if names else ""
+    """What the times depend on besides the plan."""
+    return machine.facts() | {"torchvision": torchvision.__version__, "transformers": transformers.__version__}
 
 
 def release() -> None:

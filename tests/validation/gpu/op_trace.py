@@ -85,4 +85,4 @@ def record(options: argparse.Namespace, runs: list[Run]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(program.run(sys.argv[1:], __doc__, record))
+    sys.exit(program.run(sys.argv[1:], program.TRAINING_STEPS, __doc__, record))

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 HERE = pathlib.Path(__file__).resolve().parent
 WORKLOADS = HERE.parents[2] / "workloads"
 RUNS = HERE / "runs.csv"
+KEY_COLUMNS = ("model", "precision", "memory_format", "variant", "sequence_length", "batch_per_gpu")
 MINIMUM_BATCH_SIZES = 4  # so that two are fitted and two reported
 
 FAMILIES = {
@@ -84,6 +85,11 @@ class Run:
     def key(self) -> tuple[str, ...]:
         """What makes a row the same run as another."""
         return (*self.configuration, self.variant, str(self.sequence_length or ""), str(self.batch_per_gpu))
+
+    @property
+    def described(self) -> dict[str, str]:
+        """The columns of a recording that say which run it is."""
+        return dict(zip(KEY_COLUMNS, self.key)) | {"optimizer": self.optimizer, "split": self.split}
 
     @property
     def title(self) -> str:

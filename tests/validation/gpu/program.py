@@ -1,4 +1,4 @@
-"""What train_steps.py and op_trace.py share: their command line, the check of the plan, the look for PyTorch.
+"""What the programs of this folder share: their command line, the check of the plan, the look for PyTorch.
 
 Nothing here imports PyTorch before the plan is known to be right, so that a plan can be checked on any machine.
 """
@@ -6,32 +6,47 @@ Nothing here imports PyTorch before the plan is known to be right, so that a pla
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import pathlib
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import plan
-from recording import CANNOT_WRITE, INTERRUPTED, RecordingError
+from recording import CANNOT_WRITE, INTERRUPTED, Planned, RecordingError
 
 STARTED = time.monotonic()  # before the seconds that importing PyTorch takes
 WRONG_PLAN, NO_GPU = 3, 4
 
 
-def run(arguments: list[str], documentation: str, record: Callable[[argparse.Namespace, list[plan.Run]], int]) -> int:
-    """Checks the plan and PyTorch, then calls `record` with options and chosen runs. Returns an exit code."""
-    options = _parse(arguments, documentation)
+@dataclass(frozen=True)
+class Kind:
+    """What a program measures."""
+
+    make_plan: Callable[[argparse.Namespace], list[Any]]  # raises PlanError
+    summary: Callable[[list[Any]], str]  # of such a plan, in a line
+    packages: dict[str, str]  # that it needs: what is imported, by the package's name
+    plan_file: pathlib.Path | None = None  # where another than this can be named
+
+
+def run(
+    arguments: list[str], kind: Kind, documentation: str, record: Callable[[argparse.Namespace, list[Any]], int]
+) -> int:
+    """Checks the plan and PyTorch, then calls `record` with options and chosen rows. Returns an exit code."""
+    options = _parse(arguments, kind, documentation)
     try:
-        runs = checked_plan(options.plan)
+        rows = kind.make_plan(options)
         if options.check:
-            print(plan.summary(runs))
+            print(kind.summary(rows))
             return 0
-        reason = missing()
+        reason = missing(kind.packages)
         if reason:
             print(f"error: {reason}", file=sys.stderr)
             return NO_GPU
-        return record(options, selected(runs, options.only))
+        return record(options, selected(rows, options.only))
     except plan.PlanError as error:
         print(f"error: {error}", file=sys.stderr)
         return WRONG_PLAN
@@ -43,12 +58,14 @@ def run(arguments: list[str], documentation: str, record: Callable[[argparse.Nam
         return INTERRUPTED
 
 
-def _parse(arguments: list[str], documentation: str) -> argparse.Namespace:
+def _parse(arguments: list[str], kind: Kind, documentation: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS
     )
     parser.add_argument("output", type=pathlib.Path, nargs="?", help="what is made or continued")
-    parser.add_argument("--plan", type=pathlib.Path, default=plan.RUNS, help="what to measure (default: runs.csv here)")
+    if kind.plan_file is not None:
+        text = f"what to measure (default: {kind.plan_file.name} here)"
+        parser.add_argument("--plan", type=pathlib.Path, default=kind.plan_file, help=text)
     parser.add_argument("--seconds", type=float, default=500, help="stop in good order before this time (default: 500)")
     parser.add_argument("--only", action="append", default=[], metavar="WORD", help="only runs with it in their title")
     parser.add_argument("--check", action="store_true", help="check the plan and stop")
@@ -67,20 +84,27 @@ def checked_plan(path: pathlib.Path) -> list[plan.Run]:
     return runs
 
 
-def selected(runs: list[plan.Run], words: list[str]) -> list[plan.Run]:
+TRAINING_STEPS = Kind(
+    make_plan=lambda options: checked_plan(options.plan),
+    summary=plan.summary,
+    packages={"torch": "torch", "torchvision": "torchvision", "transformers": "transformers", "PyYAML": "yaml"},
+    plan_file=plan.RUNS,
+)
+
+
+def selected(runs: list[Planned], words: list[str]) -> list[Planned]:
     """Runs whose title has all `words`; a word may be of several: "batch 8"."""
     return [run for run in runs if all(f" {word} " in f" {run.title.replace(',', '')} " for word in words)]
 
 
-def missing() -> str:
+def missing(packages: dict[str, str]) -> str:
     """What stops PyTorch from measuring here, in one line; empty if nothing does."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     try:
-        import torch
-        import torchvision  # noqa: F401
-        import transformers
-        import yaml  # noqa: F401
+        found = {name: importlib.import_module(module) for name, module in packages.items()}
     except ImportError as error:
-        return f"needs torch, torchvision, transformers and PyYAML: {error}"
-    transformers.logging.set_verbosity_error()
-    return "" if torch.cuda.is_available() else "PyTorch finds no usable GPU"
+        *others, last = packages
+        return f"needs {', '.join(others) + ' and ' if others else ''}{last}: {error}"
+    if "transformers" in found:
+        found["transformers"].logging.set_verbosity_error()
+    return "" if found["torch"].cuda.is_available() else "PyTorch finds no usable GPU"

@@ -1,4 +1,4 @@
-"""The recording of the measured training steps, and working through a plan in chunks of limited time.
+"""A recording of what was measured, and working through a plan in chunks of limited time.
 
 A recording is a CSV that only grows: facts of the machine as `# key: value`, the columns, one row per finished run,
 written and flushed at once. Starting again goes on after the rows that are there. Needs the standard library only.
@@ -12,32 +12,28 @@ import pathlib
 import sys
 import time
 from collections.abc import Callable, Iterable
-from typing import TextIO
-
-from plan import Run
+from dataclasses import dataclass
+from typing import Any, Protocol, TextIO
 
 DONE, TIME_WAS_UP, INTERRUPTED, CANNOT_WRITE, FAILED = 0, 75, 130, 5, 70
 
-KEY_COLUMNS = ("model", "precision", "memory_format", "variant", "sequence_length", "batch_per_gpu")
-COLUMNS = (
-    *KEY_COLUMNS,
-    "optimizer",
-    "split",
-    "status",
-    "step_time_s",
-    "step_time_p10_s",
-    "step_time_p90_s",
-    "steps",
-    "host_time_s",
-    "peak_allocated_bytes",
-    "peak_reserved_bytes",
-    "device_used_bytes",
-    "context_bytes",
-    "loss",
-    "clock_mhz",
-    "power_w",
-)
 CHANGEABLE_FACTS = ("date",)  # all others must stay the same within one file
+
+
+class Planned(Protocol):
+    """A row of a plan: one run."""
+
+    key: tuple[str, ...]  # what makes it the same run as another: its cells in the recording's key columns
+    described: dict[str, str]  # its cells in all columns of the plan
+    title: str  # for people
+
+
+@dataclass(frozen=True)
+class Form:
+    """The columns of a kind of recording, and those among them that tell runs apart."""
+
+    columns: tuple[str, ...]
+    key_columns: tuple[str, ...]
 
 
 class RecordingError(Exception):
@@ -47,15 +43,16 @@ class RecordingError(Exception):
 class Recording:
     """A CSV of finished runs that is appended to."""
 
-    def __init__(self, path: pathlib.Path, facts: dict[str, str]):
+    def __init__(self, path: pathlib.Path, facts: dict[str, str], form: Form):
         """Opens `path`, or makes it with `facts`. Raises RecordingError if it holds something else, and OSError."""
         self.path_ = path
+        self.form_ = form
         self.finished_: set[tuple[str, ...]] = set()
         if path.exists() and path.stat().st_size > 0:
             self._continue(facts)
         else:
             header = "".join(f"# {key}: {value}\n" for key, value in facts.items())
-            path.write_text(header + ",".join(COLUMNS) + "\n")
+            path.write_text(header + ",".join(form.columns) + "\n")
 
     def _continue(self, facts: dict[str, str]) -> None:
         text = self.path_.read_text()
@@ -63,36 +60,35 @@ class Recording:
         lines = whole.splitlines()
         comments = [line[2:].partition(": ") for line in lines if line.startswith("# ")]
         table = csv.DictReader(line for line in lines if not line.startswith("#"))
-        if tuple(table.fieldnames or ()) != COLUMNS:
+        if tuple(table.fieldnames or ()) != self.form_.columns:
             raise RecordingError(f"{self.path_}: is no recording of this program's; write to another file")
         for key, _, value in comments:
             if key not in CHANGEABLE_FACTS and facts.get(key, value) != value:
                 raise RecordingError(
                     f"{self.path_}: was made with {key} '{value}', here it is '{facts[key]}'; write to another file"
                 )
-        self.finished_ = {tuple(row[column] for column in KEY_COLUMNS) for row in table}
+        self.finished_ = {tuple(row[column] for column in self.form_.key_columns) for row in table}
         if whole != text:
             self.path_.write_text(whole)  # a last row without its end was cut off while it was written
 
-    def has(self, run: Run) -> bool:
+    def has(self, run: Planned) -> bool:
         return run.key in self.finished_
 
-    def append(self, run: Run, values: dict[str, object]) -> None:
-        """Adds the row of `run`; `values` are the columns behind `split`, those left out stay empty."""
-        unknown = set(values) - set(COLUMNS)
+    def append(self, run: Planned, values: dict[str, object]) -> None:
+        """Adds the row of `run`; `values` are the columns that do not describe it, those left out stay empty."""
+        unknown = set(values) - set(self.form_.columns)
         if unknown:
             raise ValueError(f"no such columns: {', '.join(sorted(unknown))}")
-        row = dict(zip(KEY_COLUMNS, run.key)) | {"optimizer": run.optimizer, "split": run.split} | values
         line = io.StringIO()
-        csv.DictWriter(line, COLUMNS, restval="", lineterminator="\n").writerow(row)
+        csv.DictWriter(line, self.form_.columns, restval="", lineterminator="\n").writerow(run.described | values)
         with self.path_.open("a") as file:
             file.write(line.getvalue())
         self.finished_.add(run.key)
 
 
 def work_through(
-    runs: Iterable[Run],
-    work: Callable[[Run], str],
+    runs: Iterable[Planned],
+    work: Callable[[Any], str],
     seconds: float,
     started: float | None = None,
     clock: Callable[[], float] = time.monotonic,

@@ -19,15 +19,37 @@ import sys
 sys.dont_write_bytecode = True  # the sources stay as they are
 
 import program
-from plan import Run
-from recording import Recording, work_through
+from plan import KEY_COLUMNS, Run
+from recording import Form, Recording, work_through
+
+FORM = Form(
+    columns=(
+        *KEY_COLUMNS,
+        "optimizer",
+        "split",
+        "status",
+        "step_time_s",
+        "step_time_p10_s",
+        "step_time_p90_s",
+        "steps",
+        "host_time_s",
+        "peak_allocated_bytes",
+        "peak_reserved_bytes",
+        "device_used_bytes",
+        "context_bytes",
+        "loss",
+        "clock_mhz",
+        "power_w",
+    ),
+    key_columns=KEY_COLUMNS,
+)
 
 
 def record(options: argparse.Namespace, runs: list[Run]) -> int:
     """Measures what the recording does not have yet; needs PyTorch."""
     import measure
 
-    recording = Recording(options.output, measure.facts())
+    recording = Recording(options.output, measure.facts(), FORM)
 
     def work(run: Run) -> str:
         values = measure.measure(run)
@@ -41,4 +63,4 @@ def record(options: argparse.Namespace, runs: list[Run]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(program.run(sys.argv[1:], __doc__, record))
+    sys.exit(program.run(sys.argv[1:], program.TRAINING_STEPS, __doc__, record))
