@@ -1,6 +1,6 @@
 #pragma once
-// The calendar of future events: first by date, then in the order they were entered, so that equal dates
-// never depend on anything but the program.
+// The calendar of future events, by date and then in the order of entry, so that the order of events with
+// equal dates depends only on the program.
 
 #include <cstdint>
 #include <queue>
@@ -9,15 +9,15 @@
 namespace trainyard::engine {
 
 enum class EventKind : std::uint8_t {
-  wake,   ///< a stream (item) of a rank (target) or of the ranks it stands for goes on
-  over,   ///< the collective (target) ends for all at once
-  begin,  ///< a rank (item) has started up a collective (target)
-  ready,  ///< a message or flow of an edge or group (item) of a stage or collective (target) may be sent
-  link_change,  ///< number (target) of the graph's link events
+  wake,         ///< a stream (item) of a rank (target), and of the ranks simulated by it, goes on
+  over,         ///< the collective (target) ends for all at once
+  begin,        ///< a rank (item) has finished the overhead of a collective (target)
+  ready,        ///< an edge or group (item) of a stage or collective (target) may send a message or flow
+  link_change,  ///< link event number (target) of the graph
 };
 
 struct Event {
-  double date = 0;  ///< seconds; kept exact here, whatever rounding the simulation clock has
+  double date = 0;  ///< seconds; exact, whereas the simulation clock may round
   std::uint64_t sequence = 0;
   EventKind kind = EventKind::wake;
   int target = 0;

@@ -47,7 +47,7 @@ Timeline run_closed(const TaskGraph& graph, const EngineOptions& options) {
   for (const Pattern& pattern : graph.patterns) uses.push_back(link_uses(pattern));
   Calendar calendar;
   ClosedCarrier carrier(durations(graph, uses), calendar);
-  std::vector<Bytes> carried(graph.patterns.size());  // by each edge
+  std::vector<Bytes> carried(graph.patterns.size());  // per edge
   Replay replay(graph, options, calendar);
   replay.begin(carrier);
   while (!calendar.empty() && !replay.done()) {

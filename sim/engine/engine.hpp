@@ -1,6 +1,6 @@
 #pragma once
-// Replays a task graph on a network: the discrete-event engine. Everything before this is values; everything
-// after reads the Timeline. README.md in this folder says how it uses SimGrid and what was measured.
+// Replays a task graph on a network: the discrete-event engine. README.md in this folder says how it uses
+// SimGrid and which errors were measured.
 
 #include "config/diagnostic.hpp"
 #include "experiment/fidelity.hpp"
@@ -18,9 +18,9 @@ namespace trainyard {
 struct EngineOptions {
   Fidelity fidelity = Fidelity::flow;
   int flow_rounds = 16;
-  /// Simulate one of each set of ranks proved identical. Same bits as without; off only in tests.
+  /// Simulate one of each set of ranks proved identical. Results are the same to the bit; off only in tests.
   bool fold = true;
-  /// Ranks whose compute ops and collectives are written into the timeline.
+  /// Ranks whose compute ops and collectives go into the timeline.
   std::vector<Rank> recorded;
 };
 
@@ -41,18 +41,18 @@ struct CollectiveSpan {
 
 struct RankSpan {
   Seconds compute;        ///< busy time of the compute stream
-  Seconds communication;  ///< busy time of the communication stream, from arrival of the last rank
+  Seconds communication;  ///< busy time of the communication stream, from the arrival of the last rank
   Seconds end;
 };
 
-/// Of a job that repeats, ranks and collectives show the first round.
+/// For a job that repeats, ranks and collectives show the first round.
 struct Timeline {
   Seconds makespan;  ///< of job 0
   std::vector<RankSpan> ranks;
   std::vector<CollectiveSpan> collectives;
   std::vector<TaskSpan> spans;
-  /// By LinkId, until job 0 has ended. Of a collective of another job that is under way then: in `closed`
-  /// nothing, otherwise what its flows have delivered.
+  /// By LinkId, until job 0 has ended. A collective of another job that is still running then counts as 0 in
+  /// `closed`, otherwise with the bytes its flows have delivered.
   std::vector<double> link_bytes;
   std::uint64_t events = 0;
 };
@@ -70,7 +70,7 @@ public:
 
   [[nodiscard]] LinkId link() const { return link_; }
   [[nodiscard]] Seconds date() const { return date_; }
-  /// The first one of the graph that waits for the link.
+  /// The graph's first collective that waits for the link.
   [[nodiscard]] int collective() const { return collective_; }
 
 private:
@@ -81,8 +81,8 @@ private:
 
 /// Replays the graph. One call per process for the fidelities that use SimGrid (its clock and settings are
 /// global); `closed` may be called any number of times. Throws EngineError naming the waiting ranks and tasks
-/// on a deadlock, LinkFailed where a failed link is the reason, InputError for what the fidelity cannot do:
-/// link events in `closed`, patterns without edges in `steps`, a repeating job that takes no time.
+/// on a deadlock, LinkFailed if a failed link is the reason, and InputError if the fidelity does not support
+/// the graph: link events in `closed`, patterns without edges in `steps`, a repeating job that takes no time.
 Timeline run(const TaskGraph& graph, const EngineOptions& options);
 
 }  // namespace trainyard

@@ -8,7 +8,7 @@
 
 namespace trainyard::engine {
 
-/// Adds what a pattern (or a part of one) whose every edge carried `bytes` has put on each link.
+/// Adds the bytes on each link of a pattern (or a part of one) whose every edge carried `bytes`.
 void add_link_bytes(Bytes bytes, std::span<const LinkUse> uses, std::vector<double>& bytes_by_link);
 
 }  // namespace trainyard::engine

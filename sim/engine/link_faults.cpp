@@ -11,12 +11,12 @@ namespace trainyard::engine {
 
 namespace {
 
-/// The last event of every link that has failed and was not restored.
+/// The last event of every link that failed and was not restored.
 std::map<LinkId, const LinkEvent*> failed_links(const TaskGraph& graph) {
   std::map<LinkId, const LinkEvent*> last;
   for (const LinkEvent& event : graph.link_events) {
     const LinkEvent*& known = last[event.link];
-    // of two at one date the later in the list counts, as in the calendar
+    // the later in the list wins at equal dates, as in the calendar
     if (known == nullptr || event.date >= known->date) known = &event;
   }
   std::erase_if(last, [](const auto& entry) { return entry.second->bandwidth > Bandwidth{}; });

@@ -1,6 +1,6 @@
 #pragma once
-// Links that change during the run: what they do to the network, and what to say of a job that cannot end
-// because one has failed.
+// Links that change during the run: their events, and the error for a job that cannot end because a link
+// failed.
 
 #include "engine/replay.hpp"
 #include "engine/simgrid_network.hpp"
@@ -9,11 +9,11 @@
 
 namespace trainyard::engine {
 
-/// Enters the graph's link events into the calendar. Throws InputError on one that no engine could carry out.
+/// Enters the graph's link events into the calendar. Throws InputError for a link, date or bandwidth that
+/// cannot exist.
 void enter_link_events(const TaskGraph& graph, Calendar& calendar);
 
-/// Throws LinkFailed if job 0 has not ended, a link has failed for good and a collective that waits crosses
-/// it.
+/// Throws LinkFailed if job 0 has not ended and a waiting collective crosses a link that has failed for good.
 void check_failed_links(const TaskGraph& graph, const Replay& replay);
 
 }  // namespace trainyard::engine

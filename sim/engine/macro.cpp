@@ -10,7 +10,7 @@ namespace trainyard::engine {
 
 namespace {
 
-/// Sends the flows of a collective, stage by stage; all its ranks leave with the last.
+/// Sends the flows of a collective, stage by stage; all ranks leave at the end of the last flow.
 class MacroCarrier final : public Carrier, public Listener {
 public:
   MacroCarrier(const TaskGraph& graph, const MacroFlows& flows, SimgridNetwork& network, Calendar& calendar,
@@ -119,8 +119,8 @@ private:
     prepare(collective, 0, date);
   }
 
-  /// Begins the latencies of a group's flows whose data is there: of the first group all, of others what has
-  /// come from the one before. In rounds a flow waits for the one before it.
+  /// Begins the latencies of a group's flows whose data is there: all at once for the first group, otherwise
+  /// as many as the previous group has delivered. In rounds, a flow waits for the one before it.
   void prepare(int collective, int group, double date) {
     const StageFlows& stage = stage_of(collective);
     std::vector<GroupProgress>& groups = progress_[at(collective)].groups;
@@ -150,7 +150,7 @@ private:
     network_.set_capacity(link, graph_.link_events[at(event)].bandwidth * flows_.network.scales[at(link)]);
   }
 
-  /// What other jobs have under way when job 0 ends counts as far as it has got.
+  /// Flows of other jobs that are under way when job 0 ends count with the bytes delivered by then.
   void look_for_the_end() {
     if (is_over_ || !replay_.done()) return;
     is_over_ = true;
@@ -165,17 +165,18 @@ private:
   SimgridNetwork& network_;
   Calendar& calendar_;
   Replay& replay_;
-  std::vector<Progress> progress_;  ///< of each collective
-  std::vector<Bytes> carried_;      ///< of each part, by each of its edges
+  std::vector<Progress> progress_;  ///< by collective
+  std::vector<Bytes> carried_;      ///< by part, per edge
   bool is_over_ = false;
 };
 
-/// Flows that `flow` may spend on all collectives of a graph together, where they may disturb one another.
+/// Limit on the flows of all collectives of a graph in fidelity `flow`, if collectives may disturb each
+/// other.
 constexpr int affordable_flows = 50'000;
 
-/// Alone, a collective takes the same time however it is cut. Where something may disturb it, flows that
-/// stand for several rounds are off by up to 9 %, most where collectives are cut unlike (README.md). So
-/// `flow` too simulates every round as long as that is cheap.
+/// A collective that has the network to itself takes the same time however it is cut. If others may disturb
+/// it, flows that stand for several rounds are off by up to 9 %, most when two collectives are cut
+/// differently (README.md). So `flow` also simulates every round as long as that is cheap.
 MacroLimits limits_for(const TaskGraph& graph, const EngineOptions& options) {
   constexpr int groups = 16;
   const bool in_flow = options.fidelity == Fidelity::flow;

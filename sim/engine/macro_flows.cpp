@@ -18,8 +18,8 @@ StageFlows rounds_of(const Stage& stage, int most) {
           .bytes = stage.bytes * rounds};
 }
 
-/// Alone, the flows take what the messages take: a flow is so many messages that handing it from group to
-/// group takes no longer than handing a message from edge to edge, and what is left of that is latency.
+/// On an idle network, the flows take as long as the messages: passing a flow from group to group takes at
+/// most as long as passing a message from edge to edge, and the difference is added as latency.
 StageFlows pipeline_of(const Stage& stage, std::span<const int> levels) {
   const auto groups = static_cast<int>(levels.size());
   StageFlows flows{.groups = {}, .count = 1, .bytes = {}};
@@ -40,7 +40,7 @@ StageFlows pipeline_of(const Stage& stage, std::span<const int> levels) {
   return flows;
 }
 
-/// Parts and routes as stages ask for them.
+/// Collects the parts and routes that the stages need.
 class FlowPlanner {
 public:
   FlowPlanner(const TaskGraph& graph, const MacroLimits& limits) : graph_(graph), limits_(limits) {}
@@ -77,7 +77,7 @@ private:
     return limits_.flows == 0 ? stage.messages : std::max(1, limits_.flows / static_cast<int>(stages));
   }
 
-  /// So few groups that no more flows of each are needed than there may be.
+  /// Few enough groups that none needs more than limits_.flows_of_group flows.
   [[nodiscard]] int most_groups(const Stage& stage) const {
     if (stage.depth == 0) return 1;
     const double enough =
@@ -125,8 +125,8 @@ private:
   const TaskGraph& graph_;
   const MacroLimits& limits_;
   MacroFlows macro_;
-  std::vector<int> levels_;      ///< of each part
-  std::vector<Bandwidth> pace_;  ///< of each route
+  std::vector<int> levels_;      ///< by part
+  std::vector<Bandwidth> pace_;  ///< by route
   std::map<std::pair<int, int>, std::vector<int>> known_parts_;
   std::map<std::pair<int, Bandwidth>, int> known_routes_;
 };
@@ -146,7 +146,7 @@ bool may_disturb(const TaskGraph& graph) {
           stream.begin(), stream.end(), [](const Task& task) { return std::holds_alternative<Join>(task); }));
       in_order = std::max(in_order, joins);
     }
-    // One after the other on one stream of all who take part: never two at once.
+    // If one stream of every participant holds all collectives, no two run at the same time.
     if (in_order > 0 && in_order < graph.collectives.size()) return true;
   }
   return false;

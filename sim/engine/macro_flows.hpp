@@ -1,5 +1,5 @@
 #pragma once
-// Which flows stand for a collective in the macro fidelities, and over which links.
+// The flows that stand for a collective in fidelities `flow` and `rounds`, and their links.
 
 #include "engine/merge_links.hpp"
 
@@ -9,47 +9,46 @@
 namespace trainyard::engine {
 
 /// Flows that carry a stage. In rounds there is one group, whose flows follow one another, latency included.
-/// A pipeline has groups that pass each flow on to the next; their latencies overlap.
+/// A pipeline has groups that pass each flow on to the next group; their latencies overlap.
 struct StageFlows {
   struct Group {
     int part = -1;  ///< index in MacroFlows::parts
     int route = -1;
-    Seconds latency;  ///< of each flow
+    Seconds latency;  ///< per flow
   };
   std::vector<Group> groups;
-  int count = 0;  ///< of flows of each group
-  Bytes bytes;    ///< of each edge in each flow
+  int count = 0;  ///< flows per group
+  Bytes bytes;    ///< per edge and flow
 };
 
 struct MacroFlows {
-  /// Edges that advance together: a pattern, or a group of one.
+  /// Edges that advance together: a whole pattern, or a group of its edges.
   struct Part {
     std::vector<LinkUse> uses;
   };
   struct Route {
     int part = -1;
-    std::vector<int> links;  ///< of the network
+    std::vector<int> links;  ///< indices in network.links
   };
   std::vector<Part> parts;
-  MergedLinks network;  ///< with the private links of limits
+  MergedLinks network;  ///< with the private links that enforce stages' limits
   std::vector<Route> routes;
-  std::vector<std::vector<StageFlows>> collectives;  ///< of each its stages, without those that send nothing
+  std::vector<std::vector<StageFlows>> collectives;  ///< by collective: its stages that send something
 };
 
 /// How finely collectives are cut into flows.
 struct MacroLimits {
-  /// Flows of the stages in rounds of a collective together; 0: one for each round.
+  /// Flows for all stages in rounds of one collective; 0: one per round.
   int flows = 0;
-  /// Groups of a pipeline at most, and flows of each group at most.
+  /// Limits: groups of a pipeline, and flows of each group.
   int groups = 1;
   int flows_of_group = 1;
 };
 
-/// A stage's limit is a link of its own, shared by all stages of that pattern and limit.
+/// A stage's limit becomes a private link, shared by all stages with the same pattern and limit.
 MacroFlows macro_flows(const TaskGraph& graph, const MacroLimits& limits);
 
-/// Whether collectives of the graph may be under way at one time, or links change under them: nobody is
-/// alone.
+/// Whether several collectives may run at the same time, or links may change during one.
 bool may_disturb(const TaskGraph& graph);
 
 }  // namespace trainyard::engine

@@ -11,10 +11,9 @@ namespace trainyard::engine {
 namespace {
 
 constexpr int none = -1;
-constexpr double most_weight = 4096;  // of a link, over all patterns
+constexpr double most_weight = 4096;  // per link, over all patterns
 
-/// Classes of alike links, by LinkId: first those of one capacity, then split by how often each pattern in
-/// turn uses them.
+/// Classes of equal links, by LinkId: links of one capacity, then split by how often each pattern uses them.
 class LinkClasses {
 public:
   explicit LinkClasses(const TaskGraph& graph) : of_link_(graph.links.size(), none) {
@@ -24,7 +23,7 @@ public:
     }
   }
 
-  /// Puts every link that is used and in no class into that of its capacity.
+  /// Puts every link that is used, but has no class yet, into the class of its capacity.
   void begin(std::span<const std::span<const LinkUse>> uses, std::span<const Bandwidth> capacities) {
     std::map<Bandwidth, int> with_capacity;
     for (const std::span<const LinkUse> of_pattern : uses) {
@@ -39,7 +38,7 @@ public:
   }
 
   void split(std::span<const LinkUse> uses) {
-    std::unordered_map<std::uint64_t, int> parts;  // of a class, used so often
+    std::unordered_map<std::uint64_t, int> parts;  // key: a class and the number of uses
     for (const LinkUse& use : uses) {
       int& mine = of_link_[index(use.link)];
       const std::uint64_t part =
@@ -62,13 +61,13 @@ private:
 struct Row {
   struct Use {
     int pattern = 0;
-    double times = 0;  ///< in the pattern's units
+    double times = 0;  ///< in units of the pattern
   };
   Bandwidth capacity;
   std::vector<Use> uses;
 };
 
-/// By what to multiply a row so that its weights become whole numbers, the smallest at least 1.
+/// The factor that makes a row's weights whole numbers, the smallest at least 1.
 double multiplier(const Row& row) {
   double smallest = row.uses.front().times;
   double sum = 0;

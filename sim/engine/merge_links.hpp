@@ -1,7 +1,7 @@
 #pragma once
-// Links of one capacity that every pattern (or part of one) uses equally often carry the same at every
-// moment: one stands for all. Exact for max-min sharing, and the solver's cost no longer grows with the
-// cluster.
+// Links of the same capacity that every pattern (or part of one) uses equally often carry the same traffic at
+// every moment, so one of them stands for all. Exact for max-min sharing; the solver's cost no longer grows
+// with the cluster.
 
 #include "schedule/task_graph.hpp"
 
@@ -10,19 +10,19 @@
 
 namespace trainyard::engine {
 
-/// A link is on a pattern's route as often as it weighs. Only ratios matter, so weights are small: a
-/// pattern's flow carries `unit` edges' bytes, and a link's capacity is that of the real one times its
+/// A pattern's route names a link once per unit of weight. Only ratios matter, so weights are small: a
+/// pattern's flow carries the bytes of `unit` edges, and the capacity of a link is that of the real one times
 /// `scale`.
 struct MergedLinks {
   std::vector<Bandwidth> links;
-  std::vector<double> scales;            ///< of each link
-  std::vector<std::vector<int>> routes;  ///< of each pattern: the union of its edges' links
-  std::vector<double> units;             ///< of each pattern
-  std::vector<int> of_event;  ///< for each of the graph's link events its merged link; -1: nothing crosses it
+  std::vector<double> scales;            ///< by link
+  std::vector<std::vector<int>> routes;  ///< by pattern: the union of the links of all edges
+  std::vector<double> units;             ///< by pattern
+  std::vector<int> of_event;  ///< by link event of the graph: the merged link; -1: no pattern uses it
 };
 
-/// `uses`: of each pattern. A link with events of its own stays alone. Ratios of weights are
-/// exact where a link's weights add up to no more than 4,096, else within one part in 4,096 of the largest.
+/// `uses`: by pattern. A link with events is not merged. Ratios of weights are exact if a link's weights add
+/// up to at most 4,096; otherwise they are within one part in 4,096 of the largest.
 MergedLinks merge_links(const TaskGraph& graph, std::span<const std::span<const LinkUse>> uses);
 
 }  // namespace trainyard::engine

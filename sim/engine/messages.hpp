@@ -1,6 +1,6 @@
 #pragma once
-// What the message-by-message simulation asks of patterns: a route for every edge, which edges pass on an
-// edge's data, and which edges end at a rank.
+// Properties of patterns for the message-by-message simulation: a route for every edge, which edges pass on
+// an edge's data, and which edges end at a rank.
 
 #include "schedule/task_graph.hpp"
 
@@ -11,20 +11,20 @@
 
 namespace trainyard::engine {
 
-/// The network with a route for every edge of every stage, and a link of its own where the stage has a limit.
+/// The network with a route for every edge of every stage, and a private link for each stage with a limit.
 struct StepRoutes {
   std::vector<Bandwidth> links;
   std::vector<std::vector<int>> routes;
-  std::vector<int> first_of_stage;  ///< the route of its edge 0; stages numbered through all collectives
+  std::vector<int> first_of_stage;  ///< by stage, over all collectives: the route of its edge 0
 };
 
-/// Throws InputError for patterns that hold no edges: their messages cannot be sent one by one.
+/// Throws InputError for patterns without edges: their messages cannot be sent one by one.
 StepRoutes step_routes(const TaskGraph& graph);
 
-/// For each of n things a list of edges, stored flat.
+/// A list of edges for each of n items, stored flat.
 class EdgeLists {
 public:
-  /// `pairs`: (thing, edge), in the order of the lists.
+  /// `pairs`: (item, edge), in the order of the lists.
   EdgeLists(std::size_t things, std::span<const std::pair<int, int>> pairs);
 
   [[nodiscard]] std::span<const int> of(int thing) const {
@@ -36,10 +36,10 @@ private:
   std::vector<int> edges_;
 };
 
-/// By edge: the edges that pass its data on.
+/// By edge: the edges that pass on its data.
 EdgeLists passing_on(const Pattern& pattern);
 
-/// By rank: the edges it sends or receives on; one from a rank to itself is there twice.
+/// By rank: the edges on which it sends or receives; an edge from a rank to itself is listed twice.
 EdgeLists edges_of_ranks(const Pattern& pattern, int ranks);
 
 }  // namespace trainyard::engine

@@ -8,7 +8,7 @@ namespace trainyard::engine {
 
 namespace {
 
-/// Of each edge, from 0.
+/// The level of each edge, from 0.
 std::vector<int> levels_of(const Pattern& pattern) {
   const EdgeLists next = passing_on(pattern);
   std::vector<int> level(pattern.edges.size(), 0);

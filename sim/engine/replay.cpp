@@ -11,7 +11,7 @@ namespace trainyard::engine {
 
 namespace {
 
-/// The stream whose work shares the GPU with that of this one; -1: none.
+/// The other stream that shares the GPU with this one; -1: none.
 int beside(int stream) {
   if (stream == static_cast<int>(Stream::compute)) return static_cast<int>(Stream::communication);
   return stream == static_cast<int>(Stream::communication) ? static_cast<int>(Stream::compute) : -1;
@@ -26,11 +26,11 @@ Replay::Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& c
       stands_in_(at(graph.ranks())),
       meetings_(graph.collectives.size()),
       recorded_(options.recorded) {
-  // Ranks that run one program start together, meet in the same collectives and leave them together: by
-  // induction they do everything at the same dates. Messages (steps) break this: there each rank leaves at
-  // its own date.
+  // Ranks that run the same program start together, meet in the same collectives and leave them together: by
+  // induction they do everything at the same dates. This does not hold message by message (steps), where each
+  // rank leaves at its own date.
   const bool fold = options.fold && options.fidelity != Fidelity::steps;
-  std::map<std::pair<int, int>, int> first_alike;  // of a job, with a program
+  std::map<std::pair<int, int>, int> first_alike;  // key: job and program
   for (int rank = 0; rank < graph.ranks(); ++rank) {
     const std::pair kind{job_of(rank), graph.program_of_rank[at(rank)]};
     const int same = fold ? first_alike.try_emplace(kind, rank).first->second : rank;
@@ -78,11 +78,11 @@ void Replay::advance(int rank, int stream, double date) {
     idle_repeats_ = 0;
   }
   walk(rank, stream, date);
-  // Once it is known what this stream does from now on.
+  // After walk(), which decides what this stream does from now on.
   settle_pace(rank, beside(stream), date);
 }
 
-/// As far as it comes at this date.
+/// Goes as far as possible at this date.
 void Replay::walk(int rank, int stream, double date) {
   RankState& state = ranks_[at(rank)];
   Cursor& cursor = state.cursors[at(stream)];
@@ -134,7 +134,7 @@ void Replay::end_kernel(int rank, int stream, double date) {
   ++cursor.task;
 }
 
-/// The kernel of a stream, if one runs there, goes on beside what the other stream does from now on.
+/// Adapts the pace of the stream's running kernel, if any, to the other stream's new load.
 void Replay::settle_pace(int rank, int stream, double date) {
   if (beside(stream) < 0) return;
   Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
@@ -142,8 +142,8 @@ void Replay::settle_pace(int rank, int stream, double date) {
   wake_at(rank, stream, cursor.kernel->end());
 }
 
-/// What a stream takes of the GPU. A collective's blocks wait for late ranks where they are, and hold their
-/// multiprocessors; memory is read and written once all are there.
+/// The share of the GPU used by a stream. A collective's blocks hold their multiprocessors while they wait
+/// for late ranks; memory traffic begins when all ranks have arrived.
 GpuUse Replay::taken_by(int rank, int stream) const {
   const Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
   if (cursor.kernel) return cursor.kernel->use();
@@ -178,8 +178,7 @@ void Replay::record(int rank, int event, double date) {
     if (waiter.waiting_for != event) continue;
     waiter.waiting_for = -1;
     ++waiter.task;
-    // Through the calendar, not by recursion: the order of what happens at one date stays that of the
-    // program.
+    // Through the calendar, not by recursion: events at the same date keep the program's order.
     wake_at(rank, other, date);
   }
 }
@@ -191,7 +190,7 @@ void Replay::end_stream(int rank, double date) {
 
 void Replay::repeat(Job& job, double date) {
   if (date <= job.begun) throw InputError("a job that repeats takes no time", "give it something to do");
-  // Others go on for ever beside a job that waits for ever, and nearly so beside one that nearly does.
+  // The other jobs repeat for ever if job 0 waits for ever, and for very long if job 0 is very slow.
   constexpr long look_after = 100'000;
   constexpr long give_up_after = 20'000'000;
   if (++idle_repeats_ % look_after == 0) check_failed_links(graph_, *this);
@@ -218,7 +217,7 @@ void Replay::leave(int collective, int rank, double date) {
   Meeting& meeting = meetings_[at(collective)];
   RankState& state = ranks_[at(rank)];
   if (!meeting.has_span) meeting.span.end = std::max(meeting.span.end, Seconds{date});
-  // The last to leave clears the place for the next round of a job that repeats.
+  // The last rank to leave resets the meeting for the next round of a repeating job.
   --meeting.inside;
   if (meeting.inside == 0 && is_complete(collective)) {
     meeting.arrived = 0;

@@ -1,7 +1,6 @@
 #pragma once
 // Walks every rank through its program: one cursor per rank and stream, events between streams, arrivals at
-// collectives, kernels that slow each other down. Knows nothing of how a collective is carried out: that is
-// the Carrier's.
+// collectives, kernels that slow each other down. A Carrier carries out the collectives.
 
 #include "engine/calendar.hpp"
 #include "engine/engine.hpp"
@@ -28,48 +27,50 @@ public:
 
   /// Enters the start of every rank at date 0 into the calendar.
   void begin(Carrier& carrier);
-  /// A stream of a rank goes on, unless what it waited for has meanwhile got another date.
+  /// Continues a rank's stream, unless its wake has been moved to another date.
   void wake(int rank, int stream, double date);
-  /// `rank` leaves the collective it is in; the last one ends it.
+  /// `rank` leaves its collective; the last rank to leave ends it.
   void leave(int collective, int rank, double date);
   /// All ranks leave at once.
   void leave_all(int collective, double date);
 
   /// Job 0 has ended: nothing new starts, and wake() and leave() do nothing.
   [[nodiscard]] bool done() const { return jobs_[0].open_streams == 0; }
-  /// Collectives of job 0 that ranks are in, in ascending order.
+  /// Collectives of job 0 in which ranks wait, in ascending order.
   [[nodiscard]] std::vector<int> waiting_collectives() const;
-  /// Which streams of job 0 wait for what, a line each, and how many there are. Empty if none.
+  /// The waiting streams of job 0: how many there are, and one line for each of the first eight. Empty if
+  /// none.
   [[nodiscard]] std::string who_waits() const;
 
-  /// What was observed; throws EngineError naming who still waits if not every program of job 0 has ended.
+  /// The recorded timeline; throws EngineError naming the waiting streams if a program of job 0 has not
+  /// ended.
   Timeline finish();
 
 private:
   struct Cursor {
     int task = 0;
-    int waiting_for = -1;   ///< event, when blocked in a Wait
-    double joined_at = -1;  ///< when blocked in a Join
-    double due = -1;        ///< of its wakes in the calendar the one at this date counts; -1: none
+    int waiting_for = -1;   ///< event, if blocked in a Wait
+    double joined_at = -1;  ///< date, if blocked in a Join
+    double due = -1;        ///< date of the valid wake; other wakes in the calendar are ignored; -1: none
     std::optional<RunningKernel> kernel;
   };
   struct RankState {
-    int weight = 0;               ///< how many identical ranks this one stands for; 0: simulated by another
-    std::vector<Cursor> cursors;  ///< by stream; none if simulated by another
+    int weight = 0;  ///< number of identical ranks that this one stands for; 0: simulated by another
+    std::vector<Cursor> cursors;  ///< by stream; empty if simulated by another
     std::vector<bool> happened;
     RankSpan span;
     bool recorded = false;
   };
   struct Meeting {
     int arrived = 0;
-    int inside = 0;            ///< members that have not left
+    int inside = 0;            ///< members that have not left yet
     std::vector<int> members;  ///< simulated ranks that have arrived
     CollectiveSpan span;
     bool has_span = false;  ///< the span is complete; repeats leave it as it is
   };
   struct Job {
     std::vector<int> simulated;
-    int open_streams = 0;  ///< that have not reached their end
+    int open_streams = 0;  ///< streams that have not ended
     double begun = 0;
     bool repeats = false;
   };
@@ -103,7 +104,7 @@ private:
   std::vector<TaskSpan> spans_;
   std::vector<Rank> recorded_;
   double last_date_ = 0;
-  long idle_repeats_ = 0;  ///< of other jobs since a rank of job 0 last did something
+  long idle_repeats_ = 0;  ///< rounds of other jobs since job 0 last advanced
 };
 
 }  // namespace trainyard::engine

@@ -1,5 +1,5 @@
 #pragma once
-// A kernel under way: how far it has got at a rate that changes with what runs beside it on the same GPU.
+// A running kernel and its progress, at a pace that depends on the concurrent work on the same GPU.
 
 #include "compute/gpu_use.hpp"
 #include "schedule/task_graph.hpp"
@@ -14,7 +14,7 @@ public:
   RunningKernel(const Compute& what, double date)
       : what_(&what), begun_(date), since_(date), left_(what.duration.si()) {}
 
-  /// From `date` on something beside it takes this much. Returns whether its end has moved.
+  /// From `date` on, concurrent work takes this share of the GPU. Returns whether the kernel's end has moved.
   bool run_beside(const GpuUse& taken, double date) {
     const double pace = pace_beside(taken);
     if (pace == pace_) return false;
@@ -27,13 +27,13 @@ public:
 
   [[nodiscard]] const GpuUse& use() const { return what_->use; }
   [[nodiscard]] double begun() const { return begun_; }
-  /// If nothing changes any more.
+  /// If the pace stays as it is.
   [[nodiscard]] double end() const { return since_ + left_ * pace_; }
-  /// From its beginning to this end; of one that nothing slowed the duration it was given, to the bit.
+  /// From beginning to end; equal to the given duration, to the bit, if it was never slowed.
   [[nodiscard]] Seconds taken() const { return has_changed_ ? Seconds{end() - begun_} : what_->duration; }
 
 private:
-  /// Seconds that a second of it takes: what the software adds is not slowed.
+  /// Seconds needed per second of the kernel's own duration; the software's overhead is not slowed.
   [[nodiscard]] double pace_beside(const GpuUse& taken) const {
     const double slow = slowdown(what_->use, taken);
     if (slow == 1 || what_->duration <= Seconds()) return 1;
@@ -42,9 +42,9 @@ private:
 
   const Compute* what_;
   double begun_;
-  double since_;     ///< when the rate last changed
-  double left_;      ///< seconds of it alone
-  double pace_ = 1;  ///< seconds that one of them takes
+  double since_;     ///< date of the last change of pace
+  double left_;      ///< remaining seconds when running alone
+  double pace_ = 1;  ///< seconds needed for one of them
   bool has_changed_ = false;
 };
 

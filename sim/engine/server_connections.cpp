@@ -12,7 +12,7 @@ namespace trainyard::engine {
 
 namespace {
 
-// A tag holds the worker, the attempt and the way of a message.
+// A tag encodes worker, attempt and way of a message.
 constexpr std::uint64_t way_bits = 20;
 constexpr std::uint64_t attempt_bits = 24;
 
@@ -23,7 +23,7 @@ const std::vector<int>& links_of(const WorkerWays& worker, std::size_t way) {
   return way < pushing ? worker.push[way].links : worker.pull[way - pushing].links;
 }
 
-/// Messages that are needed at the same time have the same rank.
+/// Messages needed at the same time have the same rank.
 std::vector<int> ranks_by(std::span<const double> needed) {
   std::vector<double> sorted(needed.begin(), needed.end());
   std::ranges::sort(sorted);
@@ -80,7 +80,7 @@ bool ServerConnections::send(const Delivery& message) {
 }
 
 void ServerConnections::start(const Delivery& message, Connection& connection) {
-  // so that no way ever has two flows, which tight_links relies on
+  // tight_links relies on this: no way ever has two flows
   assert(!connection.is_busy);
   connection.is_busy = true;
   ++under_way_;

@@ -22,7 +22,7 @@ using engine::Loader;
 using engine::ServerConnections;
 using engine::TrainingRecorder;
 
-/// Where in a step a worker cannot go on without some parameters.
+/// A point in a step that a worker cannot pass without certain parameters.
 struct Stop {
   double part = 0;
   std::vector<int> messages;
@@ -84,16 +84,16 @@ private:
   enum class Phase { loading, computing, stalled, pushing, waiting };
   struct Worker {
     Phase phase = Phase::waiting;
-    int attempt = 0;  ///< what belongs to an earlier one is dropped
+    int attempt = 0;  ///< messages and timers of earlier attempts are dropped
     double since = 0;
     double duration = 0;   ///< of the step, without stalls
-    double part = 0;       ///< of the step: computed, or to be computed when its timer goes off
-    std::size_t stop = 0;  ///< the next one
-    std::vector<std::pair<double, double>> computed;  ///< when it computed in this step
-    std::vector<char> pulled;                         ///< by message: there for the coming forward pass
+    double part = 0;       ///< part of the step computed, or computed when the timer fires
+    std::size_t stop = 0;  ///< index of the next stop
+    std::vector<std::pair<double, double>> computed;  ///< intervals of computing in this step
+    std::vector<char> pulled;                         ///< by message: received for the next forward pass
     int pushed = 0;                                   ///< messages of the push that have arrived
-    bool is_pushing = false;                          ///< of downpour, which goes on meanwhile
-    std::int64_t from = 0;                            ///< version that what is pushed was computed from
+    bool is_pushing = false;  ///< downpour only: a push under way while the worker goes on
+    std::int64_t from = 0;    ///< version of the parameters that the pushed gradients were computed from
     int unpushed = 0;
     int unfetched = 0;
   };
@@ -134,8 +134,8 @@ private:
     state.since = date;
   }
 
-  /// What was sent before, and a timer that runs, mean nothing any more. Numbers come again once the items of
-  /// events have used up their bits, long after the last that was the same.
+  /// Invalidates messages under way and running timers. Attempt numbers wrap around, since items of events
+  /// have few bits, but only long after the last message with the same number.
   void drop_all(int worker) {
     Worker& state = workers_[at(worker)];
     state.attempt = (state.attempt + 1) % most_attempts(messages_);
@@ -147,7 +147,7 @@ private:
     return std::min(1 << 24, (1 << 30) / (2 * std::max(1, messages)));
   }
 
-  /// `first_stop`: behind the last one where no parameters are to come.
+  /// `first_stop`: stops_.size() if the step needs no new parameters.
   void begin_step(int worker, std::size_t first_stop, double date) {
     Worker& state = workers_[at(worker)];
     state.duration = times_[result_.repeats.size()].next(worker).si();
@@ -163,7 +163,7 @@ private:
     }
   }
 
-  /// As far as the parameters that are there allow.
+  /// Computes as far as the received parameters allow.
   void compute_on(int worker, double date) {
     Worker& state = workers_[at(worker)];
     for (; state.stop < stops_.size(); ++state.stop) {
@@ -179,7 +179,7 @@ private:
     }
     std::ranges::fill(state.pulled, 0);
     if (!is_downpour() && state.unpushed + 1 >= settings_.push_every) {
-      // What several steps have added up is complete with the last of them.
+      // The sum over several steps is complete only at the end of the last one.
       const bool is_sum = settings_.push_every > 1;
       state.pushed = 0;
       for (int message = 0; message < messages_; ++message) {
@@ -204,7 +204,7 @@ private:
       computed(worker, date);
   }
 
-  /// The message goes once what it waits for before the network is over.
+  /// Sends the message after the latency of its way.
   void schedule(int worker, int way, double date) {
     const WorkerWays& its = plan_.workers[at(worker)];
     const int group = plan_.way_of_message[at(way % messages_)];
@@ -230,7 +230,7 @@ private:
     }
   }
 
-  /// Downpour waits only for the push before.
+  /// Downpour waits only for the previous push.
   void push_and_go_on(int worker, double date) {
     Worker& state = workers_[at(worker)];
     state.is_pushing = true;
@@ -249,7 +249,7 @@ private:
       return;
     }
     ++state.pushed;
-    // A message that all have pushed is added up and can be had back.
+    // A message pushed by all workers is summed and can be pulled.
     if (settings_.rule == UpdateRule::sync && ++arrivals_[at(way)] == settings_.workers) {
       arrivals_[at(way)] = 0;
       for (int other = 0; other < settings_.workers; ++other) schedule(other, messages_ + way, date);
@@ -289,7 +289,7 @@ private:
       return;
     }
     rules_->fetched(worker);
-    // with sync every message is on its way since the last worker has pushed it
+    // with sync, every message has been on its way since the last worker pushed it
     if (settings_.rule != UpdateRule::sync) {
       for (const int message : pull_order_) schedule(worker, messages_ + message, date);
     }
@@ -336,7 +336,7 @@ private:
   const ServerPlan& plan_;
   const std::vector<double>& ready_;
   std::vector<Stop> stops_;
-  std::vector<int> pull_order_;  ///< of messages
+  std::vector<int> pull_order_;  ///< indices of messages
   TrainingOptions options_;
   int messages_;
   Calendar calendar_;
@@ -345,7 +345,7 @@ private:
   std::optional<TrainingRecorder> recorder_;
   std::optional<Loader> loader_;
   std::vector<Worker> workers_;
-  std::vector<int> arrivals_;  ///< by message, of rule sync
+  std::vector<int> arrivals_;  ///< by message, only with rule sync
   ServerRecord result_;
   double origin_ = 0;  ///< date at which the repeat began
   bool is_over_ = false;

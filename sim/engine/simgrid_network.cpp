@@ -19,19 +19,19 @@ namespace {
 namespace s4u = simgrid::s4u;
 using simgrid::kernel::resource::StandardLinkImpl;
 
-// SimGrid counts whole bytes; a ring's chunk is rarely one. Counting in 2^-16 bytes (and bandwidths likewise)
-// keeps the error below 1e-5 byte and sizes up to 2^47 bytes.
+// SimGrid counts whole bytes, and a ring's chunk is rarely a whole number. Counting in 2^-16 bytes
+// (bandwidths too) keeps the error below 1e-5 byte and allows sizes up to 2^47 bytes.
 constexpr double grains_per_byte = 65536;
 
-// SimGrid ignores a link of capacity 0 (its flows would not be held at all). A failed one lets so little
-// through that no flow ends before this date.
+// SimGrid ignores a link of capacity 0 (its flows would not be held up at all). A failed link therefore gets
+// a capacity so small that no flow ends before this date.
 constexpr double failed_capacity = 1e-20;  // grains per second
 constexpr double never = 1e15;             // seconds
 
-// What is left of a route's latency (1 / the flows it stands for): with none at all SimGrid takes it for 1.
+// Replaces a route's latency, 1 / (flows it stands for): SimGrid takes a latency of exactly 0 for 1.
 constexpr double weightless = 1e-30;
 
-/// Routes by the number of their source host, composed beforehand: no route table, no graph search.
+/// Routes composed beforehand, by the number of their source host: no route table, no graph search.
 class RouteZone final : public simgrid::kernel::routing::NetZoneImpl {
 public:
   RouteZone() : NetZoneImpl("network") {}
@@ -41,8 +41,8 @@ public:
                        double* latency) override {
     const auto& route = routes[source->id() - 1];
     into->link_list_.insert(into->link_list_.end(), route.begin(), route.end());
-    // CM02 gives a flow a share in inverse proportion to its latency, so this says how many flows it stands
-    // for. The latency factor then takes it away again: latencies pass on the calendar.
+    // CM02 shares bandwidth in inverse proportion to latency, so this value sets how many flows one stands
+    // for. The latency factor then removes the latency itself: real latencies pass on the calendar.
     if (latency != nullptr) *latency += weights[source->id() - 1];
   }
 
@@ -50,7 +50,7 @@ public:
   std::vector<double> weights;
 };
 
-/// Our calendar as one of the models whose next event SimGrid's clock advances to.
+/// Our calendar as a SimGrid model: SimGrid's clock stops at its next event.
 class CalendarModel final : public simgrid::kernel::resource::Model {
 public:
   CalendarModel() : Model("calendar") {}
@@ -61,7 +61,7 @@ public:
   }
 
   void update_actions_state(double now, double) override {
-    // The clock reaches a date by adding differences, so it may stop a rounding error short of it.
+    // The clock reaches a date by adding differences, so it may stop short by a rounding error.
     const double due = now + 1e-12 + now * 1e-15;
     while (calendar != nullptr && !calendar->empty() && calendar->next().date <= due) {
       listener->on_event(calendar->pop());
@@ -75,7 +75,7 @@ public:
 struct Flow {
   s4u::CommPtr comm;
   std::uint64_t tag = 0;
-  std::uint64_t number = 0;  ///< in the order of starts; 0: not under way
+  std::uint64_t number = 0;  ///< in order of start; 0: not running
   Bytes bytes;
 };
 
@@ -84,7 +84,7 @@ s4u::Engine& silent_engine() {
   static char* arguments[] = {name.data(), nullptr};
   static int count = 1;
   xbt_log_control_set("root.thres:critical");
-  // The constructor takes Ctrl-C for itself; how the program ends is for the program to say.
+  // The constructor installs its own Ctrl-C handler; how the program ends is not SimGrid's to decide.
   struct sigaction interrupt {};
   ::sigaction(SIGINT, nullptr, &interrupt);
   static s4u::Engine engine(&count, arguments);
@@ -92,7 +92,7 @@ s4u::Engine& silent_engine() {
   s4u::Engine::set_config("network/model:CM02");
   s4u::Engine::set_config("network/crosstraffic:0");
   s4u::Engine::set_config("network/TCP-gamma:1e30");
-  // Dates closer than this are one event to SimGrid; its default (10 us) is longer than our latencies.
+  // SimGrid merges dates closer than this into one event; its default (10 us) is longer than our latencies.
   s4u::Engine::set_config("surf/precision:1e-15");
   return engine;
 }
@@ -107,14 +107,14 @@ struct SimgridNetwork::World {
   std::vector<s4u::Host*> sources;  ///< one per route
   std::shared_ptr<CalendarModel> calendar_model = std::make_shared<CalendarModel>();
   Listener* listener = nullptr;
-  // A flow must outlive its own completion callback: finished ones wait for the clock to move on.
+  // A flow must outlive its own completion callback: finished ones are kept until the clock advances.
   std::vector<std::unique_ptr<Flow>> flows;
   std::vector<Flow*> idle;
   std::vector<Flow*> finished;
   std::uint64_t started = 0;
 
   void complete(Flow& flow) {
-    // What a failed link let through in the end has not arrived.
+    // The few bytes that pass a failed link by then do not count as delivered.
     if (s4u::Engine::get_clock() >= never) return;
     flow.number = 0;
     finished.push_back(&flow);
@@ -158,7 +158,7 @@ void SimgridNetwork::start(int route, Bytes bytes, std::uint64_t tag) {
   flow.number = ++world.started;
   flow.bytes = bytes;
   flow.comm = s4u::Comm::sendto_init();
-  // A flow of nothing would never start.
+  // A flow of 0 bytes would never start.
   const double grains = std::max(1.0, bytes.si() * grains_per_byte);
   flow.comm->set_payload_size(static_cast<std::uint64_t>(std::llround(grains)));
   flow.comm->set_data(&flow);
@@ -170,8 +170,8 @@ void SimgridNetwork::set_capacity(int link, Bandwidth capacity) {
   World& world = *world_;
   const double grains = std::max(failed_capacity, capacity.si() * grains_per_byte);
   world.links[static_cast<std::size_t>(link)]->set_bandwidth(grains);
-  // SimGrid holds every flow at the rate of the slowest link that was on its way when it started: flows under
-  // way would not profit from a faster one.
+  // SimGrid limits a flow to the slowest link on its way at the time it started: without this, running flows
+  // would not profit from a faster link.
   for (simgrid::kernel::resource::Model* model : world.engine.get_all_models()) {
     for (simgrid::kernel::resource::Action& action : *model->get_started_action_set()) {
       if (action.get_variable() != nullptr) action.set_bound(-1);

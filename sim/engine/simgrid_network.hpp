@@ -1,7 +1,7 @@
 #pragma once
-// The network of the simulation on SimGrid: links shared max-min fairly, flows that take
-// bytes/bandwidth when alone, and the calendar driven by SimGrid's clock. The only header of this folder that
-// speaks for SimGrid; README.md says which of its settings make it exact.
+// The simulated network on SimGrid: links shared max-min fairly, flows that take bytes/bandwidth when alone,
+// and the calendar driven by SimGrid's clock. No other header of this folder concerns SimGrid; README.md
+// lists the settings that make it exact.
 
 #include "engine/calendar.hpp"
 #include "units/quantity.hpp"
@@ -12,7 +12,7 @@
 
 namespace trainyard::engine {
 
-/// What happens while the simulation runs.
+/// Receives the events of the simulation.
 class Listener {
 public:
   virtual ~Listener() = default;
@@ -29,26 +29,24 @@ public:
   SimgridNetwork& operator=(const SimgridNetwork&) = delete;
 
   /// A fixed way over links (indices into the constructor's list); a link named k times weighs k. Its flows
-  /// share links as `units` flows of a unit each would, to which each of their bytes counts in part. Only
-  /// before run().
+  /// share links as `units` flows would, and carry the bytes of all of them. Only before run().
   int add_route(const std::vector<int>& links, double units = 1);
 
-  /// Sends `bytes` over a route. Latencies are the caller's: they pass on the calendar. Only while run() is
-  /// under way.
+  /// Sends `bytes` over a route. Latencies are up to the caller, on the calendar. Only during run().
   void start(int route, Bytes bytes, std::uint64_t tag);
 
-  /// Gives a link another capacity from now on; with 0 nothing passes until it gets another. Only while run()
-  /// is under way.
+  /// Changes the capacity of a link from now on; with 0 nothing passes until the next change. Only during
+  /// run().
   void set_capacity(int link, Bandwidth capacity);
 
-  /// Runs until nothing is left to happen; flows that nothing lets through are left behind.
+  /// Runs until no event is left; flows held up for ever by a failed link are abandoned.
   void run(Calendar& calendar, Listener& listener);
 
   struct InFlight {
     std::uint64_t tag = 0;
     Bytes delivered;
   };
-  /// The flows under way, in the order in which they started, and how far they have got.
+  /// The running flows in order of start, with the bytes delivered so far.
   [[nodiscard]] std::vector<InFlight> in_flight() const;
 
   /// Flows started so far.

@@ -7,7 +7,7 @@ namespace trainyard::engine {
 
 namespace {
 
-/// Every message is a flow. A rank begins a stage when all its messages of the one before have arrived.
+/// Every message is a flow. A rank begins a stage when all its messages of the previous stage have arrived.
 class StepsCarrier final : public Carrier, public Listener {
 public:
   StepsCarrier(const TaskGraph& graph, const StepRoutes& routes, SimgridNetwork& network, Calendar& calendar,
@@ -40,7 +40,7 @@ public:
   }
 
   void start(int collective, double date) override {
-    // Who neither sends nor receives has only met the others.
+    // Ranks that neither send nor receive only meet the others.
     const std::vector<int> members = attendances_[at(collective)].members;
     for (const int rank : members) {
       if (!has_messages(collective, rank)) begin(collective, rank, date);
@@ -97,12 +97,12 @@ private:
     int collective = 0;
     const Stage* what = nullptr;
     std::vector<EdgeProgress> edges;
-    std::vector<int> open_messages;  ///< by rank: still to come, to and from it
+    std::vector<int> open_messages;  ///< by rank: messages to and from it that have not arrived
   };
   struct Attendance {
     std::vector<int> members;
-    std::vector<int> stage;  ///< by rank: which one it is in; -1: none yet
-    int inside = 0;          ///< members that have not left
+    std::vector<int> stage;  ///< by rank: its current stage; -1: none yet
+    int inside = 0;          ///< members that have not left yet
   };
 
   static int stage_of(std::uint64_t tag) { return static_cast<int>(tag >> 32U); }
@@ -134,7 +134,7 @@ private:
     calendar_.enter(date + overhead.si(), EventKind::begin, collective, rank);
   }
 
-  /// The rank begins this stage, or the next one in which it has something to send or to receive.
+  /// The rank begins this stage, or the next one in which it sends or receives.
   void enter_stage(int collective, int rank, int s, double date) {
     const int first = first_stage_[at(collective)];
     const int end = static_cast<int>(graph_.collectives[at(collective)].stages.size());
@@ -159,14 +159,15 @@ private:
     enter_stage(stage.collective, rank, number - first_stage_[at(stage.collective)] + 1, date);
   }
 
-  /// The edge's message number `message` may begin: its ends are there and what it passes on has come.
+  /// Whether the edge's message number `message` may begin: both ranks are in the stage, and the data to pass
+  /// on has arrived.
   [[nodiscard]] bool may_begin(int number, int edge, int message, int arrived_before) const {
     const RunningStage& stage = stages_[at(number)];
     if (message == stage.what->messages) return false;
     const Pattern& pattern = graph_.patterns[at(stage.what->pattern)];
     const std::vector<int>& stage_of_rank = attendances_[at(stage.collective)].stage;
     const int s = number - first_stage_[at(stage.collective)];
-    // A receiver that has not come so far has posted no buffer.
+    // A receiver in an earlier stage has posted no buffer yet.
     if (stage_of_rank[at(index(pattern.edges[at(edge)].from))] != s ||
         stage_of_rank[at(index(pattern.edges[at(edge)].to))] != s) {
       return false;
@@ -177,7 +178,7 @@ private:
     return true;
   }
 
-  /// Begins the latencies of messages whose time has come: in rounds a message waits for the one before it.
+  /// Begins the latencies of all messages that may begin: in rounds, a message waits for the one before it.
   void try_begin(int number, int edge, double date) {
     RunningStage& stage = stages_[at(number)];
     EdgeProgress& progress = stage.edges[at(edge)];
@@ -189,7 +190,7 @@ private:
     }
   }
 
-  /// Sends a message whose latency has passed when those before it have arrived.
+  /// Sends a message after its latency, once those before it have arrived.
   void try_send(int number, int edge) {
     RunningStage& stage = stages_[at(number)];
     EdgeProgress& progress = stage.edges[at(edge)];
@@ -204,7 +205,7 @@ private:
       link_bytes[index(link)] += bytes.si();
   }
 
-  /// What other jobs have under way when job 0 ends counts as far as it has got.
+  /// Messages of other jobs that are under way when job 0 ends count with the bytes delivered by then.
   void look_for_the_end() {
     if (is_over_ || !replay_.done()) return;
     is_over_ = true;

@@ -12,10 +12,10 @@ namespace trainyard::engine {
 
 namespace {
 
-/// Which ways use a link how often.
+/// The ways that use a link, and how often: (way, times).
 using Uses = std::vector<std::pair<int, int>>;
 
-/// In lowest terms; returns by what it was divided.
+/// Reduces `times` to lowest terms; returns the divisor.
 int reduce(Uses& uses) {
   int divisor = 0;
   for (const auto& [way, times] : uses) divisor = std::gcd(divisor, times);
@@ -28,7 +28,7 @@ struct TightRow {
   Bandwidth capacity;
 };
 
-/// One for all links that are used in the same proportions, in the order of their first.
+/// One row for all links used in the same proportions, in the order of their first link.
 std::vector<TightRow> merged_rows(std::span<const Bandwidth> links,
                                   std::span<const std::span<const int>> ways) {
   std::vector<Uses> uses(links.size());
@@ -54,7 +54,7 @@ std::vector<TightRow> merged_rows(std::span<const Bandwidth> links,
   return rows;
 }
 
-/// A row stays if it is what bounds one of its ways alone, or if they could fill it together.
+/// Keeps a row if it is the slowest on one of its ways, or if its ways together could fill it.
 void drop_slack(std::vector<TightRow>& rows, std::size_t ways) {
   std::vector<double> fastest(ways, std::numeric_limits<double>::infinity());  // alone on the network
   for (const TightRow& row : rows) {

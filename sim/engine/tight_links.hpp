@@ -1,8 +1,8 @@
 #pragma once
-// The few links of a network that can hold anything up. Of links that all ways use in the same proportions
-// only the tightest can: it stands for all of them. And a link that lets through all that its ways could send
-// at once never does: each way has one flow at most, no faster than its own tightest link. Exact for max-min
-// sharing; a worker that sends to 64 alike servers loads a few links, not hundreds.
+// Keeps the few links of a network that can hold up a flow. Among links that all ways use in the same
+// proportions, the one with the least capacity stands for all. A link that can carry everything its ways
+// could send at once is dropped: each way has at most one flow, no faster than the slowest link on the way.
+// Exact for max-min sharing; a worker that sends to 64 equal servers loads a few links, not hundreds.
 
 #include "units/quantity.hpp"
 
@@ -13,11 +13,11 @@ namespace trainyard::engine {
 
 struct TightLinks {
   std::vector<Bandwidth> links;
-  std::vector<std::vector<int>> routes;  ///< of each way: those of its links; one named k times weighs k
+  std::vector<std::vector<int>> routes;  ///< by way: indices in `links`; a link named k times weighs k
 };
 
-/// `ways`: indices into `links`, one named k times carries k times as much. On a way is no more than one flow
-/// at a time.
+/// `ways`: indices into `links`; a link named k times carries k times as much. A way has at most one flow at
+/// a time.
 TightLinks tight_links(std::span<const Bandwidth> links, std::span<const std::span<const int>> ways);
 
 }  // namespace trainyard::engine

@@ -1,6 +1,6 @@
 #pragma once
 // The earliest of a fixed number of dates, each of which may change at any time: a winner tree, several times
-// as fast as a calendar where every worker has one event to come (Knuth, The Art of Computer Programming 3,
+// as fast as a calendar if every worker has one future event (Knuth, The Art of Computer Programming 3,
 // 5.4.1).
 
 #include "units/ids.hpp"
@@ -21,7 +21,7 @@ public:
     settle_all();
   }
 
-  /// Counts once it is settled: alone, or all together where many have changed.
+  /// Takes effect after settle(player), or settle_all() after many changes.
   void set(int player, double date) { nodes_[leaves_ + at(player)].date = date; }
   void settle(int player) {
     std::size_t node = leaves_ + at(player);
@@ -40,7 +40,7 @@ public:
     for (std::size_t node = leaves_; node-- > 1;) nodes_[node] = better(node);
   }
 
-  /// Of equal dates the lowest player's.
+  /// The lowest player among those with the earliest date.
   [[nodiscard]] int first() const { return nodes_[1].player; }
   [[nodiscard]] double date(int player) const { return nodes_[leaves_ + at(player)].date; }
 
@@ -51,11 +51,11 @@ private:
   };
   [[nodiscard]] Node better(std::size_t node) const {
     const std::size_t left = 2 * node;
-    return nodes_[left + (nodes_[left + 1].date < nodes_[left].date ? 1 : 0)];  // without a jump to guess
+    return nodes_[left + (nodes_[left + 1].date < nodes_[left].date ? 1 : 0)];  // branch-free
   }
 
   std::size_t leaves_;
-  std::vector<Node> nodes_;  ///< the winner of each: root at 1, leaves last
+  std::vector<Node> nodes_;  ///< the earliest leaf below each node: root at 1, leaves last
 };
 
 }  // namespace trainyard::engine

@@ -42,10 +42,10 @@ public:
 private:
   struct Worker {
     Activity activity = Activity::waiting;
-    double since = 0;      ///< date from which it does that
-    double has_input = 0;  ///< date from which it computes; before, samples were not there
-    int unpushed = 0;      ///< steps since its last gradients went out
-    int unfetched = 0;     ///< steps since it fetched parameters
+    double since = 0;      ///< start of the current activity
+    double has_input = 0;  ///< date at which samples are there and computing begins
+    int unpushed = 0;      ///< steps since its last push
+    int unfetched = 0;     ///< steps since it last fetched parameters
   };
 
   void begin(int worker, double date) {
@@ -57,7 +57,7 @@ private:
     ends_.set(worker, state.has_input + times_.next(worker).si());
   }
 
-  /// Ends what it was doing; until told otherwise, it waits.
+  /// Ends the current activity; the worker then waits.
   void leave(int worker, double date) {
     Worker& state = workers_[at(worker)];
     double begun = state.since;
@@ -100,7 +100,7 @@ private:
   }
 
   void go_on(int worker, double date) {
-    // What local_sgd averages is fetched at once; downpour fetches at its own pace.
+    // local_sgd fetches the average at once; downpour fetches at intervals of its own.
     int& unfetched = workers_[at(worker)].unfetched;
     const bool is_downpour = settings_.rule == UpdateRule::downpour;
     if (is_downpour ? unfetched >= settings_.fetch_every : workers_[at(worker)].unpushed == 0) {
@@ -124,14 +124,14 @@ private:
   UpdateRules rules_;
   TrainingRecorder recorder_;
   Loader loader_;
-  Tournament ends_;  ///< of the steps that workers compute
+  Tournament ends_;  ///< by worker: end of its current step
   std::uint64_t steps_ = 0;
   std::vector<Worker> workers_;
   bool is_over_ = false;
 };
 
-/// Where all wait for all, nothing depends on the order in which they come: half the time of the way above,
-/// and the same bits as k_sync with k = P, which takes it (tests/engine/training_test.cpp).
+/// If all wait for all, the order of arrival does not matter: half the time of FreeTraining, and the same
+/// bits as k_sync with k = P, which uses FreeTraining (tests/engine/training_test.cpp).
 TrainingRecord run_in_step(const UpdateSettings& settings, StepTimes& times, const TrainingOptions& options) {
   TrainingRecorder recorder(settings.workers, options);
   Loader loader(options.loading, settings.workers, 0);

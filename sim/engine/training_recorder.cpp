@@ -27,7 +27,7 @@ namespace engine {
 
 namespace {
 
-// What a timeline shows.
+// Limits of the recorded timeline.
 constexpr int most_workers = 16;
 constexpr std::size_t most_spans = 4000;
 

@@ -1,5 +1,6 @@
 #pragma once
-// What training is measured by: intervals of workers and updates, counted from the end of the warm-up on.
+// Records the measurements of a training run: activities of workers and updates, from the end of the warm-up
+// on.
 
 #include "engine/training.hpp"
 
@@ -9,10 +10,10 @@ class TrainingRecorder {
 public:
   TrainingRecorder(int workers, const TrainingOptions& options);
 
-  /// An interval that has ended, cut where the measurement began. What is wasted is told apart from, and as
-  /// well as, the computing it was.
+  /// Adds an activity that has ended, without the part before the measurement. `wasted` comes in addition to
+  /// the same time as `computing`.
   void spent(int worker, Activity activity, double from, double to);
-  /// An update was made at `date`. True if it was the last to be measured.
+  /// Adds an update made at `date`. True if it was the last to be measured.
   bool update(const UpdateDecision& decision, std::int64_t version, double date);
   void lead(std::int64_t steps);
 

@@ -1,6 +1,6 @@
 #pragma once
-// How often to write checkpoints where faults come without memory, and what a job then takes: the closed
-// forms beside faulty_job.hpp.
+// How often to write checkpoints if times between faults are exponential, and how long a job then takes:
+// closed forms for comparison with faulty_job.hpp.
 
 #include "units/quantity.hpp"
 
@@ -19,11 +19,11 @@ struct CheckpointedJob {
   Seconds every;  ///< work between two checkpoints
   Seconds write;
   Seconds restart;
-  Seconds between_faults;  ///< mean; each stops the job
+  Seconds between_faults;  ///< mean; every fault stops the job
 };
 
 /// Mean time until the job is done, exact for exponential times between faults: a stretch of length s takes
-/// (e^(s/M) - 1) M e^(R/M), Daly 2006, equation 20, here with no checkpoint after the last one.
+/// (e^(s/M) - 1) M e^(R/M), Daly 2006, equation 20; no checkpoint is written after the last stretch.
 Seconds expected_wall(const CheckpointedJob& job);
 
 }  // namespace trainyard

@@ -17,9 +17,9 @@ namespace {
 constexpr double no_date = std::numeric_limits<double>::infinity();
 constexpr double given_up_after = 100;  // times the work
 constexpr int most_events = 1'000'000;
-constexpr std::uint64_t for_faults = 0xfau;  // what the stream of random numbers is for
+constexpr std::uint64_t for_faults = 0xfau;  // key of this stream of random numbers
 
-/// One fault after the other, drawn and dated.
+/// Faults in order of their dates, both drawn and given ones.
 class FaultClock {
 public:
   FaultClock(const FaultyJob& job, std::uint64_t seed, int repeat)
@@ -33,7 +33,7 @@ public:
 
   [[nodiscard]] double date() const { return std::min(drawn_date_, dated()); }
 
-  /// The fault at date(); the next one is another.
+  /// The fault at date(); moves on to the next one.
   FaultyPart take() {
     if (dated() <= drawn_date_) return job_.dates[next_++].part;
     const FaultyPart part = drawn_;
@@ -60,11 +60,11 @@ private:
 
   const FaultyJob& job_;
   random::Generator generator_;
-  std::vector<double> rate_up_to_;  ///< by source: faults per second of it and all before
+  std::vector<double> rate_up_to_;  ///< by source: faults per second of this and all earlier sources
   double total_ = 0;
   double drawn_date_ = no_date;
   FaultyPart drawn_;
-  std::size_t next_ = 0;  ///< of the dated ones
+  std::size_t next_ = 0;  ///< index in job_.dates
 };
 
 class FaultyReplay {
@@ -102,7 +102,8 @@ private:
     return run_;
   }
 
-  /// Intervals that nothing happens in, in one go: what a run takes depends on its faults, not its length.
+  /// Skips whole intervals without events at once: the cost of a run depends on its faults, not on its
+  /// length.
   void skip_whole_intervals() {
     const bool is_begin = phase_ == Phase::working && due_ == now_ + every_;
     if (!is_begin || !returns_.empty() || every_ == no_date) return;
@@ -190,13 +191,13 @@ private:
   FaultyRun run_;
   Phase phase_ = Phase::working;
   double now_ = 0;
-  double until_ = 0;  ///< end of the phase, but of working
+  double until_ = 0;  ///< end of writing or restarting
   double due_ = 0;    ///< date of the next checkpoint
-  double done_ = 0;   ///< work
-  double saved_ = 0;  ///< the part of it in the last checkpoint
-  int gone_ = 0;      ///< workers
+  double done_ = 0;   ///< seconds of work
+  double saved_ = 0;  ///< the part of done_ in the last checkpoint
+  int gone_ = 0;      ///< number of workers
   double pace_ = 1;
-  std::vector<double> back_at_;  ///< by worker: date of its return; 0: it is there
+  std::vector<double> back_at_;  ///< by worker: date of its return; 0: present
   std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>, std::greater<>> returns_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// A job of hours or months during which things fail: it writes checkpoints, goes back to the last one when
-// it cannot go on, or goes on with the workers that are left. Of its steps it knows the pace alone.
+// A job of hours or months with faults: it writes checkpoints, and after a fault goes back to the last one or
+// goes on with the remaining workers. Steps are not simulated; the job has a pace.
 
 #include "units/quantity.hpp"
 
@@ -10,16 +10,16 @@
 
 namespace trainyard {
 
-/// What a fault takes away.
+/// The workers or parameters lost in a fault.
 struct FaultyPart {
   int first_worker = 0;
-  int workers = 0;                ///< that are gone until the restart time is over
-  bool holds_parameters = false;  ///< without it nobody can go on
+  int workers = 0;                ///< gone until the restart time is over
+  bool holds_parameters = false;  ///< no worker can go on without this part
 };
 
-/// Things that fail alike, each by itself.
+/// Parts with the same fault rate, which fail independently.
 struct FaultSource {
-  Seconds between;  ///< mean time between two faults of one part, exponential
+  Seconds between;  ///< mean time between two faults of one part, exponentially distributed
   std::vector<FaultyPart> parts;
 };
 
@@ -29,39 +29,40 @@ struct DatedFault {
 };
 
 struct FaultyJob {
-  Seconds work;  ///< what it takes undisturbed
+  Seconds work;  ///< time without faults
   int workers = 1;
-  Seconds restart;  ///< from a fault until what was lost is back
-  Seconds write;    ///< of a checkpoint, in which nothing else is done
+  Seconds restart;  ///< from a fault until the lost part is back
+  Seconds write;    ///< of a checkpoint; the job stands still meanwhile
   std::vector<FaultSource> rates;
   std::vector<DatedFault> dates;  ///< ascending
-  /// Pace of the job without so many workers, at least one: of all it is 1. 0: it has to stop.
+  /// Pace of the job, relative to all workers, without this number of workers (at least 1). 0: it has to
+  /// stop.
   std::function<double(int)> pace_without;
-  bool can_wait = false;  ///< where it has to stop for missing workers alone, it waits and loses nothing
+  bool can_wait = false;  ///< if only workers are missing, a job that has to stop waits and loses nothing
 };
 
-/// wall = the job's work + lost + slowed + writing + restarting, but for rounding.
+/// wall = the job's work + lost + slowed + writing + restarting, except for rounding.
 struct FaultyRun {
-  bool is_done = true;  ///< false: given up after a hundred times the work, or a million events
+  bool is_done = true;  ///< false: given up after 100 times the work, or a million events
   Seconds wall;
-  Seconds lost;    ///< work done again, since it came after the last checkpoint
-  Seconds slowed;  ///< by what workers would have done that were not there
+  Seconds lost;    ///< work done again because it was not in the last checkpoint
+  Seconds slowed;  ///< work that missing workers would have done
   Seconds writing;
   Seconds restarting;
   std::int64_t faults = 0;
-  std::int64_t restarts = 0;  ///< from a checkpoint, or from nothing
+  std::int64_t restarts = 0;  ///< from a checkpoint, or from the beginning
 };
 
-/// A checkpoint is begun when `every` has gone by since the last one or a restart; none is written at the
-/// end. A fault while one is written leaves the one before; a fault during a restart begins the restart
-/// again; a worker that fails while it is gone comes back later. The faults of a seed and a repeat are the
-/// same for every interval, by date.
+/// Writes a checkpoint when `every` has passed since the last one or a restart, but not at the end. A fault
+/// during writing leaves only the previous checkpoint; a fault during a restart begins the restart again; a
+/// worker that fails while gone comes back later. Faults depend on seed and repeat, not on the interval:
+/// their dates are the same for all of them.
 FaultyRun run_with_faults(const FaultyJob& job, Seconds every, std::uint64_t seed, int repeat);
 
-/// Nobody goes on without the part.
+/// Whether no worker can go on without the part.
 bool stops(const FaultyJob& job, const FaultyPart& part);
 
-/// Mean time between two faults that stop the job; infinite where none does.
+/// Mean time between two faults that stop the job; infinite if none does.
 Seconds time_between_stops(const FaultyJob& job);
 
 }  // namespace trainyard
