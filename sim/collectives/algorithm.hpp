@@ -1,5 +1,5 @@
 #pragma once
-// The algorithms a collective can be carried out by, under the names that papers and NCCL give them.
+// The algorithms for collectives, under the names that papers and NCCL use.
 
 #include "config/keys.hpp"
 

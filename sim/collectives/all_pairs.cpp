@@ -10,7 +10,7 @@ namespace trainyard {
 
 namespace {
 
-/// Adds up uses of links and what the messages over them cost.
+/// Counts uses of links and collects the costs of the messages over them.
 class Counter {
 public:
   Counter(const Cluster& cluster, const Costs& costs, Protocol protocol)
@@ -20,7 +20,7 @@ public:
         times_(link_count(cluster), 0),
         efficiencies_(link_count(cluster), 1) {}
 
-  /// So many messages over these links, parts of ways of this type.
+  /// Counts messages over these links, which are part of paths of this type.
   void add(std::span<const LinkId> links, std::int64_t messages, PathType type) {
     const double reached = efficiency(type, costs_, protocol_);
     for (const LinkId link : links) {
@@ -29,7 +29,7 @@ public:
     }
   }
 
-  /// A whole way of this kind is among them.
+  /// Takes a whole path of this kind into account.
   void note(const RouteSummary& way) {
     const auto type = static_cast<std::size_t>(way.type);
     all_.latency = std::max(all_.latency, message_latency(way, costs_, protocol_));
@@ -63,7 +63,7 @@ private:
   AllPairs all_;
   bool is_held_ = false;
   std::vector<std::int64_t> times_;   ///< by link
-  std::vector<double> efficiencies_;  ///< by link: the smallest of its messages
+  std::vector<double> efficiencies_;  ///< by link: the smallest among its messages
 };
 
 }  // namespace
@@ -97,7 +97,7 @@ AllPairs all_pairs(const Cluster& cluster, const Costs& costs, Protocol protocol
   if (group.size() > most_ranks_with_edges) return counted_pairs(cluster, costs, protocol, group);
   PatternMaker maker(cluster, costs, protocol);
   maker.reserve(group.size() * (group.size() - 1));
-  // in the order of distances, as NCCL's peer-to-peer schedules begin
+  // in order of distance, as NCCL's peer-to-peer schedules begin
   for (std::size_t distance = 1; distance < group.size(); ++distance) {
     for (std::size_t i = 0; i < group.size(); ++i) maker.add(group[i], group[(i + distance) % group.size()]);
   }

@@ -1,13 +1,13 @@
 #pragma once
-// Every rank of a group sends to every other at once: the pattern of direct algorithms. Few ranks' messages
-// are held one by one; of many only how often each link is used, counted switch by switch, so that 8,192
-// ranks cost no 67 million routes.
+// Every rank of a group sends to every other at once: the pattern of direct algorithms. For few ranks it
+// holds every message; for many, only the number of messages per link, counted switch by switch (8,192 ranks
+// would need 67 million routes).
 
 #include "collectives/plan.hpp"
 
 namespace trainyard {
 
-/// The pattern and what its slowest message costs; `limit` as PatternMaker::limit().
+/// The pattern and the costs of its slowest message; `limit` as PatternMaker::limit().
 struct AllPairs {
   Pattern pattern;
   Seconds latency;
@@ -21,8 +21,8 @@ constexpr std::size_t most_ranks_with_edges = 256;
 AllPairs all_pairs(const Cluster& cluster, const Costs& costs, Protocol protocol,
                    std::span<const Rank> group);
 
-/// With `uses` in place of edges, whatever the number of ranks. Throws Unreachable if some ranks cannot reach
-/// each other, InputError if more than 2^31 - 1 messages cross one link.
+/// With `uses` instead of edges, for any number of ranks. Throws Unreachable if some ranks cannot reach each
+/// other, InputError if more than 2^31 - 1 messages cross one link.
 AllPairs counted_pairs(const Cluster& cluster, const Costs& costs, Protocol protocol,
                        std::span<const Rank> group);
 

@@ -9,7 +9,7 @@ namespace trainyard {
 
 namespace {
 
-/// What leaves a GPU over all its links together.
+/// Bandwidth of all links that leave a GPU together.
 Bandwidth injection(const Platform& platform, DeviceId gpu) {
   Bandwidth sum;
   const auto [begin, end] = boost::out_edges(gpu, platform.node);
@@ -17,7 +17,7 @@ Bandwidth injection(const Platform& platform, DeviceId gpu) {
   return sum;
 }
 
-/// Bytes that the party which must send most, of parties with so many ranks each, sends at least.
+/// Lower bound on the bytes sent by the party that must send most. `parties`: the number of ranks in each.
 Bytes must_leave(Operation operation, std::span<const int> parties, int ranks, Bytes size) {
   const auto [fewest, most] = std::ranges::minmax_element(parties);
   const auto count = static_cast<double>(parties.size());
@@ -26,7 +26,8 @@ Bytes must_leave(Operation operation, std::span<const int> parties, int ranks, B
       return size * (2 * (count - 1) / count);
     case Operation::reduce_scatter:
     case Operation::all_gather:
-      // one copy or one sum of every part that belongs outside, or must come in: the smallest party's
+      // every part that belongs outside leaves as one sum, or comes in as one copy: most for the smallest
+      // party
       return size * (1 - static_cast<double>(*fewest) / ranks);
     case Operation::all_to_all: {
       double largest = 0;
@@ -42,14 +43,14 @@ Bytes must_leave(Operation operation, std::span<const int> parties, int ranks, B
   return size;
 }
 
-/// For parties of which none has more than `each` to send with. Zero where there is only one.
+/// Lower bound if each party can send at most at rate `each`. Zero if there is only one party.
 Seconds bandwidth_bound(Operation operation, const std::vector<int>& parties, int ranks, Bytes size,
                         Bandwidth each) {
   if (parties.size() < 2 || each <= Bandwidth{}) return Seconds{};
   return must_leave(operation, parties, ranks, size) / each;
 }
 
-/// Ranks in each of the sets of nodes that have the same number; empty sets left out.
+/// Ranks in each set of nodes with the same number; empty sets are left out.
 template <class NumberOf>
 std::vector<int> parties_of(const std::vector<NodeShare>& shares, NumberOf number_of) {
   std::vector<int> ranks;
@@ -62,7 +63,7 @@ std::vector<int> parties_of(const std::vector<NodeShare>& shares, NumberOf numbe
   return ranks;
 }
 
-/// Where the fabric lets less through than the NICs below it.
+/// Lower bound from fabrics that are narrower than the NICs below them.
 Seconds fabric_bound(const Cluster& cluster, Operation operation, const std::vector<NodeShare>& shares,
                      int ranks, Bytes size) {
   const Fabric& fabric = cluster.platform.fabric;
@@ -96,7 +97,7 @@ Seconds fabric_bound(const Cluster& cluster, Operation operation, const std::vec
       int routers = 1;
       for (const int length : fabric.torus.dimensions) routers *= length;
       for (const int length : fabric.torus.dimensions) {
-        // cut in the middle of this dimension and, if there is a way round, where it ends
+        // cut in the middle of this dimension and, if it wraps around, at its ends
         const double links = static_cast<double>(routers) / length * (length > 2 ? 2 : 1);
         const auto half = [&](int number) { return number / stride % length < length / 2 ? 0 : 1; };
         longest = std::max(longest, bound(parties_of(shares, half), fabric.torus.link.value * links));
@@ -119,7 +120,7 @@ Seconds fabric_bound(const Cluster& cluster, Operation operation, const std::vec
   return longest;
 }
 
-/// The shortest way between two of the ranks of one node.
+/// The shortest latency between two ranks of one node.
 Seconds shortest_inside(const Cluster& cluster, const NodeShare& share) {
   std::optional<Seconds> shortest;
   const int first = cluster.first_rank[at(index(share.node))];

@@ -1,6 +1,6 @@
 #pragma once
-// What no collective can beat on a given machine, from specified bandwidths and wire latencies alone: the
-// check that fails a run whose numbers are better than physics.
+// Lower bounds for collectives on a given machine, from specified bandwidths and wire latencies alone: a run
+// whose numbers are better than physics fails this check.
 
 #include "collectives/operation.hpp"
 #include "platform/cluster.hpp"
@@ -10,14 +10,14 @@
 
 namespace trainyard {
 
-/// A lower bound on an operation over a group (ascending), whatever the algorithm; zero for one rank. The
-/// largest of:
-/// - bandwidth: what must leave each of several parties, at the specified rates of all links that lead out of
-///   it. Parties are the ranks, the nodes with their NICs, and where the fabric narrows, its switches, groups
-///   or halves. An all_reduce among m parties moves 2(m-1) sizes in all (Patarasuk and Yuan 2009, section 3);
-///   of the other operations a party sends what the ranks outside it must get;
-/// - latency: one hop of the shortest way, between nodes if the group is on several. The ceil(log2 n) hops of
-///   the literature hold only where a rank sends one message at a time.
+/// A lower bound on an operation over a group (ascending) for any algorithm; zero for one rank. The largest
+/// of:
+/// - bandwidth: the bytes that must leave each of several parties, at the specified rates of all links that
+///   lead out of it. Parties are the ranks, the nodes with their NICs and, where the fabric narrows, its
+///   switches, groups or halves. An all_reduce among m parties moves 2(m-1) sizes in all (Patarasuk and Yuan
+///   2009, section 3); in the other operations a party sends the data needed by ranks outside it;
+/// - latency: one hop over the shortest path, between nodes if the group is on several. The ceil(log2 n) hops
+///   of the literature hold only if a rank sends one message at a time.
 Seconds collective_bound(const Cluster& cluster, Operation operation, std::span<const Rank> group,
                          Bytes size);
 

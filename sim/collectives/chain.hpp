@@ -1,7 +1,7 @@
 #pragma once
-// Pipelined chains: an all_reduce adds up along the order of its ranks and comes back the same way, chunk by
-// chunk, so that every edge is always busy; broadcast and reduce take one of the two ways. What NCCL calls
-// its tree within a node, and the only way where NVLinks hold no ring.
+// Pipelined chains: an all_reduce sums along the order of its ranks and returns the result the same way,
+// chunk by chunk, so that every edge is always busy; broadcast and reduce take one of the two ways. NCCL
+// calls this its tree within a node; it is the only way if NVLinks form no ring.
 
 #include "collectives/plan.hpp"
 #include "platform/channels.hpp"
@@ -10,14 +10,14 @@
 
 namespace trainyard {
 
-/// The plan over the channels that the link graph has for the group, each for its share of the bytes. Where
-/// NVLinks hold no ring, over the one chain they have, at one lane in each direction whatever more its links
-/// have (five V100 of a cube mesh reach the rate of one lane, though two chains would fit), both ways from a
-/// root in its middle; else round each ring, from or to the root. Operations: all_reduce, broadcast, reduce.
-/// Throws InputError for others, Unreachable if some ranks cannot reach each other.
+/// The plan over the group's channels in the link graph; each carries its share of the bytes. If NVLinks form
+/// no ring, it uses their one chain, at one lane per direction even if the links have more (five V100 of a
+/// cube mesh reach the rate of one lane, though two chains would fit), in both directions from a root in the
+/// middle; otherwise each ring, from or to the root. Operations: all_reduce, broadcast, reduce. Throws
+/// InputError for others, Unreachable if some ranks cannot reach each other.
 CollectivePlan chain(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
 
-/// The same over the channels of the group: for those who know them already.
+/// The same with the group's channels, if the caller already knows them.
 CollectivePlan chain(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request,
                      std::span<const Channel> channels);
 

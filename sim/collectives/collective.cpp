@@ -25,7 +25,7 @@ std::int64_t Pattern::edge_count() const { return static_cast<std::int64_t>(edge
 
 std::vector<LinkUse> link_uses(const Pattern& pattern) {
   if (!pattern.uses.empty()) return pattern.uses;
-  // Counted by number, not sorted: patterns of many ranks use most links of the cluster anyway.
+  // Counted by link number, not sorted: patterns of many ranks use most links of the cluster anyway.
   std::uint32_t count = 0;
   for (const LinkId link : pattern.links) count = std::max(count, index(link) + 1);
   std::vector<int> times(count, 0);

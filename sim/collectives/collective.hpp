@@ -1,7 +1,7 @@
 #pragma once
-// A collective as the engine sees it: stages, one after the other, each a pattern of simultaneous transfers
-// that is repeated. Algorithms (one file each) turn an operation and a group of ranks into this (plan.hpp);
-// nothing here knows SimGrid.
+// A collective in the form the engine replays: stages, one after the other, each a repeated pattern of
+// simultaneous transfers. Algorithms (one file each) turn an operation and a group of ranks into stages
+// (plan.hpp). Does not depend on SimGrid.
 
 #include "collectives/operation.hpp"
 #include "units/ids.hpp"
@@ -20,8 +20,9 @@ struct LinkUse {
   int times = 0;
 };
 
-/// Who sends to whom over which links. Stored flat: `links` of edge e are links[offsets[e] .. offsets[e+1]),
-/// and the edges whose data it passes on are previous[previous_offsets[e] .. previous_offsets[e+1]).
+/// Which rank sends to which over which links. Stored flat: `links` of edge e are links[offsets[e] ..
+/// offsets[e+1]), and the edges whose data it passes on are previous[previous_offsets[e] ..
+/// previous_offsets[e+1]).
 struct Pattern {
   struct Edge {
     Rank from{};
@@ -32,12 +33,12 @@ struct Pattern {
   std::vector<LinkId> links;
   std::vector<std::uint32_t> previous_offsets{0};
   std::vector<std::int32_t> previous;
-  /// In place of edges where they would be too many to hold (every rank to every other): their sum, links in
-  /// ascending order, and their number.
+  /// Instead of edges if these are too many to hold (every rank to every other): the sum of their link uses,
+  /// links in ascending order, and the number of edges.
   std::vector<LinkUse> uses;
   std::int64_t summed_edges = 0;
 
-  /// `passes_on`: edges whose data this one forwards; none: the sender's own.
+  /// `passes_on`: edges whose data this one forwards; empty: it sends the sender's own data.
   void add_edge(Edge edge, std::span<const LinkId> route, std::span<const std::int32_t> passes_on = {});
   [[nodiscard]] std::span<const LinkId> route(std::size_t edge) const;
   [[nodiscard]] std::span<const std::int32_t> passed_on_by(std::size_t edge) const;
@@ -52,15 +53,15 @@ std::vector<LinkUse> link_uses(const Pattern& pattern);
 ///   on have arrived, as in a ring;
 /// - as a pipeline (depth > 0): message m starts when message m of all edges it passes on has arrived; an
 ///   edge sends one after the other, and their latencies overlap, as chunks flow down a tree.
-/// A rank begins a stage when all its messages of the one before, to and from it, have arrived.
+/// A rank begins a stage when all messages of the previous stage, to and from it, have arrived.
 struct Stage {
   int pattern = -1;
-  int messages = 0;  ///< that each edge sends
-  int depth = 0;     ///< of a pipeline: edges on its longest way
-  Seconds latency;   ///< of each message
-  Bytes bytes;       ///< of each message
-  /// No edge is faster than this, whatever its links let through: the pace of one connection. Pipelines have
-  /// one, at most what every edge gets when all are busy, so that filling them is not faster than the rest.
+  int messages = 0;  ///< per edge
+  int depth = 0;     ///< of a pipeline: edges on its longest path
+  Seconds latency;   ///< per message
+  Bytes bytes;       ///< per message
+  /// Upper limit on the rate of every edge: that of one connection. Pipelines have one, at most the rate of
+  /// an edge when all are busy, so that filling the pipeline cannot outrun it.
   Bandwidth limit{std::numeric_limits<double>::infinity()};
 };
 
@@ -72,17 +73,17 @@ struct Collective {
   std::vector<Stage> stages;
 };
 
-/// What every edge of a pattern gets when all of them send at once and nothing else uses the network:
-/// the smallest capacity / times of its links (infinite for a pattern without any). `uses` are the pattern's
+/// The rate of every edge of a pattern when all of them send at once and nothing else uses the network: the
+/// smallest capacity / times of its links (infinite for a pattern without links). `uses` are the pattern's
 /// link_uses().
 Bandwidth lockstep_rate(std::span<const LinkUse> uses, std::span<const Bandwidth> capacities);
 
-/// Time of a stage that has the network for itself, at the rate that its edges get, its limit included:
-/// messages x (latency + bytes / rate) in rounds; depth x latency + (messages + depth - 1) x bytes / rate of
-/// a pipeline, since its last edge begins depth - 1 messages late.
+/// Time of a stage alone on the network, at the rate of its edges (including the stage's limit): in rounds
+/// messages x (latency + bytes / rate), for a pipeline depth x latency + (messages + depth - 1) x bytes /
+/// rate, since its last edge begins depth - 1 messages late.
 Seconds closed_form(const Stage& stage, Bandwidth rate);
 
-/// Bytes that all edges of a stage carry together.
+/// Bytes carried by all edges of a stage together.
 Bytes bytes_sent(const Stage& stage, const Pattern& pattern);
 
 }  // namespace trainyard

@@ -8,7 +8,8 @@ namespace trainyard {
 Seconds message_latency(const RouteSummary& route, const Costs& costs, Protocol protocol) {
   const Seconds step = costs.step[static_cast<std::size_t>(route.type)][static_cast<std::size_t>(protocol)];
   if (route.type == PathType::network) return step + route.latency;
-  // Measured steps hold the way there, and writes of whole chunks are no measure of it for a flag.
+  // Measured steps include the path's latency; link latencies were measured with whole chunks and do not
+  // apply to a flag.
   return step > Seconds{} ? step : route.latency;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What software adds to a transfer besides bytes over bandwidth: by protocol and by the medium of the edge.
-// Values, not formulas: the same algorithms run with no costs at all (the wire's alpha-beta model) and with
+// Costs that software adds to a transfer besides bytes over bandwidth, by protocol and medium of the edge.
+// Values, not formulas: the same algorithms run without costs (the wire's alpha-beta model) and with
 // constants calibrated on published curves (platforms/protocols/nccl.yaml).
 
 #include "config/keys.hpp"
@@ -11,8 +11,8 @@
 
 namespace trainyard {
 
-/// NCCL's ways to move data: flags beside every word (ll) or every 128 bytes (ll128), or whole chunks with a
-/// handshake each (simple): in this order latency and bandwidth grow.
+/// NCCL's ways to move data: a flag with every word (ll) or every 128 bytes (ll128), or whole chunks with a
+/// handshake each (simple). Latency and bandwidth grow in this order.
 enum class Protocol { ll, ll128, simple };
 constexpr int protocols = 3;
 
@@ -22,26 +22,25 @@ using ByProtocol = std::array<T, protocols>;
 struct Costs {
   ByProtocol<Seconds> base{};  ///< once per collective
   std::array<ByProtocol<Seconds>, path_types>
-      step{};  ///< per message, beside or instead of the wire's latency
+      step{};  ///< per message, in addition to the wire's latency or instead of it
   std::array<ByProtocol<double>, path_types>
-      efficiency{};                          ///< part of the links' rate that is reached; 0: all
-  std::array<double, path_types> startup{};  ///< further messages' worth of bytes that the first costs
-  Seconds launch;  ///< per GPU that one process drives, the floor of a collective's time there
+      efficiency{};                          ///< fraction of the links' rate reached; 0: all of it
+  std::array<double, path_types> startup{};  ///< extra cost of the first message, in messages' worth of bytes
+  Seconds launch;  ///< per GPU driven by one process: a lower limit on the time of a collective there
 };
 
-/// The wire alone.
+/// Only the wire.
 inline Costs no_costs() { return {}; }
 
-/// What one message of an edge costs besides its bytes: between nodes the software's step and the wire's
-/// latency (NCCL's own rule), inside a node the step in place of it; the latency alone where there is no
-/// step.
+/// Latency of one message of an edge: between nodes the software's step plus the wire's latency (NCCL's own
+/// rule), inside a node the step instead of it, or the wire's latency if there is no step.
 Seconds message_latency(const RouteSummary& route, const Costs& costs, Protocol protocol);
 
-/// Part of its links' rate that an edge of this type reaches.
+/// Fraction of its links' rate that an edge of this type reaches.
 double efficiency(PathType type, const Costs& costs, Protocol protocol);
 
-/// What nccl-tests sees when one process starts the collective on several GPUs in turn: neither ends before
-/// the other, and where both take alike a little more than the longer: the mean of sixth powers' root.
+/// The time nccl-tests measures if one process starts the collective on several GPUs in turn: at least the
+/// longer of the two, and a little more if both are similar: the sixth root of the sum of sixth powers.
 Seconds with_launches(Seconds time, Seconds launches);
 
 namespace config {

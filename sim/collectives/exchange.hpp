@@ -1,5 +1,5 @@
 #pragma once
-// Exchanges between pairs of ranks 1, 2, 4 ... apart: what halving-doubling and recursive doubling share.
+// Exchanges between pairs of ranks 1, 2, 4 ... apart, for halving-doubling and recursive doubling.
 
 #include "collectives/plan.hpp"
 
@@ -9,21 +9,21 @@
 
 namespace trainyard {
 
-/// The ranks of an all_reduce once those beyond a power of two are folded away.
+/// The ranks of an all_reduce after folding those beyond a power of two.
 struct Folded {
-  std::vector<Rank> active;                   ///< a power of two of them
-  std::vector<std::pair<Rank, Rank>> folded;  ///< who is folded, and into which active rank
+  std::vector<Rank> active;                   ///< a power of two of ranks
+  std::vector<std::pair<Rank, Rank>> folded;  ///< folded ranks, each with the active rank it folds into
 };
 
-/// Of the first 2r ranks the even ones fold into the next, r being the ranks beyond a power of two.
+/// Among the first 2r ranks, even ones fold into the next rank; r is the number of ranks beyond a power of
+/// two.
 Folded folded(std::span<const Rank> group);
 
-/// One round in which every rank that is folded sends all of its buffer, or in the end gets the result.
+/// One round in which every folded rank sends its whole buffer or, at the end, receives the result.
 void add_fold(CollectivePlan& plan, const Cluster& cluster, const Costs& costs, const Folded& ranks,
               bool is_end);
 
-/// One round in which every rank and that `distance` apart, counted in `ranks`, send each other `share` of
-/// the size.
+/// One round in which ranks `distance` apart, counted in `ranks`, send each other `share` of the size.
 void add_exchange(CollectivePlan& plan, const Cluster& cluster, const Costs& costs,
                   std::span<const Rank> ranks, int distance, double share);
 

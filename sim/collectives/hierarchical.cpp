@@ -27,10 +27,10 @@ NodeRings rings_of_node(const Cluster& cluster, const CollectiveRequest& request
   return rings;
 }
 
-/// Rings inside all nodes at once, equally many in each; returns how many that is.
+/// Adds the same number of rings inside every node; returns that number.
 std::size_t add_rings_inside(PatternMaker& maker, const Cluster& cluster, const CollectiveRequest& request,
                              Algorithm algorithm, const std::vector<NodeShare>& shares) {
-  // searched for once per set of GPUs
+  // one search per set of GPUs
   std::map<std::vector<int>, NodeRings> found;
   std::vector<const NodeRings*> rings;
   std::size_t fewest = request.group.size();
@@ -57,7 +57,7 @@ std::size_t add_rings_inside(PatternMaker& maker, const Cluster& cluster, const 
   return fewest;
 }
 
-/// The ranks that are number `local` of their nodes.
+/// The ranks with number `local` in their nodes.
 std::vector<Rank> counterparts(const std::vector<NodeShare>& shares, std::size_t local) {
   std::vector<Rank> ranks;
   for (const NodeShare& share : shares) ranks.push_back(share.ranks[local]);

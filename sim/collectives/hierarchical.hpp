@@ -1,16 +1,16 @@
 #pragma once
-// Two levels: reduce-scatter over the rings of every node at once, then one all-reduce per local rank between
-// the nodes, each through its GPU's nearest NIC and with 1/k of the data (k ranks per node), then all-gather
-// in the nodes. So every NIC of a node works, and each byte crosses the network as rarely as it can.
+// Two levels: reduce-scatter over the rings of all nodes at once, then one all-reduce per local rank between
+// the nodes, each through the NIC nearest to its GPU and with 1/k of the data (k ranks per node), then
+// all-gather in the nodes. All NICs of a node work, and each byte crosses the network as rarely as possible.
 
 #include "collectives/plan.hpp"
 
 namespace trainyard {
 
 /// The plan with rings between the nodes: all_reduce in three stages, reduce_scatter and all_gather in two.
-/// Needs two nodes or more with equally many ranks each, whichever GPUs those are; nodes whose GPUs have
-/// different numbers of rings all use as many as the poorest. Throws InputError for other groups and where
-/// NVLinks hold only a chain in some node, Unreachable if some ranks cannot reach each other.
+/// Needs two or more nodes with equally many ranks, on any GPUs; every node uses as many rings as the node
+/// with the fewest. Throws InputError for other groups and if the NVLinks of a node form only a chain,
+/// Unreachable if some ranks cannot reach each other.
 CollectivePlan hierarchical(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
 
 /// The same with double binary trees between the nodes; all_reduce only.

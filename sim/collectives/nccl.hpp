@@ -1,6 +1,6 @@
 #pragma once
-// The versions of NCCL whose choices are known (nccl_tuning.hpp). They changed threefold in what they think a
-// step costs, so each stack names the version it ran.
+// The versions of NCCL whose choices are known (nccl_tuning.hpp). Their estimates of a step's cost differ by
+// a factor of three, so each stack names its version.
 
 #include "config/keys.hpp"
 

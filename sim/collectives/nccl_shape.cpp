@@ -15,7 +15,7 @@ CpuVendor vendor_of(const NodeGraph& graph) {
   return CpuVendor::intel;
 }
 
-/// A ring's order as it looks from its first rank.
+/// A ring's order, beginning with its lowest rank.
 std::vector<Rank> from_first(std::vector<Rank> order) {
   std::rotate(order.begin(), std::ranges::min_element(order), order.end());
   return order;
@@ -39,7 +39,7 @@ NcclShape nccl_shape(const Cluster& cluster, NcclVersion version, int compute_ca
                   .nodes = static_cast<int>(node_shares(cluster, group).size()),
                   .compute_capability = compute_capability,
                   .cpu = vendor_of(graph)};
-  // Where no ring fits NCCL's own search ends up on PCIe, and its model with it.
+  // If no ring fits, NCCL's own search falls back to PCIe, and so does its model.
   shape.worst_inside = channels.front().is_chain ? PathType::pix : facts.inside.value_or(PathType::nvlink4);
   const NcclChannels inside =
       nccl_channels(version, facts.channels, shape.worst_inside, compute_capability, shape.nodes);
@@ -47,13 +47,13 @@ NcclShape nccl_shape(const Cluster& cluster, NcclVersion version, int compute_ca
   shape.inside = inside.each;
   if (shape.nodes > 1) {
     shape.worst_to_nic = facts.to_nic.value_or(PathType::phb);
-    // EFA does not promise that 128 bytes arrive as one: no LL128 there (aws/aws-ofi-nccl).
+    // EFA does not guarantee that 128 bytes arrive together, so no LL128 (aws/aws-ofi-nccl).
     if (cluster.platform.fabric.transport == Transport::efa)
       shape.worst_to_nic = std::max(shape.worst_to_nic, PathType::phb);
     // A 100 Gb NIC counts as 12 GB/s (NVIDIA/nccl src/graph/topo.h).
     constexpr double counted = 0.96;
     shape.between = cluster.platform.fabric.nic.value * (counted * facts.channels / inside.count);
-    // Trees go at most twice as fast inside nodes as between them (ncclTopoCompute in src/graph/search.cc).
+    // Trees run at most twice as fast inside nodes as between them (ncclTopoCompute in src/graph/search.cc).
     const bool is_alone = shape.ranks == shape.nodes;
     shape.inside = is_alone ? shape.between : std::min(shape.inside, shape.between * 2);
   }

@@ -13,7 +13,7 @@ constexpr double gb_per_s = 1e9;
 
 /// By protocol: LL, LL128, Simple.
 using Row = ByProtocol<double>;
-/// On one node, two, more.
+/// One node, two nodes, more.
 using ByNodes = std::array<double, 3>;
 /// By generation of GPU.
 using ByGpu = std::array<ByNodes, 4>;
@@ -25,7 +25,7 @@ struct Latencies {
 
 struct Tables {
   Latencies base, nvlink, pcie, network;
-  std::span<const Row> tree_correction;  ///< of a tree's bandwidth, by powers of two from 64 bytes on
+  std::span<const Row> tree_correction;  ///< factors on a tree's bandwidth, by powers of two from 64 bytes on
 };
 
 // Powers of two from 64 bytes on.
@@ -56,7 +56,7 @@ constexpr Tables tables_2_30 = {.base = {{6.8, 14, 8.4}, {6.6, 14, 8.4}},
                                 .network = {{5, 8.5, 14}, {2.7, 4, 14}},
                                 .tree_correction = correction_2_12};
 
-// GB/s, since 2.12: rows Volta and older, Ampere, Hopper, Blackwell; of LL on several nodes Intel, AMD.
+// GB/s, since 2.12. Rows: Volta and older, Ampere, Hopper, Blackwell; for LL on several nodes: Intel, AMD.
 constexpr ByGpu most_ll = {{{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}}};
 constexpr ByGpu most_ring_ll128_per_channel = {
     {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {40, 40, 40}}};
@@ -72,7 +72,7 @@ const Tables& tables_of(NcclVersion version) {
 
 constexpr std::size_t place(Protocol protocol) { return static_cast<std::size_t>(protocol); }
 
-/// Row of the tables by generation. 2.12 knows Volta and Ampere.
+/// Row of the tables for the GPU generation. 2.12 knows Volta and Ampere.
 std::size_t generation(const NcclShape& shape) {
   const std::size_t last = shape.version == NcclVersion::v2_12 ? 1 : 3;
   const int capability = shape.compute_capability;
@@ -155,7 +155,7 @@ double tree_bandwidth(const NcclShape& shape, Protocol protocol) {
                   shape.channels * most_tree_ll128_per_channel.at(row).at(nodes_column(shape)));
 }
 
-/// Steps of a ring, and of those the ones between nodes.
+/// Steps of a ring; `between`: the steps between nodes.
 struct Steps {
   int all = 0, between = 0;
 };
@@ -212,7 +212,7 @@ double tree_latency(const NcclShape& shape, Protocol protocol) {
   const bool is_cheap_on_power = shape.cpu == CpuVendor::power && shape.version != NcclVersion::v2_7_8;
   if (!is_nvlinks && protocol == Protocol::simple && is_cheap_on_power) step = tables.pcie.ring[p];
   if (shape.nodes > 1 && protocol == Protocol::ll && shape.version != NcclVersion::v2_30) step *= 1.8;
-  const int per_node = shape.ranks / shape.nodes;  // whole, as NCCL divides
+  const int per_node = shape.ranks / shape.nodes;  // rounded down, as in NCCL
   return tables.base.tree[p] + 2 * ((per_node - 1) * step + floor_log2(shape.nodes) * tables.network.tree[p]);
 }
 

@@ -7,17 +7,18 @@
 namespace trainyard {
 namespace {
 
-/// 2.4 compares sizes: LL as long as each of 256 threads per channel and chunk has at most 64 bytes (32
+/// Version 2.4 compares sizes: LL if each of 256 threads per channel and chunk has at most 64 bytes (32
 /// before Volta, twice that on several nodes, four times that in trees).
 NcclChoice choice_of_2_4(const NcclShape& shape, Bytes size, std::optional<Algorithm> demanded) {
   const double channels = shape.channels;
-  // The size up to which a tree is faster, from assumed rates (bytes per microsecond) and latencies (us).
+  // The largest size for which a tree is faster, from assumed rates (bytes per microsecond) and latencies
+  // (us).
   const auto tree_limit = [&]() -> double {
     const bool has_nvlink = is_nvlink(shape.worst_inside);
     const double ring_rate = has_nvlink ? 5000 * channels : 5000;
     const double tree_rate = ring_rate * (has_nvlink ? 3.0 / 4 * (shape.nodes == 2 ? 2 : 1) : 2.0 / 3);
     const double ring_latency = 6.0 * (shape.ranks - 1);
-    const int per_node = shape.ranks / shape.nodes;  // whole, as NCCL divides
+    const int per_node = shape.ranks / shape.nodes;  // rounded down, as in NCCL
     const double tree_latency = 15 * std::log2(shape.nodes) + 4 * (per_node - 1);
     if (shape.nodes < 2 || ring_latency <= tree_latency) return 0;
     if (tree_rate > ring_rate) return std::numeric_limits<double>::infinity();
@@ -71,7 +72,7 @@ NcclChannels nccl_channels(NcclVersion version, int rings, PathType path, int co
     const int copies = is_old && nodes == 1 ? 2 : 1;
     return {rings * copies, Bandwidth{lane() / copies * 1e9}};
   }
-  // Intel CPUs cut what GPUs send each other through them into small packets.
+  // Intel CPUs split GPU-to-GPU traffic through them into small packets.
   const double through_cpu = is_old ? 9.0 / 12 : 5.0 / 6;
   const double socket = version == NcclVersion::v2_30 ? 10 : 9;
   const double pcie = 12;

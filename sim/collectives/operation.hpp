@@ -1,5 +1,5 @@
 #pragma once
-// The collective operations, as MPI and NCCL define them, and how nccl-tests compares their speeds.
+// The collective operations as MPI and NCCL define them, and the measures nccl-tests compares them by.
 
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
@@ -12,22 +12,22 @@ namespace trainyard {
 
 enum class Operation { all_reduce, reduce_scatter, all_gather, broadcast, reduce, all_to_all, send_recv };
 
-/// Bus bandwidth: algbw times a factor that makes it comparable with a link's peak whatever the number of
-/// ranks: 2(n-1)/n of an all_reduce, (n-1)/n of reduce_scatter, all_gather and all_to_all, else 1. `size` is
-/// what nccl-tests calls it: one rank's buffer, of all_gather and reduce_scatter the one of all n parts.
-/// Returns 0 for one rank. Source: nccl-tests doc/PERFORMANCE.md.
+/// Bus bandwidth: algbw times a factor that makes it comparable with a link's peak for any number of ranks:
+/// 2(n-1)/n for all_reduce, (n-1)/n for reduce_scatter, all_gather and all_to_all, otherwise 1. `size` as in
+/// nccl-tests: one rank's buffer; for all_gather and reduce_scatter the buffer of all n parts. Returns 0 for
+/// one rank. Source: nccl-tests doc/PERFORMANCE.md.
 Bandwidth busbw(Operation operation, int ranks, Bytes size, Seconds time);
 
-/// Bytes that every rank, or of broadcast and reduce every rank but the last of a chain, must send at least,
-/// as a ratio of `size`.
+/// Lower bound on the bytes sent by every rank, as a ratio of `size`; for broadcast and reduce it holds for
+/// all ranks but the last of a chain.
 double sent_share(Operation operation, int ranks);
 
-/// nccl-tests' count: elements of 4 bytes that a rank sends to, or gets from, each other rank where `size` is
-/// made of parts, one per rank (reduce_scatter, all_gather, all_to_all), else in all. Whole, rounded down.
-/// Source: nccl-tests src/all_gather.cu, reduce_scatter.cu, alltoall.cu.
+/// Number of elements in nccl-tests: elements of 4 bytes that a rank exchanges with each other rank if `size`
+/// consists of one part per rank (reduce_scatter, all_gather, all_to_all), otherwise all of them. Rounded
+/// down. Source: nccl-tests src/all_gather.cu, reduce_scatter.cu, alltoall.cu.
 std::int64_t element_count(Operation operation, int ranks, Bytes size);
 
-/// `size` cut to whole elements: those of element_count() for every part.
+/// `size` rounded down to whole elements in every part.
 Bytes whole_size(Operation operation, int ranks, Bytes size);
 
 /// Whether the operation has a root, which sends or receives everything.
@@ -35,7 +35,7 @@ constexpr bool has_root(Operation operation) {
   return operation == Operation::broadcast || operation == Operation::reduce;
 }
 
-/// Whether the operation adds values up.
+/// Whether the operation sums values.
 constexpr bool reduces(Operation operation) {
   return operation == Operation::all_reduce || operation == Operation::reduce_scatter ||
          operation == Operation::reduce;

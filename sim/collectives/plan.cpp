@@ -78,8 +78,8 @@ Seconds PatternMaker::largest_latency() const {
 }
 
 Seconds PatternMaker::largest_mean_latency(std::size_t edges) const {
-  // Where software has measured steps, all steps over PCIe keep the pace of the slowest: DeepBench's rings of
-  // four and eight GPUs over mixed paths cost its step at every edge.
+  // If the software has measured steps, every step over PCIe takes as long as the slowest: DeepBench's rings
+  // of four and eight GPUs over mixed paths cost the slowest path's step at every edge.
   const auto keeps_pace = [&](std::size_t edge) {
     const auto type = static_cast<std::size_t>(types_[edge]);
     return !is_nvlink(types_[edge]) && types_[edge] != PathType::network &&

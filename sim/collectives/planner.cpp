@@ -19,12 +19,12 @@ namespace trainyard {
 
 namespace {
 
-/// Operations of which there is one way only.
+/// Operations with only one algorithm.
 bool is_direct_only(Operation operation) {
   return operation == Operation::all_to_all || operation == Operation::send_recv;
 }
 
-/// A chain is a tree to NCCL.
+/// NCCL counts a chain as a tree.
 bool is_known_to_nccl(Algorithm algorithm) {
   return algorithm == Algorithm::automatic || algorithm == Algorithm::ring || algorithm == Algorithm::tree ||
          algorithm == Algorithm::chain;
@@ -80,7 +80,7 @@ Planner::Choice Planner::choose(Bytes size) const {
     if (is_free) choice.algorithm = Algorithm::direct;
     return choice;
   }
-  // Algorithms that NCCL does not have move whole chunks, as MPI does: its tables say nothing of them.
+  // Algorithms unknown to NCCL move whole chunks, as MPI does: NCCL's tables do not cover them.
   if (shape_ && is_known_to_nccl(choice.algorithm) && (is_free || !request_.protocol)) {
     const NcclChoice nccl = nccl_choice(*shape_, size, demanded_of_nccl());
     if (is_free) choice.algorithm = nccl.algorithm;
@@ -88,8 +88,8 @@ Planner::Choice Planner::choose(Bytes size) const {
   }
   if (!is_free) return choice;
   if (choice.algorithm == Algorithm::automatic) choice.algorithm = Algorithm::ring;
-  // Where no ring of NVLinks closes, what NCCL does is a chain of them; what a chain cannot do, every pair
-  // does over the way it has.
+  // If NVLinks form no ring, NCCL runs along a chain of them; operations that a chain cannot carry out go
+  // directly between all pairs.
   if (!has_ring_) choice.algorithm = runs_on_chain(request_.operation) ? Algorithm::chain : Algorithm::direct;
   return choice;
 }
@@ -108,7 +108,7 @@ const Planner::Made& Planner::make(Bytes size, std::vector<Pattern>& patterns) {
                      .root = request_.root,
                      .protocol = choice.protocol}),
             static_cast<int>(patterns.size())};
-  // Another protocol of the same algorithm sends the same edges at another pace.
+  // Another protocol of the same algorithm sends over the same edges at another pace.
   const auto same = std::find_if(made_.begin(), made_.end(), [&](const auto& other) {
     return other.first.algorithm == choice.algorithm;
   });

@@ -1,7 +1,7 @@
 #pragma once
-// Turns sizes into collectives over one group of ranks: takes the algorithm that was asked for, or for auto
-// what NCCL would take at that size, makes each plan once and numbers its patterns in the task graph. The one
-// place where the choice of an algorithm meets the ways to carry it out.
+// Turns sizes into collectives over one group of ranks: takes the requested algorithm or, for auto, NCCL's
+// choice for the size, makes each plan once and numbers its patterns in the task graph. The only place that
+// knows both the choice of an algorithm and the algorithms.
 
 #include "collectives/nccl.hpp"
 #include "collectives/nccl_tuning.hpp"
@@ -15,17 +15,17 @@ namespace trainyard {
 
 /// The communication library of a job.
 struct CollectiveSoftware {
-  NcclVersion version = NcclVersion::none;  ///< whose choices `auto` makes
-  Costs costs;                              ///< what it adds to the wire
-  int compute_capability = 70;              ///< of the GPUs, which its choices depend on: 75 is CUDA's 7.5
+  NcclVersion version = NcclVersion::none;  ///< the version whose choices `auto` follows
+  Costs costs;                              ///< added to the wire
+  int compute_capability = 70;              ///< of the GPUs, affects NCCL's choices: 75 is CUDA's 7.5
 };
 
 struct PlannerRequest {
   Operation operation{};
   std::vector<Rank> group;  ///< at least 2, ascending
-  Rank root{};              ///< of broadcast and reduce; one of the group
+  Rank root{};              ///< for broadcast and reduce; a member of the group
   Algorithm algorithm = Algorithm::automatic;
-  std::optional<Protocol> protocol = {};  ///< none: as NCCL chooses
+  std::optional<Protocol> protocol = {};  ///< empty: NCCL's choice
 };
 
 /// The plan of one algorithm, not auto. Throws InputError if it cannot run on this group, Unreachable if some
@@ -38,8 +38,8 @@ public:
   /// Keeps a reference to `cluster`.
   Planner(const Cluster& cluster, CollectiveSoftware software, PlannerRequest request);
 
-  /// The collective at a size. Patterns not used before are appended to `patterns`, where stages refer to
-  /// them by index: always the same vector. Throws InputError if the algorithm cannot run on this group,
+  /// The collective at a size. Appends patterns not used before to `patterns`; stages refer to them by index,
+  /// so this must always be the same vector. Throws InputError if the algorithm cannot run on this group,
   /// Unreachable if some ranks cannot reach each other.
   Collective collective(Bytes size, std::vector<Pattern>& patterns);
 
@@ -64,7 +64,7 @@ private:
   CollectiveSoftware software_;
   PlannerRequest request_;
   bool has_ring_ = true;
-  std::optional<NcclShape> shape_;  ///< what NCCL chooses by; none where nothing is left to it
+  std::optional<NcclShape> shape_;  ///< input for NCCL's choice; empty if nothing is left to choose
   std::map<Choice, Made> made_;
 };
 

@@ -1,8 +1,8 @@
 #pragma once
-// The measured constants of a communication library as their file has them (platforms/protocols/NAME.yaml):
-// what a collective costs besides bytes over bandwidth, by protocol, medium, network and version, each with
-// what it rests on. `trainyard calibrate collectives` fits and writes the file; costs_of() picks what applies
-// to a machine.
+// The measured constants of a communication library as in their file (platforms/protocols/NAME.yaml): costs
+// of a collective besides bytes over bandwidth, by protocol, medium, network and version, each with its
+// provenance. `trainyard calibrate collectives` fits and writes the file; costs_of() selects those for a
+// machine.
 
 #include "collectives/costs.hpp"
 #include "collectives/nccl.hpp"
@@ -27,11 +27,11 @@ struct SourcedByProtocol {
   }
 };
 
-/// A way between two GPUs.
+/// The costs of one kind of path between two GPUs.
 struct MediumCosts {
   SourcedByProtocol<Seconds> step;       ///< per message
-  SourcedByProtocol<double> efficiency;  ///< part of the links' effective rate
-  Sourced<double> startup;               ///< messages' worth of bytes that the first costs more
+  SourcedByProtocol<double> efficiency;  ///< fraction of the links' effective rate
+  Sourced<double> startup;               ///< extra cost of the first message, in messages' worth of bytes
 };
 
 /// Inside a node, by PathType.
@@ -39,15 +39,15 @@ struct PathCosts {
   MediumCosts nvlink1, nvlink2, nvlink3, nvlink4, pix, pxb, phb, sys, staged;
 };
 
-/// Between nodes, by transport, as long as NICs read and write GPU memory; else `through_host` holds for all
-/// but TCP and EFA, whose own figures were measured so.
+/// Between nodes, by transport, if NICs read and write GPU memory; otherwise `through_host` holds, except for
+/// TCP and EFA, whose own figures were measured through the host.
 struct NetworkCosts {
   MediumCosts infiniband, roce, efa, tcp, aries, omni_path, through_host;
 };
 
-/// What old versions did slower.
+/// Factors for old versions.
 struct VersionCosts {
-  Sourced<double> nvlink_simple_step;  ///< times the step over NVLink with Simple
+  Sourced<double> nvlink_simple_step;  ///< factor on the step over NVLink with Simple
 };
 
 struct VersionsCosts {
@@ -58,21 +58,20 @@ struct Protocols {
   std::string name;
   std::string title;
   SourcedByProtocol<Seconds> base;  ///< once per collective
-  Sourced<Seconds> launch;          ///< per GPU that one process drives
+  Sourced<Seconds> launch;          ///< per GPU driven by one process
   PathCosts paths;
   NetworkCosts networks;
   VersionsCosts versions;
   std::vector<std::string> source;
 };
 
-/// The constants of a document. Throws one InputError with all that is wrong.
+/// Reads the constants from a document. Throws one InputError with all mistakes.
 Protocols load_protocols(const config::Document& document);
 
-/// The constants that apply where the network of `fabric` is the one between nodes; none() of them for
-/// NcclVersion::none.
+/// The constants for a version and the network of `fabric` between nodes; no costs for NcclVersion::none.
 Costs costs_of(const Protocols& constants, NcclVersion version, const Fabric& fabric);
 
-/// The file's text, with a head that says where it comes from. Reads back to an equal value.
+/// The file's text, with a heading that names its origin. Reads back to an equal value.
 std::string protocols_text(const Protocols& constants);
 
 /// The constants inside nodes by PathType (not network).

@@ -31,12 +31,12 @@ private:
 int first_parent(int node, int nodes) {
   if (node == 0) return -1;
   const int lowest = node & -node;
-  const int left = node - lowest;          // the parent of right children
-  const int right = left | (lowest << 1);  // and of left ones: where there are so many nodes, the nearer
+  const int left = node - lowest;          // parent of right children
+  const int right = left | (lowest << 1);  // parent of left children, if there are that many nodes
   return right < nodes ? right : left;
 }
 
-/// The first tree over `nodes` places, of which place p is node node_at(p).
+/// The first tree over `nodes` places; place p is node node_at(p).
 template <class NodeAt>
 BinaryTree tree_over(int nodes, NodeAt node_at) {
   BinaryTree tree{.parents = std::vector<int>(at(nodes)), .top_down = {}};
@@ -88,7 +88,7 @@ void add_edges(PatternMaker& maker, const RankTree& tree, Operation operation, i
   const Children children(tree.parents);
   const auto up = static_cast<int>(maker.pattern().edges.size());
   std::vector<std::int32_t> passes_on;
-  // what place i sends upwards is edge up + n-1-i: its children, which come later in the tree, send before it
+  // place i sends upwards on edge up + n-1-i: its children come later in the tree and send before it
   const auto gather = [&](int place) {
     passes_on.clear();
     for (const int child : children.of(place)) passes_on.push_back(up + n - 1 - child);
@@ -100,7 +100,7 @@ void add_edges(PatternMaker& maker, const RankTree& tree, Operation operation, i
     }
   }
   if (operation == Operation::reduce) return;
-  // and what reaches place i from above is edge down + i
+  // place i receives from above on edge down + i
   const int down = static_cast<int>(maker.pattern().edges.size()) - 1;
   for (int place = 1; place < n; ++place) {
     const int parent = tree.parents[at(place)];
@@ -121,7 +121,7 @@ std::array<BinaryTree, 2> double_binary_tree(int nodes) {
 }
 
 std::array<BinaryTree, 2> double_binary_tree(int nodes, int root) {
-  // node `root` takes place 0 in both, the others the places 1, 2, ... and, in the second, mirrored or
+  // node `root` takes place 0 in both; the others take places 1, 2, ... and, in the second tree, mirrored or
   // shifted
   const int others = nodes - 1;
   const auto node_of = [&](int place) { return (root + place) % nodes; };

@@ -46,7 +46,7 @@ std::string objection_to_nodes(const Cluster& cluster, std::span<const Rank> gro
                      index(fewest->node), fewest->ranks.size(), index(most->node), most->ranks.size());
 }
 
-/// What counts say.
+/// Objections to the operation and to the numbers of ranks.
 std::string objection_to_counts(const Cluster& cluster, const CollectiveRequest& request,
                                 Algorithm algorithm) {
   if (!carries_out(algorithm, request.operation)) return "it is no algorithm for that";
@@ -69,7 +69,7 @@ std::string objection_to_counts(const Cluster& cluster, const CollectiveRequest&
   return {};
 }
 
-/// Where the algorithm needs a ring of NVLinks inside nodes and there is only a chain.
+/// The objection if the algorithm needs rings of NVLinks inside nodes and there is only a chain.
 std::string objection_to_links(const Cluster& cluster, const CollectiveRequest& request,
                                Algorithm algorithm) {
   const bool is_ring = algorithm == Algorithm::ring;
@@ -78,7 +78,7 @@ std::string objection_to_links(const Cluster& cluster, const CollectiveRequest& 
   const std::vector<NodeShare> shares = node_shares(cluster, request.group);
   if (is_ring && shares.size() > 1) return {};
   const std::vector<Rank>& group = request.group;
-  // a node's GPUs can be the same on thousands of nodes: looked at once for each run of equal ones
+  // thousands of nodes may use the same GPUs: checked once for each run of equal ones
   std::vector<int> last;
   for (const NodeShare& share : shares) {
     std::vector<int> gpus;

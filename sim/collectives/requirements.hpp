@@ -1,6 +1,6 @@
 #pragma once
-// Which algorithm can carry out which operation on which group of ranks, in one place: so that who asks for
-// one that cannot is told which could.
+// Which algorithm can carry out which operation on which group of ranks, so that errors can list the possible
+// ones.
 
 #include "collectives/plan.hpp"
 
@@ -10,22 +10,22 @@
 
 namespace trainyard {
 
-/// Why an algorithm cannot carry out the request; empty if it can. Looks at counts, and at the channels where
-/// NVLinks may hold no ring.
+/// Why an algorithm cannot carry out the request; empty if it can. Checks counts, and channels if NVLinks may
+/// form no ring.
 std::string objection(const Cluster& cluster, const CollectiveRequest& request, Algorithm algorithm);
 
-/// All that can, in the order of the list of algorithms.
+/// All algorithms that can, in the order of their table.
 std::vector<Algorithm> possible_algorithms(const Cluster& cluster, const CollectiveRequest& request);
 
-/// Throws InputError if the counts of the group or the operation are not for the algorithm, with the
-/// algorithms that could as its hint. Whether NVLinks hold a ring is left to who looks for one.
+/// Throws InputError if the algorithm does not support the operation or the group's counts; the hint lists
+/// the possible algorithms. Whether NVLinks form a ring is checked by the search for rings.
 void require(const Cluster& cluster, const CollectiveRequest& request, Algorithm algorithm);
 
-/// Throws the same for a reason of the caller's.
+/// Throws the same error with the caller's reason.
 [[noreturn]] void refuse(const Cluster& cluster, const CollectiveRequest& request, Algorithm algorithm,
                          const std::string& reason);
 
-/// The reason where NVLinks hold only a chain.
+/// The reason if NVLinks form only a chain.
 std::string no_ring(std::size_t gpus);
 
 }  // namespace trainyard

@@ -1,6 +1,6 @@
 #pragma once
 // Rings over any number of channels. All-reduce is reduce-scatter then all-gather, 2(n-1) rounds in which
-// every rank sends 1/n of its channel's share to its neighbour; each half alone takes n-1 of them. Broadcast
+// every rank sends 1/n of its channel's share to its neighbour; each half alone takes n-1 rounds. Broadcast
 // and reduce run along the ring as a pipeline that begins or ends at the root.
 
 #include "collectives/plan.hpp"
@@ -10,22 +10,22 @@
 
 namespace trainyard {
 
-/// The plan over the channels that the link graph has for the group. Operations: all but all_to_all and
-/// send_recv. Throws InputError where NVLinks hold no ring through the group but only a chain, Unreachable if
-/// some ranks cannot reach each other.
+/// The plan over the group's channels in the link graph. Operations: all but all_to_all and send_recv. Throws
+/// InputError if NVLinks form only a chain through the group, Unreachable if some ranks cannot reach each
+/// other.
 CollectivePlan ring(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
 
-/// The same over the channels of the group, none of which is a chain: for those who know them already.
+/// The same with the group's channels, if the caller already knows them; none may be a chain.
 CollectivePlan ring(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request,
                     std::span<const Channel> channels);
 
-/// One edge from each rank of the order to the next and from the last to the first; each passes on what the
-/// edge before it delivered.
+/// One edge from each rank of the order to the next and from the last to the first; each passes on the data
+/// delivered by the previous edge.
 void add_ring(PatternMaker& maker, std::span<const Rank> order, int nic = -1);
 
-/// A chunk goes (nearly) twice round an all_reduce's ring, so each edge's latency counts 2(n-1)/n times in
-/// 2(n-1) rounds: a round costs the mean over the edges. `maker` holds rings of `ranks` ranks alone; the
-/// slowest decides.
+/// Latency per round. A chunk goes (nearly) twice round an all_reduce's ring, so each edge's latency counts
+/// 2(n-1)/n times in 2(n-1) rounds: a round costs the mean over the edges. `maker` holds only rings of
+/// `ranks` ranks; the slowest ring counts.
 Seconds ring_latency(const PatternMaker& maker, int ranks);
 
 /// Rounds of an all_reduce, or of its halves reduce_scatter and all_gather.

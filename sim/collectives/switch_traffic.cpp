@@ -9,8 +9,8 @@ namespace trainyard {
 
 namespace {
 
-/// Ports with the same number have the same ways through the fabric: their first switch, or the port itself
-/// where a file lists the links.
+/// Ports with the same number have the same routes through the fabric: it is the number of their first
+/// switch, or of the port itself if the platform file lists the links.
 int switch_of(const Cluster& cluster, Port port) {
   const Fabric& fabric = cluster.platform.fabric;
   const auto nics = static_cast<int>(cluster.platform.nics.size());
@@ -33,13 +33,13 @@ int switch_of(const Cluster& cluster, Port port) {
   return 0;
 }
 
-/// What the ranks below one switch send and receive.
+/// Traffic of the ranks below one switch.
 struct SwitchTraffic {
-  Port first;  ///< two of its ports, of different nodes where it has such
+  Port first;  ///< two of its ports, on different nodes if possible
   Port last;
-  std::vector<std::int64_t> senders;    ///< by receivers' NIC: ranks whose data for those enters here
-  std::vector<std::int64_t> receivers;  ///< by NIC: ranks that receive from here
-  Seconds longest_out;                  ///< from a rank to its port
+  std::vector<std::int64_t> senders;    ///< by the receiver's NIC: ranks that send to it from here
+  std::vector<std::int64_t> receivers;  ///< by NIC: ranks that receive here
+  Seconds longest_out;                  ///< largest latency from a rank to its port
   Seconds longest_in;
 };
 
@@ -69,9 +69,9 @@ public:
   }
 
 private:
-  using Receivers = std::vector<std::int64_t>;  ///< ranks by their nearest NIC
+  using Receivers = std::vector<std::int64_t>;  ///< number of ranks by their nearest NIC
 
-  /// Between the switches, once all ranks are known.
+  /// Adds the traffic between switches, once all ranks are known.
   void add_fabric() {
     for (std::size_t from = 0; from < switches_.size(); ++from) {
       for (std::size_t to = 0; to < switches_.size(); ++to) {
@@ -105,7 +105,7 @@ private:
     listener_.note_way({latency, PathType::network, cluster_.platform.fabric.per_flow.value});
   }
 
-  /// The part of a way between two ports; returns its latency.
+  /// Appends the part of a route between two ports; returns its latency.
   Seconds append_across(Port from, Port to) {
     const std::uint32_t of_fabric =
         std::visit([](const auto& network) { return network.links(); }, cluster_.network);
@@ -123,7 +123,7 @@ private:
                       ": no links of the fabric lead from one to the other");
   }
 
-  /// Links are numbered node by node: those inside, then those of its NICs, two each (cluster.hpp).
+  /// Links are numbered node by node: first the inside ones, then two per NIC (cluster.hpp).
   [[nodiscard]] int nic_of(LinkId port_link) const {
     const auto inside = static_cast<std::uint32_t>(cluster_.inside.capacity.size());
     const std::uint32_t per_node = inside + 2 * static_cast<std::uint32_t>(nics_);
@@ -147,7 +147,8 @@ private:
     return cluster_.inside.nic_to_gpu[at(cluster_.inside.nearest_nic[number])][number].latency;
   }
 
-  /// Its ways to the receivers of each NIC on other nodes, up to the port by which they leave.
+  /// Adds the rank's routes to the receivers of each NIC on other nodes, up to the port where they leave the
+  /// node.
   void add_ways_out(Rank rank, NodeId node, const Receivers& here) {
     for (std::size_t nic = 0; nic < nics_; ++nic) {
       const std::int64_t messages = total_[nic] - here[nic];
@@ -170,7 +171,7 @@ private:
     }
   }
 
-  /// From its port to the rank, for all messages of the ranks on other nodes.
+  /// Adds the route from the port to the rank, for the messages of all ranks on other nodes.
   void add_way_in(Rank rank, NodeId node, std::size_t on_node) {
     const NodeShare& other = shares_.front().node == node ? shares_.back() : shares_.front();
     links_.clear();
@@ -188,9 +189,10 @@ private:
   std::size_t nics_;
   std::vector<std::vector<Rank>> samples_;  ///< by NIC: a receiver, and one on another node
   Receivers total_;
-  std::map<int, std::size_t> places_;  ///< of switches in `switches_`
+  std::map<int, std::size_t> places_;  ///< by switch_of(): index in `switches_`
   std::vector<SwitchTraffic> switches_;
-  /// By sender's and receiver's switch: pairs of ranks on one node, whose messages take no fabric.
+  /// By the sender's and the receiver's switch: pairs of ranks on one node, whose messages do not use the
+  /// fabric.
   std::map<std::pair<std::size_t, std::size_t>, std::int64_t> within_nodes_;
   std::vector<LinkId> links_;
 };

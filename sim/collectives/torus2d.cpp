@@ -9,7 +9,7 @@ namespace trainyard {
 
 namespace {
 
-/// The ranks that each node holds; 0 if not all hold equally many.
+/// Number of ranks on each node; 0 if nodes differ.
 int ranks_per_node(const std::vector<NodeShare>& shares) {
   const std::size_t first = shares.front().ranks.size();
   const bool are_equal =

@@ -1,7 +1,7 @@
 #pragma once
 // Two-dimensional torus: the ranks in a grid of rows and columns. All-reduce is reduce-scatter along the
-// rows, all-reduce along the columns with what is left of each rank's data, all-gather along the rows; in
-// every line two rings run in both directions, each with half of the data.
+// rows, all-reduce of each rank's remaining data along the columns, all-gather along the rows; every line has
+// two rings in opposite directions, each with half of the data.
 
 #include "collectives/plan.hpp"
 
@@ -15,20 +15,21 @@ struct Grid {
   int rows = 0;
 };
 
-/// The grid of a group: that of a 2-D torus fabric all of whose places the group fills with equally many
-/// ranks, where the ranks of a node are neighbours along x; else the pair of divisors nearest to a square,
-/// the row being the longer side, among those whose rows are whole multiples of a node's ranks if there are
-/// any. Nothing for prime numbers and fewer than 4 ranks.
+/// The grid of a group: that of a 2-D torus fabric if the group fills all its places with equally many ranks
+/// (ranks of a node are then neighbours along x); otherwise the pair of divisors nearest to a square, with
+/// the longer side as the row, among those whose rows are whole multiples of a node's ranks if there are any.
+/// Empty for prime numbers and for fewer than 4 ranks.
 std::optional<Grid> torus_grid(const Cluster& cluster, std::span<const Rank> group);
 
 /// Operations: all_reduce, reduce_scatter (rows, then columns) and all_gather (columns, then rows). Throws
-/// InputError for others and where there is no grid, Unreachable if some ranks cannot reach each other.
+/// InputError for others and if there is no grid, Unreachable if some ranks cannot reach each other.
 CollectivePlan torus2d(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
 
-/// The formula for ranks with one full-duplex port of one bandwidth, x columns and y rows: all_reduce
-/// 2(x-1) * (latency + size/(x * bandwidth)) + 2(y-1) * (latency + size/(x * y * bandwidth)); reduce_scatter
-/// and all_gather half of it. Source: Mikami et al. 2018, "Massively distributed SGD: ImageNet/ResNet-50
-/// training in a flash", section 2.2; the halves in both directions change nothing at a rank's one port.
+/// The formula for ranks with one full-duplex port of one bandwidth, x columns and y rows: all_reduce 2(x-1)
+/// * (latency + size/(x * bandwidth)) + 2(y-1) * (latency + size/(x * y * bandwidth)); reduce_scatter and
+/// all_gather half of it. Source: Mikami et al. 2018, "Massively distributed SGD: ImageNet/ResNet-50 training
+/// in a flash", section 2.2; splitting the data between two directions makes no difference at a rank's single
+/// port.
 Seconds torus2d_time(Operation operation, Grid grid, Bytes size, Bandwidth bandwidth, Seconds latency);
 
 }  // namespace trainyard

@@ -14,7 +14,7 @@ namespace {
 
 using Orders = std::vector<std::span<const Rank>>;
 
-/// Each node's part of the order of a channel, which visits one node after the other.
+/// Each node's part of a channel's order, which visits one node after the other.
 Orders orders_in_nodes(std::span<const Rank> order, const std::vector<NodeShare>& shares) {
   Orders orders;
   std::size_t begin = 0;
@@ -25,11 +25,11 @@ Orders orders_in_nodes(std::span<const Rank> order, const std::vector<NodeShare>
   return orders;
 }
 
-/// The tree over ranks: below the first rank of each node's order the rest of it, and the first ranks of the
-/// nodes below. In the root's node the line of ranks starts at the root, `root_tree`.
+/// The tree over ranks: below the first rank of each node are the rest of its node's order and the first
+/// ranks of the nodes below. In the root's node the line of ranks, `root_tree`, starts at the root.
 RankTree over_ranks(const BinaryTree& nodes, const Orders& orders, const RankTree& root_tree) {
   RankTree tree = root_tree;
-  std::vector<int> places(orders.size(), -1);  // of each node's first rank
+  std::vector<int> places(orders.size(), -1);  // by node: the place of its first rank
   for (const int node : nodes.top_down) {
     const int parent = nodes.parents[at(node)];
     if (parent >= 0) {
