@@ -13,7 +13,7 @@ namespace trainyard {
 std::vector<ReadyGradient> ready_gradients(const Trace& trace) {
   std::vector<ReadyGradient> ready;
   std::map<std::string_view, int> first_op;  // by layer
-  int last_pass = -1;                        // over all gradients, which go nowhere before it has ended
+  int last_pass = -1;  // pass over all gradients: none is sent before the end of the last pass
   for (std::size_t op = 0; op < trace.ops.size(); ++op) {
     const bool is_pass = trace.ops[op].layer.starts_with(gradient_pass_prefix);
     if (is_pass && trace.ops[op].phase == Phase::backward) last_pass = static_cast<int>(op);

@@ -20,21 +20,21 @@ struct ReadyGradient {
 /// Gradients that are reduced by one collective.
 struct Bucket {
   Bytes bytes;                      ///< in the stack's gradient type: one rank's buffer
-  std::vector<Gradient> gradients;  ///< in the order they became ready
-  int ready_after = -1;  ///< index of the op of the trace after whose end the bucket may be reduced
+  std::vector<Gradient> gradients;  ///< in ready order
+  int ready_after = -1;             ///< index of the trace's op after whose end the bucket may be reduced
 };
 
-/// The gradients of a trace in the order its ops complete them. Where backward ends with passes over all
-/// gradients none is ready before the last of those.
+/// The gradients of a trace in the order in which its ops complete them. If backward ends with passes over
+/// all gradients, none is ready before the last pass.
 std::vector<ReadyGradient> ready_gradients(const Trace& trace);
 
 /// PyTorch DDP's rule: gradients in ready order join the open bucket, which closes once it has reached its
-/// limit (so it may exceed it by up to one tensor); the first bucket's limit is bucket_first, all others'
-/// bucket_cap. This is the assignment after DDP has rebuilt its buckets at the end of the first step. With
-/// overlap: false the buckets are the same, but all are ready only after the last gradient. Gradients must be
-/// in the order of their ops; each has `value` bytes per element. No gradients, no buckets. Throws InputError
-/// if a limit is not positive. Source: PyTorch torch/csrc/distributed/c10d/reducer.cpp,
-/// compute_bucket_assignment_by_size.
+/// limit (so it may exceed it by up to one tensor); the limit is bucket_first for the first bucket and
+/// bucket_cap for the others. This is the assignment after DDP has rebuilt its buckets at the end of the
+/// first step. With overlap: false the buckets are the same, but all are ready only after the last gradient.
+/// Gradients must be in the order of their ops; each has `value` bytes per element. Without gradients there
+/// are no buckets. Throws InputError if a limit is not positive. Source: PyTorch
+/// torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
 std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, const Stack& stack, Bytes value);
 
 }  // namespace trainyard

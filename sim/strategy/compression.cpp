@@ -9,7 +9,7 @@ namespace {
 
 constexpr Bytes half{2};
 constexpr Bytes sent_index{4};
-constexpr Bytes made_index{8};  // torch.topk's are 64-bit
+constexpr Bytes made_index{8};  // torch.topk returns 64-bit indices
 constexpr Bytes sector{32};
 constexpr double bits_per_pass = 8;
 

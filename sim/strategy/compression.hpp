@@ -1,6 +1,6 @@
 #pragma once
-// What a rank sends of a gradient when it sends it to every other rank itself, and what the GPU does for it:
-// the update before it goes out, the sum of all updates when they have come.
+// The data a rank sends per gradient if it sends it to every other rank itself, and the GPU's work for it:
+// preparing the update, and summing the updates of all ranks.
 
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
@@ -13,27 +13,26 @@ namespace trainyard {
 
 enum class Compression { none, fp16, top_k };
 
-/// One rank's update of a bucket. Kernels are the bytes that each moves through the GPU's memory.
+/// One rank's update of a bucket. A kernel is given by the bytes it moves through the GPU's memory.
 struct PeerUpdate {
-  Bytes bytes;                ///< that go to each other rank
+  Bytes bytes;                ///< to each other rank
   std::vector<Bytes> before;  ///< kernels that make the update
-  std::vector<Bytes> after;   ///< kernels that add up the updates of all ranks
+  std::vector<Bytes> after;   ///< kernels that sum the updates of all ranks
 };
 
-/// Of so many gradient values of `value` bytes each, exchanged between `ranks`; `keep` is the part of the
-/// values that top_k sends, rounded to whole values, at least one.
-/// - none: the gradients; they are added up in one pass.
+/// The update for `values` gradient values of `value` bytes each, exchanged between `ranks`; `keep` is the
+/// part of the values that top_k sends, rounded to whole values, at least one.
+/// - none: the gradients; one pass sums them.
 /// - fp16: 2 bytes per value; a cast before, the cast back is part of the sum.
-/// - top_k: values with indices of 4 bytes. Before: error feedback (what was not sent before is added and
-/// kept
-///   back: read gradient and rest, write rest), magnitudes, a radix select with 8 bits a pass, one pass that
-///   collects the indices, one that takes the values out of the rest. After: zeros, then the values of all
-///   ranks added where they belong.
+/// - top_k: values with indices of 4 bytes. Before: error feedback (values not sent earlier are added and
+///   kept back: read gradient and rest, write rest), magnitudes, a radix select with 8 bits a pass, one pass
+///   that collects the indices, one that takes the values out of the rest. After: zeros, then the values of
+///   all ranks added at their indices.
 /// Scattered accesses touch sectors of 32 bytes (NVIDIA CUDA C++ best practices guide, "Coalesced access to
-/// global memory"), no more than there are.
+/// global memory"), at most all of the memory.
 /// Source of the select: PyTorch aten/src/ATen/native/cuda/TensorTopK.cu, mbtopk (from 1.13 on): RADIX_BITS
-/// 8, one pass for each 8 bits of a value, gatherTopK reads once more. That magnitudes are written by a
-/// kernel of their own, as torch.topk(tensor.abs(), k) does, and that nothing else is fused is assumed.
+/// 8, one pass for each 8 bits of a value, gatherTopK reads once more. Assumed: a separate kernel writes the
+/// magnitudes, as in torch.topk(tensor.abs(), k), and nothing else is fused.
 PeerUpdate peer_update(double values, Bytes value, int ranks, Compression compression, double keep);
 
 }  // namespace trainyard

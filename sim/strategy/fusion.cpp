@@ -8,7 +8,7 @@ namespace trainyard {
 Seconds next_tick(Seconds ready, Seconds cycle_time) {
   if (cycle_time <= Seconds()) return ready;
   const Seconds tick = std::ceil(ready / cycle_time) * cycle_time;
-  return tick < ready ? ready : tick;  // the product may round below what it was divided from
+  return tick < ready ? ready : tick;  // the product may round below `ready`
 }
 
 std::vector<Bucket> fused_buffers(std::span<const ReadyGradient> gradients, std::span<const Seconds> op_end,

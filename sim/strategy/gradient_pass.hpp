@@ -1,6 +1,6 @@
 #pragma once
-// What a framework does to all gradients besides reducing them: unscaling, norms, clipping, copies. Keys of a
-// stack; strategy/stack_ops.hpp puts them into a step.
+// Work of a framework on all gradients besides reducing them: unscaling, norms, clipping, copies. Keys of a
+// stack; strategy/stack_ops.hpp adds them to a step.
 
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
@@ -14,26 +14,26 @@
 
 namespace trainyard {
 
-/// The type of the values that a pass moves.
+/// The type of the values in a pass.
 enum class PassDtype { gradient, fp32 };
 
-/// Which jobs do it: any, or those of several ranks.
+/// Jobs with this pass: all, or those of several ranks.
 enum class PassRanks { all, many };
 
-/// Before or behind the reduction.
+/// Before or after the reduction.
 enum class PassTime { before, after };
 
 /// One pass over all gradients, as a kernel limited by memory bandwidth.
 struct GradientPass {
   std::string name;  ///< "unscale"
-  double reads = 1;  ///< values of type `of` read per gradient; half of a pass is one over narrower values
+  double reads = 1;  ///< values of type `of` read per gradient; 0.5 stands for a value half as wide
   double writes = 1;
   PassDtype of = PassDtype::gradient;
-  std::vector<Precision> only = {};  ///< with other precisions it does not happen; empty: with any
+  std::vector<Precision> only = {};  ///< precisions with this pass; empty: all
   PassRanks ranks = PassRanks::all;
   PassTime when = PassTime::after;
-  bool fusible = false;     ///< fused_elementwise does away with it
-  std::string source = {};  ///< where that is documented
+  bool fusible = false;     ///< fused_elementwise removes it
+  std::string source = {};  ///< its documentation
 };
 
 }  // namespace trainyard

@@ -12,10 +12,10 @@ namespace {
 double values_of(const Layer& layer) {
   if (layer.kind == LayerKind::linear) return layer.out_elements;
   if (layer.kind != LayerKind::batched_matmul) return layer.in_elements;
-  return layer.gemm.transpose_b ? layer.in_elements : layer.out_elements;  // the others are scores
+  return layer.gemm.transpose_b ? layer.in_elements : layer.out_elements;  // the other tensor holds scores
 }
 
-/// Copies the ops of a trace and puts the work of layers between them.
+/// Copies the ops of a trace and inserts the work of layers between them.
 class WorkInserter {
 public:
   WorkInserter(const Trace& trace, const std::vector<Layer>& layers, const std::vector<LayerWork>& work)
@@ -41,7 +41,7 @@ public:
   }
 
 private:
-  /// The layer of an op among first ... end - 1, otherwise `missing`: casts are of no layer.
+  /// Index of the op's layer among first ... end - 1, otherwise `missing`: casts have no layer.
   [[nodiscard]] int find(const Op& op, int first, int end, int missing) const {
     for (int i = first; i < end; ++i) {
       if (layers_[static_cast<std::size_t>(i)].name == first_layer(op.layer)) return i;
@@ -79,8 +79,8 @@ private:
   const std::vector<LayerWork>& work_;
   double batch_;
   Precision precision_;
-  int ahead_ = 0;  ///< the first layer whose forward work is not there yet
-  int back_;       ///< one behind the last whose backward work is not
+  int ahead_ = 0;  ///< the first layer whose forward work has not been inserted
+  int back_;       ///< one past the last layer whose backward work has not been inserted
   std::vector<Op> result_;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// The kernels of a layer beside the one that a trace counts it as: biases added by kernels of their own,
-// heads copied into place, GELU and layer norm put together from element-wise ops, casts. Keys of a stack;
-// which there are follows from the source of the framework and of the model's script.
+// Kernels of a layer in addition to its op in the trace: biases added by separate kernels, heads copied into
+// place, GELU and layer norm composed of element-wise ops, casts. Keys of a stack; they follow from the
+// source of the framework and of the model's script.
 
 #include "config/keys.hpp"
 #include "workload/layer.hpp"
@@ -14,25 +14,25 @@
 
 namespace trainyard {
 
-/// The type of the values that work of a layer moves.
+/// The type of the values in a layer's work.
 enum class WorkDtype { activation, fp32 };
 
 /// Passes over the values of every layer of a kind, as kernels limited by memory bandwidth.
 struct LayerWork {
   std::string name;  ///< "bias"
   LayerKind layer{};
-  double forward = 0;   ///< values read or written per value of the layer: add_layer_work()
+  double forward = 0;   ///< values read or written per value of the layer, see add_layer_work()
   double backward = 0;  ///< the same in backward
   WorkDtype of = WorkDtype::activation;
-  std::vector<Precision> only = {};  ///< with other precisions it does not happen; empty: with any
-  bool fusible = true;               ///< fused_elementwise does away with it
-  std::string source = {};           ///< where that is documented
+  std::vector<Precision> only = {};  ///< precisions with this work; empty: all
+  bool fusible = true;               ///< fused_elementwise removes it
+  std::string source = {};           ///< its documentation
 };
 
-/// Adds a stack's work to a trace that make_trace made of `layers` (fused or not, not yet accumulated), each
-/// item as an element-wise op LAYER.NAME behind the layer in forward, before it in backward. The values of a
-/// linear layer are its outputs, those of a product per head one of its operands of all tokens (queries,
-/// keys, values or the result), of all others their inputs.
+/// Adds a stack's work to a trace made by make_trace from `layers` (fused or not, before accumulation), each
+/// item as an element-wise op LAYER.NAME after the layer in forward and before it in backward. Number of
+/// values: the outputs of a linear layer; for a product per head, one operand over all tokens (queries, keys,
+/// values or the result); otherwise the layer's inputs.
 void add_layer_work(Trace& trace, const std::vector<Layer>& layers, const std::vector<LayerWork>& work);
 
 }  // namespace trainyard

@@ -13,17 +13,17 @@ namespace trainyard {
 
 enum class ShardAssignment { round_robin, by_size };
 
-/// Where the gradients of a node's GPUs are added up before they are pushed.
+/// Where a node sums the gradients of its GPUs before pushing them.
 enum class NodeReduce { none, gpus, host };
 
 /// How a framework spreads tensors over shards.
 struct ServerRules {
   ShardAssignment assign = ShardAssignment::round_robin;
-  std::optional<Sourced<Bytes>> partition = {};     ///< larger tensors are cut into pieces of this
+  std::optional<Sourced<Bytes>> partition = {};     ///< larger tensors are cut into pieces of this size
   std::optional<Sourced<Bytes>> spread_above = {};  ///< larger tensors go in equal parts to all shards
-  bool priority = false;                            ///< what the next forward pass needs first is sent first
-  std::optional<Sourced<Bandwidth>> sum_per_core = {};  ///< gradients that a core of a host adds up
-  NodeReduce node_reduce = NodeReduce::none;            ///< a worker is a whole node, unless none
+  bool priority = false;  ///< tensors that the next forward pass needs first are sent first
+  std::optional<Sourced<Bandwidth>> sum_per_core = {};  ///< gradient bytes summed per second and host core
+  NodeReduce node_reduce = NodeReduce::none;            ///< unless none, a worker is a whole node
 };
 
 }  // namespace trainyard

@@ -18,7 +18,7 @@ struct Piece {
   int shard = 0;
 };
 
-/// Pieces of a tensor.
+/// Number of pieces of a tensor.
 double pieces_of(Bytes size, int shards, const ServerRules& rules) {
   if (rules.partition) return std::max(1.0, std::ceil(size / rules.partition->value));
   return rules.spread_above && size > rules.spread_above->value ? shards : 1;
@@ -65,7 +65,7 @@ std::vector<ServerMessage> server_messages(std::span<const ReadyGradient> gradie
     std::map<int, double> elements_of_shard;
     for (; piece != pieces.end() && piece->gradient == i; ++piece)
       elements_of_shard[piece->shard] += piece->elements;
-    // Shards that get as much share a message.
+    // Shards with the same number of elements share a message.
     std::map<double, std::vector<int>, std::greater<>> shards_of_elements;
     for (const auto& [shard, elements] : elements_of_shard) shards_of_elements[elements].push_back(shard);
     for (auto& [elements, its_shards] : shards_of_elements) {
@@ -85,7 +85,7 @@ std::vector<ServerMessage> joined_messages(std::span<const ServerMessage> messag
   for (const ServerMessage& message : messages)
     all += message.bytes * static_cast<double>(message.shards.size());
   std::vector<ServerMessage> joined;
-  std::map<std::vector<int>, std::size_t> open;  // by shards: the message that is not full yet
+  std::map<std::vector<int>, std::size_t> open;  // by shards: the message with room left
   for (const ServerMessage& message : messages) {
     const auto [found, is_new] = open.try_emplace(message.shards, joined.size());
     if (is_new)

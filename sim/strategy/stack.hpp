@@ -1,5 +1,5 @@
 #pragma once
-// A software stack: how the framework groups gradients into collectives and what it adds to every op
+// A software stack: how the framework groups gradients into collectives, and its overheads
 // (workloads/stacks/*.yaml).
 
 #include "collectives/nccl.hpp"
@@ -26,7 +26,7 @@ enum class GradientDtype { as_computed, fp32, fp16, fp16_with_amp };
 /// Bytes per value of a reduced gradient.
 Bytes size_of(GradientDtype dtype, Precision precision);
 
-/// How what the GPUs of one node send each other goes.
+/// How the GPUs of one node send data to each other.
 enum class IntraNode { direct, host };
 
 /// Horovod's tensor fusion (fusion.hpp).
@@ -35,42 +35,42 @@ struct Fusion {
   Sourced<Seconds> cycle_time;
 };
 
-/// Scalars that the hosts of several nodes add up over all ranks behind every step, one after the other: each
-/// goes round a ring of all GPUs twice, as TensorFlow's RingReducer sends it.
+/// Scalars that the hosts of several nodes sum over all ranks after every step, one after the other: each
+/// goes twice round a ring of all GPUs, as in TensorFlow's RingReducer.
 struct ScalarRings {
   int count = 1;
-  Sourced<Seconds> hop;       ///< from a GPU to the next one of its node
-  Sourced<Seconds> node_hop;  ///< to one of another node
+  Sourced<Seconds> hop;       ///< to the next GPU of the same node
+  Sourced<Seconds> node_hop;  ///< to a GPU of another node
 };
 
 struct Stack {
   std::string name;
   std::string title;
-  std::optional<Sourced<Bytes>> bucket_first;  ///< the first bucket closes at this size
-  std::optional<Sourced<Bytes>> bucket_cap;    ///< the others at this
-  std::optional<Fusion> fusion;                ///< in place of buckets
+  std::optional<Sourced<Bytes>> bucket_first;  ///< size at which the first bucket closes
+  std::optional<Sourced<Bytes>> bucket_cap;    ///< size at which the other buckets close
+  std::optional<Fusion> fusion;                ///< instead of buckets
   GradientDtype gradient_dtype = GradientDtype::as_computed;
-  ServerRules servers;  ///< how tensors are spread over parameter servers
-  bool overlap = true;  ///< buckets are reduced while backward goes on; otherwise all after it
-  bool reduce_each_micro_batch = false;  ///< gradients that are accumulated are reduced every time
+  ServerRules servers;                   ///< how tensors are spread over parameter servers
+  bool overlap = true;                   ///< true: buckets are reduced during backward; false: after it
+  bool reduce_each_micro_batch = false;  ///< true: accumulated gradients are reduced after every micro-batch
   IntraNode intra_node = IntraNode::direct;
   std::vector<GradientPass> gradient_work;
   std::vector<LayerWork> layer_work;
   bool fused_elementwise = false;  ///< workload/fuse_elementwise.hpp
-  bool overlap_slows = true;       ///< kernels run slower beside communication; otherwise as if alone
-  Layout layout = Layout::nchw;    ///< of the activations of convolutions
+  bool overlap_slows = true;       ///< true: concurrent communication slows kernels down
+  Layout layout = Layout::nchw;    ///< of the inputs and outputs of convolutions
   NcclVersion nccl = NcclVersion::v2_7_8;
-  Sourced<double> compute_scale{.value = 1};  ///< every op takes this many times as long
+  Sourced<double> compute_scale{.value = 1};  ///< factor on the time of every op
   Sourced<Seconds> op_overhead;               ///< added to every op
-  Sourced<Seconds> step_overhead;             ///< of the host, behind every step
-  Sourced<Seconds> step_overhead_per_gpu;     ///< the same, for each GPU of a node after its first
+  Sourced<Seconds> step_overhead;             ///< host time after every step
+  Sourced<Seconds> step_overhead_per_gpu;     ///< additional host time for each GPU of a node after the first
   std::optional<ScalarRings> scalar_rings;
-  Sourced<Seconds> micro_batch_overhead;  ///< of several ranks' hosts, behind every micro-batch but the last
-  Sourced<Seconds> collective_overhead;   ///< of the host, before every collective
+  Sourced<Seconds> micro_batch_overhead;  ///< host time between micro-batches, if there are several ranks
+  Sourced<Seconds> collective_overhead;   ///< host time before every collective
   std::vector<std::string> source;
 };
 
-/// The size at which the first bucket closes, and the others: PyTorch DDP's where the stack does not say.
+/// The sizes at which the first bucket and the others close; PyTorch DDP's if the stack has none.
 Bytes first_bucket(const Stack& stack);
 Bytes largest_bucket(const Stack& stack);
 

@@ -8,7 +8,7 @@ namespace trainyard {
 
 namespace {
 
-/// Values of the gradients that the last micro-batch completes.
+/// Number of gradient values that the last micro-batch completes.
 double gradients_of_step(const Trace& trace) {
   double sum = 0;
   for (const Op& op : trace.ops | std::views::reverse) {
@@ -29,13 +29,13 @@ Op pass_op(const GradientPass& pass, const Stack& stack, Precision precision, do
   return op;
 }
 
-/// What a duration of this provenance counts as.
+/// The source of a duration with this provenance.
 ComputeSource source_of(Provenance provenance) {
   if (provenance == Provenance::measured) return ComputeSource::measured;
   return provenance == Provenance::fitted ? ComputeSource::fitted : ComputeSource::roofline;
 }
 
-/// Ends the step with time of the host, if there is any.
+/// Ends the step with host time, if there is any.
 void add_host_op(Trace& trace, std::string_view layer, Seconds duration, ComputeSource source) {
   if (duration <= Seconds()) return;
   Op host;
@@ -92,7 +92,7 @@ void add_ranks_overhead(Trace& trace, const Stack& stack, int ranks, int nodes, 
     parts.push_back(&stack.scalar_rings->hop);
     parts.push_back(&stack.scalar_rings->node_hop);
   }
-  // A sum is known as well as what is known least of it: measured, fitted, neither.
+  // The sum has the source of its least certain part: measured, fitted, neither.
   ComputeSource source = ComputeSource::measured;
   for (const Sourced<Seconds>* part : parts) {
     if (part->value > Seconds()) source = std::max(source, source_of(part->provenance));

@@ -9,7 +9,7 @@ namespace trainyard {
 
 namespace {
 
-constexpr std::int64_t none = -1;  // nothing added up yet
+constexpr std::int64_t none = -1;  // no gradients summed yet
 
 }  // namespace
 
