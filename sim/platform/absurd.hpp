@@ -3,11 +3,11 @@
 
 namespace trainyard::config {
 
-// Above these a figure is a slip of a unit and not a machine.
+// Larger figures are a wrong unit, not a machine.
 constexpr double absurd_bandwidth = 100e12;  // bytes per second
 constexpr double absurd_latency = 1;         // seconds
 constexpr double absurd_count = 256;         // devices of a kind in one node
-constexpr double absurd_nodes = 1 << 20;     // of a machine
+constexpr double absurd_nodes = 1 << 20;     // per machine
 constexpr double absurd_power = 1e6;         // watts in one node
 constexpr double absurd_price = 1e9;         // dollars for one node
 

@@ -16,7 +16,7 @@ namespace {
 /// The part of a group on one node.
 struct Share {
   int node = 0;
-  std::vector<int> gpus;  ///< their numbers in the node, ascending
+  std::vector<int> gpus;  ///< numbers in the node, ascending
 };
 
 std::vector<Share> shares_of(const Cluster& cluster, std::span<const Rank> group) {
@@ -31,7 +31,8 @@ std::vector<Share> shares_of(const Cluster& cluster, std::span<const Rank> group
 
 Rank rank_of(const Cluster& cluster, int node, int gpu) { return Rank{cluster.first_rank[at(node)] + gpu}; }
 
-/// GPUs that NVLinks do not join must each reach the first; ways are symmetric, so then all reach each other.
+/// GPUs that NVLinks do not join must each reach the first; routes are symmetric, so all then reach each
+/// other.
 void check_reachable(const Cluster& cluster, const std::vector<int>& gpus) {
   if (is_connected(gpu_lanes(cluster.platform, gpus))) return;
   for (const int gpu : gpus) {
@@ -43,7 +44,7 @@ void check_reachable(const Cluster& cluster, const std::vector<int>& gpus) {
   }
 }
 
-/// What one connection of the ring reaches, by its neighbours inside nodes.
+/// The lowest limit of a connection between neighbours inside nodes.
 Bandwidth limit_inside(const Cluster& cluster, const GpuOrder& order, bool is_closed) {
   Bandwidth limit{std::numeric_limits<double>::infinity()};
   const std::size_t hops = is_closed ? order.size() : order.size() - 1;
@@ -87,11 +88,11 @@ std::vector<Channel> channels_of_one_node(const Cluster& cluster, const Share& s
   return channels;
 }
 
-/// What each distinct set of GPUs does; nodes with equal sets are alike.
+/// A value for each distinct set of GPUs; nodes with equal sets are the same.
 template <class T>
 using ByGpus = std::map<std::vector<int>, T>;
 
-/// The NICs by which rings pass the nodes with each set of GPUs, equally many for all; the same for all if
+/// The NICs for rings through nodes with each set of GPUs, the same number for all sets; the same NICs if
 /// `are_common`.
 struct NicChoice {
   ByGpus<std::vector<int>> nics;

@@ -40,7 +40,7 @@ void check_counts(const Platform& platform, int nodes, int gpus, int gpus_per_no
                      "gpus_per_node: " + std::to_string(in_node) + " at most");
   }
   const int usable = gpus_per_node == 0 ? in_node : gpus_per_node;
-  // long long: a count from a command line times a count from a file may pass 2^31
+  // long long: a count from the command line times a count from a file may exceed 2^31
   if (static_cast<long long>(nodes) * usable > 1 << 20) {
     throw InputError(plural(nodes, "node") + " of " + plural(usable, "GPU") + " asked for",
                      "at most " + std::to_string(1 << 20) + " GPUs can be simulated");
@@ -67,7 +67,7 @@ std::uint32_t first_of_fabric(const Cluster& cluster) {
   return static_cast<std::uint32_t>(cluster.nodes) * links_per_node(cluster);
 }
 
-/// One of the places a link number can mean.
+/// The position of a link, from its number.
 struct Place {
   enum class Kind { inside, nic_out, nic_in, fabric } kind;
   std::uint32_t node;
@@ -122,8 +122,8 @@ void append_inside(const Cluster& cluster, int node, const NodePath& path, std::
                     reason);
 }
 
-/// The GPU that hands data of `gpu` to NIC `nic_in`, the one its receiver is near to (NCCL's PXN); `gpu`
-/// itself where no NVLinks lead to a GPU of a rank beside that NIC.
+/// The GPU that passes data of `gpu` to NIC `nic_in`, the NIC nearest to the receiver (NCCL's PXN); `gpu`
+/// itself if no NVLinks lead to a rank's GPU near that NIC.
 std::size_t proxy(const Cluster& cluster, int node, std::size_t gpu, int nic_in) {
   for (std::size_t other = 0; other < at(cluster.gpus_on_node[at(node)]); ++other) {
     const NodePath& path = cluster.inside.gpu_to_gpu[gpu][other];
@@ -132,7 +132,7 @@ std::size_t proxy(const Cluster& cluster, int node, std::size_t gpu, int nic_in)
   return gpu;
 }
 
-/// Out of one node, through the fabric and into the other: the links, and the latency of it all. Nothing if
+/// Appends the links out of one node, through the fabric and into the other; returns their latency. Empty if
 /// the fabric does not join the NICs.
 std::optional<Seconds> append_between(const Cluster& cluster, Port from, const NodePath& out, Port to,
                                       const NodePath& in, std::vector<LinkId>& links) {

@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-/// Lanes of the narrowest link of a way over NVLinks alone; nothing if it uses another link.
+/// Lanes of the narrowest link of a path over NVLinks only; empty if it uses another link.
 std::optional<int> nvlink_lanes(const NodeGraph& graph, const std::vector<DeviceId>& way) {
   std::optional<int> lanes;
   for (std::size_t i = 0; i + 1 < way.size(); ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// What joins two devices of a node, in the words of `nvidia-smi topo -m`.
+// The connection between two devices of a node, in the terms of `nvidia-smi topo -m`.
 
 #include "platform/platform.hpp"
 
@@ -7,15 +7,15 @@
 
 namespace trainyard {
 
-/// "X" for a device and itself, "NV6" over six lanes of NVLink (the narrowest link of the way), "PIX", "PXB",
-/// "PHB", "NODE" or "SYS" as nvidia-smi defines them, "-" when no links lead from one to the other. Passing
-/// one CPU is PHB, or NODE where every port of that CPU is a host bridge of its own; passing two is SYS.
+/// "X" for a device and itself, "NV6" over six lanes of NVLink (the narrowest link of the path), "PIX",
+/// "PXB", "PHB", "NODE" or "SYS" as nvidia-smi defines them, "-" if there is no path. A path through one CPU
+/// is PHB, or NODE if every port of that CPU is a separate host bridge; through two CPUs it is SYS.
 std::string connection(const Platform& platform, DeviceId one, DeviceId other);
 
-/// Number of the CPU nearest to a device; -1 when it reaches none.
+/// Number of the CPU nearest to a device; -1 if it reaches none.
 int nearest_cpu(const Platform& platform, DeviceId device);
 
-/// Explains the words, one per line.
+/// Explains these terms, one per line.
 std::string connection_legend();
 
 }  // namespace trainyard

@@ -14,10 +14,10 @@
 namespace trainyard {
 namespace {
 
-constexpr std::size_t most_names = 100'000;  // that one pattern stands for
+constexpr std::size_t most_names = 100'000;  // per pattern
 
-/// The names that "leaf[0-3]" or "node[0-7].nic[0-1]" stands for; a text without brackets is itself. Nothing
-/// if a list does not parse or stands for too many.
+/// The names that "leaf[0-3]" or "node[0-7].nic[0-1]" stands for; a text without brackets is itself. Empty if
+/// a list does not parse or stands for too many names.
 std::optional<std::vector<std::string>> written_out(std::string_view pattern) {
   std::vector<std::string> names{""};
   while (!pattern.empty()) {
@@ -39,7 +39,7 @@ std::optional<std::vector<std::string>> written_out(std::string_view pattern) {
   return names;
 }
 
-/// "node3.nic0"; nothing if it is not of that form.
+/// "node3.nic0"; empty for any other form.
 std::optional<CustomEnd> nic_called(std::string_view name) {
   CustomEnd end;
   const auto take = [&](std::string_view word, int& number) {
@@ -87,7 +87,7 @@ std::vector<std::string> switch_names(const FabricFile& file, config::Problems& 
 
 using Numbers = std::map<std::string, int, std::less<>>;  ///< of the switches, by name
 
-/// What one end of an entry stands for; empty if it could not be read.
+/// The ends that one text stands for; empty if it could not be read.
 std::vector<CustomEnd> read_end(const std::string& pattern, const Numbers& switches, int nics,
                                 const std::string& path, config::Problems& problems) {
   const auto names = written_out(pattern);

@@ -1,5 +1,5 @@
 #pragma once
-// Which switches and NICs the links of a custom fabric join, and what is wrong with those that join none.
+// The switches and NICs joined by the links of a custom fabric, and the errors of links that join none.
 
 #include "config/problems.hpp"
 #include "platform/fabric.hpp"
@@ -7,9 +7,9 @@
 
 namespace trainyard {
 
-/// The switches and links of the file, lists written out. Reports names that are no switch and no NIC, lists
-/// that do not parse, links of something to itself and pairs that are linked twice; the entry is then left
-/// out. `nics` is the number of NICs of a node; negative when that is not known.
+/// The switches and links of the file, with lists written out. Reports names that are neither switch nor NIC,
+/// lists that do not parse, links from something to itself and pairs linked twice, and leaves out these
+/// entries. `nics`: the number of NICs of a node; negative if unknown.
 CustomShape custom_shape(const FabricFile& file, int nics, config::Problems& problems);
 
 }  // namespace trainyard

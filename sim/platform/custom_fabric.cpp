@@ -56,7 +56,7 @@ std::optional<Seconds> CustomFabric::append_route(Port from, Port to, std::uint3
                                                   std::vector<LinkId>& links) const {
   const int source = switches_ + from.node * nics_ + from.nic;
   const int target = switches_ + to.node * nics_ + to.nic;
-  const std::vector<Exit>& ins = exits_[at(target)];  // each is also the way in: its link backwards
+  const std::vector<Exit>& ins = exits_[at(target)];  // exits taken in reverse
   int shortest = std::numeric_limits<int>::max();
   const Exit* best_out = nullptr;
   const Exit* best_in = nullptr;

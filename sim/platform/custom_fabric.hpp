@@ -9,9 +9,9 @@
 
 namespace trainyard {
 
-/// See FabricNetwork. A way has the fewest links; of equally short ones that whose links come first in the
-/// file, from the sender on. It never passes through a NIC. What leads where from a switch is worked out when
-/// a way through that switch is first asked for.
+/// See FabricNetwork. A route has the fewest links; among equally short ones, from the sender on, that whose
+/// links come first in the file. It never passes through a NIC. The tree of routes from a switch is made when
+/// first needed.
 class CustomFabric {
 public:
   CustomFabric(const Fabric& fabric, int nics);
@@ -30,16 +30,16 @@ private:
     LinkRates rates;
     Seconds latency;
   };
-  /// A link out of a switch or a NIC, and what it leads to: switches first, then NICs node by node.
+  /// A link out of a switch or a NIC, and its target: switches first, then NICs node by node.
   struct Exit {
     std::uint32_t link = 0;
     int to = 0;
   };
-  /// Ways from one switch to the others.
+  /// Routes from one switch to the others.
   struct Tree {
     std::vector<int> distance;      ///< in links; -1: none
-    std::vector<std::uint32_t> by;  ///< the last link of the way
-    std::vector<int> before;        ///< the switch that it comes from
+    std::vector<std::uint32_t> by;  ///< the last link of the route
+    std::vector<int> before;        ///< the switch before it
   };
 
   [[nodiscard]] const Tree& tree_from(int first_switch) const;
@@ -47,7 +47,7 @@ private:
   int switches_;
   int nics_;
   std::vector<Cable> cables_;
-  std::vector<std::vector<Exit>> exits_;  ///< of every switch and NIC, in the order of the file
+  std::vector<std::vector<Exit>> exits_;  ///< by switch and NIC, in the order of the file
   mutable std::vector<Tree> trees_;       ///< by switch; empty until needed
   Seconds latency_;
 };

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view digits = "0123456789";
 
-// larger than any count a file may give, small enough that a range of it costs nothing
+// larger than any count in a file, small enough that a range of this size costs nothing
 constexpr int largest_number = 9999;
 
 std::optional<int> number_in(std::string_view text) {
@@ -26,7 +26,7 @@ std::optional<int> number_in(std::string_view text) {
   return value > largest_number ? std::nullopt : std::optional(value);
 }
 
-/// "0-3" or "7"; nothing if it is neither, or if the range runs backwards.
+/// "0-3" or "7"; empty for anything else, or a range that runs backwards.
 std::optional<std::vector<int>> numbers_in(std::string_view part) {
   const std::size_t dash = part.find('-');
   const auto first = number_in(part.substr(0, dash));

@@ -19,20 +19,20 @@ struct DeviceList {
   friend bool operator==(const DeviceList&, const DeviceList&) = default;
 };
 
-/// Why a text names no devices, with what to write instead.
+/// Why a text names no devices, with a hint for correction.
 struct PatternError {
   std::string message;
   std::string hint;
 };
 
-/// How many devices of a kind a node has, indexed by DeviceKind; negative when that is not known because the
-/// count itself could not be read.
+/// Number of devices of each kind in a node, indexed by DeviceKind; negative if unknown because the count
+/// could not be read.
 using DeviceCounts = std::vector<int>;
 
-/// The numbers of "0-3" or "0,2,8-15", in the order written; nothing if it is no such list.
+/// The numbers of "0-3" or "0,2,8-15", in the order written; empty if it is not such a list.
 std::optional<std::vector<int>> numbers_in_list(std::string_view list);
 
-/// The devices a pattern means. A kind alone means its only device.
+/// The devices that a pattern names. A kind without numbers names its only device.
 std::variant<DeviceList, PatternError> parse_devices(std::string_view pattern, const DeviceCounts& counts);
 
 }  // namespace trainyard

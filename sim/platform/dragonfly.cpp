@@ -3,7 +3,7 @@
 namespace trainyard {
 namespace {
 
-/// Place of `to` among all but `from`, counted from 0, and back.
+/// Position of `to` among all but `from`, counted from 0, and its inverse.
 int place_without(int from, int to) { return to < from ? to : to - 1; }
 int at_place_without(int from, int place) { return place < from ? place : place + 1; }
 

@@ -1,8 +1,8 @@
 #pragma once
 // A dragonfly (Kim, Dally, Scott, Abts: Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008):
-// groups of routers, all routers of a group joined to each other and all groups to each other. Cray's Aries
-// is one, but for its groups: there routers are joined along rows of 16 and columns of 6 and need up to two
-// links to meet, where here it is one; and its adaptive detours over a third group are left out.
+// groups of routers, with all routers of a group joined to each other and all groups to each other. Cray's
+// Aries is a dragonfly except inside its groups: its routers are joined along rows of 16 and columns of 6, up
+// to two links apart, here always one; its adaptive detours over a third group are left out.
 
 #include "platform/fabric_port.hpp"
 
@@ -12,9 +12,9 @@
 
 namespace trainyard {
 
-/// See FabricNetwork. Ways are minimal: to the router of the group that leads to the other group, over the
-/// one link between the groups, and from where it ends to the node's router. Those routers differ from group
-/// to group, spread evenly over each.
+/// See FabricNetwork. Routes are minimal: to the router of the group with a link to the other group, over
+/// that link, and from its end to the node's router. These routers differ from group to group and are spread
+/// evenly over each group.
 class Dragonfly {
 public:
   explicit Dragonfly(const Fabric& fabric);
@@ -30,8 +30,8 @@ private:
   [[nodiscard]] std::uint32_t local_link(int group, int from, int to) const;
 
   int groups_;
-  int routers_;  ///< of one group
-  int nodes_;    ///< of one router
+  int routers_;  ///< per group
+  int nodes_;    ///< per router
   std::uint32_t first_global_;
   LinkRates local_;
   LinkRates global_;

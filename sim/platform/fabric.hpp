@@ -1,6 +1,6 @@
 #pragma once
-// What joins the nodes of a machine, as the platform file says it. fabric_network.hpp makes the links between
-// a number of nodes of it.
+// The fabric between the nodes of a machine, as in the platform file. fabric_network.hpp makes its links for
+// a number of nodes.
 
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
@@ -14,11 +14,11 @@ namespace trainyard {
 
 enum class FabricKind { none, single_switch, fat_tree, rail_optimised, torus2d, torus3d, dragonfly, custom };
 
-/// What carries the messages between NICs: decides what software adds to each.
+/// The network technology between NICs: decides the software's cost per message.
 enum class Transport { infiniband, roce, efa, tcp, aries, omni_path };
 
-/// The switches of one level of a fat tree: what their nodes share, and `oversubscription`, the ratio of
-/// bandwidth entering a switch from below to bandwidth leaving it upwards (1: non-blocking).
+/// The switches of one level of a fat tree. `oversubscription`: ratio of the bandwidth entering a switch from
+/// below to the bandwidth leaving it upwards (1: non-blocking).
 struct TreeLevel {
   Sourced<int> nodes_per_switch{.value = 16};
   Sourced<double> oversubscription{.value = 1};
@@ -26,18 +26,18 @@ struct TreeLevel {
 
 /// NIC k of all nodes of a unit is on one switch, rail k; a spine joins the rails.
 struct RailShape {
-  Sourced<int> nodes_per_rail{.value = 16};  ///< nodes of a unit
+  Sourced<int> nodes_per_rail{.value = 16};  ///< nodes per unit
   Sourced<double> oversubscription{.value = 1};
-  Sourced<bool> pxn{.value = false};  ///< data for another rail first goes to the GPU beside that rail's NIC
+  Sourced<bool> pxn{.value = false};  ///< data for another rail first goes to the GPU near that rail's NIC
 };
 
-/// One router per node, joined to its neighbours in each dimension and around it.
+/// One router per node, joined to its neighbours in each dimension, with wrap-around.
 struct TorusShape {
   std::vector<int> dimensions;  ///< routers along x, y (and z); node 1 is at x = 1
   Sourced<Bandwidth> link;      ///< per direction
 };
 
-/// Groups of routers: all routers of a group are joined to each other, and all groups.
+/// Groups of routers: all routers of a group are joined to each other, and so are all groups.
 struct DragonflyShape {
   Sourced<int> groups{.value = 1};
   Sourced<int> routers_per_group{.value = 1};
@@ -65,31 +65,31 @@ struct CustomLink {
 struct CustomShape {
   std::vector<std::string> switches;
   std::vector<CustomLink> links;
-  int nodes = 0;  ///< one more than the largest number of a node that a link names
+  int nodes = 0;  ///< one more than the largest node number in a link
 };
 
-/// The fabric of a machine. Of the shapes only the one of its kind means something.
+/// The fabric of a machine. Only the shape of its kind has a meaning.
 struct Fabric {
   FabricKind kind = FabricKind::none;
   Transport transport = Transport::infiniband;
   Sourced<Bandwidth> nic;        ///< per NIC and direction, as specified
-  Sourced<Bandwidth> effective;  ///< what collectives reach per NIC: nic times the file's efficiency
-  Sourced<Seconds> latency;      ///< NIC to NIC where no link between switches is crossed
-  Sourced<Seconds> hop_latency;  ///< further time of each link between switches or routers
+  Sourced<Bandwidth> effective;  ///< per NIC, reached by collectives: nic times the file's efficiency
+  Sourced<Seconds> latency;      ///< NIC to NIC without links between switches
+  Sourced<Seconds> hop_latency;  ///< added by each link between switches or routers
   Sourced<Bandwidth> per_flow{.value =
                                   Bandwidth{std::numeric_limits<double>::infinity()}};  ///< one connection
   Sourced<bool> gpudirect{.value = true};  ///< false: data between GPU and NIC goes through host memory
-  std::vector<TreeLevel> levels;           ///< of a fat tree, lowest first
+  std::vector<TreeLevel> levels;           ///< for a fat tree, lowest first
   RailShape rail;
   TorusShape torus;
   DragonflyShape dragonfly;
   CustomShape custom;
 };
 
-/// Part of the specified rate that collectives reach on NICs and links of the fabric.
+/// Fraction of the specified rate that collectives reach on NICs and links of the fabric.
 inline double reached(const Fabric& fabric) { return fabric.effective.value / fabric.nic.value; }
 
-/// How many nodes the fabric has places for; nothing where it grows with them.
+/// Number of nodes the fabric has places for; empty if it grows with them.
 std::optional<int> places(const Fabric& fabric);
 
 }  // namespace trainyard

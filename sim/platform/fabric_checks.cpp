@@ -13,12 +13,12 @@ namespace {
 
 constexpr Bandwidth little_for_nic{125e6};  // 1 Gbps
 
-/// A key that only some kinds have.
+/// A key that only some kinds of fabric have.
 struct KindKey {
   std::string_view name;
   bool is_there;
   std::vector<FabricKind> kinds;
-  std::string_view required;  ///< what to write if it is missing; empty: it may be
+  std::string_view required;  ///< hint if the key is missing; empty: the key is optional
 };
 
 std::vector<KindKey> kind_keys(const FabricFile& fabric) {
@@ -47,7 +47,7 @@ std::vector<KindKey> kind_keys(const FabricFile& fabric) {
   };
 }
 
-/// Keys of other kinds would have no effect, and a kind does not work without its own.
+/// Keys of other kinds would have no effect, and a kind does not work without its own keys.
 void check_kind_keys(const FabricFile& fabric, config::Problems& problems) {
   const std::string_view kind = config::name_of(fabric.kind);
   for (const KindKey& key : kind_keys(fabric)) {

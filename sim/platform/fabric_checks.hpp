@@ -1,6 +1,6 @@
 #pragma once
-// From the fabric of a platform file to a Fabric, and what such a file can say wrong although every key and
-// value of it reads well.
+// Turns the fabric of a platform file into a Fabric, and reports errors of meaning in files whose keys and
+// values can all be read.
 
 #include "config/problems.hpp"
 #include "platform/fabric.hpp"
@@ -10,10 +10,10 @@
 
 namespace trainyard {
 
-/// Reports every error and doubt about the meaning of the fabric but those of custom_shape().
+/// Reports all errors and warnings about the meaning of the fabric, except those of custom_shape().
 void check_fabric(const PlatformFile& file, config::Problems& problems);
 
-/// The fabric of a file without errors; `custom` is what its links join.
+/// The fabric of a file without errors; `custom` has its links.
 Fabric build_fabric(const std::optional<FabricFile>& file, CustomShape custom);
 
 }  // namespace trainyard

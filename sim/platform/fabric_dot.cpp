@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view box_look = "fillcolor=\"#e3eefa\"";
 constexpr std::string_view plain_look = "shape=plaintext, style=\"\", fillcolor=none";
 
-/// Text in the making, and where the NICs of the drawn node enter: one name per NIC.
+/// The text so far, and the entry points for the drawn node: one name per NIC.
 struct Drawing {
   std::string colour;
   std::vector<std::string> entries;
@@ -74,7 +74,7 @@ void draw_rails(const Platform& platform, Drawing& drawing) {
   drawing.line("spine", "others");
 }
 
-/// The corner at router 0 of one plane, as a grid of rows.
+/// Draws one plane near router 0, as a grid.
 void draw_torus(const Platform& platform, Drawing& drawing) {
   const std::vector<int>& sizes = platform.fabric.torus.dimensions;
   const int columns = std::min(sizes[0], 4);
@@ -139,7 +139,7 @@ void draw_dragonfly(const Platform& platform, Drawing& drawing) {
   drawing.entries.assign(platform.nics.size(), "router0");
 }
 
-/// Every switch, and the other nodes of each as one text.
+/// Draws every switch, and its other nodes as one text.
 void draw_custom(const Platform& platform, Drawing& drawing) {
   const CustomShape& shape = platform.fabric.custom;
   const auto name = [](int number) { return fmt::format("switch{}", number); };
@@ -150,7 +150,7 @@ void draw_custom(const Platform& platform, Drawing& drawing) {
   for (const CustomLink& link : shape.links) {
     const auto& [one, other] = std::minmax(link.one, link.other);  // a NIC's switch number is -1
     if (one.switch_number >= 0) {
-      // labels of many lines would cover each other; the report lists every link
+      // labels of many lines would hide each other; the report lists every link
       drawing.line(name(link.one.switch_number), name(link.other.switch_number),
                    shape.switches.size() <= 4 ? human(link.bandwidth.value) : "");
     } else if (other.switch_number >= 0 && one.node == 0) {
@@ -194,7 +194,7 @@ std::string fabric_dot(const Platform& platform, const std::string& colour) {
       draw_custom(platform, drawing);
       break;
   }
-  // below the NVSwitches, whose links alone then decide the order of the row above: both together tangle it
+  // below the NVSwitches, so that only their links order the row above: both together would tangle it
   const NodeGraph& graph = platform.node;
   std::set<std::string> entries(drawing.entries.begin(), drawing.entries.end());
   entries.erase("");

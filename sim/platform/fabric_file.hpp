@@ -1,5 +1,5 @@
 #pragma once
-// The fabric of a platform file as it is written: structs that mirror the YAML, and their key tables.
+// The fabric of a platform file as written: structs that mirror the YAML, and their key tables.
 
 #include "platform/absurd.hpp"
 #include "platform/names.hpp"
@@ -23,7 +23,7 @@ struct FabricLinkFile {
   std::optional<Sourced<Seconds>> latency;
 };
 
-/// Keys of all kinds; those that a file leaves out are empty.
+/// Keys of all kinds; those missing from a file are empty.
 struct FabricFile {
   FabricKind kind{};
   Transport transport = Transport::infiniband;

@@ -1,5 +1,5 @@
 #pragma once
-// The words that the kinds of fabric share.
+// Types shared by the kinds of fabric.
 
 #include "platform/fabric.hpp"
 #include "units/ids.hpp"
@@ -15,18 +15,18 @@ struct Port {
   int nic = 0;
 };
 
-/// Of one directed link.
+/// Rates of one directed link.
 struct LinkRates {
-  Bandwidth effective;  ///< what the simulation lets through
-  Bandwidth specified;  ///< what the specification promises
+  Bandwidth effective;  ///< used by the simulation
+  Bandwidth specified;  ///< by specification
 };
 
-/// A link that is specified so, with the part of it that the fabric's collectives reach.
+/// The rates of a link with this specified rate and the fabric's efficiency.
 inline LinkRates link_rates(const Fabric& fabric, Bandwidth specified) {
   return {specified * reached(fabric), specified};
 }
 
-/// A count, for numbers of links.
+/// A count as an unsigned number of links.
 constexpr std::uint32_t unsigned_of(int count) { return static_cast<std::uint32_t>(count); }
 
 }  // namespace trainyard

@@ -13,7 +13,7 @@ std::string counted(const Sourced<T>& count, Footnotes& notes) {
   return fmt::format("{} {}", shortest(static_cast<double>(count.value)), notes.mark(count));
 }
 
-// Each figure in a statement of its own: the order of the notes must not be the compiler's choice.
+// One statement per figure: the order of the notes must not depend on the compiler.
 
 std::string level_line(const TreeLevel& level, const std::string& what, Footnotes& notes) {
   std::string line = fmt::format("  {} switches of {} nodes {},", what, level.nodes_per_switch.value,

@@ -6,7 +6,7 @@ namespace trainyard {
 
 FatTree::FatTree(const Fabric& fabric, int nodes, int nics)
     : latency_(fabric.latency.value), hop_latency_(fabric.hop_latency.value) {
-  double narrowed = 1;  // by the levels so far
+  double narrowed = 1;  // product over the levels so far
   for (const TreeLevel& level : fabric.levels) {
     const int under = level.nodes_per_switch.value;
     narrowed *= level.oversubscription.value;
@@ -20,7 +20,7 @@ FatTree::FatTree(const Fabric& fabric, int nodes, int nics)
 }
 
 const FatTree::Level& FatTree::level_of(std::uint32_t link) const {
-  // the last of those that begin at or before the link; levels without links begin where the next one does
+  // the last level that begins at or before the link; levels without links begin where the next one does
   const auto after = std::ranges::find_if(
       levels_, [&](const Level& level) { return level.has_links && level.first_link > link; });
   return *std::find_if(std::make_reverse_iterator(after), levels_.rend(),
@@ -30,7 +30,7 @@ const FatTree::Level& FatTree::level_of(std::uint32_t link) const {
 std::string FatTree::switch_name(std::size_t level, std::uint32_t number) const {
   if (level == levels_.size()) return "core";
   if (level == 0) return "leaf" + std::to_string(number);
-  // levels between leaves and core are numbered where there are several
+  // levels between leaves and core are numbered if there are several
   const std::string spine = levels_.size() > 2 ? "spine" + std::to_string(level) + "." : "spine";
   return spine + std::to_string(number);
 }
@@ -50,7 +50,7 @@ std::string FatTree::name(std::uint32_t link) const {
 
 std::optional<Seconds> FatTree::append_route(Port from, Port to, std::uint32_t first,
                                              std::vector<LinkId>& links) const {
-  std::size_t top = 0;  // levels that the way leaves upwards
+  std::size_t top = 0;  // number of levels that the route climbs
   while (top < levels_.size() &&
          from.node / levels_[top].nodes_per_switch != to.node / levels_[top].nodes_per_switch) {
     const Level& level = levels_[top++];

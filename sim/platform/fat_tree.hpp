@@ -1,7 +1,7 @@
 #pragma once
-// A fat tree: leaf switches, any number of levels of spines above them, one core that joins the highest. The
-// cables of a switch upwards are one link of all their bandwidth: adaptive routing spreads over them, and its
-// collisions are not modelled.
+// A fat tree: leaf switches, any number of levels of spines above them, one core that joins the highest
+// level. The cables from a switch upwards are one link with their total bandwidth: adaptive routing spreads
+// over them, and collisions are not modelled.
 
 #include "platform/fabric_port.hpp"
 
@@ -11,8 +11,8 @@
 
 namespace trainyard {
 
-/// See FabricNetwork. A switch has an uplink and a downlink where these can bind: its level is
-/// oversubscribed, and some node lies outside the switch.
+/// See FabricNetwork. A switch has an uplink and a downlink only if they can limit traffic: if its level is
+/// oversubscribed and some node lies outside the switch.
 class FatTree {
 public:
   FatTree(const Fabric& fabric, int nodes, int nics);
@@ -27,7 +27,7 @@ private:
   struct Level {
     int nodes_per_switch = 1;
     bool has_links = false;
-    std::uint32_t first_link = 0;  ///< up of switch 0, then down of it, then those of switch 1
+    std::uint32_t first_link = 0;  ///< up from switch 0, then down to it, then those of switch 1
     LinkRates rates;
   };
 

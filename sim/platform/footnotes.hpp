@@ -1,5 +1,5 @@
 #pragma once
-// Figures in a report with the number of a footnote that says where they come from.
+// Figures in a report, each with the number of a footnote for its origin.
 
 #include "units/sourced.hpp"
 #include "units/text.hpp"
@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-/// Sources in the order they are first needed; each gets a number.
+/// Sources in the order of first use; each gets a number.
 class Footnotes {
 public:
   /// "[3]"

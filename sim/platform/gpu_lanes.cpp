@@ -6,7 +6,8 @@
 namespace trainyard {
 namespace {
 
-/// Every NVLink between two of the GPUs, or one of them and a switch, counted in what `slots_of` says of it.
+/// Every NVLink between two of the GPUs, or between one of them and a switch, with the slots given by
+/// `slots_of`.
 template <class SlotsOf>
 LaneGraph counted(const Platform& platform, std::span<const int> gpus, SlotsOf slots_of) {
   const NodeGraph& graph = platform.node;

@@ -1,6 +1,6 @@
 #pragma once
-// Some GPUs of a node as the search for rings and paths sees them: positions 0, 1, ... and the NVLinks
-// between them. Which GPU a position is stays with the caller's list.
+// Some GPUs of a node in the form needed by the search for rings and paths: positions 0, 1, ... and the
+// NVLinks between them. The caller's list maps positions to GPUs.
 
 #include "platform/platform.hpp"
 #include "platform/ring_search.hpp"
@@ -12,11 +12,11 @@ namespace trainyard {
 /// The NVLinks among GPUs of a node, given by their numbers (as in Platform::gpus), one slot per lane.
 LaneGraph gpu_lanes(const Platform& platform, std::span<const int> gpus);
 
-/// The same with as many slots as transfers at `rate` fit on each link, but never fewer than lanes: a
-/// transfer to another node needs a NIC's rate and not a lane.
+/// The same with as many slots per link as transfers at `rate` fit, but at least its lanes: a transfer to
+/// another node needs a NIC's rate, not a whole lane.
 LaneGraph gpu_slots(const Platform& platform, std::span<const int> gpus, Bandwidth rate);
 
-/// All lanes `factor` times over.
+/// Multiplies all lanes by `factor`.
 LaneGraph times(LaneGraph lanes, int factor);
 
 }  // namespace trainyard

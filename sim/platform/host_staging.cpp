@@ -16,7 +16,7 @@ bool is_between_gpus(const NodeGraph& graph, EdgeId edge) {
 }  // namespace
 
 Platform staged_through_host(Platform platform) {
-  // Copied link by link: the order of what is left numbers the links.
+  // Copied link by link, since the order of the remaining links gives their numbers.
   NodeGraph kept;
   for (DeviceId device = 0; device < num_vertices(platform.node); ++device)
     add_vertex(platform.node[device], kept);

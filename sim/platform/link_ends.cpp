@@ -31,7 +31,7 @@ std::vector<DeviceList> read_ends(const LinkFile& link, const std::string& path,
   return ends;
 }
 
-/// Every device of one list with every device of the other; a list with itself gives each pair once.
+/// Every device of one list with every device of the other; each pair once if the lists are equal.
 std::vector<DevicePair> all_pairs(const DeviceList& ones, const DeviceList& others) {
   std::vector<DevicePair> pairs;
   for (std::size_t i = 0; i < ones.numbers.size(); ++i) {
@@ -43,7 +43,7 @@ std::vector<DevicePair> all_pairs(const DeviceList& ones, const DeviceList& othe
   return pairs;
 }
 
-/// The longer list dealt out to the shorter in equal runs; none if that leaves a rest.
+/// The longer list distributed over the shorter in equal runs; empty if that leaves a remainder.
 std::vector<DevicePair> pairs_in_order(const DeviceList& ones, const DeviceList& others) {
   const std::size_t count = std::max(ones.numbers.size(), others.numbers.size());
   if (count % ones.numbers.size() != 0 || count % others.numbers.size() != 0) return {};
@@ -55,10 +55,10 @@ std::vector<DevicePair> pairs_in_order(const DeviceList& ones, const DeviceList&
   return pairs;
 }
 
-/// The entry that first linked a pair, by the pair in ascending order.
+/// By pair in ascending order: the entry that first linked it.
 using LinkedBy = std::map<std::pair<DeviceName, DeviceName>, std::size_t>;
 
-/// Reports the first pair that is no link, and records the others in `linked_by`.
+/// Reports the first pair that cannot be a link, and records the others in `linked_by`.
 bool check_pairs(const std::vector<DevicePair>& pairs, std::size_t entry, const std::string& path,
                  LinkedBy& linked_by, config::Problems& problems) {
   for (const auto& [one, other] : pairs) {

@@ -1,5 +1,5 @@
 #pragma once
-// Which devices the link entries of a platform file join, and what is wrong with those that join none.
+// The devices joined by the link entries of a platform file, and the errors of entries that join none.
 
 #include "config/problems.hpp"
 #include "platform/device_pattern.hpp"
@@ -27,12 +27,11 @@ struct DevicePair {
   DeviceName other;
 };
 
-/// Devices of each kind in the file; -1 for a kind whose count could not be read.
+/// Number of devices of each kind in the file; -1 if it could not be read.
 DeviceCounts device_counts(const NodeFile& node, const config::Problems& problems);
 
-/// For each entry of node.links the pairs it joins, in the order of the lists. Reports unknown and missing
-/// devices, lists that do not fit each other, self-links and pairs that are linked twice; the entry then has
-/// no pairs.
+/// For each entry of node.links, the pairs it joins, in the order of the lists. Reports unknown and missing
+/// devices, lists of unequal lengths, self-links and pairs linked twice; the entry then has no pairs.
 std::vector<std::vector<DevicePair>> link_ends(const NodeFile& node, config::Problems& problems);
 
 }  // namespace trainyard

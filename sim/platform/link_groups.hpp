@@ -1,5 +1,5 @@
 #pragma once
-// Links of a node that are alike, for tables and drawings that name each kind of link once.
+// Groups of equal links of a node, for tables and drawings that show each kind of link once.
 
 #include "platform/platform.hpp"
 
@@ -8,7 +8,7 @@
 
 namespace trainyard {
 
-/// Neighbours in the platform's list of links with equal properties, between the same two kinds of device.
+/// Consecutive links in the platform's list with equal properties, between the same two kinds of device.
 struct LinkGroup {
   Link link;
   std::string between;  ///< "gpu[0-15] - pcie_switch[0-7]", "pairs of gpu[0-7]"
@@ -17,7 +17,7 @@ struct LinkGroup {
 
 std::vector<LinkGroup> link_groups(const NodeGraph& graph);
 
-/// "gpu3" or "gpu[0-3,8]": as platform files write it.
+/// "gpu3" or "gpu[0-3,8]", as in platform files.
 std::string device_list(DeviceKind kind, std::vector<int> numbers);
 
 }  // namespace trainyard

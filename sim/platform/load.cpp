@@ -20,7 +20,7 @@
 namespace trainyard {
 namespace {
 
-/// A figure that names no source of its own has that of its entry, which then is a specification.
+/// A figure without a source gets the source of its entry and counts as specified.
 template <class T>
 Sourced<T> with_source(Sourced<T> figure, const std::string& source) {
   if (figure.provenance == Provenance::unstated && !source.empty()) {
@@ -35,7 +35,7 @@ double speed_of(LinkKind kind, const LinkSpeeds& speed) {
   return is_pcie(kind) ? speed.pcie : speed.sockets;
 }
 
-/// What nobody specified or measured any more.
+/// The result is assumed: nobody has specified or measured it.
 void make_faster(Sourced<Bandwidth>& bandwidth, double speed) {
   bandwidth = {.value = speed * bandwidth.value,
                .provenance = Provenance::assumed,
@@ -120,8 +120,8 @@ Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePai
   return platform;
 }
 
-// A machine with a loose GPU can be described, drawn and used with fewer ranks; only a run that needs the GPU
-// fails.
+// A machine with an unlinked GPU can be described, drawn and used with fewer ranks; only a run that needs the
+// GPU fails.
 void warn_of_loose_gpus(const Platform& platform, config::Problems& problems) {
   const NodeRoutes routes = node_routes(platform);
   const auto name = [&](std::size_t gpu) { return platform.node[platform.gpus[gpu]].name; };
@@ -147,7 +147,7 @@ std::set<DeviceId> gpus_of(const NodeGraph& graph, DeviceId nvswitch) {
   return gpus;
 }
 
-// A message takes one way, so lanes to a second switch between the same GPUs would lie idle.
+// A message uses one path, so lanes to a second switch between the same GPUs would be idle.
 void warn_of_parallel_nvswitches(const NodeGraph& graph, config::Problems& problems) {
   std::map<DeviceId, std::set<DeviceId>> gpus;
   for (DeviceId device = 0; device < num_vertices(graph); ++device) {

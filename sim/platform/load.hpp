@@ -1,5 +1,5 @@
 #pragma once
-// From a platform file to a Platform: the first arrow of the flow for machines.
+// Turns a platform file into a Platform.
 
 #include "config/diagnostic.hpp"
 #include "config/document.hpp"
@@ -9,9 +9,9 @@
 
 namespace trainyard {
 
-/// The machine a document describes. All problems of the file, of form and of meaning, come in one
-/// InputError; doubts (a GPU link below 1 GB/s, GPUs that no links join) are appended to `warnings`. The name
-/// must be that of the file the document came from.
+/// The machine described by a document. One InputError has all problems of the file, of form and of meaning;
+/// warnings (a GPU link below 1 GB/s, GPUs without links) are appended to `warnings`. The name must be that
+/// of the document's file.
 Platform load_platform(const config::Document& document, std::vector<Diagnostic>* warnings = nullptr);
 
 }  // namespace trainyard

@@ -13,8 +13,8 @@ using FlowGraph = boost::adjacency_list<
                     boost::property<boost::edge_residual_capacity_t, long long,
                                     boost::property<boost::edge_reverse_t, Traits::edge_descriptor>>>>;
 
-/// An edge with the empty reverse that push and relabel wants. Giving both directions of a link as each
-/// other's reverse would save half of the edges, and Boost's second phase does not support it.
+/// An edge with the empty reverse edge that push and relabel needs. Using both directions of a link as each
+/// other's reverse would save half of the edges, but Boost's second phase does not support it.
 void add(FlowGraph& flow, const FlowEdge& edge) {
   const auto forward = add_edge(edge.from, edge.to, flow).first;
   const auto backward = add_edge(edge.to, edge.from, flow).first;

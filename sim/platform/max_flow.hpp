@@ -1,5 +1,5 @@
 #pragma once
-// Maximum flow between two vertices of a small network: what cuts of a node are computed from.
+// Maximum flow between two vertices of a small network, for cuts of a node.
 
 #include <cstddef>
 #include <span>
@@ -13,7 +13,7 @@ struct FlowEdge {
   long long capacity = 0;
 };
 
-/// The most that flows from one vertex to another, which is the capacity of the smallest cut between them
+/// The maximum flow from one vertex to another, equal to the capacity of the smallest cut between them
 /// (Boost's push and relabel). Vertices are numbered from 0 to `vertices`.
 long long maximum_flow(std::size_t vertices, std::span<const FlowEdge> edges, std::size_t from,
                        std::size_t to);

@@ -13,7 +13,7 @@ Bandwidth minimum_cut(const Platform& platform, Rate rate, bool nvlink_alone) {
   const std::size_t first_half = num_vertices(graph);
   const std::size_t second_half = first_half + 1;
   std::vector<FlowEdge> flow;
-  // what a GPU can send or take at all: no more can start or end there
+  // total rate of each GPU: an upper limit on the flow that starts or ends there
   std::vector<long long> rate_of(num_vertices(graph), 0);
   for (auto [edge, end] = edges(graph); edge != end; ++edge) {
     const Link& link = graph[*edge];

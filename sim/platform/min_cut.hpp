@@ -1,5 +1,5 @@
 #pragma once
-// How much two halves of a node can exchange at most: the figure that bounds every collective across them.
+// The highest bandwidth between two halves of a node: an upper limit for every collective across them.
 
 #include "platform/platform.hpp"
 

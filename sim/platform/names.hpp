@@ -1,5 +1,5 @@
 #pragma once
-// How the closed choices of platform.hpp are spelt in platform files and reports.
+// Spelling of the choices of platform.hpp in platform files and reports.
 
 #include "config/keys.hpp"
 #include "platform/path_type.hpp"

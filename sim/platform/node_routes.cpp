@@ -14,9 +14,8 @@ constexpr int unreachable = std::numeric_limits<int>::max();
 
 bool is_end(const Device& device) { return device.kind == DeviceKind::gpu || device.kind == DeviceKind::nic; }
 
-/// Keeps what a way starting at `from` may use: out of `from`, or out of a device that forwards. An
-/// undirected Boost graph gives every out-edge with the vertex it leaves as its source, which is what this
-/// rests on.
+/// Keeps the edges for paths from `from`: those out of `from`, or out of a device that forwards. Relies on
+/// Boost: in an undirected graph, the source of an out-edge is the vertex it leaves.
 struct Forwards {
   const NodeGraph* graph = nullptr;
   DeviceId from = 0;
@@ -29,7 +28,7 @@ struct Forwards {
 
 int weight(const Link& link) { return is_nvlink(link.kind) ? 1 : 100; }
 
-/// Shortest distances from one device and the device before each on the way.
+/// Shortest distances from one device, and the previous device of each path.
 struct Tree {
   std::vector<int> distance;
   std::vector<DeviceId> before;
@@ -54,7 +53,7 @@ Tree shortest_ways(const NodeGraph& graph, DeviceId from) {
 /// The directed links; edges are numbered in the order of the file.
 struct LinkNumbers {
   std::vector<std::vector<std::uint32_t>> from_to;  ///< by device numbers
-  std::vector<EdgeId> edge;                         ///< of links 2e and 2e + 1
+  std::vector<EdgeId> edge;                         ///< by link number / 2
 };
 
 LinkNumbers number_links(const NodeGraph& graph) {
@@ -97,7 +96,7 @@ PathType type_of(LinkKind nvlink) {
   }
 }
 
-/// By what the way passes between its ends. An NVLink to a CPU counts as any other way through that CPU.
+/// From the devices between the ends. An NVLink to a CPU counts as any other path through that CPU.
 PathType type_of(const NodeGraph& graph, const LinkNumbers& numbers, const NodePath& path) {
   int cpus = 0;
   int switches = 0;
@@ -118,8 +117,7 @@ PathType type_of(const NodeGraph& graph, const LinkNumbers& numbers, const NodeP
   return switches <= 1 ? PathType::pix : PathType::pxb;
 }
 
-/// The CPU nearest to where `tree` starts, whose memory holds the data it sends; nothing when it reaches
-/// none.
+/// The CPU nearest to the start of `tree`, whose memory holds the data it sends; empty if it reaches none.
 std::optional<DeviceId> nearest_host(const NodeGraph& graph, const Tree& tree) {
   std::optional<DeviceId> nearest;
   for (DeviceId device = 0; device < num_vertices(graph); ++device) {
@@ -129,7 +127,7 @@ std::optional<DeviceId> nearest_host(const NodeGraph& graph, const Tree& tree) {
   return nearest;
 }
 
-/// The way to `to` with a stop in host memory; `direct` is the way without, whose distance it keeps.
+/// The path to `to` with a stop in host memory; keeps the distance of `direct`, the path without the stop.
 NodePath through_host(const NodeGraph& graph, const Tree& tree, const LinkNumbers& numbers, DeviceId from,
                       DeviceId to, const NodePath& direct) {
   const std::optional<DeviceId> host = nearest_host(graph, tree);
@@ -153,7 +151,7 @@ int nearest(const std::vector<NodePath>& paths) {
   return best;
 }
 
-/// The ways from the CPUs, where parameter servers keep their shards.
+/// Paths from the CPUs, where parameter servers keep their shards.
 void add_ways_of_cpus(const Platform& platform, const LinkNumbers& numbers, NodeRoutes& routes) {
   for (const DeviceId cpu : platform.cpus) {
     const Tree tree = shortest_ways(platform.node, cpu);
@@ -193,7 +191,7 @@ NodeRoutes node_routes(const Platform& platform) {
   for (std::size_t from = 0; from < gpus; ++from) {
     const DeviceId start = platform.gpus[from];
     const Tree tree = shortest_ways(graph, start);
-    // only one of the two directions is searched, so that the way back is the same way
+    // only one of the two directions is searched, so the way back has the same links
     for (std::size_t to = from; to < gpus; ++to) {
       NodePath& path = routes.gpu_to_gpu[from][to];
       path = path_to(graph, tree, numbers, start, platform.gpus[to]);

@@ -13,8 +13,8 @@ const NodePath& way_to_nic(const Cluster& cluster, int gpu, int nic) {
   return cluster.inside.gpu_to_nic[at(gpu)][at(nic)];
 }
 
-/// For each NIC the GPUs that reach it, nearest first; of equally near ones those first at which fewer rings
-/// of the NICs before it enter.
+/// For each NIC the GPUs that reach it, nearest first; among equally near ones, first those where fewer rings
+/// of earlier NICs enter.
 std::vector<GpuOrder> gpus_by_nearness(const Cluster& cluster, std::span<const int> gpus,
                                        const std::vector<int>& nics) {
   std::vector<int> entries(cluster.platform.gpus.size(), 0);
@@ -35,8 +35,8 @@ int position_of(std::span<const int> gpus, int gpu) {
   return static_cast<int>(std::ranges::find(gpus, gpu) - gpus.begin());
 }
 
-/// Entry and exit of a NIC's ring, as positions in `gpus`: the two GPUs nearest to it between which NVLinks
-/// allow a path through all.
+/// Entry and exit of a NIC's ring, as positions in `gpus`: the two nearest GPUs for which NVLinks allow a
+/// path through all.
 std::optional<PathEnds> path_ends(const LaneGraph& lanes, std::span<const int> gpus, const GpuOrder& near) {
   const int first = position_of(gpus, near.front());
   if (gpus.size() == 1) return PathEnds{first, first};
@@ -47,7 +47,7 @@ std::optional<PathEnds> path_ends(const LaneGraph& lanes, std::span<const int> g
   return std::nullopt;
 }
 
-/// Over NVLinks alone; nothing where they do not join all the GPUs.
+/// Over NVLinks only; empty if they do not join all the GPUs.
 std::optional<std::vector<GpuOrder>> visits_over_nvlink(const Cluster& cluster, std::span<const int> gpus,
                                                         const std::vector<GpuOrder>& orders) {
   const LaneGraph slots = gpu_slots(cluster.platform, gpus, cluster.platform.fabric.effective.value);
@@ -58,7 +58,7 @@ std::optional<std::vector<GpuOrder>> visits_over_nvlink(const Cluster& cluster, 
     if (!found) return std::nullopt;
     ends.push_back(*found);
   }
-  // each path fits alone; where all do not fit side by side they share links more than their rates allow
+  // each path fits alone; if not all fit at once, they share links beyond their rates
   for (int factor = 1; factor <= static_cast<int>(orders.size()); ++factor) {
     auto paths = find_paths(times(slots, factor), ends);
     if (!paths) continue;
@@ -70,8 +70,8 @@ std::optional<std::vector<GpuOrder>> visits_over_nvlink(const Cluster& cluster, 
   return std::nullopt;
 }
 
-/// Over whatever links there are: out at the GPU where the way that keeps neighbours together ends, if the
-/// NIC is as near to it as to the second nearest, else at that one.
+/// Over any links: the exit is the GPU where the order that keeps neighbours together ends if the NIC is as
+/// near to it as to the second nearest, otherwise the second nearest.
 GpuOrder visit_over_pcie(const Cluster& cluster, std::span<const int> gpus, const GpuOrder& near, int nic) {
   std::vector<int> others(gpus.begin(), gpus.end());
   std::erase(others, near.front());

@@ -1,6 +1,6 @@
 #pragma once
-// How rings that run over several nodes pass through one of them: by which NICs, in at which GPU, over which
-// others, out at which. Used by channels.hpp for each set of GPUs that a group has on some node.
+// How rings over several nodes pass through one of them: the NICs, the GPU of entry, the GPUs visited and the
+// GPU of exit. Used by channels.hpp for each set of GPUs in use on some node.
 
 #include "platform/cluster.hpp"
 #include "platform/ring_search.hpp"
@@ -10,21 +10,21 @@
 
 namespace trainyard {
 
-/// The NICs nearest to some of the GPUs, a NIC as near as the nearest included: those NCCL would open there.
-/// GPUs are given by their numbers in the node.
+/// The NICs nearest to some of the GPUs, including those equally near: NCCL would open these. GPUs are given
+/// by their numbers in the node.
 std::vector<int> nics_near(const Cluster& cluster, std::span<const int> gpus);
 
 /// The NICs that are `NodeRoutes::nearest_nic` of some of the GPUs, in order.
 std::vector<int> nearest_nics(const Cluster& cluster, std::span<const int> gpus);
 
-/// The GPUs in the order in which a ring visits them, one order per entry of `nics`: in at the GPU nearest to
-/// the NIC, out at the next nearest, over NVLinks where these join all of them. Of equally near GPUs those
-/// come first at which fewer rings enter, as in NCCL (NVIDIA/nccl issue 820); without NVLinks the one where
-/// the way through the PCIe tree ends.
+/// The GPUs in the order in which a ring visits them, one order per entry of `nics`: it enters at the GPU
+/// nearest to the NIC and leaves at the next nearest, over NVLinks if these join all of them. Among equally
+/// near GPUs, those where fewer rings enter come first, as in NCCL (NVIDIA/nccl issue 820); without NVLinks,
+/// the GPU where the path through the PCIe tree ends.
 std::vector<GpuOrder> node_visits(const Cluster& cluster, std::span<const int> gpus,
                                   const std::vector<int>& nics);
 
-/// All GPUs of the list `left` after `order`, each the nearest to the one before: neighbours on the PCIe tree
+/// All GPUs of the list `left` after `order`, each nearest to the one before: neighbours on the PCIe tree
 /// stay together, and so do GPUs that share NVLinks.
 GpuOrder continued_nearest_first(const Cluster& cluster, GpuOrder order, std::vector<int> left);
 

@@ -20,9 +20,9 @@ struct Device {
   DeviceKind kind{};
   int number = 0;     ///< within its kind
   std::string name;   ///< "gpu3"
-  std::string model;  ///< "Xeon Platinum 8168"; empty when not stated
-  /// Of a CPU: every root port is a host bridge of its own, so that devices below two ports are NODE apart
-  /// and not PHB. Changes the printed matrix only.
+  std::string model;  ///< "Xeon Platinum 8168"; empty if unknown
+  /// CPUs only: every root port is a separate host bridge, so devices below two ports are connected by NODE,
+  /// not PHB. Changes only the printed matrix.
   bool host_bridge_per_port = false;
 };
 
@@ -48,12 +48,12 @@ constexpr bool is_pcie(LinkKind kind) { return kind >= LinkKind::pcie3 && kind <
 struct Link {
   LinkKind kind{};
   int lanes = 1;
-  Sourced<Bandwidth> bandwidth;  ///< what the specification promises
-  Sourced<Bandwidth> effective;  ///< what collectives reach, used by the simulation; = bandwidth when unknown
+  Sourced<Bandwidth> bandwidth;  ///< by specification
+  Sourced<Bandwidth> effective;  ///< reached by collectives, used by the simulation; = bandwidth if unknown
   Sourced<Seconds> latency;
 };
 
-/// Of a what-if: how many times as fast links inside a node are as the rest of the file says.
+/// What-if: factors on the speed of links inside a node, relative to the rest of the file.
 struct LinkSpeeds {
   static constexpr double highest = 100;
   double nvlink = 1, pcie = 1, sockets = 1;
@@ -67,24 +67,24 @@ struct Platform {
   std::string name;
   std::string title;
   NodeGraph node;
-  /// False: GPUs without an NVLink way between them copy through host memory, each connection at no more than
+  /// False: GPUs without an NVLink path between them copy through host memory, each connection with at most
   /// `staged`.
   bool has_peer_to_peer = true;
   Sourced<Bandwidth> staged{.value = Bandwidth{std::numeric_limits<double>::infinity()}};
-  LinkSpeeds speeds;           ///< which the links have in them
+  LinkSpeeds speeds;           ///< already applied to the links
   std::vector<DeviceId> gpus;  ///< in rank order
-  std::vector<DeviceId> nics;  ///< those that reach the fabric
+  std::vector<DeviceId> nics;  ///< NICs that reach the fabric
   std::vector<DeviceId> cpus;
   std::string gpu_profile;  ///< name of the profile in platforms/gpus
   Fabric fabric;
   std::optional<Sourced<int>> cores_per_cpu;
-  std::optional<Sourced<Bandwidth>> host_memory_bandwidth;  ///< of one socket, reads and writes together
-  std::optional<Sourced<Bandwidth>> storage;                ///< what one node reads
-  std::optional<Sourced<Bandwidth>> shared_storage;         ///< what all nodes read together
-  std::optional<Sourced<Watts>> power_max;                  ///< of one node
-  std::optional<Sourced<Watts>> power_overhead;             ///< of one node without its GPUs
-  std::optional<Sourced<Dollars>> price;                    ///< list price of one node
-  std::optional<Sourced<Dollars>> price_per_hour;           ///< rent of one node
+  std::optional<Sourced<Bandwidth>> host_memory_bandwidth;  ///< per socket, reads and writes together
+  std::optional<Sourced<Bandwidth>> storage;                ///< read by one node
+  std::optional<Sourced<Bandwidth>> shared_storage;         ///< read by all nodes together
+  std::optional<Sourced<Watts>> power_max;                  ///< per node
+  std::optional<Sourced<Watts>> power_overhead;             ///< per node without its GPUs
+  std::optional<Sourced<Dollars>> price;                    ///< list price per node
+  std::optional<Sourced<Dollars>> price_per_hour;           ///< rent per node
   std::string price_date;                                   ///< of either price
   std::vector<std::string> sources;
 };

@@ -36,9 +36,9 @@ void check_gpu_link(const LinkFile& link, const std::string& path, const Effecti
   }
 }
 
-// An effective rate above the specification would let a collective beat its own bound.
+// With an effective rate above the specification, a collective could beat its own lower bound.
 void check_effective(const NodeFile& node, config::Problems& problems) {
-  std::set<LinkKind> reported;  // one error per key, however many links it is too much for
+  std::set<LinkKind> reported;  // one error per key, even if several links violate it
   for (std::size_t i = 0; i < node.links.size(); ++i) {
     const LinkFile& link = node.links[i];
     const std::string path = fmt::format("node.links[{}]", i);
@@ -55,7 +55,7 @@ void check_effective(const NodeFile& node, config::Problems& problems) {
       continue;
     }
     const Sourced<Bandwidth>* lane = effective_per_lane(node.effective, link.kind);
-    // the last digits of a rate per lane are rounding, not a claim
+    // the last digits of a rate per lane are rounding
     const bool is_above = lane != nullptr && lane->value * link.lanes > link.bandwidth.value * (1 + 1e-9);
     if (is_above && reported.insert(link.kind).second) {
       problems.error(fmt::format("node.effective.{}", config::name_of(link.kind)),

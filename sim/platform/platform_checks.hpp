@@ -1,5 +1,5 @@
 #pragma once
-// What a platform file can say wrong although every key and value of it reads well.
+// Errors of meaning in platform files whose keys and values can all be read.
 
 #include "config/problems.hpp"
 #include "platform/platform_file.hpp"
@@ -8,11 +8,11 @@
 
 namespace trainyard {
 
-/// What collectives reach on one lane of this kind, as node.effective says; null when it says nothing.
+/// The rate of collectives on one lane of this kind from node.effective; null if the file has none.
 const Sourced<Bandwidth>* effective_per_lane(const EffectiveFile& effective, LinkKind kind);
 
-/// Reports every error and doubt about the meaning of the file but those of link_ends(). `file_stem` is the
-/// file's name without folder and .yaml.
+/// Reports all errors and warnings about the meaning of the file, except those of link_ends(). `file_stem`:
+/// the file's name without folder and .yaml.
 void check_platform_file(const PlatformFile& file, config::Problems& problems);
 
 }  // namespace trainyard

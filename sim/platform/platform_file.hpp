@@ -1,6 +1,6 @@
 #pragma once
-// A platform file as it is written: structs that mirror the YAML, and their key tables. load.hpp turns this
-// into a Platform; platforms/README.md describes the keys to users.
+// A platform file as written: structs that mirror the YAML, and their key tables. load.hpp turns this into a
+// Platform; platforms/README.md documents the keys.
 
 #include "platform/absurd.hpp"
 #include "platform/fabric_file.hpp"
@@ -16,7 +16,7 @@
 
 namespace trainyard {
 
-/// Which devices of two lists a link entry joins.
+/// How the devices of a link entry's two lists are paired.
 enum class Pairing { all, in_order };
 
 struct GpusFile {
@@ -75,7 +75,7 @@ struct PriceFile {
   std::string source;
 };
 
-/// Where samples are read from.
+/// Storage that samples are read from.
 struct StorageFile {
   std::optional<Sourced<Bandwidth>> bandwidth;
   std::optional<Sourced<Bandwidth>> shared;

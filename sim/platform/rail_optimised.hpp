@@ -1,6 +1,6 @@
 #pragma once
 // A rail-optimised fabric: NIC k of all nodes of a unit is on rail switch k, so that equal GPUs of different
-// nodes meet at one switch; everything else crosses the spine that joins the rails.
+// nodes share one switch; other traffic crosses the spine that joins the rails.
 
 #include "platform/fabric_port.hpp"
 
@@ -10,7 +10,8 @@
 
 namespace trainyard {
 
-/// See FabricNetwork. Rails have an uplink and a downlink where these can bind, as the leaves of a fat tree.
+/// See FabricNetwork. Rails have an uplink and a downlink only if they can limit traffic, like the leaves of
+/// a fat tree.
 class RailOptimised {
 public:
   RailOptimised(const Fabric& fabric, int nodes, int nics);

@@ -12,8 +12,8 @@ namespace trainyard {
 namespace {
 
 constexpr long paths_budget = 2'000'000;
-// Whether a search succeeds at once or never depends on the order of the GPUs more than on anything else, so
-// most of the time goes to other orders: 16 finds every ring of a 4 x 4 torus where one long search does not.
+// The order of the GPUs usually decides whether a search succeeds at once or never, so most of the time goes
+// to other orders: 16 of them find every ring of a 4 x 4 torus, one long search does not.
 constexpr long rings_budget = 200'000;
 constexpr long shuffled_budget = 50'000;
 constexpr int shuffles = 16;
@@ -37,7 +37,7 @@ public:
   [[nodiscard]] const std::vector<GpuOrder>& orders() const { return orders_; }
 
 private:
-  /// One hop of the tour in hand: to which GPU, and over which switch (-1: direct). Ordered as tried.
+  /// One hop of the current tour: the next GPU, and the switch used (-1: none). Ordered as tried.
   struct Hop {
     int gpu;
     int through;
@@ -72,7 +72,7 @@ private:
     return false;
   }
 
-  /// Takes one lane to `next` in every way there is, and goes on from there.
+  /// Takes one lane to `next`, in each possible way, and continues from there.
   bool hop(std::size_t tour, std::vector<char>& visited, int next) {
     const auto from = static_cast<std::size_t>(orders_[tour].back());
     const auto to = static_cast<std::size_t>(next);
@@ -100,7 +100,7 @@ private:
     return false;
   }
 
-  /// Rings are alike, so only the sorted one of the orders of a set of rings is tried.
+  /// A permutation of a set of rings is the same set, so only sorted ones are tried.
   [[nodiscard]] bool is_in_order(std::size_t tour, Hop next) const {
     if (!are_rings_ || tour == 0) return true;
     const std::vector<Hop>& before = hops_[tour - 1];
@@ -135,9 +135,9 @@ private:
   std::span<const PathEnds> tours_;
   bool are_rings_;
   std::size_t gpus_;
-  std::vector<std::vector<int>> direct_;  // lanes left from one GPU to another
-  std::vector<std::vector<int>> out_;     // lanes left from a GPU into a switch
-  std::vector<std::vector<int>> in_;      // lanes left from a switch to a GPU
+  std::vector<std::vector<int>> direct_;  // remaining lanes from one GPU to another
+  std::vector<std::vector<int>> out_;     // remaining lanes from a GPU into a switch
+  std::vector<std::vector<int>> in_;      // remaining lanes from a switch to a GPU
   std::vector<GpuOrder> orders_;
   std::vector<std::vector<Hop>> hops_;
   long steps_ = 0;
@@ -160,8 +160,8 @@ std::vector<FlowEdge> lane_flow(const LaneGraph& lanes) {
   return edges;
 }
 
-/// A ring crosses every cut of the GPUs in both directions, so there are no more rings than the smallest has
-/// lanes.
+/// A ring crosses every cut of the GPUs in both directions, so there are at most as many rings as the
+/// smallest cut has lanes.
 int most_rings(const LaneGraph& lanes) {
   const auto gpus = static_cast<std::size_t>(lanes.gpus);
   const std::vector<FlowEdge> edges = lane_flow(lanes);
@@ -194,7 +194,7 @@ void shuffle(GpuOrder& order, std::uint64_t& state) {
 
 enum class Outcome { found, impossible, gave_up };
 
-/// `count` rings in the order of the GPUs or, when that takes long, in other orders.
+/// `count` rings in the order of the GPUs or, if the search takes too long, in other orders.
 Outcome search_rings(const LaneGraph& lanes, int count, RingSearch& result) {
   const std::vector<PathEnds> tours(static_cast<std::size_t>(count), PathEnds{0, 0});
   GpuOrder order(static_cast<std::size_t>(lanes.gpus));

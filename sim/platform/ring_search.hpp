@@ -1,6 +1,6 @@
 #pragma once
 // The combinatorial part of channels.hpp: how many directed rings through all GPUs fit on the lanes of a node
-// when every ring takes a lane of its own, and which: a depth-first search for one ring after the other.
+// if each ring uses separate lanes, and which: a depth-first search for one ring after the other.
 
 #include <optional>
 #include <span>
@@ -20,26 +20,25 @@ using GpuOrder = std::vector<int>;
 
 struct RingSearch {
   std::vector<GpuOrder> rings;
-  bool is_exact = true;  ///< false if the search gave up before it had proved that no more rings fit
-  long steps = 0;        ///< that it took, some 10 ns each
+  bool is_exact = true;  ///< false if the search stopped before it had proved that no more rings fit
+  long steps = 0;        ///< some 10 ns each
 };
 
-/// The most rings that fit; none for fewer than two GPUs. Never more than the lanes of the smallest cut. The
+/// The largest set of rings found; empty for fewer than two GPUs. At most the lanes of the smallest cut. The
 /// search gives up a number of rings after a million steps (some 10 ms) and tries one less.
 RingSearch find_rings(const LaneGraph& lanes);
 
-/// First and last GPU of a path through all GPUs; the same GPU twice on a node of one.
+/// First and last GPU of a path through all GPUs; the same GPU twice if there is only one.
 struct PathEnds {
   int first = 0;
   int last = 0;
 };
 
-/// One path through all GPUs for each pair of ends, together taking no lane twice; nothing if that is
-/// impossible or was not found in two million steps.
+/// One path through all GPUs for each pair of ends, no lane used twice; empty if that is impossible or was
+/// not found in two million steps.
 std::optional<std::vector<GpuOrder>> find_paths(const LaneGraph& lanes, std::span<const PathEnds> ends);
 
-/// A path through all GPUs from GPU 0, or else from the first GPU that one starts at; nothing if there is
-/// none.
+/// A path through all GPUs from GPU 0, or else from the first GPU where one starts; empty if there is none.
 std::optional<GpuOrder> find_chain(const LaneGraph& lanes);
 
 /// Whether NVLinks join all GPUs.

@@ -1,5 +1,5 @@
 #pragma once
-// All NICs on one switch that never blocks: nothing lies between two NICs but time.
+// All NICs on one switch that never blocks: there are no links between two NICs, only latency.
 
 #include "platform/fabric_port.hpp"
 

@@ -22,7 +22,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// Columns two blanks apart, left-aligned, each row indented by two blanks.
+/// Left-aligned columns two blanks apart, each line indented by two blanks.
 std::string aligned(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths;
   for (const Row& row : rows) {

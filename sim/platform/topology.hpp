@@ -1,5 +1,5 @@
 #pragma once
-// What `trainyard topology` prints about a machine: a report for people and a drawing for Graphviz.
+// The output of `trainyard topology`: a report for people and a drawing for Graphviz.
 
 #include "platform/platform.hpp"
 
@@ -7,9 +7,9 @@
 
 namespace trainyard {
 
-/// The devices of a node, who reaches whom and how, the links with their sources, the minimum cut between the
-/// two halves of the GPUs, and the ring channels of one node and between nodes. Plain text, ends in a
-/// newline. GPUs without a way to each other are said to be so, never an error.
+/// The devices of a node, their connections, the links with their sources, the minimum cut between the two
+/// halves of the GPUs, and the ring channels of one node and between nodes. Plain text, ends in a newline.
+/// GPUs that cannot reach each other are reported, not an error.
 std::string topology_report(const Platform& platform);
 
 /// The node and its fabric in Graphviz's dot language: devices by CPU socket, links coloured by kind, a table

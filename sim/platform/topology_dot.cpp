@@ -70,7 +70,7 @@ std::string device_line(const Device& device) {
                      fill_colour(device.kind));
 }
 
-/// Part of the tree that hangs below a socket: every link but the NVLinks among GPUs and switches.
+/// Whether the link is part of the tree below a socket: any link but the NVLinks among GPUs and switches.
 bool is_of_tree(const NodeGraph& graph, EdgeId edge) {
   const auto is_cpu = [&](DeviceId device) { return graph[device].kind == DeviceKind::cpu; };
   return !is_nvlink(graph[edge].kind) || is_cpu(source(edge, graph)) || is_cpu(target(edge, graph));
@@ -97,8 +97,8 @@ std::vector<int> depths(const NodeGraph& graph) {
   return depth;
 }
 
-/// A device and what hangs below it on PCIe, each switch with its devices in an invisible box of its own:
-/// otherwise Graphviz mixes the devices of neighbouring switches to save a crossing further down.
+/// A device and the devices below it on PCIe, each switch with its devices in a separate invisible box:
+/// otherwise Graphviz mixes the devices of neighbouring switches to avoid a crossing further down.
 void append_tree(const NodeGraph& graph, const std::vector<int>& depth, DeviceId device,
                  std::vector<char>& drawn, std::string& text) {
   if (drawn[device] != 0) return;
@@ -142,10 +142,10 @@ std::string look_of(const NodeGraph& graph, const LinkGroup& group) {
   const Link& link = group.link;
   const std::string colour = fmt::format("color=\"{}\"", line_colour(link.kind));
   if (is_nvlink(link.kind) && joins(DeviceKind::gpu)) {
-    // as wide as its lanes side by side, and below the GPUs, where the arcs hide no PCIe tree
+    // as wide as its lanes together, and below the GPUs, where the arcs do not hide the PCIe tree
     return fmt::format("{}, penwidth={:.1f}, tailport=s, headport=s", colour, 1.2 * std::min(link.lanes, 6));
   }
-  // a label on each of many parallel lines hides the drawing; the table below has them all
+  // labels on many parallel lines would hide the drawing; the table below has them all
   const bool has_label = group.edges.size() == 1 && joins(DeviceKind::cpu);
   return fmt::format("{}, penwidth={}{}", colour, is_nvlink(link.kind) ? "2" : "1.3",
                      has_label ? fmt::format(", label=\"{}\"", config::name_of(link.kind)) : "");

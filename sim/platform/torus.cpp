@@ -53,7 +53,7 @@ std::optional<Seconds> Torus::append_route(Port from, Port to, std::uint32_t fir
     const int ahead = (to.node / along.stride % along.size - place + along.size) % along.size;
     const bool is_upwards = 2 * ahead <= along.size;
     const int steps = is_upwards ? ahead : along.size - ahead;
-    const int last = is_upwards ? along.size - 1 : 0;  // from where the next step goes around
+    const int last = is_upwards ? along.size - 1 : 0;  // where the next step wraps around
     const int by = is_upwards ? 1 : -1;
     for (int step = 0; step < steps; ++step) {
       links.push_back(

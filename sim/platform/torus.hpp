@@ -1,6 +1,6 @@
 #pragma once
-// A torus of two or three dimensions: one router per node, joined to the next and the last one along every
-// dimension and around it. All NICs of a node feed its router.
+// A torus of two or three dimensions: one router per node, joined to both neighbours along every dimension,
+// with wrap-around. All NICs of a node feed its router.
 
 #include "platform/fabric_port.hpp"
 
@@ -10,9 +10,9 @@
 
 namespace trainyard {
 
-/// See FabricNetwork. A way goes along x first, then y, then z, each the shorter way round and, where both
-/// are equally long, towards larger coordinates. So the way back has as many links, but other ones. Two
-/// routers along a dimension have one link, not two.
+/// See FabricNetwork. A route goes along x first, then y, then z, each in the shorter direction and, if both
+/// are equally long, towards larger coordinates. So the opposite route may have different links, but as many.
+/// If a dimension has only two routers, one link joins them, not two.
 class Torus {
 public:
   explicit Torus(const Fabric& fabric);
@@ -27,8 +27,8 @@ private:
   struct Dimension {
     int size = 1;
     int stride = 1;                ///< between numbers of neighbouring routers
-    std::uint32_t first_link = 0;  ///< of those out of one router: upwards, then downwards
-    std::uint32_t links = 0;       ///< out of one router: none, upwards alone, or both
+    std::uint32_t first_link = 0;  ///< of the links out of one router: upwards, then downwards
+    std::uint32_t links = 0;       ///< out of one router: none, only upwards, or both
   };
 
   [[nodiscard]] std::string router_name(int router) const;
