@@ -1,5 +1,5 @@
 #pragma once
-// What a kernel computes in.
+// Data types of kernels.
 
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
@@ -9,10 +9,10 @@
 
 namespace trainyard {
 
-/// What a matrix unit computes in.
+/// The data type a matrix unit computes in.
 enum class Dtype { fp32, tf32, fp16, bf16 };
 
-/// Of one value in memory: tf32 is a way to multiply fp32 data.
+/// Bytes per value in memory: tf32 is a way to multiply fp32 data.
 constexpr Bytes size_of(Dtype dtype) {
   return dtype == Dtype::fp32 || dtype == Dtype::tf32 ? Bytes(4) : Bytes(2);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A GPU: its memory, its peak rates and how much of them kernels reach (platforms/gpus/*.yaml). What op_time
-// turns ops into seconds with.
+// A GPU: its memory, its peak rates and the fractions of them that kernels reach (platforms/gpus/*.yaml).
+// op_time turns ops into seconds with it.
 
 #include "compute/kernel_table.hpp"
 #include "config/document.hpp"
@@ -22,7 +22,7 @@ struct Roofline {
   Seconds t0;
 };
 
-/// The same with an efficiency per class of convolution. Above 1 where the algorithm (Winograd) needs fewer
+/// The same with one efficiency per class of convolution. Above 1 if the algorithm (Winograd) needs fewer
 /// operations than are counted.
 struct ConvFit {
   std::optional<double> first_layer;  ///< at most 3 input channels
@@ -40,12 +40,12 @@ struct ConvPasses {
   Sourced<ConvFit> wgrad;
 };
 
-/// Matrix work in one data type.
+/// Rates of matrix work in one data type.
 struct MatrixRates {
   Sourced<FlopRate> peak;
   std::optional<Sourced<Roofline>> gemm;
   std::optional<ConvPasses> conv;
-  std::optional<ConvPasses> conv_nhwc;  ///< where the layout matters; `conv` otherwise
+  std::optional<ConvPasses> conv_nhwc;  ///< if the layout matters; otherwise `conv` holds for both
 };
 
 struct MatrixUnits {
@@ -55,18 +55,18 @@ struct MatrixUnits {
   std::optional<MatrixRates> bf16;
 };
 
-/// A softmax over longer rows runs in another kernel: frameworks keep a row of up to 1,024 values in the
-/// registers of one warp. Source: PyTorch, aten/src/ATen/native/cuda/SoftMax.cu, host_softmax.
+/// Longer softmax rows use another kernel: frameworks keep a row of up to 1,024 values in the registers of
+/// one warp. Source: PyTorch, aten/src/ATen/native/cuda/SoftMax.cu, host_softmax.
 inline constexpr int widest_warp_row = 1024;
 
-/// Fractions of the memory bandwidth that ops limited by it reach, and the fixed time of each.
+/// Fractions of the memory bandwidth reached by ops limited by it, and the fixed time of each op.
 struct VectorRates {
   Sourced<double> elementwise;
   Sourced<double> batch_norm;
   Sourced<double> layer_norm;
   Sourced<double> pooling;
   Sourced<double> softmax;
-  std::optional<Sourced<double>> softmax_wide;  ///< rows of more than widest_warp_row values; else as softmax
+  std::optional<Sourced<double>> softmax_wide;  ///< rows above widest_warp_row; default: softmax
   Sourced<double> embedding;
   Sourced<double> optimizer;
   Sourced<Seconds> t0;
@@ -75,39 +75,39 @@ struct VectorRates {
 struct GpuMemory {
   Sourced<Bytes> capacity;
   Sourced<Bandwidth> bandwidth;
-  std::optional<Sourced<Bytes>> context;  ///< taken by the CUDA context and its libraries
+  std::optional<Sourced<Bytes>> context;  ///< used by the CUDA context and its libraries
 };
 
-/// What the board draws in each state, as a part of its thermal design power.
+/// Power of the board in each state, as a fraction of its thermal design power.
 struct GpuPower {
-  Sourced<double> idle;    ///< nothing runs, or it waits for the network
+  Sourced<double> idle;    ///< idle, or waiting for the network
   Sourced<double> vector;  ///< ops limited by memory bandwidth
   Sourced<double> matrix;  ///< matrix products and convolutions
 };
 
-/// How much GPUs of this kind differ from one another, and steps on one of them: standard deviations, as
-/// parts of the mean time.
+/// Variation between GPUs of this kind, and between steps on one of them: standard deviations relative to the
+/// mean time.
 struct GpuVariation {
-  std::optional<Sourced<double>> gpu;   ///< of one GPU's speed among others of its kind
-  std::optional<Sourced<double>> step;  ///< of a step on one GPU
+  std::optional<Sourced<double>> gpu;   ///< of the speeds of GPUs
+  std::optional<Sourced<double>> step;  ///< of steps on one GPU
 };
 
-/// How far a fit misses kernels it has not seen.
+/// Error of a fit on kernels left out of it.
 struct HeldOutError {
   std::string kernels;         ///< "gemm fp16", "conv_dgrad fp32 nhwc", "softmax"
-  int count = 0;               ///< kernels, each held out once
+  int count = 0;               ///< kernels, each left out once
   double mape = 0;             ///< mean of |predicted / measured - 1|
-  double median = 0, p90 = 0;  ///< of the same
-  double curve_mape = 0;       ///< of the curve alone, without the nearest kernels
+  double median = 0, p90 = 0;  ///< of the same errors
+  double curve_mape = 0;       ///< error of the curve alone, without correction by the nearest kernels
 };
 
-/// How `calibrate gpu` came to the figures of a profile.
+/// Origin of the figures of a profile, from `calibrate gpu`.
 struct Calibration {
-  std::vector<std::string> recordings;     ///< files beside the profile
-  std::vector<std::string> measured_with;  ///< of each: GPU, driver, library versions, date
+  std::vector<std::string> recordings;     ///< files in the profile's folder
+  std::vector<std::string> measured_with;  ///< by recording: GPU, driver, library versions, date
   std::vector<HeldOutError> held_out;
-  std::optional<std::string> scaled_from;  ///< another profile, whose parts of the peaks the rest has
-  std::vector<HeldOutError> scaling;  ///< how far GPUs with kernels of their own, scaled alike, miss those
+  std::optional<std::string> scaled_from;  ///< another profile, whose fractions of the peaks fill the rest
+  std::vector<HeldOutError> scaling;       ///< errors of the same scaling on GPUs that have kernels
 };
 
 struct GpuProfile {
@@ -117,31 +117,31 @@ struct GpuProfile {
   std::string title;
   Sourced<double> compute_capability;
   std::optional<Sourced<int>> sms;  ///< streaming multiprocessors
-  std::optional<double> speed;  ///< of a what-if (gpu_speed.hpp); none once the rates below have it in them
-  std::optional<Sourced<double>> kernel_share;  ///< of them and of the memory's bandwidth, see gpu_use.hpp
+  std::optional<double> speed;      ///< what-if (gpu_speed.hpp); empty once the rates below include it
+  std::optional<Sourced<double>> kernel_share;  ///< `kept` of GpuUse (gpu_use.hpp)
   GpuMemory memory;
   Sourced<Watts> tdp;
   std::optional<GpuPower> power;
   std::optional<GpuVariation> variation;
-  std::optional<Sourced<Seconds>> image_decoder;  ///< of a decoder beside the kernels: time of an image
+  std::optional<Sourced<Seconds>> image_decoder;  ///< time per image of a hardware decoder
   MatrixUnits matrix;
   VectorRates vector;
   Sourced<Roofline> roofline;          ///< for matrix work without a fit
-  std::optional<std::string> kernels;  ///< recording beside the profile: times by shape
+  std::optional<std::string> kernels;  ///< recording in the profile's folder: times by shape
   std::optional<std::string>
       vector_kernels;  ///< another, whose vector ops stand in place of those of `kernels`
   std::optional<Calibration> calibration;
   std::vector<std::string> source;
 
-  KernelTable kernel_table;  ///< what those files hold; no key
-  double has_speed = 1;      ///< which the rates have in them; no key
+  KernelTable kernel_table;  ///< contents of those files; not a key
+  double has_speed = 1;      ///< the speed included in the rates; not a key
 };
 
-/// Reads and checks a profile and the kernel table beside it. Throws InputError with every problem found,
-/// FileError if the table cannot be read. Warnings are appended to `warnings`.
+/// Reads and checks a profile and its kernel table. Throws InputError with every problem found, FileError if
+/// the table cannot be read. Warnings are appended to `warnings`.
 GpuProfile load_gpu_profile(const config::Document& document, std::vector<Diagnostic>* warnings = nullptr);
 
-/// The profile without that table, which takes longer to read than all the rest. Throws InputError.
+/// The profile without the kernel table, which takes most of the reading time. Throws InputError.
 GpuProfile load_gpu_facts(const config::Document& document, std::vector<Diagnostic>* warnings = nullptr);
 
 /// As CUDA writes it without the point: 75 for 7.5.

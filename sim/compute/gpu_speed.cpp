@@ -8,7 +8,7 @@ namespace trainyard {
 
 namespace {
 
-/// Nobody specified or measured it any more.
+/// Scaled figures are assumed: nobody has specified or measured them.
 template <class T>
 void assume(Sourced<T>& figure, double speed) {
   figure.provenance = Provenance::assumed;
@@ -22,7 +22,7 @@ void raise(Sourced<T>& rate, double speed) {
   assume(rate, speed);
 }
 
-/// A curve, whose rates are parts of the peaks.
+/// Scales a curve's fixed time; its rates are fractions of the peaks.
 template <class T>
 void shorten(Sourced<T>& curve, double speed) {
   curve.value.t0 = curve.value.t0 / speed;

@@ -1,13 +1,13 @@
 #pragma once
-// A GPU that is so many times as fast: for what-ifs, in place of another profile.
+// A GPU made faster by a factor: for what-ifs, without another profile.
 
 #include "compute/gpu_profile.hpp"
 
 namespace trainyard {
 
-/// Every kernel takes 1 / `speed` of its time: peak rates and the memory's bandwidth times `speed`, fixed and
-/// measured times over it. What communication takes of the memory is a smaller part of it then. Memory
-/// capacity, power and image decoder stay.
+/// Every kernel takes 1 / `speed` of its time: peak rates and memory bandwidth are multiplied by `speed`,
+/// fixed and measured times divided by it. Communication then needs a smaller fraction of the memory
+/// bandwidth. Memory capacity, power and image decoder do not change.
 void make_faster(GpuProfile& gpu, double speed);
 
 }  // namespace trainyard

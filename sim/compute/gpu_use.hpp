@@ -1,18 +1,17 @@
 #pragma once
-// What a kernel needs of a GPU, and how much slower it runs beside something else: why overlapped
-// communication is not free. Multiprocessors are taken by whole thread blocks, memory bandwidth by bytes.
+// The share of a GPU that a kernel needs, and how much concurrent work slows it down: why overlapped
+// communication is not free. Multiprocessors are occupied by whole thread blocks, memory bandwidth by bytes.
 
 #include "compute/gpu_profile.hpp"
 #include "workload/trace.hpp"
 
 namespace trainyard {
 
-/// Parts of a GPU, as ratios of the whole: what a kernel needs for running at its full rate, or what
-/// communication takes.
+/// Fractions of a GPU: needed by a kernel to run at its full rate, or used by communication.
 struct GpuUse {
   double sms = 0;     ///< of the multiprocessors
   double memory = 0;  ///< of the memory bandwidth
-  double kept = 0.5;  ///< of a kernel: of both, what stays for it however much something else takes
+  double kept = 0.5;  ///< for kernels: the minimum of both left to it by concurrent work
 
   friend bool operator==(const GpuUse&, const GpuUse&) = default;
 };
@@ -20,14 +19,15 @@ struct GpuUse {
 /// The use of a kernel that only moves bytes.
 inline constexpr GpuUse moving_bytes{.sms = 0, .memory = 1};
 
-/// What an op needs, from the roofline of its FLOPs and bytes at the GPU's peaks: all of what bounds it, and
-/// of the other what it uses meanwhile. An op of which neither is known is taken to need the multiprocessors
-/// (assumed: then it suffers least).
+/// The needs of an op, from the roofline of its FLOPs and bytes at the GPU's peaks: all of the resource that
+/// limits it, and of the other the fraction used meanwhile. An op with neither known is assumed to need the
+/// multiprocessors, where it is slowed least.
 GpuUse use_of(const GpuProfile& gpu, Precision precision, const Op& op);
 
-/// How many times as long a kernel takes beside something that takes `taken`: as many as what it needs most
-/// is short, at least 1. The part `kept` of everything stays for the kernel, half unless the GPU's profile
-/// says otherwise: two that need all of the memory share it, and blocks share a multiprocessor.
+/// Factor on a kernel's time while concurrent work uses `taken`: that of the resource with the largest
+/// shortage, at least 1. The fraction `kept` of everything stays for the kernel, half unless the GPU's
+/// profile says otherwise: two kernels that need all of the memory share it, and blocks share a
+/// multiprocessor.
 double slowdown(const GpuUse& needed, const GpuUse& taken);
 
 }  // namespace trainyard

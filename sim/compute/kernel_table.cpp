@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-/// Everything but the batch.
+/// Sort key: everything but the batch.
 auto family(OpKind pass, Dtype dtype, Layout layout, const ConvShape& s) {
   return std::tuple(pass, dtype, layout, s.in_channels, s.height, s.width, s.out_channels, s.kernel_h,
                     s.kernel_w, s.stride, s.pad_h, s.pad_w, s.groups);

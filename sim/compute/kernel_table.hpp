@@ -1,6 +1,6 @@
 #pragma once
-// Measured times by shape, of a profile's recording: the first place op_time looks, and what corrects its
-// curves.
+// Measured times by shape, from a profile's recording: op_time uses them first, and corrects its curves with
+// them.
 
 #include "compute/dtype.hpp"
 #include "compute/recording.hpp"
@@ -27,7 +27,7 @@ struct GemmKernel {
   Seconds duration;
 };
 
-/// A vector op. What it does to each value matters less than how many bytes it moves.
+/// A vector op. Its time depends on its bytes more than on its arithmetic.
 struct VectorKernel {
   OpKind kind{};
   Bytes bytes;
@@ -35,38 +35,38 @@ struct VectorKernel {
   int row = 0;  ///< as in VectorShape
 };
 
-/// Kernels in the order find_kernel needs: by everything but the batch, then by batch; vector ops by kind and
-/// bytes.
+/// Kernels in the order required by find_kernel: by everything but the batch, then by batch; vector ops by
+/// kind and bytes.
 struct KernelTable {
   std::vector<ConvKernel> convs;
   std::vector<GemmKernel> gemms;
   std::vector<VectorKernel> vectors;
 };
 
-/// The layout of the activations of a measured convolution: that its variant names, else nchw.
+/// The layout of the activations of a measured convolution: from its variant, nchw by default.
 Layout layout_of(const RecordedKernel& kernel);
 
-/// The row length that a recorded vector op names: of a softmax the number of its variant ("forward w1024").
+/// The row length of a recorded vector op: for a softmax, the number in its variant ("forward w1024").
 int row_of(const RecordedKernel& kernel);
 
-/// The kernels of a recording. A convolution in 16 bits counts as the fp32 one of its shape where that is
-/// faster, as frameworks then take that one. Throws InputError, with the name of the recording, for a
-/// convolution or matrix product that is there twice.
+/// The kernels of a recording. A convolution in 16 bits gets the time of the fp32 one of its shape if that is
+/// shorter, since frameworks then choose it. Throws InputError, naming the recording, for a convolution or
+/// matrix product listed twice.
 KernelTable kernel_table(const Recording& recording);
 
-/// What the table says about a kernel: its time, or bounds on it, or nothing.
+/// The table's answer for a kernel: its time, or bounds on it, or nothing.
 struct MeasuredTime {
   std::optional<Seconds> duration = {};
-  std::optional<Seconds> at_least = {};  ///< of a batch beyond the largest measured: that one's time
-  std::optional<Seconds> at_most = {};   ///< of a batch below the smallest measured: that one's time
+  std::optional<Seconds> at_least = {};  ///< batch above the largest measured one: that one's time
+  std::optional<Seconds> at_most = {};   ///< batch below the smallest measured one: that one's time
 };
 
-/// A convolution's time: exact shape; the batch may lie between two measured ones, the time being linear
-/// between them. Never extrapolated.
+/// A convolution's time for the exact shape; the time is interpolated linearly between two measured batches,
+/// never extrapolated.
 MeasuredTime find_kernel(const KernelTable& table, OpKind pass, Dtype dtype, Layout layout,
                          const ConvShape& shape);
 
-/// A matrix product's time: exact shape or nothing.
+/// A matrix product's time for the exact shape, or empty.
 std::optional<Seconds> find_kernel(const KernelTable& table, Dtype dtype, const GemmShape& shape);
 
 }  // namespace trainyard

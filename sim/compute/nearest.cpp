@@ -24,7 +24,7 @@ double output_pixels(const ConvShape& shape) {
 
 double rough_log2(double x) {
   int exponent = 0;
-  const double fraction = std::frexp(x, &exponent);  // x = fraction * 2^exponent, fraction from 1/2 to 1
+  const double fraction = std::frexp(x, &exponent);  // x = fraction * 2^exponent, 1/2 <= fraction < 1
   return exponent - 2 + 2 * fraction;
 }
 

@@ -1,9 +1,9 @@
 #pragma once
-// How measured kernels of similar shapes correct a curve. A kernel nobody measured takes its curve's time
-// times the weighted mean of measured over curve among the kernels of its class (kernel regression, Nadaraya
-// and Watson 1964): a kernel at distance d counts (1 + d^2)^-3, and a tenth of a kernel says "as the curve".
-// Distances are in powers of two, so that a dimension twice as large is 1 away. Nothing here needs a
-// logarithm or a root of the mathematics library, whose last bits differ from machine to machine.
+// How measured kernels of similar shapes correct a curve. The time of an unmeasured kernel is its curve's
+// time times the weighted mean of measured / curve over the kernels of its class (kernel regression, Nadaraya
+// and Watson 1964): a kernel at distance d has weight (1 + d^2)^-3, and weight 0.1 is added for the curve
+// itself. Distances are in powers of two: a dimension twice as large is 1 away. Uses no logarithm or root of
+// the mathematics library, whose last bits differ between machines.
 
 #include "workload/trace.hpp"
 
@@ -14,18 +14,18 @@ double rough_log2(double x);
 
 /// Between the sizes of two products; infinite if their operands are stored differently.
 double squared_distance(const GemmShape& a, const GemmShape& b);
-/// Between channels, window and (at half weight, as a batch matters less) pixels written; infinite if the
+/// Between channels, window and (at half weight, since a batch matters less) pixels written; infinite if the
 /// classes differ.
 double squared_distance(const ConvShape& a, const ConvShape& b);
 /// Between the bytes of two vector ops.
 double squared_distance(Bytes a, Bytes b);
 
-/// The weighted mean of the measured kernels added.
+/// The weighted mean over the kernels added.
 class Correction {
 public:
-  /// A kernel that took `ratio` times what its curve says.
+  /// Adds a kernel that took `ratio` times its curve's time.
   void add(double squared_distance, double ratio);
-  /// What the curve's time is to be multiplied with; 1 where no kernel is near.
+  /// The factor on the curve's time; 1 if no kernel is near.
   [[nodiscard]] double value() const { return ratios_ / weights_; }
 
 private:

@@ -18,11 +18,11 @@ ComputeSource source_of(Provenance provenance) {
 
 const MatrixRates& rates_of(const GpuProfile& gpu, Dtype dtype) {
   const MatrixRates* rates = find_rates(gpu, dtype);
-  assert(rates != nullptr);  // matrix_dtype has checked
+  assert(rates != nullptr);  // checked by matrix_dtype
   return *rates;
 }
 
-/// A curve and what its figures rest on.
+/// A curve and the source of its figures.
 struct Curve {
   Roofline roofline;
   ComputeSource source{};
@@ -53,7 +53,7 @@ std::optional<Curve> curve_of(const GpuProfile& gpu, const Conv& conv) {
   return Curve{*roofline, source_of(fit.provenance)};
 }
 
-/// By the kernels of the same pass, type, layout and class.
+/// From the kernels of the same pass, type, layout and class.
 double correction(const GpuProfile& gpu, const Conv& conv, const Roofline& curve) {
   Correction nearest;
   const ConvClass conv_class = class_of(conv.shape);
@@ -94,14 +94,14 @@ OpTime conv_time(const GpuProfile& gpu, const Conv& conv, const Work& work) {
   return time;
 }
 
-/// A layout of which nothing is known is as fast as the other.
+/// A layout without data is as fast as the other.
 Layout known_layout(const GpuProfile& gpu, Dtype dtype, Layout layout) {
   const MatrixRates& rates = rates_of(gpu, dtype);
   if (layout == Layout::nhwc) return rates.conv_nhwc ? Layout::nhwc : Layout::nchw;
   return rates.conv || !rates.conv_nhwc ? Layout::nchw : Layout::nhwc;
 }
 
-/// In 16 bits a framework's search takes the fp32 kernel where it is faster; it moves twice the bytes.
+/// In 16 bits, a framework's search chooses the fp32 kernel if it is faster; it moves twice the bytes.
 OpTime fastest_conv_time(const GpuProfile& gpu, const Conv& conv, const Work& work) {
   const OpTime time = conv_time(gpu, conv, work);
   if (conv.dtype != Dtype::fp16 && conv.dtype != Dtype::bf16) return time;
@@ -130,7 +130,7 @@ int row_of(const Op& op) {
   return shape == nullptr ? 0 : shape->row;
 }
 
-/// By the kernels of its kind.
+/// From the kernels of the same kind.
 double correction(const GpuProfile& gpu, const Op& op, const Roofline& curve) {
   Correction nearest;
   const bool is_wide = is_wide_softmax(op.kind, row_of(op));

@@ -1,6 +1,6 @@
 #pragma once
-// Time of an op on a GPU: the first of a measured table for its shape, a curve fitted for its class, a
-// roofline.
+// Time of an op on a GPU, from the first available of a measured table for its shape, a curve fitted for its
+// class, and a roofline.
 
 #include "compute/gpu_profile.hpp"
 #include "compute/gpu_use.hpp"
@@ -11,30 +11,31 @@ namespace trainyard {
 struct OpTime {
   Seconds duration;
   ComputeSource source{};
-  GpuUse use = {};        ///< what it needs of the GPU; op_time() leaves it out
-  Seconds overhead = {};  ///< of the duration: the software's own; op_time() knows of none
+  GpuUse use = {};        ///< its needs; not set by op_time()
+  Seconds overhead = {};  ///< the software's part of the duration; not set by op_time()
 };
 
-/// The data type that a precision asks matrix units for.
+/// The data type a precision requires of matrix units.
 Dtype dtype_of(Precision precision);
 
-/// The data type of the matrix work of a precision on `gpu`: tf32 is fp32 where there is no TF32 unit. Throws
+/// The data type of the matrix work of a precision on `gpu`: tf32 becomes fp32 without a TF32 unit. Throws
 /// InputError if the GPU has no unit for it (bf16 before Ampere).
 Dtype matrix_dtype(const GpuProfile& gpu, Precision precision);
 
 /// Peak rate of matrix work in this precision, for utilisations. Throws as matrix_dtype.
 FlopRate peak_rate(const GpuProfile& gpu, Precision precision);
 
-/// The duration of one op on `gpu` in `precision` and what it rests on. `layout` is that of the activations
-/// of convolutions. An op that carries a duration keeps it.
-/// - convolution: the kernel table (batch interpolated, never extrapolated), else the fit of its class and
-///   pass, corrected by the measured kernels nearest to it (nearest.hpp), but no less than the table's
-///   largest batch and no more than its smallest (which counts as fitted all the same: nobody measured this
-///   shape); in 16 bits, the fp32 time where that is shorter, as frameworks then pick it.
-/// - matrix product: the kernel table (exact shape), else the fit, corrected in the same way.
+/// The duration of one op on `gpu` in `precision`, and its source. `layout`: of the activations of
+/// convolutions. An op with a given duration keeps it.
+/// - convolution: the kernel table (batch interpolated, never extrapolated), otherwise the fit of its class
+///   and pass, corrected by the nearest measured kernels (nearest.hpp), but at least the time of the table's
+///   largest batch if that is smaller, and at most that of its smallest batch if that is larger (still
+///   counted as fitted, since this shape was not measured); in 16 bits the fp32 time if that is shorter,
+///   since frameworks then choose it.
+/// - matrix product: the kernel table (exact shape), otherwise the fit, corrected in the same way.
 /// - all others: bytes over the fraction of the memory bandwidth of their kind, corrected in the same way.
-/// A rate whose provenance is `assumed` or `specified` counts as roofline, a measured or fitted one as
-/// fitted. Throws as matrix_dtype, and InputError for an op of kind `measured` without a duration.
+/// A rate with provenance `assumed` or `specified` counts as roofline, a measured or fitted one as fitted.
+/// Throws as matrix_dtype, and InputError for an op of kind `measured` without a duration.
 OpTime op_time(const GpuProfile& gpu, Precision precision, const Op& op, Layout layout = Layout::nchw);
 
 }  // namespace trainyard

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 11> known_columns{"op",    "variant", "dt
                                                          "error", "power_w", "clock_mhz"};
 constexpr std::array<std::string_view, 4> needed_columns{"op", "dtype", "shape", "time_us"};
 
-/// Kinds of op that a trace has and a GPU can be asked for, and measurements that are no op of a trace.
+/// Kinds of op in a trace that a recording can hold, and measurements that are not ops of a trace.
 constexpr std::array<std::string_view, 12> op_words{"conv_forward",
                                                     "conv_dgrad",
                                                     "conv_wgrad",
@@ -59,19 +59,20 @@ std::optional<OpKind> kind_of(std::string_view op) {
   return named<OpKind>(op);
 }
 
-/// Cells of a row by the name of their column.
+/// Cells of a row, by column name.
 class Row {
 public:
   Row(const CsvRow& header, const CsvRow& row, CsvProblems& problems)
       : header_(header), row_(row), problems_(problems) {}
 
-  /// Empty where the column is missing or "-" stands for nothing.
+  /// Empty if the column is missing or the cell is "-".
   [[nodiscard]] std::string text(std::string_view column) const {
     const CsvCell* cell = find(column);
     return cell == nullptr || cell->text == "-" ? std::string() : cell->text;
   }
 
-  /// The number in a cell, if there is one and it is not 0; reports what is none or negative.
+  /// The number in a cell; empty if there is none or it is 0. Reports text that is not a number, and negative
+  /// numbers.
   std::optional<double> number(std::string_view column, const std::string& what, double at_most) {
     const CsvCell* cell = find(column);
     if (cell == nullptr || cell->text.empty() || cell->text == "-" || cell->text == "0") {
@@ -131,7 +132,7 @@ bool check_header(const CsvFile& file, CsvProblems& problems) {
 
 bool is_vector(std::optional<OpKind> kind) { return kind && !is_matrix(*kind); }
 
-/// What a row's shape must be, in words, if it is not that; empty if it is.
+/// The required kind of shape, in words, if the row has another; empty if it is right.
 std::string_view missing_shape(std::optional<OpKind> kind, const Shape& shape) {
   if (kind == OpKind::gemm) return std::holds_alternative<GemmShape>(shape) ? "" : "matrix product";
   if (kind && is_matrix(*kind)) return std::holds_alternative<ConvShape>(shape) ? "" : "convolution";

@@ -1,5 +1,5 @@
 #pragma once
-// What a convolution or a matrix product of a given shape has to do: the two numbers of every roofline.
+// The work of a convolution or a matrix product of a given shape: the two numbers of every roofline.
 
 #include "compute/dtype.hpp"
 #include "units/quantity.hpp"
@@ -8,11 +8,11 @@
 namespace trainyard {
 
 struct Work {
-  Flops flops;  ///< multiplication and addition counted apart
+  Flops flops;  ///< multiplications and additions counted separately
   Bytes bytes;  ///< operands and result once each
 };
 
-/// Height and width of what a convolution writes.
+/// Height and width of a convolution's output.
 struct ImageSize {
   int height = 0, width = 0;
 };
