@@ -45,7 +45,7 @@ void accumulate(Trace& trace, int micro_batches, Bytes gradient, bool reduces_ea
     op.communication = Communication::none;
     op.communication_bytes.clear();
   }
-  if (!reduces_each)  // all that is added up is passed over once
+  if (!reduces_each)  // only the sum is passed over
     std::erase_if(earlier, [](const Op& op) { return op.layer.starts_with(gradient_pass_prefix); });
   const double elements = gradient_elements(trace.ops);
   if (elements > 0) earlier.push_back(addition_op(elements, gradient));

@@ -7,11 +7,11 @@
 namespace trainyard {
 namespace {
 
-/// One of the five convolutions and what follows it.
+/// One of the five convolutions and the layers after it.
 struct AlexnetStage {
   int kernel = 0, stride = 1, padding = 0;
   bool has_pooling = false;
-  bool has_norm = false;  ///< in the versions that normalise
+  bool has_norm = false;  ///< only in versions with normalisation
 };
 
 std::array<AlexnetStage, 5> stages_of(const AlexnetHyperparameters& parameters) {
@@ -42,7 +42,7 @@ std::vector<Layer> alexnet_layers(const AlexnetHyperparameters& parameters) {
   layers.front().has_input_gradient = false;
   layers.front().backward_flops = layers.front().forward_flops;
 
-  // Numbered on from the five convolutions, as in the network's first publication.
+  // Numbers continue after the five convolutions, as in the network's first publication.
   layers.push_back(linear_layer("fc6", flattened("fc6", map), parameters.hidden));
   layers.push_back(linear_layer("fc7", parameters.hidden, parameters.hidden));
   layers.push_back(linear_layer("fc8", parameters.hidden, parameters.classes));

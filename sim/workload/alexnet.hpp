@@ -1,7 +1,7 @@
 #pragma once
-// AlexNet in one tower (Krizhevsky 2014, arXiv 1404.5997, and what frameworks made of the network of 2012)
-// from its hyper-parameters: five convolutions with bias, three maximum poolings, three fully connected
-// layers. The frameworks' versions differ in channels, padding and image size, and so in parameters.
+// AlexNet in one tower (Krizhevsky 2014, arXiv 1404.5997, and frameworks' variants of the 2012 network) from
+// its hyper-parameters: five convolutions with bias, three maximum poolings, three fully connected layers.
+// The frameworks' versions differ in channels, padding and image size, and so in parameters.
 
 #include "config/keys.hpp"
 #include "workload/layer.hpp"
@@ -12,7 +12,7 @@ namespace trainyard {
 
 struct AlexnetHyperparameters {
   std::vector<int> convs;  ///< channels of the five convolutions
-  int first_padding = 2;   ///< around the image, below the first convolution's 11 x 11 window
+  int first_padding = 2;   ///< around the image, for the first convolution's 11 x 11 window
   bool local_response_norm = false;
   int hidden = 4096;  ///< outputs of the first two fully connected layers
   int image_size = 224;
@@ -20,9 +20,9 @@ struct AlexnetHyperparameters {
 };
 
 /// The layers in forward order, ending in the last fully connected one: the classifier's ReLUs and dropout
-/// and the loss move too little to count. Convolutions count from conv0; what follows one has its number.
-/// Throws InputError if the image is too small for the windows, or so large that the first fully connected
-/// layer has 2^31 inputs.
+/// and the loss move too little to count. Convolutions count from conv0; the layers after one have its
+/// number. Throws InputError if the image is too small for the windows, or so large that the first fully
+/// connected layer has 2^31 inputs.
 std::vector<Layer> alexnet_layers(const AlexnetHyperparameters& parameters);
 
 namespace config {

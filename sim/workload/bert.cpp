@@ -26,7 +26,7 @@ void append_heads(std::vector<Layer>& layers, const BertHyperparameters& paramet
   layers.push_back(linear_layer("cls.transform", {rows, hidden, hidden}));
   layers.push_back(gelu_layer("cls.gelu", {rows, hidden}));
   Layer norm = layer_norm_layer("cls.ln", rows, hidden);
-  norm.weight_rw_elements = parameter_elements(norm);  // with so few rows they count
+  norm.weight_rw_elements = parameter_elements(norm);  // not negligible with so few rows
   norm.forward_rw_elements += norm.weight_rw_elements;
   norm.backward_rw_elements += norm.weight_rw_elements;
   layers.push_back(std::move(norm));

@@ -16,7 +16,7 @@ struct BertHyperparameters {
   int layers = 0;
   int hidden = 0;
   int heads = 0;
-  std::optional<int> intermediate;  ///< four times hidden if absent
+  std::optional<int> intermediate;  ///< default: four times hidden
   int vocabulary = 30522;
   int positions = 512;
   int segments = 2;
@@ -24,12 +24,12 @@ struct BertHyperparameters {
   std::map<std::string, int> predictions;  ///< by sequence length
 };
 
-/// Tokens of a sequence that are predicted: what `predictions` says for its length, else 15 % of the length,
-/// rounded up (arXiv 1810.04805, section 3.1).
+/// Predicted tokens per sequence: from `predictions` for its length, otherwise 15 % of the length, rounded up
+/// (arXiv 1810.04805, section 3.1).
 int predicted_tokens(const BertHyperparameters& parameters);
 
 /// The layers in forward order, ending in the loss. The decoder multiplies by the word embedding, which is
-/// counted once, as the embedding's. Heads must divide hidden.
+/// counted only once, in the embedding layer. Heads must divide hidden.
 std::vector<Layer> bert_layers(const BertHyperparameters& parameters);
 
 namespace config {

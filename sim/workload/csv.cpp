@@ -47,7 +47,7 @@ std::size_t read_quoted(std::string_view line, std::size_t at, std::string& text
   return std::string_view::npos;
 }
 
-/// `cells` is how many there will probably be.
+/// `cells`: the expected number of cells.
 CsvRow parse_row(std::string_view line, int number, std::size_t cells, CsvProblems& problems) {
   CsvRow row{number, {}};
   row.cells.reserve(cells);

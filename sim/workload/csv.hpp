@@ -1,7 +1,6 @@
 #pragma once
-// CSV that users write, with positions: comment lines start with '#', cells may be quoted ("a, b", with ""
-// for a quote), lines may end in CRLF, a UTF-8 byte order mark is skipped. Trace CSVs and kernel tables are
-// read with it.
+// User-written CSV, with positions: comment lines start with '#', cells may be quoted ("a, b", with "" for a
+// quote), lines may end in CRLF, a UTF-8 byte order mark is skipped. Used for trace CSVs and kernel tables.
 
 #include "config/diagnostic.hpp"
 
@@ -11,13 +10,13 @@
 
 namespace trainyard {
 
-/// Bytes; a trace of millions of ops is a mistake.
+/// In bytes; a trace of millions of ops is a mistake.
 inline constexpr std::size_t largest_csv = std::size_t{64} << 20U;
 
 struct CsvCell {
   std::string text;
   int column = 1;  ///< of its first character in the line, 1-based, in characters
-  int width = 1;   ///< characters it takes in the line, at least 1
+  int width = 1;   ///< characters in the line, at least 1
 };
 
 struct CsvRow {
@@ -32,12 +31,12 @@ struct CsvComment {
   int line = 0;
 };
 
-/// The errors of one CSV file, gathered while it is read. At most 50 are kept; the rest are counted.
+/// Collects the errors of one CSV file while it is read. At most 50 are kept; the rest are counted.
 class CsvProblems {
 public:
   CsvProblems(std::string name, std::string_view text) : name_(std::move(name)), text_(text) {}
 
-  /// Reports a cell of line `line`; `column_name` is the header's word for it.
+  /// Reports a cell of line `line`; `column_name`: from the header.
   void error(int line, const CsvCell& cell, std::string_view column_name, std::string message,
              std::string hint = {});
   /// Reports a whole line, or the whole file when `line` is 0.
@@ -62,10 +61,10 @@ struct CsvFile {
 };
 
 /// Splits `text`. Reports to `problems`: a file that is empty, larger than 64 MiB or not UTF-8, a cell whose
-/// quotes do not close on its line, rows with more or fewer cells than the header.
+/// quotes do not close on its line, lines with more or fewer cells than the header.
 CsvFile parse_csv(std::string_view text, CsvProblems& problems);
 
-/// `text` as a cell, quoted if it must be. It must not hold a line break.
+/// `text` as a cell, quoted if necessary. It must not contain a line break.
 std::string csv_cell(std::string_view text);
 
 }  // namespace trainyard

@@ -16,12 +16,12 @@ bool is_elementwise(LayerKind kind) {
          kind == LayerKind::add;
 }
 
-/// Its forward pass ends element by element.
+/// Whether the last pass of its forward is element-wise.
 bool ends_elementwise(LayerKind kind) {
   return kind == LayerKind::batch_norm || kind == LayerKind::layer_norm || kind == LayerKind::softmax;
 }
 
-/// What lies between two layers is written all the same.
+/// Whether the values between two layers are written even if fused.
 bool is_kept(LayerKind writer, LayerKind reader) {
   return writer == LayerKind::softmax || writer == LayerKind::relu || reader == LayerKind::gelu;
 }
@@ -31,7 +31,7 @@ class LayerCursor {
 public:
   explicit LayerCursor(const std::vector<Layer>& layers) : layers_(layers) {}
 
-  /// Nothing for casts and what is of no layer.
+  /// Empty for casts and other ops without a layer.
   std::optional<int> find(const Op& op) {
     const int count = static_cast<int>(layers_.size());
     if (op.phase == Phase::forward) {
@@ -54,9 +54,9 @@ private:
   int back_ = static_cast<int>(layers_.size());
 };
 
-/// Values that the op of layer `from` hands on to that of layer `to`, the next in the trace.
+/// Values that the op of layer `from` passes on to that of layer `to`, the next in the trace.
 struct Handover {
-  double read = 0, written = 0;  ///< that need not be
+  double read = 0, written = 0;  ///< reads and writes saved
 };
 
 std::optional<Handover> forward_handover(const std::vector<Layer>& layers, int from, int to) {
@@ -68,7 +68,7 @@ std::optional<Handover> forward_handover(const std::vector<Layer>& layers, int f
   return Handover{reader.in_elements, is_kept(writer.kind, reader.kind) ? 0 : reader.in_elements};
 }
 
-/// Additions have no op in backward: their gradient goes on to both of their inputs, so it is written.
+/// Additions have no op in backward: their gradient goes to both inputs, so it is written.
 std::optional<Handover> backward_handover(const std::vector<Layer>& layers, int from, int to) {
   const Layer& writer = layers[static_cast<std::size_t>(from)];
   const Layer& reader = layers[static_cast<std::size_t>(to)];
@@ -89,7 +89,7 @@ void fuse_elementwise(Trace& trace, const std::vector<Layer>& layers) {
   const auto batch = static_cast<double>(trace.batch_per_gpu);
   LayerCursor cursor(layers);
   std::vector<Op> ops;
-  std::optional<int> last;  // the layer of the op before
+  std::optional<int> last;  // the previous op's layer
   for (Op& op : trace.ops) {
     const std::optional<int> layer = cursor.find(op);
     std::optional<Handover> handover;

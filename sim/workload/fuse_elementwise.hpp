@@ -1,6 +1,6 @@
 #pragma once
-// Element-wise ops that follow each other as one kernel, as compilers like XLA make it: what one op writes
-// for the next stays in registers. Between make_trace and accumulate, for stacks with fused_elementwise.
+// Fuses consecutive element-wise ops into one kernel, as compilers like XLA do: values between them stay in
+// registers. Runs between make_trace and accumulate, for stacks with fused_elementwise.
 
 #include "workload/layer.hpp"
 #include "workload/trace.hpp"
@@ -10,15 +10,15 @@
 
 namespace trainyard {
 
-/// Joins the ops of a trace that make_trace made of `layers`. A chain starts with ReLU, GELU, dropout or an
-/// addition; forward also with a batch norm, layer norm or softmax, whose last pass is element-wise and which
-/// give the joined op their kind. The others of these follow, as many as read what the one before wrote. The
-/// result has the operations of all, the bytes of all but the values passed on, which are neither read nor,
-/// where backward and other branches can do without, written, and a layer of "bn3 + add + relu". Casts of
-/// weights are no part of any chain.
+/// Joins the ops of a trace that make_trace made from `layers`. A chain starts with ReLU, GELU, dropout or an
+/// addition; in forward also with a batch norm, layer norm or softmax, whose last pass is element-wise and
+/// whose kind the fused op gets. Any number of ReLU, GELU, dropout and addition ops follow, each reading the
+/// output of the one before. The fused op has the operations of all, and the bytes of all without the values
+/// passed on: these are not read and, unless backward or other branches need them, not written. Its layer is
+/// called "bn3 + add + relu". Casts of weights are never part of a chain.
 void fuse_elementwise(Trace& trace, const std::vector<Layer>& layers);
 
-/// The first of the layers that a fused op is made of; any other op's own.
+/// The first layer of a fused op; otherwise the op's own layer.
 std::string_view first_layer(std::string_view layer);
 
 }  // namespace trainyard

@@ -1,6 +1,6 @@
 #pragma once
 // GPT-2 (Radford et al. 2019, Language Models are Unsupervised Multitask Learners) from its hyper-parameters:
-// a transformer decoder that predicts every next token.
+// a transformer decoder that predicts each next token.
 
 #include "config/keys.hpp"
 #include "workload/layer.hpp"
@@ -19,8 +19,8 @@ struct Gpt2Hyperparameters {
 };
 
 /// The layers in forward order, ending in the loss. Attention is computed in full: the masked half is not
-/// skipped. The last projection multiplies by the word embedding, which is counted once, as the embedding's.
-/// Heads must divide hidden.
+/// skipped. The last projection multiplies by the word embedding, which is counted only once, in the
+/// embedding layer. Heads must divide hidden.
 std::vector<Layer> gpt2_layers(const Gpt2Hyperparameters& parameters);
 
 namespace config {

@@ -6,7 +6,7 @@
 namespace trainyard {
 namespace {
 
-// The paper's windows. They keep the size of their map but where the name says otherwise.
+// The paper's windows. They keep the size of the map unless the name says otherwise.
 constexpr Window conv1x1{1, 1};
 constexpr Window conv3x3{3, 3, 1, 1, 1};
 constexpr Window conv5x5{5, 5, 1, 2, 2};
@@ -29,7 +29,7 @@ struct Unit {
   Window window;
 };
 
-/// Units one after the other, each with batch norm and ReLU; the map they end in.
+/// Appends units one after the other, each with batch norm and ReLU; returns the last map.
 FeatureMap append_branch(Network& network, const std::string& block, FeatureMap map,
                          const std::vector<Unit>& units) {
   for (const Unit& unit : units) {
@@ -47,7 +47,7 @@ FeatureMap append_max_pool(Network& network, const std::string& name, FeatureMap
   return output_map(network.layers.back());
 }
 
-/// The branch that all blocks but two end with: mean of 3 x 3, then a 1x1 convolution.
+/// The last branch of all blocks but two: mean of 3 x 3, then a 1x1 convolution.
 FeatureMap append_pool_branch(Network& network, const std::string& block, FeatureMap in, int channels) {
   network.layers.push_back(average_pool_layer(block + "ap", in, conv3x3));
   return append_branch(network, block, in, {{"bp", channels, conv1x1}});
@@ -93,7 +93,7 @@ FeatureMap append_block17(Network& network, const std::string& block, FeatureMap
   return {4 * 192, in.height, in.width};
 }
 
-/// The second classifier hangs on the side: what follows reads its input.
+/// The second classifier is a side branch: the next layer reads the same input.
 void append_auxiliary(Network& network, FeatureMap in, int classes) {
   network.layers.push_back(average_pool_layer("aux.ap", in, {5, 5, 3}));
   const FeatureMap pooled = output_map(network.layers.back());

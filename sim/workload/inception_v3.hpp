@@ -18,8 +18,8 @@ struct InceptionV3Hyperparameters {
 };
 
 /// The layers in forward order, block by block and branch by branch, ending in the fully connected one:
-/// dropout and the loss move too little to count. Concatenating costs nothing, and each branch keeps the
-/// input of its block. Throws InputError if the image is too small for the strides.
+/// dropout and the loss move too little to count. Concatenation is free, and each branch keeps the input of
+/// its block. Throws InputError if the image is too small for the strides.
 std::vector<Layer> inception_v3_layers(const InceptionV3Hyperparameters& parameters);
 
 namespace config {

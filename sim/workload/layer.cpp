@@ -46,8 +46,8 @@ Layer map_layer(std::string name, LayerKind kind, FeatureMap in, FeatureMap out)
   return shaped_layer(std::move(name), kind, dimensions(in), dimensions(out));
 }
 
-/// What a layer with these weights, MACs and product moves and keeps: input, output and weights once forward,
-/// twice backward; its input.
+/// Sets traffic and kept values of a layer with these weights, MACs and product: input, output and weights
+/// once in forward, twice in backward; the input is kept.
 void add_matrix_costs(Layer& layer, double macs, LayerGemm gemm) {
   layer.forward_macs = macs;
   layer.forward_flops = Flops(2 * macs);
@@ -63,7 +63,7 @@ Layer conv_layer(std::string name, FeatureMap in, int out_channels, Window windo
   const FeatureMap out = windows(name, in, out_channels, window);
   Layer layer = map_layer(std::move(name), LayerKind::conv, in, out);
   set_window(layer, window);
-  const int inputs = in.channels * window.kernel_h * window.kernel_w;  // of one value
+  const int inputs = in.channels * window.kernel_h * window.kernel_w;  // per value
   const double weights = static_cast<double>(out_channels) * inputs;
   layer.parameters = {{layer.name + ".weight", weights}};
   if (has_bias) layer.parameters.push_back({layer.name + ".bias", static_cast<double>(out_channels)});

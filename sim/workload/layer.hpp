@@ -1,7 +1,7 @@
 #pragma once
-// A layer of a model per sample: shapes, parameter tensors, arithmetic, memory traffic and what it keeps for
-// the backward pass. Model families (resnet.hpp) build lists of these; make_trace.hpp turns them into ops.
-// Counts are doubles: exact up to 2^53, and never an overflow.
+// A layer of a model per sample: shapes, parameter tensors, arithmetic, memory traffic and the values kept
+// for the backward pass. Model families (resnet.hpp) build lists of these; make_trace.hpp turns them into
+// ops. Counts are doubles: exact up to 2^53, without overflow.
 
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
@@ -38,8 +38,8 @@ struct Parameter {
   friend bool operator==(const Parameter&, const Parameter&) = default;
 };
 
-/// The matrix product a layer is per sample: C[m x n] = A[m x k] * B[k x n], `batch` times; all zero for
-/// other layers.
+/// The layer's matrix product per sample: C[m x n] = A[m x k] * B[k x n], `batch` times; all zero for other
+/// layers.
 struct LayerGemm {
   int batch = 0, m = 0, n = 0, k = 0;
   bool transpose_b = false;  ///< B is stored as [n x k]
@@ -54,21 +54,21 @@ struct Layer {
   int kernel_h = 0;  ///< of the window; 0 if there is none
   int kernel_w = 0;
   int stride = 0;
-  int pad_h = 0;  ///< on either side
+  int pad_h = 0;  ///< on each side
   int pad_w = 0;
-  bool has_input_gradient = true;     ///< false for the layer that sees the data
+  bool has_input_gradient = true;     ///< false for the layer that reads the data
   std::vector<Parameter> parameters;  ///< in registration order
   double forward_macs = 0;            ///< multiply-accumulates of the matrix work
-  Flops forward_flops;                ///< 2 x MACs, plus the arithmetic of the other layers
+  Flops forward_flops;                ///< 2 x MACs, or the arithmetic of other layers
   Flops backward_flops;
   double in_elements = 0;
   double out_elements = 0;
   double saved_elements = 0;       ///< activations kept for backward, in the activations' type
-  Bytes saved_fixed;               ///< kept for backward whatever the precision: indices
+  Bytes saved_fixed;               ///< kept for backward in any precision: indices
   double forward_rw_elements = 0;  ///< read and written by the forward pass
   double backward_rw_elements = 0;
-  double weight_rw_elements = 0;  ///< of forward_rw_elements the weights: moved once, whatever the batch
-  double tied_elements = 0;       ///< weights of another layer used here too: in none of the counts above
+  double weight_rw_elements = 0;  ///< the weights in forward_rw_elements: moved once per batch
+  double tied_elements = 0;       ///< weights shared with another layer: not in the counts above
   LayerGemm gemm;
 };
 
@@ -79,29 +79,29 @@ struct FeatureMap {
   int channels = 0, height = 0, width = 0;
 };
 
-/// Where a layer reads its input: `stride` apart in both directions, over `pad_h` and `pad_w` zeros on either
+/// Where a layer reads its input: `stride` apart in both directions, with `pad_h` and `pad_w` zeros on each
 /// side.
 struct Window {
   int kernel_h = 0, kernel_w = 0, stride = 1, pad_h = 0, pad_w = 0;
 };
 
-/// A square one and what a convolution makes of it.
+/// A square window and the output of a convolution.
 struct ConvWindow {
   int out_channels = 0, kernel = 0, stride = 1, padding = 0;
   bool has_bias = false;
 };
 
 struct LinearSize {
-  int rows = 0, in = 0, out = 0;  ///< rows of a sample: its tokens
+  int rows = 0, in = 0, out = 0;  ///< rows: the tokens of a sample
 };
 
 std::vector<int> dimensions(FeatureMap map);
 
-/// A layer that has its name, kind, shapes and element counts, and costs nothing yet.
+/// A layer with name, kind, shapes and element counts, but no costs yet.
 Layer shaped_layer(std::string name, LayerKind kind, std::vector<int> in, std::vector<int> out);
 
-// One function per kind of layer; each states its cost rules. A multiply-accumulate is two FLOPs. Those of
-// transformers are in transformer_layers.hpp.
+// One function per kind of layer; each states its cost rules. A multiply-accumulate is two FLOPs. Transformer
+// layers are in transformer_layers.hpp.
 
 /// Convolution. Forward 2 x MACs; backward twice that (input gradient and weight gradient), once
 /// for a layer without an input gradient. Traffic forward: input, output, weights once each; backward twice
@@ -115,18 +115,17 @@ Layer conv_layer(std::string name, FeatureMap in, int out_channels, Window windo
 /// input. Without `has_scale` its only parameters are the biases.
 Layer batch_norm_layer(std::string name, FeatureMap in, bool has_scale = true);
 
-/// In-place ReLU: its output is what the next layer keeps, so it keeps nothing itself.
+/// In-place ReLU: its output is kept by the next layer, so it keeps nothing itself.
 Layer relu_layer(std::string name, std::vector<int> shape);
 
-/// Normalisation over the neighbouring channels (AlexNet's). Traffic: forward two passes, backward four
-/// (input, output, its gradient, the input's). About 10 and 20 FLOPs per value, over five channels. Keeps its
-/// input.
+/// Normalisation over neighbouring channels (AlexNet). Traffic: forward two passes, backward four (input,
+/// output, and the gradients of both). About 10 and 20 FLOPs per value, over five channels. Keeps its input.
 Layer local_response_norm_layer(std::string name, FeatureMap in);
 
 /// Keeps its input and one 8-byte index per output value (PyTorch).
 Layer max_pool_layer(std::string name, FeatureMap in, int kernel, int stride, int padding);
 
-/// Sum of two equal inputs. Backward passes the gradient on without touching memory.
+/// Sum of two equal inputs. Backward passes the gradient on without memory traffic.
 Layer add_layer(std::string name, std::vector<int> shape);
 
 /// Mean over each channel.
@@ -136,16 +135,17 @@ Layer average_pool_layer(std::string name, FeatureMap in, Window window);
 
 /// y = x W^T + b for each row. Costs as conv_layer. Keeps its input.
 Layer linear_layer(std::string name, LinearSize size);
-/// The same of one row.
+/// The same for one row.
 Layer linear_layer(std::string name, int in_features, int out_features);
 
-/// A map as the inputs of the fully connected layer `name`. Throws InputError if it has 2^31 values.
+/// The number of values of a map, as inputs of the fully connected layer `name`. Throws InputError if it is
+/// 2^31 or more.
 int flattened(const std::string& name, FeatureMap map);
 
 /// Log-softmax and cross entropy over `classes` values. Keeps the probabilities.
 Layer softmax_cross_entropy_layer(std::string name, int classes);
 
-/// The map a layer writes, for the next one. The layer must have three output dimensions.
+/// The output map of a layer, for the next one. The layer must have three output dimensions.
 FeatureMap output_map(const Layer& layer);
 
 namespace config {

@@ -28,7 +28,7 @@ Op make_op(Phase phase, std::string layer, OpKind kind, Shape shape, Flops flops
   return op;
 }
 
-/// A layer's gradients as backward completes them: last registered first.
+/// A layer's gradients in the order in which backward completes them: last registered first.
 std::vector<Gradient> gradients_of(const Layer& layer) {
   std::vector<Gradient> gradients;
   for (const Parameter& parameter : layer.parameters | std::views::reverse) {
@@ -51,7 +51,7 @@ ConvShape conv_shape(const Layer& layer, int batch) {
           .pad_w = layer.pad_w};
 }
 
-/// `size` times the batch, as the rows or the count of a matrix product.
+/// `size` times the batch, for the rows or the count of a matrix product.
 int times_batch(int size, const Layer& layer, const Setting& setting) {
   const std::int64_t product = static_cast<std::int64_t>(size) * setting.batch;
   if (product > std::numeric_limits<int>::max()) {
@@ -62,8 +62,8 @@ int times_batch(int size, const Layer& layer, const Setting& setting) {
   return static_cast<int>(product);
 }
 
-/// The forward product of a layer for the whole batch: a linear layer has more rows, a product per head more
-/// products.
+/// The forward product of a layer for the whole batch: more rows for a linear layer, more products for one
+/// per head.
 GemmShape gemm_shape(const Layer& layer, const Setting& setting) {
   const LayerGemm& gemm = layer.gemm;
   GemmShape shape{gemm.batch, gemm.m, gemm.n, gemm.k, false, gemm.transpose_b};
@@ -77,22 +77,22 @@ GemmShape first_gradient(const GemmShape& forward) {
   return {forward.batch, forward.m, forward.k, forward.n, false, !forward.transpose_b};
 }
 
-/// dB = A^T dC as B is stored: [k x n], or dC^T A where it is [n x k].
+/// dB = A^T dC in the storage of B: [k x n], or dC^T A for [n x k].
 GemmShape second_gradient(const GemmShape& forward) {
   if (forward.transpose_b) return {forward.batch, forward.n, forward.k, forward.m, true, false};
   return {forward.batch, forward.k, forward.n, forward.m, true, false};
 }
 
-/// Weights that a layer's matrix ops read, its own and another's.
+/// Weights read by a layer's matrix ops, its own and those of another layer.
 double matrix_weights(const Layer& layer) { return parameter_elements(layer) + layer.tied_elements; }
 
-/// Operands and result once each: what belongs to the samples times the batch, the weights once.
+/// Operands and result once each: values of samples times the batch, weights once.
 Bytes matrix_bytes(const Layer& layer, const Setting& setting) {
   return setting.batch * (layer.forward_rw_elements - layer.weight_rw_elements) * setting.sizes.activation +
          matrix_weights(layer) * setting.sizes.compute_weight;
 }
 
-/// Autocast's copy of a layer's weights into the compute type, or of their gradients back.
+/// Autocast's copy of a layer's weights in the compute type, or of their gradients back.
 Op cast_op(Phase phase, const Layer& layer, const Setting& setting) {
   const double weights = matrix_weights(layer);
   return make_op(phase, layer.name + ".cast", OpKind::elementwise, VectorShape{weights}, Flops(weights),
@@ -119,7 +119,7 @@ OpKind vector_kind(LayerKind kind, Phase phase) {
 }
 
 Bytes vector_bytes(const Layer& layer, double rw_elements, const Setting& setting) {
-  if (layer.kind == LayerKind::dropout) {  // the mask has a byte per value in any precision
+  if (layer.kind == LayerKind::dropout) {  // the mask has one byte per value in any precision
     return setting.batch * (2 * layer.in_elements * setting.sizes.activation + layer.saved_fixed);
   }
   return setting.batch * (rw_elements - layer.weight_rw_elements) * setting.sizes.activation +
@@ -134,7 +134,7 @@ Op vector_op(Phase phase, const Layer& layer, Flops flops, Bytes bytes, const Se
                  bytes);
 }
 
-/// The gradient of a table: a row per token is added to it, and all of it is written once.
+/// The gradient of a table: one row per token is added to it, and the whole table is written once.
 Bytes table_gradient_bytes(const Layer& layer, const Setting& setting) {
   return setting.batch * layer.out_elements * setting.sizes.activation +
          parameter_elements(layer) * setting.sizes.gradient;
@@ -163,7 +163,7 @@ void append_forward(std::vector<Op>& ops, const Layer& layer, const Setting& set
 }
 
 void append_matrix_backward(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
-  const Flops flops = setting.batch * layer.forward_flops;  // of either gradient
+  const Flops flops = setting.batch * layer.forward_flops;  // of each of the two gradients
   const Bytes bytes = matrix_bytes(layer, setting);
   const auto append = [&](OpKind kind, Shape shape) {
     ops.push_back(make_op(Phase::backward, layer.name, kind, shape, flops, bytes));
@@ -184,7 +184,7 @@ void append_matrix_backward(std::vector<Op>& ops, const Layer& layer, const Sett
 void append_backward(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
   if (is_matrix(layer)) {
     append_matrix_backward(ops, layer, setting);
-  } else if (layer.backward_rw_elements > 0) {  // an addition passes its gradient on for nothing
+  } else if (layer.backward_rw_elements > 0) {  // an addition passes its gradient on at no cost
     const Bytes bytes = layer.kind == LayerKind::embedding
                             ? table_gradient_bytes(layer, setting)
                             : vector_bytes(layer, layer.backward_rw_elements, setting);
@@ -193,7 +193,7 @@ void append_backward(std::vector<Op>& ops, const Layer& layer, const Setting& se
   }
 }
 
-/// Multiplications and additions per parameter, of the textbook update.
+/// Multiplications and additions per parameter in the textbook update.
 double optimizer_flops(Optimizer optimizer) {
   switch (optimizer) {
     case Optimizer::sgd:

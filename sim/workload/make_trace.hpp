@@ -1,19 +1,19 @@
 #pragma once
 // From a model's layers to the trace of one training step: forward ops in order, backward ops in reverse
-// order with the gradients they complete, one optimizer op. workloads/README.md ("How a trace is made") says
-// the same in words.
+// order with the gradients they complete, one optimizer op. Described in workloads/README.md ("How a trace is
+// made").
 
 #include "workload/model.hpp"
 #include "workload/trace.hpp"
 
 namespace trainyard {
 
-/// Bytes per value of what a step moves.
+/// Bytes per value in memory.
 struct ElementSizes {
-  Bytes activation;          ///< and of its gradient
-  Bytes compute_weight;      ///< the weights as matrix ops read them
-  Bytes parameter;           ///< the weights as the optimizer keeps them
-  Bytes gradient;            ///< as the optimizer reads it
+  Bytes activation;          ///< also its gradient
+  Bytes compute_weight;      ///< weights read by matrix ops
+  Bytes parameter;           ///< weights kept by the optimizer
+  Bytes gradient;            ///< gradients read by the optimizer
   bool casts = false;        ///< weights are cast for matrix ops and their gradients cast back (autocast)
   bool writes_copy = false;  ///< the optimizer also writes the weights in the compute type (master weights)
 };
@@ -23,16 +23,16 @@ struct ElementSizes {
 /// gradients.
 ElementSizes element_sizes(Precision precision);
 
-/// Bytes the optimizer moves per parameter. In one pass: sgd reads w, g and writes w; momentum also reads and
-/// writes one state value, adam two (m, v). lamb makes five: the norm of all gradients (reads g), of each
-/// tensor (w), stage 1 (reads g, w, m, v; writes m, v and the update), the norm of each update, stage 2
-/// (reads the update and w, writes w). Source: NVIDIA apex, csrc/multi_tensor_lamb.cu
+/// Bytes moved by the optimizer per parameter. In one pass, sgd reads w, g and writes w; momentum also reads
+/// and writes one state value, adam two (m, v). lamb makes five passes: the norm of all gradients (reads g),
+/// of each tensor (w), stage 1 (reads g, w, m, v; writes m, v and the update), the norm of each update, stage
+/// 2 (reads the update and w, writes w). Source: NVIDIA apex, csrc/multi_tensor_lamb.cu
 /// (multi_tensor_lamb_cuda) and apex/optimizers/fused_lamb.py.
 Bytes optimizer_bytes_per_parameter(Optimizer optimizer, Precision precision);
 
 /// The trace of one step. Gradients become ready in exactly the reverse of registration order, as PyTorch's
-/// reducer expects them: within a layer the bias before the weight. No durations and no communication yet.
-/// Throws InputError if batch_per_gpu < 1 or so large that a matrix product has 2^31 rows.
+/// reducer expects: within a layer the bias before the weight. No durations and no communication yet. Throws
+/// InputError if batch_per_gpu < 1, or so large that a matrix product has 2^31 rows.
 Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Optimizer optimizer);
 
 }  // namespace trainyard

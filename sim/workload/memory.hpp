@@ -1,6 +1,6 @@
 #pragma once
-// What one rank of a data-parallel step keeps in device memory, by term, from a model's layers: the values
-// that `trainyard memory` prints and that decide whether a job fits (run/memory_verdict.hpp).
+// Device memory of one rank of a data-parallel step, by term, from a model's layers: printed by `trainyard
+// memory`, and decides whether a job fits (run/memory_verdict.hpp).
 
 #include "units/quantity.hpp"
 #include "workload/model.hpp"
@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-/// Bytes of one rank at the fullest moment of a step: backward has just begun, every activation is still
+/// Bytes of one rank at the fullest moment of a step: backward has just begun, and every activation is still
 /// kept.
 struct MemoryTerms {
   Bytes parameters;
@@ -44,12 +44,12 @@ inline constexpr std::array memory_terms{
 
 Bytes total(const MemoryTerms& terms);
 
-/// The largest of them, the first where several are equal.
+/// The largest of them, the first among equal ones.
 const MemoryTerm& largest_term(const MemoryTerms& terms);
 
-/// What of a rank's memory the layers do not decide.
+/// Everything but the layers that affects a rank's memory.
 struct MemorySetting {
-  double batch = 1;  ///< samples of a micro-batch: only one is in flight
+  double batch = 1;  ///< samples per micro-batch: only one is in flight
   Precision precision = Precision::fp32;
   Optimizer optimizer = Optimizer::momentum;
   Bytes context = {};
@@ -61,16 +61,16 @@ struct MemorySetting {
 /// precision.
 int optimizer_states(Optimizer optimizer);
 
-/// What the layers keep for the backward pass of one sample, plus the largest transient: the gradients of a
-/// layer's output and of its input, which exist together while backward is in that layer. The largest is
-/// added to the whole, although only that of the last layer meets it: an upper bound that stands for what
-/// frameworks free late. Source of what is kept: PyTorch's autograd; for transformers Korthikanti et al.
-/// 2022, arXiv 2205.05198, equation 2 (sbh(34 + 5as/h) bytes per layer in 16 bits).
+/// Activations that the layers keep for the backward pass of one sample, plus the largest transient: the
+/// gradients of a layer's output and input, which exist together while backward is in that layer. The largest
+/// is added to the total although only that of the last layer coincides with it: an upper bound, which stands
+/// for memory that frameworks free late. Source of the kept values: PyTorch's autograd; for transformers
+/// Korthikanti et al. 2022, arXiv 2205.05198, equation 2 (sbh(34 + 5as/h) bytes per layer in 16 bits).
 Bytes activations_per_sample(const Model& model, Precision precision);
 
 /// cuBLAS gets 8.1 MiB from PyTorch (CUBLAS_WORKSPACE_CONFIG's default :4096:2:16:8). A model with
 /// convolutions gets 256 MiB more, assumed: cuDNN needs none for implicit GEMM and, at batch 128, about 0.5
-/// GB for the Winograd algorithm that stores its transformed tiles; which one runs depends on what is free.
+/// GB for the Winograd algorithm that stores its transformed tiles; the choice depends on the free memory.
 Bytes workspace(const Model& model);
 
 /// All terms of one rank.
@@ -78,8 +78,8 @@ Bytes workspace(const Model& model);
 /// of each matrix op's weights, which autograd holds until its backward.
 /// gradients: 4 bytes, 2 in fp16 and bf16.
 /// optimizer_state: 4 bytes per state, and 4 for the master weights of fp16 and bf16. So Adam takes 16 bytes
-/// per parameter in all in fp32 and fp16, 18 under autocast (Rajbhandari et al. 2020, ZeRO, arXiv 1910.02054,
-/// section 3.1).
+/// per parameter in total in fp32 and fp16, 18 under autocast (Rajbhandari et al. 2020, ZeRO, arXiv
+/// 1910.02054, section 3.1).
 /// activations: batch x activations_per_sample.
 /// Throws InputError if the batch is negative.
 MemoryTerms memory_per_rank(const Model& model, const MemorySetting& setting);

@@ -1,5 +1,5 @@
 #pragma once
-// A model: its layers in the order of the forward pass, and what they add up to.
+// A model: its layers in the order of the forward pass, and their totals.
 
 #include "units/sourced.hpp"
 #include "workload/layer.hpp"
@@ -16,11 +16,11 @@ struct Model {
   std::string title;
   std::vector<Layer> layers;
   std::optional<Sourced<double>> samples_per_epoch;
-  std::optional<int> sequence_length = {};  ///< tokens of a sample; nothing for a model without sequences
+  std::optional<int> sequence_length = {};  ///< tokens per sample; empty for a model without sequences
   std::optional<SampleInput> input = {};
 };
 
-/// Sums over the layers, per sample but for the parameters.
+/// Sums over the layers, per sample except the parameters.
 struct ModelTotals {
   double parameters = 0;
   int tensors = 0;
@@ -35,7 +35,7 @@ struct ModelTotals {
 
 ModelTotals totals(const std::vector<Layer>& layers);
 
-/// Activations one sample keeps for its backward pass when an activation value takes `element` bytes.
+/// Activations kept for the backward pass of one sample, with `element` bytes per value.
 Bytes saved_activations(const ModelTotals& totals, Bytes element);
 
 }  // namespace trainyard

@@ -12,10 +12,10 @@
 namespace trainyard {
 namespace {
 
-// Memory and traffic are counted in doubles; below this they are exact whatever multiplies them.
+// Memory and traffic are counted in doubles; below this they are exact with any factor in use.
 constexpr double most_parameters = 1e13;
 
-/// Whether the file has the mapping of a family, and what a file without it may add.
+/// Whether the file has the mapping of a family, and an example for a file without it.
 struct FamilyMapping {
   bool is_present;
   std::string_view example;
@@ -54,7 +54,7 @@ void validate_family(const ModelFile& file, config::Problems& problems) {
   }
 }
 
-/// What makes layers of hyper-parameters that are right one by one may still find wrong.
+/// Errors found only when making layers from hyper-parameters that are valid one by one.
 void validate_layers(std::string_view key, const std::function<std::vector<Layer>()>& layers,
                      config::Problems& problems) {
   if (!problems.readable(key)) return;
@@ -104,7 +104,7 @@ void validate_inception_v3(const InceptionV3Hyperparameters& inception_v3, confi
       "inception_v3", [&] { return inception_v3_layers(inception_v3); }, problems);
 }
 
-/// Heads share the features of a token; a token has a position. True if nothing is wrong.
+/// Heads share the features of a token; a token has a position. True if no error was found.
 template <class Transformer>
 bool validate_transformer(const std::string& key, const Transformer& parameters, config::Problems& problems) {
   if (!problems.readable(key)) return false;

@@ -1,5 +1,5 @@
 #pragma once
-// A model as a YAML file describes it (workloads/models/*.yaml): a family and its hyper-parameters.
+// A model as described in a YAML file (workloads/models/*.yaml): a family and its hyper-parameters.
 
 #include "config/document.hpp"
 #include "config/keys.hpp"
@@ -38,7 +38,7 @@ struct ModelFile {
   std::vector<std::string> source;
 };
 
-/// The layers a file's family makes of its hyper-parameters. Throws InputError if they do not fit together.
+/// The layers of a file's family with its hyper-parameters. Throws InputError if these do not fit together.
 Model make_model(const ModelFile& file);
 
 /// Reads and checks a model file. Throws InputError with every problem found. Warnings are appended to

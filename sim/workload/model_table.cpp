@@ -52,7 +52,7 @@ std::string indented(std::size_t depth, std::string_view name) {
   return std::string(2 * depth, ' ') + std::string(name);
 }
 
-/// What the layers from `first` on whose names start with `prefix` add up to.
+/// The totals of the layers from `first` on whose names start with `prefix`.
 Line group_line(const std::vector<Layer>& layers, std::size_t first, const std::string& prefix,
                 std::size_t depth, std::string_view name, int batch) {
   double parameters = 0;
@@ -66,7 +66,7 @@ Line group_line(const std::vector<Layer>& layers, std::size_t first, const std::
 
 std::vector<Line> lines_of(const std::vector<Layer>& layers, int batch) {
   std::vector<Line> lines;
-  std::vector<std::string_view> open;  // the groups the previous layer was in
+  std::vector<std::string_view> open;  // the groups of the previous layer
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const Layer& layer = layers[i];
     const auto parts = parts_of(layer.name);

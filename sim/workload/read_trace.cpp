@@ -16,10 +16,10 @@
 namespace trainyard {
 namespace {
 
-constexpr double longest_op = 86400;  // s; beyond it the unit is wrong
-constexpr double most_bytes = 1e18;   // of one op: years of any memory
+constexpr double longest_op = 86400;  // s; above it the unit is wrong
+constexpr double most_bytes = 1e18;   // per op: years of any memory
 constexpr double most_flops = 1e24;
-constexpr double most_elements = 1e15;  // of one tensor; sums of bytes stay exact
+constexpr double most_elements = 1e15;  // per tensor; sums of bytes stay exact
 
 template <class E>
 constexpr auto texts() {
@@ -34,10 +34,10 @@ constexpr auto column_texts() {
   return result;
 }
 
-/// Where each known column is in the file; -1 if it is not there.
+/// Index of each known column in the file; -1 if missing.
 using Positions = std::array<int, trace_columns.size()>;
 
-/// One row on its way to an Op.
+/// One line while it becomes an Op.
 struct Row {
   const CsvRow& csv;
   const Positions& positions;
@@ -93,8 +93,8 @@ Positions find_columns(const CsvFile& file, CsvProblems& problems) {
   return positions;
 }
 
-/// Sets `value` to what a cell names; leaves it if the cell is empty or there is no such column. False if the
-/// cell names nothing known, which is reported.
+/// Sets `value` to the choice named in a cell; leaves it if the cell is empty or the column is missing.
+/// Reports unknown names and then returns false.
 template <class E>
 bool read_choice(const Row& row, TraceColumn column, E& value) {
   if (!row.has(column)) return true;
@@ -110,8 +110,8 @@ bool read_choice(const Row& row, TraceColumn column, E& value) {
   return false;
 }
 
-/// The number that `text`, a cell of `column` or a part of it, holds; nothing, after reporting it, if that is
-/// no number, negative or above `largest`.
+/// The number in `text`, a cell of `column` or a part of it. If it is not a number, negative or above
+/// `largest`, reports it and returns empty.
 std::optional<double> parse_part(const Row& row, TraceColumn column, std::string_view text, double largest,
                                  std::string_view hint = {}) {
   const Parsed<double> parsed = parse_number(text);
@@ -131,7 +131,7 @@ std::optional<double> parse_part(const Row& row, TraceColumn column, std::string
   return value;
 }
 
-/// The number in a cell; 0 if it is empty or, after reporting it, none.
+/// The number in a cell; 0 if it is empty or, after reporting it, invalid.
 double read_number(const Row& row, TraceColumn column, double largest, std::string_view hint = {}) {
   return row.has(column) ? parse_part(row, column, row.find(column)->text, largest, hint).value_or(0) : 0;
 }
@@ -190,7 +190,7 @@ std::vector<Gradient> read_gradients(const Row& row, const std::string& layer) {
               "parameter_bytes counts fp32 parameters whatever the precision");
     return gradients;
   }
-  // the line keeps tensors apart that belong to layers of the same name
+  // the line number separates tensors of layers with the same name
   gradients.push_back({layer + "#" + std::to_string(row.csv.line), bytes / parameter_size.si()});
   return gradients;
 }
@@ -242,7 +242,7 @@ void check_work(const Row& row, const Op& op) {
   }
 }
 
-/// Which alternative of Shape an op of a kind has, and how it is written.
+/// The alternative of Shape for a kind of op, and an example.
 struct ShapeRule {
   std::size_t alternative;
   std::string_view example;
@@ -315,7 +315,7 @@ void check_tensors(const Row& row, const Op& op, std::set<std::string, std::less
   }
 }
 
-/// The whole number a comment gives; nothing, after reporting it, if it is none or below 1.
+/// The whole number in a comment. If it is not a number or below 1, reports it and returns empty.
 std::optional<int> read_count(const CsvComment& comment, std::string_view what, CsvProblems& problems) {
   const Parsed<long long> number = parse_integer(comment.value.text);
   const long long* value = std::get_if<long long>(&number);
@@ -362,7 +362,7 @@ Trace read_trace(std::string name, std::string_view text) {
   Trace trace;
   for (const CsvComment& comment : file.comments) read_comment(comment, trace, problems);
   const Positions positions = find_columns(file, problems);
-  if (!problems.empty()) problems.finish();  // rows mean nothing under a wrong header
+  if (!problems.empty()) problems.finish();  // lines cannot be read with a wrong header
 
   std::set<std::string, std::less<>> tensors;
   Phase phase = Phase::forward;
@@ -371,7 +371,7 @@ Trace read_trace(std::string name, std::string_view text) {
     const Row row{csv, positions, problems};
     Op op = read_op(row);
     check_order(row, phase, op.phase, trace.accumulation > 1);
-    if (op.phase < phase) tensors.clear();  // each micro-batch may complete all
+    if (op.phase < phase) tensors.clear();  // each micro-batch may complete all tensors
     check_tensors(row, op, tensors);
     phase = op.phase;
     trace.ops.push_back(std::move(op));

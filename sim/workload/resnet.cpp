@@ -6,9 +6,9 @@
 namespace trainyard {
 namespace {
 
-constexpr int expansion = 4;  // a bottleneck writes four times the channels it works on
+constexpr int expansion = 4;  // a bottleneck's output has four times the channels of its convolutions
 
-/// Convolution, batch norm and, if it has a name, ReLU.
+/// A convolution, its batch norm and, unless the name is empty, its ReLU.
 struct ConvNames {
   std::string conv, batch_norm, relu;
 };

@@ -1,6 +1,6 @@
 #pragma once
 // Residual networks of bottleneck blocks (He et al. 2015, arXiv 1512.03385) from their hyper-parameters:
-// ResNet-50, 101 and 152 differ in the number of blocks only. Layer and tensor names are torchvision's.
+// ResNet-50, 101 and 152 differ only in the number of blocks. Layer and tensor names are torchvision's.
 
 #include "config/keys.hpp"
 #include "workload/layer.hpp"
@@ -11,8 +11,8 @@
 
 namespace trainyard {
 
-/// Which convolution of a stage's first block halves the image: the paper's first 1x1 (v1), or the 3x3
-/// (v1.5), which is what torchvision and every framework's benchmark run.
+/// Which convolution of a stage's first block halves the image: the paper's first 1x1 (v1), or the 3x3 (v1.5)
+/// as in torchvision and every framework's benchmark.
 enum class StridePlace { conv1, conv2 };
 
 struct ResnetHyperparameters {

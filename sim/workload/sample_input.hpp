@@ -1,6 +1,6 @@
 #pragma once
-// What a sample is before it is on a GPU: bytes on disk, and what decoding them costs the host. A part of a
-// model file; experiment/input_pipeline.hpp makes times of it.
+// A sample before it is on a GPU: its bytes on disk, and the host's cost of decoding. Part of a model file;
+// the input pipeline of a study (experiment/input_pipeline.hpp) computes times from it.
 
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
@@ -12,10 +12,10 @@
 namespace trainyard {
 
 struct SampleInput {
-  std::optional<Sourced<Bytes>> bytes;            ///< as it is stored
-  std::optional<Sourced<Bytes>> bytes_per_token;  ///< the same of models that read sequences
-  std::optional<Sourced<Seconds>> decode;         ///< on one core of a CPU; nothing to decode when absent
-  std::optional<Sourced<Bytes>> memory;           ///< what decoding it reads and writes of host memory
+  std::optional<Sourced<Bytes>> bytes;            ///< stored
+  std::optional<Sourced<Bytes>> bytes_per_token;  ///< stored, for models that read sequences
+  std::optional<Sourced<Seconds>> decode;         ///< time on one CPU core; empty: nothing to decode
+  std::optional<Sourced<Bytes>> memory;           ///< host memory traffic of decoding
 };
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
 #pragma once
-// The shapes of ops. Apart from the trace that holds them, so that the CUDA kernels share them (sim/cuda).
+// The shapes of ops. Separate from the trace, so that the CUDA kernels can share them (sim/cuda).
 
 #include <compare>
 #include <variant>
@@ -21,7 +21,7 @@ struct GemmShape {
 
 struct VectorShape {
   double elements = 0;
-  int row = 0;  ///< values that a softmax normalises together; 0 where it makes no difference
+  int row = 0;  ///< values that a softmax normalises together; 0 if irrelevant
   friend bool operator==(const VectorShape&, const VectorShape&) = default;
 };
 

@@ -9,7 +9,7 @@
 namespace trainyard {
 namespace {
 
-/// Reads "n128 c64 ..." from left to right; `ok` tells whether everything so far was as expected.
+/// Reads "n128 c64 ..." from left to right; `ok`: everything so far was as expected.
 class Scanner {
 public:
   explicit Scanner(std::string_view text) : rest_(text) {}
@@ -18,7 +18,7 @@ public:
     skip(before);
     int value = 0;
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    // "+1" and "007" would not be written back as they were read
+    // "+1" and "007" would not be written back in the same form
     ok_ = ok_ && error == std::errc() && value >= at_least && (value == 0 || rest_.front() != '0');
     if (ok_) rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
     return value;

@@ -1,7 +1,7 @@
 #pragma once
-// A trace: the ordered ops of one training step as one rank runs them. Made from a model's hyper-parameters
-// (make_trace.hpp), read from a CSV that a user exported or measured (trace_csv.hpp), timed by compute/ and
-// replayed by the schedule. The names of its enums are the words of the CSV, the YAML files and the reports.
+// A trace: the ordered ops of one training step on one rank. Made from a model's hyper-parameters
+// (make_trace.hpp), or read from a CSV that a user exported or measured (trace_csv.hpp); timed by compute/
+// and replayed by the schedule. The names of its enums are used in the CSV, the YAML files and the reports.
 
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
@@ -17,7 +17,7 @@ namespace trainyard {
 
 enum class Phase { forward, backward, optimizer };
 
-/// What an op computes; decides which table and which fit of the GPU profile give its time.
+/// The computation of an op; selects the table and the fit of the GPU profile for its time.
 enum class OpKind {
   conv_forward,
   conv_dgrad,  ///< gradient of the input
@@ -25,29 +25,29 @@ enum class OpKind {
   gemm,
   batch_norm_forward,
   batch_norm_backward,
-  layer_norm,  ///< either direction
+  layer_norm,  ///< forward or backward
   elementwise,
-  embedding,  ///< gather of table rows, and their scatter in backward
+  embedding,  ///< gather of table rows, and scatter in backward
   pooling,
   softmax,
   optimizer,
-  measured,  ///< of a user's trace: only its duration is known
+  measured,  ///< from a user's trace: only its duration is known
   host       ///< the GPU waits for the host, for a given time
 };
 
-/// Work of the matrix units: convolutions and matrix products.
+/// Whether it is work of the matrix units: convolutions and matrix products.
 constexpr bool is_matrix(OpKind kind) {
   return kind == OpKind::conv_forward || kind == OpKind::conv_dgrad || kind == OpKind::conv_wgrad ||
          kind == OpKind::gemm;
 }
 
-/// Ops of which nothing but a duration could say how long they take.
+/// Whether the time of such an op cannot be computed without a given duration.
 constexpr bool needs_duration(OpKind kind) { return kind == OpKind::measured || kind == OpKind::host; }
 
-/// Where an op's duration came from; the result prints the share of each.
+/// The source of an op's duration; the result prints the share of each.
 enum class ComputeSource { measured, fitted, roofline };
 
-/// A parameter tensor whose gradient an op completes; `elements` values.
+/// A parameter tensor of `elements` values whose gradient an op completes.
 struct Gradient {
   std::string tensor;  ///< "layer1.0.bn1.weight"
   double elements = 0;
@@ -70,32 +70,32 @@ struct Op {
   std::string layer;
   OpKind kind{};
   Shape shape;
-  Flops flops;                          ///< of this op for the whole batch
+  Flops flops;                          ///< for the whole batch
   Bytes bytes;                          ///< read from and written to device memory
   std::vector<Gradient> gradients;      ///< complete when this op ends, in the order they become ready
-  std::optional<Seconds> duration;      ///< measured by a user, or the one a former run computed
-  std::optional<ComputeSource> source;  ///< of the duration; without it a duration counts as measured
-  Communication communication = Communication::none;  ///< what is launched when this op ends
-  std::vector<Bytes> communication_bytes;  ///< of each collective launched, in order: one rank's buffer
+  std::optional<Seconds> duration;      ///< measured by a user, or computed by an earlier run
+  std::optional<ComputeSource> source;  ///< of the duration; empty counts as measured
+  Communication communication = Communication::none;  ///< launched when this op ends
+  std::vector<Bytes> communication_bytes;  ///< per collective launched, in order: one rank's buffer
   friend bool operator==(const Op&, const Op&) = default;
 };
 
 enum class Precision { fp32, tf32, fp16, amp, bf16, amp_bf16 };
 enum class Optimizer { sgd, momentum, adam, lamb };
 
-/// How the values of an image batch are ordered: by channel before pixel, or by pixel before channel, which
-/// PyTorch calls channels_last.
+/// Order of the values of an image batch: channel before pixel, or pixel before channel, which PyTorch calls
+/// channels_last.
 enum class Layout { nchw, nhwc };
 
-/// The layers of ops that pass over all gradients begin with this. No gradient is reduced before those of
+/// Prefix of the layer names of ops that pass over all gradients. No gradient is reduced before those in
 /// backward have ended.
 inline constexpr std::string_view gradient_pass_prefix = "gradient_work.";
 
 struct Trace {
   std::string model;
-  int batch_per_gpu = 0;  ///< samples in a micro-batch of one rank; 0 in a user's trace that does not say
-  std::optional<Precision> precision;  ///< not every user's trace states it
-  int accumulation = 1;                ///< micro-batches in the step
+  int batch_per_gpu = 0;  ///< samples per micro-batch of one rank; 0 if a user's trace does not give it
+  std::optional<Precision> precision;  ///< empty if a user's trace does not give it
+  int accumulation = 1;                ///< micro-batches per step
   std::vector<Op> ops;
   friend bool operator==(const Trace&, const Trace&) = default;
 };

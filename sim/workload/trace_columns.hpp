@@ -1,5 +1,5 @@
 #pragma once
-// The columns of a trace CSV, in the order they are written: what its reader and its writer share.
+// The columns of a trace CSV in the order of writing, shared by its reader and its writer.
 
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
@@ -10,7 +10,7 @@ namespace trainyard {
 
 inline constexpr int trace_format_version = 1;
 
-/// `parameter_bytes` counts fp32 parameters, whatever the precision of the run.
+/// `parameter_bytes` counts fp32 parameters in every precision.
 inline constexpr Bytes parameter_size{4};
 
 enum class TraceColumn {

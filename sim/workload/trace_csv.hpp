@@ -1,6 +1,6 @@
 #pragma once
-// Traces as CSV files: the door through which users bring their own measurements, and the export that replays
-// to the same bits. workloads/README.md describes the format.
+// Traces as CSV files, to import users' own measurements and to export traces that replay to the same bits.
+// workloads/README.md describes the format.
 
 #include "workload/trace.hpp"
 
@@ -13,8 +13,8 @@ namespace trainyard {
 /// without line breaks, tensor names also without ';' (those of models and of read_trace are).
 std::string write_trace(const Trace& trace);
 
-/// Reads what write_trace wrote (to an equal trace) or what a user wrote by hand: columns may be missing but
-/// for `phase`, `layer` and one of `kind` and `duration_s`. `name` is printed in diagnostics. Throws
+/// Reads the output of write_trace (to an equal trace) or a file written by hand: all columns may be missing
+/// except `phase`, `layer` and one of `kind` and `duration_s`. `name` is printed in diagnostics. Throws
 /// InputError with every problem found, each at the line and column of its cell.
 Trace read_trace(std::string name, std::string_view text);
 

@@ -5,7 +5,7 @@
 namespace trainyard {
 namespace {
 
-/// Costs of a layer that writes one value for each it reads: FLOPs per value, passes over the values.
+/// Costs of a layer with one output value per input value: FLOPs per value, passes over the values.
 struct VectorCosts {
   int forward_flops = 0, backward_flops = 0, forward_passes = 2, backward_passes = 3;
 };
@@ -125,7 +125,7 @@ Layer attention_context_layer(std::string name, const TransformerSize& size) {
   Layer layer = shaped_layer(std::move(name), LayerKind::batched_matmul, score_shape(size), head_shape(size));
   layer.gemm = {size.heads, size.sequence, size.hidden / size.heads, size.sequence, false};
   add_product_flops(layer);
-  layer.saved_elements = layer.out_elements;  // values are as many as outputs
+  layer.saved_elements = layer.out_elements;  // as many values as outputs
   layer.forward_rw_elements = layer.in_elements + 2 * layer.out_elements;
   layer.backward_rw_elements = 2 * layer.forward_rw_elements;
   return layer;
@@ -137,7 +137,7 @@ void append_attention(std::vector<Layer>& layers, const std::string& prefix, con
   layers.push_back(attention_scores_layer(prefix + ".attn.qk", size));
   layers.push_back(softmax_layer(prefix + ".attn.softmax", score_shape(size)));
   layers.push_back(dropout_layer(prefix + ".attn.dropout", score_shape(size)));
-  layers.back().saved_elements = layers.back().out_elements;  // an operand of the next product
+  layers.back().saved_elements = layers.back().out_elements;  // operand of the next product
   layers.push_back(attention_context_layer(prefix + ".attn.av", size));
   layers.push_back(linear_layer(prefix + ".attn.proj", {size.sequence, size.hidden, size.hidden}));
   layers.push_back(dropout_layer(prefix + ".drop1", token_shape(size)));

@@ -6,7 +6,7 @@
 namespace trainyard {
 namespace {
 
-constexpr int widest = 8;  // times the first stage's channels
+constexpr int widest = 8;  // relative to the first stage's channels
 
 void append_linear(std::vector<Layer>& layers, int index, int in, int out) {
   layers.push_back(linear_layer("fc" + std::to_string(index), in, out));
@@ -18,7 +18,7 @@ std::vector<Layer> vgg_layers(const VggHyperparameters& parameters) {
   std::vector<Layer> layers;
   FeatureMap map{3, parameters.image_size, parameters.image_size};
   int scale = 1;
-  int index = 0;  // of convolutions and poolings
+  int index = 0;  // counts convolutions and poolings
   for (const int convs : parameters.convs) {
     for (int c = 0; c < convs; ++c, ++index) {
       const std::string number = std::to_string(index);
@@ -33,7 +33,7 @@ std::vector<Layer> vgg_layers(const VggHyperparameters& parameters) {
   layers.front().has_input_gradient = false;
   layers.front().backward_flops = layers.front().forward_flops;
 
-  // The fully connected layers are called fc6 to fc8, as in the 16-layer network's first publications.
+  // The fully connected layers are called fc6 to fc8, as in the first publications of the 16-layer network.
   append_linear(layers, 6, flattened("fc6", map), parameters.hidden);
   layers.push_back(relu_layer("relu6", {parameters.hidden}));
   append_linear(layers, 7, parameters.hidden, parameters.hidden);

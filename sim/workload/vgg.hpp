@@ -1,6 +1,7 @@
 #pragma once
 // VGG networks (Simonyan & Zisserman 2014, arXiv 1409.1556) from their hyper-parameters: stages of 3x3
-// convolutions with bias, each halved by a maximum pooling, then three fully connected layers.
+// convolutions with bias, each followed by a maximum pooling that halves the image, then three fully
+// connected layers.
 
 #include "config/keys.hpp"
 #include "workload/layer.hpp"
@@ -11,15 +12,15 @@ namespace trainyard {
 
 struct VggHyperparameters {
   std::vector<int> convs;  ///< convolutions per stage
-  int width = 64;          ///< channels of the first stage; each next has twice as many, up to eight times
+  int width = 64;          ///< channels of the first stage; doubled in each following one, up to eight times
   int hidden = 4096;       ///< outputs of the first two fully connected layers
   int image_size = 224;
   int classes = 1000;
 };
 
 /// The layers in forward order, ending in the last fully connected one: the classifier's dropout and the loss
-/// move too little to count. Convolutions and poolings share one numbering. Throws InputError if the image is
-/// too small for the poolings, or so large that the first fully connected layer has 2^31 inputs.
+/// move too little to count. Convolutions and poolings are numbered together. Throws InputError if the image
+/// is too small for the poolings, or so large that the first fully connected layer has 2^31 inputs.
 std::vector<Layer> vgg_layers(const VggHyperparameters& parameters);
 
 namespace config {
