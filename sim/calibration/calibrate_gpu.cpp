@@ -30,7 +30,7 @@ std::string files_with(const std::string& group, const std::vector<Recording>& r
   return files;
 }
 
-/// What the fit of a group rests on, for the profile.
+/// The source of a group's fit, for the profile.
 std::string source_of(const HeldOutError& error, int count, const std::vector<Recording>& recordings) {
   std::string text = fmt::format("{} kernels of {}; mean error on held-out shapes {}", count,
                                  files_with(error.kernels, recordings), percent(error.mape));
@@ -106,7 +106,7 @@ void set_kernels(GpuProfile& gpu, const MeasuredKernels& measured, const Tables&
   if (tables.vector_kernels != nullptr) gpu.vector_kernels = tables.vector_kernels->name;
 }
 
-/// The board's power in a state as a part of its TDP, if the recordings have it.
+/// Sets the board's power in each state as a fraction of its TDP, if the recordings have it.
 void set_power(GpuProfile& gpu, const std::vector<Recording>& recordings) {
   std::map<std::string, Watts> drawn;
   for (const Recording& recording : recordings) {
@@ -132,7 +132,7 @@ void check_each_once(const std::vector<Recording>& recordings) {
   }
 }
 
-/// What was known before and is not replaced, and what is new.
+/// The known entries that are not replaced, and the new ones.
 Calibration merged(Calibration known, const std::map<std::string, int>& fitted,
                    const std::vector<HeldOutError>& errors, const std::vector<Recording>& recordings) {
   std::erase_if(known.held_out, [&](const HeldOutError& error) { return fitted.contains(error.kernels); });

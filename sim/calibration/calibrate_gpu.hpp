@@ -12,28 +12,29 @@
 
 namespace trainyard {
 
-/// The specification with everything the recordings cover fitted to them, and in `calibration` what the fits
-/// rest on and how far they miss held-out kernels. `kernels` becomes the recording that times matrix products
-/// or convolutions, `vector_kernels` the one that times vector ops alone (as a framework runs them); where
-/// both are given, vector ops count from the latter only. Power is the recordings' where they have any.
-/// Throws InputError if they cover nothing, or if two of them would be the same table.
+/// The specification with fits to everything the recordings cover; `calibration` has the sources of the fits
+/// and their errors on held-out kernels. `kernels` becomes the recording that times matrix products or
+/// convolutions, `vector_kernels` the one that times vector ops alone (as a framework runs them); with both,
+/// vector ops count from the latter only. Power comes from the recordings if they have it. Throws InputError
+/// if they cover nothing, or if two of them would be the same table.
 GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recording>& recordings);
 
-/// Shipped profiles with kernels of their own: what a scaling is checked against, whatever else a user has.
+/// Shipped profiles with measured kernels: scalings are checked on these, whichever other profiles a user
+/// has.
 inline constexpr std::array<std::string_view, 3> checked_profiles{"v100_sxm2_16gb", "p100_sxm2_16gb", "t4"};
 
-/// The specification with `source`'s parts of the peaks and of the bandwidth and its fixed times, as
-/// `assumed`. A data type that `source` lacks has the parts of fp16. `checks` are profiles with kernels of
-/// their own: how far the same scaling misses those is said with every figure and in `calibration`.
+/// The specification with `source`'s fractions of the peaks and of the bandwidth and its fixed times, as
+/// `assumed`. A data type missing in `source` gets the fractions of fp16. `checks`: profiles with measured
+/// kernels; the errors of the same scaling on them go into every figure's source and into `calibration`.
 GpuProfile scale(const GpuProfile& specification, const GpuProfile& source,
                  const std::vector<GpuProfile>& checks);
 
-/// What a recording itself says of its GPU, as the specification of a profile named `name`: peaks by
-/// architecture, clock and number of multiprocessors, rates of a V100 as `assumed` until they are fitted.
-/// Throws InputError, naming what is missing.
+/// The specification of a profile named `name` from a recording's header: peaks by architecture, clock and
+/// number of multiprocessors, rates of a V100 as `assumed` until they are fitted. Throws InputError that
+/// names missing facts.
 GpuProfile specification_of(const RecordingFacts& facts, const std::string& name);
 
-/// A profile as YAML, with a head that says how to read it. Reads back to an equal profile.
+/// A profile as YAML, with a heading that explains how to read it. Reads back to an equal profile.
 std::string profile_text(const GpuProfile& gpu);
 
 }  // namespace trainyard

@@ -17,17 +17,17 @@ constexpr std::size_t fewest_of_class = 3;
 constexpr std::array classes{ConvClass::first_layer, ConvClass::pointwise, ConvClass::pointwise_strided,
                              ConvClass::spatial_3x3, ConvClass::other};
 
-/// Of predicted over measured.
+/// `ratio`: predicted over measured.
 double miss(double ratio) { return std::abs(ratio - 1 / ratio) / 2; }
 double miss(Seconds predicted, Seconds measured) { return miss(predicted / measured); }
 
 Seconds microseconds(double number) { return Seconds(number * 1e-6); }
-/// Rounded to what a profile can vouch for; the last bits of a search reach no file.
+/// Rounded to the accuracy of a profile; the last bits of a search reach no file.
 Seconds rounded_us(double number) { return Seconds(four_digits(number * 1e-6)); }
 
 std::size_t index_of(ConvClass conv_class) { return static_cast<std::size_t>(conv_class); }
 
-/// Which entry of the fitted efficiencies a class uses: its own, that of `other`, or that of all together.
+/// Index of the fitted efficiency of each class: its own, that of `other`, or that of all classes.
 std::array<std::size_t, classes.size()> slots(const std::vector<ConvSample>& samples) {
   std::array<std::size_t, classes.size()> counts{};
   for (const ConvSample& sample : samples) ++counts.at(index_of(sample.conv_class));
@@ -63,7 +63,7 @@ ConvFit fit_conv(const std::vector<ConvSample>& samples, const Limits& limits) {
       const Roofline curve{x[slot.at(index_of(conv_class))], x[fraction], microseconds(x[t0])};
       sum += miss(roofline_time(curve, limits.peak, limits.bandwidth, sample.work), sample.time);
     }
-    // An efficiency that no sample shows, all of its class being limited by memory, is that of `other`.
+    // If all samples of a class are limited by memory, its efficiency follows that of `other`.
     double apart = 0;
     for (std::size_t c = 0; c < classes.size(); ++c) apart += miss(x[c] / x[index_of(ConvClass::other)]);
     constexpr double weight_of_apart = 1e-4;

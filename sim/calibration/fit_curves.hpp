@@ -1,6 +1,6 @@
 #pragma once
-// Fits the curves of a profile to measured kernels. Every fit makes the mean of |r - 1/r| / 2 smallest, r
-// being predicted over measured time: twice as long and half as long are equally wrong.
+// Fits the curves of a profile to measured kernels. Every fit minimises the mean of |r - 1/r| / 2, r =
+// predicted over measured time: twice as long and half as long are equally wrong.
 
 #include "compute/curves.hpp"
 
@@ -10,10 +10,10 @@
 
 namespace trainyard {
 
-/// Fewer kernels than this fit nothing.
+/// With fewer kernels than this, nothing is fitted.
 inline constexpr std::size_t fewest_kernels = 8;
 
-/// A kernel's work and what it took.
+/// A kernel's work and its time.
 struct Sample {
   Work work;
   Seconds time;
@@ -24,7 +24,7 @@ struct ConvSample {
   ConvClass conv_class{};
 };
 
-/// What a GPU can do at most, by specification.
+/// Peaks of a GPU by specification.
 struct Limits {
   FlopRate peak;
   Bandwidth bandwidth;
@@ -34,10 +34,10 @@ struct Limits {
 /// to four digits. Needs at least one sample.
 Roofline fit_roofline(const std::vector<Sample>& samples, const Limits& limits);
 
-/// The same with an efficiency per class. A class with fewer than three kernels gets that of `other`, and
-/// that of all classes if there is none either; the first layer is left out then. Efficiencies are at most 1,
-/// of 3x3 and other windows 4 (Winograd); the bandwidth fraction at most 0.93, what the best streams reach: a
-/// free fit puts several times the memory's bandwidth into 16-bit convolutions.
+/// The same with an efficiency per class. A class with fewer than three kernels gets that of `other`, or that
+/// of all classes if there is none either; the first layer is then left out. Efficiencies are at most 1, for
+/// 3x3 and other windows 4 (Winograd); the bandwidth fraction is at most 0.93, as in the best streams: a free
+/// fit gives 16-bit convolutions several times the memory's bandwidth.
 ConvFit fit_conv(const std::vector<ConvSample>& samples, const Limits& limits);
 
 /// bytes / (fraction x bandwidth) + t0.
@@ -47,14 +47,14 @@ struct VectorFit {
 };
 VectorFit fit_vector(const std::vector<Sample>& samples, Bandwidth bandwidth);
 
-/// A sample timed from a framework, by the call it was asked for.
+/// A sample timed by a framework, with the name of the call.
 struct DispatchedSample {
   Sample sample;
   std::string call;
 };
 
-/// max(dispatch of the call, bytes / (fraction x bandwidth) + t0): a kernel shorter than the framework needs
-/// to launch the next is not seen.
+/// max(dispatch of the call, bytes / (fraction x bandwidth) + t0): a kernel shorter than the framework's next
+/// launch cannot be seen.
 struct DispatchFit {
   VectorFit vector;
   std::map<std::string, Seconds> dispatch;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array dtypes{Dtype::fp32, Dtype::tf32, Dtype::fp16, Dtype::bf16};
 constexpr std::array conv_passes{OpKind::conv_forward, OpKind::conv_dgrad, OpKind::conv_wgrad};
 
-// The figures to be replaced: what curves.hpp finds, of a profile that is ours to change.
+// Non-const versions of curves.hpp's functions, to change a profile.
 MatrixRates* find_rates(GpuProfile& gpu, Dtype dtype) {
   return const_cast<MatrixRates*>(find_rates(std::as_const(gpu), dtype));
 }
@@ -21,7 +21,7 @@ Sourced<ConvFit>& fit_of(ConvPasses& passes, OpKind pass) {
   return const_cast<Sourced<ConvFit>&>(fit_of(std::as_const(passes), pass));
 }
 
-/// A profile in the making.
+/// A profile while it is fitted.
 struct Fitting {
   FittedProfile result;
   const std::map<std::string, std::string>& sources;
@@ -36,7 +36,7 @@ struct Fitting {
   [[nodiscard]] Bandwidth bandwidth() const { return result.gpu.memory.bandwidth.value; }
 };
 
-/// The kernels of each group that has enough of them.
+/// The kernels of each group with at least `fewest` of them.
 template <class Kernel>
 std::map<std::string, std::vector<Kernel>> groups_of(const std::vector<Kernel>& kernels, std::size_t fewest) {
   std::map<std::string, std::vector<Kernel>> groups;
@@ -60,7 +60,7 @@ void fit_gemm(Fitting& fitting, Dtype dtype, const std::vector<GemmKernel>& kern
               group_of(GemmKernel{dtype, {}, {}}), samples.size());
 }
 
-/// What is known of one layout, as an assumption about the other.
+/// The fits of one layout, as an assumption about the other.
 ConvPasses in_other_layout(ConvPasses known) {
   for (const OpKind pass : conv_passes) {
     Sourced<ConvFit>& figure = fit_of(known, pass);
@@ -87,7 +87,7 @@ void fit_conv_pass(Fitting& fitting, const ConvKernel& group, const std::vector<
               group_of(group), samples.size());
 }
 
-/// A pass that neither the specification nor the recordings know is taken to be as one that they do.
+/// A pass without figures in the specification and the recordings is assumed to equal one that has them.
 void fill_missing_passes(std::optional<ConvPasses>& fits) {
   if (!fits) return;
   const auto is_missing = [&](OpKind pass) { return fit_of(*fits, pass).value.bandwidth_fraction <= 0; };
@@ -135,7 +135,7 @@ void fit_dispatched_vectors(Fitting& fitting, const std::vector<DispatchedKernel
   }
 }
 
-/// One fixed time for all vector ops: the median of the groups'.
+/// One fixed time for all vector ops: the median over groups.
 void set_vector_t0(GpuProfile& gpu, const std::map<std::string, Seconds>& fixed) {
   if (fixed.empty()) return;
   std::vector<Seconds> times;
@@ -164,7 +164,7 @@ FittedProfile fit_profile(const GpuProfile& specification, const MeasuredKernels
     }
   }
   fit_dispatched_vectors(fitting, measured.dispatched);
-  const auto fixed = fit_vectors(fitting, measured.kernels.vectors);  // kernels alone say more
+  const auto fixed = fit_vectors(fitting, measured.kernels.vectors);  // more precise than dispatched ones
   for (const auto& [group, t0] : fixed) result.dispatched.erase(group);
   set_vector_t0(result.gpu, fixed);
   return result;

@@ -17,7 +17,8 @@
 namespace trainyard {
 namespace {
 
-/// |predicted / measured - 1| of the kernels of a group: with the nearest kernels, and by the curve alone.
+/// predicted / measured - 1| for the kernels of a group: corrected by the nearest kernels, and from the curve
+/// alone.
 struct Errors {
   std::vector<double> with_nearest, by_curve;
 };
@@ -88,8 +89,8 @@ void add_vector_kernels(ErrorsByGroup& errors, const Predictors& predictors,
   }
 }
 
-/// By the group's curve with what the framework adds; a recording that has no kernels alone has no nearest.
-/// Only calls that take longer than their dispatch: of the others the kernel is not seen.
+/// From the group's curve and the framework's dispatch, without correction: such a recording has no kernels
+/// alone. Only for calls longer than their dispatch, since the kernel of a shorter one cannot be seen.
 void add_dispatched(ErrorsByGroup& errors, const FittedProfile& fitted,
                     const std::vector<DispatchedKernel>& measured) {
   for (const auto& [kernel, call] : measured) {
@@ -125,7 +126,7 @@ std::vector<HeldOutError> held_out_errors(const GpuProfile& specification, const
   constexpr std::size_t fewest_in_fold = 3;
   const std::map<std::string, int> groups = fit_profile(specification, measured).fitted;
   ErrorsByGroup errors;
-  std::set<std::string> unfitted;  // in some fold: its kernels there would be judged by the specification
+  std::set<std::string> unfitted;  // in some fold: it would judge the specification
   for (int fold = 0; fold < folds; ++fold) {
     const FittedProfile fitted =
         fit_profile(specification, part_of(measured, fold, false), {}, fewest_in_fold);

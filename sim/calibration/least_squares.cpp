@@ -14,7 +14,7 @@ double sum_of_squares(const Vector& values) {
   return sum;
 }
 
-/// Rows are parameters: how each residual changes with one of them.
+/// By parameter: the change of each residual with it.
 std::vector<Vector> derivatives(const Residuals& residuals, const Vector& point, const Vector& now) {
   std::vector<Vector> rows;
   rows.reserve(point.size());
@@ -35,7 +35,7 @@ double dot(const Vector& one, const Vector& other) {
   return sum;
 }
 
-/// Solves a symmetric positive definite system by Cholesky's decomposition, in place.
+/// Solves a symmetric positive definite system by Cholesky decomposition, in place.
 Vector solve(std::vector<Vector> matrix, Vector right) {
   const std::size_t n = right.size();
   for (std::size_t j = 0; j < n; ++j) {
@@ -75,14 +75,14 @@ Vector least_squares(const Residuals& residuals, Vector start, double least) {
       Vector right(point.size());
       const auto is_held = [&](std::size_t i) { return point[i] <= least && dot(rows[i], now) > 0; };
       for (std::size_t i = 0; i < point.size(); ++i) {
-        // what would leave the bound stays on it and does not hold back the rest
+        // a coordinate that would leave the bound stays on it and does not hold back the others
         if (is_held(i)) {
           matrix[i][i] = 1;
           continue;
         }
         for (std::size_t j = 0; j <= i; ++j) matrix[i][j] = is_held(j) ? 0 : dot(rows[i], rows[j]);
         right[i] = -dot(rows[i], now);
-        // the second term keeps parameters without any effect where they are
+        // the second term keeps parameters without effect unchanged
         matrix[i][i] += damping * matrix[i][i] + 1e-12;
       }
       const Vector change = solve(std::move(matrix), std::move(right));

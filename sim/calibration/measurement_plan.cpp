@@ -17,7 +17,7 @@ namespace {
 
 constexpr double mib = 1024.0 * 1024.0;
 
-/// The rows so far, each once.
+/// The rows so far, without repeats.
 class Plan {
 public:
   void add(Measurement row) {
@@ -36,7 +36,7 @@ public:
          to_string(Shape(shape)), work_of(shape, dtype).bytes});
   }
 
-  /// A measurement that is no kernel of a trace.
+  /// A measurement that is not a kernel of a trace.
   void add(std::string op, std::string variant, Bytes bytes = {}) {
     add({std::move(op), std::move(variant), std::nullopt, "", bytes});
   }
@@ -128,7 +128,7 @@ void add_batched_grid(Plan& plan, std::span<const Dtype> types) {
   }
 }
 
-/// Convolutions of every class and size of image, all of ResNet-50's; enough of each pass for a fit even
+/// Convolutions of every class and image size, including all of ResNet-50's; enough of each pass for a fit
 /// while a fold is held out.
 void add_typical_convs(Plan& plan) {
   constexpr std::array shapes{
@@ -162,7 +162,7 @@ bool has_convolutions(const Model& model) {
   return std::ranges::any_of(model.layers, [](const Layer& layer) { return layer.kind == LayerKind::conv; });
 }
 
-/// The types of data and layouts that training mostly uses come first.
+/// The data types and layouts most used in training come first.
 void add_models(Plan& plan, std::span<const Model> models, std::span<const int> conv_batches,
                 std::span<const int> sequence_batches) {
   constexpr std::array usual{std::pair(Dtype::bf16, Layout::nhwc), std::pair(Dtype::tf32, Layout::nchw),

@@ -1,6 +1,6 @@
 #pragma once
-// What trainyard_gpu_kernels is to measure, in the order of importance: a GPU is often there for minutes
-// only, and a recording that stops early must be of use.
+// The measurements for trainyard_gpu_kernels, in order of importance: a GPU is often available for minutes
+// only, and a recording that stops early must still be useful.
 
 #include "compute/dtype.hpp"
 #include "units/quantity.hpp"
@@ -20,7 +20,7 @@ struct Measurement {
   std::string op, variant;
   std::optional<Dtype> dtype;
   std::string shape;
-  Bytes bytes;  ///< that the trace counts for it, or that are copied
+  Bytes bytes;  ///< counted for it in a trace, or copied
 };
 
 /// The models whose shapes are measured, the most important first.

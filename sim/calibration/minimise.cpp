@@ -15,7 +15,7 @@ double call_loss(unsigned size, const double* point, double* /*gradient*/, void*
   return (*static_cast<const Loss*>(loss))(std::vector<double>(point, point + size));
 }
 
-/// One descent; `point` is moved to the best found. Returns the loss there.
+/// One descent; moves `point` to the best point found and returns its loss.
 double descend(const Loss& loss, const std::vector<Bounds>& bounds, std::vector<double>& point) {
   const std::unique_ptr<std::remove_pointer_t<nlopt_opt>, decltype(&nlopt_destroy)> search(
       nlopt_create(NLOPT_LN_SBPLX, static_cast<unsigned>(point.size())), nlopt_destroy);

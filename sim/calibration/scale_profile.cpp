@@ -6,7 +6,7 @@
 namespace trainyard {
 namespace {
 
-/// A figure of another GPU, as an assumption about this one.
+/// Another GPU's figure as an assumption about this one.
 template <class T>
 Sourced<T> assumed(const Sourced<T>& figure, const std::string& why) {
   return {figure.value, Provenance::assumed, why};
@@ -16,7 +16,7 @@ ConvPasses assumed(const ConvPasses& passes, const std::string& why) {
   return {assumed(passes.forward, why), assumed(passes.dgrad, why), assumed(passes.wgrad, why)};
 }
 
-/// The parts of the peak that `from` reaches; the peak stays.
+/// Takes over the fractions of the peak from `from`; the peak stays.
 void scale_rates(MatrixRates& rates, const MatrixRates& from, const std::string& why) {
   rates.gemm.reset();
   rates.conv.reset();
@@ -33,7 +33,7 @@ void scale_tensor_rates(std::optional<MatrixRates>& rates, const std::optional<M
   scale_rates(*rates, like, own ? why : why + ", whose " + (source.fp16 ? "fp16" : "fp32") + " stands in");
 }
 
-/// `specification` with the parts of `source`, without any calibration.
+/// `specification` with the fractions of `source`, without any calibration.
 GpuProfile scaled(const GpuProfile& specification, const GpuProfile& source) {
   const std::string why = "part of the peak as on " + source.name;
   GpuProfile gpu = specification;
@@ -62,7 +62,7 @@ GpuProfile scaled(const GpuProfile& specification, const GpuProfile& source) {
   return gpu;
 }
 
-/// `gpu` without the matrix units that `other` lacks: errors of those say nothing about it.
+/// `gpu` without the matrix units that `other` lacks: their errors are irrelevant for it.
 GpuProfile with_units_of(GpuProfile gpu, const GpuProfile& other) {
   if (!other.matrix.tf32) gpu.matrix.tf32.reset();
   if (!other.matrix.fp16) gpu.matrix.fp16.reset();

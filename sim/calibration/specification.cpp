@@ -8,8 +8,8 @@
 namespace trainyard {
 namespace {
 
-/// Operations per clock and multiprocessor, multiplication and addition counted apart; 0: no such unit.
-/// Of 8.6 and 8.9 those of professional boards: GeForce has half of them in 16 bits, which a fit then shows.
+/// Operations per clock and multiprocessor, multiplication and addition counted separately; 0: no such unit.
+/// For 8.6 and 8.9 those of professional boards: GeForce has half of them in 16 bits, which a fit then shows.
 struct Architecture {
   double compute_capability = 0;
   double fp32 = 0, tf32 = 0, fp16 = 0, bf16 = 0;
