@@ -18,10 +18,10 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-/// Exponents beyond this are all the same: out of range.
+/// All exponents beyond this are out of range.
 constexpr long exponent_limit = 1'000'000;
 
-/// Takes "e-12" off the front; leaves `text` alone if no complete exponent is there ("5 EFLOP").
+/// Removes "e-12" from the front; leaves `text` unchanged if there is no complete exponent ("5 EFLOP").
 long take_exponent(std::string_view& text) {
   std::string_view after = text;
   if (after.empty() || (after[0] != 'e' && after[0] != 'E')) return 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Decimal numbers as text, strictly: what parse_quantity, parse_number and parse_integer share. A number
-// keeps its decimal exponent apart, so that a unit's power of ten is applied before the one rounding to
+// Strict decimal numbers as text, shared by parse_quantity, parse_number and parse_integer. A number keeps
+// its decimal exponent separately, so that a unit's power of ten is applied before the one rounding to
 // binary: "1.2 us" is the double nearest to 1.2e-6.
 
 #include "units/text.hpp"
@@ -18,21 +18,21 @@ struct Decimal {
   long exponent = 0;   ///< value = 0.digits * 10^exponent
 };
 
-/// The number a text starts with, and the text after it.
+/// The number at the start of a text, and the rest of the text.
 struct LeadingDecimal {
   Decimal decimal;
   std::string_view rest;
 };
 
-/// Reads the number `text` starts with; nothing if it starts with none.
+/// Reads the number at the start of `text`; empty if there is none.
 std::optional<LeadingDecimal> leading_decimal(std::string_view text);
 
-/// Why `text` is no decimal number although it looks like a number: infinite, hexadecimal, separators,
-/// leading zeros. Nothing if there is no particular reason.
+/// Why `text` is not a decimal number although it looks like one: infinite, hexadecimal, separators, leading
+/// zeros. Empty if there is no particular reason.
 std::optional<UnitError> number_mistake(std::string_view text);
 
-/// The double nearest to decimal * 10^shift, or why there is none (too large, or too small to tell from 0).
-/// `text` is the number as written, for the message.
+/// The double nearest to decimal * 10^shift, or why there is none (too large, or too small to differ from 0).
+/// `text`: the number as written, for the message.
 std::variant<double, UnitError> to_double(const Decimal& decimal, int shift, std::string_view text);
 
 /// The decimal of shortest(number); `number` is finite.

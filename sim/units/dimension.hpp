@@ -1,12 +1,12 @@
 #pragma once
-// The units of each kind of quantity: every spelling that is read, and the ones that are written.
+// The units of each kind of quantity: all spellings read, and those written.
 
 #include <span>
 #include <string_view>
 
 namespace trainyard {
 
-/// One of this is 10^tens * 2^twos * times in SI base units.
+/// One of these units is 10^tens * 2^twos * times in SI base units.
 struct Unit {
   std::string_view text;
   int tens = 0;
@@ -18,10 +18,10 @@ struct Dimension {
   std::string_view name;       ///< "bandwidth"
   std::string_view article;    ///< "a"
   std::string_view example;    ///< "25 GB/s"
-  std::string_view unit_hint;  ///< what to write when the unit is missing; # stands for the number
+  std::string_view unit_hint;  ///< hint for a missing unit; # stands for the number
   std::span<const Unit> units;
   std::span<const Unit> shown;            ///< powers of ten for output, ascending
-  std::span<const Unit> long_shown = {};  ///< for output of large values to people, ascending
+  std::span<const Unit> long_shown = {};  ///< for large values shown to people, ascending
 };
 
 extern const Dimension time_dimension;
@@ -33,7 +33,7 @@ extern const Dimension energy_dimension;
 extern const Dimension power_dimension;
 extern const Dimension money_dimension;
 
-/// All of the above, for telling a user which one a unit belongs to.
+/// All of the above, to find the kind of quantity of a misplaced unit.
 std::span<const Dimension* const> all_dimensions();
 
 }  // namespace trainyard

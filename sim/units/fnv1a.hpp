@@ -1,6 +1,6 @@
 #pragma once
-// FNV-1a with 64 bits: a number for a text, the same on every machine, where a cryptographic one is not
-// asked for. Source: Fowler, Noll, Vo; draft-eastlake-fnv, section 2.
+// FNV-1a with 64 bits: a number for a text, the same on every machine; not cryptographic. Source: Fowler,
+// Noll, Vo; draft-eastlake-fnv, section 2.
 
 #include <cstdint>
 #include <string_view>

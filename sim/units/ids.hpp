@@ -1,5 +1,5 @@
 #pragma once
-// Identifiers as types of their own: a rank is not a node and neither is a link.
+// Identifiers as separate types: a rank is not a node and neither is a link.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,14 +7,14 @@
 namespace trainyard {
 
 enum class Rank : std::int32_t {};     ///< one GPU's process, 0-based, in node order
-enum class NodeId : std::int32_t {};   ///< one machine of the cluster
+enum class NodeId : std::int32_t {};   ///< one node of the cluster
 enum class LinkId : std::uint32_t {};  ///< one direction of one link of the cluster
 
 constexpr int index(Rank rank) { return static_cast<int>(rank); }
 constexpr int index(NodeId node) { return static_cast<int>(node); }
 constexpr std::uint32_t index(LinkId link) { return static_cast<std::uint32_t>(link); }
 
-/// A number that counts from 0 as an index of a container.
+/// A non-negative number as an index of a container.
 constexpr std::size_t at(int number) { return static_cast<std::size_t>(number); }
 
 }  // namespace trainyard

@@ -1,7 +1,7 @@
 #pragma once
-// Physical quantities as distinct types over a double in SI base units: the first thing every other folder
-// includes. `Bytes / Bandwidth` is `Seconds`; `Bytes + Seconds` does not compile. A bare double anywhere in a
-// signature is a ratio.
+// Physical quantities as distinct types over a double in SI base units, included by every other folder.
+// `Bytes / Bandwidth` is `Seconds`; `Bytes + Seconds` does not compile. A bare double in a signature is a
+// ratio.
 
 #include <compare>
 #include <type_traits>

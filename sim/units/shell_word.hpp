@@ -1,20 +1,20 @@
 #pragma once
-// Words as shells read them.
+// Quoting for shells.
 
 #include <string>
 #include <string_view>
 
 namespace trainyard {
 
-/// In single quotes, whatever is in it: what sh, bash and zsh take as the word itself.
+/// In single quotes, with any content: sh, bash and zsh read it as one word.
 inline std::string in_shell_quotes(std::string_view word) {
   std::string text = "'";
   for (const char letter : word) text += letter == '\'' ? "'\\''" : std::string(1, letter);
   return text + "'";
 }
 
-/// The same for people to read: without quotes where no shell needs them, in double quotes where nothing but
-/// blanks does ("50 Gbps").
+/// The same for people: without quotes if no shell needs them, in double quotes if only blanks need them ("50
+/// Gbps").
 inline std::string shell_word(std::string_view word) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%-";

@@ -1,12 +1,12 @@
 #pragma once
-// A figure and where it comes from. Every number of a machine or a model carries one of these, so that a
-// result can say what it rests on.
+// A figure with its origin. Every number of a machine or a model is one, so that a result can list its
+// sources.
 
 #include <string>
 
 namespace trainyard {
 
-/// How a figure came to be. `unstated` only in users' own files; shipped files state every one.
+/// The origin of a figure. `unstated` only in users' own files; shipped files state it for every figure.
 enum class Provenance { unstated, measured, fitted, specified, assumed };
 
 template <class T>

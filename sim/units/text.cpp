@@ -99,7 +99,7 @@ std::variant<double, UnitError> parse(const Dimension& dimension, std::string_vi
   const bool broken = number.has_value() && !number->rest.empty() &&
                       std::string_view("0123456789._,xXoO+-").find(number->rest[0]) != std::string_view::npos;
   if (!number.has_value() || broken) {
-    // "1,000 GB/s": the mistake is in the number, before the first blank
+    // "1,000 GB/s": the error is in the number, before the first blank
     if (const auto mistake = number_mistake(text.substr(0, text.find(' ')))) return *mistake;
     return UnitError{in_quotes(text) + " is not " + with_article(dimension), example_hint(dimension)};
   }
@@ -115,8 +115,7 @@ std::variant<double, UnitError> parse(const Dimension& dimension, std::string_vi
   return value;
 }
 
-/// The largest of `units` whose size is at most that of a number with `point` digits before its decimal
-/// point.
+/// The largest of `units` not above a number with `point` digits before its decimal point.
 const Unit& fitting_unit(std::span<const Unit> units, long point) {
   const Unit* best = &units.front();
   for (const Unit& unit : units) {
@@ -139,7 +138,7 @@ std::string print(const Dimension& dimension, double value) {
 }
 
 std::string print_for_people(const Dimension& dimension, double value) {
-  // A time is told in minutes from two of them, in hours from two of them.
+  // Times are shown in minutes from two minutes on, in hours from two hours on.
   for (auto unit = dimension.long_shown.rbegin(); unit != dimension.long_shown.rend(); ++unit) {
     const double count = four_digits(value / unit->times);
     if (std::abs(count) >= 2) return to_text(shortest_decimal(count), 0) + " " + std::string(unit->text);

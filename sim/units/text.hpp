@@ -1,6 +1,6 @@
 #pragma once
-// Quantities and numbers as text: what users write ("25 GB/s", "100 Gbps", "1.2 us") and what they read.
-// Bits and bytes are different words; GB is 1e9 bytes, GiB is 2^30. Locale never matters.
+// Quantities and numbers as text: users' input ("25 GB/s", "100 Gbps", "1.2 us") and output for people. Bits
+// and bytes are different words; GB is 1e9 bytes, GiB is 2^30. Independent of the locale.
 
 #include "units/quantity.hpp"
 
@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-/// Why a text is not a quantity, with what to write instead.
+/// Why a text is not a quantity, with a hint for correction.
 struct UnitError {
   std::string message;  ///< e.g. "bandwidth needs a unit"
   std::string hint;     ///< e.g. "100 Gbps (bits) or 100 GB/s (bytes)?"
@@ -19,7 +19,7 @@ struct UnitError {
 template <class Q>
 using Parsed = std::variant<Q, UnitError>;
 
-/// Reads a number and its unit; the blank between them is optional. Rejects NaN, infinities, overflow,
+/// Reads a number and its unit; a blank between them is optional. Rejects NaN, infinities, overflow,
 /// underflow, hexadecimal, leading zeros, digit separators and trailing text. Instantiated for every type of
 /// quantity.hpp.
 template <class Q>
@@ -48,8 +48,8 @@ template <class Q>
 std::string human(Q quantity);
 
 /// The shortest decimal that reads back to the same bits, with a fitting prefix: "3.740016 ms", "150 GB/s";
-/// sizes that are whole in binary units in those where that is shorter: "16 GiB".
-/// parse_quantity moves the decimal point of the text before it converts, so the prefix costs no accuracy.
+/// sizes use binary units if they are whole numbers of them and that is shorter: "16 GiB". parse_quantity
+/// moves the decimal point of the text before it converts, so the prefix costs no accuracy.
 template <class Q>
 std::string exact(Q quantity);
 
@@ -59,7 +59,7 @@ std::string shortest(double number);
 /// `number` rounded to four significant digits.
 double four_digits(double number);
 
-/// A user's text as messages quote it: in single quotes, at most 60 characters, no control characters.
+/// A user's text for messages: in single quotes, at most 60 characters, no control characters.
 std::string in_quotes(std::string_view text);
 
 /// Twelve significant digits without trailing zeros, for reports (CSV and JSON).

@@ -1,5 +1,5 @@
 #pragma once
-// A text without the blanks around it.
+// A text without leading and trailing blanks.
 
 #include <string_view>
 
