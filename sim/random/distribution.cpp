@@ -9,13 +9,13 @@ namespace trainyard::random {
 
 namespace {
 
-constexpr double least_part = 0.01;  // of the mean: a time is never nothing or less
+constexpr double least_part = 0.01;  // of the mean: times must be positive
 
 double exponential(double mean, Generator& generator) { return -mean * log(generator.uniform()); }
 
 double normal(Generator& generator) { return normal_quantile(generator.uniform()); }
 
-/// Mean 1 of the scale; Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 26
+/// Scale with mean 1; Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 26
 /// (2000), with their step for shapes below 1.
 double gamma(double shape, Generator& generator) {
   if (shape < 1) {
@@ -43,7 +43,8 @@ LogScale log_scale(const Distribution& distribution) {
   return {log(distribution.mean) - variance / 2, std::sqrt(variance)};
 }
 
-/// The least value of a Pareto distribution with this mean; the mean itself where there is no mean.
+/// The least value of a Pareto distribution with this mean; the mean value itself if the distribution has no
+/// mean.
 double pareto_least(const Distribution& distribution) {
   const double shape = *distribution.shape;
   return shape > 1 ? distribution.mean * (shape - 1) / shape : distribution.mean;

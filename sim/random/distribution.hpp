@@ -1,5 +1,5 @@
 #pragma once
-// How long things take when they do not always take the same: distributions of a factor, as YAML has them.
+// Random variation of times: distributions of a factor, as in YAML.
 
 #include "config/document.hpp"
 #include "config/keys.hpp"
@@ -14,22 +14,22 @@ namespace trainyard::random {
 
 enum class Kind { constant, normal, log_normal, exponential, shifted_exponential, gamma, pareto, empirical };
 
-/// Of a factor without unit: 1 leaves a time as it was.
+/// The distribution of a factor without unit: 1 leaves a time unchanged.
 struct Distribution {
   Kind kind = Kind::constant;
-  double mean = 1;                  ///< of what varies: of shifted_exponential the part above the shift
-  std::optional<double> sd;         ///< of normal and log_normal: standard deviation
-  std::optional<double> shift;      ///< of shifted_exponential: the least
-  std::optional<double> shape;      ///< of gamma and pareto
-  std::optional<std::string> file;  ///< of empirical: CSV whose column `factor` holds what was seen
+  double mean = 1;                  ///< for shifted_exponential: mean of the part above the shift
+  std::optional<double> sd;         ///< for normal and log_normal: standard deviation
+  std::optional<double> shift;      ///< for shifted_exponential: the least value
+  std::optional<double> shape;      ///< for gamma and pareto
+  std::optional<std::string> file;  ///< for empirical: CSV with the observed factors in column `factor`
 
-  std::vector<double> seen;  ///< what the file holds, ascending; no key
+  std::vector<double> seen;  ///< the factors in that file, ascending; not a key
 };
 
-/// One value above 0. Of normal the values below 1 % of the mean are drawn again.
+/// Draws one value above 0. For normal, values below 1 % of the mean are drawn again.
 double draw(const Distribution& distribution, Generator& generator);
 
-/// Notes what is wrong at the keys of the distribution at `path` ("random.step").
+/// Reports errors at the keys of the distribution at `path` ("random.step").
 void check(const Distribution& distribution, const std::string& path, config::Problems& problems);
 
 }  // namespace trainyard::random

@@ -9,12 +9,12 @@ namespace trainyard::random {
 
 namespace {
 
-// ln 2 in two parts: the first has so few bits that a whole number of them is exact.
+// ln 2 in two parts: the first has so few bits that its product with a whole number is exact.
 constexpr double ln2_high = 6.93147180369123816490e-01;
 constexpr double ln2_low = 1.90821492927058770002e-10;
 
-/// Of an even number of coefficients, from the highest power down. Odd and even powers apart: a processor
-/// works on both at once.
+/// For an even number of coefficients, from the highest power down. Odd and even powers are summed
+/// separately: a processor works on both at once.
 template <std::size_t n>
 double polynomial(double x, const double (&coefficients)[n]) {
   static_assert(n % 2 == 0);
@@ -31,7 +31,7 @@ double polynomial(double x, const double (&coefficients)[n]) {
 }  // namespace
 
 double log(double x) {
-  // x = mantissa * 2^exponent, by its bits: the mantissa from the root of 1/2 to that of 2
+  // x = mantissa * 2^exponent, from its bits: sqrt(1/2) <= mantissa < sqrt(2)
   constexpr std::uint64_t half_root = 0x3fe6a09e667f3bcdU;
   const auto bits = std::bit_cast<std::uint64_t>(x);
   const auto exponent = static_cast<std::int64_t>(bits - half_root) >> 52;

@@ -1,6 +1,6 @@
 #pragma once
-// Random numbers that depend on nothing but a seed and on what they are for: the draw of worker 3 for its
-// 17th step is the same whatever else was drawn before, so that two update rules see the same run.
+// Random numbers that depend only on a seed and their purpose: the draw of worker 3 for its 17th step does
+// not depend on earlier draws, so that two update rules see the same run.
 //
 // SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 
@@ -9,7 +9,7 @@
 
 namespace trainyard::random {
 
-/// Spreads every bit of a number over all of them.
+/// Spreads every bit of a number over all bits.
 constexpr std::uint64_t mixed(std::uint64_t bits) {
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9U;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebU;
@@ -18,13 +18,13 @@ constexpr std::uint64_t mixed(std::uint64_t bits) {
 
 class Generator {
 public:
-  /// A stream of its own for each list of keys: {purpose, worker, step}.
+  /// A separate stream for each list of keys: {purpose, worker, step}.
   constexpr Generator(std::uint64_t seed, std::initializer_list<std::uint64_t> keys)
       : state_(mixed(seed + golden)) {
     for (const std::uint64_t key : keys) *this = of(key);
   }
 
-  /// The stream of this one's keys and one more. Only of a stream that nothing was drawn from.
+  /// The stream with this one's keys and one more. Only for a stream without draws so far.
   [[nodiscard]] constexpr Generator of(std::uint64_t key) const {
     Generator longer = *this;
     longer.state_ = mixed(state_ ^ mixed(key + golden)) + golden;
@@ -33,7 +33,7 @@ public:
 
   constexpr std::uint64_t next() { return mixed(state_ += golden); }
 
-  /// Above 0 and below 1, evenly spread: 53 random bits and a half.
+  /// Uniform between 0 and 1, both excluded: 53 random bits and a half.
   constexpr double uniform() { return (static_cast<double>(next() >> 11) + 0.5) * 0x1p-53; }
 
 private:

@@ -8,8 +8,8 @@ namespace trainyard::random {
 
 namespace {
 
-constexpr double widest = 9;  // beyond it there is less than 1e-18 of a normal variable
-constexpr int steps = 2304;   // of 1/128: what Simpson's rule leaves is below 1e-10
+constexpr double widest = 9;  // less than 1e-18 of a normal distribution lies beyond
+constexpr int steps = 2304;   // of 1/128: the error of Simpson's rule is below 1e-10
 constexpr double step = 2 * widest / steps;
 
 double density(double x) {
@@ -17,7 +17,7 @@ double density(double x) {
   return one_by_root_of_two_pi * exp(-x * x / 2);
 }
 
-/// p to the n; 0 where it is too little to count.
+/// p to the n; 0 if negligible.
 double to_power(double p, double n) {
   if (p <= 0) return 0;
   constexpr double negligible = -600;
@@ -31,7 +31,7 @@ double expected_maximum(int draws, double sd) {
   if (draws < 1 || sd < 0) throw std::invalid_argument("a maximum of no draws, or of a negative deviation");
   if (draws == 1 || sd == 0) return 0;
   const double others = draws - 1;
-  // Both by Simpson's rule: the distribution function grows along the way that the outer integral goes.
+  // Both integrals by Simpson's rule: the distribution function is summed along with the outer integral.
   double below = 0;
   double sum = 0;
   double here = density(-widest);

@@ -1,14 +1,14 @@
 #pragma once
-// What waiting for the slowest costs: the expected largest of several draws, by its integral and not by
+// The cost of waiting for the slowest: the expected maximum of several draws, by its integral instead of
 // drawing. The same bits on every machine, as functions.hpp.
 
 namespace trainyard::random {
 
-/// Mean of the largest of `draws` independent normal variables with mean 0 and standard deviation `sd`: how
-/// much longer than the mean a synchronous step of so many ranks takes, whose own steps vary by `sd`. In the
-/// unit of `sd`; 0 for one draw. Within 1e-9 of sd up to a million draws.
-/// Source: sd n * integral of x phi(x) Phi(x)^(n-1) dx; David and Nagaraja, "Order Statistics" (3rd edition,
-/// 2003), section 3.1. Throws std::invalid_argument if draws < 1 or sd < 0.
+/// Mean of the largest of `draws` independent normal variables with mean 0 and standard deviation `sd`: the
+/// excess over the mean of a synchronous step of that many ranks whose own steps vary by `sd`. In the unit of
+/// `sd`; 0 for one draw. Within 1e-9 of sd up to a million draws. Source: sd n * integral of x phi(x)
+/// Phi(x)^(n-1) dx; David and Nagaraja, "Order Statistics" (3rd edition, 2003), section 3.1. Throws
+/// std::invalid_argument if draws < 1 or sd < 0.
 double expected_maximum(int draws, double sd);
 
 }  // namespace trainyard::random
