@@ -1,6 +1,6 @@
 #pragma once
-// Where the shipped platforms, GPU profiles, models, stacks, experiments and so on lie, and how a name a user
-// writes becomes a file.
+// The folders of the shipped platforms, GPU profiles, models, stacks, experiments and so on, and how a user's
+// name becomes a file.
 
 #include <filesystem>
 #include <string>
@@ -10,7 +10,7 @@
 namespace trainyard::config {
 
 struct Catalogue {
-  std::vector<std::filesystem::path> roots;  ///< each holds platforms/ and workloads/; the first wins
+  std::vector<std::filesystem::path> roots;  ///< each holds platforms/ and workloads/; earlier ones win
 };
 
 enum class Kind { platform, gpu, protocols, machines, model, stack, experiment, sweep, runs };
@@ -21,19 +21,19 @@ std::string_view word_of(Kind kind);
 /// The folder below a root: "platforms", "platforms/gpus", "workloads/models" ...
 std::string_view folder_of(Kind kind);
 
-/// The catalogue of this installation: $TRAINYARD_DATA if set, then the share/trainyard beside the program's
-/// bin/, then the source tree the program was built in. Independent of the current directory.
+/// The catalogue of this installation: $TRAINYARD_DATA if set, then share/trainyard next to the program's
+/// bin/, then the source tree of the build. Independent of the current directory.
 Catalogue find_catalogue();
 
-/// The names of a kind, sorted, each once.
+/// All names of a kind, sorted, without repeats.
 std::vector<std::string> names(const Catalogue& catalogue, Kind kind);
 
-/// Whether a text is a path, not a name of the catalogue: it has a '/' or ends in .yaml.
+/// Whether a text is a path instead of a name of the catalogue: it contains '/' or ends in .yaml.
 bool is_path(std::string_view name_or_path);
 
-/// The file a name means. A plain name is looked up in the catalogue; a path is
-/// looked for first relative to the folder of the file `relative_to` (if given), then to the current
-/// directory. Throws InputError (did you mean, names that exist) if there is none.
+/// The file for a name. A plain name is looked up in the catalogue; a path first relative to the folder of
+/// the file `relative_to` (if given), then to the current directory. Throws InputError (did you mean,
+/// existing names) if there is none.
 std::filesystem::path find(const Catalogue& catalogue, Kind kind, std::string_view name_or_path,
                            const std::filesystem::path& relative_to = {});
 

@@ -8,7 +8,7 @@ namespace trainyard {
 
 namespace {
 
-/// Lines longer than this are shown in part, around the caret.
+/// Longer lines are shown in part, around the caret.
 constexpr int shown_width = 120;
 
 std::string caret_line(const Diagnostic& diagnostic, int column, int room) {
@@ -35,7 +35,7 @@ std::string excerpt(const Diagnostic& diagnostic) {
            (first + shown_width < length ? "..." : "");
     column -= first > 0 ? first - 3 : 0;
   }
-  std::replace(text.begin(), text.end(), '\t', ' ');  // one column, whatever the terminal's tab stops
+  std::replace(text.begin(), text.end(), '\t', ' ');  // one column, independent of the terminal's tab stops
   const int room = config::count_characters(text) - column + 1;
   return gutter + text + blank + caret_line(diagnostic, column, room);
 }

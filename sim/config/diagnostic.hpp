@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with a file a user wrote: where, what, and what to write instead. A loader gathers every
+// An error in a user's file: its position, a message and a hint for correction. A loader gathers every
 // Diagnostic of a file and throws one InputError; the program prints it and exits with 3.
 
 #include <exception>
@@ -13,12 +13,12 @@ enum class Severity { error, warning };
 
 struct Diagnostic {
   std::string file;
-  int line = 0;             ///< 1-based; 0 when the whole file is meant
+  int line = 0;             ///< 1-based; 0 for the whole file
   int column = 0;           ///< 1-based, in characters
   std::string key_path;     ///< "links[0].bandwidth"; empty for syntax errors
   std::string message;      ///< lower case, no full stop, names quoted
-  std::string hint;         ///< what to write instead; may be empty
-  std::string source_line;  ///< the text of the line; empty when there is none to show
+  std::string hint;         ///< the correction; may be empty
+  std::string source_line;  ///< the text of the line; empty if there is none to show
   int width = 1;            ///< characters underlined by the caret
   Severity severity = Severity::error;
 };
@@ -26,11 +26,11 @@ struct Diagnostic {
 /// "file:4:35: error: message (in key.path)", the line, and a caret with the hint below it.
 std::string to_string(const Diagnostic& diagnostic);
 
-/// Input that is wrong whatever the hardware: exit code 3.
+/// Input that is wrong on any hardware: exit code 3.
 class InputError : public std::exception {
 public:
   explicit InputError(std::vector<Diagnostic> diagnostics);
-  /// An error that no file holds: a command-line name, a combination of values.
+  /// An error outside files: a command-line name, a combination of values.
   explicit InputError(std::string message, std::string hint = {});
 
   [[nodiscard]] const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
@@ -41,7 +41,7 @@ private:
   std::string text_;
 };
 
-/// A job that is described well and cannot run on its machine: exit code 4.
+/// A valid job that cannot run on its machine: exit code 4.
 class JobImpossible : public std::exception {
 public:
   explicit JobImpossible(std::string text) : text_(std::move(text)) {}

@@ -13,7 +13,7 @@ const Override& override_of(const Document& document, Mark mark) {
   return document.overrides.at(static_cast<std::size_t>(mark.source - 1));
 }
 
-/// The line a mark lies in; empty if there is none.
+/// The line of a mark; empty if there is none.
 std::string_view line_of(const Document& document, Mark mark) {
   if (mark.source > 0) return override_of(document, mark).text;
   if (mark.line < 1 || mark.line > static_cast<int>(document.lines.size())) return {};
@@ -22,7 +22,7 @@ std::string_view line_of(const Document& document, Mark mark) {
 
 constexpr std::string_view override_prefix = "--set ";
 
-/// Characters up to and including the closing quote of the text that starts with a quote.
+/// Characters up to and including the closing quote, for a text that starts with a quote.
 int quoted_width(std::string_view text) {
   for (std::size_t i = 1; i < text.size(); ++i) {
     if (text[0] == '"' && text[i] == '\\') {

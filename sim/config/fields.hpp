@@ -1,5 +1,5 @@
 #pragma once
-// What a field of a key table can be: the classification that the reader, the writer and the schema share.
+// The possible types of a field in a key table: a classification shared by reader, writer and schema.
 
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
@@ -15,7 +15,7 @@
 
 namespace trainyard::config {
 
-/// A mapping whose keys are the user's, in the order written.
+/// A mapping with keys chosen by the user, in the order written.
 template <class T>
 using Ordered = std::vector<std::pair<std::string, T>>;
 
@@ -31,7 +31,7 @@ constexpr Range range_of(const Key<Owner, Field>& key) {
   return {key.minimum, key.maximum, key.minimum_excluded};
 }
 
-/// Name, necessity: what a mapping is checked against before its values are read.
+/// Name and necessity of a key: a mapping is checked against these before its values are read.
 struct KeyInfo {
   std::string_view name;
   bool is_required = false;
@@ -71,7 +71,7 @@ constexpr bool is_map<std::map<std::string, T>> = true;
 template <class T>
 constexpr bool is_map<Ordered<T>> = true;
 
-/// What a map holds for each key.
+/// The value type of a map.
 template <class T>
 struct Mapped {
   using Type = typename T::mapped_type;
@@ -98,7 +98,7 @@ constexpr auto texts_of() {
   return texts;
 }
 
-/// How provenance is spelt in YAML, indexed by Provenance; `unstated` is spelt by leaving it out.
+/// YAML spelling of provenance, indexed by Provenance; `unstated` is written by leaving it out.
 constexpr std::array<std::string_view, 5> provenance_keys{"", "measured", "fitted", "specified", "assumed"};
 
 }  // namespace trainyard::config

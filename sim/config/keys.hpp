@@ -6,7 +6,7 @@
 //     struct PowerSpec { Sourced<Watts> max; double share = 0.5; };
 //     template <> struct config::Keys<PowerSpec> {
 //       static auto table() {
-//         return keys(required("max", &PowerSpec::max, "what the box may draw").above(0).at_most(1e6),
+//         return keys(required("max", &PowerSpec::max, "power limit of the box").above(0).at_most(1e6),
 //                     optional("share", &PowerSpec::share, "part drawn when idle").at_least(0).at_most(1));
 //       }
 //     };
@@ -87,14 +87,14 @@ constexpr Key<Owner, Field> Key<Owner, Field>::at_most(double bound) const {
   return copy;
 }
 
-/// A key table: it calls what it is given with all its keys. Not a std::tuple: without the instances of that,
-/// one for each length, sim/cli/ compiles in 60% of the time.
+/// A key table: calls its argument with all keys. Not a std::tuple: without its instances, one for each
+/// length, sim/cli/ compiles in 60% of the time.
 template <class... Key>
 constexpr auto keys(Key... key) {
   return [=](auto&& visit) { return visit(key...); };
 }
 
-/// The enum's name as YAML and the reports spell it.
+/// The enum's name in YAML and reports.
 template <class E>
 constexpr std::string_view name_of(E value) {
   for (const auto& name : Names<E>::table) {

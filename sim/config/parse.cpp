@@ -23,7 +23,7 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-/// Where set() reports: the k-th override, and how far the value stands from its start.
+/// Where set() reports errors: the override's number, and the offset of the value in it.
 struct Place {
   int source = 0;
   int columns = 0;
@@ -46,7 +46,7 @@ void relocate(Node& node, Place place) {
   throw InputError({std::move(diagnostic)});
 }
 
-/// The value after '=', its marks in the override.
+/// The value after '=', with marks in the override.
 Node override_value(const Document& document, Place place, std::string_view text) {
   Document value{.name = "--set"};
   try {
@@ -68,7 +68,7 @@ Node override_value(const Document& document, Place place, std::string_view text
   }
 }
 
-/// The value of `key`, made if it is not there.
+/// The value of `key`, created if missing.
 Node& enter_key(const Document& document, Node& node, const std::string& key, std::string_view reached,
                 Mark mark) {
   if (node.kind == Node::Kind::null) node = make_node(Node::Kind::mapping, mark);

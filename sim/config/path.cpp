@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view special = ".[]\"\\= ";
 
-/// Reads ["key"] or [3] at path[at], which is '['; moves `at` behind it.
+/// Reads ["key"] or [3] at path[at], which is '['; moves `at` past it.
 std::variant<PathStep, PathError> parse_bracket(std::string_view path, std::size_t& at) {
   const std::size_t start = at++;
   if (at < path.size() && path[at] == '"') {

@@ -1,5 +1,5 @@
 #pragma once
-// Key paths, "links[0].bandwidth", taken apart.
+// Parses key paths such as "links[0].bandwidth".
 
 #include <cstddef>
 #include <string>

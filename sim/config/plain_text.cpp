@@ -19,7 +19,7 @@ Diagnostic whole_file(const std::string& name, std::string message, std::string 
   return diagnostic;
 }
 
-/// `at` is a byte offset into `text`, which is UTF-8 up to there.
+/// `at`: a byte offset into `text`, which is UTF-8 up to there.
 Diagnostic at_offset(const std::string& name, std::string_view text, std::size_t at, std::string message,
                      std::string hint) {
   Diagnostic diagnostic = whole_file(name, std::move(message), std::move(hint));
@@ -59,7 +59,7 @@ bool is_control(char c) {
   return (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F;
 }
 
-/// The position of a tab in the indentation of a line that holds more than a comment.
+/// The position of a tab in the indentation of a line with more than a comment.
 std::size_t indenting_tab(std::string_view line) {
   const std::size_t content = line.find_first_not_of(" \t");
   if (content == std::string_view::npos || line[content] == '#') return std::string_view::npos;
@@ -76,7 +76,7 @@ std::string without_carriage_returns(std::string_view bytes) {
   return text;
 }
 
-/// Problems of single lines.
+/// Errors of a single line.
 void check_line(const std::string& name, std::string_view line, int number, std::vector<Diagnostic>& found) {
   const auto add = [&](std::size_t at, std::string message, std::string hint, bool show) {
     Diagnostic diagnostic = whole_file(name, std::move(message), std::move(hint));

@@ -1,16 +1,16 @@
 #pragma once
-// What a file must be before it is read as YAML: UTF-8 text of a sensible size, without tabs that indent.
-// yaml-cpp takes far more, and silently ends the file at some control characters.
+// Requirements on a file before it is read as YAML: UTF-8 text of a sensible size, without tabs for
+// indentation. yaml-cpp accepts much more, and silently ends the file at some control characters.
 
 #include <string>
 #include <string_view>
 
 namespace trainyard::config {
 
-/// Largest file read, in bytes. Platforms that need more are generated, not written.
+/// Largest file read, in bytes. Larger platforms are generated, not written.
 constexpr std::size_t largest_file = std::size_t{4} << 20U;
 
-/// `bytes` as text with '\n' line ends and without byte order mark. Throws InputError with all problems.
+/// `bytes` as text with '\n' line ends and without byte order mark. Throws InputError with all errors.
 std::string plain_text(const std::string& name, std::string_view bytes);
 
 }  // namespace trainyard::config

@@ -16,12 +16,11 @@ public:
   /// Both must outlive this; `lines` are those of `text`.
   Positions(const std::vector<std::string>& lines, std::string_view text) : lines_(lines), text_(text) {}
 
-  /// The mark of byte `column` of `line`; end_of_text() behind the last line.
+  /// The mark of byte `column` of `line`; end_of_text() after the last line.
   Mark at(int line, int column);
-  /// Behind the last character that is not blank.
+  /// After the last non-blank character.
   [[nodiscard]] Mark end_of_text() const;
-  /// The '-' of an empty item, if only blanks stand between it and byte `offset` of the text, which is in
-  /// `line`.
+  /// The '-' of an empty item, if only blanks separate it from byte `offset` of the text, which is in `line`.
   [[nodiscard]] std::optional<Mark> dash_before(int line, int offset) const;
 
 private:

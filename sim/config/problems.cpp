@@ -11,7 +11,7 @@ namespace trainyard::config {
 
 namespace {
 
-/// A file with more mistakes than this is of another kind altogether.
+/// A file with more errors than this is of another kind altogether.
 constexpr std::size_t most_kept = 100;
 
 /// True if `whole` is `part` or contains it.

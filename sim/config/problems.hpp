@@ -1,5 +1,5 @@
 #pragma once
-// The errors and warnings of one document, gathered while it is read and checked.
+// Collects the errors and warnings of one document while it is read and checked.
 
 #include "config/diagnostic.hpp"
 #include "config/document.hpp"
@@ -13,28 +13,27 @@ namespace trainyard::config {
 
 class Problems {
 public:
-  /// Starts with the errors of the document itself.
+  /// Begins with the errors of the document itself.
   explicit Problems(const Document& document);
 
-  /// Reports a value whose meaning is wrong. The position is that of `key_path` or its nearest parent that
-  /// exists. Nothing is added when reading that value, a part of it or the whole it belongs to has failed
-  /// already
-  /// (!readable(key_path)): what a check says about such a value means nothing.
+  /// Reports a wrong meaning of a value, at the position of `key_path` or its nearest existing parent. Adds
+  /// nothing if reading that value, a part of it or a parent has already failed (!readable(key_path)): a
+  /// check of such a value is meaningless.
   void error(std::string_view key_path, std::string message, std::string hint = {});
-  /// The same, for what is probably but not certainly wrong.
+  /// The same, for probable errors.
   void warning(std::string_view key_path, std::string message, std::string hint = {});
-  /// An error unless the key "name" repeats the file's name without .yaml: names are looked up by file.
+  /// An error unless the key "name" equals the file's name without .yaml: names are looked up by file.
   void check_name(std::string_view name);
-  /// False if the value at `key_path`, a part of it or a whole it belongs to could not be read.
+  /// False if the value at `key_path`, a part of it or a parent could not be read.
   [[nodiscard]] bool readable(std::string_view key_path) const;
 
-  /// Used while reading: an error at a position, always kept, that makes `key_path` unreadable. `width` is
-  /// what the caret underlines, in characters.
+  /// Used while reading: an error at a position, always kept, that makes `key_path` unreadable. `width`:
+  /// characters underlined by the caret.
   void unreadable(std::string_view key_path, Mark mark, int width, std::string message,
                   std::string hint = {});
 
-  /// Throws one InputError with everything found, in the order of the text, if there was an error; otherwise
-  /// appends the warnings to `warnings` (if given).
+  /// Throws one InputError with all errors and warnings, in the order of the text, if there was an error;
+  /// otherwise appends the warnings to `warnings` (if given).
   void finish(std::vector<Diagnostic>* warnings);
 
 private:

@@ -30,7 +30,7 @@ std::string_view word_of(Node::Kind kind) {
   return "";
 }
 
-/// Reports a node of the wrong kind; `expected` is "a list", `hint` what to write.
+/// Reports a node of the wrong kind; `expected` is "a list", `hint` the correction.
 bool expect(Reader& reader, const Node& node, Node::Kind kind, std::string_view expected,
             std::string hint = {}) {
   if (node.kind == kind) return true;

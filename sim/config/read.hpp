@@ -1,6 +1,6 @@
 #pragma once
-// Binds a YAML document to plain structs through their key tables (keys.hpp). All problems of a document are
-// found before one InputError is thrown; the work that does not depend on the type is in read.cpp.
+// Reads a YAML document into plain structs through their key tables (keys.hpp). All errors of a document are
+// found before one InputError is thrown; code that does not depend on the type is in read.cpp.
 
 #include "config/document.hpp"
 #include "config/fields.hpp"
@@ -17,7 +17,7 @@
 
 namespace trainyard::config {
 
-/// Where the reader is in the document.
+/// The reader's position in the document.
 struct Reader {
   const Document& document;
   Problems& problems;
@@ -38,8 +38,7 @@ private:
   std::size_t length_;
 };
 
-// Each of these reports what is wrong with `node` and then leaves `value` as it was, or returns false or
-// nothing.
+// Each of these reports errors of `node` and then leaves `value` unchanged, or returns false or empty.
 void read_scalar(Reader& reader, const Node& node, const Range& range, bool& value);
 void read_scalar(Reader& reader, const Node& node, const Range& range, int& value);
 void read_scalar(Reader& reader, const Node& node, const Range& range, long long& value);
@@ -53,16 +52,16 @@ void read_scalar(Reader& reader, const Node& node, const Range& range, FlopRate&
 void read_scalar(Reader& reader, const Node& node, const Range& range, Joules& value);
 void read_scalar(Reader& reader, const Node& node, const Range& range, Watts& value);
 void read_scalar(Reader& reader, const Node& node, const Range& range, Dollars& value);
-/// The index of the node's text among `names`; `what` they name is for the message.
+/// The index of the node's text among `names`; `what`: their kind, for the message.
 std::optional<std::size_t> read_choice(Reader& reader, const Node& node,
                                        std::span<const std::string_view> names, std::string_view what);
-/// True if `node` is a mapping; reports its unknown keys and the required ones it lacks.
+/// True if `node` is a mapping; reports its unknown keys and missing required ones.
 bool open_mapping(Reader& reader, const Node& node, std::span<const KeyInfo> keys);
-/// True if `node` is a mapping, whatever its keys.
+/// True if `node` is a mapping, with any keys.
 bool open_map(Reader& reader, const Node& node);
 /// True if `node` is a list.
 bool open_list(Reader& reader, const Node& node);
-/// Reads {value: X, measured: "source"} but for X, whose node it returns (null if there is none).
+/// Reads {value: X, measured: "source"} except X, whose node it returns (null if missing).
 const Node* open_sourced(Reader& reader, const Node& node, Provenance& provenance, std::string& source);
 
 template <class T>
@@ -97,7 +96,7 @@ void read_sourced(Reader& reader, const Node& node, const Range& range, Sourced<
   read_node(reader, *value, range, sourced.value);
 }
 
-/// Reads `node` into `value`, whatever field type of keys.hpp that is.
+/// Reads `node` into `value`, for any field type of keys.hpp.
 template <class T>
 void read_node(Reader& reader, const Node& node, const Range& range, T& value) {
   if constexpr (is_sourced<T>) {
@@ -136,9 +135,9 @@ void read_node(Reader& reader, const Node& node, const Range& range, T& value) {
   }
 }
 
-/// The document as a T. `validate` sees the value when it is complete, and also when parts could not be read
-/// (those keep their defaults: ask Problems::readable before relying on one), so that all errors come at
-/// once. Warnings are appended to `warnings`. Throws one InputError with every problem.
+/// The document as a T. `validate` gets the complete value, also if parts could not be read (those keep their
+/// defaults: call Problems::readable before using one), so that all errors are reported at once. Warnings are
+/// appended to `warnings`. Throws one InputError with every problem.
 template <HasKeys T>
 T read(const Document& document, const std::function<void(const T&, Problems&)>& validate = {},
        std::vector<Diagnostic>* warnings = nullptr) {

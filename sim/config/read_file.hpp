@@ -1,5 +1,5 @@
 #pragma once
-// The bytes of a file that a user named.
+// The bytes of a file named by a user.
 
 #include <cstdint>
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace trainyard::config {
 
-/// What a regular file holds; of one larger than `largest` bytes the first largest + 1, enough to see that it
-/// is too large. Throws FileError with the reason if it cannot be read.
+/// The contents of a regular file; if it has more than `largest` bytes, the first largest + 1, enough to
+/// detect that. Throws FileError with the reason if it cannot be read.
 std::string read_file(const std::filesystem::path& file, std::uintmax_t largest);
 
 }  // namespace trainyard::config

@@ -46,7 +46,7 @@ void add_range(ordered_json& json, const Range& range) {
   if (range.maximum) json["maximum"] = number_json(*range.maximum);
 }
 
-/// Bounds of a quantity cannot be checked on its text; they are told in words.
+/// JSON Schema cannot check the bounds of a quantity in text, so they are described in words.
 std::string range_words(const Shape& shape) {
   const Range& range = shape.range;
   std::string words;
@@ -92,7 +92,7 @@ ordered_json choice_json(const Shape& shape) {
 
 ordered_json bare_json(const Shape& shape) {
   switch (shape.kind) {
-    // Plain numbers and dates are text to our reader where text is expected (name: 2080, date: 2018-03).
+    // Our reader also accepts plain numbers and dates as text (name: 2080, date: 2018-03).
     case Shape::Kind::text:
       return {{"type", {"string", "number"}}};
     case Shape::Kind::boolean:
@@ -120,7 +120,7 @@ ordered_json bare_json(const Shape& shape) {
   return {};
 }
 
-/// A value alone, or with exactly one statement of where it comes from.
+/// A plain value, or one with exactly one statement of its source.
 ordered_json sourced_json(ordered_json value) {
   ordered_json json = ordered_json::object();
   if (value.contains("description")) json["description"] = value["description"];

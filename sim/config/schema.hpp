@@ -1,6 +1,6 @@
 #pragma once
 // JSON Schema (draft 2020-12) of a struct with a key table, for editors: names, meanings, units, bounds and
-// defaults come from the same table the reader uses. The tree of shapes keeps this template small; schema.cpp
+// defaults come from the table that the reader uses. The tree of shapes keeps this template small; schema.cpp
 // turns it into JSON.
 
 #include "config/fields.hpp"
@@ -27,14 +27,14 @@ struct Shape {
 
   Kind kind = Kind::text;
   bool is_sourced = false;
-  Range range;                            ///< of integers, numbers and quantities
-  std::string_view what;                  ///< of a quantity or a choice: what it is called
-  std::string_view example;               ///< of a quantity
-  std::string (*show)(double) = nullptr;  ///< of a quantity: a bound as text with a unit
-  std::string pattern;                    ///< of a quantity
-  std::vector<Choice> choices;            ///< of a choice
-  std::vector<Shape> element;             ///< of a list or map: exactly one
-  std::vector<Key> keys;                  ///< of a mapping
+  Range range;                            ///< for integers, numbers and quantities
+  std::string_view what;                  ///< for quantities and choices: the kind, in words
+  std::string_view example;               ///< for quantities
+  std::string (*show)(double) = nullptr;  ///< for quantities: a bound as text with a unit
+  std::string pattern;                    ///< for quantities
+  std::vector<Choice> choices;            ///< for choices
+  std::vector<Shape> element;             ///< for lists and maps: exactly one
+  std::vector<Key> keys;                  ///< for mappings
 };
 
 struct Shape::Key {
@@ -107,7 +107,7 @@ Shape shape_of(const Range& range) {
   return shape;
 }
 
-/// JSON Schema of a YAML document that reads as a T.
+/// JSON Schema of the YAML document of a T.
 template <HasKeys T>
 nlohmann::ordered_json schema(std::string_view title) {
   return schema(shape_of<T>({}), title);

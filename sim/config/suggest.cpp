@@ -7,7 +7,7 @@ namespace trainyard::config {
 
 namespace {
 
-/// Nobody means a name of more than this many bytes; it bounds the work for hostile input.
+/// Longer names (in bytes) cannot be meant; limits the work for hostile input.
 constexpr std::size_t longest_name = 64;
 
 char folded(char c) {
@@ -22,7 +22,7 @@ std::string closest(std::string_view word, const Names& names) {
   for (const std::string_view name : names) {
     if (name.size() > longest_name) continue;
     const int distance = edit_distance(word, name);
-    // A third of the letters may be wrong; in a word of up to five letters, one.
+    // A third of the letters may be wrong; one in a word of up to five letters.
     const int limit = std::max(1, static_cast<int>(std::min(word.size(), name.size())) / 3);
     if (distance <= limit && (best.empty() || distance < best_distance)) {
       best = name;

@@ -1,5 +1,5 @@
 #pragma once
-// The little of UTF-8 that diagnostics need: columns are counted in characters, not bytes.
+// The UTF-8 functions for diagnostics: columns are counted in characters, not bytes.
 
 #include <cstddef>
 #include <optional>

@@ -11,7 +11,7 @@ namespace {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Words that some YAML reader takes for something else than text.
+/// Words that some YAML readers do not read as text.
 bool is_reserved(std::string text) {
   constexpr std::array<std::string_view, 11> words{"true", "false", "null", "yes", "no", "on",
                                                    "off",  "y",     "n",    "nan", "inf"};
@@ -20,7 +20,7 @@ bool is_reserved(std::string text) {
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-/// Text that needs no quotes anywhere, also in a list in brackets: a word, or several.
+/// Text that needs no quotes anywhere, not even in a list in brackets: one or more words.
 bool is_plain(const std::string& text) {
   if (text.empty() || !is_letter(text[0]) || text.back() == ' ' || is_reserved(text)) return false;
   return std::all_of(text.begin(), text.end(), [](char c) {
@@ -92,7 +92,7 @@ std::string one_line(const Node& node) {
   return text + "}";
 }
 
-/// True for what is written in one line: scalars, lists of scalars, and short mappings of scalars such as a
+/// Whether a node is written in one line: scalars, lists of scalars, and short mappings of scalars such as a
 /// value with its source.
 bool is_line(const Node& node) {
   constexpr std::size_t longest_line = 110;
@@ -109,7 +109,7 @@ bool is_line(const Node& node) {
   }
 }
 
-/// Appends the lines of a mapping or list; the caller has written what stands before the first of them.
+/// Appends the lines of a mapping or list; the caller has written any text before the first of them.
 void append_block(std::string& text, const Node& node, std::size_t indent, bool first_in_line) {
   const auto start_line = [&] {
     if (!std::exchange(first_in_line, false)) text.append(indent, ' ');

@@ -13,11 +13,11 @@
 
 namespace trainyard::config {
 
-/// YAML text of a tree: block mappings, lists of scalars in one line, strings quoted where they must be.
-/// Strings are taken to be UTF-8.
+/// YAML text of a tree: block mappings, lists of scalars in one line, strings quoted if necessary. Strings
+/// must be UTF-8.
 std::string emit(const Node& node);
 
-/// The values of a tree by their paths, each as emit() writes it: scalars and lists of scalars.
+/// The values of a tree by path, in emit()'s form: scalars and lists of scalars.
 std::map<std::string, std::string> values_by_path(const Node& node);
 
 Node text_node(std::string text);

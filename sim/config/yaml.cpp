@@ -18,18 +18,18 @@ namespace trainyard::config {
 
 namespace {
 
-/// Ends parsing; what was wrong is recorded already.
+/// Ends parsing; the error has been recorded.
 struct Stop {};
 
-/// A mapping or list that is still being read.
+/// A mapping or list while it is read.
 struct Frame {
   Node node;
   YAML::anchor_t anchor = 0;
   bool is_flow = false;
-  std::size_t values = 1;  ///< nodes in it, itself included
-  int height = 1;          ///< levels of nesting in it, itself included
+  std::size_t values = 1;  ///< number of nodes, itself included
+  int height = 1;          ///< levels of nesting, itself included
   std::optional<Node> key = {};
-  bool keep = true;  ///< false: the key is wrong, so the value goes nowhere
+  bool keep = true;  ///< false: the key is wrong, so the value is dropped
 };
 
 /// A finished node with its size.
@@ -39,8 +39,8 @@ struct Part {
   int height = 0;
 };
 
-/// Builds our tree from yaml-cpp's events. Working on events keeps positions, sees repeated keys and lets us
-/// stop before the parser recurses too deep; YAML::Node does none of this.
+/// Builds our tree from yaml-cpp's events. Events keep positions, show repeated keys and allow stopping
+/// before the parser recurses too deep, unlike YAML::Node.
 class Builder : public YAML::EventHandler {
 public:
   Builder(const Document& document, const std::string& text)
@@ -53,7 +53,7 @@ public:
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     Node node = make_node(Node::Kind::null, position(mark));
-    // An empty value has no text of its own, and yaml-cpp marks whatever follows.
+    // An empty value has no text, and yaml-cpp's mark is that of the next token.
     if (!frames_.empty() && frames_.back().key.has_value()) {
       node.mark = frames_.back().key->mark;
     } else if (!frames_.empty()) {
@@ -102,7 +102,7 @@ public:
     close();
   }
 
-  /// Records what yaml-cpp has to say.
+  /// Records yaml-cpp's error.
   void syntax_error(const YAML::ParserException& exception) {
     std::optional<Mark> bracket;
     for (const Frame& frame : frames_) {
@@ -144,7 +144,7 @@ private:
     const std::string_view line = line_at(here);
     if (!line.starts_with("---")) fail(here, "this text belongs to nothing above", "check the indentation");
     error(here, "a second document starts here", "one file holds one document");
-    throw Stop{};  // the first is whole
+    throw Stop{};  // the first document is complete
   }
 
   Mark position(const YAML::Mark& mark) { return positions_.at(mark.line, mark.column); }
@@ -190,7 +190,7 @@ private:
     add(Part{std::move(frame.node), frame.values, frame.height}, frame.anchor);
   }
 
-  /// Puts a finished node where it belongs.
+  /// Adds a finished node to its parent.
   void add(Part part, YAML::anchor_t anchor) {
     const Mark mark = part.node.mark;
     count(mark, 1);
@@ -264,7 +264,7 @@ YamlResult read_yaml(const Document& document, const std::string& text) {
   try {
     std::istringstream stream(text);
     YAML::Parser parser(stream);
-    // Asking twice finds a second document, which HandleNextDocument alone would leave unread.
+    // A second call finds a second document, which would otherwise stay unread.
     if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
   } catch (const Stop&) {
     // recorded

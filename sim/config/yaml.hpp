@@ -1,6 +1,6 @@
 #pragma once
-// The one place that knows yaml-cpp: text to a tree of nodes. Everyone else calls parse, load and set
-// (document.hpp).
+// Reads text into a tree of nodes with yaml-cpp, which is used nowhere else. Other code calls parse, load and
+// set (document.hpp).
 
 #include "config/document.hpp"
 
@@ -11,7 +11,7 @@ namespace trainyard::config {
 
 /// Deepest nesting of mappings and lists, aliases included.
 constexpr int deepest_nesting = 32;
-/// Most values in a document after aliases are expanded.
+/// Largest number of values in a document after expansion of aliases.
 constexpr std::size_t most_values = 200'000;
 
 struct YamlResult {
@@ -20,8 +20,8 @@ struct YamlResult {
   bool is_whole = true;  ///< false: reading stopped at the last error
 };
 
-/// Reads the one YAML document that `text` (plain_text) holds; document.lines are its lines. Never throws for
-/// bad input: what is wrong is in the result.
+/// Reads the one YAML document in `text` (from plain_text); document.lines are its lines. Never throws for
+/// bad input: errors are in the result.
 YamlResult read_yaml(const Document& document, const std::string& text);
 
 }  // namespace trainyard::config

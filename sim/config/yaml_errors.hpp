@@ -1,5 +1,5 @@
 #pragma once
-// yaml-cpp's messages in our words, and mistakes it does not see.
+// yaml-cpp's messages in our words, and errors it does not detect.
 
 #include "config/document.hpp"
 
@@ -16,12 +16,12 @@ struct SyntaxError {
   std::string hint;
 };
 
-/// What yaml-cpp 0.7's `message` at `mark` means. `bracket` is where the innermost open '[' or '{' stands.
+/// The meaning of yaml-cpp 0.7's `message` at `mark`. `bracket`: the place of the innermost open '[' or '{'.
 SyntaxError explain(const std::string& message, Mark mark, const std::vector<std::string>& lines,
                     std::optional<Mark> bracket);
 
-/// False if the scalar at text[at] starts with a quote that has no partner: yaml-cpp takes the end of the
-/// file for one. Anchors and tags in front of the quote are skipped.
+/// False if the scalar at text[at] starts with a quote without a partner: yaml-cpp accepts the end of the
+/// file for one. Skips anchors and tags before the quote.
 bool is_closed(std::string_view text, std::size_t at);
 
 }  // namespace trainyard::config
