@@ -165,8 +165,8 @@ def names(kind):
 
 
 def published(name):
-    """Published measurements, a row for each: tests/validation/NAME.csv."""
-    return pandas.read_csv(CHECKOUT / "tests" / "validation" / f"{name}.csv")
+    """Published measurements, a row for each: workloads/published/NAME.csv."""
+    return pandas.read_csv(CHECKOUT / "workloads" / "published" / f"{name}.csv")
 
 
 def plain_ticks(axis, values, labels=None):

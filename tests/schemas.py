@@ -18,12 +18,12 @@ KINDS = {
     "platform": ("platforms/schema", "platforms/*.yaml"),
     "gpu": ("platforms/schema", "platforms/gpus/*.yaml"),
     "protocols": ("platforms/schema", "platforms/protocols/*.yaml"),
-    "machines": ("platforms/schema", "platforms/machines/*.yaml"),
+    "machines": ("workloads/schema", "workloads/published/machines/*.yaml"),
     "model": ("workloads/schema", "workloads/models/*.yaml"),
     "stack": ("workloads/schema", "workloads/stacks/*.yaml"),
     "experiment": ("workloads/schema", "workloads/experiments/*.yaml"),
     "sweep": ("workloads/schema", "workloads/sweeps/*.yaml"),
-    "runs": ("workloads/schema", "workloads/rules/*.yaml"),
+    "runs": ("workloads/schema", "workloads/published/runs/*.yaml"),
 }
 
 

@@ -52,7 +52,7 @@ void add_calibrate_collectives(CLI::App& calibrate) {
   CLI::App& command = *calibrate.add_subcommand(
       "collectives", "fit the constants of NCCL's protocols to published collectives with split calibrate");
   command.add_option("CSV", options->files,
-                     "measurements in the columns of tests/validation (default: those shipped)");
+                     "measurements in the columns of workloads/published (default: those shipped)");
   command.add_option("-o,--out", options->out, "write the constants to this file, NAME.yaml")
       ->type_name("FILE");
   add_machines_option(command, options->machines);

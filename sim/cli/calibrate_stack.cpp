@@ -58,7 +58,7 @@ void add_calibrate_stack(CLI::App& calibrate) {
   command
       .add_option(
           "--rows", options->files,
-          "measurements in the columns of tests/validation; those on one GPU with split calibrate are "
+          "measurements in the columns of workloads/published; those on one GPU with split calibrate are "
           "fitted to (default: the rows shipped)")
       ->type_name("CSV");
   command

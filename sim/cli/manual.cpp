@@ -26,11 +26,11 @@ constexpr std::array variables_used{
 
 constexpr std::array folders_used{
     NamedText{"platforms/, platforms/gpus/", "Machines and profiles of their GPUs."},
-    NamedText{"platforms/protocols/, platforms/machines/",
+    NamedText{"platforms/protocols/, workloads/published/machines/",
               "What NCCL's protocols cost, and the rules that recognise machines in published rows."},
     NamedText{"workloads/models/, workloads/stacks/, workloads/experiments/, workloads/sweeps/",
               "Models, software stacks, experiments that put all of it together, and sweeps over them."},
-    NamedText{"workloads/rules/", "The rules that find what a published row trained."}};
+    NamedText{"workloads/published/runs/", "The rules that find what a published row trained."}};
 
 /// Text as troff prints it unchanged. Every "-" is one that can be copied into a shell.
 std::string troff(std::string_view text) {

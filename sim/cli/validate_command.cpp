@@ -128,7 +128,7 @@ void add_validate(CLI::App& program) {
   CLI::App& command = *program.add_subcommand(
       "validate", "compare predictions with published measurements: training runs and collectives");
   command.add_option("CSV", options->files,
-                     "measurements in the columns of tests/validation (default: those shipped)");
+                     "measurements in the columns of workloads/published (default: those shipped)");
   add_machines_option(command, options->machines);
   command
       .add_option("--protocols", options->protocols,

@@ -90,7 +90,7 @@ std::string_view folder_of(Kind kind) {
     case Kind::protocols:
       return "platforms/protocols";
     case Kind::machines:
-      return "platforms/machines";
+      return "workloads/published/machines";
     case Kind::model:
       return "workloads/models";
     case Kind::stack:
@@ -100,7 +100,7 @@ std::string_view folder_of(Kind kind) {
     case Kind::sweep:
       return "workloads/sweeps";
     case Kind::runs:
-      return "workloads/rules";
+      return "workloads/published/runs";
   }
   return "";
 }

@@ -1,7 +1,7 @@
 #pragma once
 // Which platform a published row was measured on: rules over its columns (gpu, GPUs per node, interconnects,
 // framework), never names of rows, sources or people's machines, so that rows nobody here has seen find their
-// platform too. platforms/machines/published.yaml holds the shipped ones.
+// platform too. workloads/published/machines/published.yaml holds the shipped ones.
 
 #include "collectives/nccl.hpp"
 #include "config/catalogue.hpp"

@@ -15,7 +15,7 @@ std::vector<fs::path> shipped_measurements(const config::Catalogue& catalogue) {
   for (const fs::path& root : catalogue.roots) {
     std::vector<fs::path> files;
     std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator(root / "tests/validation", error)) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(root / "workloads/published", error)) {
       if (entry.path().extension() == ".csv") files.push_back(entry.path());
     }
     std::ranges::sort(files);

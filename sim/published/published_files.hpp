@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-/// tests/validation/*.csv of the first root that has any, sorted. Throws FileError if none has.
+/// workloads/published/*.csv of the first root that has any, sorted. Throws FileError if none has.
 std::vector<std::filesystem::path> shipped_measurements(const config::Catalogue& catalogue);
 
 /// The rows of all files, of those shipped if `files` is empty. Throws one InputError with what is wrong in
@@ -19,7 +19,7 @@ std::vector<std::filesystem::path> shipped_measurements(const config::Catalogue&
 std::vector<PublishedRow> read_published_files(const config::Catalogue& catalogue,
                                                const std::vector<std::string>& files);
 
-/// The shipped rules (platforms/machines/published.yaml), or those of a file.
+/// The shipped rules (workloads/published/machines/published.yaml), or those of a file.
 MachineRules read_machine_rules(const config::Catalogue& catalogue, const std::string& name_or_path);
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
 #pragma once
-// Published measurements as CSV: one row each, in the columns of tests/validation (its README.md says what
+// Published measurements as CSV: one row each, in the columns of workloads/published (its README.md says what
 // they mean). Nothing is understood here but numbers; collective_curves.hpp and later the training runs make
 // sense of rows.
 

@@ -28,7 +28,7 @@ std::variant<PublishedRun, std::string> published_run(const PublishedRow& row, c
 /// The experiment that the run is on the given machine, whatever that of its own row is: a series' run on one
 /// GPU is simulated on the machine of the runs that it is to explain. `files`: what was read before
 /// and need not be read again. `further`: keys to set after all others. Throws InputError.
-ResolvedExperiment inputs_of(const config::Catalogue& catalogue, const PublishedRun& run, const MachineRule& machine,
-                 InputFiles& files, const Overrides& further = {});
+ResolvedExperiment inputs_of(const config::Catalogue& catalogue, const PublishedRun& run,
+                             const MachineRule& machine, InputFiles& files, const Overrides& further = {});
 
 }  // namespace trainyard

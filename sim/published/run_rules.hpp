@@ -1,6 +1,7 @@
 #pragma once
 // What was trained, and with what software, in a published training run: rules over a row's columns.
-// workloads/rules/published.yaml holds the shipped ones; machine_rules.hpp says which machine it ran on.
+// workloads/published/runs/published.yaml holds the shipped ones; machine_rules.hpp says which machine it ran
+// on.
 
 #include "config/catalogue.hpp"
 #include "config/document.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 // Published training runs against their predictions: which rows count, and what they may be fitted to;
-// run_errors.hpp puts their errors together. tests/validation/README.md states the rules R1 to R8 meant here.
+// run_errors.hpp puts their errors together. workloads/published/README.md states the rules R1 to R8 meant
+// here.
 
 #include "config/catalogue.hpp"
 #include "published/linear_scaling.hpp"

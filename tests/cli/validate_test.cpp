@@ -21,7 +21,7 @@ std::string measured_line(const std::string& size, const std::string& time, cons
 
 /// A shipped file of measurements.
 std::string shipped_csv(const std::string& name) {
-  return (std::filesystem::path(TRAINYARD_SOURCE_DIR) / "tests/validation" / name).string();
+  return (std::filesystem::path(TRAINYARD_SOURCE_DIR) / "workloads/published" / name).string();
 }
 
 /// ResNet-50 on V100 of a cube mesh, in images per second.

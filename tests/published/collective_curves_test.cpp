@@ -12,7 +12,7 @@ namespace {
 
 const MachineRules& rules() {
   static const MachineRules read =
-      load_machine_rules(config::load(TRAINYARD_SOURCE_DIR "/platforms/machines/published.yaml"),
+      load_machine_rules(config::load(TRAINYARD_SOURCE_DIR "/workloads/published/machines/published.yaml"),
                          {.roots = {TRAINYARD_SOURCE_DIR}});
   return read;
 }

@@ -31,7 +31,7 @@ std::vector<Diagnostic> errors_of_rules(const std::string& text) {
 }
 
 MachineRules shipped_rules() {
-  return load_machine_rules(config::load(TRAINYARD_SOURCE_DIR "/platforms/machines/published.yaml"),
+  return load_machine_rules(config::load(TRAINYARD_SOURCE_DIR "/workloads/published/machines/published.yaml"),
                             shipped_catalogue());
 }
 
@@ -148,8 +148,8 @@ TEST_CASE("platforms/README.md names every key of machine rules and of constants
   check_documented<SourcedByProtocol<Seconds>>(readme);
 }
 
-TEST_CASE("tests/validation/README.md names every column of published rows") {
-  const std::string readme = readme_text("tests/validation/README.md");
+TEST_CASE("workloads/published/README.md names every column of published rows") {
+  const std::string readme = readme_text("workloads/published/README.md");
   for (const std::string_view column : published_columns) {
     INFO("column ", column);
     CHECK(readme.find("`" + std::string(column) + "`") != std::string::npos);

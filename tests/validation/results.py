@@ -4,7 +4,7 @@
 usage: results.py PROGRAM SOURCE_DIR [--update]
 
 Predicts the shipped measurements under all protocols and compares the table between the two marks in README.md,
-training.svg here, and sim/html/known_errors.csv, which the build puts into the program, with what comes out; --update
+training.svg here, and workloads/published/errors/known_errors.csv, which the build puts into the program, with what comes out; --update
 writes all three. Exit status 1: they differ, 2: the program failed.
 """
 
@@ -89,8 +89,8 @@ def markdown(found):
 def main():
     program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     is_update = "--update" in sys.argv[3:]
-    readme, picture = source / "README.md", source / "tests/validation/training.svg"
-    errors = source / "sim/html/known_errors.csv"
+    readme, picture = source / "README.md", source / "workloads/published/training.svg"
+    errors = source / "workloads/published/errors/known_errors.csv"
     with tempfile.TemporaryDirectory() as folder:
         drawn = pathlib.Path(folder, "training.svg")
         run = subprocess.run([program, "validate", "--summary", "--plot-runs", drawn], capture_output=True, text=True,
