@@ -72,13 +72,9 @@ void check_compression(const Sync& sync, config::Problems& problems) {
 }
 
 void check_random(const Randomness& random, config::Problems& problems) {
-  const auto check = [&](const char* key, const std::optional<random::Distribution>& distribution) {
-    if (distribution) random::check(*distribution, std::string("random.") + key, problems);
-  };
-  check("op", random.op);
-  check("step", random.step);
-  check("node", random.node);
-  check("gpu", random.gpu);
+  for_each_factor(random, [&](std::string_view key, const random::Distribution& distribution) {
+    random::check(distribution, "random." + std::string(key), problems);
+  });
   if (random.gpus == GpuSpread::profile && (random.gpu || random.step)) {
     problems.error("random.gpus", "the GPU profile's spread takes the place of gpu and step",
                    "leave out one or the other");

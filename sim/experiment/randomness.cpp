@@ -17,8 +17,9 @@ Randomness with_variation(Randomness randomness, const std::optional<GpuVariatio
 }
 
 bool is_random(const Randomness& randomness) {
-  return randomness.op || randomness.step || randomness.node || randomness.gpu || randomness.pauses ||
-         randomness.gpus == GpuSpread::profile;
+  bool has_factor = false;
+  for_each_factor(randomness, [&](std::string_view, const random::Distribution&) { has_factor = true; });
+  return has_factor || randomness.pauses || randomness.gpus == GpuSpread::profile;
 }
 
 }  // namespace trainyard

@@ -7,8 +7,10 @@
 #include "units/quantity.hpp"
 
 #include <array>
+#include <concepts>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace trainyard {
@@ -95,3 +97,22 @@ struct Keys<Randomness> {
 };
 
 }  // namespace trainyard::config
+
+namespace trainyard {
+
+/// Calls use(key, distribution) for every factor that is given. It asks the key table which factors there
+/// are: a new one is read, checked and recorded wherever the others are.
+template <class Any, class Use>
+requires std::same_as<std::remove_const_t<Any>, Randomness>
+void for_each_factor(Any& randomness, const Use& use) {
+  const auto visit = [&](const auto& key) {
+    auto& value = randomness.*key.member;
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::same_as<Value, std::optional<random::Distribution>>) {
+      if (value) use(key.name, *value);
+    }
+  };
+  config::Keys<Randomness>::table()([&](const auto&... key) { (visit(key), ...); });
+}
+
+}  // namespace trainyard

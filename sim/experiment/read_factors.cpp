@@ -38,15 +38,16 @@ std::vector<double> read_factors(const std::string& name, std::string_view text)
   return factors;
 }
 
-void read_factor_files(Randomness& randomness, const fs::path& experiment) {
-  for (auto* distribution : {&randomness.op, &randomness.step, &randomness.node}) {
-    if (!*distribution || !(*distribution)->file) continue;
-    fs::path path = *(*distribution)->file;
+void read_factor_files(Randomness& randomness, const fs::path& experiment, std::set<std::string>& paths) {
+  for_each_factor(randomness, [&](std::string_view, random::Distribution& distribution) {
+    if (!distribution.file) return;
+    fs::path path = *distribution.file;
     if (path.is_relative() && fs::exists(experiment.parent_path() / path))
       path = experiment.parent_path() / path;
-    (*distribution)->seen = read_factors(path.string(), config::read_file(path, largest_csv));
-    (*distribution)->file = fs::weakly_canonical(path).string();
-  }
+    paths.insert(path.string());
+    distribution.seen = read_factors(path.string(), config::read_file(path, largest_csv));
+    distribution.file = fs::weakly_canonical(path).string();
+  });
 }
 
 }  // namespace trainyard

@@ -363,10 +363,7 @@ private:
   }
 
   void read_random() {
-    read_factor_files(settings_.random, file_);
-    for (const auto& distribution : {settings_.random.op, settings_.random.step, settings_.random.node}) {
-      if (distribution && distribution->file) files_.paths.insert(*distribution->file);
-    }
+    read_factor_files(settings_.random, file_, files_.paths);
     if (has_platform_) check_variation(settings_.random, resolved_.gpu);
   }
 

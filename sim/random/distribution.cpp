@@ -3,6 +3,7 @@
 #include "random/functions.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 namespace trainyard::random {
@@ -76,6 +77,7 @@ double draw(const Distribution& distribution, Generator& generator) {
       return pareto_least(distribution) * exp(-log(generator.uniform()) / *distribution.shape);
     case Kind::empirical: {
       const auto count = distribution.seen.size();
+      assert(count > 0);  // whoever reads the key `file` reads the file
       const auto index = static_cast<std::size_t>(generator.uniform() * static_cast<double>(count));
       return distribution.seen[std::min(index, count - 1)];
     }

@@ -1,11 +1,27 @@
 #include "experiment/read_factors.hpp"
 
+#include "experiment/resolve.hpp"
 #include "temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <fstream>
 
 using namespace trainyard;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The keys of `random` that take a distribution.
+std::vector<std::string> factor_keys() {
+  std::vector<std::string> names;
+  const auto add = [&](const auto& key) {
+    if constexpr (requires { (Randomness{}.*key.member)->seen; }) names.emplace_back(key.name);
+  };
+  config::Keys<Randomness>::table()([&](const auto&... key) { (add(key), ...); });
+  return names;
+}
+
+}  // namespace
 
 TEST_CASE("factors of a CSV come sorted, and what is none is named with its line") {
   CHECK(read_factors("f.csv", "step,factor\n1,2\n2,0.5\n") == std::vector<double>{0.5, 2});
@@ -21,8 +37,30 @@ TEST_CASE("a file of factors is found beside its experiment, and one that is not
   randomness.step = random::Distribution{};
   randomness.step->kind = random::Kind::empirical;
   randomness.step->file = "seen.csv";
-  read_factor_files(randomness, folder.path / "experiment.yaml");
+  std::set<std::string> paths;
+  read_factor_files(randomness, folder.path / "experiment.yaml", paths);
+  CHECK(paths == std::set<std::string>{(folder.path / "seen.csv").string()});
   CHECK(randomness.step->seen == std::vector<double>{1, 3});
   randomness.step->file = "none.csv";
-  CHECK_THROWS_AS(read_factor_files(randomness, folder.path / "experiment.yaml"), FileError);
+  CHECK_THROWS_AS(read_factor_files(randomness, folder.path / "experiment.yaml", paths), FileError);
+}
+
+TEST_CASE("every factor can be what a file holds, is drawn from it, and its file is recorded") {
+  const TemporaryFolder folder;
+  const std::string seen = (folder.path / "seen.csv").string();
+  std::ofstream(seen) << "factor\n3\n";
+  const std::vector<std::string> keys = factor_keys();
+  REQUIRE(keys.size() >= 4);
+  for (const std::string& key : keys) {
+    CAPTURE(key);
+    const fs::path file = folder.path / (key + ".yaml");
+    std::ofstream(file) << "platform: dgx2\nmodel: alexnet\nstack: pytorch_ddp\nbatch_per_gpu: 8\n"
+                           "random: {" +
+                               key + ": {kind: empirical, file: seen.csv}}\n";
+    InputFiles files;
+    const ResolvedExperiment inputs = resolve({{TRAINYARD_SOURCE_DIR}}, file.string(), {}, files);
+    CHECK(files.paths.contains(seen));
+    StepTimes times({Seconds{1}}, {0}, inputs.experiment.random, 0);
+    CHECK(times.next(0) == Seconds{3});
+  }
 }
