@@ -2,6 +2,7 @@
 
 #include "collectives/protocols.hpp"
 #include "compute/gpu_profile.hpp"
+#include "config/file_paths.hpp"
 #include "config/schema.hpp"
 #include "config/suggest.hpp"
 #include "experiment/experiment.hpp"
@@ -81,7 +82,7 @@ nlohmann::ordered_json schema_of(Kind kind) {
 }
 
 Kind kind_of(const std::filesystem::path& file, const config::Document& document) {
-  const std::filesystem::path folder = std::filesystem::absolute(file).lexically_normal().parent_path();
+  const std::filesystem::path folder = config::absolute_path(file).parent_path();
   for (const KindWord& known : kind_words) {
     const std::filesystem::path expected(config::folder_of(known.kind));
     const bool has_parent = expected.has_parent_path();

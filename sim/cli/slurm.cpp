@@ -2,6 +2,7 @@
 
 #include "cli/terminal.hpp"
 #include "config/diagnostic.hpp"
+#include "config/file_paths.hpp"
 #include "report/out_files.hpp"
 #include "sweep/shards.hpp"
 #include "sweep/sweep_store.hpp"
@@ -25,11 +26,11 @@ constexpr std::size_t most_shards = 1000;  ///< Slurm's MaxArraySize is 1001 unl
 /// The program and the sweep, with this process's catalogue and folder: a key's value may be the path of a
 /// file in it.
 std::string command_of(const SweepOptions& options) {
-  std::string command = fmt::format("cd {} || exit\n", in_shell_quotes(fs::current_path().string()));
+  std::string command = fmt::format("cd {} || exit\n", in_shell_quotes(config::current_folder().string()));
   const char* const data = std::getenv("TRAINYARD_DATA");
   if (data != nullptr && *data != '\0')
-    command += fmt::format("TRAINYARD_DATA={} ", in_shell_quotes(fs::absolute(data).string()));
-  command += in_shell_quotes(fs::read_symlink("/proc/self/exe").string()) + " sweep";
+    command += fmt::format("TRAINYARD_DATA={} ", in_shell_quotes(config::absolute_path(data).string()));
+  command += in_shell_quotes(config::real_path("/proc/self/exe").string()) + " sweep";
   for (const std::string& word : words_of(options)) command += ' ' + in_shell_quotes(word);
   return command;
 }
@@ -104,8 +105,8 @@ int shards_of(const SweepOptions& options, const Sweep& sweep) {
 /// What DIR holds of an earlier sweep: gone on with, removed or in the way.
 void settle_stores(const SweepOptions& options) {
   std::vector<fs::path> files = shard_files(*options.out);
-  if (const fs::path merged = fs::path(*options.out) / "sweep.db"; fs::exists(merged))
-    files.push_back(merged);
+  const fs::path merged = fs::path(*options.out) / "sweep.db";
+  if (std::error_code ignored; fs::exists(merged, ignored)) files.push_back(merged);
   if (files.empty() || options.resume) return;
   if (!options.force)
     throw FileError(
@@ -116,7 +117,7 @@ void settle_stores(const SweepOptions& options) {
 }  // namespace
 
 void write_slurm_jobs(const SweepOptions& options, const Sweep& sweep) {
-  const fs::path folder = (fs::absolute(*options.out) / "slurm").lexically_normal();
+  const fs::path folder = config::absolute_path(fs::path(*options.out) / "slurm");
   const std::string submits = submit_script(sweep.name, folder);
   settle_stores(options);
   const std::string command = command_of(options);

@@ -72,7 +72,7 @@ SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
     for (const char* const name : exported) {
       if (!options.shard && !options.merge) fs::remove(dir / name, ignored);
     }
-  } else if (fs::exists(file)) {
+  } else if (std::error_code ignored; fs::exists(file, ignored)) {
     if (!options.resume) {
       throw FileError(
           fmt::format("'{}' exists: --resume goes on with it, --force begins anew", file.string()));

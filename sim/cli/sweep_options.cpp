@@ -6,6 +6,7 @@
 #include "cli/offers.hpp"
 #include "cli/values.hpp"
 #include "config/catalogue.hpp"
+#include "config/file_paths.hpp"
 #include "config/suggest.hpp"
 #include "run/child_processes.hpp"
 #include "sweep/sweep.hpp"
@@ -80,7 +81,7 @@ void in_folder_of(const fs::path& sweep, const config::Catalogue& catalogue, Swe
   const auto make_absolute = [&](std::string& experiment) {
     if (!config::is_path(experiment)) return;
     const fs::path found = config::find(catalogue, config::Kind::experiment, experiment, sweep);
-    experiment = fs::weakly_canonical(found).string();
+    experiment = config::real_path(found).string();
   };
   make_absolute(file.experiment);
   if (const auto set = file.set.find(experiment_key); set != file.set.end()) make_absolute(set->second);
@@ -189,8 +190,7 @@ std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
   const config::Document document = config::load(path);
   SweepFile file;
   if (kind_of(path, document) == config::Kind::experiment) {
-    file.experiment =
-        config::is_path(options.sweep) ? fs::absolute(path).lexically_normal().string() : options.sweep;
+    file.experiment = config::is_path(options.sweep) ? config::absolute_path(path).string() : options.sweep;
   } else {
     file = load_sweep(document);
     in_folder_of(path, catalogue, file);
@@ -213,9 +213,8 @@ std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
 }
 
 std::vector<std::string> words_of(const SweepOptions& options) {
-  std::vector<std::string> words{config::is_path(options.sweep)
-                                     ? fs::absolute(options.sweep).lexically_normal().string()
-                                     : options.sweep};
+  std::vector<std::string> words{
+      config::is_path(options.sweep) ? config::absolute_path(options.sweep).string() : options.sweep};
   const auto add = [&](const char* option, const std::string& value) {
     if (value.empty()) return;
     words.emplace_back(option);
@@ -227,7 +226,7 @@ std::vector<std::string> words_of(const SweepOptions& options) {
   add("--budget", options.budget);
   add("--gpus-max", options.gpus_max);
   add("--efficiency-min", options.efficiency_min);
-  add("--out", fs::absolute(*options.out).lexically_normal().string());
+  add("--out", config::absolute_path(*options.out).string());
   return words;
 }
 

@@ -1,6 +1,7 @@
 #include "config/catalogue.hpp"
 
 #include "config/diagnostic.hpp"
+#include "config/file_paths.hpp"
 #include "config/suggest.hpp"
 #include "units/text.hpp"
 
@@ -128,11 +129,9 @@ Catalogue find_catalogue() {
 std::vector<std::string> names(const Catalogue& catalogue, Kind kind) {
   std::vector<std::string> result;
   for (const fs::path& root : catalogue.roots) {
-    std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator(root / folder_of(kind), error)) {
-      if (entry.path().extension() == extension && is_file(entry.path())) {
-        result.push_back(entry.path().stem().string());
-      }
+    std::error_code ignored;  // a root need not have every folder
+    for (const fs::path& file : entries(root / folder_of(kind), ignored)) {
+      if (file.extension() == extension && is_file(file)) result.push_back(file.stem().string());
     }
   }
   std::sort(result.begin(), result.end());

@@ -1,5 +1,6 @@
 #include "experiment/read_factors.hpp"
 
+#include "config/file_paths.hpp"
 #include "config/read_file.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
@@ -41,12 +42,10 @@ std::vector<double> read_factors(const std::string& name, std::string_view text)
 void read_factor_files(Randomness& randomness, const fs::path& experiment, std::set<std::string>& paths) {
   for_each_factor(randomness, [&](std::string_view, random::Distribution& distribution) {
     if (!distribution.file) return;
-    fs::path path = *distribution.file;
-    if (path.is_relative() && fs::exists(experiment.parent_path() / path))
-      path = experiment.parent_path() / path;
+    const fs::path path = config::beside(experiment, *distribution.file);
     paths.insert(path.string());
     distribution.seen = read_factors(path.string(), config::read_file(path, largest_csv));
-    distribution.file = fs::weakly_canonical(path).string();
+    distribution.file = config::real_path(path).string();
   });
 }
 

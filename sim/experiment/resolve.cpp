@@ -1,6 +1,7 @@
 #include "experiment/resolve.hpp"
 
 #include "compute/op_time.hpp"
+#include "config/file_paths.hpp"
 #include "config/read.hpp"
 #include "config/read_file.hpp"
 #include "experiment/collective_software.hpp"
@@ -280,7 +281,7 @@ private:
   /// A path is written into the resolved experiment so that it means the same file from any folder.
   fs::path find(config::Kind kind, std::string& name) {
     const fs::path found = config::find(catalogue_, kind, name, file_);
-    if (config::is_path(name)) name = fs::weakly_canonical(found).string();
+    if (config::is_path(name)) name = config::real_path(found).string();
     return found;
   }
 
@@ -328,11 +329,10 @@ private:
         if (file_named_by(key) == "model")
           throw InputError("a replayed trace has no model to set", "edit the trace");
       }
-      fs::path path = *settings_.trace;
-      if (path.is_relative() && fs::exists(file_.parent_path() / path)) path = file_.parent_path() / path;
+      const fs::path path = config::beside(file_, *settings_.trace);
       files_.paths.insert(path.string());
       resolved_.trace = read_trace(path.string(), config::read_file(path, largest_csv));
-      settings_.trace = fs::weakly_canonical(path).string();
+      settings_.trace = config::real_path(path).string();
     });
     errors_.run(document_, "batch_per_gpu", [&] { check_batch(resolved_.trace, settings_); });
     errors_.run(document_, "precision", [&] { check_precision(resolved_.trace, settings_); });

@@ -1,5 +1,6 @@
 #include "published/published_files.hpp"
 
+#include "config/file_paths.hpp"
 #include "config/read_file.hpp"
 #include "workload/csv.hpp"
 
@@ -14,9 +15,9 @@ namespace fs = std::filesystem;
 std::vector<fs::path> shipped_measurements(const config::Catalogue& catalogue) {
   for (const fs::path& root : catalogue.roots) {
     std::vector<fs::path> files;
-    std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator(root / "workloads/published", error)) {
-      if (entry.path().extension() == ".csv") files.push_back(entry.path());
+    std::error_code ignored;  // one without them has none
+    for (const fs::path& file : config::entries(root / "workloads/published", ignored)) {
+      if (file.extension() == ".csv") files.push_back(file);
     }
     std::ranges::sort(files);
     if (!files.empty()) return files;

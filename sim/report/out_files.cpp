@@ -1,6 +1,7 @@
 #include "report/out_files.hpp"
 
 #include "config/diagnostic.hpp"
+#include "config/file_paths.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -157,8 +158,8 @@ void check_existing_dir(const fs::path& target, const fs::path& shown,
   if (!is_present(target)) return;
   std::error_code error;
   if (!fs::is_directory(target, error)) fail(shown, "it exists and is not a folder");
-  for (const fs::directory_entry& entry : fs::directory_iterator(target, error)) {
-    const std::string name = entry.path().filename().string();
+  for (const fs::path& entry : config::entries(target, error)) {
+    const std::string name = entry.filename().string();
     if (!force) fail(shown, "the folder exists and is not empty; --force replaces it");
     if (!files.contains(name)) {
       fail(shown, fmt::format("it holds '{}', which trainyard did not write; choose another folder", name));

@@ -1,6 +1,7 @@
 #include "sweep/shards.hpp"
 
 #include "config/diagnostic.hpp"
+#include "config/file_paths.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -58,8 +59,8 @@ fs::path shard_file(const fs::path& dir, const Shard& shard) {
 std::vector<fs::path> shard_files(const fs::path& dir) {
   std::vector<fs::path> files;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(dir, error)) {
-    if (shard_named(entry.path().filename().string())) files.push_back(entry.path());
+  for (const fs::path& file : config::entries(dir, error)) {
+    if (shard_named(file.filename().string())) files.push_back(file);
   }
   if (error && error != std::errc::no_such_file_or_directory)
     throw FileError(fmt::format("cannot read {}: {}", in_quotes(dir.string()), error.message()));
@@ -75,7 +76,7 @@ MergedShards merged(const fs::path& dir, const StoredSweep& what) {
     const Shard shard{number, shards};
     const fs::path file = shard_file(dir, shard);
     const std::string again = fmt::format("run it again with --shard {}/{} --resume", number, shards);
-    if (!fs::exists(file))
+    if (std::error_code ignored; !fs::exists(file, ignored))
       throw FileError(fmt::format("shard {} of {} is missing: {}", number, shards, again));
     const SweepStore store(file, what, Readers::none);
     std::vector<SweepRow> of_shard = store.rows();

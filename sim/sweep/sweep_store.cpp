@@ -1,5 +1,6 @@
 #include "sweep/sweep_store.hpp"
 
+#include "config/file_paths.hpp"
 #include "config/read_file.hpp"
 #include "sweep/sqlite.hpp"
 #include "units/fnv1a.hpp"
@@ -197,7 +198,7 @@ struct SweepStore::Database {
   void add_files(const std::vector<std::string>& paths) {
     for (const std::string& name : paths) {
       if (!seen_names.insert(name).second) continue;
-      const std::string path = std::filesystem::absolute(name).lexically_normal().string();
+      const std::string path = config::absolute_path(name).string();
       if (!known_files.insert(path).second) continue;
       sqlite::Statement add(file, "INSERT OR IGNORE INTO files VALUES(?, ?)");
       add.bind(1, path);

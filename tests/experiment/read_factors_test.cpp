@@ -64,3 +64,20 @@ TEST_CASE("every factor can be what a file holds, is drawn from it, and its file
     CHECK(times.next(0) == Seconds{3});
   }
 }
+
+TEST_CASE("whatever keeps a trace or a file of factors from being looked at is an error of files") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "file") << "factor\n1\n";
+  fs::create_symlink("loop.csv", folder.path / "loop.csv");
+  const std::string experiment = (folder.path / "e.yaml").string();
+  for (const std::string& name :
+       {std::string("missing.csv"), std::string(300, 'x') + ".csv", std::string("loop.csv"),
+        std::string("file/below.csv"), std::string("."), (folder.path / "loop.csv" / "below.csv").string()}) {
+    CAPTURE(name);
+    for (const std::string& what :
+         {"trace: " + name, "model: alexnet\nrandom: {step: {kind: empirical, file: " + name + "}}"}) {
+      std::ofstream(experiment) << "platform: dgx2\nstack: pytorch_ddp\nbatch_per_gpu: 8\n" << what << '\n';
+      CHECK_THROWS_AS(read_inputs({{TRAINYARD_SOURCE_DIR}}, experiment, {}), FileError);
+    }
+  }
+}
