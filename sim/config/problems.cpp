@@ -11,7 +11,7 @@ namespace trainyard::config {
 
 namespace {
 
-/// A file with more errors than this is of another kind altogether.
+/// A file with more errors than this is of another kind altogether, and nobody reads more warnings.
 constexpr std::size_t most_kept = 100;
 
 /// True if `whole` is `part` or contains it.
@@ -40,10 +40,8 @@ bool Problems::readable(std::string_view key_path) const {
 }
 
 void Problems::add(Diagnostic diagnostic, Mark mark) {
-  if (found_.size() == most_kept) {
-    ++left_out_;
-    return;
-  }
+  std::size_t& found = diagnostic.severity == Severity::error ? errors_ : warnings_;
+  if (++found > most_kept) return;
   found_.push_back({mark, std::move(diagnostic)});
 }
 
@@ -58,19 +56,22 @@ void Problems::unreadable(std::string_view key_path, Mark mark, int width, std::
 }
 
 void Problems::error(std::string_view key_path, std::string message, std::string hint) {
+  report(Severity::error, key_path, std::move(message), std::move(hint));
+}
+
+void Problems::warning(std::string_view key_path, std::string message, std::string hint) {
+  report(Severity::warning, key_path, std::move(message), std::move(hint));
+}
+
+void Problems::report(Severity severity, std::string_view key_path, std::string message, std::string hint) {
   if (!readable(key_path)) return;
   const Node& node = document_.nearest(key_path);
   Diagnostic diagnostic = diagnostic_at(document_, node.mark, width_of(document_, node));
   diagnostic.key_path = key_path;
   diagnostic.message = std::move(message);
   diagnostic.hint = std::move(hint);
+  diagnostic.severity = severity;
   add(std::move(diagnostic), node.mark);
-}
-
-void Problems::warning(std::string_view key_path, std::string message, std::string hint) {
-  const std::size_t before = found_.size();
-  error(key_path, std::move(message), std::move(hint));
-  if (found_.size() > before) found_.back().diagnostic.severity = Severity::warning;
 }
 
 void Problems::finish(std::vector<Diagnostic>* warnings) {
@@ -81,19 +82,17 @@ void Problems::finish(std::vector<Diagnostic>* warnings) {
   std::vector<Diagnostic> diagnostics;
   diagnostics.reserve(found_.size());
   for (Found& found : found_) diagnostics.push_back(std::move(found.diagnostic));
-  const bool failed = std::any_of(diagnostics.begin(), diagnostics.end(), [](const Diagnostic& diagnostic) {
-    return diagnostic.severity == Severity::error;
-  });
-  if (!failed && left_out_ == 0) {
-    if (warnings != nullptr) warnings->insert(warnings->end(), diagnostics.begin(), diagnostics.end());
-    return;
-  }
-  if (left_out_ > 0) {
+  const auto add_left_out = [&](std::size_t found, Severity severity, const char* what) {
+    if (found <= most_kept) return;
     Diagnostic more = diagnostic_at(document_, {}, 1);
-    more.message = "and " + std::to_string(left_out_) + " more";
+    more.message = "and " + std::to_string(found - most_kept) + " more " + what;
+    more.severity = severity;
     diagnostics.push_back(std::move(more));
-  }
-  throw InputError(std::move(diagnostics));
+  };
+  add_left_out(warnings_, Severity::warning, "warnings");
+  add_left_out(errors_, Severity::error, "errors");
+  if (errors_ > 0) throw InputError(std::move(diagnostics));
+  if (warnings != nullptr) warnings->insert(warnings->end(), diagnostics.begin(), diagnostics.end());
 }
 
 }  // namespace trainyard::config

@@ -32,11 +32,14 @@ public:
   void unreadable(std::string_view key_path, Mark mark, int width, std::string message,
                   std::string hint = {});
 
-  /// Throws one InputError with all errors and warnings, in the order of the text, if there was an error;
-  /// otherwise appends the warnings to `warnings` (if given).
+  /// Throws one InputError with everything found, in the order of the text, if there was an error; otherwise
+  /// appends the warnings to `warnings` (if given). Of more than a hundred errors or warnings the first
+  /// hundred, and how many more there were.
   void finish(std::vector<Diagnostic>* warnings);
 
 private:
+  /// What error() and warning() report, unless what it is about could not be read.
+  void report(Severity severity, std::string_view key_path, std::string message, std::string hint);
   void add(Diagnostic diagnostic, Mark mark);
 
   const Document& document_;
@@ -46,7 +49,9 @@ private:
   };
   std::vector<Found> found_;
   std::vector<std::string> unreadable_;
-  std::size_t left_out_ = 0;
+  /// How many were found, kept or not: many warnings neither fail a file nor hide its errors.
+  std::size_t errors_ = 0;
+  std::size_t warnings_ = 0;
 };
 
 }  // namespace trainyard::config

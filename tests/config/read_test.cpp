@@ -2,6 +2,7 @@
 
 #include "config/samples.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 
 using namespace trainyard;
@@ -253,7 +254,46 @@ TEST_CASE("a file full of errors reports the first hundred") {
     FAIL("no error");
   } catch (const InputError& error) {
     CHECK(error.diagnostics().size() == 101);
-    CHECK(to_string(error.diagnostics().back()) == "yard.yaml: error: and 50 more");
+    CHECK(to_string(error.diagnostics().back()) == "yard.yaml: error: and 50 more errors");
+  }
+}
+
+namespace {
+
+/// A file with so many warnings at one key, and then so many errors.
+std::vector<Diagnostic> found_in_yard(int warnings, int errors, bool& is_refused) {
+  std::vector<Diagnostic> found;
+  const auto check = [&](const Yard&, Problems& problems) {
+    for (int i = 0; i < warnings; ++i) problems.warning("title", "odd");
+    for (int i = 0; i < errors; ++i) problems.error("title", "wrong");
+  };
+  is_refused = false;
+  try {
+    read<Yard>(parse("yard.yaml", "title: x\n"), check, &found);
+  } catch (const InputError& error) {
+    is_refused = true;
+    found = error.diagnostics();
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("however many warnings there are, they fail no file and hide no error") {
+  const auto count = [](const std::vector<Diagnostic>& found, Severity severity) {
+    return std::ranges::count(found, severity, &Diagnostic::severity);
+  };
+  bool is_refused = false;
+  for (const int warnings : {1, 100, 101, 127, 1000}) {
+    CAPTURE(warnings);
+    std::vector<Diagnostic> found = found_in_yard(warnings, 0, is_refused);
+    CHECK_FALSE(is_refused);
+    CHECK(count(found, Severity::error) == 0);
+    CHECK(count(found, Severity::warning) == std::min(warnings, 101));  // the last says how many more
+    if (warnings == 127) CHECK(found.back().message.find("27") != std::string::npos);
+    found = found_in_yard(warnings, 3, is_refused);
+    CHECK(is_refused);
+    CHECK(count(found, Severity::error) == 3);
   }
 }
 
