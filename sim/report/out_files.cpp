@@ -66,11 +66,11 @@ void write_and_close(int descriptor, const fs::path& path, std::string_view text
   if (::close(descriptor) != 0) fail_with_errno(path, errno);
 }
 
-/// Writes a file that does not exist yet; errors name `shown`, the path the user gave.
-void write_new(const fs::path& path, const fs::path& shown, std::string_view text) {
+/// Makes a file that does not exist yet; errors name `shown`, the path the user gave.
+int open_new(const fs::path& path, const fs::path& shown) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) fail_with_errno(shown, errno);
-  write_and_close(descriptor, shown, text);
+  return descriptor;
 }
 
 /// Removes what was written unless told that it is complete.
@@ -153,6 +153,12 @@ bool is_present(const fs::path& path) {
   return ::lstat(path.c_str(), &info) == 0;
 }
 
+/// True for a regular file itself, not for a link to one.
+bool is_plain_file(const fs::path& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
 void check_existing_dir(const fs::path& target, const fs::path& shown,
                         const std::map<std::string, std::string>& files, bool force) {
   if (!is_present(target)) return;
@@ -161,15 +167,23 @@ void check_existing_dir(const fs::path& target, const fs::path& shown,
   for (const fs::path& entry : config::entries(target, error)) {
     const std::string name = entry.filename().string();
     if (!force) fail(shown, "the folder exists and is not empty; --force replaces it");
-    if (!files.contains(name)) {
+    if (!files.contains(name) || !is_plain_file(entry)) {
       fail(shown, fmt::format("it holds '{}', which trainyard did not write; choose another folder", name));
     }
   }
   if (error) fail(shown, error.message());
 }
 
+/// Removes an old folder file by file: what somebody has put there since it was checked stays, and the folder
+/// with it.
+void remove_old(const fs::path& dir, const std::map<std::string, std::string>& files) {
+  for (const auto& [name, text] : files) ::unlink((dir / name).c_str());
+  ::rmdir(dir.c_str());
+}
+
 /// Puts the complete folder in its place; an old one goes aside first and comes back if that fails.
-void replace_dir(const fs::path& complete, const fs::path& target, const fs::path& shown) {
+void replace_dir(const fs::path& complete, const fs::path& target, const fs::path& shown,
+                 const std::map<std::string, std::string>& files) {
   const fs::path aside = sibling(target, "old");
   const bool has_old = is_present(target);
   if (has_old && ::rename(target.c_str(), aside.c_str()) != 0) fail_with_errno(shown, errno);
@@ -178,8 +192,7 @@ void replace_dir(const fs::path& complete, const fs::path& target, const fs::pat
     if (has_old) ::rename(aside.c_str(), target.c_str());
     fail_with_errno(shown, error);
   }
-  std::error_code ignored;  // the new folder is complete; a left-over is no reason to call that a failure
-  if (has_old) fs::remove_all(aside, ignored);
+  if (has_old) remove_old(aside, files);  // the new one is complete: a left-over is no failure
 }
 
 /// True for what has no content of its own to replace: a device, a pipe, a terminal.
@@ -214,9 +227,9 @@ void write_out_dir(const fs::path& dir, const std::map<std::string, std::string>
   for (const auto& [name, text] : files) {
     if (SignalsHeld::is_pending())
       fail(dir, "interrupted");  // what was written goes first, then the signal arrives
-    write_new(partial / name, dir / name, text);
+    write_and_close(open_new(partial / name, dir / name), dir / name, text);
   }
-  replace_dir(partial, target, dir);
+  replace_dir(partial, target, dir, files);
   unfinished.complete();
   parents.complete();
 }
@@ -240,8 +253,9 @@ void write_out_file(const fs::path& file, std::string_view text, bool force) {
   check_existing_file(target, file, force);
   MadeParents parents(target, file);
   const fs::path partial = sibling(target, "partial");
-  Unfinished unfinished(partial);
-  write_new(partial, file, text);
+  const int descriptor = open_new(partial, file);
+  Unfinished unfinished(partial);  // from here on it is ours
+  write_and_close(descriptor, file, text);
   if (::rename(partial.c_str(), target.c_str()) != 0) fail_with_errno(file, errno);
   unfinished.complete();
   parents.complete();

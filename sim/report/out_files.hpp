@@ -13,9 +13,9 @@ namespace trainyard {
 /// Writes the files (name -> content) as the folder `dir`. They are written into a sibling
 /// (DIR.partial-PID) that is renamed when all are complete. Folders above `dir` are made if they are missing.
 /// An existing `dir` that holds something is an error without `force`. With it, `dir` is replaced if it holds
-/// nothing but files of these names: a folder with anything else in it was not written by trainyard and stays
-/// as it is. SIGINT and SIGTERM wait until it is clear which of the two it will be. Throws FileError after
-/// removing what it has written.
+/// nothing but regular files of these names: a folder with anything else in it was not written by trainyard
+/// and stays as it is. SIGINT and SIGTERM wait until it is clear which of the two it will be. Throws
+/// FileError after removing what it has written.
 void write_out_dir(const std::filesystem::path& dir, const std::map<std::string, std::string>& files,
                    bool force);
 

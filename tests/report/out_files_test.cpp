@@ -11,6 +11,7 @@
 #include <string>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -127,6 +128,31 @@ TEST_CASE("force never replaces a folder that holds anything else") {
         "cannot write '" + (scratch / "home").string() +
             "': it holds 'thesis.tex', which trainyard did not write; choose another folder");
   CHECK(content(scratch / "home/thesis.tex") == "years of work");
+}
+
+TEST_CASE("force replaces regular files alone: a folder or a link that is called like one of them stays") {
+  const Scratch scratch;
+  const auto refuses = [&](const std::string& name) {
+    const std::string message = message_of([&] { write_out_dir(scratch / name, two_files, true); });
+    CHECK(message_of([&] { check_out_dir(scratch / name, two_files, true); }) == message);
+    return message.find("'a.csv'") != std::string::npos;
+  };
+  fs::create_directories(scratch / "tree/a.csv/years");
+  put(scratch / "tree/a.csv/years/thesis.tex", "of work");
+  CHECK(refuses("tree"));
+  CHECK(content(scratch / "tree/a.csv/years/thesis.tex") == "of work");
+  fs::create_directory(scratch / "empty");
+  fs::create_directory(scratch / "empty/a.csv");
+  CHECK(refuses("empty"));
+  CHECK(fs::is_directory(scratch / "empty/a.csv"));
+  fs::create_directory(scratch / "link");
+  fs::create_symlink("../tree/a.csv/years/thesis.tex", scratch / "link/a.csv");
+  CHECK(refuses("link"));
+  CHECK(content(scratch / "link/a.csv") == "of work");
+  fs::create_directory(scratch / "pipe");
+  REQUIRE(::mkfifo((scratch / "pipe/a.csv").c_str(), 0600) == 0);
+  CHECK(refuses("pipe"));
+  CHECK(scratch.names() == std::set<std::string>{"tree", "empty", "link", "pipe"});
 }
 
 TEST_CASE("a file in the place of the folder or of one above it is an error") {
