@@ -242,13 +242,15 @@ void check_out_file(const fs::path& file, bool force) {
 }
 
 void write_out_file(const fs::path& file, std::string_view text, bool force) {
-  const SignalsHeld held;
   if (is_special(file)) {
+    // Signals arrive: nothing is left half-written that could be removed, and a pipe may wait for its reader
+    // for ever.
     const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor < 0) fail_with_errno(file, errno);
     write_and_close(descriptor, file, text);
     return;
   }
+  const SignalsHeld held;
   const fs::path target = settled(file);
   check_existing_file(target, file, force);
   MadeParents parents(target, file);

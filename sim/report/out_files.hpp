@@ -23,7 +23,8 @@ void write_out_dir(const std::filesystem::path& dir, const std::map<std::string,
 void check_out_dir(const std::filesystem::path& dir, const std::map<std::string, std::string>& files,
                    bool force);
 
-/// Writes one file, in the same way. What is not a regular file (/dev/stdout, a pipe) is written to directly.
+/// Writes one file, in the same way. What is not a regular file (/dev/stdout, a pipe) is written to directly,
+/// and signals arrive meanwhile.
 void write_out_file(const std::filesystem::path& file, std::string_view text, bool force);
 
 /// Throws what write_out_file would throw before writing.

@@ -5,7 +5,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <fstream>
+#include <poll.h>
 #include <set>
 #include <sstream>
 #include <string>
@@ -73,6 +75,30 @@ int in_child(auto&& body) {
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+/// Waits until a child sleeps in a system call; false if it never does. A child that is not there yet, or
+/// runs, is looked at again.
+bool is_asleep(pid_t child) {
+  for (int look = 0; look < 1000; ++look) {
+    ::usleep(10'000);
+    const std::string stat = content("/proc/" + std::to_string(child) + "/stat");
+    if (const auto end = stat.rfind(')'); end != std::string::npos && stat.compare(end, 3, ") S") == 0)
+      return true;
+  }
+  return false;
+}
+
+/// The exit code of a child that ends in time; otherwise it is killed, and the result is -1.
+int ended_within_seconds(pid_t child, int seconds) {
+  int status = 0;
+  for (int look = 0; look < seconds * 100; ++look) {
+    if (::waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    ::usleep(10'000);
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, &status, 0);
+  return -1;
 }
 
 }  // namespace
@@ -246,4 +272,34 @@ TEST_CASE("a device is written to and not replaced") {
   CHECK(fs::is_character_file("/dev/null"));
   CHECK(message_of([] { write_out_file("/dev/full", "text", false); }) ==
         "cannot write '/dev/full': No space left on device");
+}
+
+TEST_CASE("a signal ends what writes into a pipe, whether its reader stalls or never comes") {
+  const Scratch scratch;
+  const std::string pipe = scratch / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const std::string more_than_a_pipe_holds(1 << 22, 'x');
+  for (const int signal : {SIGINT, SIGTERM}) {
+    for (const bool has_reader : {true, false}) {
+      CAPTURE(signal);
+      CAPTURE(has_reader);
+      const pid_t child = ::fork();
+      if (child == 0) {
+        std::signal(signal, [](int) { ::_exit(130); });
+        write_out_file(pipe, more_than_a_pipe_holds, true);
+        ::_exit(0);
+      }
+      const int reader =
+          has_reader ? ::open(pipe.c_str(), O_RDONLY) : -1;  // returns when the child has it open
+      if (has_reader) {
+        pollfd ready{.fd = reader, .events = POLLIN, .revents = 0};
+        CHECK(::poll(&ready, 1, 10'000) == 1);  // it is writing
+      } else {
+        CHECK(is_asleep(child));  // in open
+      }
+      ::kill(child, signal);
+      CHECK(ended_within_seconds(child, 10) == 130);
+      if (has_reader) ::close(reader);
+    }
+  }
 }
