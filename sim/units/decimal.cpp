@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <stdexcept>
 #include <system_error>
 
 namespace trainyard {
@@ -110,6 +111,7 @@ std::variant<double, UnitError> to_double(const Decimal& decimal, int shift, std
 }
 
 Decimal shortest_decimal(double number) {
+  if (!std::isfinite(number)) throw std::invalid_argument("an infinite number has no decimals");
   // Scientific form is "-d.ddde-07": the digits and the exponent of the same shortest decimal.
   char buffer[40];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::scientific).ptr;

@@ -35,7 +35,7 @@ std::optional<UnitError> number_mistake(std::string_view text);
 /// `text`: the number as written, for the message.
 std::variant<double, UnitError> to_double(const Decimal& decimal, int shift, std::string_view text);
 
-/// The decimal of shortest(number); `number` is finite.
+/// The decimal of shortest(number). Throws std::invalid_argument if `number` is infinite or no number.
 Decimal shortest_decimal(double number);
 
 /// decimal * 10^-shift as text: "150", "0.00375", "1.5e+25".

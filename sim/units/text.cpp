@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <span>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -138,6 +139,7 @@ std::string print(const Dimension& dimension, double value) {
 }
 
 std::string print_for_people(const Dimension& dimension, double value) {
+  if (!std::isfinite(value)) return print(dimension, value);
   // Times are shown in minutes from two minutes on, in hours from two hours on.
   for (auto unit = dimension.long_shown.rbegin(); unit != dimension.long_shown.rend(); ++unit) {
     const double count = four_digits(value / unit->times);
@@ -163,8 +165,8 @@ double four_digits(double value) {
   char buffer[40];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific, 3).ptr;
   double rounded = 0;
-  std::from_chars(buffer, end, rounded);
-  return rounded;
+  // What rounds up beyond the largest number stays as it is.
+  return std::from_chars(buffer, end, rounded).ec == std::errc() ? rounded : value;
 }
 
 std::string in_quotes(std::string_view text) {

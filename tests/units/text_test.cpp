@@ -1,11 +1,14 @@
 #include "units/text.hpp"
 
+#include "units/decimal.hpp"
+
 #include <cmath>
 #include <cstring>
 #include <doctest/doctest.h>
 #include <limits>
 #include <rapidcheck.h>
 #include <regex>
+#include <stdexcept>
 
 using namespace trainyard;
 
@@ -212,6 +215,28 @@ TEST_CASE("people see four digits and a fitting prefix") {
   CHECK(human(Joules(0.25)) == "250 mJ");
   CHECK(human(Watts(300)) == "300 W");
   CHECK(human(Dollars(1234.56)) == "1235 USD");
+}
+
+TEST_CASE("what is infinite, no number or at the end of the range is printed as it is, whatever its unit") {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  constexpr double largest = std::numeric_limits<double>::max();
+  const auto check = [&]<class Q>(Q) {
+    for (const auto& text : {human(Q(infinite)), exact(Q(infinite))}) CHECK(text.starts_with("inf "));
+    for (const auto& text : {human(Q(-infinite)), exact(Q(-infinite))}) CHECK(text.starts_with("-inf "));
+    for (const auto& text : {human(Q(std::nan(""))), exact(Q(std::nan("")))})
+      CHECK(text.find("nan ") != std::string::npos);
+    CHECK(human(Q(largest)).find("e+") != std::string::npos);
+  };
+  check(Seconds());
+  check(Bytes());
+  check(Bandwidth());
+  check(Flops());
+  check(FlopRate());
+  check(Joules());
+  check(Watts());
+  check(Dollars());
+  for (const double number : {infinite, -infinite, std::nan("")})
+    CHECK_THROWS_AS(shortest_decimal(number), std::invalid_argument);
 }
 
 TEST_CASE("exact text is short and carries a prefix") {
