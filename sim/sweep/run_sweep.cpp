@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <set>
+#include <stdexcept>
 
 namespace trainyard {
 namespace {
@@ -37,8 +38,10 @@ std::string reason_of(const InputError& error) {
 std::string packed_figures(const std::vector<std::optional<double>>& figures) {
   std::vector<double> numbers;
   numbers.reserve(figures.size());
-  for (const std::optional<double>& figure : figures)
+  for (const std::optional<double>& figure : figures) {
+    if (!std::isfinite(figure.value_or(0))) throw std::runtime_error("a figure of the result is not finite");
     numbers.push_back(figure.value_or(std::numeric_limits<double>::quiet_NaN()));
+  }
   return packed(numbers);
 }
 

@@ -3,6 +3,7 @@
 #include "config/diagnostic.hpp"
 #include "units/text.hpp"
 
+#include <cstddef>
 #include <fmt/format.h>
 #include <sqlite3.h>
 
@@ -93,7 +94,9 @@ void Statement::run() {
 
 std::string Statement::text(int column) const {
   const unsigned char* const text = sqlite3_column_text(handle_, column);
-  return text == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(text));
+  if (text == nullptr) return {};
+  return {reinterpret_cast<const char*>(text),
+          static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))};
 }
 
 std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(handle_, column); }

@@ -7,7 +7,10 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <fmt/format.h>
 #include <limits>
 #include <set>
@@ -16,7 +19,7 @@ namespace trainyard {
 namespace {
 
 /// Raised when the tables change.
-constexpr int layout = 1;
+constexpr int layout = 2;
 
 /// Of several texts and numbers of texts: tells an edited file from itself, which is all that is asked of it.
 class Hash {
@@ -70,11 +73,11 @@ std::string in_lower_case(std::string text) {
   return text;
 }
 
-/// The columns of `points` behind point, status and reason: keys that are no figures, and figures. SQLite
-/// takes names that differ in case for one, and what a user varies may be called anything: a key whose name
-/// is taken has key_ before it.
+/// The columns of `points` between reason and checksum: keys that are no figures, and figures. SQLite takes
+/// names that differ in case for one, and what a user varies may be called anything: a key whose name is
+/// taken has key_ before it.
 std::vector<std::string> columns_of(const StoredSweep& what) {
-  std::set<std::string> taken{"point", "status", "reason"};
+  std::set<std::string> taken{"point", "status", "reason", "checksum"};
   for (const std::string& figure : what.figures) taken.insert(in_lower_case(figure));
   std::vector<std::string> columns;
   for (std::string key : what.sweep.keys) {
@@ -88,6 +91,21 @@ std::vector<std::string> columns_of(const StoredSweep& what) {
 }
 
 constexpr const char* status_texts[] = {"done", "wrong", "impossible"};
+
+/// Of all that is read of a row: a disk, or a user with another program, may have changed it since.
+std::string checksum_of(const SweepRow& row) {
+  Hash hash;
+  hash.add(row.point);
+  hash.add(status_texts[static_cast<int>(row.status)]);
+  hash.add(row.reason);
+  for (const std::optional<double>& figure : row.figures) {
+    std::array<char, sizeof(double)> bytes{};
+    const double number = figure.value_or(0) + 0.0;  // SQLite need not keep the sign of 0
+    std::memcpy(bytes.data(), &number, sizeof number);
+    hash.add(figure ? std::string_view(bytes.data(), bytes.size()) : std::string_view());
+  }
+  return hash.text();
+}
 
 }  // namespace
 
@@ -118,8 +136,9 @@ struct SweepStore::Database {
     file.run("CREATE TABLE IF NOT EXISTS sweep(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID");
     file.run("CREATE TABLE IF NOT EXISTS files(path TEXT PRIMARY KEY, hash TEXT) WITHOUT ROWID");
     if (file.texts("SELECT value FROM sweep WHERE name = 'hash'").empty()) {
-      file.run(
-          fmt::format("CREATE TABLE points(point INTEGER PRIMARY KEY, status TEXT, reason TEXT{})", columns));
+      file.run(fmt::format(
+          "CREATE TABLE points(point INTEGER PRIMARY KEY, status TEXT, reason TEXT{}, checksum TEXT)",
+          columns));
       note("layout", std::to_string(layout));
       note("hash", hash_of(what));
       note("name", what.sweep.name);
@@ -144,7 +163,10 @@ struct SweepStore::Database {
 
   void check() {
     const std::string hint = "--force begins anew, another --out keeps both";
-    if (noted("version") != what.version || noted("layout") != std::to_string(layout)) {
+    if (noted("layout") != std::to_string(layout))
+      throw InputError(in_quotes(file.path()) + " was written by a trainyard that keeps sweeps otherwise",
+                       hint);
+    if (noted("version") != what.version) {
       throw InputError(fmt::format("{} was written by version {} of trainyard, this is {}",
                                    in_quotes(file.path()), noted("version"), what.version),
                        hint);
@@ -168,7 +190,7 @@ struct SweepStore::Database {
     for (std::size_t i = 0; i < what.sweep.keys.size(); ++i) {
       if (std::ranges::find(what.figures, what.sweep.keys[i]) == what.figures.end()) key_columns.push_back(i);
     }
-    std::string marks = "?, ?, ?";
+    std::string marks = "?, ?, ?, ?";
     for (std::size_t i = 0; i < columns_of(what).size(); ++i) marks += ", ?";
     insert.emplace(file, fmt::format("INSERT OR REPLACE INTO points VALUES({})", marks));
   }
@@ -192,7 +214,34 @@ struct SweepStore::Database {
     for (const std::size_t key : key_columns) insert->bind(column++, what.sweep.points[row.point][key]);
     for (const std::optional<double>& figure : row.figures) insert->bind(column++, figure);
     if (row.figures.empty()) bind_asked(row, column);
+    insert->bind(checksum_column() + 1, checksum_of(row));
     insert->run();
+  }
+
+  /// Counted from 0, as columns of a result are.
+  [[nodiscard]] int checksum_column() const {
+    return static_cast<int>(3 + key_columns.size() + what.figures.size());
+  }
+
+  /// The row that `ask` is at. Throws FileError unless it is one that add_row() has written: whoever is
+  /// handed a row takes its point as an index and its figures as numbers.
+  [[nodiscard]] SweepRow read_row(const sqlite::Statement& ask) const {
+    SweepRow row;
+    row.point = static_cast<std::size_t>(ask.integer(0));
+    const auto status = std::ranges::find(status_texts, ask.text(1));
+    bool is_whole = row.point < what.sweep.points.size() && status != std::end(status_texts);
+    if (is_whole) row.status = static_cast<PointStatus>(status - status_texts);
+    row.reason = ask.text(2);
+    for (std::size_t i = 0; i < what.figures.size() && row.status == PointStatus::done; ++i) {
+      row.figures.push_back(ask.number(static_cast<int>(3 + key_columns.size() + i)));
+      is_whole = is_whole && std::isfinite(row.figures.back().value_or(0));
+    }
+    if (!is_whole || ask.text(checksum_column()) != checksum_of(row)) {
+      throw FileError(
+          fmt::format("{} is damaged: its row of point {} is not as it was written; --force begins it anew",
+                      in_quotes(file.path()), ask.integer(0)));
+    }
+    return row;
   }
 
   void add_files(const std::vector<std::string>& paths) {
@@ -230,19 +279,9 @@ void SweepStore::add(const SweepRow& row, const std::vector<std::string>& files)
 }
 
 std::vector<SweepRow> SweepStore::rows() const {
-  const std::size_t keys = database_->key_columns.size();
-  const std::size_t figures = database_->what.figures.size();
   std::vector<SweepRow> rows;
   sqlite::Statement ask(database_->file, "SELECT * FROM points ORDER BY point");
-  while (ask.step()) {
-    SweepRow& row = rows.emplace_back();
-    row.point = static_cast<std::size_t>(ask.integer(0));
-    row.status = static_cast<PointStatus>(std::ranges::find(status_texts, ask.text(1)) - status_texts);
-    row.reason = ask.text(2);
-    if (row.status != PointStatus::done) continue;
-    for (std::size_t i = 0; i < figures; ++i)
-      row.figures.push_back(ask.number(static_cast<int>(3 + keys + i)));
-  }
+  while (ask.step()) rows.push_back(database_->read_row(ask));
   return rows;
 }
 

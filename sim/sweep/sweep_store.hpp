@@ -3,7 +3,7 @@
 // is finished is lost whatever ends the program. Tables, for people's own queries:
 //   sweep(name, value)          what was swept, by what version
 //   files(path, hash)           every file that was read for it
-//   points(point, status, reason, one column for each varied key, one for each figure)
+//   points(point, status, reason, one column for each varied key, one for each figure, checksum)
 
 #include "sweep/sweep.hpp"
 #include "sweep/sweep_row.hpp"
@@ -43,7 +43,8 @@ public:
   /// replaced. Throws FileError, and then the row is not there.
   void add(const SweepRow& row, const std::vector<std::string>& files);
 
-  /// All rows, by point.
+  /// All rows, by point: of points of the sweep, with figures that are finite. Throws FileError if one of
+  /// them is not as it was written.
   [[nodiscard]] std::vector<SweepRow> rows() const;
   [[nodiscard]] std::vector<std::string> files() const;
 

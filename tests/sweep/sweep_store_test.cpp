@@ -205,6 +205,46 @@ TEST_CASE("what is no database, or cannot be opened, is an error of files that n
   CHECK_THROWS_AS(SweepStore(folder.path, what_of(1)), FileError);
 }
 
+TEST_CASE("a row that is not as it was written is an error of files, whatever was changed in it") {
+  const TemporaryFolder folder;
+  const StoredSweep what = what_of(4);
+  for (const std::string change : {"UPDATE points SET point = 102 WHERE point = 2",
+                                   "UPDATE points SET point = -1 WHERE point = 2",
+                                   "UPDATE points SET point = 3 WHERE point = 2",
+                                   "UPDATE points SET status = NULL",
+                                   "UPDATE points SET status = 'gone'",
+                                   "UPDATE points SET status = 'done' WHERE status = 'impossible'",
+                                   "UPDATE points SET status = 'impossible' WHERE status = 'done'",
+                                   "UPDATE points SET reason = 'another' WHERE point = 0",
+                                   "UPDATE points SET step_time_s = NULL",
+                                   "UPDATE points SET step_time_s = 1e999",
+                                   "UPDATE points SET step_time_s = -1e999",
+                                   "UPDATE points SET step_time_s = 'soon'",
+                                   "UPDATE points SET step_time_s = x'00'",
+                                   "UPDATE points SET step_time_s = 0.21",
+                                   "UPDATE points SET ranks = 0",
+                                   "UPDATE points SET checksum = NULL",
+                                   "UPDATE points SET checksum = upper(checksum || 'x')",
+                                   "INSERT INTO points(point) VALUES(3)",
+                                   "INSERT INTO points(point, status) VALUES(3, 'done')",
+                                   "ALTER TABLE points DROP COLUMN ranks",
+                                   "ALTER TABLE points ADD COLUMN more"}) {
+    CAPTURE(change);
+    const fs::path file = folder.path / "shard-1-of-1.db";
+    {
+      SweepStore store(file, what);
+      store.add(failed(0), {});
+      store.add(done(2), {});
+      store.close();
+      CHECK(store.rows().size() == 2);
+    }
+    sqlite::Database(file.string()).run(change);
+    CHECK_THROWS_AS(SweepStore(file, what).rows(), FileError);
+    CHECK_THROWS_AS(merged(folder.path, what), FileError);
+    remove_store(file);
+  }
+}
+
 TEST_CASE("a process that is killed leaves every row it had committed") {
   const TemporaryFolder folder;
   const fs::path file = folder.path / "sweep.db";
