@@ -152,7 +152,9 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
       command,
       {"trainyard sweep resnet50_dgx2 --set gpus=1,2,4,8,16 --set batch_per_gpu=64,128",
        "trainyard sweep resnet50_dlperf --set nodes=1..4 --set \"platform.fabric.nic=25 Gbps,100 Gbps\""},
-      "Points that are wrong or impossible are rows of failures.csv, and the sweep ends with 4.");
+      "Points that are wrong or impossible, or name a file that cannot be read, are rows of failures.csv, "
+      "and the "
+      "sweep ends with 4.");
 }
 
 void check_sweep_options(SweepOptions& options) {

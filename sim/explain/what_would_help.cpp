@@ -41,6 +41,8 @@ void take_in(const ChildOutcome& outcome, WhatIfRow& row) {
     case ChildOutcome::job_impossible:
       row.what.reason = outcome.text;
       return;
+    case ChildOutcome::file_error:
+      throw FileError(outcome.text);
     case ChildOutcome::failure:
       break;
   }

@@ -165,9 +165,9 @@ Html failures_html(const SweepResult& result) {
     table.row(cells);
   }
   return paragraph(
-             "Wrong: whatever the hardware. Impossible: valid, but not on this machine. failures.csv beside "
-             "this page has "
-             "all of them.") +
+             "Wrong: whatever the hardware. Impossible: valid, but not on this machine. Unreadable: a file "
+             "cannot be "
+             "read. failures.csv beside this page has all of them.") +
          table.html(table.rows() > 12);
 }
 

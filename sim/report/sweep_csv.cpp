@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string>
 
 namespace trainyard {
 namespace {
@@ -90,7 +91,7 @@ std::string failures_csv(const SweepResult& result) {
   for (const SweepRow& row : result.rows) {
     if (row.status == PointStatus::done) continue;
     append_keys(csv, std::to_string(row.point), result.sweep.points[row.point]);
-    csv += row.status == PointStatus::wrong ? ",3," : ",4,";
+    csv += ',' + std::to_string(exit_code_of(row.status)) + ',';
     append_field(csv, row.reason);
     csv += '\n';
   }

@@ -56,7 +56,7 @@ Json sweep_json(const SweepResult& result) {
     } else {
       failed.push_back({{"point", row.point},
                         {"keys", keys_json(result, row)},
-                        {"exit_code", row.status == PointStatus::wrong ? 3 : 4},
+                        {"exit_code", exit_code_of(row.status)},
                         {"reason", row.reason}});
     }
   }

@@ -71,7 +71,7 @@ std::vector<std::string> SweepColumns::cells(const SweepRow& row) const {
 }
 
 std::string reason_in_words(const SweepRow& row) {
-  return (row.status == PointStatus::wrong ? "wrong: " : "impossible: ") + row.reason;
+  return fmt::format("{}: {}", name_of(row.status), row.reason);
 }
 
 std::string epochs_in_words(const Goal& goal) {

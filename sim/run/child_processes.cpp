@@ -28,6 +28,8 @@ std::string outcome_of(const std::function<std::string()>& make) {
     return char{ChildOutcome::input_error} + error.diagnostics().front().message;
   } catch (const JobImpossible& error) {
     return char{ChildOutcome::job_impossible} + std::string(error.what());
+  } catch (const FileError& error) {
+    return char{ChildOutcome::file_error} + std::string(error.what());
   } catch (const std::exception& error) {
     return char{ChildOutcome::failure} + std::string(error.what());
   }
@@ -100,6 +102,8 @@ std::string value_of(ChildOutcome outcome) {
       throw InputError(outcome.text);
     case ChildOutcome::job_impossible:
       throw JobImpossible(outcome.text);
+    case ChildOutcome::file_error:
+      throw FileError(outcome.text);
     case ChildOutcome::failure:
       break;
   }

@@ -11,7 +11,13 @@ namespace trainyard {
 
 /// What came of a child.
 struct ChildOutcome {
-  enum Kind : char { value = 'v', input_error = 'i', job_impossible = 'j', failure = 'f' };
+  enum Kind : char {
+    value = 'v',
+    input_error = 'i',
+    job_impossible = 'j',
+    file_error = 'e',
+    failure = 'f',
+  };
   Kind kind = failure;
   std::string text;  ///< the value, or what went wrong
 };
@@ -29,8 +35,8 @@ void for_each_child(int parallel, const std::function<std::optional<ChildWork>()
 
 /// make(i) for every i below `count`, each in a child of its own, `parallel` of them at once (at least one);
 /// the results in order, whatever ended first. What a child throws is thrown here, that of the lowest i:
-/// InputError (its first diagnostic) and JobImpossible as themselves, anything else, and a child that died,
-/// as std::runtime_error.
+/// InputError (its first diagnostic), JobImpossible and FileError as themselves, anything else, and a child
+/// that died, as std::runtime_error.
 std::vector<std::string> in_children(int count, int parallel, const std::function<std::string(int)>& make);
 
 /// A list of numbers as bytes, and back: what children send.

@@ -4,6 +4,7 @@
 #include "run/child_processes.hpp"
 #include "sweep/read_point.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -31,8 +32,27 @@ std::string on_one_line(const std::string& text) {
 }
 
 std::string reason_of(const InputError& error) {
-  const Diagnostic& first = error.diagnostics().front();
+  const std::vector<Diagnostic>& all = error.diagnostics();
+  const auto wrong =
+      std::ranges::find(all, Severity::error, &Diagnostic::severity);  // warnings may precede it
+  const Diagnostic& first = wrong == all.end() ? all.front() : *wrong;
   return on_one_line(first.hint.empty() ? first.message : fmt::format("{} ({})", first.message, first.hint));
+}
+
+PointStatus status_of(ChildOutcome::Kind kind) {
+  switch (kind) {
+    case ChildOutcome::value:
+      return PointStatus::done;
+    case ChildOutcome::input_error:
+      return PointStatus::wrong;
+    case ChildOutcome::job_impossible:
+      return PointStatus::impossible;
+    case ChildOutcome::file_error:
+      return PointStatus::unreadable;
+    case ChildOutcome::failure:
+      break;
+  }
+  throw std::logic_error("a point that broke has no row");
 }
 
 std::string packed_figures(const std::vector<std::optional<double>>& figures) {
@@ -73,25 +93,26 @@ SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
                          [&run, resolved = std::move(resolved)] { return packed_figures(run.figures(*resolved)); }};
       } catch (const InputError& error) {
         finish({.point = point, .status = PointStatus::wrong, .reason = reason_of(error), .figures = {}});
+      } catch (const FileError& error) {
+        finish({.point = point,
+                .status = PointStatus::unreadable,
+                .reason = on_one_line(error.what()),
+                .figures = {}});
       }
     }
     return std::nullopt;
   };
   const auto end = [&](int index, ChildOutcome ended) {
-    SweepRow row{
-        .point = static_cast<std::size_t>(index), .status = PointStatus::done, .reason = {}, .figures = {}};
+    const auto point = static_cast<std::size_t>(index);
     if (ended.kind == ChildOutcome::failure) {
-      outcome.broken.push_back(
-          fmt::format("{}: {}", point_in_words(sweep, row.point), on_one_line(ended.text)));
+      outcome.broken.push_back(fmt::format("{}: {}", point_in_words(sweep, point), on_one_line(ended.text)));
       return;
     }
-    if (ended.kind == ChildOutcome::value) {
+    SweepRow row{.point = point, .status = status_of(ended.kind), .reason = {}, .figures = {}};
+    if (row.status == PointStatus::done)
       row.figures = unpacked_figures(ended.text);
-    } else {
-      const bool is_wrong = ended.kind == ChildOutcome::input_error;
-      row.status = is_wrong ? PointStatus::wrong : PointStatus::impossible;
+    else
       row.reason = on_one_line(ended.text);
-    }
     finish(std::move(row));
   };
   for_each_child(run.parallel, begin, end);

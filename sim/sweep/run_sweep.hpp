@@ -31,8 +31,8 @@ struct SweepOutcome {
   bool is_interrupted = false;
 };
 
-/// Runs these points, given by their indices. Throws what `done` throws, after ending the children, and
-/// FileError where a file cannot be read.
+/// Runs these points, given by their indices. One that is wrong, impossible or names a file that cannot be
+/// read has a row that says so. Throws what `done` throws, after ending the children.
 SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
                         const std::vector<std::size_t>& points, const SweepRun& run);
 

@@ -1,16 +1,27 @@
 #pragma once
 // What is kept of a finished point, and of one that failed.
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
 
-/// How a point ended: with figures; wrong whatever the hardware (3 for a single run); or valid and not
-/// possible on its machine (4).
-enum class PointStatus { done, wrong, impossible };
+/// How a point ended: with figures; wrong whatever the hardware; valid and not possible on its machine; or
+/// for want of a file that can be read.
+enum class PointStatus { done, wrong, impossible, unreadable };
+
+/// By status: its name in sweep.db and before reasons, and the exit code of a run of the point alone.
+inline constexpr std::array<std::string_view, 4> status_names{"done", "wrong", "impossible", "unreadable"};
+inline constexpr std::array<int, 4> status_exit_codes{0, 3, 4, 5};
+
+constexpr std::string_view name_of(PointStatus status) {
+  return status_names[static_cast<std::size_t>(status)];
+}
+constexpr int exit_code_of(PointStatus status) { return status_exit_codes[static_cast<std::size_t>(status)]; }
 
 struct SweepRow {
   std::size_t point = 0;

@@ -42,6 +42,15 @@ std::string hash_of_file(const std::string& path) {
   return hash.text();
 }
 
+/// Nothing for a file that cannot be read: a point may have failed for want of it.
+std::string hash_or_nothing(const std::string& path) {
+  try {
+    return hash_of_file(path);
+  } catch (const FileError&) {
+    return {};
+  }
+}
+
 std::string hash_of(const StoredSweep& what) {
   Hash hash;
   hash.add(what.sweep.experiment);
@@ -90,13 +99,11 @@ std::vector<std::string> columns_of(const StoredSweep& what) {
   return columns;
 }
 
-constexpr const char* status_texts[] = {"done", "wrong", "impossible"};
-
 /// Of all that is read of a row: a disk, or a user with another program, may have changed it since.
 std::string checksum_of(const SweepRow& row) {
   Hash hash;
   hash.add(row.point);
-  hash.add(status_texts[static_cast<int>(row.status)]);
+  hash.add(name_of(row.status));
   hash.add(row.reason);
   for (const std::optional<double>& figure : row.figures) {
     std::array<char, sizeof(double)> bytes{};
@@ -178,7 +185,10 @@ struct SweepStore::Database {
     }
     sqlite::Statement ask(file, "SELECT path, hash FROM files");
     while (ask.step()) {
-      if (hash_of_file(ask.text(0)) != ask.text(1)) {
+      const std::string was = ask.text(1);
+      if (was.empty() && !hash_or_nothing(ask.text(0)).empty())
+        throw InputError(in_quotes(ask.text(0)) + " can be read now, and points failed for want of it", hint);
+      if (!was.empty() && hash_of_file(ask.text(0)) != was) {
         throw InputError(
             fmt::format("{} has changed since points were simulated with it", in_quotes(ask.text(0))), hint);
       }
@@ -208,7 +218,7 @@ struct SweepStore::Database {
   void add_row(const SweepRow& row) {
     insert->reset();
     insert->bind(1, static_cast<std::int64_t>(row.point));
-    insert->bind(2, std::string(status_texts[static_cast<int>(row.status)]));
+    insert->bind(2, std::string(name_of(row.status)));
     insert->bind(3, row.reason);
     int column = 4;
     for (const std::size_t key : key_columns) insert->bind(column++, what.sweep.points[row.point][key]);
@@ -228,9 +238,9 @@ struct SweepStore::Database {
   [[nodiscard]] SweepRow read_row(const sqlite::Statement& ask) const {
     SweepRow row;
     row.point = static_cast<std::size_t>(ask.integer(0));
-    const auto status = std::ranges::find(status_texts, ask.text(1));
-    bool is_whole = row.point < what.sweep.points.size() && status != std::end(status_texts);
-    if (is_whole) row.status = static_cast<PointStatus>(status - status_texts);
+    const auto status = std::ranges::find(status_names, ask.text(1));
+    bool is_whole = row.point < what.sweep.points.size() && status != status_names.end();
+    if (is_whole) row.status = static_cast<PointStatus>(status - status_names.begin());
     row.reason = ask.text(2);
     for (std::size_t i = 0; i < what.figures.size() && row.status == PointStatus::done; ++i) {
       row.figures.push_back(ask.number(static_cast<int>(3 + key_columns.size() + i)));
@@ -251,7 +261,7 @@ struct SweepStore::Database {
       if (!known_files.insert(path).second) continue;
       sqlite::Statement add(file, "INSERT OR IGNORE INTO files VALUES(?, ?)");
       add.bind(1, path);
-      add.bind(2, hash_of_file(path));
+      add.bind(2, hash_or_nothing(path));
       add.run();
     }
   }

@@ -56,6 +56,16 @@ TEST_CASE(
   CHECK(failures_csv(made_result({}, {})) == "point,exit_code,reason\n");
 }
 
+TEST_CASE("every way to fail has an exit code of its own, in failures.csv and in JSON") {
+  const SweepResult result =
+      made_result({"nodes"}, {{.values = {"1"}, .status = PointStatus::wrong, .reason = "x"},
+                              {.values = {"2"}, .status = PointStatus::impossible, .reason = "x"},
+                              {.values = {"3"}, .status = PointStatus::unreadable, .reason = "x"}});
+  CHECK(failures_csv(result) == "point,nodes,exit_code,reason\n0,1,3,x\n1,2,4,x\n2,3,5,x\n");
+  const nlohmann::ordered_json json = sweep_json(result);
+  for (const int i : {0, 1, 2}) CHECK(json["failures"][static_cast<std::size_t>(i)]["exit_code"] == 3 + i);
+}
+
 TEST_CASE("a key that is a figure has one column, the key's") {
   const std::string csv = sweep_csv(made_result({"ranks"}, {{.values = {"4"}, .ranks = 4, .throughput = 1}}));
   CHECK(csv.starts_with("point,ranks,step_time_s,"));

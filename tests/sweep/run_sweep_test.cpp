@@ -1,0 +1,128 @@
+#include "sweep/run_sweep.hpp"
+
+#include "config/diagnostic.hpp"
+#include "study/temporary_folder.hpp"
+#include "sweep/sweep_store.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+
+using namespace trainyard;
+
+namespace {
+
+using Figures = std::vector<std::optional<double>>;
+
+/// A sweep of an experiment in `folder` over one key.
+Sweep sweep_over(const TemporaryFolder& folder, const std::string& key,
+                 const std::vector<std::string>& values) {
+  Sweep sweep;
+  sweep.name = "s";
+  sweep.experiment = (folder.path / "e.yaml").string();
+  sweep.keys = {key};
+  for (const std::string& value : values) sweep.points.push_back({value});
+  return sweep;
+}
+
+struct Ran {
+  std::map<std::size_t, SweepRow> rows;
+  SweepOutcome outcome;
+};
+
+/// All points; rows are kept in `store` too, with the files that were read.
+Ran run_all(const Sweep& sweep, const std::function<Figures(const Inputs&)>& figures,
+            SweepStore* store = nullptr) {
+  std::vector<std::size_t> points(sweep.points.size());
+  std::iota(points.begin(), points.end(), 0);
+  Ran ran;
+  ran.outcome = run_points({{TRAINYARD_SOURCE_DIR}}, sweep, points,
+                           {.parallel = 2,
+                            .figures = figures,
+                            .done =
+                                [&](const SweepRow& row, const std::vector<std::string>& files) {
+                                  ran.rows[row.point] = row;
+                                  if (store != nullptr) store->add(row, files);
+                                },
+                            .is_interrupted = {}});
+  return ran;
+}
+
+std::vector<PointStatus> statuses(const Ran& ran) {
+  std::vector<PointStatus> all;
+  for (const auto& [point, row] : ran.rows) all.push_back(row.status);
+  return all;
+}
+
+constexpr const char* head = "platform: dgx2\nstack: pytorch_ddp\nbatch_per_gpu: 8\nmodel: alexnet\n";
+
+}  // namespace
+
+TEST_CASE("a point that names a file that cannot be read is a row, and the others are simulated") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "a.csv") << "factor\n2\n";
+  std::ofstream(folder.path / "e.yaml") << head << "random: {step: {kind: empirical, file: a.csv}}\n";
+  const Sweep sweep =
+      sweep_over(folder, "random.step.file", {"a.csv", "missing.csv", std::string(300, 'x'), ".", "./a.csv"});
+  const Ran ran = run_all(
+      sweep, [](const Inputs& inputs) { return Figures{inputs.experiment.random.step->seen.front()}; });
+  using enum PointStatus;
+  CHECK(statuses(ran) == std::vector{done, unreadable, unreadable, unreadable, done});
+  CHECK(ran.rows.at(4).figures == Figures{2});
+  CHECK(ran.rows.at(1).reason.find("missing.csv") != std::string::npos);
+  CHECK(ran.outcome.broken.empty());
+}
+
+TEST_CASE("what a point's simulation throws decides its row; what is no result of ours breaks it") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "e.yaml") << head;
+  const Sweep sweep = sweep_over(folder, "gpus", {"1", "2", "3", "4", "5", "6", "7", "17"});
+  const Ran ran = run_all(sweep, [](const Inputs& inputs) -> Figures {
+    switch (inputs.experiment.gpus.value()) {
+      case 2:
+        throw InputError("wrong");
+      case 3:
+        throw JobImpossible("impossible");
+      case 4:
+        throw FileError("unreadable");
+      case 5:
+        throw std::runtime_error("a bug");
+      case 6:
+        return {std::numeric_limits<double>::infinity()};
+      case 7:
+        return {std::numeric_limits<double>::quiet_NaN()};
+      default:
+        return {std::nullopt, 1};
+    }
+  });
+  using enum PointStatus;
+  CHECK(statuses(ran) == std::vector{done, wrong, impossible, unreadable, wrong});
+  CHECK(ran.rows.at(0).figures == Figures{std::nullopt, 1});
+  CHECK(ran.outcome.broken.size() == 3);
+}
+
+TEST_CASE("a sweep with an unreadable file is gone on with until the file can be read") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "a.csv") << "factor\n2\n";
+  std::ofstream(folder.path / "e.yaml") << head << "random: {step: {kind: empirical, file: a.csv}}\n";
+  const StoredSweep what{.sweep = sweep_over(folder, "random.step.file", {"a.csv", "missing.csv"}),
+                         .figures = {"step_time_s"},
+                         .version = "1"};
+  const std::filesystem::path file = folder.path / "sweep.db";
+  {
+    SweepStore store(file, what);
+    run_all(
+        what.sweep, [](const Inputs&) { return Figures{1}; }, &store);
+  }
+  const std::vector<SweepRow> rows = SweepStore(file, what).rows();
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].status == PointStatus::done);
+  CHECK(rows[1].status == PointStatus::unreadable);
+  std::ofstream(folder.path / "missing.csv") << "factor\n1\n";
+  CHECK_THROWS_AS(SweepStore(file, what), InputError);
+}
