@@ -81,14 +81,16 @@ std::string reading_of(const fs::path& path, std::string_view file, const FileOv
 /// Everything wrong with the files of one experiment, gathered: a step that throws keeps the others going.
 class ErrorCollector {
 public:
-  /// Runs a step that depends on what `key` of the experiment says. An error without a place gets that key's.
+  /// Runs a step that depends on what `key` of the experiment says. An error without a place gets that of the
+  /// key it names, or of `key`.
   template <class Step>
   void run(const config::Document& document, std::string_view key, Step step) {
     try {
       step();
     } catch (const InputError& error) {
       if (error.diagnostics().front().file.empty()) {
-        place(document, key, error.diagnostics().front());
+        const Diagnostic& first = error.diagnostics().front();
+        place(document, first.key_path.empty() ? key : first.key_path, first);
       } else {
         all_.insert(all_.end(), error.diagnostics().begin(), error.diagnostics().end());
       }
@@ -105,8 +107,13 @@ private:
     try {
       problems.finish(nullptr);
     } catch (const InputError& placed) {
-      all_.push_back(placed.diagnostics().front());
+      add(placed.diagnostics().front());
     }
+  }
+
+  /// Several steps may fail for one reason.
+  void add(const Diagnostic& error) {
+    if (std::ranges::find(all_, to_string(error), to_string) == all_.end()) all_.push_back(error);
   }
 
   std::vector<Diagnostic> all_;
@@ -384,7 +391,7 @@ private:
   }
 
   void place_ranks() {
-    errors_.run(document_, settings_.gpus ? "gpus" : "gpus_per_node", [&] {
+    errors_.run(document_, "nodes", [&] {
       resolved_.cluster = cluster_for(resolved_.platform, settings_);
       const Cluster& cluster = *resolved_.cluster;
       if (!settings_.trace) {

@@ -6,6 +6,8 @@
 #include <cassert>
 #include <charconv>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -14,45 +16,60 @@ std::string plural(int count, const std::string& word) {
   return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
 }
 
-void check_counts(const Platform& platform, int nodes, int gpus, int gpus_per_node) {
+/// What is wrong with these counts, and which of them; nothing where nothing is.
+std::optional<Diagnostic> refusal(const Platform& platform, int nodes, int gpus, int gpus_per_node) {
+  const auto refused = [](const char* key, std::string message, std::string hint) {
+    return Diagnostic{.file = {},
+                      .key_path = key,
+                      .message = std::move(message),
+                      .hint = std::move(hint),
+                      .source_line = {}};
+  };
   const int in_node = static_cast<int>(platform.gpus.size());
-  if (nodes < 1) throw InputError(plural(nodes, "node") + " asked for", "nodes: 1 or more");
-  if (gpus < 0) throw InputError(plural(gpus, "GPU") + " asked for", "gpus: 1 or more");
+  if (nodes < 1) return refused("nodes", plural(nodes, "node") + " asked for", "nodes: 1 or more");
+  if (gpus < 0) return refused("gpus", plural(gpus, "GPU") + " asked for", "gpus: 1 or more");
   if (gpus_per_node < 0) {
-    throw InputError(plural(gpus_per_node, "GPU") + " per node asked for", "gpus_per_node: 1 or more");
+    return refused("gpus_per_node", plural(gpus_per_node, "GPU") + " per node asked for",
+                   "gpus_per_node: 1 or more");
   }
   if (nodes > 1 && platform.fabric.kind == FabricKind::none) {
-    throw InputError(plural(nodes, "node") + " asked for, " + platform.name + " has no fabric to join them",
-                     "nodes: 1, or give the platform a fabric");
+    return refused("nodes",
+                   plural(nodes, "node") + " asked for, " + platform.name + " has no fabric to join them",
+                   "nodes: 1, or give the platform a fabric");
   }
   if (nodes > 1 && platform.nics.empty()) {
-    throw InputError(plural(nodes, "node") + " asked for, " + platform.name + " has no NIC to join them",
-                     "nodes: 1, or give the platform's node a nic");
+    return refused("nodes",
+                   plural(nodes, "node") + " asked for, " + platform.name + " has no NIC to join them",
+                   "nodes: 1, or give the platform's node a nic");
   }
   if (const auto there = places(platform.fabric); nodes > 1 && there && nodes > *there) {
-    throw InputError(plural(nodes, "node") + " asked for, the fabric of " + platform.name +
-                         " has places for " + std::to_string(*there),
-                     "nodes: " + std::to_string(*there) + " at most, or a larger fabric");
+    return refused("nodes",
+                   plural(nodes, "node") + " asked for, the fabric of " + platform.name + " has places for " +
+                       std::to_string(*there),
+                   "nodes: " + std::to_string(*there) + " at most, or a larger fabric");
   }
   if (gpus_per_node > in_node) {
-    throw InputError(std::to_string(gpus_per_node) + " GPUs per node asked for, " + platform.name + " has " +
-                         std::to_string(in_node) + " per node",
-                     "gpus_per_node: " + std::to_string(in_node) + " at most");
+    return refused("gpus_per_node",
+                   std::to_string(gpus_per_node) + " GPUs per node asked for, " + platform.name + " has " +
+                       std::to_string(in_node) + " per node",
+                   "gpus_per_node: " + std::to_string(in_node) + " at most");
   }
   const int usable = gpus_per_node == 0 ? in_node : gpus_per_node;
   // long long: a count from the command line times a count from a file may exceed 2^31
   if (static_cast<long long>(nodes) * usable > 1 << 20) {
-    throw InputError(plural(nodes, "node") + " of " + plural(usable, "GPU") + " asked for",
-                     "at most " + std::to_string(1 << 20) + " GPUs can be simulated");
+    return refused("nodes", plural(nodes, "node") + " of " + plural(usable, "GPU") + " asked for",
+                   "at most " + std::to_string(1 << 20) + " GPUs can be simulated");
   }
   if (gpus > nodes * usable) {
     const int needed = (gpus + usable - 1) / usable;
-    throw InputError(
+    return refused(
+        "gpus",
         plural(gpus, "GPU") + " asked for, " + platform.name + " has " + std::to_string(in_node) +
             " per node and " + plural(nodes, "node") +
             (usable < in_node ? " using " + std::to_string(usable) + " each" : ""),
         "gpus: " + std::to_string(nodes * usable) + " at most, or nodes: " + std::to_string(needed));
   }
+  return std::nullopt;
 }
 
 std::uint32_t links_inside(const Cluster& cluster) {
@@ -195,7 +212,7 @@ DeviceId Cluster::gpu_of(Rank rank) const {
 }
 
 Cluster make_cluster(Platform platform, int nodes, int gpus, int gpus_per_node) {
-  check_counts(platform, nodes, gpus, gpus_per_node);
+  if (const auto wrong = refusal(platform, nodes, gpus, gpus_per_node)) throw InputError({*wrong});
   const int usable = gpus_per_node == 0 ? static_cast<int>(platform.gpus.size()) : gpus_per_node;
   const int total = gpus == 0 ? nodes * usable : gpus;
 
@@ -206,7 +223,10 @@ Cluster make_cluster(Platform platform, int nodes, int gpus, int gpus_per_node) 
 
 Cluster make_cluster(Platform platform, std::vector<int> gpus_on_node) {
   const auto nodes = static_cast<int>(gpus_on_node.size());
-  check_counts(platform, nodes, 0, std::ranges::max(gpus_on_node));
+  if (auto wrong = refusal(platform, nodes, 0, std::ranges::max(gpus_on_node))) {
+    wrong->key_path.clear();  // a list is not what some key says
+    throw InputError({*wrong});
+  }
 
   Cluster cluster;
   cluster.inside = node_routes(platform);

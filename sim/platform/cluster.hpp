@@ -37,9 +37,9 @@ struct Cluster {
   [[nodiscard]] DeviceId gpu_of(Rank rank) const;
 };
 
-/// `nodes` whole nodes cut to `gpus` ranks taken in node order, at most `gpus_per_node` on each (0: all).
-/// Nodes without ranks are left out. Throws InputError that names the available number if more GPUs or places
-/// in the fabric are requested than exist.
+/// `nodes` whole nodes cut to `gpus` ranks taken in node order, at most `gpus_per_node` on each
+/// (0: all). Nodes without ranks are left out. Throws InputError that names the available number if more GPUs
+/// or places in the fabric are requested than exist; its key_path is the argument that is wrong.
 Cluster make_cluster(Platform platform, int nodes, int gpus = 0, int gpus_per_node = 0);
 
 /// Nodes with the given numbers of ranks, at least one node and one rank on each. Throws InputError as above.

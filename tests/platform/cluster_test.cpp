@@ -22,6 +22,7 @@ std::vector<std::string> names(const Cluster& cluster, const Route& route) {
 using Names = std::vector<std::string>;
 
 struct Refusal {
+  std::string key;
   std::string message;
   std::string hint;
 };
@@ -32,7 +33,8 @@ Refusal refusal(const Platform& platform, int nodes, int gpus = 0, int gpus_per_
     (void)make_cluster(platform, nodes, gpus, gpus_per_node);
   } catch (const InputError& error) {
     REQUIRE(error.diagnostics().size() == 1);
-    return {error.diagnostics().front().message, error.diagnostics().front().hint};
+    const Diagnostic& only = error.diagnostics().front();
+    return {only.key_path, only.message, only.hint};
   }
   return {};
 }
@@ -67,23 +69,30 @@ TEST_CASE("ranks fill the nodes in order, and nodes without a rank are left out"
 
 TEST_CASE("asking for more than there is says what there is and what to ask for") {
   Refusal told = refusal(dgx2(), 1, 20);
+  CHECK(told.key == "gpus");
   CHECK(told.message == "20 GPUs asked for, dgx2 has 16 per node and 1 node");
   CHECK(told.hint == "gpus: 16 at most, or nodes: 2");
   told = refusal(dgx2(), 2, 20, 8);
+  CHECK(told.key == "gpus");
   CHECK(told.message == "20 GPUs asked for, dgx2 has 16 per node and 2 nodes using 8 each");
   CHECK(told.hint == "gpus: 16 at most, or nodes: 3");
   told = refusal(dgx2(), 1, 0, 17);
+  CHECK(told.key == "gpus_per_node");
   CHECK(told.message == "17 GPUs per node asked for, dgx2 has 16 per node");
   CHECK(told.hint == "gpus_per_node: 16 at most");
   told = refusal(dgx2(), 0);
+  CHECK(told.key == "nodes");
   CHECK(told.message == "0 nodes asked for");
   CHECK(told.hint == "nodes: 1 or more");
   told = refusal(dgx2(), 1, -1);
+  CHECK(told.key == "gpus");
   CHECK(told.message == "-1 GPUs asked for");
   told = refusal(dgx2(), 2'000'000'000);
+  CHECK(told.key == "nodes");
   CHECK(told.message == "2000000000 nodes of 16 GPUs asked for");
   CHECK(told.hint == "at most 1048576 GPUs can be simulated");
   told = refusal(load_box(pcie_box_text), 2);
+  CHECK(told.key == "nodes");
   CHECK(told.message == "2 nodes asked for, box has no fabric to join them");
   CHECK(told.hint == "nodes: 1, or give the platform a fabric");
 }

@@ -1,5 +1,6 @@
 #include "run/simulate.hpp"
 
+#include "errors_of.hpp"
 #include "run/checks.hpp"
 #include "run/export_trace.hpp"
 #include "schedule/step_plan.hpp"
@@ -294,6 +295,40 @@ TEST_CASE("what does not exist is an error with what does") {
   CHECK(message_of("resnet50_dgx2", {{"platfrom", "dgx2"}}).find("did you mean 'platform'") !=
         std::string::npos);
   CHECK(message_of("resnet50_dgx2", {{"trace", "x.csv"}}).find("exclude each other") != std::string::npos);
+}
+
+TEST_CASE("an error about nodes and GPUs points at the key that is wrong, once") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "counts.yaml").string();
+  struct Case {
+    std::string lines, key;
+    int line = 0;  ///< of four that are the same in all
+  };
+  for (const auto& [lines, key, line] : {
+           Case{"platform: workstation_2080ti\nnodes: 4\n", "nodes", 6},
+           Case{"platform: workstation_2080ti\ngpus: 1\nnodes: 4\n", "nodes", 7},
+           Case{"platform: workstation_2080ti\ngpus_per_node: 1\nnodes: 4\n", "nodes", 7},
+           Case{"platform: dgx2\nnodes: 2\ngpus_per_node: 17\n", "gpus_per_node", 7},
+           Case{"platform: dgx2\nnodes: 2\ngpus: 33\n", "gpus", 7},
+           Case{"platform: dgx2\ngpus_per_node: 2\nnodes: 900000\n", "nodes", 7},
+           Case{"platform: workstation_2080ti\nnodes: 4\nbackground: [{from: node0, to: node1, rate: 1 "
+                "Gbps}]\n",
+                "nodes", 6},
+           Case{"platform: workstation_2080ti\nnodes: 1\nbackground: [{from: node0, to: node1, rate: 1 "
+                "Gbps}]\n",
+                "background", 7},
+       }) {
+    CAPTURE(lines);
+    std::ofstream(file) << "model: resnet50\nstack: pytorch_ddp\nprecision: fp32\nbatch_per_gpu: 8\n"
+                        << lines;
+    const auto errors = errors_of([&] { read_inputs(catalogue(), file, {}); });
+    REQUIRE(errors.size() == 1);
+    CHECK(errors.front().file == file);
+    CHECK(errors.front().key_path == key);
+    CHECK(errors.front().line == line);
+  }
+  CHECK(message_of("resnet50_dgx2", {{"nodes", "4"}, {"platform", "workstation_2080ti"}})
+            .find("--set nodes=4") != std::string::npos);
 }
 
 TEST_CASE("all mistakes of an experiment come at once, each at its key") {
