@@ -1,5 +1,5 @@
 #pragma once
-// What read_inputs has read, kept: the points of a sweep name the same few files again and again, and reading
+// What resolve() has read, kept: the points of a sweep name the same few files again and again, and reading
 // them is most of a small point's time.
 
 #include "collectives/protocols.hpp"
