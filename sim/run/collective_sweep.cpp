@@ -59,7 +59,7 @@ public:
                                             .protocol = sweep.protocol});
     }
     for (std::size_t size = 0; size < sweep.sizes.size(); ++size) {
-      if (size > 0 && groups.size() > 1) add_barrier();
+      if (size > 0) add_barrier();
       for (std::size_t g = 0; g < groups.size(); ++g) add_collective(g, sweep.sizes[size]);
     }
   }
@@ -78,6 +78,8 @@ private:
     return graph_.programs[program].streams[static_cast<int>(Stream::communication)];
   }
 
+  /// No rank begins a size before all ranks of all groups have ended the one before: message by message the
+  /// last ranks of a pipeline still receive when its first ones have nothing left to send.
   void add_barrier() {
     int participants = 0;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
