@@ -120,24 +120,27 @@ Seconds fabric_bound(const Cluster& cluster, Operation operation, const std::vec
   return longest;
 }
 
-/// The shortest latency between two ranks of one node.
-Seconds shortest_inside(const Cluster& cluster, const NodeShare& share) {
-  std::optional<Seconds> shortest;
-  const int first = cluster.first_rank[at(index(share.node))];
+/// Latency of the quickest message between two ranks of one node, by the quickest protocol.
+Seconds quickest_inside(const Cluster& cluster, const Costs& costs, const NodeShare& share) {
+  std::optional<Seconds> quickest;
   for (const Rank from : share.ranks) {
     for (const Rank to : share.ranks) {
-      if (from == to) continue;
-      const NodePath& path = cluster.inside.gpu_to_gpu[at(index(from) - first)][at(index(to) - first)];
-      if (path.reachable) shortest = std::min(shortest.value_or(path.latency), path.latency);
+      const NodePath& path = path_inside(cluster, from, to);
+      if (from == to || !path.reachable) continue;
+      for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
+        const Seconds one =
+            message_latency({path.latency, path.type, path.limit, path.beyond_usual}, costs, protocol);
+        quickest = std::min(quickest.value_or(one), one);
+      }
     }
   }
-  return shortest.value_or(Seconds{});
+  return quickest.value_or(Seconds{});
 }
 
 }  // namespace
 
-Seconds collective_bound(const Cluster& cluster, Operation operation, std::span<const Rank> group,
-                         Bytes size) {
+Seconds collective_bound(const Cluster& cluster, const Costs& costs, Operation operation,
+                         std::span<const Rank> group, Bytes size) {
   if (group.size() < 2) return Seconds{};
   Bandwidth best_gpu;
   for (const DeviceId gpu : cluster.platform.gpus)
@@ -145,7 +148,7 @@ Seconds collective_bound(const Cluster& cluster, Operation operation, std::span<
   const auto ranks = static_cast<int>(group.size());
   const Seconds by_ranks = size / best_gpu * sent_share(operation, ranks);
   const std::vector<NodeShare> shares = node_shares(cluster, group);
-  if (shares.size() == 1) return std::max(by_ranks, shortest_inside(cluster, shares.front()));
+  if (shares.size() == 1) return std::max(by_ranks, quickest_inside(cluster, costs, shares.front()));
 
   const Fabric& fabric = cluster.platform.fabric;
   std::vector<int> of_nodes;

@@ -1,7 +1,8 @@
 #pragma once
-// Lower bounds for collectives on a given machine, from specified bandwidths and wire latencies alone: a run
-// whose numbers are better than physics fails this check.
+// Lower bounds for collectives on a given machine, from specified bandwidths and the latencies of messages
+// (costs.hpp): a run whose numbers are better than physics fails this check.
 
+#include "collectives/costs.hpp"
 #include "collectives/operation.hpp"
 #include "platform/cluster.hpp"
 #include "units/quantity.hpp"
@@ -16,9 +17,11 @@ namespace trainyard {
 ///   lead out of it. Parties are the ranks, the nodes with their NICs and, where the fabric narrows, its
 ///   switches, groups or halves. An all_reduce among m parties moves 2(m-1) sizes in all (Patarasuk and Yuan
 ///   2009, section 3); in the other operations a party sends the data needed by ranks outside it;
-/// - latency: one hop over the shortest path, between nodes if the group is on several. The ceil(log2 n) hops
-///   of the literature hold only if a rank sends one message at a time.
-Seconds collective_bound(const Cluster& cluster, Operation operation, std::span<const Rank> group,
-                         Bytes size);
+/// - latency: between nodes one hop through the fabric; on one node one message over the quickest path, with
+///   the quickest protocol. The ceil(log2 n) hops of the literature hold only if a rank sends one message at
+///   a time.
+/// `costs`: the software's latencies, which stand in place of the wire's inside a node.
+Seconds collective_bound(const Cluster& cluster, const Costs& costs, Operation operation,
+                         std::span<const Rank> group, Bytes size);
 
 }  // namespace trainyard

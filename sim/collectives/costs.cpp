@@ -1,16 +1,46 @@
 #include "collectives/costs.hpp"
 
+#include "units/text.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 
 namespace trainyard {
 
 Seconds message_latency(const RouteSummary& route, const Costs& costs, Protocol protocol) {
   const Seconds step = costs.step[static_cast<std::size_t>(route.type)][static_cast<std::size_t>(protocol)];
   if (route.type == PathType::network) return step + route.latency;
-  // Measured steps include the path's latency; link latencies were measured with whole chunks and do not
-  // apply to a flag.
-  return step > Seconds{} ? step : route.latency;
+  // Measured steps include the path's latency over usual links. A link's latency, measured with whole chunks,
+  // does not apply to a flag; it only says how much longer than usual the path is.
+  return step > Seconds{} ? step + route.beyond_usual : route.latency;
+}
+
+std::optional<std::string> note_on_latencies(const Cluster& cluster, const Costs& costs,
+                                             std::span<const Rank> group) {
+  const auto [first, last] = edges(cluster.platform.node);
+  const bool has_faster = std::any_of(first, last, [&](EdgeId edge) {
+    const Link& link = cluster.platform.node[edge];
+    return link.latency.value < usual_latency(link.kind);
+  });
+  if (!has_faster) return std::nullopt;  // the usual answer, without a look at every way
+  const auto is_without_effect = [&](Rank from, Rank to) {
+    const NodePath& path = path_inside(cluster, from, to);
+    const ByProtocol<Seconds>& steps = costs.step[static_cast<std::size_t>(path.type)];
+    return path.reachable && path.below_usual > Seconds{} &&
+           std::ranges::any_of(steps, [](Seconds step) { return step > Seconds{}; });
+  };
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    for (std::size_t j = i + 1; j < group.size(); ++j) {
+      if (cluster.node_of(group[j]) != cluster.node_of(group[i])) break;
+      if (!is_without_effect(group[i], group[j])) continue;
+      return fmt::format(
+          "collectives inside a node are no faster for links of less than {} (NVLink) or {} (others): the "
+          "measured steps of NCCL's protocols hold such latencies",
+          human(usual_latency(LinkKind::nvlink2)), human(usual_latency(LinkKind::pcie3)));
+    }
+  }
+  return std::nullopt;
 }
 
 Seconds with_launches(Seconds time, Seconds launches) {

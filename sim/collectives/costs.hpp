@@ -8,6 +8,9 @@
 #include "units/quantity.hpp"
 
 #include <array>
+#include <optional>
+#include <span>
+#include <string>
 
 namespace trainyard {
 
@@ -33,8 +36,14 @@ struct Costs {
 inline Costs no_costs() { return {}; }
 
 /// Latency of one message of an edge: between nodes the software's step plus the wire's latency (NCCL's own
-/// rule), inside a node the step instead of it, or the wire's latency if there is no step.
+/// rule), inside a node the step instead of it, plus the latency of links beyond usual_latency(); the wire's
+/// latency if there is no step.
 Seconds message_latency(const RouteSummary& route, const Costs& costs, Protocol protocol);
+
+/// A note for the reader of a result if the latency of some link between GPUs of the group is below
+/// usual_latency() and so has no effect; otherwise nothing.
+std::optional<std::string> note_on_latencies(const Cluster& cluster, const Costs& costs,
+                                             std::span<const Rank> group);
 
 /// Fraction of its links' rate that an edge of this type reaches.
 double efficiency(PathType type, const Costs& costs, Protocol protocol);

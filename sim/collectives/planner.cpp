@@ -108,6 +108,8 @@ const Planner::Made& Planner::make(Bytes size, std::vector<Pattern>& patterns) {
                      .root = request_.root,
                      .protocol = choice.protocol}),
             static_cast<int>(patterns.size())};
+  if (auto note = note_on_latencies(cluster_, software_.costs, request_.group))
+    made.plan.notes.push_back(*std::move(note));
   // Another protocol of the same algorithm sends over the same edges at another pace.
   const auto same = std::find_if(made_.begin(), made_.end(), [&](const auto& other) {
     return other.first.algorithm == choice.algorithm;

@@ -301,6 +301,11 @@ bool is_fabric(const Cluster& cluster, LinkId link) {
   return place_of(cluster, link).kind != Place::Kind::inside;
 }
 
+const NodePath& path_inside(const Cluster& cluster, Rank from, Rank to) {
+  const int first = cluster.first_rank[at(index(cluster.node_of(from)))];
+  return cluster.inside.gpu_to_gpu[at(index(from) - first)][at(index(to) - first)];
+}
+
 RouteSummary append_route(const Cluster& cluster, Rank from, Rank to, int nic, std::vector<LinkId>& links) {
   const NodeRoutes& inside = cluster.inside;
   const int source_node = index(cluster.node_of(from));
@@ -312,7 +317,7 @@ RouteSummary append_route(const Cluster& cluster, Rank from, Rank to, int nic, s
     const NodePath& path = inside.gpu_to_gpu[source_gpu][target_gpu];
     if (!path.reachable) throw_unreachable(cluster, from, to);
     append_inside(cluster, source_node, path, links);
-    return {path.latency, path.type, path.limit};
+    return {path.latency, path.type, path.limit, path.beyond_usual};
   }
 
   const Fabric& fabric = cluster.platform.fabric;

@@ -73,6 +73,7 @@ struct RouteSummary {
   PathType type = PathType::nvlink4;  ///< the worst medium of the route: between nodes always the network
   /// Upper limit of one connection's rate, independent of the links.
   Bandwidth limit{std::numeric_limits<double>::infinity()};
+  Seconds beyond_usual = {};  ///< inside a node: NodePath::beyond_usual
 };
 
 struct Route : RouteSummary {
@@ -86,6 +87,9 @@ struct Route : RouteSummary {
 /// route has the same links, reversed, except on a torus, on a custom fabric and with PXN, where different
 /// links may be equally short. Throws Unreachable if there is no route.
 Route route(const Cluster& cluster, Rank from, Rank to, int nic = -1);
+
+/// The way between two ranks of one node.
+const NodePath& path_inside(const Cluster& cluster, Rank from, Rank to);
 
 /// The memory of a CPU, where a parameter server keeps its shard.
 struct HostMemory {

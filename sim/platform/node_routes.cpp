@@ -68,6 +68,13 @@ LinkNumbers number_links(const NodeGraph& graph) {
   return numbers;
 }
 
+void add_latency(const Link& link, NodePath& path) {
+  const Seconds longer = link.latency.value - usual_latency(link.kind);
+  path.latency += link.latency.value;
+  path.beyond_usual += std::max(Seconds{}, longer);
+  path.below_usual += std::max(Seconds{}, Seconds{} - longer);
+}
+
 NodePath path_to(const NodeGraph& graph, const Tree& tree, const LinkNumbers& numbers, DeviceId from,
                  DeviceId to) {
   NodePath path;
@@ -77,7 +84,7 @@ NodePath path_to(const NodeGraph& graph, const Tree& tree, const LinkNumbers& nu
   for (DeviceId at = to; at != from; at = tree.before[at]) {
     const Link& link = graph[edge(tree.before[at], at, graph).first];
     path.links.push_back(numbers.from_to[tree.before[at]][at]);
-    path.latency += link.latency.value;
+    add_latency(link, path);
   }
   std::ranges::reverse(path.links);
   return path;
@@ -136,6 +143,8 @@ NodePath through_host(const NodeGraph& graph, const Tree& tree, const LinkNumber
   const NodePath rest = path_to(graph, shortest_ways(graph, *host), numbers, *host, to);
   path.links.insert(path.links.end(), rest.links.begin(), rest.links.end());
   path.latency += rest.latency;
+  path.beyond_usual += rest.beyond_usual;
+  path.below_usual += rest.below_usual;
   path.distance = direct.distance;
   path.reachable = rest.reachable;
   return path;

@@ -16,6 +16,8 @@ namespace trainyard {
 struct NodePath {
   std::vector<std::uint32_t> links;  ///< in travel order
   Seconds latency;                   ///< sum of the links' latencies
+  Seconds beyond_usual;              ///< sum of latencies above usual_latency()
+  Seconds below_usual;               ///< sum of what is missing to usual_latency()
   int distance = 0;                  ///< NVLink links + 100 * other links of the shortest path
   PathType type = PathType::nvlink4;
   Bandwidth limit{std::numeric_limits<double>::infinity()};  ///< highest rate of one connection

@@ -113,7 +113,8 @@ private:
                        .time = {},
                        .algbw = {},
                        .busbw = {},
-                       .bound = collective_bound(cluster_, sweep_.operation, groups_[g].ranks, size),
+                       .bound = collective_bound(cluster_, sweep_.software.costs, sweep_.operation,
+                                                 groups_[g].ranks, size),
                        .closed_form = {}}});
     graph_.collectives.push_back(planners_[g].collective(size, graph_.patterns));
   }

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdlib>
 #include <doctest/doctest.h>
+#include <filesystem>
 #include <rapidcheck.h>
 
 using namespace trainyard;
@@ -26,6 +27,16 @@ Platform shipped(const std::string& name) {
   return load_platform(config::load(std::string(TRAINYARD_SOURCE_DIR) + "/platforms/" + name + ".yaml"));
 }
 
+std::vector<std::string> shipped_names() {
+  std::vector<std::string> names;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(TRAINYARD_SOURCE_DIR) + "/platforms")) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 CollectiveSoftware software_of(const Platform& platform, NcclVersion version) {
   const Protocols constants = shipped_protocols({{TRAINYARD_SOURCE_DIR}});
   return {.version = version, .costs = costs_of(constants, version, platform.fabric)};
@@ -38,6 +49,17 @@ CollectiveSweep sweep_of(Operation operation, std::vector<Bytes> sizes, const Pl
           .sizes = std::move(sizes),
           .software = software_of(platform, version),
           .fidelity = Fidelity::closed};
+}
+
+void set_latency(Platform& platform, Seconds latency) {
+  const auto [first, last] = edges(platform.node);
+  for (auto edge = first; edge != last; ++edge) platform.node[*edge].latency.value = latency;
+}
+
+bool mentions_latency(const CollectiveReport& report) {
+  return std::ranges::any_of(report.notes, [](const std::string& note) {
+    return note.find("links of less than 1.25 us") != std::string::npos;
+  });
 }
 
 }  // namespace
@@ -81,4 +103,64 @@ TEST_CASE("a size takes the time that it has alone, whatever was timed before it
       RC_ASSERT(std::abs(together.at(i) - alone) <= 1e-9 * alone);
     }
   }));
+}
+
+TEST_CASE("shipped links take as long as those that NCCL's steps were measured on") {
+  for (const std::string& name : shipped_names()) {
+    CAPTURE(name);
+    const Platform platform = shipped(name);
+    const auto [first, last] = edges(platform.node);
+    for (auto edge = first; edge != last; ++edge) {
+      const Link& link = platform.node[*edge];
+      CHECK(link.latency.value == usual_latency(link.kind));
+    }
+  }
+}
+
+TEST_CASE("no collective inside a shipped node beats its bound, however slow its links are") {
+  const std::vector<std::string> names = shipped_names();
+  CHECK(rc::check("time >= bound", [&] {
+    Platform platform = shipped(*rc::gen::elementOf(names));
+    RC_PRE(platform.gpus.size() > 1);
+    const int gpus = *rc::gen::inRange(2, static_cast<int>(platform.gpus.size()) + 1);
+    const auto version = *rc::gen::element(NcclVersion::none, NcclVersion::v2_4, NcclVersion::v2_7_8,
+                                           NcclVersion::v2_12, NcclVersion::v2_30);
+    const CollectiveSweep sweep =
+        sweep_of(*rc::gen::elementOf(operations),
+                 {Bytes{static_cast<double>(*rc::gen::inRange(1, 1 << 30))}, Bytes{4}}, platform, version);
+    std::vector<Seconds> former;
+    for (const int exponent : {-9, -7, -6, -5, -4, -3, 0}) {
+      const int digit = *rc::gen::inRange(1, 10);
+      set_latency(platform, Seconds{std::min(1.0, digit * std::pow(10.0, exponent))});
+      const CollectiveReport report = time_collective(make_cluster(platform, 1, gpus), sweep);  // throws
+      for (std::size_t i = 0; i < report.rows.size(); ++i) {
+        RC_ASSERT(report.rows[i].time >= report.rows[i].bound * (1 - 1e-12));
+        if (!former.empty()) RC_ASSERT(report.rows[i].time >= former[i] * (1 - 1e-12));
+      }
+      former.clear();
+      for (const CollectiveTiming& row : report.rows) former.push_back(row.time);
+    }
+  }));
+}
+
+TEST_CASE(
+    "a slow link inside a node costs every step what it is slower, a fast one changes nothing and says so") {
+  Platform platform = shipped("dgx2");
+  CollectiveSweep sweep = sweep_of(Operation::send_recv, {Bytes{4}}, platform, NcclVersion::v2_7_8);
+  sweep.software.costs.launch = {};  // a floor of its own
+  const auto report_at = [&](double latency) {
+    set_latency(platform, Seconds{latency});
+    return time_collective(make_cluster(platform, 1), sweep);
+  };
+  const CollectiveReport usual = report_at(1.25e-6);
+  const CollectiveReport slow = report_at(31.25e-6);
+  const CollectiveReport fast = report_at(0.1e-6);
+  // one message over two links
+  CHECK(slow.rows[0].time.si() == doctest::Approx(usual.rows[0].time.si() + 60e-6).epsilon(1e-12));
+  CHECK(fast.rows[0].time == usual.rows[0].time);
+  CHECK(mentions_latency(fast));
+  CHECK_FALSE(mentions_latency(usual));
+  CHECK_FALSE(mentions_latency(slow));
+  sweep.software = software_of(platform, NcclVersion::none);
+  CHECK_FALSE(mentions_latency(report_at(0.1e-6)));  // the wire's latency is all there is
 }
