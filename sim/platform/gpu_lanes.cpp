@@ -1,15 +1,10 @@
 #include "platform/gpu_lanes.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace trainyard {
-namespace {
 
-/// Every NVLink between two of the GPUs, or between one of them and a switch, with the slots given by
-/// `slots_of`.
-template <class SlotsOf>
-LaneGraph counted(const Platform& platform, std::span<const int> gpus, SlotsOf slots_of) {
+LaneGraph gpu_lanes(const Platform& platform, std::span<const int> gpus) {
   const NodeGraph& graph = platform.node;
   const std::size_t count = gpus.size();
   LaneGraph lanes{static_cast<int>(count), std::vector(count, std::vector<int>(count, 0)), {}};
@@ -31,32 +26,11 @@ LaneGraph counted(const Platform& platform, std::span<const int> gpus, SlotsOf s
     if (position[one] < 0) continue;
     const std::size_t gpu = at(position[one]);
     if (switch_number[other] >= 0) {
-      lanes.ports[at(switch_number[other])][gpu] += slots_of(link);
+      lanes.ports[at(switch_number[other])][gpu] += link.lanes;
     } else if (position[other] >= 0) {
       const std::size_t peer = at(position[other]);
-      lanes.direct[gpu][peer] += slots_of(link);
-      lanes.direct[peer][gpu] += slots_of(link);
-    }
-  }
-  return lanes;
-}
-
-}  // namespace
-
-LaneGraph gpu_lanes(const Platform& platform, std::span<const int> gpus) {
-  return counted(platform, gpus, [](const Link& link) { return link.lanes; });
-}
-
-LaneGraph gpu_slots(const Platform& platform, std::span<const int> gpus, Bandwidth rate) {
-  return counted(platform, gpus, [&](const Link& link) {
-    return std::max(link.lanes, static_cast<int>(std::min(link.effective.value / rate, 1e6)));
-  });
-}
-
-LaneGraph times(LaneGraph lanes, int factor) {
-  for (auto* table : {&lanes.direct, &lanes.ports}) {
-    for (std::vector<int>& row : *table) {
-      for (int& count : row) count *= factor;
+      lanes.direct[gpu][peer] += link.lanes;
+      lanes.direct[peer][gpu] += link.lanes;
     }
   }
   return lanes;

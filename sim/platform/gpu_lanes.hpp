@@ -9,14 +9,7 @@
 
 namespace trainyard {
 
-/// The NVLinks among GPUs of a node, given by their numbers (as in Platform::gpus), one slot per lane.
+/// The NVLinks among GPUs of a node, given by their numbers (as in Platform::gpus).
 LaneGraph gpu_lanes(const Platform& platform, std::span<const int> gpus);
-
-/// The same with as many slots per link as transfers at `rate` fit, but at least its lanes: a transfer to
-/// another node needs a NIC's rate, not a whole lane.
-LaneGraph gpu_slots(const Platform& platform, std::span<const int> gpus, Bandwidth rate);
-
-/// Multiplies all lanes by `factor`.
-LaneGraph times(LaneGraph lanes, int factor);
 
 }  // namespace trainyard

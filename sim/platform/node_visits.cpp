@@ -50,24 +50,20 @@ std::optional<PathEnds> path_ends(const LaneGraph& lanes, std::span<const int> g
 /// Over NVLinks only; empty if they do not join all the GPUs.
 std::optional<std::vector<GpuOrder>> visits_over_nvlink(const Cluster& cluster, std::span<const int> gpus,
                                                         const std::vector<GpuOrder>& orders) {
-  const LaneGraph slots = gpu_slots(cluster.platform, gpus, cluster.platform.fabric.effective.value);
-  if (!is_connected(slots)) return std::nullopt;
+  const LaneGraph lanes = gpu_lanes(cluster.platform, gpus);
+  if (!is_connected(lanes)) return std::nullopt;
   std::vector<PathEnds> ends;
   for (const GpuOrder& near : orders) {
-    const auto found = path_ends(slots, gpus, near);
+    const auto found = path_ends(lanes, gpus, near);
     if (!found) return std::nullopt;
     ends.push_back(*found);
   }
-  // each path fits alone; if not all fit at once, they share links beyond their rates
-  for (int factor = 1; factor <= static_cast<int>(orders.size()); ++factor) {
-    auto paths = find_paths(times(slots, factor), ends);
-    if (!paths) continue;
-    for (GpuOrder& path : *paths) {
-      for (int& gpu : path) gpu = gpus[at(gpu)];
-    }
-    return paths;
+  auto paths = least_crowded_paths(lanes, ends);
+  if (!paths) return std::nullopt;
+  for (GpuOrder& path : *paths) {
+    for (int& gpu : path) gpu = gpus[at(gpu)];
   }
-  return std::nullopt;
+  return paths;
 }
 
 /// Over any links: the exit is the GPU where the order that keeps neighbours together ends if the NIC is as

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace trainyard {
@@ -192,6 +193,51 @@ void shuffle(GpuOrder& order, std::uint64_t& state) {
   }
 }
 
+/// So many paths for so many lanes.
+struct Load {
+  int paths = 1, lanes = 1;
+
+  friend bool operator<(Load a, Load b) { return a.paths * b.lanes < b.paths * a.lanes; }
+};
+
+/// From one path for each lane on: the loads at which some link gets room for one path more, up to `most` on
+/// one link, in ascending order.
+std::vector<Load> loads(const LaneGraph& lanes, int most) {
+  std::set<int> widths;
+  for (const auto* table : {&lanes.direct, &lanes.ports}) {
+    for (const std::vector<int>& row : *table) widths.insert(row.begin(), row.end());
+  }
+  widths.erase(0);
+  std::set<Load> all;
+  for (const int width : widths) {
+    for (int paths = width; paths <= std::max(width, most); ++paths) all.insert({paths, width});
+  }
+  return {all.begin(), all.end()};
+}
+
+/// One lane for each path that fits on a link at a load.
+LaneGraph loaded(LaneGraph lanes, Load load) {
+  for (auto* table : {&lanes.direct, &lanes.ports}) {
+    for (std::vector<int>& row : *table) {
+      for (int& count : row) count = count * load.paths / load.lanes;
+    }
+  }
+  return lanes;
+}
+
+/// Whether each GPU has as many lanes as paths leave it, and as come to it: else no search is needed.
+bool have_lanes(const LaneGraph& lanes, std::span<const PathEnds> ends) {
+  for (int gpu = 0; gpu < lanes.gpus; ++gpu) {
+    const auto at = static_cast<std::size_t>(gpu);
+    int count = std::accumulate(lanes.direct[at].begin(), lanes.direct[at].end(), 0);
+    for (const std::vector<int>& port : lanes.ports) count += port[at];
+    const auto starts = std::ranges::count(ends, gpu, &PathEnds::first);
+    const auto stops = std::ranges::count(ends, gpu, &PathEnds::last);
+    if (count < std::ssize(ends) - std::min(starts, stops)) return false;
+  }
+  return true;
+}
+
 enum class Outcome { found, impossible, gave_up };
 
 /// `count` rings in the order of the GPUs or, if the search takes too long, in other orders.
@@ -235,6 +281,17 @@ std::optional<std::vector<GpuOrder>> find_paths(const LaneGraph& lanes, std::spa
   TourSearch search(lanes, ends, false, paths_budget);
   if (!search.run()) return std::nullopt;
   return search.orders();
+}
+
+std::optional<std::vector<GpuOrder>> least_crowded_paths(const LaneGraph& lanes,
+                                                         std::span<const PathEnds> ends) {
+  if (lanes.gpus == 1) return find_paths(lanes, ends);  // each path stays where it is
+  for (const Load load : loads(lanes, static_cast<int>(ends.size()))) {
+    const LaneGraph places = loaded(lanes, load);
+    if (!have_lanes(places, ends)) continue;
+    if (auto paths = find_paths(places, ends)) return paths;
+  }
+  return std::nullopt;
 }
 
 std::optional<GpuOrder> find_chain(const LaneGraph& lanes) {

@@ -48,6 +48,18 @@ bool fits(const LaneGraph& lanes, const std::vector<GpuOrder>& rings) {
   });
 }
 
+/// The same of paths, which do not close.
+bool fits_as_paths(const LaneGraph& lanes, const std::vector<GpuOrder>& paths) {
+  std::vector<std::vector<int>> left = lanes.direct;
+  for (const GpuOrder& path : paths) {
+    for (std::size_t i = 0; i + 1 < path.size(); ++i)
+      --left[static_cast<std::size_t>(path[i])][static_cast<std::size_t>(path[i + 1])];
+  }
+  return std::ranges::all_of(left, [](const std::vector<int>& row) {
+    return std::ranges::all_of(row, [](int n) { return n >= 0; });
+  });
+}
+
 /// The most rings by trying every set of rings, for graphs of a few GPUs.
 int most_rings_from(const std::vector<GpuOrder>& rings, std::size_t from,
                     std::vector<std::vector<int>>& lanes) {
@@ -204,4 +216,27 @@ TEST_CASE("the search finds as many rings as trying every set of rings") {
     RC_ASSERT(fits(lanes, found.rings));
     RC_ASSERT(static_cast<int>(found.rings.size()) == most_rings(lanes));
   }));
+}
+
+TEST_CASE("paths share lanes only where they must, and then as few as can be") {
+  const LaneGraph mesh = first_of_mesh(8);
+  const std::vector<PathEnds> ends{{0, 1}, {2, 3}, {4, 5}, {6, 7}};
+  const auto alone = least_crowded_paths(mesh, ends);
+  REQUIRE(alone);
+  CHECK(fits_as_paths(mesh, *alone));
+  // the same four twice: six lanes leave each GPU, and up to eight paths
+  std::vector<PathEnds> twice = ends;
+  twice.insert(twice.end(), ends.begin(), ends.end());
+  CHECK_FALSE(find_paths(mesh, twice));
+  const auto crowded = least_crowded_paths(mesh, twice);
+  REQUIRE(crowded);
+  LaneGraph doubled = mesh;
+  for (std::vector<int>& row : doubled.direct) {
+    for (int& count : row) count *= 2;
+  }
+  CHECK(fits_as_paths(doubled, *crowded));
+  // eight GPUs on a crossbar of six lanes each: seven paths leave most of them, found at once
+  std::vector<PathEnds> rails;
+  for (int gpu = 0; gpu < 8; ++gpu) rails.push_back({gpu, gpu ^ 1});
+  CHECK(least_crowded_paths(crossbar(8, 6), rails)->size() == 8);
 }
