@@ -1,4 +1,4 @@
-// Every algorithm and operation, uncontended: all fidelities say what the closed form says.
+// Every algorithm and operation without contention: all fidelities equal the closed form.
 #include "collectives/algorithms.hpp"
 
 #include "engine/child.hpp"
@@ -34,7 +34,7 @@ TaskGraph graph_of_plan(const Cluster& cluster, const CollectivePlan& plan, Byte
 
 }  // namespace
 
-// Sanitized, a simulation of every message takes ten times as long: fewer counts there, all of them in
+// With sanitizers, a simulation of every message takes ten times as long: fewer counts there, all of them in
 // Release.
 #ifdef __SANITIZE_ADDRESS__
 constexpr int rank_counts[] = {2, 3, 8};

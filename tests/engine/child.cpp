@@ -48,7 +48,7 @@ void read_list(int fd, T& list) {
   read_all(fd, list.data(), count * sizeof(typename T::value_type));
 }
 
-/// What the child's engine threw, besides its text.
+/// The exception of the child's engine, without its text.
 struct Failure {
   enum Kind { none, engine, input, link } kind = none;
   LinkId link_id{};

@@ -5,8 +5,8 @@
 
 namespace trainyard::testing {
 
-/// run(graph, options) in a child. Throws what the child's engine threw: EngineError, InputError (its first
-/// message) or LinkFailed.
+/// run(graph, options) in a child. Throws the exception of the child's engine: EngineError, InputError (its
+/// first message) or LinkFailed.
 Timeline run_in_child(const TaskGraph& graph, const EngineOptions& options);
 
 }  // namespace trainyard::testing

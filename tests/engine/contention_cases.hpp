@@ -1,6 +1,6 @@
 #pragma once
-// Cases in which collectives disturb one another, ranks come late or links change: what the macro fidelities
-// are compared with `steps` on. Used by the tests up to 64 hosts and by the bench beyond.
+// Cases in which collectives disturb one another, ranks come late or links change, to compare the macro
+// fidelities with `steps`. Used by the tests up to 64 hosts and by the bench beyond.
 
 #include "collectives/plan.hpp"
 #include "engine/flat_network.hpp"
@@ -15,8 +15,7 @@ inline constexpr Bandwidth case_bandwidth{12.5e9};
 inline constexpr Seconds case_latency{5e-6};
 inline constexpr Bytes case_size{25.0 * 1048576};
 
-/// A graph of collectives that every host of their lists takes part in, each at its own date on a stream of
-/// its own (at most three).
+/// A graph of collectives over given hosts, each at its own date on a separate stream (at most three).
 class CaseGraph {
 public:
   explicit CaseGraph(int hosts) { graph_ = graph_of(hosts, Program{}, flat_links(hosts, case_bandwidth)); }
@@ -54,13 +53,13 @@ public:
     return *this;
   }
 
-  /// Host h begins its first stream so much later.
+  /// Delays the first stream of host h.
   CaseGraph& late(const std::function<Seconds(int)>& by) {
     late_ = by;
     return *this;
   }
 
-  /// The graph: each host has a program of its own, so that nothing is folded by accident.
+  /// The graph: each host has its own program, so that nothing is folded by accident.
   [[nodiscard]] TaskGraph graph() const {
     TaskGraph graph = graph_;
     graph.programs.assign(graph.program_of_rank.size(), Program{});
@@ -101,11 +100,11 @@ private:
   std::function<Seconds(int)> late_;
 };
 
-/// A case and how far its collectives may be from what steps says.
+/// A case and the allowed error of its collectives relative to `steps`.
 struct ContentionCase {
   std::string_view name;
   TaskGraph graph;
-  double off = 0;        ///< by flow and rounds, relative to a collective's duration, up to 256 hosts tested
+  double off = 0;        ///< for flow and rounds, relative to a collective's duration, up to 256 hosts tested
   bool is_quick = true;  ///< steps takes less than a second or two on 256 hosts
 };
 
@@ -122,7 +121,7 @@ inline std::vector<ContentionCase> contention_cases(int hosts) {
   const auto spread = [hosts](int host) { return Seconds{1e-3 * ((host * 37) % hosts) / hosts}; };
   const auto on = [hosts] { return CaseGraph(hosts); };
   constexpr double exact = 1e-6;
-  constexpr int link = 6;           // what host 3 sends
+  constexpr int link = 6;           // sending link of host 3
   constexpr bool too_slow = false;  // for 256 hosts
   return {
       {"two rings", on().ring(all, size).ring(sevens, size * 0.6, ms).graph(), exact, too_slow},

@@ -1,4 +1,5 @@
-// What no closed form covers, against every message simulated. README.md in sim/engine has the table.
+// Cases without a closed form, compared with a simulation of every message. README.md in sim/engine has the
+// table.
 #include "engine/child.hpp"
 #include "engine/contention_cases.hpp"
 
@@ -10,7 +11,7 @@ using namespace trainyard::testing;
 
 namespace {
 
-/// By how much a collective takes more or less time than in steps, whichever is furthest off.
+/// The largest error, positive or negative, of a collective's duration relative to steps.
 double error_of(const Timeline& timeline, const Timeline& steps) {
   double worst = 0;
   for (std::size_t c = 0; c < steps.collectives.size(); ++c) {

@@ -25,7 +25,7 @@ double duration(const Timeline& timeline, std::size_t collective) {
 TaskGraph messages(std::vector<double> latencies, Bytes bytes) {
   const int pairs = static_cast<int>(latencies.size());
   TaskGraph graph = graph_of(2 * pairs, Program{}, {bandwidth});
-  // Stream 0 joins messages in turn; to run them at once each needs its own stream, and there are two.
+  // Stream 0 joins messages in turn; to run at once each needs a separate stream, and there are two.
   for (int i = 0; i < pairs; ++i) {
     Pattern pattern;
     const LinkId shared[] = {LinkId{0}};
@@ -61,8 +61,8 @@ TEST_CASE("two messages on one link share half and half whatever their latencies
   for (const Fidelity fidelity : {Fidelity::flow, Fidelity::rounds, Fidelity::steps}) {
     const Timeline timeline =
         run_in_child(messages({5e-6, 15e-6}, Bytes{bytes}), {.fidelity = fidelity, .recorded = {}});
-    // The first has the link to itself for 10 us, then both get half until it ends; the second keeps what is
-    // left.
+    // The first has the link alone for 10 us, then both get half until it ends; then the second gets the
+    // whole link.
     const double head_start = 10e-6 * 12.5e9;
     const double first = 15e-6 + (bytes - head_start) / 6.25e9;
     const double second = 5e-6 + 2 * bytes / 12.5e9;
@@ -125,7 +125,7 @@ TEST_CASE("stages follow one another and the overhead counts once") {
   const double formula = 7e-6 + flat_ring_time(ranks, size, bandwidth, latency).si() + 3 * latency.si() +
                          18 * (size / 16 / bandwidth).si();
   for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::steps}) {
-    // In steps the last rank of the chain is the last of the ring, too: nobody is ahead.
+    // In steps, the last rank of the chain is also the last of the ring: no rank is ahead.
     const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {}});
     CHECK(duration(timeline, 0) == doctest::Approx(formula).epsilon(1e-9));
     CHECK(timeline.link_bytes[0] == doctest::Approx(size.si() * 2.5).epsilon(1e-9));

@@ -1,6 +1,6 @@
 #pragma once
-// Hosts on one non-blocking switch, one full-duplex link each: the network of the closed forms. And the
-// collectives of textbooks on it, made by hand: the engine's tests need no platform.
+// Hosts on one non-blocking switch, one full-duplex link each: the network of the closed forms; with textbook
+// collectives on it, made by hand: the engine's tests need no platform.
 
 #include "schedule/task_graph.hpp"
 
@@ -11,7 +11,7 @@
 
 namespace trainyard::testing {
 
-/// Link 2i carries what host i sends, 2i+1 what it receives.
+/// Host i sends over link 2i and receives over link 2i+1.
 inline std::vector<Bandwidth> flat_links(int hosts, Bandwidth bandwidth) {
   return std::vector<Bandwidth>(static_cast<std::size_t>(2 * hosts), bandwidth);
 }
@@ -23,7 +23,7 @@ inline void add_flat_edge(Pattern& pattern, int from, int to,
   pattern.add_edge({Rank{from}, Rank{to}}, route, passes_on);
 }
 
-/// 0, 1, 2 ... of `count` hosts.
+/// 0, 1, 2 ... for `count` hosts.
 inline std::vector<int> hosts_in_order(int count) {
   std::vector<int> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), 0);
@@ -37,7 +37,7 @@ inline std::vector<int> hosts_by_sevens(int count) {
   return order;
 }
 
-/// A ring over hosts in this order, added to the pattern.
+/// Adds a ring over hosts in this order to the pattern.
 inline void add_flat_ring(Pattern& pattern, const std::vector<int>& order) {
   const auto n = static_cast<int>(order.size());
   const auto first = static_cast<int>(pattern.edges.size());
@@ -85,7 +85,7 @@ inline Pattern flat_tree(const std::vector<int>& order) {
   return pattern;
 }
 
-/// Edges on the longest way of flat_tree.
+/// Edges on the longest path of flat_tree.
 inline int flat_tree_depth(int hosts) {
   int levels = 0;
   for (int last = hosts - 1; last > 0; last = (last - 1) / 2) ++levels;
@@ -128,7 +128,7 @@ inline Collective pipeline_collective(int pattern, int hosts, Bytes size, int ch
                       .limit = limit}}};
 }
 
-/// The textbook: 2(n-1)/n * size/bandwidth + 2(n-1) * latency (Patarasuk and Yuan 2009).
+/// The textbook formula: 2(n-1)/n * size/bandwidth + 2(n-1) * latency (Patarasuk and Yuan 2009).
 inline Seconds flat_ring_time(int hosts, Bytes size, Bandwidth bandwidth, Seconds latency) {
   return 2.0 * (hosts - 1) / hosts * (size / bandwidth) + 2.0 * (hosts - 1) * latency;
 }

@@ -22,7 +22,7 @@ Value in_child(Make make) {
     try {
       const Value value = make();
       code = ::write(ends[1], &value, sizeof value) == static_cast<ssize_t>(sizeof value) ? 0 : 1;
-    } catch (...) {  // the parent sees that no value has come
+    } catch (...) {  // the parent sees that there is no value
     }
     ::_exit(code);
   }

@@ -27,8 +27,8 @@ Collective message(int pattern, int participants, double bytes,
                       .limit = limit}}};
 }
 
-/// Ranks 0 and 1 send 10 GB from host 0 to host 1. Rank 2 stands for traffic of `bytes` at a time on the same
-/// way, at most at `limit`, over and over.
+/// Ranks 0 and 1 send 10 GB from host 0 to host 1. Rank 2 repeats traffic of `bytes` on the same way, at most
+/// at rate `limit`.
 TaskGraph with_background(double bytes, double limit) {
   TaskGraph graph = graph_of(3, Program{}, flat_links(2, wire));
   graph.programs = {Program{}, Program{}};
@@ -52,7 +52,7 @@ TEST_CASE("background traffic takes its part of a link until the job ends") {
   for (const Fidelity fidelity : with_simgrid) {
     const Timeline held = run_in_child(with_background(1e8, 2e9), {.fidelity = fidelity, .recorded = {}});
     CHECK(held.makespan.si() == doctest::Approx(10e9 / 8e9).epsilon(1e-9));
-    // What was under way when the job ended counts as far as it had got.
+    // Flows under way at the end of the job count with the bytes delivered by then.
     CHECK(held.link_bytes[0] == doctest::Approx(10e9 + 1.25 * 2e9).epsilon(1e-9));
     const Timeline fair = run_in_child(with_background(3e8, 1e12), {.fidelity = fidelity, .recorded = {}});
     CHECK(fair.makespan.si() == doctest::Approx(2).epsilon(1e-9));
@@ -62,8 +62,8 @@ TEST_CASE("background traffic takes its part of a link until the job ends") {
 }
 
 TEST_CASE("a second job begins again when the last of its ranks has ended") {
-  // Rank 2 computes 0.25 s and rank 3 computes 0.5 s before they meet for 0.1 s of the link: rounds of 0.6 s,
-  // in which job 0 has half the link for as long as both send.
+  // Rank 2 computes 0.25 s and rank 3 computes 0.5 s before they use the link for 0.1 s: rounds of 0.6 s, in
+  // which job 0 has half the link while both send.
   TaskGraph graph = with_background(5e8, 1e12);
   graph.programs.push_back(graph.programs[1]);
   graph.programs[1].streams[0].insert(graph.programs[1].streams[0].begin(), Compute{Seconds{0.25}});
@@ -76,10 +76,10 @@ TEST_CASE("a second job begins again when the last of its ranks has ended") {
   graph.patterns[1].add_edge({Rank{2}, Rank{3}}, way);
   for (const Fidelity fidelity : with_simgrid) {
     const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {Rank{2}, Rank{0}}});
-    // 0.5 s alone, 0.1 s shared, 0.45 s gone of 1: 0.45 s left, of which 0.45 s alone.
+    // 0.5 s alone, 0.1 s shared: 0.55 s of 1 s are done, and 0.45 s alone are left.
     CHECK(timeline.makespan.si() == doctest::Approx(1.05).epsilon(1e-9));
     CHECK(timeline.link_bytes[0] == doctest::Approx(10.5e9).epsilon(1e-9));
-    // The first round is what is told of a job that repeats.
+    // The timeline shows the first round of a repeating job.
     CHECK(timeline.collectives[1].first_arrival == Seconds{0.25});
     CHECK(timeline.collectives[1].start == Seconds{0.5});
     CHECK(timeline.collectives[1].end.si() == doctest::Approx(0.6).epsilon(1e-9));

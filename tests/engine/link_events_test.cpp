@@ -38,8 +38,8 @@ LinkEvent at_date(double date, int link, double rate) {
 TEST_CASE("a link that gets slower, fails, and comes back holds up what crosses it") {
   for (const Fidelity fidelity : on_a_network) {
     TaskGraph graph = one_message();
-    // 5 GB until 0.5 s, 1 GB until 1 s, nothing until 3 s, 3 GB until 3.15 s at twice the first rate, then
-    // the receiver's link counts.
+    // 5 GB until 0.5 s, 1 GB until 1 s, none until 3 s, 3 GB until 3.15 s at twice the first rate, when the
+    // receiver's link limits.
     graph.link_events = {at_date(3, 0, 20e9), at_date(0.5, 0, 2e9), at_date(1, 0, 0)};
     const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {}});
     CHECK(timeline.makespan.si() == doctest::Approx(3 + 4e9 / 10e9).epsilon(1e-9));

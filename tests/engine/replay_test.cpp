@@ -21,8 +21,8 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-/// Two ranks that reduce 4 GB in 4 s, taking a fifth of the multiprocessors and a quarter of the memory's
-/// bandwidth, beside a kernel of 10 s. They join after so many seconds each.
+/// Two ranks that reduce 4 GB in 4 s, with a fifth of the multiprocessors and a quarter of the memory
+/// bandwidth, during a kernel of 10 s. `first`, `second`: the dates when they join.
 TaskGraph beside_ring(GpuUse kernel, Seconds overhead, Seconds first, Seconds second) {
   TaskGraph graph = one_ring(2, Bytes{4e9}, Bandwidth{1e9}, Seconds{});
   for (const Seconds joins : {first, second}) {
@@ -34,7 +34,7 @@ TaskGraph beside_ring(GpuUse kernel, Seconds overhead, Seconds first, Seconds se
   return graph;
 }
 
-/// When the kernels of both ranks end, in every fidelity.
+/// The ends of the kernels of both ranks, in every fidelity.
 void check_kernels(const TaskGraph& graph, double first, double second) {
   for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::steps}) {
     const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {Rank{1}}});
@@ -87,10 +87,10 @@ TEST_CASE("a collective starts when its last rank arrives, and waiting is not co
 }
 
 TEST_CASE("a kernel is slower while a collective takes what it needs, and no longer") {
-  // From 2 to 6 s: bound by multiprocessors it gets on by 4 x 0.8 s, by memory by 4 x 0.75.
+  // From 2 to 6 s: if limited by multiprocessors it advances by 4 x 0.8 s, by memory by 4 x 0.75.
   check_kernels(beside_ring({1, 0.5}, {}, Seconds{2}, Seconds{2}), 10.8, 10.8);
   check_kernels(beside_ring({0.1, 1}, {}, Seconds{2}, Seconds{2}), 11, 11);
-  // Three quarters of the memory are enough for one that needs no more.
+  // Three quarters of the memory are enough for a kernel that needs no more.
   check_kernels(beside_ring({0.8, 0.75}, {}, Seconds{2}, Seconds{2}), 10, 10);
   // Half of it is the software's: 4 / (0.5 + 0.5 / 0.8).
   check_kernels(beside_ring({1, 0}, Seconds{5}, Seconds{2}, Seconds{2}), 14 - 4 / 1.125, 14 - 4 / 1.125);
@@ -141,13 +141,13 @@ TEST_CASE("overlap costs something, and never more than doing one after the othe
 TEST_CASE("folding identical ranks changes no bit") {
   for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds}) {
     TaskGraph graph = two_rings(16, Bytes{25e6}, Bandwidth{12.5e9}, Seconds{5e-6});
-    // Kernels that slow each other down, and are slower beside the second ring.
+    // Kernels that slow each other down, and are slowed by the second ring.
     const GpuUse ring{.sms = 0.15, .memory = 0.4};
     graph.programs[0].streams[0].emplace_back(
         Compute{.duration = Seconds{0.01 / 3}, .op = 1, .use = {0.6, 1}, .overhead = Seconds{1e-5}});
     graph.programs[0].streams[1] = {Compute{.duration = Seconds{1e-3}, .op = 0, .use = {0, 1}}, Join{1, ring},
                                     Compute{.duration = Seconds{0.01 / 7}, .op = 2, .use = {0, 1}}};
-    // Two kinds of ranks, so that folding has classes to tell apart.
+    // Two kinds of ranks, so that folding has to distinguish them.
     Program slow = graph.programs[0];
     slow.streams[0].insert(slow.streams[0].begin(), Compute{Seconds{0.1 / 3}, 0});
     graph.programs.push_back(slow);

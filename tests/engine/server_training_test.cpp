@@ -1,4 +1,4 @@
-// Servers on hosts of one switch: bytes and times that can be written down.
+// Servers on hosts of one switch: bytes and times computed by hand.
 
 #include "engine/in_child.hpp"
 #include "engine/time_per_update.hpp"
@@ -22,7 +22,7 @@ namespace {
 constexpr double nic = 10e9;
 constexpr double way_latency = 5e-6;  ///< from GPU to the memory of another host
 
-/// Nodes of one GPU and one CPU; the way inside a node is as good as free.
+/// Nodes of one GPU and one CPU; the path inside a node costs almost nothing.
 Cluster hosts(int nodes) {
   const std::string text = fmt::format(R"(name: box
 node:
@@ -48,7 +48,7 @@ node:
 fabric: {kind: single_switch, nic: 1 GB/s, latency: 1 us}
 )";
 
-/// How often a way names each link; memories are all called "memory".
+/// How often a way names each link; all memories are called "memory".
 std::map<std::string, int> named(const Cluster& cluster, const ServerWay& way) {
   std::map<std::string, int> times;
   for (const int link : way.links) {
@@ -77,7 +77,7 @@ struct Setup {
   int repeats = 1;
   std::int64_t warmup = 2;
   std::int64_t measured = 3;
-  std::vector<double> ready = {1};  ///< of messages of as many bytes, by message
+  std::vector<double> ready = {1};  ///< by message, for messages of equal bytes
   std::vector<double> needed = {0};
   bool by_priority = false;
   LoadingTimes loading = {};
@@ -100,7 +100,7 @@ ServerRecord train(const Setup& setup) {
       {.warmup = setup.warmup, .measured = setup.measured, .loading = setup.loading});
 }
 
-/// What the test needs of a run in a process of its own.
+/// The results of a run in a separate process.
 struct Numbers {
   double time_per_update = 0;
   double sent = 0;  ///< by all NICs, per update, warm-up included
@@ -136,7 +136,7 @@ TEST_CASE("bytes through a server: 2N(P-1) on one of the workers' hosts, 2NP apa
   for (const int workers : {2, 4, 8}) {
     CAPTURE(workers);
     const double all = 64e6;
-    // the last pulls of a run have not been made when it ends: one less than pushes
+    // the last pulls of a run have not started when it ends: one less than pushes
     Setup beside{.workers = workers, .worker_nodes = workers, .nodes = workers};
     const double pulls = 4.0 / 5;
     CHECK(numbers(beside).sent == doctest::Approx((1 + pulls) * all * (workers - 1)).epsilon(1e-9));
@@ -303,9 +303,9 @@ TEST_CASE("forward begins with the parameters it needs first, and stops for thos
   // The last push, then both pulls before forward can begin.
   const double whole = compute + 2 * way_latency + 0.01 + 2 * 0.01;
   CHECK(one_worker(0.01, false, {0, 0}) == doctest::Approx(whole).epsilon(1e-9));
-  // What comes last is needed first: nothing is gained.
+  // The last message is needed first: no gain.
   CHECK(one_worker(0.01, false, {0.25, 0}) == doctest::Approx(whole).epsilon(1e-9));
-  // It comes first: the other is there before forward reaches its layer ...
+  // The first message is needed first: the other arrives before forward reaches its layer ...
   CHECK(one_worker(0.01, true, {0.25, 0}) == doctest::Approx(whole - 0.01).epsilon(1e-9));
   // ... or later than that.
   CHECK(one_worker(0.03, true, {0.25, 0}) ==
@@ -350,6 +350,6 @@ TEST_CASE("with servers a loader runs beside computing and sending, or before th
   CHECK(numbers(setup).time_per_update == doctest::Approx(2 * alone));
   setup.loading.is_prefetched = false;
   const double both = numbers(setup).time_per_update;
-  CHECK(both > 2 * alone + 0.1);  // parameters may come while samples are read
+  CHECK(both > 2 * alone + 0.1);  // parameters may arrive while samples are read
   CHECK(both < 3 * alone * (1 + 1e-9));
 }

@@ -54,7 +54,7 @@ std::vector<double> rates(const std::vector<Bandwidth>& links, const Ways& ways)
 
 TEST_CASE("links in a row become the tightest, and so do alike links side by side") {
   const std::vector<Bandwidth> links{Bandwidth{10}, Bandwidth{4}, Bandwidth{6}, Bandwidth{6}, Bandwidth{20}};
-  // two workers with a link and a slower one each; both send to two servers, and through the last link twice
+  // two workers, each with a link and a slower one; both send to two servers, and through the last link twice
   const TightLinks found = tight(links, {{0, 1, 2, 3, 4, 4}, {2, 3, 4, 4}});
   REQUIRE(found.links.size() == 2);
   CHECK(found.routes[0].size() == 2);

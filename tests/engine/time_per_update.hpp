@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of training without plans compare: how long one update of the weights took.
+// The time per update, compared in the tests of training without plans.
 
 #include "engine/training.hpp"
 

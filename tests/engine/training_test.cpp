@@ -71,7 +71,7 @@ double harmonic(int n) {
   return sum;
 }
 
-/// Mean time per update by definition, with a loop of its own and the C++ library's random numbers: no
+/// Mean time per update by definition, with a separate loop and the C++ library's random numbers: no
 /// calendar, no state machine.
 template <class Draw>
 double monte_carlo(UpdateRule rule, int workers, int k, Draw draw, int updates) {
@@ -102,7 +102,7 @@ double monte_carlo(UpdateRule rule, int workers, int k, Draw draw, int updates) 
     }
     return sum / updates;
   }
-  // k_async: who has delivered waits for the k-th
+  // k_async: a rank that has delivered waits for the k-th
   std::priority_queue<double, std::vector<double>, std::greater<>> ends;
   for (std::size_t worker = 0; worker < p; ++worker) ends.push(draw(source));
   double first = 0;
@@ -184,7 +184,7 @@ TEST_CASE("where there is no closed form, an independent Monte Carlo agrees") {
       const UpdateSettings settings{.rule = rule, .workers = workers, .k = k};
       CHECK(time_per_update(train(settings, pareto(3))) ==
             doctest::Approx(monte_carlo(rule, workers, k, heavy, updates)).epsilon(1.5 * tolerance));
-      if (rule == UpdateRule::k_sync) continue;  // has a closed form, above
+      if (rule == UpdateRule::k_sync) continue;  // its closed form is above
       CHECK(time_per_update(train(settings, shifted_exponential())) ==
             doctest::Approx(monte_carlo(rule, workers, k, shifted, updates)).epsilon(tolerance));
     }
@@ -327,7 +327,7 @@ TEST_CASE(
 
 namespace {
 
-/// Two workers of which the second computes 1.5 s a step, the first 1 s.
+/// Two workers: the second computes 1.5 s per step, the first 1 s.
 TrainingRecord load_and_train(UpdateRule rule, std::vector<Seconds> per_step, bool is_prefetched) {
   StepTimes times(
       {Seconds{1}}, {0, 1},

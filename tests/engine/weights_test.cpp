@@ -1,4 +1,4 @@
-// Patterns that use a link many times, and patterns that hold no edges.
+// Patterns that use a link many times, and patterns without edges.
 #include "config/diagnostic.hpp"
 #include "engine/child.hpp"
 #include "engine/flat_network.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr Bandwidth nic_rate{12.5e9};
 
-/// Every host to every other at once, one message; `summed`: without edges.
+/// Every host sends one message to every other at once; `summed`: without edges.
 Pattern everyone(int hosts, bool summed) {
   Pattern pattern;
   if (summed) {
@@ -84,7 +84,7 @@ TEST_CASE("links are merged where every pattern uses them alike, with the smalle
   CHECK(merged.units == std::vector<double>{1, 7});
   CHECK(merged.routes == std::vector<std::vector<int>>{{0}, {0}});
 
-  // A link with another capacity or with events stays by itself, and 2 : 3 needs whole weights.
+  // A link with another capacity or with events is not merged, and 2 : 3 needs whole weights.
   graph.links[3] = nic_rate * 2;
   graph.link_events = {{Seconds{1}, LinkId{5}, nic_rate, ""}, {Seconds{1}, LinkId{40}, nic_rate, ""}};
   graph.links.resize(41, nic_rate);

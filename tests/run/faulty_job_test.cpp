@@ -85,7 +85,7 @@ TEST_CASE("a job that goes on without a worker is slower until it is back") {
     job.dates = {{Seconds{10}, {0, 2, false}}, {Seconds{20}, {2, 1, false}}};
     const FaultyRun run = run_with_faults(job, no_checkpoints, 1, 0);
     CHECK(run.restarts == 1);
-    CHECK(seconds(run.lost) == doctest::Approx(10 + 5));  // all there is no checkpoint of
+    CHECK(seconds(run.lost) == doctest::Approx(10 + 5));  // everything, without a checkpoint
     CHECK(seconds(run.wall) == doctest::Approx(20 + 20 + 100));
   }
 }
@@ -125,7 +125,7 @@ TEST_CASE("Daly's interval is close to the best, and Young's is longer") {
     const Seconds daly = daly_interval(Seconds{write}, between);
     CHECK(daly < young_interval(Seconds{write}, between));
     const auto wall = [&](Seconds every) {
-      // whole stretches, so that no remainder disturbs
+      // whole stretches, to avoid a remainder
       return expected_wall({.work = 1000.0 * every,
                             .every = every,
                             .write = Seconds{write},
