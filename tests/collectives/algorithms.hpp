@@ -22,7 +22,7 @@ inline CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const
   return plan_by(algorithm, cluster, no_costs(), request);
 }
 
-/// On nodes of one rank each.
+/// On nodes with one rank each.
 inline Seconds formula_by(Algorithm algorithm, Operation operation, int ranks, Bytes size,
                           Bandwidth bandwidth, Seconds latency) {
   switch (algorithm) {
@@ -57,8 +57,8 @@ inline const std::vector<Operation> all_operations{
     Operation::all_reduce, Operation::reduce_scatter, Operation::all_gather, Operation::broadcast,
     Operation::reduce,     Operation::all_to_all,     Operation::send_recv};
 
-/// Plan and formula agree for every operation that the algorithm has, at 2 to 64 ranks and any size; returns
-/// how many pairs of operation and ranks were compared.
+/// Checks that plan and formula agree for every operation of the algorithm, at 2 to 64 ranks and any size;
+/// returns the number of pairs of operation and ranks compared.
 inline int check_formula(Algorithm algorithm) {
   int compared = 0;
   for (int ranks = 2; ranks <= 64; ++ranks) {
@@ -85,7 +85,7 @@ inline int check_formula(Algorithm algorithm) {
   return compared;
 }
 
-/// What each rank sends and receives at a size.
+/// The bytes each rank sends and receives at a size.
 struct Traffic {
   std::vector<double> sent;
   std::vector<double> received;
@@ -103,7 +103,7 @@ inline Traffic traffic_of(const Cluster& cluster, const CollectivePlan& plan, By
   return traffic;
 }
 
-/// What an InputError says.
+/// The texts of an InputError.
 struct Said {
   std::string message;
   std::string hint;

@@ -92,7 +92,7 @@ TEST_CASE("what the bound is, by hand") {
       8, 2, "{kind: fat_tree, nic: 10 GB/s, latency: 2 us, nodes_per_leaf: 2, oversubscription: 4}");
   CHECK(bound(narrow, Operation::all_to_all, 1e9) == doctest::Approx(3e9 / 10e9));
   CHECK(bound(narrow, Operation::all_reduce, 1e9) == doctest::Approx(1.5e9 / 10e9));
-  // across the middle of a 4 x 4 torus go 8 links
+  // 8 links cross the middle of a 4 x 4 torus
   const Cluster torus = single_gpus(16,
                                     "{kind: torus2d, nic: 1000 GB/s, latency: 2 us, hop_latency: 1 us, "
                                     "dimensions: [4, 4], link: 10 GB/s}");

@@ -14,7 +14,7 @@ namespace {
 
 Cluster cube_mesh_of(int gpus) { return shipped_cluster("dgx1v", 1, gpus); }
 
-/// Measured times of an all-reduce of 1 GiB by ranks; all_reduce_v100.csv says where they come from.
+/// Measured times of an all-reduce of 1 GiB by ranks; all_reduce_v100.csv names their source.
 std::map<int, Seconds> measured_gibibytes() {
   std::map<int, Seconds> times;
   std::ifstream file(TRAINYARD_SOURCE_DIR "/tests/collectives/all_reduce_v100.csv");
@@ -51,7 +51,7 @@ TEST_CASE("a chain runs to its last rank and back, and each edge passes on what 
     CHECK(pattern.route(i).size() == 1);
   }
   CHECK(plan.stages.at(0).depth == 8);
-  // every hop of this chain has two lanes; it takes one
+  // every hop of this chain has two lanes, but it uses one
   CHECK(plan.stages[0].limit.si() == doctest::Approx(22.6e9));
 }
 

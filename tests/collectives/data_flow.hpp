@@ -1,6 +1,6 @@
 #pragma once
-// Whose data every message of a plan carries, followed message by message: what tells a collective from a
-// pattern of transfers that merely costs the same.
+// The contributions in every message of a plan, followed message by message: this distinguishes a collective
+// from a pattern of transfers that merely costs the same.
 
 #include "collectives/collective.hpp"
 
@@ -29,9 +29,9 @@ inline bool has_each_once(const Contributions& data) {
   return std::ranges::all_of(data, [](int times) { return times == 1; });
 }
 
-/// Edges [first, first + count) of a pipeline for one chunk: an edge sends the sum of what it passes on and,
-/// where the operation adds up and it is not in there already, what its sender has itself; a source sends its
-/// own. Empty if an edge passes on one that ends elsewhere or comes later.
+/// Edges [first, first + count) of a pipeline for one chunk: an edge sends the sum of the data it passes on
+/// and, if the operation sums and it is not included yet, of its sender's own data; a source sends its own.
+/// Empty if an edge passes on one that ends elsewhere or comes later.
 inline std::vector<Contributions> carried_by(const Pattern& pattern, std::size_t first, std::size_t count,
                                              int ranks, bool adds_up) {
   std::vector<Contributions> carried;
@@ -51,8 +51,8 @@ inline std::vector<Contributions> carried_by(const Pattern& pattern, std::size_t
   return carried;
 }
 
-/// Whether a pipeline of `trees` trees with equally many edges does the operation: every rank gets the root's
-/// data once, or the sum in which each rank's data is once.
+/// Whether a pipeline of `trees` trees with equally many edges carries out the operation: every rank gets the
+/// root's data once, or the sum with each rank's data once.
 inline bool tree_delivers(const Pattern& pattern, std::size_t trees, Operation operation, int ranks,
                           int root) {
   const std::size_t count = pattern.edges.size() / trees;
@@ -89,13 +89,13 @@ inline bool tree_delivers(const Pattern& pattern, std::size_t trees, Operation o
   return true;
 }
 
-/// The parts of the buffer that a rank has whole after the rounds of a ring over the edges [first, first +
+/// The complete parts of the buffer on each rank after the rounds of a ring over the edges [first, first +
 /// n): part i is the one that the edge's first sender, at place i, sends first.
 inline std::vector<std::set<int>> parts_after_ring(const Pattern& pattern, std::size_t first, int n,
                                                    int messages, bool adds_up) {
   struct Piece {
     int part;
-    std::set<int> places;  // whose contributions are in it
+    std::set<int> places;  // places whose contributions are in it
   };
   std::vector<std::set<int>> has(at(n));
   if (!adds_up) {
@@ -107,7 +107,7 @@ inline std::vector<std::set<int>> parts_after_ring(const Pattern& pattern, std::
     std::vector<Piece> next(at(n));
     for (int place = 0; place < n; ++place) {
       const int receiver = (place + 1) % n;
-      // the edge after this one passes on what it delivers
+      // the edge after this one passes on its data
       const auto passed_on = pattern.passed_on_by(first + at(receiver));
       if (passed_on.size() != 1 || at(passed_on[0]) != first + at(place)) return {};
       if (pattern.edges[first + at(place)].to != pattern.edges[first + at(receiver)].from) return {};
@@ -124,7 +124,7 @@ inline std::vector<std::set<int>> parts_after_ring(const Pattern& pattern, std::
 /// Ranks that exchange parts of their buffers in pairs, round by round.
 class PartExchange {
 public:
-  /// Of an operation that adds up, every rank has all parts of its own data; else its own part.
+  /// If the operation sums, every rank has all parts of its own data; otherwise only its own part.
   PartExchange(int ranks, int parts, bool adds_up) : parts_(parts), adds_up_(adds_up) {
     for (int rank = 0; rank < ranks; ++rank) {
       data_.emplace_back(at(parts), Contributions(at(ranks), 0));
@@ -135,7 +135,7 @@ public:
     }
   }
 
-  /// One round in which every edge carries `share` of the buffer. Returns false if that makes no sense.
+  /// One round in which every edge carries `share` of the buffer. Returns false if that is impossible.
   bool exchange(const Pattern& pattern, double share) {
     const auto count = static_cast<int>(std::lround(share * parts_));
     const std::vector<std::vector<Contributions>> before = data_;
@@ -165,7 +165,7 @@ public:
     return true;
   }
 
-  /// Whether the rank has part `part` as the operation wants it.
+  /// Whether the rank's part `part` is the result of the operation.
   [[nodiscard]] bool has(int rank, int part) const {
     const Contributions& data = data_[at(rank)][at(part)];
     return adds_up_ ? has_each_once(data) : data == only_of(part, static_cast<int>(data.size()));
@@ -188,7 +188,7 @@ private:
   int parts_;
   bool adds_up_;
   std::vector<std::vector<Contributions>> data_;  ///< by rank and part
-  std::vector<Range> held_;                       ///< the parts that a rank answers for
+  std::vector<Range> held_;                       ///< by rank: the parts it has to provide
 };
 
 }  // namespace trainyard

@@ -36,7 +36,7 @@ const char* const cables_text = R"(
     - {between: ["node[4-7].nic[0-3]", right], bandwidth: 10 GB/s, latency: 1 us}
     - {between: [left, right], bandwidth: 15 GB/s, latency: 1 us})";
 
-/// Counting by switches says what adding up all edges says.
+/// Checks that counting by switches equals the sum over all edges.
 void check_counts(const Cluster& cluster, std::span<const Rank> group, const Costs& costs) {
   const AllPairs counted = counted_pairs(cluster, costs, Protocol::simple, group);
   const AllPairs edges = all_pairs(cluster, costs, Protocol::simple, group);

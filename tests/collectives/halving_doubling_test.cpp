@@ -10,7 +10,7 @@ using namespace trainyard;
 
 namespace {
 
-/// Whether every rank has, in the end, the parts that the operation gives it.
+/// Whether every rank ends with the operation's result.
 bool exchanges_deliver(const CollectivePlan& plan, int ranks) {
   const bool adds_up = reduces(plan.operation);
   const int parts = adds_up ? static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks))) : ranks;

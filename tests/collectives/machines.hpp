@@ -1,5 +1,5 @@
 #pragma once
-// Machines for the tests of this folder, and what a plan takes on them when it is alone.
+// Machines for the tests of this folder, and the time of a plan on them without other traffic.
 
 #include "collectives/plan.hpp"
 #include "config/document.hpp"
@@ -13,7 +13,7 @@
 
 namespace trainyard {
 
-/// Nodes of one GPU and one NIC on the fabric that the text describes.
+/// Nodes of one GPU and one NIC on the described fabric.
 inline Cluster single_gpus(int nodes, const std::string& fabric) {
   const std::string node = R"(name: box
 node:
@@ -50,7 +50,7 @@ fabric: {2}
   return make_cluster(load_platform(config::parse("box.yaml", text)), nodes);
 }
 
-/// A platform that the program ships.
+/// A shipped platform.
 inline Cluster shipped_cluster(const std::string& name, int nodes, int gpus = 0) {
   const std::string path = std::string(TRAINYARD_SOURCE_DIR) + "/platforms/" + name + ".yaml";
   return make_cluster(load_platform(config::load(path)), nodes, gpus);

@@ -50,6 +50,6 @@ TEST_CASE("one GPU of each node: nothing inside nodes is faster than the network
   const NcclShape shape = shape_of(boxes, NcclVersion::v2_7_8, 70);
   CHECK(shape.ranks == shape.nodes);
   CHECK(shape.inside == shape.between);
-  // EFA: no LL128, which NCCL asks the way to the NIC for
+  // EFA: no LL128, which NCCL decides by the path to the NIC
   CHECK(shape.worst_to_nic >= PathType::phb);
 }

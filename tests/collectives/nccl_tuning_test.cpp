@@ -48,7 +48,7 @@ NcclShape on_two_nodes(NcclVersion version, PathType to_nic) {
           .compute_capability = 70};
 }
 
-/// The smallest size, in MiB, from which on rings move it with Simple.
+/// The smallest size, in MiB, from which rings use Simple.
 double first_simple_mib(const NcclShape& shape) {
   double below = 1;
   double above = 1 << 30;
@@ -63,8 +63,8 @@ double first_simple_mib(const NcclShape& shape) {
 }  // namespace
 
 TEST_CASE("protocol Simple begins at the sizes worked out from NCCL's tables by hand") {
-  // Rings of LL128 and Simple cost the same where latencies differ by what bandwidths do: 2(n-1)/n of the
-  // size over 0.92 of the bus and over all of it, as long as no limit per channel is reached.
+  // Rings of LL128 and Simple cost the same if the differences in latency and bandwidth cancel: 2(n-1)/n of
+  // the size over 0.92 of the bus and over all of it, as long as no limit per channel is reached.
   for (const int ranks : {3, 4, 6, 7, 8}) {
     const double bus = rings_of_v100(ranks) * 21e9;
     const double latencies = (8.4 - 10) * 1e-6 + 2 * (ranks - 1) * (3.4 - 1.9) * 1e-6;
@@ -94,7 +94,7 @@ TEST_CASE("protocol Simple begins on A100s at the sizes that the published study
 }
 
 TEST_CASE("with the tables of 2.12 Simple begins on V100s between the sizes where the measured times break") {
-  // vTrain's times on 3, 4, 6, 7 and 8 V100: between which whole MiB they leave LL128's slope.
+  // vTrain's times on 3, 4, 6, 7 and 8 V100: the whole MiB before which they leave LL128's slope.
   const double last[] = {0, 0, 0, 1, 4, 0, 3, 8, 13};
   for (const int ranks : {3, 4, 6, 7, 8}) {
     CAPTURE(ranks);
@@ -161,7 +161,7 @@ TEST_CASE("LL128 needs NVLink on every path inside nodes and PCIe switches to th
   CHECK_FALSE(is_considered(in_one_node(NcclVersion::v2_7_8, 8, 1, PathType::pix, 70)));
   CHECK(is_considered(on_two_nodes(NcclVersion::v2_7_8, PathType::pxb)));
   CHECK_FALSE(is_considered(on_two_nodes(NcclVersion::v2_7_8, PathType::phb)));
-  // Only GPUs it was tested on, until 2.30 takes all since Volta.
+  // Only GPUs it was tested on; since 2.30 all from Volta on.
   CHECK_FALSE(is_considered(in_one_node(NcclVersion::v2_12, 2, 1, PathType::nvlink2, 75)));
   CHECK(is_considered(in_one_node(NcclVersion::v2_30, 2, 1, PathType::nvlink2, 75)));
   CHECK_FALSE(is_considered(in_one_node(NcclVersion::v2_30, 4, 2, PathType::nvlink1, 60)));
@@ -188,7 +188,7 @@ TEST_CASE("2.4 takes trees on two NVLink nodes always, on more up to a size, nev
   NcclShape shape = on_two_nodes(NcclVersion::v2_4, PathType::phb);
   CHECK(nccl_choice(shape, Bytes{1e9}).algorithm == Algorithm::tree);
   CHECK(nccl_choice(v100(NcclVersion::v2_4, 8), Bytes{8}).algorithm == Algorithm::ring);
-  // Four nodes of 8: 6 * 31 us of ring against 15 * 2 + 4 * 7 of tree, 5,000 and 3,750 bytes per us.
+  // Four nodes of 8: 6 * 31 us for a ring against 15 * 2 + 4 * 7 for a tree, 5,000 and 3,750 bytes per us.
   shape.nodes = 4;
   shape.ranks = 32;
   const double limit = 5000.0 * 3750 / 1250 * (6 * 31 - 58);
@@ -205,7 +205,7 @@ TEST_CASE("only all-reduce has a tree") {
 }
 
 TEST_CASE("several nodes take a tree for a few bytes and a ring of one NIC for many") {
-  // 16 ranks: 2 * (7 * 0.94 + 5) + 4.4 us of tree with LL against 3.6 + 28 * 0.85 + 2 * 2.7 of ring.
+  // 16 ranks: 2 * (7 * 0.94 + 5) + 4.4 us for a tree with LL against 3.6 + 28 * 0.85 + 2 * 2.7 for a ring.
   const NcclShape shape = on_two_nodes(NcclVersion::v2_7_8, PathType::phb);
   CHECK(nccl_choice(shape, Bytes{8}) == NcclChoice{Algorithm::tree, Protocol::ll});
   CHECK(nccl_time(shape, {Algorithm::tree, Protocol::ll}, Bytes{64})->si() ==

@@ -1,4 +1,4 @@
-// What holds for every algorithm and operation.
+// Properties of every algorithm and operation.
 
 #include "collectives/algorithms.hpp"
 
@@ -96,7 +96,7 @@ TEST_CASE("as many bytes are received as sent, and the links out of hosts carry 
     }
     RC_ASSERT(std::abs(received - sent) <= 1e-12 * sent);
     RC_ASSERT(std::abs(out - sent) <= 1e-12 * sent);
-    // nobody sends less than the operation needs
+    // no rank sends less than the operation needs
     RC_ASSERT(sent >= any.size.si() * sent_share(any.operation, any.ranks) * (1 - 1e-12));
   }));
 }

@@ -82,7 +82,7 @@ TEST_CASE("links used several times in a round are counted so") {
 }
 
 TEST_CASE("DGX-2, 12 GPUs: within 4 % of the measured bus bandwidth at 128 MiB and 1 GiB") {
-  // nccl-tests on a DGX-2, jgwohlbier's fork, README; 12 of 16 GPUs. Steps as NVIDIA/nccl v2.7.8 has them.
+  // nccl-tests on a DGX-2, jgwohlbier's fork, README; 12 of 16 GPUs. Steps as in NVIDIA/nccl v2.7.8.
   const std::pair<double, double> measured[] = {{134217728, 120.17}, {1073741824, 123.14}};
   const Cluster cluster = shipped_cluster("dgx2", 1, 12);
   Costs costs;
