@@ -16,7 +16,7 @@ namespace {
 constexpr double mebi = 1024 * 1024;
 constexpr Bytes single{4};
 
-/// Gradients of so many fp32 bytes, each completed by an op of its own.
+/// Gradients with these numbers of fp32 bytes, each completed by a separate op.
 std::vector<ReadyGradient> gradients_of(const std::vector<double>& bytes) {
   std::vector<ReadyGradient> ready;
   for (const double size : bytes) {

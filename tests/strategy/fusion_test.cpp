@@ -15,7 +15,7 @@ Stack stack_with(double threshold, double cycle_time) {
   return stack;
 }
 
-/// One gradient of so many values per op; op i ends at (i + 1) ms.
+/// One gradient with this number of values per op; op i ends at (i + 1) ms.
 struct Ready {
   std::vector<ReadyGradient> gradients;
   std::vector<Seconds> op_end;

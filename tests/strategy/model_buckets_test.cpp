@@ -43,7 +43,7 @@ Trace trace_of(const std::string& model) {
   return make_trace(load_model(file), 32, Precision::fp32, Optimizer::momentum);
 }
 
-/// The table leaves out ".weight" where a layer has no other tensor.
+/// The table leaves out ".weight" if a layer has no other tensor.
 bool is_tensor(const std::string& tensor, const std::string& written) {
   return tensor == written || tensor == written + ".weight";
 }
