@@ -30,7 +30,7 @@ bool visits_each_rank_once(const Cluster& cluster, const Channel& channel) {
   return order == all;
 }
 
-/// How often the channels use each link when all of them carry something on every hop.
+/// How often the channels use each link if every hop carries data.
 std::map<LinkId, int> use(const Cluster& cluster, const std::vector<Channel>& channels) {
   std::map<LinkId, int> count;
   std::vector<LinkId> links;
@@ -257,7 +257,7 @@ TEST_CASE("a cube mesh whose GPUs send through host memory is one ring over PCIe
   const Route pair = route(cluster, Rank{0}, Rank{1});
   CHECK(pair.links.size() == 4);
   CHECK(pair.type == PathType::staged);
-  // the way to a NIC stays
+  // the path to a NIC stays
   CHECK(cluster.inside.gpu_to_nic[0][0].links.size() ==
         make_cluster(box, 1).inside.gpu_to_nic[0][0].links.size());
   for (const int gpus : {2, 4, 8})

@@ -27,7 +27,7 @@ struct Refusal {
   std::string hint;
 };
 
-/// What make_cluster says about a wish it cannot grant.
+/// The texts of make_cluster's error.
 Refusal refusal(const Platform& platform, int nodes, int gpus = 0, int gpus_per_node = 0) {
   try {
     (void)make_cluster(platform, nodes, gpus, gpus_per_node);
@@ -126,7 +126,7 @@ TEST_CASE("a way between nodes goes through the NIC nearest to each GPU unless a
 }
 
 TEST_CASE("a way never passes through another GPU") {
-  // on the cube mesh GPU 0 has no lane to GPU 7, and two hops over GPU 3 would be the shortest way
+  // on the cube mesh GPU 0 has no lane to GPU 7, and two hops over GPU 3 would be the shortest path
   const Cluster cluster = make_cluster(load_box(cube_mesh_text()), 1);
   const Route way = route(cluster, Rank{0}, Rank{7});
   CHECK(names(cluster, way) == Names{"node0.gpu0->pcie_switch0", "node0.pcie_switch0->cpu0",

@@ -1,4 +1,4 @@
-// The shipped 8-GPU V100 boxes: their links against the published dumps, and how data reaches their NICs.
+// The shipped 8-GPU V100 boxes: their links compared with the published dumps, and the paths to their NICs.
 
 #include "platform/channels.hpp"
 #include "platform/connection.hpp"
@@ -23,7 +23,7 @@ Platform with_gpudirect(Platform platform, bool has_it) {
   return platform;
 }
 
-/// Lanes of NVLink between each two GPUs.
+/// NVLink lanes between each two GPUs.
 std::vector<std::vector<int>> lanes_of_pairs(const Platform& platform) {
   std::vector<std::vector<int>> table(platform.gpus.size(), std::vector<int>(platform.gpus.size(), 0));
   for (auto [edge, end] = edges(platform.node); edge != end; ++edge) {
@@ -37,7 +37,7 @@ std::vector<std::vector<int>> lanes_of_pairs(const Platform& platform) {
   return table;
 }
 
-/// What a ring of one channel between nodes gets: the smallest capacity over the number of its uses.
+/// Rate of a ring between nodes: the smallest capacity over the number of its uses.
 Bandwidth rate_between_nodes(const Cluster& cluster) {
   const std::vector<Channel> channels = ring_channels(cluster);
   std::map<LinkId, int> uses;
@@ -140,7 +140,8 @@ TEST_CASE("without GPUDirect data stops in host memory, which halves what one NI
                                  "node0.cpu0->pcie_switch1", "node0.pcie_switch1->nic0", "node0.nic0->fabric",
                                  "fabric->node1.nic0", "node1.nic0->pcie_switch1", "node1.pcie_switch1->cpu0",
                                  "node1.cpu0->pcie_switch1", "node1.pcie_switch1->gpu2"});
-  // the same GPUs stay at the border; NCCL is reported at 12 GB/s with and 6 without (nccl-tests issue 29)
+  // the same GPUs stay at the border; NCCL is reported to reach 12 GB/s with and 6 without (nccl-tests issue
+  // 29)
   CHECK(ring_channels(staged)[0].order == ring_channels(direct)[0].order);
   CHECK(rate_between_nodes(direct).si() == doctest::Approx(12e9));
   CHECK(rate_between_nodes(staged).si() == doctest::Approx(6e9));

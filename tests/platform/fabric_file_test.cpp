@@ -1,4 +1,4 @@
-// What a platform file can say wrong about a fabric, and what becomes of what it says right.
+// Errors in the fabric of a platform file, and the result of valid ones.
 
 #include "config/diagnostic.hpp"
 #include "platform/fabrics.hpp"

@@ -1,4 +1,4 @@
-// What `trainyard topology` says about and draws of every kind of fabric.
+// Text and drawing of every kind of fabric in `trainyard topology`.
 
 #include "platform/fabric_report.hpp"
 

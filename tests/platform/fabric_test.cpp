@@ -1,4 +1,4 @@
-// The kinds of fabric: ways, names, numbers of links, and what holds of all of them.
+// The kinds of fabric: routes, names, numbers of links, and common properties.
 
 #include "config/diagnostic.hpp"
 #include "platform/fabrics.hpp"
@@ -25,7 +25,7 @@ double latency_of(const Cluster& cluster, int from, int to) {
 
 constexpr double two_pcie_hops_at_both_ends = 4 * 0.2e-6;
 
-/// The largest number of nodes that each of these fabrics is tried with.
+/// The largest number of nodes tried with each of these fabrics.
 struct Kind {
   std::string text;
   int nodes;
@@ -45,7 +45,7 @@ std::string backwards(const std::string& name) {
   return name.substr(arrow + 2) + "->" + name.substr(0, arrow);
 }
 
-/// Links between switches or routers from one to the other by breadth-first search over the names.
+/// Number of links between switches or routers from one to the other, by breadth-first search over the names.
 std::optional<int> fewest_links(const Cluster& cluster, const std::string& from, const std::string& to) {
   std::map<std::string, std::vector<std::string>> next;
   for (std::uint32_t link = 0; link < link_count(cluster); ++link) {
@@ -130,7 +130,7 @@ TEST_CASE("with PXN data for another rail takes an NVLink to the GPU beside that
   const Cluster without = make_cluster(platform, 4);
   CHECK(fabric_way(without, 0, 3) == Way{"unit0.rail0->spine", "spine->unit0.rail1"});
   CHECK(latency_of(without, 0, 3) == doctest::Approx(2.2e-6 + two_pcie_hops_at_both_ends).epsilon(1e-12));
-  // the GPU beside the other NIC must hold a rank, as NCCL's proxies do
+  // the GPU near the other NIC must have a rank, as for NCCL's proxies
   CHECK(fabric_way(make_cluster(with.platform, 2, 3), 2, 1) ==
         Way{"unit0.rail0->spine", "spine->unit0.rail1"});
 }
@@ -245,7 +245,7 @@ TEST_CASE("ways are chains of links from NIC to NIC, and as long as the way back
       for (std::size_t i = 1; i < there.size(); ++i) {
         const std::string reached = there[i - 1].substr(there[i - 1].find("->") + 2);
         const std::string left = there[i].substr(0, there[i].find("->"));
-        // a group is reached at, and left from, one of its routers
+        // a route reaches and leaves a group at one of its routers
         RC_ASSERT(reached == left || reached.starts_with(left + ".") || left.starts_with(reached + "."));
       }
       RC_ASSERT(there.size() == back.size());
@@ -299,8 +299,8 @@ TEST_CASE("every fabric spreads an all-to-all so that bytes in equal bytes out a
       }
     }
     for (const auto& [place, sum] : balance) {
-      // ways begin and end at NICs and routers; only switches above them must balance by name, the others by
-      // symmetry
+      // routes begin and end at NICs and routers; only switches above them must balance by name, the others
+      // by symmetry
       CAPTURE(place);
       CHECK(sum == 0);
     }

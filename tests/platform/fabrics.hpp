@@ -9,8 +9,8 @@
 
 namespace trainyard {
 
-/// A node of `pairs` GPUs, each with a NIC of 100 Gbps on a PCIe switch of its own, NVLinks among all GPUs,
-/// and a fabric: `{kind: ...}` or block style lines.
+/// A node of `pairs` GPUs, each with a NIC of 100 Gbps on a separate PCIe switch, NVLinks among all GPUs, and
+/// a fabric: `{kind: ...}` or block style lines.
 inline std::string node_on(const std::string& fabric, int pairs = 1) {
   const std::string last = std::to_string(pairs - 1);
   const std::string count = std::to_string(pairs);
@@ -34,7 +34,7 @@ inline Platform machine_on(const std::string& fabric, int pairs = 1) {
   return load_box(node_on(fabric, pairs));
 }
 
-/// The names of the fabric's links on the way between two ranks, NIC links left out.
+/// The names of the fabric's links on the route between two ranks, without NIC links.
 inline std::vector<std::string> fabric_way(const Cluster& cluster, int from, int to, int nic = -1) {
   std::vector<std::string> names;
   const Route way = route(cluster, Rank{from}, Rank{to}, nic);

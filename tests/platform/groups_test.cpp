@@ -1,5 +1,4 @@
-// Ring channels of groups that are only some of the cluster's ranks, and what NCCL's choice needs to know of
-// them.
+// Ring channels of groups with only some of the cluster's ranks, and their properties for NCCL's choice.
 
 #include "platform/channels.hpp"
 #include "platform/fabrics.hpp"
@@ -38,8 +37,8 @@ bool is_over(const Channel& channel, std::vector<int> group) {
 
 using Lanes = std::vector<std::vector<int>>;
 
-/// The most directed rings over these GPUs that use no lane of `left` twice, by trying every set of them:
-/// `orders` from number `from` on.
+/// The largest number of directed rings over these GPUs that use no lane of `left` twice, by trying every set
+/// of them: `orders` from number `from` on.
 std::size_t most_rings(const std::vector<std::vector<int>>& orders, std::size_t from, Lanes left) {
   std::size_t best = 0;
   for (std::size_t k = from; k < orders.size(); ++k) {
@@ -63,8 +62,8 @@ std::size_t brute_force(std::vector<int> group) {
   return most_rings(orders, 0, cube_mesh());
 }
 
-/// Some of the numbers below `of`, ascending. Shuffled from one drawn number: a draw for each could repeat
-/// the same one for ever, as rapidcheck begins with small values.
+/// Some of the numbers below `of`, ascending. Shuffled by one drawn number: a separate draw for each could
+/// repeat the same number for ever, since rapidcheck begins with small values.
 std::vector<int> random_group(int of, int least, int most) {
   std::vector<int> group(static_cast<std::size_t>(of));
   std::iota(group.begin(), group.end(), 0);
@@ -82,7 +81,7 @@ std::vector<int> random_group(int of, int least, int most) {
 
 TEST_CASE("any GPUs of the cube mesh have as many rings as trying every set of rings finds") {
   const Cluster cluster = make_cluster(load_box(cube_mesh_text()), 1);
-  CHECK(ring_channels(cluster, ranks({0, 3, 5})).size() == 1);  // no two are joined to the third: a PCIe ring
+  CHECK(ring_channels(cluster, ranks({0, 3, 5})).size() == 1);  // no two linked to the third: a PCIe ring
   CHECK(brute_force({0, 3, 5}) == 0);
   CHECK(rc::check([&] {
     const std::vector<int> group = random_group(8, 2, 5);
@@ -129,7 +128,7 @@ TEST_CASE("two groups on several nodes: the even GPUs and the odd ones") {
     REQUIRE(channels.size() == 8);
     for (const Channel& channel : channels) {
       CHECK(is_over(channel, group));
-      // in at the one GPU of the group beside the NIC
+      // it enters at the group's only GPU near the NIC
       CHECK(index(channel.order[0]) == 2 * channel.nic + first);
       CHECK(index(channel.order[8]) == 16 + 2 * channel.nic + first);
     }
@@ -209,7 +208,7 @@ TEST_CASE("a ring between nodes stands for a connection of each rank of a node")
       "  {kind: single_switch, transport: efa, nic: 100 Gbps, latency: 20 us, per_flow: 2 GB/s}\n";
   const Cluster pairs = make_cluster(machine_on(text, 2), 3);
   const std::vector<Channel> channels = ring_channels(pairs);
-  REQUIRE(channels.size() == 2);  // a NIC each, two ranks on a node
+  REQUIRE(channels.size() == 2);  // one NIC each, two ranks per node
   for (const Channel& channel : channels) CHECK(channel.limit == Bandwidth(2e9));
   CHECK(route(pairs, Rank{0}, Rank{2}).limit == Bandwidth(2e9));
   CHECK(std::isinf(route(pairs, Rank{0}, Rank{1}).limit.si()));

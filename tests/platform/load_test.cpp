@@ -14,7 +14,7 @@ using namespace trainyard;
 
 namespace {
 
-/// What is said about one place of a file.
+/// A diagnostic at one place of a file.
 struct Said {
   std::string path;
   std::string message;
@@ -62,7 +62,7 @@ All warnings(const std::string& text) {
   return said(found, Severity::warning);
 }
 
-/// A box of four GPUs, an NVSwitch, two CPUs and a NIC with these link entries and what follows the node.
+/// A box of four GPUs, an NVSwitch, two CPUs and a NIC with these link entries and `rest` after the node.
 std::string box(const std::string& links, const std::string& rest = {}) {
   return "name: box\n"
          "node:\n"
@@ -124,7 +124,7 @@ source: [a book]
   CHECK(pcie.effective == Sourced<Bandwidth>{Bandwidth(12e9), Provenance::measured, "with a stop watch"});
   CHECK(pcie.latency == Sourced<Seconds>{Seconds(5e-7)});
 
-  // nothing says what collectives reach, so they reach the specification
+  // without an effective rate, collectives reach the specification
   const Link& nic = platform.node[edge(platform.nics[0], 2, platform.node).first];
   CHECK(nic.effective == nic.bandwidth);
   CHECK(nic.lanes == 1);

@@ -9,17 +9,17 @@
 
 namespace trainyard {
 
-/// A file called box.yaml with this text.
+/// The text of a file called box.yaml.
 inline Platform load_box(const std::string& text, std::vector<Diagnostic>* warnings = nullptr) {
   return load_platform(config::parse("box.yaml", text), warnings);
 }
 
-/// The platform the program ships.
+/// The shipped platform.
 inline Platform dgx2() {
   return load_platform(config::load(std::string(TRAINYARD_SOURCE_DIR) + "/platforms/dgx2.yaml"));
 }
 
-// NVLinks of an 8-GPU cube mesh as `nvidia-smi topo -m` printed them on a node of OneFlow's DLPerf cluster.
+// NVLinks of an 8-GPU cube mesh, from `nvidia-smi topo -m` on a node of OneFlow's DLPerf cluster.
 inline const std::vector<std::vector<int>>& cube_mesh() {
   static const std::vector<std::vector<int>> lanes{
       {0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0}, {1, 2, 0, 2, 0, 0, 1, 0}, {2, 1, 2, 0, 0, 0, 0, 1},
@@ -27,7 +27,7 @@ inline const std::vector<std::vector<int>>& cube_mesh() {
   return lanes;
 }
 
-/// Eight GPUs joined as the cube mesh, a PCIe switch and a NIC for each two of them, two sockets, a fabric.
+/// Eight GPUs joined as the cube mesh, a PCIe switch and a NIC for every two of them, two sockets, a fabric.
 inline std::string cube_mesh_text() {
   std::string text = R"(name: box
 node:
@@ -53,7 +53,7 @@ fabric: {kind: fat_tree, nic: 100 Gbps, latency: 2 us}
 )";
 }
 
-/// Four GPUs on two PCIe switches below one CPU, and no NVLink.
+/// Four GPUs on two PCIe switches below one CPU, without NVLink.
 inline const char* const pcie_box_text = R"(name: box
 node:
   gpus: {count: 4, profile: some_gpu}

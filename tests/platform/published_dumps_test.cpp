@@ -1,4 +1,4 @@
-// The shipped machines against what `nvidia-smi topo -m` printed on them in public.
+// The shipped machines compared with published output of `nvidia-smi topo -m`.
 
 #include "platform/channels.hpp"
 #include "platform/connection.hpp"

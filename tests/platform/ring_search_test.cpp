@@ -31,7 +31,7 @@ LaneGraph unlinked(int gpus) {
   return {gpus, std::vector(count, std::vector<int>(count, 0)), {}};
 }
 
-/// Every ring visits each GPU once and no lane between two GPUs is taken more often than it exists.
+/// Whether every ring visits each GPU once and no lane between two GPUs is used more often than it exists.
 bool fits(const LaneGraph& lanes, const std::vector<GpuOrder>& rings) {
   std::map<std::pair<int, int>, int> used;
   for (const GpuOrder& ring : rings) {

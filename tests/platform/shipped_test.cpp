@@ -36,7 +36,7 @@ bool is_stated(const Sourced<T>& figure) {
   return figure.provenance != Provenance::unstated && !figure.source.empty();
 }
 
-/// "node.links[].lanes" and the like, all keys of a mapping and of those below it.
+/// "node.links[].lanes" and so on, all keys of a mapping and of those below it.
 void list_keys(const config::Shape& shape, const std::string& path, std::vector<std::string>& keys) {
   for (const config::Shape::Key& key : shape.keys) {
     const std::string full = path.empty() ? std::string(key.name) : fmt::format("{}.{}", path, key.name);

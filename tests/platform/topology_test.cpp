@@ -65,7 +65,8 @@ TEST_CASE("half a DGX-2 exchanges what the NVLinks of eight GPUs carry, and two 
   const Platform platform = dgx2();
   CHECK(minimum_cut(platform, Rate::specified, true).si() == doctest::Approx(8 * 150e9));
   CHECK(minimum_cut(platform, Rate::effective, true).si() == doctest::Approx(8 * 6 * 20.4e9));
-  // two root ports of 15.75 GB/s a socket; by what NCCL reaches the UPI links bind at 10 GB/s instead
+  // two root ports of 15.75 GB/s per socket; at the rates reached by NCCL the UPI links limit to 10 GB/s
+  // instead
   CHECK(minimum_cut(platform, Rate::specified, false).si() == doctest::Approx(8 * 150e9 + 2 * 15.75e9));
   CHECK(minimum_cut(platform, Rate::effective, false).si() == doctest::Approx(8 * 6 * 20.4e9 + 10e9));
 }
