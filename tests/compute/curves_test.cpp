@@ -97,7 +97,7 @@ TEST_CASE("each pass of a convolution has its fit and each kind of vector op its
   CHECK(&bandwidth_fraction(vector, OpKind::embedding) == &vector.embedding);
   CHECK(&bandwidth_fraction(vector, OpKind::pooling) == &vector.pooling);
   CHECK(&bandwidth_fraction(vector, OpKind::softmax) == &vector.softmax);
-  CHECK(&bandwidth_fraction(vector, OpKind::softmax, 1025) == &vector.softmax);  // nothing known of wide rows
+  CHECK(&bandwidth_fraction(vector, OpKind::softmax, 1025) == &vector.softmax);  // no data for wide rows
   VectorRates wide = vector;
   wide.softmax_wide = {0.5};
   CHECK(&bandwidth_fraction(wide, OpKind::softmax, 1024) == &wide.softmax);

@@ -159,7 +159,7 @@ TEST_CASE("vector ops are kept with their bytes, whatever they do, and other mea
     microseconds.push_back(kernel.duration.si() * 1e6);
   }
   CHECK(bytes == std::vector<double>{6144, 8192, 8192, 12288, 12288});
-  CHECK(microseconds[1] == doctest::Approx(5));  // of equal bytes, in the order they were recorded
+  CHECK(microseconds[1] == doctest::Approx(5));  // with equal bytes, in the order of recording
   CHECK(microseconds[2] == doctest::Approx(7));
   CHECK(table.vectors[3].kind == OpKind::elementwise);
   CHECK(table.vectors[4].kind == OpKind::softmax);

@@ -82,7 +82,7 @@ TEST_CASE("convolutions of different classes say nothing of each other") {
   large.kernel_h = large.kernel_w = 5;
   CHECK(squared_distance(spatial, large) == infinitely_far);
   ConvShape larger = large;
-  larger.kernel_h = 10;  // of the same class, `other`
+  larger.kernel_h = 10;  // same class, `other`
   CHECK(squared_distance(large, larger) > 0);
   CHECK(squared_distance(large, larger) < 2);
 }

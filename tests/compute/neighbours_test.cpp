@@ -1,4 +1,4 @@
-// What op_time makes of measured kernels of other shapes than the op's.
+// op_time for an op whose shape was not measured, with measured kernels of other shapes.
 
 #include "compute/curves.hpp"
 #include "compute/nearest.hpp"
@@ -51,7 +51,7 @@ double microseconds(const GpuProfile& gpu, const Op& op, Precision precision = P
   return op_time(gpu, precision, op, layout).duration.si() * 1e6;
 }
 
-/// What the fp32 curve of tiny's products says: 80 % of 10 TFLOP/s, half of 1 TB/s, 10 us.
+/// Time from the fp32 curve of tiny's products: 80 % of 10 TFLOP/s, half of 1 TB/s, 10 us.
 double curve_of_product(const GemmShape& shape) {
   const Work work = work_of(shape, Dtype::fp32);
   return std::max(work.flops.si() / 8e12, work.bytes.si() / 0.5e12) * 1e6 + 10;
@@ -59,7 +59,7 @@ double curve_of_product(const GemmShape& shape) {
 
 const std::string wide_shape = "n16 c64 h56 w56 k256 r1x1 s1 p0x0";
 
-/// Of the pointwise convolutions of tiny's forward pass: 80 % of 10 TFLOP/s, half of 1 TB/s, 20 us.
+/// The same for pointwise convolutions of tiny's forward pass: 80 % of 10 TFLOP/s, half of 1 TB/s, 20 us.
 double curve_of_pointwise(const ConvShape& shape) {
   const Work work = work_of(shape, Dtype::fp32);
   return std::max(work.flops.si() / 8e12, work.bytes.si() / 0.5e12) * 1e6 + 20;
@@ -115,7 +115,7 @@ TEST_CASE("a convolution is corrected by kernels of its pass, type and class alo
   const Op wanted = convolution(OpKind::conv_forward, twice_as_wide());
   const double curve = curve_of_pointwise(twice_as_wide());
   const auto with = [&](const std::string& row) { return microseconds(tiny_with(row), wanted); };
-  // twice the channels out
+  // twice the output channels
   CHECK(with("conv_forward,-,fp32," + wide_shape + ",," + time + "\n") ==
         doctest::Approx(curve * (0.1 + ratio / 8) / (0.1 + 1.0 / 8)).epsilon(1e-12));
   CHECK(with("conv_wgrad,-,fp32," + wide_shape + ",,9999\n") == doctest::Approx(curve).epsilon(1e-12));

@@ -254,7 +254,7 @@ TEST_CASE("an op needs all of what bounds it and a part of the rest") {
   CHECK(use_of(gpu, Precision::amp, product) == GpuUse{.sms = 0.4, .memory = 1});
   CHECK(use_of(gpu, Precision::bf16, product) == GpuUse{.sms = 1, .memory = 0.25});  // no such unit
   CHECK(use_of(gpu, Precision::amp, vector_op(OpKind::elementwise, 1e9)) == moving_bytes);
-  CHECK(use_of(gpu, Precision::fp32, Op{}) == GpuUse{.sms = 1, .memory = 0});  // nothing is known of it
+  CHECK(use_of(gpu, Precision::fp32, Op{}) == GpuUse{.sms = 1, .memory = 0});  // unknown work
 }
 
 TEST_CASE("a kernel is as slow as what it needs most is short, and keeps half of everything") {

@@ -214,7 +214,7 @@ TEST_CASE("all wrong rows of a recording are told at once, up to fifty") {
   for (int i = 0; i < 60; ++i) text += "gemm,-,fp32,m1 n1 k1 nn,4,wrong\n";
   const auto errors = recording_errors(text + "short\n");
   REQUIRE(errors.size() == 51);
-  CHECK(errors[0].line == 62);  // rows of the wrong length are found while the file is split
+  CHECK(errors[0].line == 62);  // rows of the wrong length are found when the file is split
   CHECK(errors[1].line == 2);
   CHECK(errors[49].line == 50);
   CHECK(errors[50].message == "and 11 more errors");
