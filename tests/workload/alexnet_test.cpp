@@ -31,7 +31,7 @@ TEST_CASE("the AlexNets of TensorFlow and MXNet have the parameters of their def
   CHECK(tensorflow.parameters ==
         23'296 + 307'392 + 663'936 + 1'327'488 + 884'992 + 37'752'832 + 16'781'312 + 4'101'097);
   CHECK(tensorflow.tensors == 16);
-  // MXNet's table of 2017 prints its model as 203 MB.
+  // MXNet's table of 2017 lists its model with 203 MB.
   const ModelTotals mxnet = totals(alexnet_layers(mxnet_alexnet(224)));
   CHECK(mxnet.parameters == 50'844'008);
   CHECK(std::abs(mxnet.parameters * 4 - 203e6) < 0.5e6);

@@ -31,7 +31,7 @@ TEST_CASE("Inception v3 adds up to the published totals") {
   CHECK(plain.tensors == 284);
   CHECK(plain.forward_macs == 5'713'216'096);
   CHECK(totals(inception_v3_layers({.auxiliary = true})).parameters == 27'161'264);
-  // Keras has no scales, and as many trainable parameters; tf_cnn_benchmarks one class more.
+  // Keras has no scales, and the same number of trainable parameters; tf_cnn_benchmarks has one class more.
   const ModelTotals keras = totals(inception_v3_layers({.batch_norm_scale = false}));
   CHECK(keras.parameters == 23'817'352);
   CHECK(keras.tensors == 284 - 94);

@@ -307,7 +307,7 @@ TEST_CASE("a fused chain reads what its first op reads and writes what its last 
   CHECK(trace.ops[1].phase == Phase::backward);
   CHECK(trace.ops[1].bytes ==
         Bytes(3 * values * 2 + values));  // gradient in and out, ReLU's output; the mask
-  CHECK(trace.ops[2] == apart.ops[6]);    // batch norm stays alone in backward
+  CHECK(trace.ops[2] == apart.ops[6]);    // batch norm is not fused in backward
   CHECK(trace.ops[3] == apart.ops[7]);
   CHECK(total_flops(trace, Phase::forward) == total_flops(apart, Phase::forward));
   CHECK(total_flops(trace, Phase::backward) == total_flops(apart, Phase::backward));

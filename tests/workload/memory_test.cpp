@@ -11,7 +11,7 @@ using namespace trainyard;
 
 namespace {
 
-/// 1,000 weights in one matrix product and 24 that autocast leaves alone; keeps 50 values and 7 indices.
+/// 1,000 weights in one matrix product and 24 that autocast does not copy; keeps 50 values and 7 indices.
 Model small_model() {
   Layer matrix;
   matrix.name = "fc";
@@ -49,7 +49,7 @@ TEST_CASE("bytes per parameter are those of the ZeRO paper") {
   CHECK(per_parameter(Precision::fp32, Optimizer::lamb) == Bytes(1024 * 16));
   CHECK(per_parameter(Precision::fp16, Optimizer::adam) == Bytes(1024 * 16));  // 2 + 2 + 4 + 8
   CHECK(per_parameter(Precision::bf16, Optimizer::sgd) == Bytes(1024 * 8));    // 2 + 2 + 4
-  // autocast's copy is of the matrix op's 1,000 weights only
+  // autocast copies only the matrix op's 1,000 weights
   CHECK(per_parameter(Precision::amp, Optimizer::adam) == Bytes(1024 * 16 + 1000 * 2));
 }
 

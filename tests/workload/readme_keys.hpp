@@ -1,5 +1,5 @@
 #pragma once
-// Every key of a table is named in the README that documents it.
+// Checks that the README documents every key of a table.
 
 #include "config/keys.hpp"
 
@@ -17,7 +17,7 @@ inline std::string readme_text(const std::string& path) {
   return text.str();
 }
 
-/// Checks that `readme` holds `key` in backquotes for each key of T.
+/// Checks that `readme` contains each key of T in backquotes.
 template <class T>
 void check_documented(const std::string& readme) {
   const auto check = [&](std::string_view name) {

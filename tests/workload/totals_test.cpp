@@ -13,8 +13,8 @@ using namespace trainyard;
 
 namespace {
 
-/// A row of layers_totals.csv, the shipped model that it means, the table of its layers and a key that is not
-/// as in that file.
+/// A row of layers_totals.csv, its shipped model, the table of its layers, and a key that differs from that
+/// file.
 struct ShippedModel {
   std::string row, file, layers, key = {}, value = {};
 };
