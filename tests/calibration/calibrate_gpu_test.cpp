@@ -242,7 +242,7 @@ TEST_CASE("a calibrated profile reads back to an equal one") {
                                                         {0.2, 0.7, 0.45, 1.7, 0.55, 0.65, Seconds(15e-6)})));
   recording.facts.gpu = "Tiny: \"GPU\" # 1";
   GpuProfile gpu = calibrate(tiny_to_calibrate(), {recording});
-  gpu.kernels.reset();  // the table is a file of its own
+  gpu.kernels.reset();  // the table is a separate file
   const std::string text = profile_text(gpu);
   CHECK(text.starts_with("# yaml-language-server: $schema=../schema/gpu.json\n"));
   const GpuProfile read = load_gpu_profile(config::parse("tiny.yaml", text));

@@ -25,7 +25,7 @@ std::vector<Sample> samples_of(const Recording& recording, Dtype dtype) {
   return samples;
 }
 
-/// The convolutions of a recording that are of one of `classes`.
+/// The convolutions of a recording with one of `classes`.
 std::vector<ConvSample> conv_samples(const Recording& recording, const std::vector<ConvClass>& classes) {
   std::vector<ConvSample> samples;
   for (const RecordedKernel& row : recording.rows) {
@@ -184,5 +184,5 @@ TEST_CASE("a call takes its dispatch or its kernel's time, whichever is longer")
   };
   CHECK(time("relu", 1e6) == doctest::Approx(30e-6).epsilon(1e-12));
   CHECK(time("relu", 1e9) == doctest::Approx(2002e-6).epsilon(1e-12));
-  CHECK(time("gelu", 1e6) == doctest::Approx(4e-6).epsilon(1e-12));  // nobody timed its dispatch
+  CHECK(time("gelu", 1e6) == doctest::Approx(4e-6).epsilon(1e-12));  // its dispatch was not measured
 }

@@ -94,7 +94,7 @@ TEST_CASE("a framework's vector ops are predicted with the dispatch that the oth
   }
   const auto errors = held_out_errors(unfitted_gpu(), gather({recording}));
   REQUIRE(groups_in(errors) == std::vector<std::string>{"softmax"});
-  CHECK(errors[0].count == 15);  // those above 21.6 MB: of the others the kernel is not seen
+  CHECK(errors[0].count == 15);  // those above 21.6 MB: shorter ones are hidden by the dispatch
   CHECK(errors[0].mape < 0.005);
   CHECK(errors[0].mape == errors[0].curve_mape);
 }

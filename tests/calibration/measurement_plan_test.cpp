@@ -228,7 +228,7 @@ TEST_CASE("the quick plan has enough kernels of every group for a fit") {
     CAPTURE(all);
     CAPTURE(most);
     CHECK(all >= static_cast<int>(fewest_kernels));
-    CHECK(all - most >= 3);  // as many as a fit needs while a fold is held out
+    CHECK(all - most >= 3);  // enough for a fit while a fold is held out
   }
 }
 

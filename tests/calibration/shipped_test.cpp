@@ -1,5 +1,5 @@
-// The shipped profiles are what `trainyard calibrate gpu` makes of the shipped recordings, and their errors
-// on held-out shapes are within what issues and README promise.
+// The shipped profiles are the output of `trainyard calibrate gpu` for the shipped recordings, and their
+// errors on held-out shapes are within the limits stated in issues and README.
 
 #include "calibration/calibrate_gpu.hpp"
 #include "calibration/shipped_gpus.hpp"
@@ -16,7 +16,7 @@ using namespace trainyard;
 
 namespace {
 
-/// How a shipped profile was made. Two V100s, made as the first is, are compared with it: fits take long.
+/// How a shipped profile was made. Two V100s, made like the first, are compared with it: fits take long.
 struct ShippedProfile {
   std::string name;
   std::vector<std::string> recordings;
@@ -32,7 +32,7 @@ const std::vector<ShippedProfile> made_by_command{{"v100_sxm2_16gb", {"v100_kern
                                                   {"v100s_pcie_32gb", {}, "v100_sxm2_16gb"},
                                                   {"rtx2080ti", {}, "v100_sxm2_16gb"},
                                                   {"titan_x_pascal", {}, "p100_sxm2_16gb"},
-                                                  {"k80", {}},  // scaled as those, then halved
+                                                  {"k80", {}},  // scaled like those above, then halved
                                                   {"gtx1080ti", {}, "p100_sxm2_16gb"},
                                                   {"m60", {}, "p100_sxm2_16gb"},
                                                   {"rtx8000", {}, "v100_sxm2_16gb"},
@@ -63,7 +63,7 @@ std::string text_in_file(const std::string& name) {
   return config::read_file(shipped_gpu_file(name + ".yaml"), largest_csv);
 }
 
-/// The first line in which two texts differ, as both have it; empty if they are equal.
+/// The first line in which two texts differ, in both forms; empty if they are equal.
 std::string first_difference(const std::string& a, const std::string& b) {
   std::istringstream lines_a(a);
   std::istringstream lines_b(b);
@@ -103,7 +103,7 @@ TEST_CASE("GPUs with the same peaks and recordings have the same fits, to the by
     CHECK(gpu.matrix.fp16->peak.value == fitted.matrix.fp16->peak.value);
     const MatrixUnits own = gpu.matrix;
     gpu.matrix = fitted.matrix;
-    gpu.matrix.fp32.peak = own.fp32.peak;  // each names its source
+    gpu.matrix.fp32.peak = own.fp32.peak;  // each has its own source
     gpu.matrix.fp16->peak = own.fp16->peak;
     gpu.vector = fitted.vector;
     gpu.roofline = fitted.roofline;

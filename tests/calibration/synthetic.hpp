@@ -1,5 +1,5 @@
 #pragma once
-// Recordings of kernels that take exactly the time of a known curve, or that times a known noise.
+// Recordings of kernels with exactly the time of a known curve, optionally times a known noise.
 
 #include "compute/curves.hpp"
 #include "compute/recording.hpp"
@@ -11,11 +11,11 @@
 
 namespace trainyard {
 
-/// What the kernels below run on.
+/// The GPU of the kernels below.
 inline constexpr FlopRate synthetic_peak{10e12};
 inline constexpr Bandwidth synthetic_bandwidth{1e12};
 
-/// From 0 to 1, by a hash of the index (SplitMix64).
+/// Between 0 and 1, from a hash of the index (SplitMix64).
 inline double hashed_part(std::uint64_t index) {
   std::uint64_t x = (index + 1) * 0x9e3779b97f4a7c15U;
   x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
@@ -35,7 +35,7 @@ inline RecordedKernel recorded_kernel(OpKind kind, Dtype dtype, const Shape& sha
   return kernel;
 }
 
-/// A product that takes its curve's time.
+/// A product with its curve's time.
 inline RecordedKernel recorded_gemm(const GemmShape& shape, Dtype dtype, const Roofline& curve,
                                     FlopRate peak = synthetic_peak) {
   const Work work = work_of(shape, dtype);
