@@ -1,5 +1,4 @@
-// Input that nobody means well: mutated files and the corpus. Whatever the bytes, the answer is a value or an
-// InputError.
+// Hostile input: mutated files and the corpus. For any bytes, the answer is a value or an InputError.
 #include "config/samples.hpp"
 
 #include <algorithm>
@@ -64,7 +63,7 @@ void mutate(std::string& text, Random& random) {
   }
 }
 
-/// True if `text` is a value or an InputError with something to say; any other exception fails the test.
+/// True if `text` gives a value or an InputError with a message; any other exception fails the test.
 bool is_answered(std::string_view text) {
   try {
     read<Yard>(parse("yard.yaml", text));

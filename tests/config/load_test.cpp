@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder of its own that goes away with the test.
+/// A temporary folder, removed after the test.
 class Folder {
 public:
   Folder() : path_(fs::temp_directory_path() / ("trainyard_config_" + std::to_string(::getpid()))) {

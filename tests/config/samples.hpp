@@ -92,7 +92,7 @@ inline std::string errors_of(std::string_view text,
   return "no error";
 }
 
-/// The messages alone, one in a line, with the path and the hint.
+/// Only the messages, one per line, with path and hint.
 inline std::string messages_of(std::string_view text) {
   std::string messages;
   try {

@@ -119,7 +119,7 @@ TEST_CASE("nesting deeper than 32 levels is an error in both forms, at the level
   CHECK(first_message("a: " + repeated("[", 31) + repeated("]", 31)) == "no error");
   CHECK(first_message("a: " + repeated("[", 32) + repeated("]", 32)) == "1:35 nested deeper than 32 levels");
   CHECK(first_message(repeated("- ", 33) + "1") == "1:65 nested deeper than 32 levels");
-  // Never closed: yaml-cpp takes some brackets for keys, which counts as a level more.
+  // Never closed: yaml-cpp takes some brackets for keys, which counts as one more level.
   CHECK(first_message(repeated("[", 100'000)) == "1:17 nested deeper than 32 levels");
   CHECK(first_message(repeated("{a: ", 100'000)) == "1:125 nested deeper than 32 levels");
   std::string block;
