@@ -8,7 +8,7 @@ using namespace trainyard;
 
 namespace {
 
-/// What sh makes of it as one argument.
+/// The text that sh reads as one argument.
 std::string read_by_sh(const std::string& word) {
   FILE* const shell = popen(("printf %s. " + word).c_str(), "r");
   REQUIRE(shell != nullptr);
