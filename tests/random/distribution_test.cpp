@@ -86,7 +86,7 @@ TEST_CASE("a draw depends on its keys alone") {
   CHECK(bits({1, 2}) != bits({2, 1}));
   CHECK(bits({1, 2}) != bits({1, 2, 0}));
   CHECK(random::Generator(1, {5}).next() != random::Generator(2, {5}).next());
-  // The same on every machine: written down once.
+  // The same on every machine, recorded once.
   CHECK(random::Generator(1, {2, 3}).next() == 14112408419500319236U);
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("the expected largest of n normal draws is that of order statistics") 
   CHECK(random::expected_maximum(1, 1) == 0);
   CHECK(random::expected_maximum(2, 1) == doctest::Approx(1 / root_of_pi).epsilon(1e-10));
   CHECK(random::expected_maximum(3, 1) == doctest::Approx(1.5 / root_of_pi).epsilon(1e-10));
-  // of 4 and 5 with angles: Bose and Gupta, Biometrika 46 (1959)
+  // for 4 and 5 draws with angles: Bose and Gupta, Biometrika 46 (1959)
   const double angle = std::asin(1.0 / 3) / std::acos(-1.0);
   CHECK(random::expected_maximum(4, 1) == doctest::Approx(3 / root_of_pi * (0.5 + angle)).epsilon(1e-10));
   CHECK(random::expected_maximum(5, 1) ==
