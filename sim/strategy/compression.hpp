@@ -29,7 +29,7 @@ struct PeerUpdate {
 ///   that collects the indices, one that takes the values out of the rest. After: zeros, then the values of
 ///   all ranks added at their indices.
 /// Scattered accesses touch sectors of 32 bytes (NVIDIA CUDA C++ best practices guide, "Coalesced access to
-/// global memory"), at most all of the memory.
+/// global memory"), at most all sectors of the bucket.
 /// Source of the select: PyTorch aten/src/ATen/native/cuda/TensorTopK.cu, mbtopk (from 1.13 on): RADIX_BITS
 /// 8, one pass for each 8 bits of a value, gatherTopK reads once more. Assumed: a separate kernel writes the
 /// magnitudes, as in torch.topk(tensor.abs(), k), and nothing else is fused.
