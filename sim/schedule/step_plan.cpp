@@ -92,6 +92,7 @@ void add_collectives(const std::vector<Launch>& launches, const Cluster& cluster
     plan.channels = std::max(plan.channels, chosen.channels);
     plan.collectives.push_back(
         {.name = launch.name,
+         .purpose = launch.purpose,
          .algorithm = chosen.algorithm,
          .protocol = chosen.protocol,
          .channels = chosen.channels,
