@@ -74,6 +74,8 @@ std::string energy_remark(const Run& run) {
                      human(run.energy->average));
 }
 
+std::string cost_remark(const Run&) { return "rent of all nodes"; }
+
 bool is_always(const Run&) { return true; }
 bool has_peers(const Run& run) { return run.ranks > 1; }
 bool is_steady_with_peers(const Run& run) { return run.ranks > 1 && updates_of(run) == nullptr; }
@@ -95,7 +97,8 @@ constexpr TileText tile_texts[] = {{"step_time_s", is_always, update_in_words},
                                    {"staleness_mean", is_multi_with_peers, staleness_remark},
                                    {"model_flops_utilization", is_always, mfu_remark},
                                    {"memory_peak_bytes", is_always, memory_remark},
-                                   {"energy_per_step_j", is_always, energy_remark}};
+                                   {"energy_per_step_j", is_always, energy_remark},
+                                   {"cost_per_epoch_usd", is_always, cost_remark}};
 
 }  // namespace
 

@@ -1,9 +1,11 @@
 #include "report/figure_text.hpp"
 
+#include "report/page.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 
 #include <cmath>
+#include <fmt/format.h>
 
 namespace trainyard {
 
@@ -22,7 +24,7 @@ std::string in_unit(const FigureValue& value, FigureUnit unit) {
     case FigureUnit::gpus:
       return grouped(std::llround(number)) + (number == 1 ? " GPU" : " GPUs");
     case FigureUnit::time:
-      return human(Seconds{number});
+      return long_time(Seconds{number});
     case FigureUnit::samples_per_s:
       return rounded(number) + " samples/s";
     case FigureUnit::tokens_per_s:
@@ -49,6 +51,12 @@ std::string in_unit(const FigureValue& value, FigureUnit unit) {
       return rounded(number) + " USD/h";
   }
   return rounded(number);
+}
+
+std::string figures_markdown(std::span<const Figure> table) {
+  std::string rows;
+  for (const Figure& figure : table) rows += fmt::format("| `{}` | {} |\n", figure.field, figure.doc);
+  return rows;
 }
 
 }  // namespace trainyard

@@ -156,8 +156,9 @@ std::vector<Figure> figures_of_the_job() {  // What ran.
              job_itself, of([](auto& run) -> std::string_view { return run.experiment.trace.model; })},
       Figure{"stack", "stack", FigureUnit::text, "the software, as the experiment names it", "", job_itself,
              of([](auto& run) -> std::string_view { return run.experiment.settings.stack; })},
-      Figure{"precision", "precision", FigureUnit::text, "of activations, weights and matrix units", "",
-             job_itself, of([](auto& run) -> std::string_view {
+      Figure{"precision", "precision", FigureUnit::text,
+             "number format of activations, weights and matrix units", "", job_itself,
+             of([](auto& run) -> std::string_view {
                return config::name_of(run.experiment.settings.precision);
              })},
       Figure{"optimizer", "optimizer", FigureUnit::text, "what turns gradients into an update", "",
@@ -168,80 +169,81 @@ std::vector<Figure> figures_of_the_job() {  // What ran.
              job_itself, of([](auto& run) { return run.experiment.settings.batch_per_gpu; })},
       Figure{"accumulation", "micro-batches", FigureUnit::count, "micro-batches of a step", "", job_itself,
              of([](auto& run) { return run.experiment.settings.accumulation; })},
-      Figure{"global_batch", "global batch", samples, "samples of all ranks in a step", "", size_of_job,
-             of([](auto& run) { return run.pace.global_batch; })},
+      Figure{"global_batch", "global batch", samples, "samples of all ranks together in a step", "",
+             size_of_job, of([](auto& run) { return run.pace.global_batch; })},
       Figure{"ranks", "ranks", gpus, "GPUs that take part", "", size_of_job,
              of([](auto& run) { return run.ranks; })},
       Figure{"nodes", "nodes", FigureUnit::count, "nodes that take part", "", size_of_job,
              of([](auto& run) { return run.nodes; })},
-      Figure{"fidelity", "fidelity", FigureUnit::text, "how exactly collectives were simulated", "",
-             job_itself, of([](auto& run) -> std::string_view {
+      Figure{"fidelity", "fidelity", FigureUnit::text,
+             "how exactly collectives were simulated: `closed`, `flow`, `rounds` or `steps`", "", job_itself,
+             of([](auto& run) -> std::string_view {
                return config::name_of(run.experiment.settings.fidelity);
              })}};
 }
 
 std::vector<Figure> figures_of_speed() {  // How fast it is.
-  return {
-      Figure{"step_time_s", "step time", FigureUnit::time,
-             "one optimizer update, from the first kernel to the last", "", everywhere,
-             of([](auto& run) { return run.pace.time; })},
-      Figure{"throughput_samples_per_s", "throughput", samples_per_s, "`global_batch` / step time", "",
-             everywhere, of([](auto& run) { return run.pace.throughput; })},
-      Figure{"throughput_tokens_per_s", "tokens", tokens_per_s,
-             "samples per second x sequence length, of models that read sequences", "", in_tables,
-             of(tokens_per_second)},
-      Figure{"speedup", "speedup", times, "throughput over that of one GPU", "", in_tables,
-             of([](auto& run) { return run.pace.speedup; })},
-      Figure{"scaling_efficiency", "scaling efficiency", share, "speedup over the number of ranks", "",
-             everywhere, of([](auto& run) { return run.pace.efficiency; })},
-      Figure{"communication_overhead_s", "over linear scaling", FigureUnit::time,
-             "step time minus `one_rank_step_time_s`", "communication_overhead_s", in_sweeps, overhead},
-      Figure{"compute_time_s", "computing", FigureUnit::time,
-             "busy time of rank 0's compute stream with kernels", "", in_sweeps,
-             of([](auto& run) { return compute_time(run); })},
-      Figure{"compute_slowdown_s", "slowed kernels", FigureUnit::time,
-             "part of the compute time: what kernels took longer beside communication than alone; with the "
-             "exposed communication it makes up `communication_overhead_s`",
-             "compute_slowdown_s", summary_only, slowed_kernels},
-      Figure{"communication_time_s", "communication", FigureUnit::time,
-             "busy time of rank 0's communication stream", "", in_tables,
-             of([](auto& run) { return communication_time(run); })},
-      Figure{"exposed_communication_s", "exposed communication", FigureUnit::time,
-             "the part of communication not hidden behind compute: step time minus compute time", "",
-             everywhere, of([](auto& run) { return exposed_communication(run); })},
-      Figure{"one_rank_step_time_s", "one GPU alone", FigureUnit::time,
-             "the same step on one GPU with the same batch per GPU", "", in_tables,
-             of([](auto& run) { return run.pace.one_rank; })},
-      Figure{"lower_bound_s", "lower bound", FigureUnit::time,
-             "the step with every collective as fast as no algorithm on this network can beat",
-             "lower_bound_s", in_sweeps,
-             of_step("of runs with servers or random times none is known",
-                     [](auto& step) { return step.lower_bound; })},
-      Figure{"epoch_time_s", "an epoch", FigureUnit::time, "all samples of the data set once", "", everywhere,
-             of(epoch_time)}};
+  return {Figure{"step_time_s", "step time", FigureUnit::time,
+                 "one optimizer update, from the first kernel to the last; for runs of many updates, the "
+                 "median time of an update",
+                 "", everywhere, of([](auto& run) { return run.pace.time; })},
+          Figure{"throughput_samples_per_s", "throughput", samples_per_s, "`global_batch` / step time", "",
+                 everywhere, of([](auto& run) { return run.pace.throughput; })},
+          Figure{"throughput_tokens_per_s", "tokens", tokens_per_s,
+                 "samples per second x sequence length, of models that read sequences", "", in_tables,
+                 of(tokens_per_second)},
+          Figure{"speedup", "speedup", times, "throughput over that of one GPU", "", in_tables,
+                 of([](auto& run) { return run.pace.speedup; })},
+          Figure{"scaling_efficiency", "scaling efficiency", share, "`speedup` over the number of ranks", "",
+                 everywhere, of([](auto& run) { return run.pace.efficiency; })},
+          Figure{"communication_overhead_s", "over linear scaling", FigureUnit::time,
+                 "step time minus `one_rank_step_time_s`", "communication_overhead_s", in_sweeps, overhead},
+          Figure{"compute_time_s", "computing", FigureUnit::time,
+                 "busy time of rank 0's compute stream with kernels; for runs of many updates, "
+                 "`one_rank_step_time_s`",
+                 "", in_sweeps, of([](auto& run) { return compute_time(run); })},
+          Figure{"compute_slowdown_s", "slowed kernels", FigureUnit::time,
+                 "part of the compute time: what kernels took longer beside communication than alone; with "
+                 "the exposed communication it makes up `communication_overhead_s`",
+                 "compute_slowdown_s", summary_only, slowed_kernels},
+          Figure{"communication_time_s", "communication", FigureUnit::time,
+                 "busy time of rank 0's communication stream in a step", "", in_tables,
+                 of([](auto& run) { return communication_time(run); })},
+          Figure{"exposed_communication_s", "exposed communication", FigureUnit::time,
+                 "the part of communication not hidden behind compute: step time minus compute time", "",
+                 everywhere, of([](auto& run) { return exposed_communication(run); })},
+          Figure{"one_rank_step_time_s", "one GPU alone", FigureUnit::time,
+                 "the same step on one GPU with the same batch per GPU", "", in_tables,
+                 of([](auto& run) { return run.pace.one_rank; })},
+          Figure{"lower_bound_s", "lower bound", FigureUnit::time,
+                 "the step with every collective as fast as no algorithm on this network can beat",
+                 "lower_bound_s", in_sweeps,
+                 of_step("of runs with servers or random times none is known",
+                         [](auto& step) { return step.lower_bound; })},
+          Figure{"epoch_time_s", "an epoch", FigureUnit::time, "all samples of the data set once", "",
+                 everywhere, of(epoch_time)}};
 }
 
 std::vector<Figure> figures_of_use() {  // How busy the machine is.
-  return {
-      Figure{"gpu_utilization", "GPUs computing", share, "compute time / step time", "", in_tables,
-             of([](auto& run) { return run.gpu_utilization; })},
-      Figure{"network_utilization", "network", share,
-             "bytes / (capacity x step time), mean over the links used", "", in_sweeps,
-             of([](auto& run) { return run.links.mean; })},
-      Figure{"link_utilization_max", "busiest link", share,
-             "bytes / (capacity x step time) of the busiest link", "", in_tables,
-             of([](auto& run) { return run.links.most; })},
-      Figure{"busiest_link", "busiest link", FigureUnit::text, "its name", "", summary_only, busiest_link},
-      Figure{"model_flops", "matrix FLOPs of a step", flops,
-             "FLOPs of convolutions and matrix products of one rank's step", "model_flops", summary_only,
-             of_matrix(&MatrixWork::flops)},
-      Figure{"achieved_flops_per_gpu", "matrix FLOPs", flop_rate, "`model_flops` per second",
-             "achieved_flops_per_gpu", in_tables, of_matrix(&MatrixWork::rate)},
-      Figure{
-          "model_flops_utilization", "MFU", share,
-          "that rate over the GPU's peak in this precision; above 1 where Winograd's algorithm needs fewer "
-          "operations than the direct convolutions counted",
-          "model_flops_utilization", everywhere, of_matrix(&MatrixWork::utilization)}};
+  return {Figure{"gpu_utilization", "GPUs computing", share, "compute time / step time", "", in_tables,
+                 of([](auto& run) { return run.gpu_utilization; })},
+          Figure{"network_utilization", "network", share,
+                 "bytes / (capacity x step time), mean over the links used", "", in_sweeps,
+                 of([](auto& run) { return run.links.mean; })},
+          Figure{"link_utilization_max", "busiest link", share,
+                 "bytes / (capacity x step time) of the busiest link", "", in_tables,
+                 of([](auto& run) { return run.links.most; })},
+          Figure{"busiest_link", "busiest link", FigureUnit::text,
+                 "name of the link with the highest utilization", "", summary_only, busiest_link},
+          Figure{"model_flops", "matrix FLOPs of a step", flops,
+                 "FLOPs of convolutions and matrix products of one rank's step", "model_flops", summary_only,
+                 of_matrix(&MatrixWork::flops)},
+          Figure{"achieved_flops_per_gpu", "matrix FLOPs", flop_rate, "`model_flops` per second",
+                 "achieved_flops_per_gpu", in_tables, of_matrix(&MatrixWork::rate)},
+          Figure{"model_flops_utilization", "MFU", share,
+                 "`achieved_flops_per_gpu` over the GPU's peak in this precision; above 1 where Winograd's "
+                 "algorithm needs fewer operations than the direct convolutions counted",
+                 "model_flops_utilization", everywhere, of_matrix(&MatrixWork::utilization)}};
 }
 
 std::vector<Figure> figures_of_input_data() {  // Reading real data.
@@ -249,30 +251,34 @@ std::vector<Figure> figures_of_input_data() {  // Reading real data.
       Figure{"input_time_s", "input", FigureUnit::time,
              "with real data: the time in which a node makes the samples of its ranks' step ready", "",
              summary_only, of_input([](auto& input) { return input.pipeline.time; })},
-      Figure{"input_limit", "input limit", FigureUnit::text,
-             "what takes longest of it: `cores`, `storage`, `memory`, `decoder`", "input_limit", summary_only,
-             of_input(input_limit)},
+      Figure{
+          "input_limit", "input limit", FigureUnit::text,
+          "with real data: what takes longest of `input_time_s`: `cores`, `storage`, `memory` or `decoder`",
+          "input_limit", summary_only, of_input(input_limit)},
       Figure{"input_samples_per_s_and_node", "input rate", samples_per_s,
-             "samples that a node can make ready per second", "input_samples_per_s_and_node", summary_only,
-             of_input([](auto& input) { return input.samples_per_s_and_node; })},
+             "with real data: samples that a node can make ready per second", "input_samples_per_s_and_node",
+             summary_only, of_input([](auto& input) { return input.samples_per_s_and_node; })},
       Figure{"exposed_input_s", "exposed input", FigureUnit::time,
-             "the part of a step in which GPUs wait for samples", "", in_sweeps,
+             "with real data: the part of a step in which GPUs wait for samples", "", in_sweeps,
              of_input([](auto& input) { return input.exposed; })},
       Figure{"cpu_utilization", "host CPUs", share,
-             "with real data, of the node with the most ranks: its cores decoding and adding up for servers",
+             "with real data: how busy decoding samples and adding up for servers keeps the cores of the "
+             "node with the most ranks",
              "host CPUs and input pipeline", in_sweeps,
              of([](auto& run) { return use_of_host(run, &InputReport::cpu_utilization); })},
       Figure{"storage_utilization", "storage", share,
-             "the same: bytes read over what its storage lets through", "host CPUs and input pipeline",
-             in_sweeps, of([](auto& run) { return use_of_host(run, &InputReport::storage_utilization); })}};
+             "with real data: bytes read over what the storage of the node with the most ranks lets through",
+             "host CPUs and input pipeline", in_sweeps,
+             of([](auto& run) { return use_of_host(run, &InputReport::storage_utilization); })}};
 }
 
 std::vector<Figure> figures_of_many_updates() {  // Many updates.
   return {
-      Figure{"update_rule", "update rule", FigureUnit::text, "which gradients an update waits for", "",
-             summary_only, of_updates([](auto& updates) { return config::name_of(updates.settings.rule); })},
-      Figure{"updates_per_s", "updates", per_second, "updates per second", "", in_sweeps,
-             of_updates_or_reason([](auto& updates) { return 1 / updates.time.median.si(); })},
+      Figure{"update_rule", "update rule", FigureUnit::text,
+             "for runs of many updates: which gradients an update waits for", "", summary_only,
+             of_updates([](auto& updates) { return config::name_of(updates.settings.rule); })},
+      Figure{"updates_per_s", "updates", per_second, "updates per second, of runs of many updates", "",
+             in_sweeps, of_updates_or_reason([](auto& updates) { return 1 / updates.time.median.si(); })},
       Figure{"update_time_low_s", "fastest repeat", FigureUnit::time,
              "time of an update in the fastest repeat", "", summary_only,
              of_updates([](auto& updates) { return updates.time.low; })},
@@ -280,54 +286,58 @@ std::vector<Figure> figures_of_many_updates() {  // Many updates.
              "time of an update in the slowest repeat", "", summary_only,
              of_updates([](auto& updates) { return updates.time.high; })},
       Figure{"update_time_confidence", "confidence", share,
-             "probability that the median of all possible repeats lies between these two", "", summary_only,
-             of_updates([](auto& updates) { return updates.time.confidence; })},
-      Figure{"gradients_per_update", "gradients per update", FigureUnit::number, "mean over the updates", "",
-             summary_only, of_updates([](auto& updates) { return updates.gradients_per_update; })},
+             "probability that the median of all possible repeats lies between `update_time_low_s` and "
+             "`update_time_high_s`",
+             "", summary_only, of_updates([](auto& updates) { return updates.time.confidence; })},
+      Figure{"gradients_per_update", "gradients per update", FigureUnit::number,
+             "gradients that an update applies, mean", "", summary_only,
+             of_updates([](auto& updates) { return updates.gradients_per_update; })},
       Figure{"steps_per_gradient", "steps per gradient", FigureUnit::number,
              "local steps of a rank between two pushes", "", summary_only,
              of_updates([](auto& updates) { return updates.settings.push_every; })},
-      Figure{"updates_measured", "updates measured", FigureUnit::count, "updates in each repeat", "",
+      Figure{"updates_measured", "updates measured", FigureUnit::count, "updates measured in each repeat", "",
              summary_only, of_updates([](auto& updates) { return updates.measured_updates; })},
-      Figure{"repeats", "repeats", FigureUnit::count, "runs with other random draws", "", summary_only,
-             of_updates([](auto& updates) { return updates.counts.repeats; })},
+      Figure{"repeats", "repeats", FigureUnit::count, "repetitions of the run, each with other random draws",
+             "", summary_only, of_updates([](auto& updates) { return updates.counts.repeats; })},
       Figure{"staleness_mean", "staleness", FigureUnit::number,
              "updates between reading the parameters and applying the gradient, 1 is fresh; mean", "",
-             in_sweeps, of_updates_or_reason([](auto& updates) { return updates.staleness.mean; })},
-      Figure{"staleness_max", "largest staleness", FigureUnit::count, "the largest of them", "",
-             key_in_sweeps, of_updates_or_reason([](auto& updates) { return updates.staleness.max; })},
+             key_in_sweeps, of_updates_or_reason([](auto& updates) { return updates.staleness.mean; })},
+      Figure{"staleness_max", "largest staleness", FigureUnit::count, "the largest staleness", "", in_sweeps,
+             of_updates_or_reason([](auto& updates) { return updates.staleness.max; })},
       Figure{"lead_steps_max", "lead", FigureUnit::count,
              "with `ssp`: finished steps that a rank was ahead of the slowest, at most", "", summary_only,
              of_updates(lead)},
       Figure{"wasted_compute_s", "wasted computing", FigureUnit::time,
              "computing of all ranks that was cancelled, per update", "", in_sweeps,
              of_updates_or_reason([](auto& updates) { return updates.wasted; })},
-      Figure{"wasted_energy_j", "wasted energy", energy, "energy of their GPUs meanwhile, per update", "",
-             summary_only, of_updates_or_reason([](auto& updates) { return updates.wasted_energy; })},
+      Figure{"wasted_energy_j", "wasted energy", energy,
+             "energy that GPUs draw for `wasted_compute_s`, per update", "", summary_only,
+             of_updates_or_reason([](auto& updates) { return updates.wasted_energy; })},
       Figure{"goodput_samples_per_s", "goodput", samples_per_s,
-             "throughput that is of use, where the update rule or faults make it differ", "", everywhere,
-             useful_throughput}};
+             "for runs of many updates and jobs with faults: samples per second that are of use, after "
+             "faults and checkpoints",
+             "", everywhere, useful_throughput}};
 }
 
 std::vector<Figure> figures_of_needs() {  // Memory, energy and rent.
   return {
       Figure{"memory_peak_bytes", "memory of a GPU", bytes,
-             "of one rank when backward begins; see workloads/README.md, \"How memory is counted\"", "memory",
-             everywhere, of_memory(&MemoryReport::peak)},
-      Figure{"memory_capacity_bytes", "capacity of a GPU", bytes, "the GPU's memory", "memory", summary_only,
+             "memory of one rank when the backward pass begins; see workloads/README.md, \"How memory is "
+             "counted\"",
+             "memory", everywhere, of_memory(&MemoryReport::peak)},
+      Figure{"memory_capacity_bytes", "capacity of a GPU", bytes, "memory of the GPU", "memory", summary_only,
              of_memory(&MemoryReport::capacity)},
-      Figure{"memory_utilization", "memory in use", share, "peak over capacity", "memory", in_sweeps,
-             of_memory(&MemoryReport::utilization)},
-      Figure{
-          "energy_per_step_j", "energy of a step", energy,
-          "of all GPUs with a rank and of their boxes: a part of the TDP per state (matrix work, other ops, "
-          "waiting), integrated over the step, plus `node.power.overhead`",
-          "energy", everywhere, of_energy(&EnergyUse::per_step)},
+      Figure{"memory_utilization", "memory in use", share, "`memory_peak_bytes` over `memory_capacity_bytes`",
+             "memory", in_sweeps, of_memory(&MemoryReport::utilization)},
+      Figure{"energy_per_step_j", "energy of a step", energy,
+             "energy of all GPUs with a rank and of their boxes: a part of the TDP per state (matrix work, "
+             "other ops, waiting), integrated over the step, plus `node.power.overhead`",
+             "energy", everywhere, of_energy(&EnergyUse::per_step)},
       Figure{"average_power_w", "power", power, "`energy_per_step_j` over the step time", "energy", in_tables,
              of_energy(&EnergyUse::average)},
       Figure{"rent_usd_per_h", "rent", usd_per_h, "nodes x `node.price.hour`", "", in_sweeps, rent},
-      Figure{"cost_per_epoch_usd", "cost of an epoch", usd, "rent x hours of an epoch", "cost", everywhere,
-             cost}};
+      Figure{"cost_per_epoch_usd", "cost of an epoch", usd, "nodes x `node.price.hour` x hours of an epoch",
+             "cost", everywhere, cost}};
 }
 
 std::vector<Figure> all_figures() {

@@ -17,11 +17,10 @@ RunSummary run_with(std::vector<PartTime> parts, std::vector<NamedExposure> coll
   RunSummary run;
   Seconds sum;
   for (const PartTime& part : parts) sum += part.time;
-  for (std::size_t i = 0; i < figure_fields.size(); ++i) {
-    if (figure_fields[i].field == "step_time_s") run.figures[i] = sum.si();
-    if (figure_fields[i].field == "throughput_samples_per_s") run.figures[i] = 32 / sum.si();
-  }
-  run.experiment = "made";
+  run.figures.resize(run.table.size());
+  run.figures[index_of("experiment")] = "made";
+  run.figures[index_of("step_time_s")] = sum.si();
+  run.figures[index_of("throughput_samples_per_s")] = 32 / sum.si();
   run.parts = std::move(parts);
   run.collectives = std::move(collectives);
   return run;
@@ -47,12 +46,13 @@ bool adds_up(const Comparison& comparison) {
 }
 
 RunSummary summary_of(const Run& run) {
-  StepParts split = step_parts(run);
-  RunSummary run = run_with(split.parts);
-  for (const ExposedCollective& one : split.collectives)
-    run.collectives.push_back({step_of(run).collectives.at(static_cast<std::size_t>(one.collective)).name,
-                               "all_reduce", one.exposed});
-  return run;
+  const StepParts split = step_parts(run);
+  RunSummary summary = run_with(split.parts);
+  for (const ExposedCollective& one : split.collectives) {
+    const CollectiveRow& row = step_of(run).collectives.at(static_cast<std::size_t>(one.collective));
+    summary.collectives.push_back({row.name, "all_reduce", row.purpose, one.exposed});
+  }
+  return summary;
 }
 
 }  // namespace
@@ -114,7 +114,8 @@ TEST_CASE("the differences of the parts add up to that of the step, digit for di
                        {StepPart::backward, Seconds{0.1} + part_of(from + 1)},
                        {StepPart::communication, all_reduce + broadcast},
                        {StepPart::waiting, part_of(from + 2)}},
-                      {{"bucket 0", "all_reduce", all_reduce}, {"parameters 0", "broadcast", broadcast}});
+                      {{"bucket 0", "all_reduce", "gradients", all_reduce},
+                       {"parameters 0", "broadcast", "parameters", broadcast}});
     };
     return adds_up(compare(made(0), made(5)));
   };
@@ -125,7 +126,7 @@ TEST_CASE("a collective that one of two runs exposes counts as nothing in the ot
   const Comparison comparison =
       compare(run_with({{StepPart::forward, Seconds{0.5}}}),
               run_with({{StepPart::forward, Seconds{0.25}}, {StepPart::communication, Seconds{0.125}}},
-                       {{"bucket 3", "all_reduce", Seconds{0.125}}}));
+                       {{"bucket 3", "all_reduce", "gradients", Seconds{0.125}}}));
   REQUIRE(comparison.groups.size() == 1);
   REQUIRE(comparison.groups.front().collectives.size() == 1);
   CHECK(comparison.groups.front().collectives.front().name == "bucket 3");

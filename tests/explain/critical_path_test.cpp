@@ -155,7 +155,7 @@ TEST_CASE("of every shipped experiment the path and the parts add up to the step
   const auto checked = [&](int i) {
     const ResolvedExperiment resolved = resolve(catalogue, names[static_cast<std::size_t>(i)], {});
     if (is_multi_update(resolved.settings)) return packed({0});
-    const auto [result, explanation] = simulate_and_explain(resolved);
+    const auto [run, explanation] = simulate_and_explain(resolved);
     const Explanation& why = explanation.value();
     Seconds path;
     double gaps = 0;
@@ -171,9 +171,9 @@ TEST_CASE("of every shipped experiment the path and the parts add up to the step
       parts += gap.time;
       if (gap.part < first_above_bound) bound += gap.time;
     }
-    const double step = result.step_time.si();
-    return packed({1, path.si() / step - 1, parts.si() / step - 1, bound / result.lower_bound - 1,
-                   gaps / step, result.compute_time.si() / step,
+    const double step = run.pace.time.si();
+    return packed({1, path.si() / step - 1, parts.si() / step - 1, bound / step_of(run).lower_bound - 1,
+                   gaps / step, compute_time(run).si() / step,
                    collectives - static_cast<double>(why.paces.size())});
   };
   const auto answers = in_children(static_cast<int>(names.size()), 2, checked);
@@ -206,7 +206,7 @@ TEST_CASE("segments stay what they are in every fidelity and with every algorith
       {"background", "[{from: node0, to: node1, rate: 2 GB/s}]"}};
   const auto checked = [&](int i) {
     const Overrides overrides{settings[static_cast<std::size_t>(i)]};
-    const auto [result, explanation] =
+    const auto [run, explanation] =
         simulate_and_explain(resolve(catalogue, "resnet50_p3_16xlarge_x2", overrides));
     Seconds path;
     Seconds slowed;
@@ -215,7 +215,7 @@ TEST_CASE("segments stay what they are in every fidelity and with every algorith
       slowed += segment.slowed;
     }
     return packed(
-        {path / result.step_time - 1, slowed.si(), static_cast<double>(explanation->path.back().kind)});
+        {path / run.pace.time - 1, slowed.si(), static_cast<double>(explanation->path.back().kind)});
   };
   const auto answers = in_children(static_cast<int>(settings.size()), 2, checked);
   for (std::size_t i = 0; i < settings.size(); ++i) {

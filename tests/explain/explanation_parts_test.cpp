@@ -24,15 +24,14 @@ std::vector<std::vector<double>> explained(const std::vector<ExplainedCase>& cas
   const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
   const auto numbers = [&](int i) {
     const ExplainedCase& one = cases[static_cast<std::size_t>(i)];
-    const auto [result, explanation] =
-        simulate_and_explain(read_inputs(catalogue, one.experiment, one.overrides));
+    const auto [run, explanation] = simulate_and_explain(resolve(catalogue, one.experiment, one.overrides));
     std::vector<double> answer;
     for (const GapTime& gap : explanation->gap) answer.push_back(gap.time.si());
     const std::vector<CollectivePace>& paces = explanation->paces;
     const auto longest = std::ranges::max_element(paces, {}, &CollectivePace::transfer);
     answer.push_back(longest == paces.end() ? -1 : static_cast<double>(longest->held_by));
     answer.push_back(longest == paces.end() ? 0 : longest->edge.si());
-    answer.push_back(result.lower_bound.si());
+    answer.push_back(step_of(run).lower_bound.si());
     return packed(answer);
   };
   std::vector<std::vector<double>> all;

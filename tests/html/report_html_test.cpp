@@ -2,11 +2,13 @@
 
 #include "../report/sample.hpp"
 #include "html/html.hpp"
+#include "html/run_sections.hpp"
 #include "html/timeline_data.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 using namespace trainyard;
 using Json = nlohmann::json;
@@ -24,8 +26,7 @@ Run hostile_result() {
   const std::string name = "</title></script><script>alert('x')</script><!--\"&";
   Run run = sample_result();
   run.experiment.name = run.experiment.platform.title = run.experiment.trace.model =
-      run.experiment.settings.stack = name;
-  resolved_text(run) = "platform: " + name + "\n";
+      run.experiment.settings.stack = run.experiment.settings.platform = name;
   for (OpRow& row : step_in(run).ops) row.layer = row.shape = name;
   for (CollectiveRow& row : step_in(run).collectives)
     row.name = row.ready_after = row.algorithm = row.protocol = name;
@@ -34,11 +35,10 @@ Run hostile_result() {
   run.links.busiest = name;
   run.notes = {name};
   run.calibrated_on = {name};
-  result.unmodelled["energy_per_step_j"] = name;
+  run.energy = unknown(name);
   run.memory->gpu = name;
   run.cost->date = name;
-  config::name_of(matrix_dtype(run.experiment.gpu, run.experiment.settings.precision)) = name;
-  return result;
+  return run;
 }
 
 }  // namespace
@@ -70,12 +70,12 @@ TEST_CASE("what is exposed has two names where the stack does something around c
   CHECK(has(without, "exposed collectives</td><td>2 ms</td>"));
   CHECK_FALSE(has(without, "with what the stack does around it"));
   step_in(run).exposed = Seconds(0.003);
-  run.pace.time = Seconds(0.014);
+  run.pace.time = step_in(run).time = Seconds(0.014);
   step_in(run).bars.push_back({.rank = Rank{0},
-                              .stream = Stream::host,
-                              .category = "copy",
-                              .start = Seconds(0.013),
-                              .end = Seconds(0.014)});
+                               .stream = Stream::host,
+                               .category = "copy",
+                               .start = Seconds(0.013),
+                               .end = Seconds(0.014)});
   const std::string page = report_html(run, origin);
   CHECK(has(page, "exposed communication</dt><dd class=\"value\">3 ms</dd>"));
   CHECK(has(page, "of the step, with what the stack does around it"));
@@ -85,8 +85,38 @@ TEST_CASE("what is exposed has two names where the stack does something around c
 TEST_CASE("more FLOPs than the peak lets through are explained") {
   Run run = sample_result();
   CHECK_FALSE(has(report_html(run, origin), "Winograd"));
-  run.matrix = 1.03;
+  run.matrix->utilization = 1.03;
   CHECK(has(report_html(run, origin), "; counted as direct convolutions, of which Winograd"));
+}
+
+TEST_CASE("a key figure of the table is a tile, with its definition, where the run has it") {
+  std::vector<Figure> table(figures().begin(), figures().end());
+  table.push_back({.field = "made_up_w",
+                   .label = "made up",
+                   .unit = FigureUnit::power,
+                   .doc = "a figure of this test",
+                   .topic = {},
+                   .shown = everywhere,
+                   .of = [](const Run& run) -> Known<FigureValue> {
+                     if (run.ranks == 3) return unknown("three ranks are too many");
+                     return FigureValue(13.0);
+                   }});
+  Run run = sample_result();
+  CHECK(has(figures_html(run, table).markup,
+            "<dt>made up</dt><dd class=\"value\">13 W</dd><dd class=\"remark\">a figure of this test</dd>"));
+  CHECK_FALSE(has(figures_html(run).markup, "made up"));
+  run.ranks = 3;
+  CHECK_FALSE(has(figures_html(run, table).markup, "made up"));
+  run.ranks = 2;
+  table.back().shown = in_tables;
+  CHECK_FALSE(has(figures_html(run, table).markup, "made up"));
+}
+
+TEST_CASE("tiles have times as people write them, and no code") {
+  const std::string tiles = figures_html(sample_result()).markup;
+  CHECK(has(tiles, "<dt>an epoch</dt><dd class=\"value\">2 min 10 s</dd>"));
+  CHECK(has(tiles, "<dd class=\"remark\">rent of all nodes</dd>"));
+  CHECK_FALSE(has(tiles, "`"));
 }
 
 TEST_CASE("ranks are alike by their times, not by what is printed of them") {
@@ -202,12 +232,15 @@ TEST_CASE("a run of many updates shows its workers, servers and how old gradient
   CHECK(has(page, "<rect class=\"compute\" x=\"23.68%\" width=\"33.84%\""));
   CHECK(has(page, "<title>2: 8 gradients, 40.0 %</title>"));
   CHECK_FALSE(has(page, "of the measured 2 s."));
+  updates.bars = updates.steady.bars;
   updates.spans = {{.worker = 0, .activity = Activity::computing, .begun = Seconds(0), .ended = Seconds(1)}};
   CHECK(has(report_html(run, origin), "The first 1 s of the measured 2 s."));
   updates.spans.back().ended = Seconds(2);
   CHECK_FALSE(has(report_html(run, origin), "of the measured 2 s."));
   CHECK(has(page, "memory of node0.cpu0"));
   CHECK(has(page, "<section id=\"updates\">"));
+  CHECK(has(page, "<dt>staleness</dt><dd class=\"value\">1.400</dd>"));
+  CHECK(has(page, "updates on average, 2 at most (1 is fresh)"));
   CHECK_FALSE(has(page, "<section id=\"ranks\">"));
 }
 

@@ -23,18 +23,17 @@ RunSummary read_back(const Run& run) {
 /// optimizer twice as fast.
 Run other_sample() {
   Run other = sample_result();
-  other.step_time = Seconds(0.0125);
-  other.throughput = 128 / 0.0125;
-  other.resolved.batch_per_gpu = 32;
-  other.cost.reset();
-  other.unmodelled["cost_per_epoch_usd"] = "nobody says";
+  other.pace.time = step_in(other).time = Seconds(0.0125);
+  other.pace.throughput = 128 / 0.0125;
+  other.experiment.settings.batch_per_gpu = 32;
+  other.cost = unknown("nobody says");
   const auto move = [](auto& row) {
     if (row.end == Seconds(0.010)) row.end = Seconds(0.009);
     if (row.end == Seconds(0.013)) row.end = Seconds(0.0125);
   };
-  for (OpRow& row : other.layers) move(row);
-  for (TimelineEvent& bar : other.timeline) move(bar);
-  for (OpRow& row : other.layers) row.duration = row.end - row.start;
+  for (OpRow& row : step_in(other).ops) move(row);
+  for (TimelineEvent& bar : step_in(other).bars) move(bar);
+  for (OpRow& row : step_in(other).ops) row.duration = row.end - row.start;
   return other;
 }
 
@@ -54,6 +53,8 @@ TEST_CASE("what a step exposes is told collective by collective in its summary")
   CHECK(json["step_parts_s"]["waiting"] == doctest::Approx(0));
   REQUIRE(json["exposed_collectives"].size() == 1);
   CHECK(json["exposed_collectives"][0]["collective"] == "bucket 0");
+  CHECK(json["exposed_collectives"][0]["operation"] == "all_reduce");
+  CHECK(json["exposed_collectives"][0]["purpose"] == "gradients");
   CHECK(json["exposed_collectives"][0]["exposed_s"] == doctest::Approx(0.002));
   CHECK(json["resolved_experiment"]["batch_per_gpu"] == "64");
 }
@@ -97,8 +98,8 @@ TEST_CASE("a summary that is not one is refused with what is wrong") {
   CHECK(error_of("[1]") == "'' is not an object");
   CHECK(error_of("{}").starts_with("no field 'schema_version'"));
   json["schema_version"] = 7;
-  CHECK(error_of(json_text(json)) == "schema_version is 7, this trainyard reads 1");
-  json["schema_version"] = 1;
+  CHECK(error_of(json_text(json)) == "schema_version is 7, this trainyard reads 2");
+  json["schema_version"] = 2;
   json["step_parts_s"]["thinking"] = 1;
   CHECK(error_of(json_text(json)) == "unknown part of a step 'thinking'");
   json["step_parts_s"].erase("thinking");

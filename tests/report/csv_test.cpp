@@ -36,6 +36,6 @@ TEST_CASE("ranks.csv, links.csv and collectives.csv print SI base units") {
 TEST_CASE("a field with a comma, a quote or a line break is quoted") {
   Run run = sample_result();
   step_in(run).ops.resize(1);
-  step_of(run).ops[0].layer = "a,\"b\"\nc";
+  step_in(run).ops[0].layer = "a,\"b\"\nc";
   CHECK(layers_csv(run).find("forward,\"a,\"\"b\"\"\nc\",conv_forward") != std::string::npos);
 }

@@ -2,10 +2,12 @@
 
 #include "explain/explain_step.hpp"
 #include "report/explanation.hpp"
+#include "sample.hpp"
 
 #include <doctest/doctest.h>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace trainyard;
 
@@ -15,27 +17,27 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 void add(Explained& explained, PathKind kind, double length, int rank, const std::string& first = "conv1",
          const std::string& last = "conv1") {
-  Result& result = explained.result;
+  Run& run = explained.run;
   PathSegment& segment = explained.explanation->path.emplace_back();
   segment.kind = kind;
   segment.rank = Rank{rank};
-  segment.start = result.step_time;
+  segment.start = run.pace.time;
   segment.length = Seconds{length};
   segment.first = first;
   segment.last = last;
   segment.ops = 2;
-  result.step_time += segment.length;
+  run.pace.time += segment.length;
 }
 
 void add_collective(Explained& explained, double length, int rank, Seconds alone, const std::string& link) {
-  Result& result = explained.result;
-  const auto number = static_cast<int>(result.collectives.size());
-  CollectiveRow& row = result.collectives.emplace_back();
+  Run& run = explained.run;
+  const auto number = static_cast<int>(step_in(run).collectives.size());
+  CollectiveRow& row = step_in(run).collectives.emplace_back();
   row.name = "bucket " + std::to_string(number);
   row.algorithm = "ring";
   row.protocol = "Simple";
   row.size = Bytes{1e6};
-  row.start = result.step_time;
+  row.start = run.pace.time;
   row.end = row.start + Seconds{length};
   add(explained, PathKind::collective, length, rank);
   explained.explanation->path.back().ops = 0;
@@ -51,15 +53,15 @@ void add_collective(Explained& explained, double length, int rank, Seconds alone
 Explained empty_result() {
   Explained explained;
   explained.explanation.emplace();
-  explained.result.ranks = 4;
+  explained.run.ranks = 4;
   return explained;
 }
 
 std::string page(Explained run) {
-  return explanation_page({std::move(run.result), std::move(run.explanation), {}, {}, "x"}, false);
+  return explanation_page({std::move(run.run), std::move(run.explanation), {}, {}, "x"}, false);
 }
 
-std::string path_of(const Explained& run) { return path_in_words(run.result, *run.explanation); }
+std::string path_of(const Explained& run) { return path_in_words(run.run, *run.explanation); }
 
 }  // namespace
 
@@ -79,22 +81,23 @@ TEST_CASE("every change of rank is counted, samples are of no rank") {
 TEST_CASE("why a collective takes longer than alone is said where the run shows it") {
   Explained explained = empty_result();
   add_collective(explained, 2, 0, Seconds{1}, "a->b");
-  Result& result = explained.result;
+  Run& run = explained.run;
   CHECK(has(path_of(explained), " Here it takes 2 s."));
-  result.resolved.events.emplace_back();
+  run.experiment.settings.events.emplace_back();
   CHECK(has(path_of(explained), " Here it takes 2 s, while links change."));
-  CHECK(how_obtained(result, GapPart::network) == "the step itself: links that change");
-  result.resolved.background.emplace_back();
+  CHECK(how_obtained(run, GapPart::network) == "the step itself: links that change");
+  run.experiment.settings.background.emplace_back();
   CHECK(has(path_of(explained), " Here it takes 2 s, while others use the network and links change."));
-  result.resolved.background.clear();
-  result.resolved.events.clear();
-  CollectiveRow other = result.collectives.front();
+  run.experiment.settings.background.clear();
+  run.experiment.settings.events.clear();
+  std::vector<CollectiveRow>& collectives = step_in(run).collectives;
+  CollectiveRow other = collectives.front();
   other.start = other.end;
-  result.collectives.push_back(other);  // behind it, not beside it
+  collectives.push_back(other);  // behind it, not beside it
   CHECK(has(path_of(explained), " Here it takes 2 s."));
-  result.collectives.back().start = Seconds{1};
+  collectives.back().start = Seconds{1};
   CHECK(has(path_of(explained), " Here it takes 2 s, while others use the network."));
-  CHECK(how_obtained(result, GapPart::network) == "the step itself: collectives that share links");
+  CHECK(how_obtained(run, GapPart::network) == "the step itself: collectives that share links");
 }
 
 TEST_CASE("a connection's limit says whose it is") {

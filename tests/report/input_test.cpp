@@ -43,31 +43,31 @@ bool is_in(const std::string& text, const std::string& part) { return text.find(
 
 TEST_CASE("synthetic data changes nothing, and the result says that hosts were left out") {
   const Run run = input_run({{"input.data", "synthetic"}});
-  CHECK(run.pace.time == input_run({}).step_time);
+  CHECK(run.pace.time == input_run({}).pace.time);
   CHECK_FALSE(run.input);
   CHECK(summary_json(run, {})["cpu_utilization"].is_null());
 }
 
 TEST_CASE("a step takes the longer of its own time and its input's, without prefetching both") {
-  const double step = input_run({}).step_time.si();
+  const double step = input_run({}).pace.time.si();
   const auto with = [](const std::string& decode, const std::string& prefetch) {
     return input_run({{"input.data", "real"}, {"input.prefetch", prefetch}, {"model.input.decode", decode}});
   };
-  CHECK(with("4 ms", "true").step_time.si() == step);
+  CHECK(with("4 ms", "true").pace.time.si() == step);
   const double loading = step_samples * 20e-3 / 48;
   REQUIRE(loading > step);
   const Run limited = with("20 ms", "true");
-  CHECK(limited.step_time.si() == doctest::Approx(loading).epsilon(1e-12));
-  CHECK(with("20 ms", "false").step_time.si() == doctest::Approx(step + loading).epsilon(1e-12));
+  CHECK(limited.pace.time.si() == doctest::Approx(loading).epsilon(1e-12));
+  CHECK(with("20 ms", "false").pace.time.si() == doctest::Approx(step + loading).epsilon(1e-12));
   CHECK(limited.input->exposed.si() == doctest::Approx(loading - step).epsilon(1e-12));
   CHECK(*limited.input->cpu_utilization == doctest::Approx(1));
-  CHECK(limited.network_gain == Seconds{0});
-  CHECK(limited.exposed_communication == input_run({}).exposed_communication);
-  CHECK(limited.network_utilization == doctest::Approx(input_run({}).network_utilization * step / loading));
+  CHECK(step_of(limited).network_gain == Seconds{0});
+  CHECK(exposed_communication(limited) == exposed_communication(input_run({})));
+  CHECK(limited.links.mean == doctest::Approx(input_run({}).links.mean * step / loading));
   CHECK(is_in(limit_in_words(limited), "48 of 48 cores of a node decode 2,400 samples/s"));
   CHECK(summary_json(limited, {})["input_limit"] == "cores");
   // a GPU alone has all cores
-  CHECK(limited.one_rank_step_time == input_run({}).one_rank_step_time);
+  CHECK(limited.pace.one_rank == input_run({}).pace.one_rank);
 }
 
 TEST_CASE(
@@ -76,15 +76,15 @@ TEST_CASE(
     more.emplace_back("input.data", "real");
     return input_run(more);
   };
-  CHECK(real({{"input.workers", "1"}}).step_time.si() == doctest::Approx(step_samples * 4e-3 / 16));
+  CHECK(real({{"input.workers", "1"}}).pace.time.si() == doctest::Approx(step_samples * 4e-3 / 16));
   const Overrides slow{{"platform.node.storage.bandwidth", "200 MB/s"}};
   const Run stored = real(slow);
-  CHECK(stored.step_time.si() == doctest::Approx(step_samples * 115e3 / 200e6));
+  CHECK(stored.pace.time.si() == doctest::Approx(step_samples * 115e3 / 200e6));
   CHECK(*stored.input->storage_utilization == doctest::Approx(1));
   CHECK(is_in(limit_in_words(stored), "reads 1,739 samples/s from its storage"));
-  CHECK(real({{"nodes", "4"}, {"platform.node.storage.shared", "400 MB/s"}}).step_time.si() ==
+  CHECK(real({{"nodes", "4"}, {"platform.node.storage.shared", "400 MB/s"}}).pace.time.si() ==
         doctest::Approx(4 * step_samples * 115e3 / 400e6));
-  CHECK(real({{"platform.node.devices.cpu.memory_bandwidth", "2 GB/s"}}).step_time.si() ==
+  CHECK(real({{"platform.node.devices.cpu.memory_bandwidth", "2 GB/s"}}).pace.time.si() ==
         doctest::Approx(step_samples * 3.8e6 / 4e9));
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("GPUs decode beside their kernels where they have a decoder, and token
                                           {"gpu.image_decoder", "10 ms"}},
                                          "bert_large_dgx_a100"),
                                {.fidelity = Fidelity::closed});
-  CHECK(decoded.step_time.si() == doctest::Approx(64 * 10e-3));
+  CHECK(decoded.pace.time.si() == doctest::Approx(64 * 10e-3));
   CHECK(is_in(limit_in_words(decoded), "the decoders of a node's GPUs decode 800"));
   CHECK(summary_json(decoded, {})["cpu_utilization"].is_null());
   const ResolvedExperiment text = input_job({{"input.data", "real"}}, "bert_large_dgx_a100");
@@ -132,7 +132,7 @@ TEST_CASE("a job of many updates waits for samples as a steady step does") {
   const double loading = step_samples * 20e-3 / 48;
   CHECK(run.pace.time.si() == doctest::Approx(loading));
   CHECK(run.input->exposed.si() / loading ==
-        doctest::Approx(1 - input_run({}).step_time.si() / loading).epsilon(0.01));
+        doctest::Approx(1 - input_run({}).pace.time.si() / loading).epsilon(0.01));
   CHECK(*run.input->cpu_utilization == doctest::Approx(1));
   CHECK(is_in(limit_in_words(run), "Input: limited by the input pipeline"));
 }
@@ -160,12 +160,12 @@ node:
 }
 
 TEST_CASE("GPUs differ as their profile says where an experiment asks for it") {
-  const double step = input_run({}).step_time.si();
-  const double compute = input_run({}).compute_time.si();
+  const double step = input_run({}).pace.time.si();
+  const double compute = compute_time(input_run({})).si();
   const Run spread =
       input_run({{"random.gpus", "profile"}, {"steps", "{warmup: 1, measured: 1, repeats: 401}"}});
   // each repeat has other GPUs; the median of a largest draw lies a little below its mean
-  const double excess = (spread.step_time.si() - step) / compute;
+  const double excess = (spread.pace.time.si() - step) / compute;
   CHECK(excess == doctest::Approx(random::expected_maximum(16, 0.015)).epsilon(0.06));
   CHECK(is_in(refusal_of_input({{"random", "{gpus: profile, step: {kind: normal, sd: 0.1}}"}}),
               "takes the place of gpu and step"));

@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 using namespace trainyard;
 using OrderedJson = nlohmann::ordered_json;
@@ -75,7 +76,7 @@ TEST_CASE("the summary has every promised field, and each null has its reason") 
 
 TEST_CASE("the summary's numbers are those of the result in SI units") {
   const OrderedJson json = summary_json(sample_result(), cost);
-  CHECK(json["schema_version"] == 1);
+  CHECK(json["schema_version"] == 2);
   CHECK(json["step_time_s"] == 0.013);
   CHECK(json["ranks"] == 2);
   CHECK(json["fidelity"] == "flow");
@@ -96,22 +97,23 @@ TEST_CASE("the summary's numbers are those of the result in SI units") {
         OrderedJson{{"wall_s", 0.05}, {"cpu_s", 0.04}, {"events", 42}, {"peak_rss_bytes", 3e7}});
 }
 
-TEST_CASE("what a result could not tell is null with the reason the study gave") {
+TEST_CASE("what a result could not tell is null with the reason that the run gives") {
   Run run = sample_result();
   run.experiment.samples_per_epoch.reset();
-  tokens_per_second(run).reset();
-  run.memory = unknown("a reason");
-  for (const char* field : {"memory", "memory_peak_bytes", "memory_capacity_bytes", "memory_utilization"})
-    result.unmodelled[field] = "a trace";
+  run.experiment.model->sequence_length.reset();
+  run.memory = unknown("a trace");
   run.links.busiest.clear();
-  result.unmodelled["speedup"] = "no run on one rank to compare with";
-  const OrderedJson json = summary_json(run, cost);
+  std::vector<Figure> table(figures().begin(), figures().end());
+  table[index_of("speedup")].of = [](const Run&) { return unknown("no run on one rank to compare with"); };
+  const OrderedJson json = summary_json(run, cost, table);
   CHECK(json["epoch_time_s"].is_null());
   CHECK(json["busiest_link"].is_null());
   CHECK(json["speedup"].is_null());
   CHECK(json["memory_peak_bytes"].is_null());
+  CHECK(json["throughput_tokens_per_s"].is_null());
   CHECK(json["memory"].is_null());
-  CHECK(json["unmodelled"]["memory"] == "a trace");
+  for (const char* field : {"memory", "memory_peak_bytes", "memory_capacity_bytes", "memory_utilization"})
+    CHECK(json["unmodelled"][field] == "a trace");
   CHECK(json["unmodelled"]["throughput_tokens_per_s"] == "the model does not read sequences");
   CHECK(json["unmodelled"]["speedup"] == "no run on one rank to compare with");
 }

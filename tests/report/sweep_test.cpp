@@ -1,8 +1,8 @@
 #include "../sweep/hand_made.hpp"
 #include "report/sweep_csv.hpp"
-#include "report/sweep_figures.hpp"
 #include "report/sweep_json.hpp"
 #include "report/sweep_table.hpp"
+#include "run/figures.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -153,7 +153,7 @@ TEST_CASE("a row in a line names its point and says what came of it") {
 }
 
 TEST_CASE("figures of a sweep are named once, and know what reports read of them") {
-  const std::vector<std::string> names = sweep_figure_names();
+  const std::vector<std::string> names = sweep_columns();
   CHECK(std::set<std::string>(names.begin(), names.end()).size() == names.size());
   for (const std::string& name : made_figures) {
     CAPTURE(name);

@@ -89,7 +89,7 @@ TEST_CASE("ops that follow each other without a gap do not overlap after roundin
   step_in(run).bars.clear();
   Seconds now;
   for (int i = 0; i < 500; ++i) {
-    OpRow row = sample_result().layers[0];
+    OpRow row = step_of(sample_result()).ops[0];
     row.start = now;
     now += Seconds(1e-3 / 7 + 1e-10 * i);
     row.end = now;
@@ -101,6 +101,6 @@ TEST_CASE("ops that follow each other without a gap do not overlap after roundin
 
 TEST_CASE("the rules' checker sees an overlap") {
   Run run = sample_result();
-  timeline_of(run)[1].start = Seconds(0.003);
+  step_in(run).bars[1].start = Seconds(0.003);
   CHECK_FALSE(broken_trace_rules(Json::parse(trace_json(run))).empty());
 }

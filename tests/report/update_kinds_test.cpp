@@ -4,6 +4,7 @@
 #include "report/summary_text.hpp"
 #include "report/trace_json.hpp"
 #include "run/simulate.hpp"
+#include "sample.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +13,7 @@ using namespace trainyard;
 namespace {
 
 Run result_of(const Overrides& overrides) {
-  return simulate(read_inputs(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, "resnet50_dgx2", overrides),
+  return simulate(resolve(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, "resnet50_dgx2", overrides),
                   {.fidelity = Fidelity::closed});
 }
 

@@ -1,6 +1,7 @@
 #include "run/energy.hpp"
 
 #include "run/cost.hpp"
+#include "run/run.hpp"
 
 #include <doctest/doctest.h>
 
@@ -102,12 +103,12 @@ TEST_CASE("an epoch costs nodes x price x hours, and a list price gives no rate"
   Platform platform = box(8);
   platform.price = Sourced<Dollars>{Dollars(149000)};
   platform.price_date = "2020-09";
-  CHECK(*cost_unknown(platform, Seconds(100)) ==
+  CHECK(epoch_cost(platform, 2, Seconds(100)).error() ==
         "box does not state what an hour costs (node.price.hour); a list price is not turned into a rate");
   platform.price_per_hour = Sourced<Dollars>{Dollars(24.48)};
-  CHECK(*cost_unknown(platform, std::nullopt) == "the model does not state the samples of an epoch");
-  CHECK_FALSE(cost_unknown(platform, Seconds(1)));
-  const Cost cost = epoch_cost(platform, 2, Seconds(1800));
+  CHECK(epoch_cost(platform, 2, epoch_time(Run())).error() ==
+        "the model does not state the samples of an epoch");
+  const EpochCost cost = epoch_cost(platform, 2, Seconds(1800)).value();
   CHECK(cost.per_epoch.si() == doctest::Approx(24.48).epsilon(1e-12));
   CHECK(cost.per_node_hour == Dollars(24.48));
   CHECK(cost.date == "2020-09");

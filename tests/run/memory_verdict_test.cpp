@@ -1,5 +1,6 @@
 #include "run/memory_verdict.hpp"
 
+#include "run/figures.hpp"
 #include "run/simulate.hpp"
 #include "temporary_folder.hpp"
 
@@ -104,8 +105,10 @@ TEST_CASE("a trace has no verdict") {
   CHECK_THROWS_AS(memory_report(resolved), InputError);
   const Run run = simulate(resolved, {.fidelity = Fidelity::closed});
   CHECK_FALSE(run.memory);
-  for (const char* field : {"memory", "memory_peak_bytes", "memory_capacity_bytes", "memory_utilization"})
-    CHECK(result.unmodelled.at(field) == "a trace does not say what its activations take");
+  const std::string reason = "a trace does not say what its activations take";
+  CHECK(run.memory.error() == reason);
+  for (const char* field : {"memory_peak_bytes", "memory_capacity_bytes", "memory_utilization"})
+    CHECK(unmodelled(run).at(field) == reason);
 }
 
 TEST_CASE("a result has its memory, energy, tokens and the assumptions they rest on") {
@@ -118,7 +121,7 @@ TEST_CASE("a result has its memory, energy, tokens and the assumptions they rest
   CHECK(run.energy->average > Watts(16 * 350 * 0.2 + 4400));
   CHECK(run.energy->average < Watts(16 * 350 * 0.95 + 4400));
   CHECK_FALSE(run.cost);
-  CHECK(result.unmodelled.at("cost_per_epoch_usd").starts_with("dgx2 does not state what an hour costs"));
+  CHECK(unmodelled(run).at("cost_per_epoch_usd").starts_with("dgx2 does not state what an hour costs"));
   REQUIRE(run.notes.size() == 2);
   CHECK(run.notes[0].starts_with("memory: "));
   CHECK(run.notes[1].starts_with("energy: "));
@@ -132,6 +135,6 @@ TEST_CASE("rented nodes give the cost of an epoch, used in full or not") {
   CHECK(run.cost->per_node_hour == Dollars(24.48));
   CHECK(run.cost->per_epoch.si() == doctest::Approx(2 * 24.48 * epoch_time(run)->si() / 3600).epsilon(1e-12));
   CHECK_FALSE(run.energy);
-  CHECK(result.unmodelled.at("average_power_w") ==
+  CHECK(unmodelled(run).at("average_power_w") ==
         "p3_16xlarge does not state what a node draws besides its GPUs (node.power)");
 }

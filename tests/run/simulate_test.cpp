@@ -1,6 +1,7 @@
 #include "run/simulate.hpp"
 
 #include "errors_of.hpp"
+#include "figure_of.hpp"
 #include "run/checks.hpp"
 #include "run/export_trace.hpp"
 #include "schedule/step_plan.hpp"
@@ -84,7 +85,7 @@ TEST_CASE("--set reaches a sequence length, and four times the tokens take more 
     return sum;
   };
   CHECK(products(to) == doctest::Approx(3 * 8 * 2 * 50'241'431'040.0).epsilon(1e-12));
-  CHECK(to.compute_time > 3.5 * from.compute_time);  // the optimizer's time does not depend on the tokens
+  CHECK(compute_time(to) > 3.5 * compute_time(from));  // the optimizer's time does not depend on the tokens
 }
 
 TEST_CASE("the parts of a result agree with each other") {
@@ -113,15 +114,15 @@ TEST_CASE("the parts of a result agree with each other") {
 TEST_CASE("kernels beside communication are slower, by what separates the step from perfect overlap") {
   const Run slowed = closed(resolved({{"nodes", "2"}}));
   const Run perfect = closed(resolved({{"nodes", "2"}, {"stack.overlap_slows", "false"}}));
-  CHECK(perfect.compute_slowdown == Seconds{});
-  CHECK(slowed.compute_slowdown > Seconds{1e-4});
-  CHECK(slowed.step_time > perfect.step_time);
-  CHECK(slowed.step_time <= perfect.one_rank_step_time + perfect.communication_time);
-  CHECK(slowed.communication_overhead.si() ==
-        doctest::Approx((slowed.exposed_communication + slowed.compute_slowdown).si()).epsilon(1e-9));
-  CHECK(slowed.lower_bound == perfect.lower_bound);
+  CHECK(step_of(perfect).slowed == Seconds{});
+  CHECK(step_of(slowed).slowed > Seconds{1e-4});
+  CHECK(slowed.pace.time > perfect.pace.time);
+  CHECK(slowed.pace.time <= perfect.pace.one_rank + communication_time(perfect));
+  CHECK(figure_of(slowed, "communication_overhead_s") ==
+        doctest::Approx((exposed_communication(slowed) + step_of(slowed).slowed).si()).epsilon(1e-9));
+  CHECK(step_of(slowed).lower_bound == step_of(perfect).lower_bound);
   // Nothing is slower where nothing overlaps.
-  CHECK(closed(resolved({{"stack.overlap", "false"}})).compute_slowdown == Seconds{});
+  CHECK(step_of(closed(resolved({{"stack.overlap", "false"}}))).slowed == Seconds{});
 }
 
 TEST_CASE("replaying an exported trace gives the same step to the bit") {
@@ -133,9 +134,9 @@ TEST_CASE("replaying an exported trace gives the same step to the bit") {
         << "platform: dgx2\ngpus: 12\ntrace: t.csv\nstack: pytorch_ddp\nbatch_per_gpu: 128\n";
     const Run again = closed(resolve(catalogue(), (folder.path / "replay.yaml").string(), {}));
     const Run first = closed(original);
-    CHECK(again.step_time == first.step_time);
-    CHECK(again.compute_source_shares.fitted == first.compute_source_shares.fitted);
-    CHECK(again.collectives.size() == first.collectives.size());
+    CHECK(again.pace.time == first.pace.time);
+    CHECK(again.compute_sources.fitted == first.compute_sources.fitted);
+    CHECK(step_of(again).collectives.size() == step_of(first).collectives.size());
     CHECK(message_of((folder.path / "replay.yaml").string(), {{"precision", "amp"}})
               .find("a step in fp32, not amp") != std::string::npos);
     CHECK(message_of((folder.path / "replay.yaml").string(), {{"batch_per_gpu", "64"}})
@@ -151,8 +152,8 @@ TEST_CASE("a replay of Horovod's step waits for the same ticks and copies the sa
       << "platform: dgx2\ntrace: t.csv\nstack: horovod_0_20\nbatch_per_gpu: 128\naccumulation: 2\n";
   const std::string replay = (folder.path / "replay.yaml").string();
   const Run first = closed(original);
-  CHECK(closed(resolve(catalogue(), replay, {})).step_time == first.step_time);
-  CHECK(first.collectives.size() > 1);
+  CHECK(closed(resolve(catalogue(), replay, {})).pace.time == first.pace.time);
+  CHECK(step_of(first).collectives.size() > 1);
   CHECK(message_of(replay, {{"accumulation", "3"}}).find("a step of 2 micro-batches, not 3") !=
         std::string::npos);
 }
@@ -168,38 +169,39 @@ TEST_CASE("a replay gives each of several collectives of one op its own tensors"
     overrides.push_back({"stack", stack});
     const Run again = closed(resolve(catalogue(), (folder.path / "replay.yaml").string(), overrides));
     const Run first = closed(original);
-    CHECK(again.step_time == first.step_time);
-    CHECK(again.communication_time == first.communication_time);
-    REQUIRE(again.collectives.size() == first.collectives.size());
-    for (std::size_t i = 0; i < first.collectives.size(); ++i)
-      CHECK(again.collectives[i].tensors == first.collectives[i].tensors);
+    CHECK(again.pace.time == first.pace.time);
+    CHECK(communication_time(again) == communication_time(first));
+    REQUIRE(step_of(again).collectives.size() == step_of(first).collectives.size());
+    for (std::size_t i = 0; i < step_of(first).collectives.size(); ++i)
+      CHECK(step_of(again).collectives[i].tensors == step_of(first).collectives[i].tensors);
   }
 }
 
 TEST_CASE("what the framework's cycle costs is not laid at the network's door") {
   const Run slow = closed(resolved({{"stack", "horovod"}, {"stack.fusion.cycle_time", "200 ms"}}));
-  CHECK(slow.exposed_communication.si() > 0.05);
-  CHECK(slow.network_gain.si() < 0.003);
+  CHECK(exposed_communication(slow).si() > 0.05);
+  CHECK(step_of(slow).network_gain.si() < 0.003);
   const Run ddp = closed(resolved({{"nodes", "2"}}));
-  CHECK(ddp.network_gain.si() == doctest::Approx(ddp.communication_overhead.si()).epsilon(1e-9));
+  CHECK(step_of(ddp).network_gain.si() ==
+        doctest::Approx(figure_of(ddp, "communication_overhead_s")).epsilon(1e-9));
 }
 
 TEST_CASE("accumulating gradients communicates once for several micro-batches") {
   const Run one = closed(resolved({{"nodes", "2"}}));
   const Run four = closed(resolved({{"nodes", "2"}, {"accumulation", "4"}}));
-  CHECK(four.global_batch == 4 * one.global_batch);
-  CHECK(four.collectives.size() == one.collectives.size());
-  CHECK(four.compute_time > 3.99 * one.compute_time);
-  CHECK(four.compute_time < 4.02 * one.compute_time);  // the additions, less three updates
-  CHECK(four.scaling_efficiency > one.scaling_efficiency);
+  CHECK(four.pace.global_batch == 4 * one.pace.global_batch);
+  CHECK(step_of(four).collectives.size() == step_of(one).collectives.size());
+  CHECK(compute_time(four) > 3.99 * compute_time(one));
+  CHECK(compute_time(four) < 4.02 * compute_time(one));  // the additions, less three updates
+  CHECK(four.pace.efficiency > one.pace.efficiency);
 }
 
 TEST_CASE("a fitted compute_scale is named in the result, an assumed one is not") {
   const Run fitted =
       closed(resolved({{"gpus", "1"}, {"stack.compute_scale", "{value: 1.1, fitted: a run}"}}));
   CHECK(fitted.calibrated_on == std::vector<std::string>{"a run"});
-  CHECK(fitted.step_time.si() ==
-        doctest::Approx(1.1 * closed(resolved({{"gpus", "1"}})).step_time.si()).epsilon(1e-9));
+  CHECK(fitted.pace.time.si() ==
+        doctest::Approx(1.1 * closed(resolved({{"gpus", "1"}})).pace.time.si()).epsilon(1e-9));
   CHECK(closed(resolved({{"gpus", "1"}, {"stack.compute_scale", "1.1"}})).calibrated_on.empty());
   const Overrides overhead = {{"gpus", "1"}, {"stack.op_overhead", "{value: 5 us, fitted: another run}"}};
   CHECK(closed(resolved(overhead)).calibrated_on == std::vector<std::string>{"another run"});
@@ -211,25 +213,25 @@ TEST_CASE("a trace without durations asks the GPU anew, one with a user's durati
   std::ofstream(experiment)
       << "platform: dgx2\ngpus: 2\ntrace: t.csv\nstack: pytorch_ddp\nbatch_per_gpu: 128\n";
   std::ofstream(folder.path / "t.csv") << write_trace(export_trace(resolved({{"gpus", "2"}}), false));
-  const double ours = closed(resolve(catalogue(), experiment, {})).compute_time.si();
+  const double ours = compute_time(closed(resolve(catalogue(), experiment, {}))).si();
   const Overrides fast = {{"gpu.memory.bandwidth", "1800 GB/s"}};
-  CHECK(closed(resolve(catalogue(), experiment, fast)).compute_time.si() < ours);
+  CHECK(compute_time(closed(resolve(catalogue(), experiment, fast))).si() < ours);
 
   std::ofstream(folder.path / "t.csv")
       << "phase,layer,duration_s,parameter_bytes\n"
          "forward,all,0.25,\nbackward,all,0.5,4000000\noptimizer,all,0.01,\n";
   const Run measured = closed(resolve(catalogue(), experiment, fast));
-  CHECK(measured.compute_time.si() == doctest::Approx(0.76).epsilon(1e-12));
-  CHECK(measured.compute_source_shares.measured == 1);
-  REQUIRE(measured.collectives.size() == 1);
-  CHECK(measured.collectives[0].size == Bytes{4e6});
+  CHECK(compute_time(measured).si() == doctest::Approx(0.76).epsilon(1e-12));
+  CHECK(measured.compute_sources.measured == 1);
+  REQUIRE(step_of(measured).collectives.size() == 1);
+  CHECK(step_of(measured).collectives[0].size == Bytes{4e6});
 }
 
 TEST_CASE("--set reaches the files an experiment names") {
-  const double before = closed(resolved({{"nodes", "4"}})).step_time.si();
-  CHECK(closed(resolved({{"nodes", "4"}, {"platform.fabric.nic", "8 Gbps"}})).step_time.si() > before);
-  CHECK(closed(resolved({{"nodes", "4"}, {"stack.bucket_cap", "1 GiB"}})).collectives.size() == 2);
-  CHECK(closed(resolved({{"batch_per_gpu", "64"}})).global_batch == 16 * 64);
+  const double before = closed(resolved({{"nodes", "4"}})).pace.time.si();
+  CHECK(closed(resolved({{"nodes", "4"}, {"platform.fabric.nic", "8 Gbps"}})).pace.time.si() > before);
+  CHECK(step_of(closed(resolved({{"nodes", "4"}, {"stack.bucket_cap", "1 GiB"}}))).collectives.size() == 2);
+  CHECK(closed(resolved({{"batch_per_gpu", "64"}})).pace.global_batch == 16 * 64);
 }
 
 TEST_CASE(
@@ -264,16 +266,16 @@ TEST_CASE(
 TEST_CASE("an experiment names its fidelity, and the option overrides it") {
   const ResolvedExperiment some = resolved({{"fidelity", "closed"}, {"gpus", "2"}});
   const Run own = simulate(some, {});
-  CHECK(own.fidelity == "closed");
-  CHECK(own.resolved_experiment.find("fidelity: closed") != std::string::npos);
+  CHECK(own.experiment.settings.fidelity == Fidelity::closed);
+  CHECK(resolved_text(own).find("fidelity: closed") != std::string::npos);
   const ResolvedExperiment other = resolved({{"fidelity", "steps"}, {"gpus", "2"}});
-  CHECK(closed(other).resolved_experiment.find("fidelity: closed") != std::string::npos);
+  CHECK(resolved_text(closed(other)).find("fidelity: closed") != std::string::npos);
 }
 
 TEST_CASE("tf32 on a GPU without it is fp32, and the result says so") {
   const Run run = closed(resolved({{"precision", "tf32"}, {"gpus", "1"}}));
-  CHECK(config::name_of(matrix_dtype(run.experiment.gpu, run.experiment.settings.precision)) == "fp32");
-  CHECK(run.pace.time == closed(resolved({{"gpus", "1"}})).step_time);
+  CHECK(matrix_dtype_name(run) == "fp32");
+  CHECK(run.pace.time == closed(resolved({{"gpus", "1"}})).pace.time);
   REQUIRE(notes_of(run).size() == 1);
   CHECK(notes_of(run)[0].find("no TF32 units") != std::string::npos);
 }
@@ -281,10 +283,10 @@ TEST_CASE("tf32 on a GPU without it is fp32, and the result says so") {
 TEST_CASE("a resolved experiment gives the same result again") {
   const TemporaryFolder folder;
   const Run first = closed(resolved({{"nodes", "2"}, {"platform.fabric.nic", "25 Gbps"}}));
-  std::ofstream(folder.path / "again.yaml") << first.resolved_experiment;
+  std::ofstream(folder.path / "again.yaml") << resolved_text(first);
   const Run again = closed(resolve(catalogue(), (folder.path / "again.yaml").string(), {}));
-  CHECK(again.step_time == first.step_time);
-  CHECK(again.resolved_experiment == first.resolved_experiment);
+  CHECK(again.pace.time == first.pace.time);
+  CHECK(resolved_text(again) == resolved_text(first));
 }
 
 TEST_CASE("what does not exist is an error with what does") {
@@ -398,10 +400,10 @@ TEST_CASE("a stack that goes through host memory changes what all collectives se
   const Overrides host{{"stack.intra_node", "host"}};
   const Run direct = closed(resolved({{"gpus", "8"}}));
   Run staged = closed(resolved({{"gpus", "8"}, host[0]}));
-  REQUIRE(staged.collectives.size() == direct.collectives.size());
-  CHECK(staged.collectives.back().busbw < 0.2 * direct.collectives.back().busbw);
-  CHECK(staged.collectives.back().bound > direct.collectives.back().bound);
-  for (const LinkRow& link : staged.links) CHECK(link.name.find("nvswitch") == std::string::npos);
+  REQUIRE(step_of(staged).collectives.size() == step_of(direct).collectives.size());
+  CHECK(step_of(staged).collectives.back().busbw < 0.2 * step_of(direct).collectives.back().busbw);
+  CHECK(step_of(staged).collectives.back().bound > step_of(direct).collectives.back().bound);
+  for (const LinkRow& link : staged.links.rows) CHECK(link.name.find("nvswitch") == std::string::npos);
   REQUIRE(notes_of(staged).size() == 1);
   CHECK(notes_of(staged)[0].find("intra_node of pytorch_ddp") != std::string::npos);
   CHECK(notes_of(closed(resolved({{"gpus", "1"}, host[0]}))).empty());
@@ -410,23 +412,23 @@ TEST_CASE("a stack that goes through host memory changes what all collectives se
 TEST_CASE("time of the host is no compute, and a GPU that waits for it draws idle power") {
   const Run without = closed(resolved({{"gpus", "1"}}));
   const Run with = closed(resolved({{"gpus", "1"}, {"stack.step_overhead", "100 ms"}}));
-  CHECK(with.step_time.si() == doctest::Approx(without.step_time.si() + 0.1).epsilon(1e-12));
-  CHECK(with.compute_time.si() == doctest::Approx(without.compute_time.si()).epsilon(1e-12));
-  CHECK(with.exposed_communication == Seconds());
+  CHECK(with.pace.time.si() == doctest::Approx(without.pace.time.si() + 0.1).epsilon(1e-12));
+  CHECK(compute_time(with).si() == doctest::Approx(compute_time(without).si()).epsilon(1e-12));
+  CHECK(exposed_communication(with) == Seconds());
   CHECK(with.gpu_utilization < 0.9);
-  CHECK(*with.energy_per_step > *without.energy_per_step);
-  CHECK(*with.average_power < *without.average_power);
-  CHECK(with.layers.back().kind == OpKind::host);
+  CHECK(with.energy->per_step > without.energy->per_step);
+  CHECK(with.energy->average < without.energy->average);
+  CHECK(step_of(with).ops.back().kind == OpKind::host);
 }
 
 TEST_CASE("one GPU alone does without the time that hosts take for the other ranks") {
   const Overrides slow = {{"gpus", "4"}, {"stack.step_overhead_per_gpu", "20 ms"}};
   const Run without = closed(resolved({{"gpus", "4"}}));
   const Run with = closed(resolved(slow));
-  CHECK(with.step_time.si() == doctest::Approx(without.step_time.si() + 0.06).epsilon(1e-12));
-  CHECK(with.one_rank_step_time == without.one_rank_step_time);
-  CHECK(with.compute_slowdown.si() == doctest::Approx(without.compute_slowdown.si()).epsilon(1e-9));
-  CHECK(with.layers.back().layer == "step_overhead_of_ranks");
+  CHECK(with.pace.time.si() == doctest::Approx(without.pace.time.si() + 0.06).epsilon(1e-12));
+  CHECK(with.pace.one_rank == without.pace.one_rank);
+  CHECK(step_of(with).slowed.si() == doctest::Approx(step_of(without).slowed.si()).epsilon(1e-9));
+  CHECK(step_of(with).ops.back().layer == "step_overhead_of_ranks");
 }
 
 TEST_CASE("a replay of what a stack adds to a step is the same step to the bit") {
@@ -447,8 +449,8 @@ TEST_CASE("a replay of what a stack adds to a step is the same step to the bit")
       std::ofstream(folder.path / "t.csv") << write_trace(export_trace(original, with_durations));
       const Run again = closed(resolve(catalogue(), (folder.path / "again.yaml").string(), {}));
       const Run first = closed(original);
-      CHECK(again.step_time == first.step_time);
-      CHECK(again.collectives.size() == first.collectives.size());
+      CHECK(again.pace.time == first.pace.time);
+      CHECK(step_of(again).collectives.size() == step_of(first).collectives.size());
     }
   }
   CHECK(message_of((folder.path / "again.yaml").string(), {{"stack.reduce_each_micro_batch", "false"}})

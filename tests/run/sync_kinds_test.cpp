@@ -65,18 +65,18 @@ TEST_CASE(
 TEST_CASE("GPUs that wait for GPU 0's update draw no power for it") {
   const Run all = kind_result(kind_inputs({}));
   const Run alone = kind_result(kind_inputs(gpu0));
-  const Seconds update = all.layers.back().duration;
+  const Seconds update = step_of(all).ops.back().duration;
   const ResolvedExperiment resolved = kind_inputs({});
   const GpuProfile& gpu = resolved.gpu;
   // The steps differ by how long all of them and the box wait, and by 15 updates.
-  const Seconds longer = alone.step_time - all.step_time;
+  const Seconds longer = alone.pace.time - all.pace.time;
   const Watts waiting =
       16 * gpu.power->idle.value * gpu.tdp.value + node_overhead(resolved.platform, gpu)->value;
   const Watts saved = 15 * (gpu.power->vector.value - gpu.power->idle.value) * gpu.tdp.value;
-  CHECK((*alone.energy_per_step - *all.energy_per_step).si() ==
+  CHECK((alone.energy->per_step - all.energy->per_step).si() ==
         doctest::Approx((longer * waiting - update * saved).si()).epsilon(1e-6));
-  CHECK(kind_result(kind_inputs(with(gpu0, {{"gpus", "1"}}))).energy_per_step ==
-        kind_result(kind_inputs({{"gpus", "1"}})).energy_per_step);
+  CHECK(kind_result(kind_inputs(with(gpu0, {{"gpus", "1"}}))).energy->per_step ==
+        kind_result(kind_inputs({{"gpus", "1"}})).energy->per_step);
 }
 
 TEST_CASE("updates to all peers are all-gathers, with kernels of their own around them") {
@@ -97,7 +97,7 @@ TEST_CASE("an exported trace of either kind replays to the same step") {
         << "platform: dgx2\ntrace: t.csv\nbatch_per_gpu: 128\nstack: pytorch_ddp\n";
     const ResolvedExperiment again =
         resolve(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, (folder.path / "replay.yaml").string(), kind);
-    CHECK(kind_result(again).step_time == kind_result(original).step_time);
+    CHECK(kind_result(again).pace.time == kind_result(original).pace.time);
   }
 }
 
@@ -105,13 +105,13 @@ TEST_CASE("a slow node makes such steps longer by its compute, not by what all w
   const Overrides slow{{"random.slow", "[{node: 0, factor: 2}]"}, {"steps.measured", "3"}};
   const Run steady = kind_result(kind_inputs(sparse));
   const Run slowed = kind_result(kind_inputs(with(sparse, slow)));
-  CHECK(slowed.step_time.si() ==
-        doctest::Approx((steady.step_time + steady.one_rank_step_time).si()).epsilon(1e-9));
+  CHECK(slowed.pace.time.si() ==
+        doctest::Approx((steady.pace.time + steady.pace.one_rank).si()).epsilon(1e-9));
   const Run through = kind_result(kind_inputs(gpu0));
   const Run through_slowed = kind_result(kind_inputs(with(gpu0, slow)));
-  const Seconds update = through.layers.back().duration;
-  CHECK(through_slowed.step_time.si() ==
-        doctest::Approx((through.step_time + through.compute_time - update).si()).epsilon(1e-9));
+  const Seconds update = step_of(through).ops.back().duration;
+  CHECK(through_slowed.pace.time.si() ==
+        doctest::Approx((through.pace.time + compute_time(through) - update).si()).epsilon(1e-9));
   CHECK(has_note(through_slowed, "counted as communication"));
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("averaging parameters now and then sends them to all peers at the end"
   const Run run = kind_result(kind_inputs(rule));
   const Run behind = kind_result(kind_inputs({{"sync.kind", "peer_to_peer"}, {"stack.overlap", "false"}}));
   CHECK(run.pace.time.si() ==
-        doctest::Approx((4 * behind.compute_time + behind.exposed_communication).si()).epsilon(1e-9));
+        doctest::Approx((4 * compute_time(behind) + exposed_communication(behind)).si()).epsilon(1e-9));
 }
 
 TEST_CASE("what all ranks send takes memory, and what top_k has not sent yet") {
@@ -130,9 +130,9 @@ TEST_CASE("what all ranks send takes memory, and what top_k has not sent yet") {
   const double own = 4 * 25'557'032.0;
   CHECK(buckets({}) == own);
   const double largest = [] {
+    const Run run = kind_result(kind_inputs({}));
     double most = 0;
-    for (const CollectiveRow& row : kind_result(kind_inputs({})).collectives)
-      most = std::max(most, row.size.si());
+    for (const CollectiveRow& row : step_of(run).collectives) most = std::max(most, row.size.si());
     return most;
   }();
   CHECK(buckets({{"sync.kind", "peer_to_peer"}}) == own + 16 * largest);

@@ -204,7 +204,7 @@ TEST_CASE("a file of factors is one of those that were read") {
 }
 
 TEST_CASE("a global batch is split evenly among ranks and micro-batches, or not at all") {
-  const auto batch = [](const Overrides& set) { return point_with(set).experiment.batch_per_gpu; };
+  const auto batch = [](const Overrides& set) { return point_with(set).settings.batch_per_gpu; };
   CHECK(batch({{"global_batch", "1024"}, {"gpus", "8"}}) == 128);
   CHECK(batch({{"global_batch", "1024"}, {"ranks", "32"}}) == 32);
   CHECK(batch({{"global_batch", "1024"}, {"gpus", "8"}, {"accumulation", "2"}}) == 64);
@@ -225,11 +225,12 @@ TEST_CASE("a sweep's own keys are counts, and contradict no key of the experimen
 }
 
 TEST_CASE("default leaves a key as the experiment has it, and experiment is another one") {
-  const ResolvedExperiment resolved = point_with({{"experiment", "resnet50_ac922"}, {"batch_per_gpu", "default"}});
+  const ResolvedExperiment resolved =
+      point_with({{"experiment", "resnet50_ac922"}, {"batch_per_gpu", "default"}});
   CHECK(resolved.platform.name == "ac922");
   CHECK(resolved.settings.batch_per_gpu ==
-        resolve({{TRAINYARD_SOURCE_DIR}}, "resnet50_ac922", {}).experiment.batch_per_gpu);
-  CHECK(point_with({{"ranks", "default"}}).experiment.nodes == 1);
+        resolve({{TRAINYARD_SOURCE_DIR}}, "resnet50_ac922", {}).settings.batch_per_gpu);
+  CHECK(point_with({{"ranks", "default"}}).settings.nodes == 1);
 }
 
 TEST_CASE("points that are read one after the other are those that are read alone") {

@@ -1,0 +1,205 @@
+// A figure is declared once, in run/figures.cpp: every output finds it in the table.
+
+#include "run/figures.hpp"
+
+#include "../workload/readme_keys.hpp"
+#include "report/comparison_table.hpp"
+#include "report/figure_text.hpp"
+#include "report/json_text.hpp"
+#include "report/read_summary.hpp"
+#include "report/summary_json.hpp"
+#include "sample.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace trainyard;
+using OrderedJson = nlohmann::ordered_json;
+
+namespace {
+
+/// All figures and one that no run has but in this test: 1 kW times the step time, unknown on three ranks.
+const std::vector<Figure>& longer_table() {
+  static const std::vector<Figure> table = [] {
+    std::vector<Figure> all(figures().begin(), figures().end());
+    all.push_back({.field = "made_up_w",
+                   .label = "made up",
+                   .unit = FigureUnit::power,
+                   .doc = "a figure of this test",
+                   .topic = "what is made up",
+                   .shown = everywhere,
+                   .of = [](const Run& run) -> Known<FigureValue> {
+                     if (run.ranks == 3) return unknown("three ranks are too many");
+                     return FigureValue(1000 * run.pace.time.si());
+                   }});
+    return all;
+  }();
+  return table;
+}
+
+Run three_ranks() {
+  Run run = sample_result();
+  run.ranks = 3;
+  return run;
+}
+
+/// The sample without its 1 ms of optimizer.
+Run faster_sample() {
+  Run run = sample_result();
+  Step& step = step_in(run);
+  run.pace.time = step.time = Seconds(0.012);
+  step.ops.pop_back();
+  std::erase_if(step.bars, [](const TimelineEvent& bar) { return bar.op == 3; });
+  return run;
+}
+
+RunSummary read_back(const Run& run, std::span<const Figure> table) {
+  return read_summary("summary.json", json_text(summary_json(run, {}, table)), table);
+}
+
+/// Every field that summary.json can have: of a steady step, of many updates, of real data and of jobs with
+/// faults.
+std::set<std::string> all_fields() {
+  Run many = sample_result();
+  updates_in(many).settings.rule = UpdateRule::ssp;
+  many.input.emplace().samples_per_s_and_node = 100;
+  many.job.emplace();
+  std::set<std::string> fields;
+  for (const Run& run : {sample_result(), many}) {
+    const OrderedJson json = summary_json(run, {});
+    for (const auto& [field, value] : json.items()) fields.insert(field);
+  }
+  return fields;
+}
+
+std::string section_of(const std::string& readme, const std::string& title) {
+  const std::size_t begin = readme.find("\n## " + title + "\n");
+  REQUIRE(begin != std::string::npos);
+  return readme.substr(begin, readme.find("\n## ", begin + 1) - begin);
+}
+
+}  // namespace
+
+TEST_CASE("a figure of the table is in summary.json, and read back from it") {
+  CHECK(summary_json(sample_result(), {}, longer_table())["made_up_w"] == 13);
+  const RunSummary summary = read_back(sample_result(), longer_table());
+  CHECK(number_of(summary, "made_up_w") == 13);
+  CHECK(summary.figures.size() == longer_table().size());
+}
+
+TEST_CASE("a figure that is not known is null everywhere, with its reason and its topic") {
+  const Run run = three_ranks();
+  const OrderedJson json = summary_json(run, {}, longer_table());
+  CHECK(json["made_up_w"].is_null());
+  CHECK(json["unmodelled"]["made_up_w"] == "three ranks are too many");
+  CHECK(unmodelled(run, longer_table()).at("made_up_w") == "three ranks are too many");
+  const std::vector<std::string> topics = unmodelled_topics(run, longer_table());
+  CHECK(std::ranges::count(topics, "what is made up") == 1);
+  CHECK_FALSE(unmodelled(sample_result(), longer_table()).contains("made_up_w"));
+  CHECK(std::ranges::count(unmodelled_topics(sample_result(), longer_table()), "what is made up") == 0);
+  CHECK_FALSE(read_back(run, longer_table()).figures.back().has_value());
+  CHECK_FALSE(sweep_row(run, longer_table()).back().has_value());
+}
+
+TEST_CASE("a figure without a reason is of another kind of run: no field of it") {
+  std::vector<Figure> table = longer_table();
+  table.back().of = [](const Run&) { return unknown({}); };
+  const OrderedJson json = summary_json(sample_result(), {}, table);
+  CHECK_FALSE(json.contains("made_up_w"));
+  CHECK_FALSE(json["unmodelled"].contains("made_up_w"));
+}
+
+TEST_CASE("a figure of the table is a column of sweeps, a text never") {
+  CHECK(sweep_columns(longer_table()).back() == "made_up_w");
+  const auto row = sweep_row(sample_result(), longer_table());
+  CHECK(row.size() == sweep_columns(longer_table()).size());
+  CHECK(row.back() == 13);
+  std::vector<Figure> table = longer_table();
+  table.back().unit = FigureUnit::text;
+  table.back().of = [](const Run&) -> Known<FigureValue> { return FigureValue("words"); };
+  CHECK(sweep_columns(table) == sweep_columns());
+  CHECK(sweep_row(sample_result(), table).size() == sweep_columns().size());
+  CHECK(summary_json(sample_result(), {}, table)["made_up_w"] == "words");
+}
+
+TEST_CASE("a figure of the table is compared, a key figure before those that are none") {
+  const Comparison comparison =
+      compare(read_back(sample_result(), longer_table()), read_back(faster_sample(), longer_table()));
+  const auto is_made_up = [](const ComparedFigure& one) { return one.figure->field == "made_up_w"; };
+  const auto found = std::ranges::find_if(comparison.figures, is_made_up);
+  REQUIRE(found != comparison.figures.end());
+  CHECK(found->a == 13);
+  CHECK(found->b == 12);
+  CHECK(found->difference == -1);
+  const std::string page = comparison_table(comparison, false);
+  CAPTURE(page);
+  const std::size_t line = page.find("\n  made up ");
+  REQUIRE(line != std::string::npos);
+  CHECK(page.find("13 W", line) < page.find('\n', line + 1));
+  CHECK(page.find("-1 W", line) < page.find('\n', line + 1));
+  CHECK(page.find("\n  step time ") < line);
+  CHECK(line < page.find("\n  ranks "));
+  CHECK(comparison_json(comparison)["figures"]["made_up_w"]["ratio"] == doctest::Approx(12.0 / 13));
+}
+
+TEST_CASE("fields and labels tell figures apart, and every figure has a definition") {
+  std::set<std::string_view> fields;
+  for (const Figure& figure : figures()) {
+    CAPTURE(figure.field);
+    CHECK(fields.insert(figure.field).second);
+    CHECK(index_of(figure.field) == static_cast<std::size_t>(&figure - figures().data()));
+    CHECK_FALSE(figure.label.empty());
+    CHECK_FALSE(figure.doc.empty());
+    CHECK(figure.doc.find_first_of("|\n") == std::string::npos);  // it is a cell of a table
+    CHECK(figure.of != nullptr);
+  }
+  CHECK_THROWS_AS(index_of("made_up_w"), std::out_of_range);
+}
+
+TEST_CASE("the text of a figure has its unit, and long times are in minutes and hours") {
+  CHECK(in_unit(0.0125, FigureUnit::time) == "12.5 ms");
+  CHECK(in_unit(200.0, FigureUnit::time) == "3 min 20 s");
+  CHECK(in_unit(0.971, FigureUnit::share) == "97.1 %");
+  CHECK(in_unit(6076.0, FigureUnit::samples_per_s) == "6,076 samples/s");
+  CHECK(in_unit(1.0, FigureUnit::gpus) == "1 GPU");
+  CHECK(in_unit(2.0, FigureUnit::gpus) == "2 GPUs");
+  CHECK(in_unit("words", FigureUnit::text) == "words");
+}
+
+TEST_CASE("sim/README.md has a row for each figure with its definition, in the table's order") {
+  const std::string section = section_of(readme_text("sim/README.md"), "summary.json");
+  CHECK(figures_markdown(std::span(longer_table()).last(1)) == "| `made_up_w` | a figure of this test |\n");
+  INFO("paste these rows:\n", figures_markdown());
+  CHECK(section.find("\n|---|---|\n" + figures_markdown() + "\n") != std::string::npos);
+}
+
+TEST_CASE("sim/README.md has one row for each field of summary.json, and none for what is no field") {
+  const std::string section = section_of(readme_text("sim/README.md"), "summary.json");
+  std::vector<std::string> documented;
+  const std::regex row("\n\\| `([^`]+)` \\|");
+  for (std::sregex_iterator at(section.begin(), section.end(), row), end; at != end; ++at)
+    documented.push_back((*at)[1].str());
+  std::ranges::sort(documented);
+  std::vector<std::string> different;  // missing, superfluous or twice
+  std::ranges::set_symmetric_difference(documented, all_fields(), std::back_inserter(different));
+  CHECK(fmt::format("{}", fmt::join(different, " ")) == "");
+}
+
+TEST_CASE("workloads/README.md names every column of a sweep that is a figure") {
+  const std::string readme = readme_text("workloads/README.md");
+  const std::size_t begin = readme.find("| column of sweep.csv |");
+  REQUIRE(begin != std::string::npos);
+  const std::string section = readme.substr(begin, readme.find("\n\n", begin) - begin);
+  for (const std::string& column : sweep_columns()) {
+    CAPTURE(column);
+    CHECK(section.find("`" + column + "`") != std::string::npos);
+  }
+}
