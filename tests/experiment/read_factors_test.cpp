@@ -60,7 +60,7 @@ TEST_CASE("every factor can be what a file holds, is drawn from it, and its file
     InputFiles files;
     const ResolvedExperiment inputs = resolve({{TRAINYARD_SOURCE_DIR}}, file.string(), {}, files);
     CHECK(files.paths.contains(seen));
-    StepTimes times({Seconds{1}}, {0}, inputs.experiment.random, 0);
+    StepTimes times({Seconds{1}}, {0}, resolved.settings.random, 0);
     CHECK(times.next(0) == Seconds{3});
   }
 }
@@ -77,7 +77,7 @@ TEST_CASE("whatever keeps a trace or a file of factors from being looked at is a
     for (const std::string& what :
          {"trace: " + name, "model: alexnet\nrandom: {step: {kind: empirical, file: " + name + "}}"}) {
       std::ofstream(experiment) << "platform: dgx2\nstack: pytorch_ddp\nbatch_per_gpu: 8\n" << what << '\n';
-      CHECK_THROWS_AS(read_inputs({{TRAINYARD_SOURCE_DIR}}, experiment, {}), FileError);
+      CHECK_THROWS_AS(resolve({{TRAINYARD_SOURCE_DIR}}, experiment, {}), FileError);
     }
   }
 }

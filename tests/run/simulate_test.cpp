@@ -323,7 +323,7 @@ TEST_CASE("an error about nodes and GPUs points at the key that is wrong, once")
     CAPTURE(lines);
     std::ofstream(file) << "model: resnet50\nstack: pytorch_ddp\nprecision: fp32\nbatch_per_gpu: 8\n"
                         << lines;
-    const auto errors = errors_of([&] { read_inputs(catalogue(), file, {}); });
+    const auto errors = errors_of([&] { resolve(catalogue(), file, {}); });
     REQUIRE(errors.size() == 1);
     CHECK(errors.front().file == file);
     CHECK(errors.front().key_path == key);

@@ -36,7 +36,7 @@ struct Ran {
 };
 
 /// All points; rows are kept in `store` too, with the files that were read.
-Ran run_all(const Sweep& sweep, const std::function<Figures(const Inputs&)>& figures,
+Ran run_all(const Sweep& sweep, const std::function<Figures(const ResolvedExperiment&)>& figures,
             SweepStore* store = nullptr) {
   std::vector<std::size_t> points(sweep.points.size());
   std::iota(points.begin(), points.end(), 0);
@@ -70,7 +70,7 @@ TEST_CASE("a point that names a file that cannot be read is a row, and the other
   const Sweep sweep =
       sweep_over(folder, "random.step.file", {"a.csv", "missing.csv", std::string(300, 'x'), ".", "./a.csv"});
   const Ran ran = run_all(
-      sweep, [](const Inputs& inputs) { return Figures{inputs.experiment.random.step->seen.front()}; });
+      sweep, [](const ResolvedExperiment& resolved) { return Figures{resolved.settings.random.step->seen.front()}; });
   using enum PointStatus;
   CHECK(statuses(ran) == std::vector{done, unreadable, unreadable, unreadable, done});
   CHECK(ran.rows.at(4).figures == Figures{2});
@@ -82,8 +82,8 @@ TEST_CASE("what a point's simulation throws decides its row; what is no result o
   const TemporaryFolder folder;
   std::ofstream(folder.path / "e.yaml") << head;
   const Sweep sweep = sweep_over(folder, "gpus", {"1", "2", "3", "4", "5", "6", "7", "17"});
-  const Ran ran = run_all(sweep, [](const Inputs& inputs) -> Figures {
-    switch (inputs.experiment.gpus.value()) {
+  const Ran ran = run_all(sweep, [](const ResolvedExperiment& resolved) -> Figures {
+    switch (resolved.settings.gpus.value()) {
       case 2:
         throw InputError("wrong");
       case 3:
@@ -117,7 +117,7 @@ TEST_CASE("a sweep with an unreadable file is gone on with until the file can be
   {
     SweepStore store(file, what);
     run_all(
-        what.sweep, [](const Inputs&) { return Figures{1}; }, &store);
+        what.sweep, [](const ResolvedExperiment&) { return Figures{1}; }, &store);
   }
   const std::vector<SweepRow> rows = SweepStore(file, what).rows();
   REQUIRE(rows.size() == 2);
