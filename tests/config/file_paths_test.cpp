@@ -2,7 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "config/read_file.hpp"
-#include "study/temporary_folder.hpp"
+#include "temporary_folder.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>

@@ -7,7 +7,7 @@
 #include "engine/in_child.hpp"
 #include "platform/channels.hpp"
 #include "platform/load.hpp"
-#include "run/collective_software.hpp"
+#include "experiment/collective_software.hpp"
 
 #include <array>
 #include <cstdlib>

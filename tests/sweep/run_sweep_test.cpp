@@ -1,7 +1,7 @@
 #include "sweep/run_sweep.hpp"
 
 #include "config/diagnostic.hpp"
-#include "study/temporary_folder.hpp"
+#include "temporary_folder.hpp"
 #include "sweep/sweep_store.hpp"
 
 #include <algorithm>
