@@ -1,5 +1,5 @@
 #pragma once
-// The end-to-end runs that a prediction rests on.
+// The end-to-end runs on which a prediction's parameters were fitted.
 
 #include "experiment/resolve.hpp"
 
@@ -8,7 +8,8 @@
 
 namespace trainyard {
 
-/// The runs on which the stack's knobs were fitted, unless the trace brings all durations and asks none.
+/// The runs on which the stack's parameters were fitted; empty if the trace brings all durations and needs
+/// none.
 std::vector<std::string> calibrated_on(const ResolvedExperiment& resolved);
 
 }  // namespace trainyard

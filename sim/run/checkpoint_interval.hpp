@@ -10,8 +10,8 @@ namespace trainyard {
 Seconds young_interval(Seconds write, Seconds between_faults);
 
 /// Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", FGCS 2006, equation
-/// 37: young (1 + 1/3 sqrt(write / (2 between)) + write / (18 between)) - write, where write < 2 between;
-/// else the time between faults.
+/// 37: young (1 + 1/3 sqrt(write / (2 between)) + write / (18 between)) - write if write < 2 between; else
+/// the time between faults.
 Seconds daly_interval(Seconds write, Seconds between_faults);
 
 struct CheckpointedJob {

@@ -10,7 +10,7 @@ namespace trainyard {
 
 namespace {
 
-/// Room for rounding, far below anything a model error would cause.
+/// Allows for rounding; far smaller than any model error.
 constexpr double tolerance = 1e-9;
 
 bool is_shorter(Seconds a, Seconds b) { return a.si() < b.si() * (1 - tolerance) - 1e-15; }
@@ -36,7 +36,7 @@ void check_bytes(const StepPlan& plan, const Timeline& timeline, bool is_shared,
     }
   }
   const double carried = std::accumulate(timeline.link_bytes.begin(), timeline.link_bytes.end(), 0.0);
-  // What others sent over the same links comes on top.
+  // Others may have sent over the same links.
   if (carried >= sent * (1 - tolerance) && (is_shared || carried <= sent * (1 + tolerance))) return;
   out.push_back(fmt::format("links carried {} bytes of the {} that were sent over them", carried, sent));
 }

@@ -1,5 +1,6 @@
 #pragma once
-// What must hold of every run, whatever was simulated. A violation is this program's bug, never the user's.
+// Properties that every run must have, whatever was simulated. A violation is this program's bug, never the
+// user's.
 
 #include "engine/engine.hpp"
 #include "schedule/step_plan.hpp"
@@ -9,9 +10,9 @@
 
 namespace trainyard {
 
-/// Sentences naming what does not hold; empty when all is well: no collective faster than its bound, no step
-/// shorter than the ideal engine's, every byte sent carried by every link on its way, no two tasks at once on
-/// one stream. `is_shared`: others have sent over the same links, which may then have carried more.
+/// Sentences naming the violated properties; empty if there are none: no collective faster than its bound, no
+/// step shorter than the ideal engine's, every byte sent carried by every link on its way, no two tasks at
+/// once on one stream. `is_shared`: others have sent over the same links, which may then have carried more.
 std::vector<std::string> violations(const StepPlan& plan, const Timeline& timeline, Seconds lower_bound,
                                     bool is_shared);
 

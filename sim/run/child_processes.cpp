@@ -20,7 +20,7 @@
 namespace trainyard {
 namespace {
 
-/// The outcome and its text, as one piece.
+/// The outcome and its text in one string.
 std::string outcome_of(const std::function<std::string()>& make) {
   try {
     return char{ChildOutcome::value} + make();
@@ -48,14 +48,14 @@ void write_all(int file, const std::string& bytes) {
 struct Child {
   int index = 0;
   pid_t process = 0;
-  int file = -1;  ///< to read from
+  int file = -1;  ///< read end of the pipe
   std::string sent = {};
 };
 
 Child begin_child(const ChildWork& work) {
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) throw std::runtime_error("no pipe to a child process");
-  std::fflush(nullptr);  // or the child writes it again
+  std::fflush(nullptr);  // else the child writes the buffers again
   const pid_t process = ::fork();
   if (process < 0) {
     ::close(ends[0]);
@@ -64,15 +64,15 @@ Child begin_child(const ChildWork& work) {
   }
   if (process == 0) {
     ::close(ends[0]);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would read what it finds
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would read the child's result
     write_all(ends[1], outcome_of(work.make));
-    ::_exit(0);  // nothing of the parent's is destroyed or written out here
+    ::_exit(0);  // runs no destructors and flushes no buffers of the parent
   }
   ::close(ends[1]);
   return {.index = work.index, .process = process, .file = ends[0]};
 }
 
-/// Reads what is there; false at the end.
+/// Reads the available bytes; false at the end.
 bool read_some(Child& child) {
   std::array<char, 1U << 16U> buffer{};
   const ssize_t got = ::read(child.file, buffer.data(), buffer.size());
@@ -93,7 +93,7 @@ void end_child(Child& child) {
                       : fmt::format("its process died with exit code {}", WEXITSTATUS(status)));
 }
 
-/// The value; throws what the child threw.
+/// The value; throws the exception that the child threw.
 std::string value_of(ChildOutcome outcome) {
   switch (outcome.kind) {
     case ChildOutcome::value:
@@ -110,7 +110,7 @@ std::string value_of(ChildOutcome outcome) {
   throw std::runtime_error(outcome.text);
 }
 
-/// Children that run; those still there when something is thrown are ended, and nothing of theirs is kept.
+/// The running children. Those still running when an exception is thrown are killed and their output dropped.
 class Running {
 public:
   Running() = default;
@@ -126,12 +126,12 @@ public:
   [[nodiscard]] int count() const { return static_cast<int>(children_.size()); }
   void begin(const ChildWork& work) { children_.push_back(begin_child(work)); }
 
-  /// Waits until some have something to say; those that have ended.
+  /// Waits until some children have output; returns those that have ended.
   std::vector<Child> wait() {
     std::vector<pollfd> files;
     for (const Child& child : children_) files.push_back({.fd = child.file, .events = POLLIN, .revents = 0});
     std::vector<Child> ended;
-    if (::poll(files.data(), files.size(), -1) < 0) return ended;  // a signal
+    if (::poll(files.data(), files.size(), -1) < 0) return ended;  // interrupted by a signal
     for (std::size_t i = files.size(); i-- > 0;) {
       if (files[i].revents == 0 || read_some(children_[i])) continue;
       ended.push_back(std::move(children_[i]));

@@ -41,13 +41,14 @@ std::vector<CollectiveGroup> groups_of(const Cluster& cluster, const CollectiveS
   return groups;
 }
 
-/// All groups' collectives of a size at once, sizes one after the other: one simulation answers for all.
+/// The collectives of all groups: all groups at once for each size, one size after the other, in one
+/// simulation.
 class SweepGraph {
 public:
   SweepGraph(const Cluster& cluster, const CollectiveSweep& sweep, const std::vector<CollectiveGroup>& groups)
       : cluster_(cluster), sweep_(sweep), groups_(groups) {
     graph_.links = capacities(cluster);
-    graph_.programs.resize(groups.size() + 1);  // the last is that of ranks in no group
+    graph_.programs.resize(groups.size() + 1);  // the last program is for ranks in no group
     graph_.program_of_rank.assign(at(cluster.ranks()), static_cast<int>(groups.size()));
     for (std::size_t g = 0; g < groups.size(); ++g) {
       for (const Rank rank : groups[g].ranks) graph_.program_of_rank[at(index(rank))] = static_cast<int>(g);
@@ -64,7 +65,7 @@ public:
     }
   }
 
-  /// Of the graph's collectives those that are timed, with what stands in their row but the times.
+  /// A timed collective of the graph, with all values of its row except the times.
   struct Timed {
     int collective = 0;
     CollectiveTiming row;
@@ -78,8 +79,8 @@ private:
     return graph_.programs[program].streams[static_cast<int>(Stream::communication)];
   }
 
-  /// No rank begins a size before all ranks of all groups have ended the one before: message by message the
-  /// last ranks of a pipeline still receive when its first ones have nothing left to send.
+  /// No rank begins a size before all ranks of all groups have ended the previous one: message by message,
+  /// the last ranks of a pipeline still receive when its first ones have nothing left to send.
   void add_barrier() {
     int participants = 0;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -95,7 +96,7 @@ private:
 
   void add_collective(std::size_t g, Bytes asked) {
     const auto ranks = static_cast<int>(groups_[g].ranks.size());
-    // at least one element, where parts of the size would be less
+    // at least one element, even if the size divided among ranks would be less
     const Bytes size = std::max(whole_size(sweep_.operation, ranks, asked), Bytes(4));
     if (groups_[g].start > Seconds{}) stream(g).emplace_back(Compute{.duration = groups_[g].start});
     stream(g).emplace_back(Join{static_cast<int>(graph_.collectives.size())});

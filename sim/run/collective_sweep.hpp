@@ -14,7 +14,7 @@
 
 namespace trainyard {
 
-/// Ranks that carry out a collective of their own, and how long after the others they begin.
+/// The ranks of one collective, and how long after the others they begin.
 struct CollectiveGroup {
   std::vector<Rank> ranks;  ///< ascending, at least 2
   Seconds start;
@@ -23,18 +23,18 @@ struct CollectiveGroup {
 struct CollectiveSweep {
   Operation operation{};
   Algorithm algorithm = Algorithm::automatic;
-  std::optional<Protocol> protocol = {};  ///< none: as NCCL chooses
-  int root = 0;                           ///< of broadcast and reduce: its place in each group
+  std::optional<Protocol> protocol = {};  ///< none: NCCL's choice
+  int root = 0;                           ///< for broadcast and reduce: the root's index in each group
   std::vector<CollectiveGroup> groups;    ///< empty: all ranks of the cluster
   std::vector<Bytes> sizes;               ///< as nccl-tests counts them (operation.hpp)
   CollectiveSoftware software;
-  int gpus_per_process = 1;  ///< one process starts them one after the other: a floor of the time
+  int gpus_per_process = 1;  ///< one process starts their work one after the other, which sets a minimum time
   Fidelity fidelity = Fidelity::flow;
 };
 
 struct CollectiveTiming {
   Bytes size;
-  std::int64_t elements = 0;  ///< of 4 bytes
+  std::int64_t elements = 0;  ///< number of 4-byte elements
   int group = 0;
   std::string algorithm;
   std::string protocol;
@@ -43,24 +43,24 @@ struct CollectiveTiming {
   Bandwidth algbw;
   Bandwidth busbw;
   Seconds bound;        ///< no algorithm on this network is faster
-  Seconds closed_form;  ///< the same collective alone on the network, by its formula
+  Seconds closed_form;  ///< the same collective alone on the network, by the closed formula
 };
 
 struct CollectiveReport {
   std::string platform;
   Operation operation{};
-  int ranks = 0, nodes = 0;  ///< of the cluster
+  int ranks = 0, nodes = 0;  ///< ranks and nodes of the cluster
   int root = 0;
   std::vector<CollectiveGroup> groups;  ///< at least one
-  std::vector<std::string> notes;       ///< what a reader should know
+  std::vector<std::string> notes;       ///< for the reader
   std::vector<CollectiveTiming> rows;   ///< by size, then by group
-  std::vector<LinkRow> links;           ///< over all sizes together
-  double average_busbw_gbs = 0;         ///< GB/s, as nccl-tests' last line
+  std::vector<LinkRow> links;           ///< summed over all sizes
+  double average_busbw_gbs = 0;         ///< GB/s, like the last line of nccl-tests
 };
 
 /// Times the operation on each group, all groups at once, nothing else on the network; one size after the
-/// other. Throws InputError if the algorithm cannot run on this shape or a group is none, EngineError if an
-/// answer beats its bound.
+/// other. Throws InputError if the algorithm cannot run on this shape or a group is invalid, EngineError if a
+/// result is faster than its lower bound.
 CollectiveReport time_collective(const Cluster& cluster, const CollectiveSweep& sweep);
 
 }  // namespace trainyard

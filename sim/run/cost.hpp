@@ -1,6 +1,6 @@
 #pragma once
-// What an epoch costs in rent. A list price is not turned into a rate: how long a machine is used, and what
-// else it needs, is nobody's to assume.
+// The rental cost of an epoch. A list price of hardware is not turned into a rate: that would need
+// assumptions about how long a machine is used and about its other costs.
 
 #include "platform/platform.hpp"
 #include "units/known.hpp"
@@ -13,10 +13,10 @@ namespace trainyard {
 struct EpochCost {
   Dollars per_epoch;
   Dollars per_node_hour;
-  std::string date;  ///< when that price held
+  std::string date;  ///< date of the price
 };
 
-/// nodes x price of an hour x hours of an epoch, or why it is not known.
+/// nodes x hourly price x hours of an epoch, or the reason why it is unknown.
 Known<EpochCost> epoch_cost(const Platform& platform, int nodes, const Known<Seconds>& epoch);
 
 }  // namespace trainyard

@@ -10,7 +10,7 @@ namespace trainyard {
 
 namespace {
 
-/// Times of one rank's compute stream by the GPU's state.
+/// Busy time of one rank's compute stream, by power state of the GPU.
 struct BusyTimes {
   Seconds matrix;
   Seconds vector;

@@ -22,7 +22,7 @@ Trace export_trace(const ResolvedExperiment& resolved, bool with_durations) {
     op.duration = plan.op_times[i].duration;
     op.source = plan.op_times[i].source;
   }
-  // What surrounds the collectives of other kinds has no column: a replay makes them anew.
+  // Traces have columns only for all-reduce. A replay generates all work around other collectives anew.
   if (resolved.settings.sync.kind != SyncKind::all_reduce) return trace;
   for (std::size_t c = 0; c < plan.collectives.size(); ++c) {
     Op& op = trace.ops[static_cast<std::size_t>(plan.collectives[c].ready_op)];

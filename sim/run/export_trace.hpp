@@ -1,12 +1,12 @@
 #pragma once
-// The trace of an experiment's step as it ran: what `trainyard trace` writes.
+// The trace of an experiment's simulated step: the output of `trainyard trace`.
 
 #include "experiment/resolve.hpp"
 
 namespace trainyard {
 
-/// The step's trace with each op's communication (of kind all_reduce) and, if asked for, its duration and
-/// source. Replaying it in place of the model gives the same step time to the bit.
+/// The step's trace with each op's communication (of kind all_reduce) and, if requested, its duration and
+/// source. Replaying it in place of the model gives exactly the same step time.
 Trace export_trace(const ResolvedExperiment& resolved, bool with_durations);
 
 }  // namespace trainyard

@@ -19,7 +19,7 @@ constexpr double given_up_after = 100;  // times the work
 constexpr int most_events = 1'000'000;
 constexpr std::uint64_t for_faults = 0xfau;  // key of this stream of random numbers
 
-/// Faults in order of their dates, both drawn and given ones.
+/// Faults in order of their dates, both random and given ones.
 class FaultClock {
 public:
   FaultClock(const FaultyJob& job, std::uint64_t seed, int repeat)

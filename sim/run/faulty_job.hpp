@@ -1,6 +1,6 @@
 #pragma once
-// A job of hours or months with faults: it writes checkpoints, and after a fault goes back to the last one or
-// goes on with the remaining workers. Steps are not simulated; the job has a pace.
+// A job of hours or months with faults: it writes checkpoints, and after a fault returns to the last one or
+// continues with the remaining workers. Steps are not simulated; the job has a pace.
 
 #include "units/quantity.hpp"
 
@@ -13,7 +13,7 @@ namespace trainyard {
 /// The workers or parameters lost in a fault.
 struct FaultyPart {
   int first_worker = 0;
-  int workers = 0;                ///< gone until the restart time is over
+  int workers = 0;                ///< lost until the restart time is over
   bool holds_parameters = false;  ///< no worker can go on without this part
 };
 
@@ -32,20 +32,20 @@ struct FaultyJob {
   Seconds work;  ///< time without faults
   int workers = 1;
   Seconds restart;  ///< from a fault until the lost part is back
-  Seconds write;    ///< of a checkpoint; the job stands still meanwhile
+  Seconds write;    ///< of a checkpoint; the job makes no progress meanwhile
   std::vector<FaultSource> rates;
   std::vector<DatedFault> dates;  ///< ascending
-  /// Pace of the job, relative to all workers, without this number of workers (at least 1). 0: it has to
+  /// Pace of the job without this number of workers (at least 1), relative to the pace with all. 0: it has to
   /// stop.
   std::function<double(int)> pace_without;
-  bool can_wait = false;  ///< if only workers are missing, a job that has to stop waits and loses nothing
+  bool can_wait = false;  ///< if only workers are missing, a job that has to stop waits and loses no work
 };
 
 /// wall = the job's work + lost + slowed + writing + restarting, except for rounding.
 struct FaultyRun {
   bool is_done = true;  ///< false: given up after 100 times the work, or a million events
   Seconds wall;
-  Seconds lost;    ///< work done again because it was not in the last checkpoint
+  Seconds lost;    ///< work repeated because it was not in the last checkpoint
   Seconds slowed;  ///< work that missing workers would have done
   Seconds writing;
   Seconds restarting;

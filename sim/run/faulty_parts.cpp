@@ -8,19 +8,19 @@ namespace trainyard {
 
 namespace {
 
-/// Shards are dealt out one node after the other.
+/// Shards are assigned to nodes in turn.
 bool host_holds_parameters(const Sync& sync, int node) {
   return has_servers(sync) && placement_of(sync) == ServerPlacement::hosts && node < shards_of(sync);
 }
 
-/// Shards on GPUs are dealt out one rank after the other.
+/// Shards on GPUs are assigned to ranks in turn.
 bool rank_holds_parameters(const Sync& sync, int rank) {
   if (!has_servers(sync)) return false;
   if (placement_of(sync) == ServerPlacement::gpu) return rank == 0;
   return placement_of(sync) == ServerPlacement::gpus && rank < shards_of(sync);
 }
 
-/// A worker may be a whole node, which does nothing without one of its GPUs.
+/// A worker may be a whole node, which cannot work without one of its GPUs.
 FaultyPart part_of(const Sync& sync, int first_rank, int ranks, int ranks_per_worker) {
   FaultyPart part;
   part.first_worker = first_rank / ranks_per_worker;

@@ -17,7 +17,7 @@ namespace {
 using Value = Known<FigureValue>;
 using Getter = std::function<Value(const Run&)>;
 
-/// Not a figure of this kind of run.
+/// For figures that this kind of run does not have.
 tl::unexpected<std::string> none() { return unknown({}); }
 
 Value to_value(double number) { return FigureValue(number); }
@@ -59,7 +59,7 @@ Getter of_updates(Get get) {
 constexpr const char* nothing_to_tell_apart =
     "every rank applies every update and nothing fails, so there is nothing to tell apart";
 
-/// The same where people look for it in every run.
+/// The same if a reader would look for it in every run: null with a reason, never absent.
 template <class Get>
 Getter of_updates_or_reason(Get get) {
   return [get](const Run& run) {
@@ -118,7 +118,7 @@ Value busiest_link(const Run& run) {
                                    : to_value(std::string_view(run.links.busiest));
 }
 
-/// A member of the matrix work, where there is any.
+/// A member of the matrix work, if there is any.
 template <class T>
 Getter of_matrix(T MatrixWork::*member) {
   return [member](const Run& run) {
@@ -146,7 +146,7 @@ Value cost(const Run& run) {
 
 using enum FigureUnit;
 
-std::vector<Figure> figures_of_the_job() {  // What ran.
+std::vector<Figure> figures_of_the_job() {  // The job.
   return {
       Figure{"experiment", "experiment", FigureUnit::text, "the name of the experiment's file", "",
              job_itself, of([](auto& run) -> std::string_view { return run.experiment.name; })},

@@ -1,5 +1,5 @@
 #pragma once
-// The table of figures: every number and name that a run is known by, declared once. summary.json, the
+// The table of figures: every number and name by which a run is described, declared once. summary.json, the
 // columns of sweeps, `compare`, "not modelled", the tiles of report.html and the tables of sim/README.md are
 // loops over it, so a new figure is one line in figures.cpp.
 
@@ -37,12 +37,12 @@ enum class FigureUnit {
   usd_per_h
 };
 
-/// Where a figure stands besides summary.json.
+/// Where a figure is shown in addition to summary.json.
 struct Shown {
-  bool in_sweeps = true;         ///< a column of sweep.csv; texts never are
-  bool in_comparison = true;     ///< a row of `compare`; texts never are
+  bool in_sweeps = true;         ///< a column of sweep.csv; never true for texts
+  bool in_comparison = true;     ///< a row of `compare`; never true for texts
   bool as_tile = true;           ///< a key figure: on the first screen of report.html, first in `compare`
-  bool is_always_there = false;  ///< says which job it is: never null
+  bool is_always_there = false;  ///< identifies the job: never null
 };
 inline constexpr Shown everywhere{};
 inline constexpr Shown in_tables{.as_tile = false};
@@ -57,33 +57,34 @@ inline constexpr Shown size_of_job{.as_tile = false, .is_always_there = true};
 using FigureValue = std::variant<double, std::string>;
 
 struct Figure {
-  std::string_view field;  ///< of summary.json, with its unit
+  std::string_view field;  ///< in summary.json, with its unit
   std::string_view label;  ///< for people
   FigureUnit unit{};
   std::string_view doc;    ///< its definition
-  std::string_view topic;  ///< for "not modelled"; empty: not worth naming there
+  std::string_view topic;  ///< for "not modelled"; empty: not important enough to be named there
   Shown shown;
-  /// The value, or why there is none. An empty reason: this kind of run has no such figure, not even as null.
+  /// The value, or why there is none. If the reason is empty, this kind of run has no such figure, not even
+  /// as null.
   std::function<Known<FigureValue>(const Run&)> of;
 };
 
-/// All of them, in the order in which they are written.
+/// All figures, in the order in which they are written.
 std::span<const Figure> figures();
 
-/// The values of a table's figures, in its order.
+/// Values of a table's figures, in the same order.
 using Figures = std::vector<std::optional<FigureValue>>;
 
-/// The columns of a sweep, which are the numbers shown there; and a row of them.
+/// The columns of a sweep, which are the numbers shown there; and one row.
 std::vector<std::string> sweep_columns(std::span<const Figure> table = figures());
 std::vector<std::optional<double>> sweep_row(const Run& run, std::span<const Figure> table = figures());
 
-/// Field -> why it is null, for every figure that has a reason.
+/// Maps field to the reason why it is null, for every figure that has a reason.
 std::map<std::string, std::string> unmodelled(const Run& run, std::span<const Figure> table = figures());
 
 /// The topics of these figures, each once.
 std::vector<std::string> unmodelled_topics(const Run& run, std::span<const Figure> table = figures());
 
-/// The place of a field. Throws std::out_of_range if the table does not have it.
+/// The index of a field. Throws std::out_of_range if the table does not have it.
 std::size_t index_of(std::string_view field, std::span<const Figure> table = figures());
 
 }  // namespace trainyard

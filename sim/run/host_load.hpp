@@ -6,8 +6,8 @@
 
 namespace trainyard {
 
-/// What the servers of a plan take of the busiest node with workers, on average over its `cpus` CPUs, for
-/// each step of all workers: every worker pushes and pulls once in `steps_per_push`.
+/// The load of a plan's servers on the busiest node with workers, averaged over its `cpus` CPUs, for each
+/// step of all workers: every worker pushes and pulls once in `steps_per_push`.
 HostLoad host_load(const ServerPlan& plan, int worker_nodes, int cpus, int steps_per_push);
 
 }  // namespace trainyard

@@ -21,7 +21,7 @@ namespace {
 
 constexpr Seconds never{std::numeric_limits<double>::infinity()};
 
-/// Workers without which the rule cannot make an update.
+/// The smallest number of workers with which the rule can make an update.
 int workers_needed(const UpdateSettings& settings) {
   switch (settings.rule) {
     case UpdateRule::sync:
@@ -40,14 +40,14 @@ int workers_needed(const UpdateSettings& settings) {
   return 1;
 }
 
-/// Parameters are safe on servers, so that ranks which are left can wait for those that are gone. Rules in
-/// step restart from the checkpoint, as jobs with collectives do.
+/// Parameters are safe on servers, so the remaining ranks can wait for missing ones. Rules in lock step
+/// restart from the checkpoint, as jobs with collectives do.
 bool waits_for_missing(const Sync& sync) {
   const bool is_in_step = sync.update == UpdateRule::sync || sync.update == UpdateRule::local_sgd;
   return has_servers(sync) && (!is_in_step || sync.backups.value_or(0) > 0);
 }
 
-/// Gradients per second of the update rule with so many workers and no network.
+/// Gradients per second of the update rule with this number of workers and no network.
 double gradient_rate(const Run& run, UpdateSettings settings, int workers) {
   const ResolvedExperiment& resolved = run.experiment;
   settings.workers = workers;
@@ -58,7 +58,7 @@ double gradient_rate(const Run& run, UpdateSettings settings, int workers) {
   return static_cast<double>(record.gradients) / (record.ended - record.begun).si();
 }
 
-/// Simulates a number of missing workers when it first comes up.
+/// Simulates each number of missing workers when it first occurs.
 std::function<double(int)> pace_without(const Run& run) {
   const ResolvedExperiment& resolved = run.experiment;
   const UpdateSettings settings = update_settings(resolved.settings.sync, workers_of(resolved));
@@ -115,7 +115,7 @@ FaultyJob job_of(const Run& run) {
   return job;
 }
 
-/// Many runs of a job with one interval.
+/// Repeated runs of a job with one interval.
 struct Runs {
   std::vector<FaultyRun> each;
   [[nodiscard]] bool are_done() const { return std::ranges::all_of(each, &FaultyRun::is_done); }
@@ -129,7 +129,7 @@ struct Runs {
     for (const FaultyRun& run : each) sum += static_cast<double>(run.*field);
     return sum / static_cast<double>(each.size());
   }
-  /// Of the mean of the wall times.
+  /// Of the mean wall time.
   [[nodiscard]] Seconds standard_error() const {
     if (each.size() < 2) return {};
     const double centre = mean(&FaultyRun::wall).si();
@@ -140,13 +140,14 @@ struct Runs {
   }
 };
 
-/// Standard errors to either side of a mean of so many between which the true one lies with 95 % probability.
+/// Student's t: the number of standard errors on either side of a mean of this many runs within which the
+/// true mean lies with 95 % probability.
 double students_t(int runs) {
   if (runs < 2) return 0;
   return boost::math::quantile(boost::math::students_t(runs - 1), 0.975);
 }
 
-/// The first that is not done is the last.
+/// Stops after the first run that does not finish.
 Runs run_all(const FaultyJob& job, Seconds every, long long seed, int runs) {
   Runs all;
   for (int repeat = 0; repeat < runs; ++repeat) {
@@ -156,7 +157,8 @@ Runs run_all(const FaultyJob& job, Seconds every, long long seed, int runs) {
   return all;
 }
 
-/// The same faults met with intervals from an eighth of Daly's to eight times it, four to a factor of two.
+/// Repeats the same faults with intervals from an eighth of Daly's to eight times it, four to a factor of
+/// two.
 void try_intervals(const FaultyJob& job, long long seed, JobReport& report) {
   constexpr int steps = 12;
   const bool is_closed =

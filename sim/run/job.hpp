@@ -1,5 +1,5 @@
 #pragma once
-// Faults and checkpoints over the length of a job whose step was simulated: what they cost, and how often to
+// Faults and checkpoints over the length of a job whose step was simulated: their cost, and how often to
 // write a checkpoint.
 
 #include "experiment/resolve.hpp"
@@ -11,12 +11,12 @@
 
 namespace trainyard {
 
-/// The experiment of `run` has `faults`. Workers that are gone slow an
-/// asynchronous job down as the update rule does without a network. Throws InputError if it names what the
-/// job does not have, JobImpossible if the job does not get done.
+/// The experiment of `run` has `faults`. Missing workers slow an asynchronous job down by as much as the
+/// update rule does without a network. Throws InputError if it names parts that the job does not have,
+/// JobImpossible if the job does not finish.
 JobReport job_report(const Run& run);
 
-/// What the report rests on, for the reader.
+/// The assumptions and sources of the report, for the reader.
 std::vector<std::string> job_notes(const ResolvedExperiment& resolved, const JobReport& report);
 
 }  // namespace trainyard

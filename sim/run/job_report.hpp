@@ -1,5 +1,5 @@
 #pragma once
-// What faults and checkpoints make of a job: the values behind the summary, --json and checkpoints.csv.
+// The effect of faults and checkpoints on a job: the values for the summary, --json and checkpoints.csv.
 
 #include "units/quantity.hpp"
 
@@ -11,8 +11,8 @@ namespace trainyard {
 /// How long the job takes with another checkpoint interval; a row of checkpoints.csv.
 struct IntervalRow {
   Seconds every;
-  std::optional<Seconds> wall;  ///< nothing if the job does not get done
-  /// The closed form's, where nothing but faults without memory that stop the job happens.
+  std::optional<Seconds> wall;  ///< nothing if the job does not finish
+  /// By the closed form, if the only events are memoryless faults that stop the job.
   std::optional<Seconds> expected;
 };
 
@@ -22,17 +22,17 @@ struct JobReport {
   Seconds work, wall, lost, slowed, writing, restarting;
   double faults = 0;
   double restarts = 0;
-  double share = 0;                      ///< work / wall
-  double share_low = 0;                  ///< 95 % of such means lie between
-  double share_high = 0;                 ///< low and high
+  double share = 0;      ///< work / wall
+  double share_low = 0;  ///< 95 % of such means lie between low and high
+  double share_high = 0;
   std::optional<Seconds> between_stops;  ///< mean time between faults that stop the job
 
   Bytes checkpoint_size;
   Seconds write;                 ///< of one checkpoint
   std::optional<Seconds> every;  ///< the interval in use; nothing without checkpoints
-  bool is_daly = false;          ///< it was not given
+  bool is_daly = false;          ///< true if it was not given
   std::optional<Seconds> young, daly;
-  std::optional<Seconds> best;  ///< of `intervals` the one with the shortest wall time
+  std::optional<Seconds> best;  ///< the element of `intervals` with the shortest wall time
   double best_share = 0;
   std::vector<IntervalRow> intervals;
 };

@@ -6,7 +6,7 @@ namespace trainyard {
 
 namespace {
 
-/// The mean from date 0 to `end` of a link's capacity.
+/// Mean capacity of a link from date 0 to `end`.
 Bandwidth mean_capacity(Bandwidth at_start, LinkId link, std::vector<LinkEvent> events, Seconds end) {
   std::erase_if(events, [&](const LinkEvent& event) { return event.link != link || event.date >= end; });
   std::ranges::stable_sort(events, {}, &LinkEvent::date);

@@ -1,5 +1,5 @@
 #pragma once
-// What each link of a cluster has carried: rows of links.csv, and the busiest for the summaries.
+// The bytes carried by each link of a cluster: rows of links.csv, and the busiest link for the summaries.
 
 #include "engine/engine.hpp"
 #include "platform/cluster.hpp"
@@ -14,30 +14,30 @@ namespace trainyard {
 /// A directed link that carried bytes.
 struct LinkRow {
   std::string name;
-  Bandwidth capacity;  ///< its mean over the makespan where it changed
+  Bandwidth capacity;  ///< its mean over the makespan if it changed
   Bytes bytes;
   double utilization = 0;  ///< bytes / (capacity x makespan)
 };
 
-/// Rows of the links that carried something, in the cluster's order. `capacities`: at the start; `events`:
-/// what became of them.
+/// Rows of the links that carried bytes, in the cluster's order. `capacities`: at the start; `events`: later
+/// changes.
 std::vector<LinkRow> link_rows(const Cluster& cluster, std::span<const Bandwidth> capacities,
                                const Timeline& timeline, std::span<const LinkEvent> events = {});
 
-/// The row with the largest utilisation, the first of equals; nothing for no rows.
+/// The row with the largest utilisation, the first of equals; null if there are no rows.
 const LinkRow* busiest(std::span<const LinkRow> rows);
 
-/// The links that carried something, and how busy they were.
+/// The links that carried bytes, and how busy they were.
 struct LinkTraffic {
   std::vector<LinkRow> rows;
-  double mean = 0;      ///< utilisation, over the rows
-  double most = 0;      ///< that of the busiest
-  std::string busiest;  ///< its name; empty when nothing was sent
+  double mean = 0;      ///< mean utilisation of the rows
+  double most = 0;      ///< utilisation of the busiest
+  std::string busiest;  ///< name of the busiest; empty if nothing was sent
 };
 
 LinkTraffic link_traffic(std::vector<LinkRow> rows);
 
-/// The same bytes in a time that is `slower` times as long.
+/// The same bytes in `slower` times the time.
 LinkTraffic stretched(LinkTraffic use, double slower);
 
 }  // namespace trainyard

@@ -17,9 +17,10 @@ namespace {
 constexpr Bytes connection_buffer{4.0 * 1024 * 1024};
 constexpr int connections_per_channel = 2;
 constexpr Bytes assumed_context{400e6};  // as measured on V100: 0.3-0.4 GB
-constexpr double most_samples = 1e7;     // what batch_per_gpu takes
+constexpr double most_samples = 1e7;     // largest value of batch_per_gpu
 
-/// Where the updates of all ranks arrive, a bucket at a time, and what top_k has not sent yet.
+/// Buffers for receiving the updates of all ranks, one bucket at a time, and for the values that top_k has
+/// not sent yet.
 Bytes peer_buffers(const ResolvedExperiment& resolved, int ranks, Bytes value, Bytes fused, Bytes all) {
   const Sync& sync = resolved.settings.sync;
   Bytes largest = fused;
@@ -43,8 +44,8 @@ Bytes bucket_copies(const ResolvedExperiment& resolved, int ranks) {
   return own + peer_buffers(resolved, ranks, value, own, all);
 }
 
-/// The largest whole batch whose total stays within the capacity. The total grows by the same amount with
-/// every sample.
+/// The largest whole batch whose total fits into the capacity. The total grows by the same amount with every
+/// sample.
 int largest_batch(const Model& model, const MemorySetting& setting, Bytes capacity) {
   MemorySetting other = setting;
   const auto total_of = [&](double batch) {

@@ -1,5 +1,5 @@
 #pragma once
-// Whether an experiment's step fits into the memory of its GPUs, and if not, why and what would.
+// Whether an experiment's step fits into the memory of its GPUs; if not, why, and which batch would fit.
 
 #include "experiment/resolve.hpp"
 #include "workload/memory.hpp"
@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-/// The memory of one rank (all ranks are alike) against that of its GPU.
+/// The memory needed by one rank (all ranks are alike) and the memory of its GPU.
 struct MemoryReport {
   MemoryTerms terms;
   MemoryTerms of_one_sample;  ///< with a batch_per_gpu of 1
@@ -19,7 +19,7 @@ struct MemoryReport {
   double utilization = 0;
   bool fits = true;
   int batch_per_gpu = 0;
-  int largest_batch = 0;  ///< batch_per_gpu that would still fit; 0 if not even one sample does
+  int largest_batch = 0;  ///< the largest batch_per_gpu that fits; 0 if not even one sample does
   std::string gpu;        ///< name of the profile
   std::vector<std::string> assumptions;
 };
@@ -29,20 +29,20 @@ class OutOfMemory : public JobImpossible {
   using JobImpossible::JobImpossible;
 };
 
-/// The memory of a rank that talks over `channels` ring channels (channels.hpp) with the others, of `ranks`
-/// in all. Besides the layers' terms (workload/memory.hpp):
+/// The memory of one of `ranks` ranks, which communicates with the others over `channels` ring channels
+/// (channels.hpp). Besides the layers' terms (workload/memory.hpp):
 /// - gradient_buckets: DDP keeps a flat copy of all gradients in the type that is reduced (PyTorch's default;
 ///   gradient_as_bucket_view would save it); Horovod one fusion buffer. None for one rank.
 /// - communication_buffers: 4 MiB for each connection, a send and a receive per channel. Source: NVIDIA/nccl
 ///   src/init.cc, DEFAULT_BUFFSIZE, protocol Simple.
-/// Throws InputError if the experiment replays a trace, which does not say what it keeps.
+/// Throws InputError if the experiment replays a trace, which does not list the tensors it keeps.
 MemoryReport memory_report(const ResolvedExperiment& resolved, int ranks, int channels);
 
-/// The same for the experiment's own cluster. Throws as cluster_of, ring_channels and the above.
+/// The same for the experiment's own cluster. Throws like cluster_of, ring_channels and the function above.
 MemoryReport memory_report(const ResolvedExperiment& resolved);
 
-/// One or two sentences: that it fits and which batch still would, or by how much it does not, which term is
-/// the largest and which batch would fit.
+/// One or two sentences: that it fits and the largest batch that would, or by how much it does not, the
+/// largest term and the batch that would fit.
 std::string verdict(const MemoryReport& report);
 
 /// Throws OutOfMemory with the verdict if it does not fit.

@@ -1,5 +1,5 @@
 #pragma once
-// Adds what shares the network with the job to the graph of its step: neighbours, background traffic and link
+// Adds other users of the network to the graph of the job's step: neighbours, background traffic and link
 // events.
 
 #include "experiment/resolve.hpp"
@@ -17,7 +17,7 @@ std::vector<LinkEvent> link_events(const ResolvedExperiment& resolved, const Clu
 /// Puts the neighbours' steps, background traffic and link events into the graph of the experiment's step.
 void add_others(const ResolvedExperiment& resolved, const Cluster& cluster, TaskGraph& graph);
 
-/// What a reader of the result should know about them.
+/// Notes on them for the reader of the result.
 std::vector<std::string> notes_on_others(const ResolvedExperiment& resolved);
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
 #pragma once
-// A simulated run as one value: the experiment, and what came of it. Made by simulate(), const from then on;
+// A simulated run as one value: the experiment and its result. Made by simulate(), const from then on;
 // figures.hpp names its figures, report/ and html/ write it, explain/ says why it takes so long.
 
 #include "experiment/resolve.hpp"
@@ -21,13 +21,13 @@
 
 namespace trainyard {
 
-/// How fast: of one steady step, or of an update of many.
+/// Speed of one steady step, or of an update in a run of many.
 struct Pace {
   Seconds time;                   ///< of a step; for runs of many updates the median time of an update
   Seconds one_rank;               ///< of the same step on one GPU, without communication
-  std::int64_t global_batch = 0;  ///< samples of a step or update
+  std::int64_t global_batch = 0;  ///< samples per step or update
   double throughput = 0;          ///< samples per second
-  double speedup = 0;             ///< over the throughput of one GPU
+  double speedup = 0;             ///< throughput relative to one GPU
   double efficiency = 0;          ///< speedup / ranks
 };
 
@@ -41,7 +41,7 @@ struct RankRow {
   Seconds end;
 };
 
-/// Shares of the compute time by what the durations rest on; they add up to 1.
+/// Shares of the compute time by source of the durations; they add up to 1.
 struct ComputeSourceShares {
   double measured = 0, fitted = 0, roofline = 0;
 };
@@ -49,21 +49,21 @@ struct ComputeSourceShares {
 /// Matrix products and convolutions of one rank's step.
 struct MatrixWork {
   Flops flops;
-  FlopRate rate;           ///< of a GPU, over the whole step
-  double utilization = 0;  ///< rate over the GPU's peak in this precision: MFU
+  FlopRate rate;           ///< of a GPU, averaged over the whole step
+  double utilization = 0;  ///< rate relative to the GPU's peak in this precision: MFU
 };
 
 /// `steps_per_second`: of each rank.
 Known<MatrixWork> matrix_work(const ResolvedExperiment& resolved, double steps_per_second);
 
-/// Energy of all GPUs with a rank and of their boxes.
+/// Energy of all GPUs with a rank and of their nodes.
 struct EnergyUse {
   Joules per_step;  ///< or per update
   Watts average;
 };
 
 struct Run {
-  ResolvedExperiment experiment;  ///< as it ran: `gpus` and `fidelity` of its settings are filled in
+  ResolvedExperiment experiment;  ///< as simulated: `gpus` and `fidelity` of its settings are filled in
   int ranks = 0, nodes = 0;
   Pace pace;
   std::variant<Step, Updates> what;
@@ -75,44 +75,44 @@ struct Run {
   Known<MemoryReport> memory = unknown({});  ///< of one rank
   Known<EnergyUse> energy = unknown({});
   Known<EpochCost> cost = unknown({});
-  std::optional<InputReport> input;        ///< of runs that read real data
-  std::optional<JobReport> job;            ///< of jobs in which something fails
-  std::vector<std::string> calibrated_on;  ///< end-to-end runs that anything was fitted on
-  std::vector<std::string> notes;          ///< what a reader should know: warnings, assumptions
+  std::optional<InputReport> input;        ///< for runs that read real data
+  std::optional<JobReport> job;            ///< for jobs with faults
+  std::vector<std::string> calibrated_on;  ///< end-to-end runs on which any parameter was fitted
+  std::vector<std::string> notes;          ///< for the reader: warnings, assumptions
   std::uint64_t events = 0;                ///< of the simulation
 };
 
 /// The updates of a run of many; null for one steady step.
 const Updates* updates_of(const Run& run);
 
-/// The steady step: the run itself, or what each step of its many updates is made of.
+/// The steady step: the run itself, or the step that its many updates repeat.
 const Step& step_of(const Run& run);
 
-/// Exposed by compute, of a step: communication, and what the framework does around it.
+/// Exposed time of a step for communication and the framework's work around it.
 Seconds exposed_communication(const Run& run);
 
 /// Busy time of a rank's communication stream in a step.
 Seconds communication_time(const Run& run);
 
-/// Busy time of a rank's compute stream with kernels, in a step.
+/// Time for which a rank's compute stream runs kernels in a step.
 Seconds compute_time(const Run& run);
 
-/// The time of all samples of the data set once.
+/// Time to process all samples of the data set once.
 Known<Seconds> epoch_time(const Run& run);
 
-/// Tokens per second of models that read sequences.
+/// Tokens per second, for models that read sequences.
 Known<double> tokens_per_second(const Run& run);
 
-/// The type of the matrix units that the precision means on this GPU: "fp16".
+/// The matrix units' type for this precision on this GPU, such as "fp16".
 std::string_view matrix_dtype_name(const Run& run);
 
-/// Samples per second that are of use, after faults and checkpoints.
+/// Useful samples per second, after faults and checkpoints.
 double goodput(const Run& run);
 
 /// experiment.resolved.yaml: every key with its value, defaults filled in.
 std::string resolved_text(const Run& run);
 
-/// The bars of trace.json: those of the steady step, or what the first ranks do over many updates.
+/// The bars of trace.json: those of the steady step, or the first ranks' activities over many updates.
 const std::vector<TimelineEvent>& timeline_of(const Run& run);
 
 }  // namespace trainyard

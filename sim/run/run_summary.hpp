@@ -1,6 +1,6 @@
 #pragma once
-// The part of a run that `compare` needs, read from a summary.json or made of a run simulated just now: its
-// figures, the parts of the step time, and the experiment as it was resolved.
+// The part of a run that `compare` needs, read from a summary.json or made from a run just simulated: its
+// figures, the parts of the step time, and the resolved experiment.
 
 #include "run/figures.hpp"
 #include "run/step_parts.hpp"
@@ -14,7 +14,7 @@
 
 namespace trainyard {
 
-/// A collective with the time for which it was exposed.
+/// A collective and its exposed time.
 struct NamedExposure {
   std::string collective;  ///< "bucket 0"
   std::string operation;   ///< "all_reduce"
@@ -24,18 +24,18 @@ struct NamedExposure {
 
 struct RunSummary {
   std::span<const Figure> table = trainyard::figures();
-  Figures figures;  ///< those of the table
+  Figures figures;  ///< in the table's order
   std::vector<PartTime> parts;
   std::vector<NamedExposure> collectives;
-  /// path -> value, as experiment.resolved.yaml has them
+  /// maps path to value, as in experiment.resolved.yaml
   std::map<std::string, std::string> experiment_keys;
 };
 
-/// A figure that is a text, empty where there is none; one that is a number, which there has to be.
+/// A figure that is a text, empty if missing; one that is a number, which must exist.
 std::string text_of(const RunSummary& run, std::string_view field);
 double number_of(const RunSummary& run, std::string_view field);
 
-/// The step time and the samples per second: always there.
+/// The step time and the samples per second, which always exist.
 Seconds step_time(const RunSummary& run);
 double throughput(const RunSummary& run);
 

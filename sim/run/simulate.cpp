@@ -20,7 +20,7 @@ namespace trainyard {
 
 namespace {
 
-/// The step on the network as it is, with whatever else goes on there.
+/// The step on the real network, shared with its other users.
 Timeline run_among_others(const ResolvedExperiment& resolved, const Cluster& cluster, const StepPlan& plan,
                           const EngineOptions& options) {
   if (!has_others(resolved)) return run(plan.graph, options);
@@ -36,7 +36,7 @@ Timeline run_among_others(const ResolvedExperiment& resolved, const Cluster& clu
   return run(graph, options);
 }
 
-/// Plans the step, replays it and checks what must hold. Throws OutOfMemory before anything runs.
+/// Plans the step, replays it and checks its properties. Throws OutOfMemory before anything runs.
 Step replayed_step(const ResolvedExperiment& resolved, StepPlan plan, Fidelity fidelity,
                    const SimulateOptions& options) {
   const int ranks = resolved.cluster->ranks();
@@ -58,10 +58,11 @@ Step replayed_step(const ResolvedExperiment& resolved, StepPlan plan, Fidelity f
   return step;
 }
 
-/// Host times that only jobs of several ranks have are not part of one rank's step.
+/// One rank's step does not include host times that occur only in jobs of several ranks.
 bool has_one_rank(const Op& op) { return op.layer != ranks_overhead_layer; }
 
-/// Added in the order of the stream, so that one rank's step and the sum of its kernels are the same bits.
+/// Adds in the order of the stream, so that one rank's step and the sum of its kernels are equal to the last
+/// bit.
 template <class Wanted>
 Seconds sum_of_ops(const Trace& trace, const StepPlan& plan, Wanted is_wanted) {
   Seconds sum;
@@ -142,7 +143,7 @@ Known<EnergyUse> energy_of(const ResolvedExperiment& resolved, const Step& step)
   return EnergyUse{energy, energy / step.time};
 }
 
-/// A trace does not say what its activations take. Throws OutOfMemory if the step does not fit.
+/// Unknown for a trace, which does not list its activations. Throws OutOfMemory if the step does not fit.
 Known<MemoryReport> checked_memory(const ResolvedExperiment& resolved, const StepPlan& plan) {
   if (!resolved.model) return unknown("a trace does not say what its activations take");
   MemoryReport report = memory_report(resolved, resolved.cluster->ranks(), plan.channels);
@@ -150,7 +151,7 @@ Known<MemoryReport> checked_memory(const ResolvedExperiment& resolved, const Ste
   return report;
 }
 
-/// What a reader of the result should know, in the order in which its parts came up.
+/// Notes for the reader of the result, in the order in which their causes arise.
 std::vector<std::string> notes_of(const Run& run) {
   const ResolvedExperiment& resolved = run.experiment;
   const Step& step = step_of(run);

@@ -1,5 +1,5 @@
 #pragma once
-// From a resolved experiment to its Run: plans the step, runs the engine, checks what must hold.
+// Turns a resolved experiment into its Run: plans the step, runs the engine, checks the result.
 
 #include "engine/engine.hpp"
 #include "experiment/resolve.hpp"
@@ -12,12 +12,12 @@
 namespace trainyard {
 
 struct SimulateOptions {
-  std::optional<Fidelity> fidelity = {};  ///< in place of the experiment's
+  std::optional<Fidelity> fidelity = {};  ///< replaces the experiment's fidelity
   bool fold = true;
-  /// Whether the run has a timeline, and its ops and collectives say when they ran. Without it everything
-  /// else is the same.
+  /// Whether the run has a timeline and the dates of its ops and collectives. All else is the same without
+  /// it.
   bool timeline = true;
-  /// Further ranks of a steady step whose every op is recorded in its Timeline.
+  /// Further ranks of a steady step for which every op is recorded in the Timeline.
   std::function<std::vector<Rank>(const TaskGraph&, Fidelity)> recorded = {};
 };
 
@@ -25,7 +25,8 @@ struct SimulateOptions {
 /// runs; EngineError if a check of the result fails (checks.hpp).
 Run simulate(ResolvedExperiment resolved, const SimulateOptions& options);
 
-/// One steady step, in which all ranks wait for all: simulate() of an experiment that asks for no more.
+/// One steady step, in which every rank waits for all others: simulate() for experiments without many
+/// updates.
 Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options);
 
 }  // namespace trainyard

@@ -20,13 +20,13 @@ namespace trainyard {
 
 namespace {
 
-// With fidelity flow a worker sends and fetches about as many messages in a step, and fewer where that would
-// be too many flows; with the others each tensor or piece of one alone.
+// With fidelity flow a worker sends and fetches about this many messages in a step, fewer if that would be
+// too many flows; with the other fidelities each tensor, or each piece of one, is a message.
 constexpr double most_messages = 16;
 constexpr double least_messages = 2;
 constexpr double most_flows = 4e5;
 
-/// The workers' machine, with further nodes for the servers where they have their own.
+/// The workers' machine, with additional nodes for servers that do not run on the workers' nodes.
 std::shared_ptr<const Cluster> cluster_with_servers(const ResolvedExperiment& resolved) {
   const Sync& sync = resolved.settings.sync;
   if (!has_servers(sync) || placement_of(sync) != ServerPlacement::own_nodes) return resolved.cluster;
@@ -35,7 +35,7 @@ std::shared_ptr<const Cluster> cluster_with_servers(const ResolvedExperiment& re
   return std::make_shared<const Cluster>(make_cluster(resolved.platform, std::move(gpus_on_node)));
 }
 
-/// One rank alone for runs with servers, all of them in lock step otherwise.
+/// One rank alone for runs with servers, otherwise all ranks in lock step.
 Run steady_step(const ResolvedExperiment& resolved, const SimulateOptions& options) {
   ResolvedExperiment steady = resolved;
   const Sync& sync = resolved.settings.sync;
@@ -45,7 +45,7 @@ Run steady_step(const ResolvedExperiment& resolved, const SimulateOptions& optio
   if (!has_servers(sync)) {
     steady.settings.sync = {
         .kind = sync.kind, .algorithm = sync.algorithm, .compression = sync.compression, .keep = sync.keep};
-    // Parameters are averaged after the last local step: behind nothing.
+    // Parameters are averaged after the last local step, without overlap.
     if (sync.update == UpdateRule::local_sgd) {
       steady.stack.overlap = false;
       steady.stack.gradient_dtype = GradientDtype::fp32;
@@ -65,7 +65,8 @@ Run steady_step(const ResolvedExperiment& resolved, const SimulateOptions& optio
   return simulate_step(std::move(steady), {.fidelity = Fidelity::closed, .fold = options.fold});
 }
 
-/// Where GPU 0 updates alone the others have no optimizer ops: their time goes to the exchange.
+/// If GPU 0 alone updates the weights, the other ranks have no optimizer ops: their time belongs to the
+/// exchange.
 struct Shared {
   std::vector<Seconds> ops;  ///< of every rank
   Seconds exchange;
@@ -83,13 +84,13 @@ Shared shared_ops(const ResolvedExperiment& resolved, const Step& steady) {
   return shared;
 }
 
-/// By message, as parts of a worker's step.
+/// Indexed by message, as fractions of a worker's step.
 struct MessageParts {
-  std::vector<double> ready;   ///< after which its gradients are complete
-  std::vector<double> needed;  ///< that can be computed without its parameters
+  std::vector<double> ready;   ///< fraction after which the message's gradients are complete
+  std::vector<double> needed;  ///< fraction that can be computed without the message's parameters
 };
 
-/// Without overlap all is pushed after backward and pulled before forward.
+/// Without overlap everything is pushed after backward and pulled before forward.
 MessageParts message_parts(const ResolvedExperiment& resolved, const Step& steady,
                            const std::vector<ServerMessage>& messages) {
   std::vector<Seconds> ends;
@@ -104,14 +105,14 @@ MessageParts message_parts(const ResolvedExperiment& resolved, const Step& stead
   return parts;
 }
 
-/// How the updates went, before the Run is made of it.
+/// The simulated updates, from which the Run is made.
 struct Training {
   Updates updates;
   std::shared_ptr<const Cluster> cluster;  ///< with the servers' nodes
-  HostLoad load;                           ///< of servers on the workers' hosts
+  HostLoad load;                           ///< load of the servers on the workers' hosts
   LinkTraffic links;
   std::uint64_t events = 0;
-  std::vector<std::string> notes_before, notes_after;  ///< those on the updates stand between them
+  std::vector<std::string> notes_before, notes_after;  ///< the notes on the updates stand between these
 };
 
 std::vector<TrainingRecord> without_network(const UpdateSettings& settings, std::vector<StepTimes>& times,
@@ -124,7 +125,7 @@ std::vector<TrainingRecord> without_network(const UpdateSettings& settings, std:
   return repeats;
 }
 
-/// Bytes on the links for an update, on average over all repeats from beginning to end.
+/// Bytes on the links per update, averaged over all repeats from beginning to end.
 LinkTraffic links_of(const Cluster& cluster, const ServerRecord& record, double updates) {
   Timeline timeline;
   timeline.makespan = record.ended / updates;
@@ -142,7 +143,7 @@ std::vector<ServerRow> servers_of(const ServerPlan& plan, const ServerRecord& re
   return servers;
 }
 
-/// Notes on keys of the stack and the trace that are for collectives alone, and on nodes that hold servers.
+/// Notes on keys of the stack and the trace that apply only to collectives, and on nodes that hold servers.
 std::vector<std::string> server_notes(const ResolvedExperiment& resolved, int ranks_per_worker,
                                       bool has_energy) {
   std::vector<std::string> notes = unused_with_servers(resolved.stack);
@@ -215,7 +216,7 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
   return training;
 }
 
-/// Collectives: the last rank to come lets the exposed communication of a steady step begin.
+/// With collectives, the exposed communication of a steady step begins when the last rank arrives.
 Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings& settings,
                        const StepCounts& counts, const Run& steady) {
   Training training;
@@ -229,7 +230,7 @@ Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings&
   training.events = steady.events;
   const std::vector<TrainingRecord> repeats = without_network(settings, times, options, training.events);
   training.updates = updates_from(repeats, *resolved.cluster, settings, 1, counts);
-  // The bytes of a step on the links are the same, in another time.
+  // The links carry the same bytes as in the steady step, but in a different time.
   training.links = stretched(steady.links, training.updates.time.median / steady.pace.time);
   training.notes_after.emplace_back(
       "the communication that one steady step exposes, and what it slows kernels by, is added after the "
@@ -275,7 +276,8 @@ Pace pace_of(const ResolvedExperiment& resolved, const Updates& updates, const R
   return pace;
 }
 
-/// Ranks draw the power of their ops while they compute and idle power otherwise; boxes are added.
+/// Ranks draw the power of their ops while they compute and idle power otherwise; the nodes' other power is
+/// added.
 EnergyUse energy_of(const ResolvedExperiment& resolved, const Updates& updates, int nodes, Watts computing) {
   const Watts idle = resolved.gpu.power->idle.value * resolved.gpu.tdp.value;
   Joules sum =
@@ -299,7 +301,7 @@ std::vector<RankRow> rank_rows(const Cluster& cluster, const Updates& updates) {
   return rows;
 }
 
-/// With servers no collective runs; otherwise those of the steady step stand for all.
+/// With servers no collective runs; otherwise those of the steady step represent all.
 Step step_of_updates(Step steady, bool uses_servers) {
   if (uses_servers) {
     steady.collectives.clear();
@@ -359,9 +361,9 @@ Run simulate_updates(ResolvedExperiment resolved, const SimulateOptions& options
   const Fidelity fidelity = options.fidelity.value_or(resolved.settings.fidelity);
   check_simulable(resolved, fidelity);
   StepCounts counts = resolved.settings.steps;
-  if (!is_random(resolved.settings.random)) counts.repeats = 1;  // all would be alike
+  if (!is_random(resolved.settings.random)) counts.repeats = 1;  // all repeats would be equal
   Run steady = steady_step(resolved, options);
-  resolved.settings.fidelity = fidelity;  // it is written beside the result
+  resolved.settings.fidelity = fidelity;  // it is written next to the result
   Training training = has_servers(resolved.settings.sync)
                           ? train_with_servers(resolved, settings, counts, steady)
                           : train_in_step(resolved, settings, counts, steady);

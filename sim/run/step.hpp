@@ -1,5 +1,6 @@
 #pragma once
-// One steady step, in which all ranks wait for all: its plan, its timeline, and what they say.
+// One steady step, in which every rank waits for all others: its plan, its timeline, and figures derived from
+// them.
 
 #include "engine/engine.hpp"
 #include "schedule/step_plan.hpp"
@@ -20,23 +21,24 @@ struct OpRow {
   Flops flops;
   Bytes bytes;
   Bytes parameter_bytes;
-  Seconds duration;  ///< alone; concurrent communication may make start to end longer
+  Seconds duration;  ///< alone; concurrent communication may make the interval from start to end longer
   ComputeSource source{};
-  Seconds start;  ///< on the first rank of its class; 0 where no timeline was asked for
+  Seconds start;  ///< on the first rank of its class; 0 without a timeline
   Seconds end;
 };
 
-/// One collective; a row of collectives.csv. Times are those of its first arriving and last leaving rank.
+/// One collective; a row of collectives.csv. It lasts from the arrival of its first rank to the departure of
+/// its last.
 struct CollectiveRow {
   std::string name;     ///< "bucket 0", "parameters 0"
-  std::string purpose;  ///< what is sent: "gradients", "parameters", "buckets" of a trace
+  std::string purpose;  ///< the data sent: "gradients", "parameters", "buckets" of a trace
   Operation operation{};
   std::string algorithm;
   std::string protocol;
   int channels = 0;
   Bytes size;
   int tensors = 0;
-  std::string ready_after;  ///< layer whose gradient completed the bucket; empty: the step's beginning
+  std::string ready_after;  ///< layer whose gradient completed the bucket; empty: the beginning of the step
   Seconds ready;            ///< when the last rank's gradients were ready
   Seconds start;            ///< when the stream was free and it began
   Seconds end;
@@ -49,29 +51,29 @@ struct CollectiveRow {
 struct TimelineEvent {
   Rank rank{};
   Stream stream{};
-  /// forward, backward, optimizer; communication; cycle, negotiation of the host; of kernels beside a
-  /// collective what they are for; of runs of many updates what a rank does
+  /// forward, backward, optimizer; communication; cycle, negotiation for the host; the purpose, for kernels
+  /// next to a collective; the rank's activity, for runs of many updates
   std::string category;
   Seconds start;
   Seconds end;
   int op = -1;          ///< index in the step's ops, for compute
-  int collective = -1;  ///< index in its collectives, for what is or prepares one
+  int collective = -1;  ///< index in its collectives, for a collective or work that prepares one
 };
 
-/// Without a timeline (SimulateOptions) `bars` is empty and nobody asks when ops ran.
+/// Without a timeline (SimulateOptions) `bars` is empty and the dates of ops are not used.
 struct Step {
   StepPlan plan;
   Timeline timeline;
-  Seconds time;         ///< with the wait for samples
-  Seconds lower_bound;  ///< all collectives at their bound
-  Seconds compute;      ///< busy time of a rank's compute stream with kernels
-  Seconds slowed;       ///< of that: what kernels took longer beside communication
+  Seconds time;         ///< including the wait for samples
+  Seconds lower_bound;  ///< with all collectives at their bound
+  Seconds compute;      ///< time for which a rank's compute stream runs kernels
+  Seconds slowed;       ///< part of `compute`: delay of kernels by concurrent communication
   Seconds communication;
-  Seconds exposed;       ///< of the communication, and of what the framework does around it
-  Seconds network_gain;  ///< what the step would lose if collectives took no time
+  Seconds exposed;       ///< exposed time of communication and of the framework's work around it
+  Seconds network_gain;  ///< how much shorter the step would be if collectives took no time
   std::vector<OpRow> ops;
   std::vector<CollectiveRow> collectives;
-  std::vector<TimelineEvent> bars;  ///< of the ranks recorded
+  std::vector<TimelineEvent> bars;  ///< of the recorded ranks
 };
 
 }  // namespace trainyard

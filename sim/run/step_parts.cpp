@@ -25,7 +25,7 @@ Bars bars_of_rank_0(const Step& step) {
   return bars;
 }
 
-/// When rank 0's compute stream had nothing to do, from 0 to `end`.
+/// Idle intervals of rank 0's compute stream, from 0 to `end`.
 std::vector<Interval> gaps_of(const Bars& bars, Seconds end) {
   std::vector<Interval> gaps;
   Seconds busy_until;
@@ -38,7 +38,7 @@ std::vector<Interval> gaps_of(const Bars& bars, Seconds end) {
   return gaps;
 }
 
-/// What is left of `gaps` beside a bar; the rest of them goes to `covered`.
+/// The parts of `gaps` outside a bar; the length of the rest is added to `covered`.
 std::vector<Interval> without(const std::vector<Interval>& gaps, const TimelineEvent& bar, Seconds& covered) {
   std::vector<Interval> left;
   for (const Interval& gap : gaps) {
@@ -59,7 +59,7 @@ bool is_collective(const TimelineEvent& bar) {
   return bar.stream == Stream::communication && bar.category == "communication";
 }
 
-/// Kernels of rank 0: alone, by what they are for, and how much longer they took.
+/// Kernels of rank 0: their times alone, by purpose, and their delay by concurrent work.
 void add_kernels(const Step& step, const Bars& bars, std::map<StepPart, Seconds>& times) {
   for (const TimelineEvent* bar : bars) {
     if (bar->stream != Stream::compute || bar->op < 0) continue;
@@ -101,7 +101,7 @@ StepParts parts_of_step(const Step& step, Seconds input) {
   return parts;
 }
 
-/// Means over the ranks, for an update.
+/// Means over the ranks, per update.
 StepParts parts_of_update(const Updates& updates) {
   const WorkerRow all = sum_of(updates.workers);
   const double each =
@@ -115,7 +115,7 @@ StepParts parts_of_update(const Updates& updates) {
     parts.parts.push_back({sum.part, sum.time / each});
     other -= sum.time / each;
   }
-  // An interval is counted when it has ended, so that one under way at the end of the measurement is missing.
+  // An interval is counted when it has ended, so one still open at the end of the measurement is missing.
   constexpr double rounding = 1e-9;
   const bool is_rounding = std::abs(other.si()) <= rounding * updates.time.median.si();
   parts.parts.push_back({StepPart::other, is_rounding ? Seconds{} : other});

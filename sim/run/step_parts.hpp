@@ -1,7 +1,7 @@
 #pragma once
-// Where the time of a step went, in parts that add up to it. Of one steady step along rank 0's compute
-// stream: what its kernels take, and for every moment without one what the communication stream did
-// meanwhile. Of many updates the mean over the ranks. For `compare` and summary.json.
+// The parts of the step time, which add up to it. For one steady step along rank 0's compute stream: its
+// kernels, and for every moment without one the concurrent activity of the communication stream. For runs of
+// many updates, the mean over the ranks. For `compare` and summary.json.
 
 #include "config/keys.hpp"
 #include "run/run.hpp"
@@ -33,7 +33,7 @@ struct PartTime {
   Seconds time;
 };
 
-/// How long a collective kept rank 0 from computing.
+/// The time for which a collective kept rank 0 from computing.
 struct ExposedCollective {
   int collective = -1;  ///< index in the step's collectives
   Seconds exposed;
@@ -41,11 +41,11 @@ struct ExposedCollective {
 
 struct StepParts {
   std::vector<PartTime> parts;                 ///< in the order of StepPart; they add up to the step time
-  std::vector<ExposedCollective> collectives;  ///< in their order; they add up to `communication`
+  std::vector<ExposedCollective> collectives;  ///< in order; they add up to `communication`
 };
 
-/// The parts of the step time, to rounding; of a step without a timeline all of it is waiting. Runs of many
-/// updates have no collectives here: what they exchange is one figure there.
+/// The parts of the step time, which add up to it except for rounding; for a step without a timeline all of
+/// it is waiting. Runs of many updates have no collectives here: their exchange is one figure.
 StepParts step_parts(const Run& run);
 
 }  // namespace trainyard

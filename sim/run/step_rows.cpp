@@ -60,7 +60,7 @@ std::vector<CollectiveRow> collective_rows(const Trace& trace, const StepPlan& p
   return rows;
 }
 
-/// What a kernel on the communication stream is for: one before its collective, or one behind it.
+/// The purpose of a kernel on the communication stream: it precedes or follows its collective.
 std::string kernel_name(const StepPlan& plan, std::span<const Task> tasks, int task) {
   const PlannedCollective& planned = plan.collectives[at(std::get<Compute>(tasks[at(task)]).collective)];
   const bool is_before = at(task) + 1 < tasks.size() && std::holds_alternative<Join>(tasks[at(task) + 1]);
@@ -98,7 +98,7 @@ std::vector<TimelineEvent> bars_of(const Trace& trace, const StepPlan& plan, con
   return bars;
 }
 
-/// Fills in when the ops ran on rank 0, and so when the gradients of collectives were ready.
+/// Fills in when the ops ran on rank 0, and thus when the gradients of collectives were ready.
 void date_ops(const StepPlan& plan, Step& step) {
   for (const TimelineEvent& bar : step.bars) {
     if (bar.rank != Rank{0} || bar.op < 0) continue;

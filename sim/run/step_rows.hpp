@@ -1,12 +1,13 @@
 #pragma once
-// The rows of a replayed step: its ops, its collectives, and what the recorded ranks did when.
+// The rows of a replayed step: its ops, its collectives, and the activities of the recorded ranks.
 
 #include "run/step.hpp"
 #include "workload/trace.hpp"
 
 namespace trainyard {
 
-/// Ranks whose every op goes into the timeline: those of the first nodes, as many as a person can look at.
+/// Number of ranks for which every op goes into the timeline: those of the first nodes, few enough to look
+/// at.
 inline constexpr int most_recorded = 16;
 
 /// Fills in `ops`, `collectives` and `bars` of a step from its plan and timeline.

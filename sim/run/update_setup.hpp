@@ -1,5 +1,5 @@
 #pragma once
-// How a run of many updates is set up: how long, and how long each step of each worker takes.
+// Setup of a run of many updates: its length, and the times of each worker's steps.
 
 #include "engine/training.hpp"
 #include "experiment/input_pipeline.hpp"
@@ -10,25 +10,25 @@
 
 namespace trainyard {
 
-/// How many ranks push and pull together: all of a node where the stack adds up their gradients. Throws
-/// InputError if not all nodes have as many.
+/// Number of ranks that push and pull together: all of a node if the stack sums their gradients. Throws
+/// InputError if nodes have different numbers of ranks.
 int ranks_per_worker(const ResolvedExperiment& resolved);
 
-/// What the update rule counts: ranks, or nodes. Throws as the above.
+/// Number of workers as the update rule counts them: ranks, or nodes. Throws like ranks_per_worker().
 int workers_of(const ResolvedExperiment& resolved);
 
-/// Steps of all ranks, as updates: where every update begins all of them anew it is a step of all, otherwise
-/// it takes as many updates to use up a gradient of each.
+/// Converts steps of all ranks to updates: if every update starts all ranks anew, an update is a step of all;
+/// otherwise as many updates as are needed to use one gradient of each.
 TrainingOptions training_options(const UpdateSettings& settings, const StepCounts& steps);
 
 /// Durations of the ops of a worker's step, from the steady step's result.
 std::vector<Seconds> worker_ops(const Step& steady);
 
-/// For each repeat, the times of the first `ranks` ranks, joined to workers.
+/// For each repeat, the times of the first `ranks` ranks, grouped into workers.
 std::vector<StepTimes> step_times(const ResolvedExperiment& resolved, const Cluster& cluster, int ranks,
                                   const std::vector<Seconds>& ops, int repeats);
 
-/// What the samples of each worker's step take, beside what servers take of the hosts.
+/// Loading times for the samples of each worker's step, given the servers' load on the hosts.
 LoadingTimes loading_times(const ResolvedExperiment& resolved, const Cluster& cluster, int workers,
                            const HostLoad& load);
 

@@ -14,7 +14,7 @@ Seconds time_per_update(const TrainingRecord& record) {
   return Seconds{(record.ended - record.begun).si() / static_cast<double>(record.updates)};
 }
 
-/// Index of the repeat with the median time, the lower one of two.
+/// Index of the repeat with the median time; the lower of the two middle ones for an even number.
 std::size_t median_of(const std::vector<TrainingRecord>& repeats) {
   std::vector<std::size_t> order(repeats.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -28,7 +28,7 @@ UpdateTimes times_of(const std::vector<TrainingRecord>& repeats, const TrainingR
     times.low = std::min(times.low, time_per_update(repeat));
     times.high = std::max(times.high, time_per_update(repeat));
   }
-  // All of n independent runs on one side of the median: 2 in 2^n.
+  // The probability that all of n independent runs lie on one side of the median is 2 in 2^n.
   times.confidence = repeats.size() > 1 ? 1 - std::ldexp(1.0, 1 - static_cast<int>(repeats.size())) : 0;
   return times;
 }
@@ -105,7 +105,7 @@ double steps_of(const Updates& updates) {
 }
 
 std::optional<Seconds> shown_until(const Updates& updates) {
-  constexpr double all = 0.999;  // of the measured time: what is under way at its end is not kept
+  constexpr double all = 0.999;  // of the measured time: unfinished activities are not kept
   if (updates.spans.empty() || updates.spans.back().ended >= all * updates.measured) return std::nullopt;
   return updates.spans.back().ended;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A run of many updates: parameter servers, update rules that do not wait for all, random times.
+// A run of many updates: parameter servers, asynchronous update rules, random times.
 
 #include "engine/training.hpp"
 #include "experiment/experiment.hpp"
@@ -15,14 +15,14 @@
 
 namespace trainyard {
 
-/// The time of an update over the repeats.
+/// Time per update, over the repeats.
 struct UpdateTimes {
   Seconds median;
   Seconds low, high;      ///< of all repeats
-  double confidence = 0;  ///< that the median of all runs there could be lies between low and high
+  double confidence = 0;  ///< probability that the median of all possible runs lies between low and high
 };
 
-/// How many updates old gradients are when an update uses them; 1 is fresh.
+/// Age of gradients, in updates, when an update uses them; 1 is fresh.
 struct Staleness {
   std::vector<std::int64_t> gradients;  ///< by staleness; [0] is never used
   double mean = 0;
@@ -33,48 +33,48 @@ struct Staleness {
 struct WorkerRow {
   Rank rank{};
   NodeId node{};
-  Seconds computing, communicating, waiting, loading, wasted;  ///< wasted is a part of computing
+  Seconds computing, communicating, waiting, loading, wasted;  ///< wasted is part of computing
   std::int64_t gradients = 0;
 };
 
-/// Times and gradients of all of them together.
+/// Sum of times and gradients over all of them.
 WorkerRow sum_of(const std::vector<WorkerRow>& workers);
 
-/// The use of what serves parameters.
+/// Use of a resource that serves parameters.
 struct ServerRow {
   std::string name;  ///< "memory of node0.cpu1", "cores of node0.cpu1"
   double utilization = 0;
 };
 
-/// Times of workers and the staleness are those of the repeat with the median time of an update.
+/// Times of workers and the staleness come from the repeat with the median time per update.
 struct Updates {
   UpdateSettings settings;
-  int ranks_per_worker = 1;  ///< more than 1 where a stack adds up the gradients of a node
+  int ranks_per_worker = 1;  ///< more than 1 if a stack sums the gradients of a node
   StepCounts counts;
   std::int64_t measured_updates = 0;  ///< in each repeat
   UpdateTimes time;
-  Seconds measured;  ///< how long the measured updates took
+  Seconds measured;  ///< length of the measured updates
   double gradients_per_update = 0;
   Staleness staleness;
-  std::int64_t lead = 0;                      ///< of ssp: steps that a rank was ahead of the slowest, at most
-  Seconds wasted;                             ///< computing of all ranks that was cancelled, per update
-  Known<Joules> wasted_energy = unknown({});  ///< what their GPUs drew for it, per update
-  Seconds communication;                      ///< of a rank in a step: nothing is computed meanwhile
+  std::int64_t lead = 0;  ///< for ssp: largest number of steps by which a rank was ahead of the slowest
+  Seconds wasted;         ///< cancelled computing time of all ranks, per update
+  Known<Joules> wasted_energy = unknown({});  ///< energy of their GPUs for it, per update
+  Seconds communication;                      ///< of a rank per step; nothing is computed meanwhile
   std::vector<WorkerRow> workers;
-  std::vector<WorkerSpan> spans;  ///< from the beginning of the measurement, of the first ranks
+  std::vector<WorkerSpan> spans;  ///< for the first ranks, from the beginning of the measurement
   std::vector<ServerRow> servers;
   std::vector<TimelineEvent> bars;  ///< the spans as trace.json shows them
-  Step steady;  ///< one step of all ranks in lock step; with servers that of one rank alone
+  Step steady;                      ///< one step of all ranks in lock step; with servers, of one rank alone
 };
 
-/// From what the engine recorded in each repeat, without the steady step and the servers.
+/// From the engine's records of each repeat, without the steady step and the servers.
 Updates updates_from(const std::vector<TrainingRecord>& repeats, const Cluster& cluster,
                      const UpdateSettings& settings, int ranks_per_worker, const StepCounts& counts);
 
 /// Steps of single ranks in all measured updates.
 double steps_of(const Updates& updates);
 
-/// When the last span that was kept ended, where that is before the measured time did.
+/// End of the last span that was kept, if that is before the end of the measured time.
 std::optional<Seconds> shown_until(const Updates& updates);
 
 }  // namespace trainyard
