@@ -1,5 +1,5 @@
 #pragma once
-// What the lists of changes that what_would_help.hpp tries have in common: machine_changes.cpp and
+// Common parts of the lists of changes that what_would_help.hpp tries: machine_changes.cpp and
 // job_changes.cpp.
 
 #include "explain/what_would_help.hpp"
@@ -13,16 +13,16 @@
 
 namespace trainyard {
 
-/// How many times as much of something is tried.
+/// The factor by which quantities are increased.
 inline constexpr double times_more = 2;
 
-/// As NICs are sold; twelve digits, because a product has others behind them.
+/// In Gbps, the usual unit for NICs; twelve digits, because a product has rounding errors in the last ones.
 inline std::string in_gbps(Bandwidth bandwidth) { return digits12(8e-9 * bandwidth.si()) + " Gbps"; }
 
-/// As storage is sold.
+/// In GB/s, the usual unit for storage.
 inline std::string in_gigabytes(Bandwidth bandwidth) { return digits12(1e-9 * bandwidth.si()) + " GB/s"; }
 
-/// Gathers changes to an experiment, which must outlive it.
+/// Collects changes to an experiment, which must outlive it.
 class Changes {
 protected:
   explicit Changes(const ResolvedExperiment& resolved)
@@ -58,10 +58,11 @@ protected:
   std::vector<WhatIf> all_;
 };
 
-/// Other hardware.
+/// Changes of hardware.
 std::vector<WhatIf> machine_changes(const ResolvedExperiment& resolved);
 
-/// The same hardware put to another use, and at the end pairs of changes of which one alone hardly helps.
+/// Changes of software and settings on the same hardware, followed by pairs of changes that hardly help
+/// alone.
 std::vector<WhatIf> job_changes(const ResolvedExperiment& resolved);
 
 }  // namespace trainyard

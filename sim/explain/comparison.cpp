@@ -13,10 +13,10 @@ namespace trainyard {
 
 namespace {
 
-/// Seconds as whole numbers of a power of ten.
+/// Converts seconds to whole numbers of a power of ten.
 class Grid {
 public:
-  /// The finest on which `longest` has at most twelve digits, as many as JSON shows.
+  /// The finest unit in which `longest` has at most twelve digits, as many as JSON shows.
   explicit Grid(Seconds longest) {
     constexpr double most = 1e12;
     constexpr double finest = 1e22;  // powers of ten up to here are exact
@@ -35,7 +35,7 @@ private:
   double per_second_ = 1;
 };
 
-/// What can be told apart of a step: a part, or a collective of the part `communication`.
+/// A separately measured piece of a step: a part, or a collective of the part `communication`.
 struct Leaf {
   StepPart part{};
   std::string operation = {}, purpose = {}, collective = {};
@@ -69,7 +69,7 @@ std::vector<Leaf> leaves_of(const RunSummary& run, const Grid& grid) {
   }
   std::int64_t whole = 0;
   for (Leaf& leaf : leaves) whole += leaf.whole = grid.whole(leaf.time);
-  // What rounding left goes where it is the smallest share.
+  // The remainder of rounding goes to the largest piece, where it is the smallest share.
   std::ranges::max_element(leaves, {}, &Leaf::whole)->whole += grid.whole(step_time(run)) - whole;
   return leaves;
 }
@@ -87,7 +87,7 @@ void add_parts(const std::vector<Leaf>& a, const std::vector<Leaf>& b, const Gri
   }
 }
 
-/// Collectives of one operation and purpose, by name, in the order in which they come up.
+/// Collectives of one operation and purpose, by name, in order of first appearance.
 struct Group {
   std::string operation, purpose;
   std::vector<std::pair<std::string, Pair>> collectives;

@@ -1,5 +1,6 @@
 #pragma once
-// Two runs side by side: A and B, what differs in them, and what moved the step time. Values in, values out.
+// Compares two runs, A and B: their differences, and the causes of the change of the step time. Takes and
+// returns values only.
 
 #include "run/run_summary.hpp"
 
@@ -11,10 +12,10 @@
 namespace trainyard {
 
 struct ComparedFigure {
-  const Figure* figure = nullptr;  ///< of the table
+  const Figure* figure = nullptr;  ///< from the table
   std::optional<double> a, b;
   std::optional<double> difference;  ///< b - a
-  std::optional<double> ratio;       ///< b / a; none where a is 0
+  std::optional<double> ratio;       ///< b / a; none if a is 0
 };
 
 /// Times of A and B in whole units of the twelfth digit of the longer step, so that sums are exact.
@@ -34,13 +35,13 @@ struct ComparedCollective {
 
 /// The exposed collectives with one operation and purpose.
 struct ComparedGroup {
-  std::string operation;  ///< empty where a run does not tell its collectives apart
+  std::string operation;  ///< empty if a run does not list its collectives separately
   std::string purpose;    ///< "gradients", "parameters"
-  ComparedTime time;      ///< the sum
+  ComparedTime time;      ///< their sum
   std::vector<ComparedCollective> collectives;
 };
 
-/// A key of the experiments that is not the same; none: it is not set.
+/// A key whose values differ between the experiments; none: not set.
 struct ComparedKey {
   std::string path;
   std::optional<std::string> a, b;

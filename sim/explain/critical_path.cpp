@@ -14,7 +14,7 @@ namespace trainyard {
 
 namespace {
 
-/// Where an event of a program is recorded.
+/// The place at which an event of a program is recorded.
 struct RecordPlace {
   int stream = 0;
   int task = 0;
@@ -32,7 +32,7 @@ std::vector<RecordPlace> record_places(const Program& program) {
   return places;
 }
 
-/// What a task waited for that was over last; no span: the beginning.
+/// The prerequisite of a task that ended last; no span: the beginning.
 struct Cause {
   Seconds date;
   const TaskSpan* span = nullptr;
@@ -53,7 +53,7 @@ public:
     Seconds end = span != nullptr ? span->end : Seconds{};
     while (span != nullptr) {
       const TaskSpan* waited = last_to_arrive(*span);
-      // Blocks of a rank that came early only wait until the last one is there.
+      // Blocks of a rank that arrived early only wait for the last rank.
       const Seconds start = waited != nullptr ? waited->start : span->start;
       if (end > start) pieces_.push_back({span->rank, span->stream, span->task, start, end});
       const Cause cause = before(waited != nullptr ? *waited : *span);
@@ -73,7 +73,7 @@ private:
     return program(index(span.rank)).streams[static_cast<int>(span.stream)][at(span.task)];
   }
 
-  /// Of several that end together one that computes, of the lowest rank.
+  /// The task that ends last; if several end together, a computing one, of the lowest rank.
   [[nodiscard]] const TaskSpan* last() const {
     const TaskSpan* found = nullptr;
     for (const auto& [place, span] : spans_) {
@@ -84,12 +84,12 @@ private:
     return found;
   }
 
-  /// The rank that a collective began with, where this one had to wait for it.
+  /// The last rank to arrive at a collective, if this one had to wait for it.
   [[nodiscard]] const TaskSpan* last_to_arrive(const TaskSpan& span) const {
     const auto* join = std::get_if<Join>(&task_of(span));
     if (join == nullptr) return nullptr;
     const Seconds begun = timeline_.collectives[at(join->collective)].start;
-    // With every message simulated a rank may have left before the last one came.
+    // With every message simulated, a rank may have left before the last one arrived.
     if (begun <= span.start || begun >= span.end) return nullptr;
     for (const TaskSpan* other : joins_.at(join->collective)) {
       if (other->start == begun) return other;
@@ -102,7 +102,7 @@ private:
     return before(index(span.rank), static_cast<int>(span.stream), span.task);
   }
 
-  /// When the stream came to this task, and through what.
+  /// When the stream reached this task, and the cause.
   [[nodiscard]] Cause before(int rank, int stream, int task) const {
     const std::vector<Task>& tasks = program(rank).streams[stream];
     Cause latest;
@@ -115,7 +115,7 @@ private:
         const auto own = spans_.find({rank, stream, task});
         if (own == spans_.end())
           throw EngineError(fmt::format("the critical path comes to rank {}, which is not recorded", rank));
-        // Of two that were over together the stream's own.
+        // If two end together, the stream's own task counts.
         return own->second->end >= latest.date ? Cause{own->second->end, own->second} : latest;
       }
     }
@@ -132,13 +132,13 @@ private:
 
   const TaskGraph& graph_;
   const Timeline& timeline_;
-  std::vector<std::vector<RecordPlace>> places_;  ///< by program, of each event
+  std::vector<std::vector<RecordPlace>> places_;  ///< by program, for each event
   std::map<std::tuple<int, int, int>, const TaskSpan*> spans_;
   std::map<int, std::vector<const TaskSpan*>> joins_;  ///< by collective
   std::vector<PathPiece> pieces_;
 };
 
-/// Nothing to do: a rank of the machine that is not in the job.
+/// True for a rank of the machine that is not in the job.
 bool is_idle(const Program& program) {
   return std::ranges::all_of(program.streams, [](const std::vector<Task>& tasks) { return tasks.empty(); });
 }

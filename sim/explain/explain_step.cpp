@@ -42,7 +42,7 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
   add(GapPart::algorithm, makespan(undisturbed(step.plan.graph)));
   add(GapPart::slowed_kernels, makespan(step.plan.graph));
   add(GapPart::network, step.timeline.makespan);
-  // Different orders of the same additions are no difference.
+  // Ignores differences caused by the order of additions.
   constexpr double rounding = 1e-9;
   for (std::size_t i = gap.size() - 1; i > 0; --i) {
     if (std::abs(gap[i].time.si()) > rounding * before.si()) continue;
@@ -52,7 +52,7 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
   return gap;
 }
 
-/// What keeps an edge with these links below what they let through.
+/// The reason why an edge over these links stays below their bandwidth.
 ConnectionLimit holder_of(const ReplayedStep& step, Protocol protocol, Bandwidth limit,
                           std::span<const LinkUse> uses) {
   const Costs& costs = step.resolved.costs;
@@ -72,8 +72,7 @@ ConnectionLimit holder_of(const ReplayedStep& step, Protocol protocol, Bandwidth
     return false;
   };
   if (std::ranges::any_of(uses, is_left_of)) return ConnectionLimit::protocol;
-  // an edge between nodes may be spread over several connections, so that there is no one rate to compare
-  // with
+  // an edge between nodes may be spread over several connections, so there is no single rate for comparison
   const bool is_between_nodes =
       std::ranges::any_of(uses, [&](const LinkUse& use) { return is_fabric(step.cluster, use.link); });
   return is_between_nodes && std::isfinite(step.cluster.platform.fabric.per_flow.value.si())

@@ -19,53 +19,54 @@ enum class PathKind { forward, backward, update, host, collective, framework, in
 /// Consecutive tasks of the critical path: kernels of one phase over a run of layers, or one collective.
 struct PathSegment {
   PathKind kind{};
-  Rank rank{};  ///< where; of a collective one of those in it
+  Rank rank{};  ///< the rank; for a collective, one of its ranks
   Seconds start;
   Seconds length;
-  std::string first, last;  ///< layers, of kernels
-  int ops = 0;              ///< kernels, of the path
-  Seconds slowed;           ///< of the length: what kernels took longer beside communication
-  int collective = -1;      ///< index in Run::collectives, of a collective and of the framework around it
-  std::string what;         ///< of the framework "cycle", "negotiation", "flatten"; of input what limits it
+  std::string first, last;  ///< layers, for kernels
+  int ops = 0;              ///< number of kernels on the path
+  Seconds slowed;           ///< part of the length: delay of kernels by concurrent communication
+  int collective = -1;  ///< index in Run::collectives, for a collective and the framework's work around it
+  std::string what;     ///< for the framework "cycle", "negotiation", "flatten"; for input, the limiting
+                        ///< resource
 };
 
-/// What keeps a connection below what its links let through: nothing, what the protocol leaves of a link,
-/// what the fabric gives a connection, the way through host memory, one lane of a link.
+/// The reason why a connection stays below the bandwidth of its links: none, the protocol's share of a link,
+/// the fabric's limit per connection, the route through host memory, one lane of a link.
 enum class ConnectionLimit { none, protocol, fabric, host_memory, lane };
 
-/// What the time of a collective is made of that has the network for itself, and what limits it there.
+/// The parts of a collective's time when it has the network to itself, and the limit of its speed.
 struct CollectivePace {
   int collective = -1;         ///< index in Run::collectives
-  Seconds overhead;            ///< before its first message
-  Seconds latency;             ///< of its messages
-  Seconds transfer;            ///< of their bytes
-  Bandwidth edge;              ///< what each connection gets in the stage whose bytes take longest
-  std::string link;            ///< the tightest one there, the first of those alike; empty: there is none
-  int alike = 0;               ///< links as tight as that, itself included
-  int crossed = 0;             ///< how many connections share it
-  Bandwidth capacity;          ///< of the link
-  bool is_connection = false;  ///< what one connection reaches is less than what its links let through
-  ConnectionLimit held_by{};   ///< and why
+  Seconds overhead;            ///< time before its first message
+  Seconds latency;             ///< latency of its messages
+  Seconds transfer;            ///< transfer time of their bytes
+  Bandwidth edge;              ///< bandwidth of each connection in the stage whose bytes take longest
+  std::string link;            ///< the tightest link there, the first of equals; empty: none
+  int alike = 0;               ///< number of equally tight links, including this one
+  int crossed = 0;             ///< number of connections that share it
+  Bandwidth capacity;          ///< capacity of the link
+  bool is_connection = false;  ///< one connection reaches less than the bandwidth of its links
+  ConnectionLimit held_by{};   ///< the reason for that
 
   [[nodiscard]] Seconds alone() const { return overhead + latency + transfer; }
 };
 
-/// Parts of the step time, in the order in which they are added up. Each is what the step takes longer under
-/// one more of the conditions it really has.
+/// Parts of the step time, in the order in which they are added up. Each is the additional time under one
+/// more of the real conditions.
 enum class GapPart { kernels, host, input, framework, bound, algorithm, slowed_kernels, network };
 
-/// The first of those that the lower bound does not hold.
+/// The first part that the lower bound does not include.
 inline constexpr GapPart first_above_bound = GapPart::algorithm;
 
 struct GapTime {
   GapPart part{};
-  Seconds time;  ///< below 0 where the step is shorter with it
+  Seconds time;  ///< negative if the step is shorter with it
 };
 
 struct Explanation {
   std::vector<PathSegment> path;      ///< from 0 to the step time without a gap
-  std::vector<CollectivePace> paces;  ///< of the collectives on the path, in its order
-  std::vector<GapTime> gap;           ///< one of each part; they add up to the step time
+  std::vector<CollectivePace> paces;  ///< of the collectives on the path, in order
+  std::vector<GapTime> gap;           ///< one entry per part; they add up to the step time
 };
 
 }  // namespace trainyard

@@ -122,10 +122,10 @@ private:
     if (!experiment_.random.slow.empty()) add("no slow nodes", {{"random.slow", "[]"}});
   }
 
-  /// What one of the two alone hardly brings.
+  /// Pairs of changes that hardly help alone.
   void add_pairs() {
     if (cluster_.nodes > 1 || has_own_servers()) {
-      // A card in a slot that is no faster than it.
+      // A faster card needs a faster slot.
       const std::string nic = in_gbps(times_more * resolved_.platform.fabric.nic.value);
       if (has_link([](const Link& link) { return is_pcie(link.kind); })) {
         add("NICs of " + nic + ", PCIe x 2",
@@ -137,7 +137,7 @@ private:
       return !what.set.empty() && what.set.front().first == "stack.gradient_dtype";
     };
     if (has_servers(experiment_.sync) || std::ranges::none_of(all_, is_fp16)) return;
-    // as many layers in each, the first included
+    // the same number of layers in each bucket, including the first
     Overrides set = bucket_sizes(1 / times_more, as_size(1 / times_more * bucket()));
     set.insert(set.begin(), {"stack.gradient_dtype", "fp16"});
     if (set.size() == 2 && has_first_bucket())
@@ -145,7 +145,7 @@ private:
     add("fp16 gradients, same buckets", std::move(set));
   }
 
-  /// A first bucket that is larger than the others changes with them: there may be no second one.
+  /// A first bucket larger than the others changes with them: there may be no second one.
   [[nodiscard]] Overrides bucket_sizes(double factor, const std::string& size) const {
     Overrides set{{bucket_key(), size}};
     const Bytes first = first_bucket(resolved_.stack);

@@ -96,7 +96,7 @@ private:
     return fmt::format("{} is {} and goes up to {}", key, shortest(now), shortest(highest));
   }
 
-  /// What limits GPUs without peer-to-peer access besides the links that are made faster.
+  /// Remark on the other limits of GPUs without peer-to-peer access, besides the links made faster.
   [[nodiscard]] std::string staged_remark() const {
     const Platform& platform = resolved_.platform;
     if (platform.has_peer_to_peer || !std::isfinite(platform.staged.value.si())) return {};

@@ -1,4 +1,4 @@
-// The critical path of explain_step.hpp in segments that a person can read.
+// Divides the critical path of explain_step.hpp into readable segments.
 
 #include "explain/critical_path.hpp"
 #include "explain/explain_step.hpp"
@@ -13,7 +13,7 @@ namespace trainyard {
 
 namespace {
 
-/// Into how many runs of layers the kernels of a phase are cut, at most.
+/// Maximum number of runs of layers for the kernels of a phase.
 constexpr int most_runs = 6;
 
 /// "layer1" of "layer1.0.conv2".
@@ -27,7 +27,7 @@ PathKind kind_of(const Op& op) {
 
 bool is_kernels(const PathSegment& segment) { return segment.ops > 0; }
 
-/// What a kernel or a wait of the host around a collective is for.
+/// The purpose of a kernel, or of a host's wait, around a collective.
 std::string name_of_side_work(const StepPlan& plan, const PathPiece& piece, std::span<const Task> tasks) {
   const PlannedCollective& planned =
       plan.collectives[at(std::get<Compute>(tasks[at(piece.task)]).collective)];
@@ -63,12 +63,12 @@ PathSegment segment_of(const ReplayedStep& step, const PathPiece& piece) {
   segment.first = segment.last = op.layer;
   segment.ops = 1;
   const Seconds slowed = segment.length - compute.duration;
-  constexpr double rounding = 1e-9;  // of dates far from 0, however short the kernel
+  constexpr double rounding = 1e-9;  // for dates far from 0, however short the kernel
   if (slowed > rounding * step.timeline.makespan) segment.slowed = slowed;
   return segment;
 }
 
-/// Kernels of one phase on one rank, one after the other.
+/// Consecutive kernels of one phase on one rank.
 struct OpRun {
   std::vector<PathSegment> ops;
   Seconds length;
@@ -79,7 +79,7 @@ bool continues(const OpRun& run, const PathSegment& next) {
          run.ops.back().kind == next.kind && run.ops.back().rank == next.rank;
 }
 
-/// The run in segments, cut where a module ends and enough time has gone by.
+/// Adds the run in segments, cut where a module ends and enough time has passed.
 void add_cut(const OpRun& run, std::vector<PathSegment>& path) {
   const Seconds least = run.length / most_runs;
   const std::size_t begun = path.size();
@@ -126,7 +126,7 @@ PathSegment input_segment(const ReplayedStep& step, Seconds length) {
 std::vector<PathSegment> path_segments(const ReplayedStep& step) {
   const InputSettings& settings = step.resolved.settings.input;
   const Seconds exposed = with_input(step.timeline.makespan, step.input, settings) - step.timeline.makespan;
-  // The loader goes on all the time, and each step begins when its samples are there.
+  // The loader works all the time, and each step begins when its samples are ready.
   if (exposed > Seconds{} && is_prefetched(settings))
     return {input_segment(step, step.timeline.makespan + exposed)};
   std::vector<PathSegment> pieces;

@@ -16,14 +16,14 @@ namespace trainyard {
 
 namespace {
 
-/// What a child sends.
+/// The value that a child sends.
 struct StepSpeed {
   Seconds step_time;
   double throughput = 0;
 };
 
 StepSpeed speed_with(ResolvedExperiment resolved) {
-  // They cost a job time and a step none.
+  // Faults cost the job time, but not a step.
   resolved.settings.faults.reset();
   const Run run = simulate(std::move(resolved), {.timeline = false});
   return {run.pace.time, run.pace.throughput};
@@ -101,7 +101,7 @@ void drop_needless_pairs(std::vector<WhatIfRow>& rows) {
              return std::ranges::find(several, set) != several.end();
            });
   };
-  // Different orders of the same additions bring nothing.
+  // Ignores gains caused by the order of additions.
   constexpr double rounding = 1e-9;
   const auto is_needless = [&](const WhatIfRow& row) {
     if (!row.throughput) return false;

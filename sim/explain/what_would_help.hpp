@@ -1,6 +1,6 @@
 #pragma once
-// What would make a job faster: ordinary changes, each simulated and none guessed. Every one is a --set that
-// its reader can repeat.
+// Changes that would make a job faster: ordinary ones, each of them simulated. The reader can repeat each
+// with --set.
 
 #include "config/catalogue.hpp"
 #include "experiment/resolve.hpp"
@@ -14,45 +14,45 @@
 
 namespace trainyard {
 
-/// Of the changes that try another algorithm.
+/// Key of the changes that try another algorithm.
 inline constexpr std::string_view algorithm_key = "sync.algorithm";
 
 /// A change to an experiment.
 struct WhatIf {
   std::string change;  ///< "NICs of 50 Gbps"
-  Overrides set;       ///< besides the experiment's own
-  std::string remark;  ///< what changes with it, or stays; may be empty
-  std::string reason;  ///< why it cannot be had; empty: it can
+  Overrides set;       ///< in addition to the experiment's own
+  std::string remark;  ///< side effects of the change, or values that stay; may be empty
+  std::string reason;  ///< why it is impossible; empty: possible
 };
 
-/// What came of it.
+/// The result of a change.
 struct WhatIfRow {
   WhatIf what;
-  std::optional<Seconds> step_time;  ///< none where it cannot be had
+  std::optional<Seconds> step_time;  ///< none if impossible
   std::optional<double> throughput;  ///< samples per second
 };
 
-/// The changes worth trying on an experiment, with those of them that nobody could make.
+/// The changes worth trying on an experiment, including impossible ones.
 std::vector<WhatIf> what_ifs(const ResolvedExperiment& resolved);
 
-/// Simulates them in child processes, `parallel` at once, and sorts them: the highest throughput first, those
-/// that cannot be had last. `experiment` and `overrides` are what `resolved` was read from, `files` what was
-/// read for it. To be called before anything is simulated in this process. Throws std::runtime_error where a
-/// simulation fails for a reason that is not its input's or its machine's.
+/// Simulates them in child processes, `parallel` at once, and sorts them by throughput, highest first,
+/// impossible ones last. `experiment` and `overrides` are the source of `resolved`, `files` the files read
+/// for it. Must be called before anything is simulated in this process. Throws std::runtime_error if a
+/// simulation fails for reasons other than its input or its machine.
 std::vector<WhatIfRow> what_would_help(const config::Catalogue& catalogue, const std::string& experiment,
                                        const Overrides& overrides, const ResolvedExperiment& resolved,
                                        InputFiles& files, int parallel);
 
-/// Takes out the algorithms that every collective of the run as it is has already, which `auto` chose.
+/// Removes algorithms that `auto` has already chosen for every collective of the unchanged run.
 void drop_chosen(const Run& run, std::vector<WhatIfRow>& rows);
 
-/// Takes out changes to several keys that bring no more than another to some of these alone.
+/// Removes changes of several keys that gain no more than a change of only some of these keys.
 void drop_needless_pairs(std::vector<WhatIfRow>& rows);
 
-/// "platform.fabric.nic=\"50 Gbps\"", as a shell takes it.
+/// "platform.fabric.nic=\"50 Gbps\"", quoted for a shell.
 std::string set_argument(const std::pair<std::string, std::string>& set);
 
-/// "--set nodes=4 --set platform.fabric.nic=\"50 Gbps\"", as a shell takes it.
+/// "--set nodes=4 --set platform.fabric.nic=\"50 Gbps\"", quoted for a shell.
 std::string set_options(const Overrides& set);
 
 }  // namespace trainyard
