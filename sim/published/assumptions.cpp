@@ -14,7 +14,7 @@
 namespace trainyard {
 namespace {
 
-// Top keys of files on which no throughput depends.
+// Top-level keys of files that do not affect any throughput.
 constexpr std::string_view not_about_time[] = {"power", "price", "tdp", "context", "capacity"};
 
 bool is_about_time(const std::string& path) {
@@ -61,7 +61,7 @@ std::vector<File> files_of(const config::Catalogue& catalogue, const PublishedRu
           {config::Kind::model, run.model->model}};
 }
 
-/// The runs that an assumption is in.
+/// The runs that use an assumption.
 TrainingValidation runs_with(const Assumption& assumption, const TrainingValidation& validation,
                              const std::map<const ScoredRun*, std::vector<File>>& files) {
   std::set<File> its;
@@ -80,7 +80,7 @@ TrainingValidation runs_with(const Assumption& assumption, const TrainingValidat
 std::optional<std::string> scaled_text(const std::string& text, double factor) {
   const std::size_t end = text.find_first_not_of("0123456789.+-eE");
   std::string number = text.substr(0, end);
-  // the "e" of a unit that follows at once is none of the number
+  // the "e" of an adjacent unit is not part of the number
   while (!number.empty() && (number.back() == 'e' || number.back() == 'E')) number.pop_back();
   const Parsed<double> parsed = parse_number(number);
   const auto* value = std::get_if<double>(&parsed);
@@ -135,7 +135,7 @@ std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalo
                             .less = same_rows(with(0.7)),
                             .as_it_is = as_it_is.mape,
                             .more = same_rows(with(1.3))};
-    effect.assumption = std::move(assumption);  // after what reads it
+    effect.assumption = std::move(assumption);  // moved only after its last use
     effects.push_back(std::move(effect));
   }
   const auto weight = [](const AssumptionEffect& effect) {

@@ -1,6 +1,6 @@
 #pragma once
-// What predictions rest on that nobody has measured or specified: every number that a file of a run calls
-// assumed, and what changing it by 30 % does to the errors of `trainyard validate`.
+// Unmeasured, unspecified inputs of predictions: every number that a run's files call assumed, and the effect
+// of changing it by 30 % on the errors of `trainyard validate`.
 
 #include "config/catalogue.hpp"
 #include "published/validate_training.hpp"
@@ -14,27 +14,27 @@ namespace trainyard {
 /// One assumption: the values of all files that give the same reason for them.
 struct Assumption {
   std::string reason;
-  std::vector<FileChange> places;  ///< with the values as they are
+  std::vector<FileChange> places;  ///< with their current values
 };
 
-/// What an assumption decides: mean errors of the runs that have it in one of their files.
+/// The effect of an assumption: mean errors of the runs that use it in one of their files.
 struct AssumptionEffect {
   Assumption assumption;
   int rows = 0;
   std::optional<double> less, as_it_is, more;  ///< MAPE with 0.7, 1 and 1.3 times the value; none: refused
 };
 
-/// The assumed numbers in the platforms, GPU profiles and stacks of the runs, but for those about power,
-/// prices and memory, on which no throughput depends.
+/// The assumed numbers in the platforms, GPU profiles and stacks of the runs, except those about power,
+/// prices and memory, which do not affect any throughput.
 std::vector<Assumption> assumptions_of(const config::Catalogue& catalogue,
                                        const TrainingValidation& validation);
 
-/// `text`, a number with or without a unit, times the factor; nothing if it is none or 0.
+/// `text`, a number with or without a unit, times the factor; nothing if it is not a number or is 0.
 std::optional<std::string> scaled_text(const std::string& text, double factor);
 
-/// Predicts the runs of each assumption again with less and with more, under one protocol; the effects that
-/// are largest first. `as_predicted`: the options
-/// of the validation; the other arguments are those of validate_training().
+/// Predicts the runs of each assumption again with a smaller and a larger value, under one protocol; returns
+/// the effects, largest first. `as_predicted`: the options of the validation; the other arguments are those
+/// of validate_training().
 std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalogue,
                                                  const TrainingValidation& validation,
                                                  const std::vector<PublishedRow>& lookup,

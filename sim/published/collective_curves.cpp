@@ -15,12 +15,13 @@
 namespace trainyard {
 namespace {
 
-/// What one row says of the curve it belongs to. Rows that differ in any of it are no curve.
+/// The properties of a row that identify its curve. Rows that differ in any of them belong to different
+/// curves.
 struct CurveKey {
   std::string source, system, gpu, framework, precision, split;
   int gpus_per_node = 0, nodes = 0, gpus_total = 0;
   const MachineRule* machine = nullptr;
-  int machine_index = 0;  ///< its place among the rules: an order that is the same in every run
+  int machine_index = 0;  ///< index among the rules: an order that is the same in every run
   Operation operation{};
   bool in_place = false;
   NcclVersion nccl{};
@@ -35,7 +36,7 @@ struct CurveKey {
   friend bool operator<(const CurveKey& a, const CurveKey& b) { return a.tied() < b.tied(); }
 };
 
-/// Why the counts of the row are none that a collective can have; empty if they are.
+/// Why the row's counts are impossible for a collective; empty if they are possible.
 std::string reason_against_counts(const PublishedRow& row) {
   const auto product = static_cast<long long>(row.nodes) * row.gpus_per_node;
   const bool is_part_of_node = row.nodes == 1 && row.gpus_total <= row.gpus_per_node;
@@ -79,8 +80,8 @@ std::variant<CurveKey, std::string> key_of(const PublishedRow& row, const Collec
                   .gpus_per_process = drives_node ? std::min(row.gpus_per_node, row.gpus_total) : 1};
 }
 
-/// What rows in place and out of place of one measurement have in common. How many GPUs a process drove may
-/// be known by the metric of one of them alone.
+/// The common key of in-place and out-of-place rows of one measurement. The number of GPUs per process may be
+/// known from the metric of only one of them.
 CurveKey twin_key(CurveKey key) {
   key.in_place = false;
   key.gpus_per_process = 1;
@@ -109,7 +110,7 @@ CollectiveCurve curve_of(const CurveKey& key, const PublishedRow& row, const Mac
           .points = {}};
 }
 
-/// What may tell curves of one name apart, in words.
+/// Properties that may distinguish curves of the same name, in words.
 std::vector<std::string> distinctions(const CollectiveCurve& curve) {
   const PublishedRow& row = *curve.points.front().row;
   return {row.system,
@@ -125,7 +126,7 @@ std::vector<std::string> distinctions(const CollectiveCurve& curve) {
           curve.machine->platform};
 }
 
-/// Adds to equal names what the curves differ in, until they no longer are.
+/// Appends to equal names the properties in which their curves differ, until the names differ.
 void tell_apart(std::vector<CollectiveCurve>& curves) {
   std::map<std::string, std::vector<std::size_t>> by_name;
   for (std::size_t i = 0; i < curves.size(); ++i) by_name[curves[i].name].push_back(i);

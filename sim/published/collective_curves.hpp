@@ -1,6 +1,6 @@
 #pragma once
 // Published collectives: rows about one operation on one machine gathered into curves over size, each with
-// the platform and software that the rules say it ran on. What is left out is counted with its reason.
+// the platform and software that the rules assign to it. Omitted rows are counted by reason.
 
 #include "collectives/algorithm.hpp"
 #include "collectives/costs.hpp"
@@ -15,8 +15,8 @@
 
 namespace trainyard {
 
-/// What a row gives: the time at one size, or the bus bandwidth at the last of several sizes, the largest or
-/// the mean of theirs.
+/// The figure that a row reports: the time at one size, or the bus bandwidth at the last of several sizes,
+/// their largest or their mean.
 enum class CollectiveFigure { time, last_busbw, peak_busbw, mean_busbw };
 
 struct CurvePoint {
@@ -30,24 +30,25 @@ struct CurvePoint {
 };
 
 struct CollectiveCurve {
-  std::string name;  ///< "8 A100-SXM4, all_reduce: source", and what tells it from others of that name
+  std::string name;  ///< "8 A100-SXM4, all_reduce: source", plus a property that distinguishes it from others
+                     ///< of that name
   Operation operation{};
   const MachineRule* machine = nullptr;
   NcclVersion nccl{};
   Algorithm algorithm = Algorithm::automatic;  ///< other than auto: the rows say so
-  std::optional<Protocol> protocol;            ///< the same; none: as NCCL chooses
+  std::optional<Protocol> protocol;            ///< likewise; none: NCCL's choice
   int nodes = 1, gpus_per_node = 1, gpus = 1;
   int gpus_per_process = 1;
   std::string split;
-  const OutlierRule* outlier = nullptr;  ///< what is suspected should it be far off; null: nothing
+  const OutlierRule* outlier = nullptr;  ///< the suspected cause if the error is large; null: none
   std::vector<CurvePoint> points;        ///< by size
 };
 
 struct CollectiveCurves {
   std::vector<CollectiveCurve> curves;
   std::map<std::string, int> excluded;  ///< rows by reason
-  /// Those of the excluded rows that are measurements of a collective, complete (column clean) and not
-  /// scored under another place of the result: what coverage is short of.
+  /// Excluded rows that lower coverage: complete measurements of a collective (column clean) that are not
+  /// scored under another place of the result.
   std::vector<const PublishedRow*> missed;
 };
 

@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-/// How metrics begin, as nccl-tests and as MPI's and PyTorch's users write them.
+/// First words of metrics, as nccl-tests and users of MPI and PyTorch write them.
 constexpr std::array<std::pair<std::string_view, Operation>, 12> metric_words{
     {{"allreduce_", Operation::all_reduce},
      {"all_reduce_", Operation::all_reduce},
@@ -34,8 +34,8 @@ std::optional<Q> parsed(std::string_view text) {
   return value == nullptr ? std::nullopt : std::optional(*value);
 }
 
-/// "1048576 B" is one size, "8 B..128 MiB step 1 MiB" many, "up to 512 MiB" its last. Empty if not
-/// understood.
+/// "1048576 B" is one size, "8 B..128 MiB step 1 MiB" several, "up to 512 MiB" the last of several. Empty if
+/// not understood.
 std::vector<Bytes> sizes_of(std::string_view text) {
   constexpr std::string_view up_to = "up to ";
   if (text.starts_with(up_to)) text.remove_prefix(up_to.size());

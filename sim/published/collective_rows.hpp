@@ -1,5 +1,5 @@
 #pragma once
-// What a published row about a collective says: operation, sizes and figure from its columns metric, model
+// Content of a published row about a collective: operation, sizes and figure, from the columns metric, model
 // and unit.
 
 #include "collectives/algorithm.hpp"
@@ -15,24 +15,24 @@
 
 namespace trainyard {
 
-// Reasons that say of a row that it was never to be predicted, or that others ask for too.
+// Reasons that mean that a row was never to be predicted, or that other files look for.
 inline constexpr std::string_view not_a_collective = "not a collective";
 inline constexpr std::string_view only_context = "context, not a measurement";
 inline constexpr std::string_view no_gpus = "no number of GPUs";
 
-/// Whether the row's metric is one of a collective.
+/// Whether the row's metric is about a collective.
 bool is_about_a_collective(const PublishedRow& row);
 
 struct CollectiveMeasurement {
   Operation operation{};
   CollectiveFigure figure{};
-  Algorithm algorithm = Algorithm::automatic;  ///< "allreduce_tree_time" names its own
+  Algorithm algorithm = Algorithm::automatic;  ///< a metric like "allreduce_tree_time" names one
   bool in_place = false;
   std::vector<Bytes> sizes;
   double measured = 0;  ///< seconds, or bytes per second of bus bandwidth
 };
 
-/// The row, or in words why it is none that can be predicted. An algorithm bandwidth is turned into a bus
+/// The row's measurement, or why it cannot be predicted. An algorithm bandwidth is converted to a bus
 /// bandwidth by nccl-tests' factors (operation.hpp).
 std::variant<CollectiveMeasurement, std::string> collective_measurement(const PublishedRow& row);
 

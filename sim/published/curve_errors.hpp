@@ -1,6 +1,6 @@
 #pragma once
-// How errors of curves are averaged: rows of a curve that are within half an octave of each other count as
-// one, so that a curve weighs the same whether its sizes lie dense or sparse, on a linear grid or not.
+// Averages the errors of curves: rows of a curve that are within half an octave of each other count as one,
+// so that a curve has the same weight whether its sizes are dense or sparse, on a linear grid or not.
 
 #include "units/quantity.hpp"
 
@@ -12,22 +12,23 @@ namespace trainyard {
 
 struct SizedError {
   Bytes size;
-  double error = 0;  ///< predicted / measured - 1 of times
+  double error = 0;  ///< predicted / measured - 1, for times
 };
 
-/// From here on a size counts as large: bandwidth decides and not latency.
+/// Sizes from here on count as large: bandwidth matters more than latency.
 inline constexpr Bytes large_size{1024.0 * 1024};
 
-/// Weight of each: those of one half of an octave share a weight of 1.
+/// Weight of each error: those within one half of an octave share a weight of 1.
 std::vector<double> octave_weights(std::span<const SizedError> errors);
 
-/// Weighted mean of absolute errors; nothing for none.
+/// Weighted mean of absolute errors; nothing for an empty list.
 std::optional<double> mean_error(std::span<const SizedError> errors);
 
 /// The errors of large sizes, or of the others.
 std::vector<SizedError> part_of(std::span<const SizedError> errors, bool large);
 
-/// The value below which `share` of the weight of absolute errors lies (0.5: the median); nothing for none.
+/// The value below which `share` of the weight of absolute errors lies (0.5: the median); nothing for an
+/// empty list.
 std::optional<double> weighted_quantile(std::span<const SizedError> errors, std::span<const double> weights,
                                         double share);
 

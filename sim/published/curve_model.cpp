@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_known = 64;
 
-/// As plan_by, without the search for rings that the curve has behind it.
+/// The same as plan_by, without the search for rings, which the curve has already done.
 CollectivePlan plan_of(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request,
                        Algorithm algorithm, const std::vector<Channel>& channels) {
   if (algorithm == Algorithm::chain) return chain(cluster, costs, request, channels);
@@ -22,7 +22,7 @@ CollectivePlan plan_of(const Cluster& cluster, const Costs& costs, const Collect
   return plan_by(algorithm, cluster, costs, request);
 }
 
-/// What the edges of each stage get when all send at once.
+/// The bandwidth of each stage's edges when all send at once.
 std::vector<Bandwidth> lockstep_rates(const Cluster& cluster, const CollectivePlan& plan) {
   const std::vector<Bandwidth> links = capacities(cluster);
   std::vector<Bandwidth> rates;
@@ -46,7 +46,7 @@ CurveModel::CurveModel(const config::Catalogue& catalogue, const CollectiveCurve
     : curve_(curve), cluster_(std::make_unique<const Cluster>(cluster_of(catalogue, curve))) {
   group_ = all_ranks(*cluster_);
   channels_ = ring_channels(*cluster_, group_);
-  // What is chosen does not depend on what it costs.
+  // NCCL's choices here do not depend on these constants.
   const CollectiveSoftware software =
       collective_software(catalogue, Protocols{}, curve.nccl, cluster_->platform);
   Planner planner(*cluster_, software,

@@ -9,7 +9,7 @@
 namespace trainyard {
 namespace {
 
-/// How fast a row says it is, in a unit that only rows of the same kind share.
+/// The speed that a row reports, in a unit that only rows of the same kind share.
 struct Speed {
   double value = 0;
   std::string unit;
@@ -52,7 +52,7 @@ BaseSpeeds base_speeds(const std::vector<PublishedRow>& rows, const SeriesWords&
   return all;
 }
 
-/// The geometric mean of those of a series that pass; nothing for none.
+/// The geometric mean of a series' rows that pass the test; nothing if none does.
 template <class Test>
 std::optional<double> mean_speed(const BaseSpeeds& speeds, const SpeedKey& key, const Test& passes) {
   const auto series = speeds.find(key);

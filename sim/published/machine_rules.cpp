@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-/// Reports a platform that does not exist, or does not take what `set` says.
+/// Reports a platform that does not exist or does not accept the keys of `set`.
 void check_platform(const MachineRule& rule, std::size_t index, const config::Catalogue& catalogue,
                     config::Problems& problems) {
   const std::string path = config::join("machines", index);

@@ -1,7 +1,7 @@
 #pragma once
-// Which platform a published row was measured on: rules over its columns (gpu, GPUs per node, interconnects,
-// framework), never names of rows, sources or people's machines, so that rows nobody here has seen find their
-// platform too. workloads/published/machines/published.yaml holds the shipped ones.
+// Finds the platform on which a published row was measured: rules over its columns (gpu, GPUs per node,
+// interconnects, framework), never over names of rows, sources or people's machines, so that they also apply
+// to unknown rows. workloads/published/machines/published.yaml holds the shipped ones.
 
 #include "collectives/nccl.hpp"
 #include "config/catalogue.hpp"
@@ -20,11 +20,11 @@ struct MachineRule {
   RowPattern when;
   std::string platform;                    ///< by name
   std::map<std::string, std::string> set;  ///< keys of the platform that differ: {"fabric.nic": "25 Gbps"}
-  std::string kin;                         ///< machines of one word are left out of a fit together
-  std::string note;                        ///< why, or what is assumed
+  std::string kin;                         ///< machines with the same word are left out of a fit together
+  std::string note;                        ///< the reason, or the assumption
 };
 
-/// The NCCL of rows that do not say theirs.
+/// The NCCL version of rows that do not state one.
 struct SoftwareRule {
   RowPattern when;
   NcclVersion nccl{};
@@ -38,7 +38,7 @@ struct HarnessRule {
   std::string note;
 };
 
-/// In each list the first rule that a row meets counts.
+/// In each list the first rule that matches a row counts.
 struct MachineRules {
   std::string name;
   std::string title;
@@ -48,8 +48,8 @@ struct MachineRules {
   std::vector<OutlierRule> outliers;
 };
 
-/// Throws one InputError with all that is wrong, platforms that are not in the catalogue and keys in `set`
-/// that they do not have included.
+/// Throws one InputError with all errors, including platforms that are not in the catalogue and keys in `set`
+/// that they do not have.
 MachineRules load_machine_rules(const config::Document& document, const config::Catalogue& catalogue);
 
 }  // namespace trainyard

@@ -1,6 +1,6 @@
 #pragma once
-// What is suspected where a prediction is far off, of curves of collectives and of training runs alike: both
-// kinds of rules have a list of them.
+// Suspected causes of large errors of predictions, for curves of collectives and for training runs: both
+// kinds of rules have a list of these.
 
 #include "config/keys.hpp"
 #include "published/row_pattern.hpp"
@@ -10,9 +10,10 @@
 namespace trainyard {
 
 struct OutlierRule {
-  RowPattern when;  ///< met by the run's row, or by the curve's first
+  RowPattern when;  ///< matched by the run's row, or by the first of the curve
   std::string reason;
-  bool excepted = false;  ///< named however small the error: no limit is meant for it. It counts all the same
+  bool excepted = false;  ///< named even if its error is small, because it is known to be unusual. It counts
+                          ///< all the same
 };
 
 }  // namespace trainyard

@@ -14,25 +14,26 @@
 namespace trainyard {
 namespace {
 
-// Runs with servers are many updates long; all of them are alike.
+// Runs with servers consist of many updates, which are all alike.
 constexpr StepCounts few_steps{.warmup = 2, .measured = 2, .repeats = 1};
 
-// From these on a step grows by the same time with every further one.
+// From this number on, a step grows by the same time with every further micro-batch.
 constexpr int few_micro_batches = 3;
 
 double throughput_of(const ResolvedExperiment& resolved) {
-  if (!is_multi_update(resolved.settings)) return simulate(resolved, {.fidelity = Fidelity::closed}).pace.throughput;
+  if (!is_multi_update(resolved.settings))
+    return simulate(resolved, {.fidelity = Fidelity::closed}).pace.throughput;
   const auto in_child = [&](int) { return packed({simulate(resolved, {}).pace.throughput}); };
   return unpacked(in_children(1, 1, in_child).front()).front();
 }
 
-/// "platform.fabric.latency": as --set has it.
+/// "platform.fabric.latency": as in --set.
 std::string path_of(const FileChange& change) {
   const bool is_gpu = change.kind == config::Kind::gpu;
   return (is_gpu ? std::string("gpu") : std::string(config::word_of(change.kind))) + "." + change.key;
 }
 
-/// The runs of one series, read and simulated as often as asked.
+/// The runs of one series, read and simulated on demand.
 class Series {
 public:
   Series(const config::Catalogue& catalogue, const PredictionOptions& options)
@@ -70,7 +71,7 @@ private:
     return !options_.only || *options_.only == protocol;
   }
 
-  /// The run with so many micro-batches in a step.
+  /// The run with this number of micro-batches per step.
   const ResolvedExperiment& resolved(PublishedRun run, const MachineRule& machine, int micro_batches) {
     const auto key = std::tuple(run.row, &machine, micro_batches);
     const auto known = inputs_.find(key);
@@ -83,7 +84,7 @@ private:
     return inputs_.emplace(key, std::move(read)).first->second;
   }
 
-  /// Those of the options' changes that are of files which the run uses.
+  /// Those of the options' changes that apply to files of the run.
   [[nodiscard]] Overrides changes_of(const ResolvedExperiment& read, const PublishedRun& run) const {
     Overrides its;
     for (const FileChange& change : options_.changes) {
@@ -115,7 +116,8 @@ private:
   double scaled_throughput(const PublishedRun& run, const MachineRule& machine, double scale) {
     const int micro_batches = run.measured.accumulation;
     if (micro_batches <= few_micro_batches) return scaled_throughput(run, machine, scale, micro_batches);
-    // Each further micro-batch adds the same: a step of thousands of them is not simulated op by op.
+    // Each further micro-batch adds the same time, so steps with thousands of them need not be simulated op
+    // by op.
     const auto time_of = [&](int few) { return few / scaled_throughput(run, machine, scale, few); };
     const double last = time_of(few_micro_batches);
     const double each = last - time_of(few_micro_batches - 1);
@@ -129,7 +131,7 @@ private:
     return throughput_of(scaled);
   }
 
-  /// How much longer the slowest of so many ranks takes than one.
+  /// Expected time of the slowest of `ranks` ranks, relative to one.
   [[nodiscard]] double slowest(const ResolvedExperiment& of, int ranks) const {
     if (!options_.has_spread || !of.gpu.variation) return 1;
     const double gpu = of.gpu.variation->gpu ? of.gpu.variation->gpu->value : 0;
@@ -171,7 +173,7 @@ private:
     return with_scale(*target.run, std::exp(logs / static_cast<double>(to.size())));
   }
 
-  /// The scale with which the run, on the machine, is as fast as published.
+  /// The scale at which the run on this machine is as fast as published.
   std::optional<double> scale_of(const PublishedRun& run, const MachineRule& machine) {
     const auto key = std::pair(run.row, &machine);
     const auto known = scales_.find(key);
@@ -181,7 +183,7 @@ private:
   }
 
   const config::Catalogue& catalogue_;
-  InputFiles files_;  ///< that the runs of a series share
+  InputFiles files_;  ///< shared by the runs of a series
   const PredictionOptions& options_;
   std::map<std::tuple<const PublishedRow*, const MachineRule*, int>, ResolvedExperiment> inputs_;
   std::map<std::pair<const PublishedRow*, const MachineRule*>, std::optional<double>> scales_;
@@ -216,7 +218,7 @@ std::optional<double> solve_scale(double wanted, const std::function<double(doub
   std::optional<std::pair<double, double>> before;  // a scale and its value
   for (int i = 0; i < 60 && std::abs(at_last / wanted - 1) > enough; ++i) {
     (at_last < wanted ? low : high) = scale;
-    // along the straight piece through the last two; in proportion at first
+    // linear interpolation through the last two points; proportional at first
     double next = scale * wanted / at_last;
     if (before && before->second != at_last)
       next = scale + (wanted - at_last) * (before->first - scale) / (before->second - at_last);
@@ -227,8 +229,7 @@ std::optional<double> solve_scale(double wanted, const std::function<double(doub
     if (high - low < enough * low) break;
   }
   if (std::abs(at_last / wanted - 1) <= as_good_as) return scale;
-  // Where the value jumps past what is wanted (a framework's ticks) the scale at the jump is as good as it
-  // gets.
+  // If the value jumps over the wanted one (a framework's ticks), the scale at the jump is the best possible.
   constexpr double of_a_jump = 0.05;
   const bool is_at_jump = low > least && high < most && high - low < as_good_as * low;
   if (!is_at_jump || std::abs(at_last / wanted - 1) > of_a_jump) return std::nullopt;

@@ -1,6 +1,6 @@
 #pragma once
-// What the simulator says of published training runs of one series under the three protocols: with nothing
-// fitted, with one compute scale from the series' run on one GPU, and with one from its run on one node.
+// Predictions for published training runs of one series under the three protocols: without a fit, with one
+// compute scale fitted to the series' run on one GPU, and with one fitted to its run on one node.
 
 #include "config/catalogue.hpp"
 #include "config/keys.hpp"
@@ -18,7 +18,7 @@ namespace trainyard {
 enum class FitProtocol { spec, one_gpu, one_node };
 inline constexpr int protocol_count = 3;
 
-/// A run to predict and the runs of its series that a protocol may fit to.
+/// A run to predict and the runs of its series to which a protocol may fit.
 struct SeriesTarget {
   const PublishedRun* run = nullptr;
   std::vector<const PublishedRun*> one_gpu;
@@ -26,14 +26,14 @@ struct SeriesTarget {
 };
 
 struct Prediction {
-  std::optional<double> throughput;  ///< samples per second; nothing: `reason` says why
-  double compute_scale = 1;          ///< that was fitted
+  std::optional<double> throughput;  ///< samples per second; nothing: see `reason`
+  double compute_scale = 1;          ///< the fitted value
   std::string reason;
 };
 
 struct PredictedRun {
   std::optional<double>
-      measured;  ///< samples per second; nothing where no experiment could be made of the row
+      measured;  ///< samples per second; nothing if no experiment could be made from the row
   std::array<Prediction, protocol_count> by_protocol;               ///< by FitProtocol
   std::optional<double> linear_from_one_gpu, linear_from_one_node;  ///< samples per second
 };
@@ -46,17 +46,17 @@ struct FileChange {
   std::string value;
 };
 
-/// What is changed in every prediction.
+/// Changes that apply to every prediction.
 struct PredictionOptions {
   std::vector<FileChange> changes = {};  ///< in the runs that use the files
-  /// GPUs differ as their profiles say, and a step takes what the slowest of its ranks is expected to take.
+  /// GPUs differ according to their profiles, and a step takes the expected time of the slowest of its ranks.
   bool has_spread = false;
   std::optional<FitProtocol> only = {};  ///< the others are left out
 };
 
-/// Predicts all targets of a series. The fitted number is the stack's compute_scale with which the prediction
-/// for the fitting row (on the target's machine) equals that row; of several fitting rows the geometric mean.
-/// Runs with servers are simulated in child processes, the others by their closed form (engine.hpp).
+/// Predicts all targets of a series. The fitted number is the stack's compute_scale for which the prediction
+/// of the fitting row (on the target's machine) equals that row; for several fitting rows, the geometric
+/// mean. Runs with servers are simulated in child processes, the others by their closed form (engine.hpp).
 std::vector<PredictedRun> predict_series(const config::Catalogue& catalogue,
                                          const std::vector<SeriesTarget>& targets,
                                          const PredictionOptions& options = {});
@@ -64,15 +64,15 @@ std::vector<PredictedRun> predict_series(const config::Catalogue& catalogue,
 /// One run by itself.
 struct OneRun {
   double measured = 0;          ///< samples per second
-  double predicted = 0;         ///< the same, with nothing fitted
-  std::optional<double> scale;  ///< the compute_scale with which it is as measured
+  double predicted = 0;         ///< samples per second, without a fit
+  std::optional<double> scale;  ///< the compute_scale that reproduces the measured value
 };
 
-/// Throws InputError or JobImpossible where the run cannot be simulated.
+/// Throws InputError or JobImpossible if the run cannot be simulated.
 OneRun solve_one_run(const config::Catalogue& catalogue, const PublishedRun& run);
 
-/// The factor x >= 0 with which `value_of(x)`, which grows with x and is made of straight pieces, is
-/// `wanted`, to 1e-9 of it; nothing if it is not within 1/20 and 20.
+/// The factor x >= 0 at which `value_of(x)`, an increasing piecewise linear function, is `wanted`, to 1e-9 of
+/// it; nothing if it is not within 1/20 and 20.
 std::optional<double> solve_scale(double wanted, const std::function<double(double)>& value_of);
 
 }  // namespace trainyard

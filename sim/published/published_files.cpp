@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 std::vector<fs::path> shipped_measurements(const config::Catalogue& catalogue) {
   for (const fs::path& root : catalogue.roots) {
     std::vector<fs::path> files;
-    std::error_code ignored;  // one without them has none
+    std::error_code ignored;  // a folder that does not exist has no files
     for (const fs::path& file : config::entries(root / "workloads/published", ignored)) {
       if (file.extension() == ".csv") files.push_back(file);
     }

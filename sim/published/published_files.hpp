@@ -1,5 +1,5 @@
 #pragma once
-// The published measurements that are shipped, and those that a user names.
+// The shipped published measurements, and those that a user names.
 
 #include "config/catalogue.hpp"
 #include "published/machine_rules.hpp"
@@ -14,8 +14,8 @@ namespace trainyard {
 /// workloads/published/*.csv of the first root that has any, sorted. Throws FileError if none has.
 std::vector<std::filesystem::path> shipped_measurements(const config::Catalogue& catalogue);
 
-/// The rows of all files, of those shipped if `files` is empty. Throws one InputError with what is wrong in
-/// all of them, or FileError.
+/// The rows of all files; the shipped ones if `files` is empty. Throws one InputError with all their errors,
+/// or FileError.
 std::vector<PublishedRow> read_published_files(const config::Catalogue& catalogue,
                                                const std::vector<std::string>& files);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double most_gpus = 1e7;
 
-/// Where each column is in the file; optional ones that it lacks are not in it.
+/// Index of each column in the file; missing optional columns are absent.
 using ColumnPlaces = std::map<std::string_view, std::size_t>;
 
 bool find_columns(const CsvRow& header, ColumnPlaces& places, CsvProblems& problems) {
@@ -63,7 +63,7 @@ public:
     return 0;
   }
 
-  /// 0 where there is no value.
+  /// 0 if there is no value.
   [[nodiscard]] double last_digit() const {
     const std::string& printed = text("value");
     const std::size_t end = std::min(printed.find_first_of("eE"), printed.size());
@@ -90,8 +90,8 @@ private:
   CsvProblems& problems_;
 };
 
-/// Of nodes, GPUs of each and GPUs in all the one that follows from the other two. Counts that contradict
-/// each other are left as they are.
+/// Computes the missing one of the number of nodes, GPUs per node and total GPUs from the other two.
+/// Contradictory counts are left unchanged.
 void complete_counts(PublishedRow& row) {
   const auto product = static_cast<long long>(row.nodes) * row.gpus_per_node;
   if (row.gpus_total == 0 && product <= static_cast<long long>(most_gpus))

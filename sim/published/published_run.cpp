@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-/// Key paths of sequence lengths of the models that have one.
+/// Key paths of the sequence lengths, for models that have one.
 constexpr std::array<std::string_view, 2> with_sequences{"bert", "gpt2"};
 
 int cpus_of(const config::Catalogue& catalogue, const MachineRule& machine) {
@@ -78,8 +78,8 @@ std::variant<PublishedRun, std::string> published_run(const PublishedRow& row, c
   return run;
 }
 
-ResolvedExperiment inputs_of(const config::Catalogue& catalogue, const PublishedRun& run, const MachineRule& machine,
-                 InputFiles& files, const Overrides& further) {
+ResolvedExperiment inputs_of(const config::Catalogue& catalogue, const PublishedRun& run,
+                             const MachineRule& machine, InputFiles& files, const Overrides& further) {
   Overrides overrides;
   for (const auto& [key, value] : machine.set) overrides.emplace_back("platform." + key, value);
   if (run.measured.sequence_length) {

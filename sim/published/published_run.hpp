@@ -1,5 +1,5 @@
 #pragma once
-// A published training run that the rules have made sense of, and the experiment it is.
+// A published training run to which the rules apply, and the experiment that reproduces it.
 
 #include "config/catalogue.hpp"
 #include "experiment/resolve.hpp"
@@ -21,13 +21,13 @@ struct PublishedRun {
   SeriesKey series;
 };
 
-/// The run, or in words why it is none that can be predicted. Keeps pointers to all arguments.
+/// The run, or why it cannot be predicted. Keeps pointers to all arguments.
 std::variant<PublishedRun, std::string> published_run(const PublishedRow& row, const MachineRules& machines,
                                                       const RunRules& rules);
 
-/// The experiment that the run is on the given machine, whatever that of its own row is: a series' run on one
-/// GPU is simulated on the machine of the runs that it is to explain. `files`: what was read before
-/// and need not be read again. `further`: keys to set after all others. Throws InputError.
+/// The experiment for the run on the given machine, which may differ from that of its own row: a series' run
+/// on one GPU is simulated on the machine of the runs for which it is the reference. `files`: files already
+/// read. `further`: keys to set after all others. Throws InputError.
 ResolvedExperiment inputs_of(const config::Catalogue& catalogue, const PublishedRun& run,
                              const MachineRule& machine, InputFiles& files, const Overrides& further = {});
 

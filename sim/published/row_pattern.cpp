@@ -9,7 +9,7 @@
 namespace trainyard {
 namespace {
 
-/// `column` is in small letters.
+/// `column` is in lower case.
 bool meets(const std::vector<std::string>& texts, const std::string& column) {
   bool is_asked = false;
   bool is_met = false;

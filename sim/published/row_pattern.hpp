@@ -1,6 +1,6 @@
 #pragma once
-// What a rule about published rows asks of their columns: texts and numbers, never who published a row, so
-// that rows nobody here has seen meet the same rules.
+// The conditions of a rule about published rows: texts and numbers in their columns, never who published a
+// row, so that unknown rows match the same rules.
 
 #include "config/keys.hpp"
 #include "published/published_rows.hpp"
@@ -12,8 +12,8 @@
 
 namespace trainyard {
 
-/// What a row must say; an empty list is met by all. A list is met by a column that has any of its texts,
-/// capital and small letters alike, and none of those that begin with '!'.
+/// Conditions on a row; every row matches an empty list. A column matches a list if it contains any of its
+/// texts, ignoring case, and none of those that begin with '!'.
 struct RowPattern {
   std::vector<std::string> gpu, interconnect_intra, interconnect_inter, framework, year, metric, model,
       precision, notes, unit, seq_len, clean, update;
@@ -23,7 +23,7 @@ struct RowPattern {
 
 bool matches(const RowPattern& pattern, const PublishedRow& row);
 
-/// The first rule of a list that a row meets, null if there is none.
+/// The first rule of a list that matches a row, null if there is none.
 template <class Rule>
 const Rule* first_match(const std::vector<Rule>& rules, const PublishedRow& row) {
   for (const Rule& rule : rules) {

@@ -16,7 +16,7 @@
 namespace trainyard {
 namespace {
 
-/// Something that an experiment could say, so that keys can be set in it.
+/// A valid experiment in which keys can be set.
 constexpr std::string_view any_experiment =
     "platform: any\nmodel: any\nstack: any\nprecision: fp32\nbatch_per_gpu: 1\noptimizer: sgd\n";
 
@@ -31,7 +31,7 @@ std::string with_numbers(std::string value) {
   return value;
 }
 
-/// What is wrong with the document; nothing if it can be read.
+/// The first error of the document; nothing if it can be read.
 template <class Read>
 std::optional<Diagnostic> problem_of(config::Document document, const RowSettings& set, const Read& read) {
   try {
@@ -43,7 +43,7 @@ std::optional<Diagnostic> problem_of(config::Document document, const RowSetting
   return std::nullopt;
 }
 
-/// Reads a file of the kind with the keys set. Of several names one that takes them is enough.
+/// Reads a file of the kind with the keys set. If there are several names, one that accepts them is enough.
 std::optional<Diagnostic> problem_in_files(const config::Catalogue& catalogue, config::Kind kind,
                                            const std::vector<std::string>& names, const RowSettings& set) {
   const auto read = [&](const config::Document& document) {

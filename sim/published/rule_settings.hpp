@@ -1,6 +1,6 @@
 #pragma once
-// Whether what a rule about published runs sets are keys that exist, with values that they take: a slip is an
-// error where the rules are read, not a reason why some row is left out.
+// Checks that rules about published runs set existing keys to valid values: a mistake is an error when the
+// rules are read, not a reason to leave out rows.
 
 #include "config/catalogue.hpp"
 #include "config/problems.hpp"
@@ -10,9 +10,9 @@
 
 namespace trainyard {
 
-/// Reports keys of `set`, which stands at `key_path`, that an experiment or the files it names do not have.
-/// Values are tried with 1 in place of the row's numbers; keys of files with `model` and `stack` where those
-/// are given, otherwise with any file of the kind that takes them.
+/// Reports keys of `set`, which is at `key_path`, that do not exist in an experiment or the files it names.
+/// Values are tried with 1 in place of the row's numbers; keys of files with `model` and `stack` if given,
+/// otherwise with any file of the kind that accepts them.
 void check_settings(const RowSettings& set, const std::string& key_path, const std::string& model,
                     const std::string& stack, const config::Catalogue& catalogue, config::Problems& problems);
 

@@ -23,13 +23,13 @@ bool is_selected(const RunSelection& selection, const FamilyRule* family, const 
   return family != nullptr && family->not_claimed.empty();
 }
 
-/// Whether a protocol is for rows of so many GPUs and nodes.
+/// Whether a protocol applies to rows with this number of GPUs and nodes.
 bool is_for(FitProtocol protocol, const PublishedRow& row) {
   return protocol == FitProtocol::spec || (protocol == FitProtocol::one_gpu && row.gpus_total > 1) ||
          row.nodes > 1;
 }
 
-/// The error of scaling what the protocol fits to; nothing if it fits to nothing.
+/// The error of linear scaling from the run to which the protocol fits; nothing without a fit.
 std::optional<double> linear_error(const PredictedRun& run, FitProtocol protocol) {
   const std::optional<double>& line =
       protocol == FitProtocol::one_node ? run.linear_from_one_node : run.linear_from_one_gpu;
@@ -46,7 +46,7 @@ RunErrors errors_of(const TrainingValidation& validation, FitProtocol protocol,
   std::vector<double> linear;
   std::vector<double> left_out;  // by linear scaling
   int should_be = 0;
-  int unfitted = 0;  // R4
+  int unfitted = 0;  // rule R4 (validate_training.hpp): no run to fit to
   for (const ScoredRun& scored : validation.runs) {
     const Verdict& verdict = scored.verdict(protocol);
     if (!is_selected(selection, scored.family, *scored.run.row)) continue;

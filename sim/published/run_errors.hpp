@@ -1,6 +1,6 @@
 #pragma once
-// Errors of validated training runs put together: by family or over all, with what was left out told beside
-// it as coverage and as the errors that linear scaling has there.
+// Summarizes errors of validated training runs, by family (a line of the table) or over all, together with
+// the coverage and with the errors of linear scaling for the runs left out.
 
 #include "published/validate_training.hpp"
 
@@ -9,22 +9,25 @@
 
 namespace trainyard {
 
-/// Which runs are put together.
+/// The runs to summarize.
 struct RunSelection {
-  std::optional<std::string> family = {};  ///< otherwise all that are claimed
+  std::optional<std::string> family = {};  ///< otherwise all families that count in the totals
   std::optional<std::string> stack = {};   ///< by name; otherwise all
-  bool is_partial = false;                 ///< rows that are clean in part; otherwise clean ones
-  bool by_outcome = true;                  ///< R7 and R8 leave runs out
+  bool is_partial = false;  ///< only rows whose column clean is partial; otherwise only complete ones
+  bool by_outcome = true;   ///< leave out runs by R7 and R8, which look at outcomes
 };
 
-/// Errors of runs together, as ratios.
+/// Errors of several runs, as ratios.
 struct RunErrors {
   int rows = 0;
   std::optional<double> mape, median, p90, worst;
-  std::optional<double> coverage;         ///< scored ones of those that should be and have what R4 asks for
-  std::optional<double> coverage_of_all;  ///< the same with runs counted whose series has no row to fit to
-  std::optional<double> linear;           ///< MAPE of scaling what the protocol fits to; of the same rows
-  std::optional<double> with_excluded;    ///< MAPE with runs left out, by their errors under linear scaling
+  std::optional<double> coverage;  ///< scored part of the runs that should be scored and have the reference
+                                   ///< run that R4 requires
+  std::optional<double> coverage_of_all;  ///< the same, counting also runs whose series has no row to fit to
+  std::optional<double> linear;  ///< MAPE of linear scaling from the protocol's reference run, for the same
+                                 ///< rows
+  std::optional<double> with_excluded;  ///< MAPE including the runs left out, with their errors under linear
+                                        ///< scaling
 };
 
 RunErrors errors_of(const TrainingValidation& validation, FitProtocol protocol,

@@ -8,7 +8,7 @@
 namespace trainyard {
 namespace {
 
-/// Whether the catalogue has the file; reports one that it does not.
+/// Whether the catalogue has the file; reports it if not.
 bool check_name(config::Kind kind, const std::string& name, const std::string& key,
                 const config::Catalogue& catalogue, config::Problems& problems) {
   if (!problems.readable(key)) return false;

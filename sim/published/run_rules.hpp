@@ -1,7 +1,6 @@
 #pragma once
-// What was trained, and with what software, in a published training run: rules over a row's columns.
-// workloads/published/runs/published.yaml holds the shipped ones; machine_rules.hpp says which machine it ran
-// on.
+// The model and the software of a published training run: rules over a row's columns.
+// workloads/published/runs/published.yaml holds the shipped ones; machine_rules.hpp finds the machine.
 
 #include "config/catalogue.hpp"
 #include "config/document.hpp"
@@ -21,8 +20,8 @@ namespace trainyard {
 
 /// Keys of the experiment ("sync.kind"), the model ("model.bert.sequence_length"), the stack
 /// ("stack.overlap") or the platform and their values. In a value {gpus}, {nodes}, {gpus_per_node}, {servers}
-/// and {cpus} stand for the row's numbers; servers not given are as many as nodes, cpus are the platform's of
-/// a node.
+/// and {cpus} stand for the row's numbers; the default number of servers is that of nodes, cpus are the
+/// platform's per node.
 using RowSettings = std::map<std::string, std::string>;
 
 struct ModelRule {
@@ -30,7 +29,7 @@ struct ModelRule {
   std::string model;  ///< by name
   RowSettings set;
   Optimizer optimizer = Optimizer::momentum;
-  std::string note;  ///< why, or what is assumed
+  std::string note;  ///< the reason, or the assumption
 };
 
 struct StackRule {
@@ -40,22 +39,21 @@ struct StackRule {
   std::string note;
 };
 
-/// Rows that no model here can claim.
+/// Rows that no model here can represent.
 struct ExclusionRule {
   RowPattern when;
   std::string reason;
 };
 
-/// The line of the table that a row counts in.
+/// The line of the table to which a row belongs.
 struct FamilyRule {
   RowPattern when;
   std::string family;
-  /// Not one that any claim is made for: it counts neither in the totals nor in their coverage, and the
-  /// reason stands beside it. Empty: claimed.
+  /// Why the family does not count in the totals and their coverage; shown next to it. Empty: it counts.
   std::string not_claimed;
 };
 
-/// In each list the first rule that a row meets counts.
+/// In each list the first rule that matches a row counts.
 struct RunRules {
   std::string name;
   std::string title;
@@ -67,8 +65,8 @@ struct RunRules {
   SeriesWords series;
 };
 
-/// Throws one InputError with all that is wrong, models and stacks that are not in the catalogue and keys in
-/// `set` that nothing has included.
+/// Throws one InputError with all errors, including models and stacks that are not in the catalogue and
+/// unknown keys in `set`.
 RunRules load_run_rules(const config::Document& document, const config::Catalogue& catalogue);
 
 /// The shipped rules, or those of a file.

@@ -15,8 +15,7 @@ namespace {
 
 bool is_digit(char letter) { return std::isdigit(static_cast<unsigned char>(letter)) != 0; }
 
-/// Whether "nccl" at this place is the end of another name: aws-ofi-nccl is a plugin with versions of its
-/// own.
+/// Whether "nccl" here is the end of another name: aws-ofi-nccl is a plugin with its own versions.
 bool ends_another_name(std::string_view text, std::size_t at) {
   const std::string_view before = text.substr(0, at);
   if (before.ends_with("ofi-") || before.ends_with("ofi_") || before.ends_with("ofi ")) return true;
@@ -24,8 +23,8 @@ bool ends_another_name(std::string_view text, std::size_t at) {
   return !before.empty() && std::isalnum(static_cast<unsigned char>(before.back())) != 0;
 }
 
-/// Behind what may stand between the name and its version: "NCCL: v2.7", "nccl_2.4", "NCCL version 2.18",
-/// "nvidia-nccl-cu12 2.18".
+/// Skips the characters that may stand between the name and its version: "NCCL: v2.7", "nccl_2.4", "NCCL
+/// version 2.18", "nvidia-nccl-cu12 2.18".
 std::size_t skip_to_version(std::string_view text, std::size_t i) {
   constexpr std::string_view separators = " -_:=/@(";
   constexpr std::array<std::string_view, 6> words{"library", "version", "release", "ver.", "ver", "v"};
@@ -47,7 +46,7 @@ std::size_t skip_to_version(std::string_view text, std::size_t i) {
   return i;
 }
 
-/// The digits at `i`, which moves behind them; nothing if there are none.
+/// The number at `i`, which moves past it; nothing if there is none.
 std::optional<int> number_at(std::string_view text, std::size_t& i) {
   constexpr int too_large = 10'000;
   std::optional<int> value;
@@ -56,7 +55,7 @@ std::optional<int> number_at(std::string_view text, std::size_t& i) {
   return value;
 }
 
-/// Whether a unit follows: "NCCL: 2.5 GB/s" states no version.
+/// Whether a unit follows: "NCCL: 2.5 GB/s" is not a version.
 bool is_quantity(std::string_view text, std::size_t i) {
   while (i < text.size() && text[i] == ' ') ++i;
   const std::string_view rest = text.substr(i);
@@ -68,7 +67,7 @@ bool is_quantity(std::string_view text, std::size_t i) {
   });
 }
 
-/// Major and minor number after "nccl"; `text` is in small letters.
+/// Major and minor number after "nccl"; `text` is in lower case.
 std::optional<std::pair<int, int>> version_in(std::string_view text) {
   constexpr int newest_major = 3;
   constexpr std::string_view name = "nccl";
@@ -88,8 +87,8 @@ std::optional<std::pair<int, int>> version_in(std::string_view text) {
   return std::nullopt;
 }
 
-/// The value of a variable as NCCL's documents write it, "ring,tree" of "NCCL_ALGO=Ring,Tree, 16 nodes";
-/// empty if it is not set. `text` is in small letters.
+/// The value of a variable as NCCL's documents write it, "ring,tree" for "NCCL_ALGO=Ring,Tree, 16 nodes";
+/// empty if it is not set. `text` is in lower case.
 std::string value_of(std::string_view text, std::string_view variable) {
   const std::size_t at = text.find(variable);
   if (at == std::string_view::npos) return {};
@@ -106,7 +105,7 @@ std::string value_of(std::string_view text, std::string_view variable) {
   return value;
 }
 
-/// Which of `names` a value leaves: those it lists, or after '^' those it does not.
+/// The `names` that a value allows: those it lists or, after '^', those it does not.
 std::vector<std::size_t> left_by(std::string_view value, const std::vector<std::string_view>& names) {
   const bool forbids = value.starts_with('^');
   if (forbids) value.remove_prefix(1);

@@ -1,6 +1,6 @@
 #pragma once
-// What a published row says in words about the software it ran: the version of NCCL, and which of NCCL's
-// algorithms and protocols an environment variable left it. collective_curves.hpp makes curves by it.
+// Software named in the text of a published row: the version of NCCL, and the algorithms and protocols
+// allowed by NCCL's environment variables. Used by collective_curves.hpp.
 
 #include "collectives/algorithm.hpp"
 #include "collectives/costs.hpp"
@@ -16,19 +16,19 @@ namespace trainyard {
 /// The text with A-Z as a-z.
 std::string in_small_letters(std::string_view text);
 
-/// The version of the tables that a stated version of NCCL had ("NCCL 2.6.4", "NCCL version 2.18.5+cuda12",
+/// The version of the tables for the stated version of NCCL ("NCCL 2.6.4", "NCCL version 2.18.5+cuda12",
 /// "nccl2.10.3", "libnccl2=2.7.8-1" in the framework, else in the detail of the source, else in the notes);
-/// nothing if none is stated. A version of aws-ofi-nccl or of nccl-tests is none.
+/// nothing if none is stated. Versions of aws-ofi-nccl and nccl-tests do not count.
 std::optional<NcclVersion> stated_nccl(const PublishedRow& row);
 
-/// What NCCL was told to use.
+/// Settings that NCCL was given.
 struct StatedChoice {
   Algorithm algorithm = Algorithm::automatic;
-  std::optional<Protocol> protocol;  ///< none: as NCCL chooses
-  std::string not_simulated;  ///< "nccl_algo=nvls": a demand that has no counterpart here; usually empty
+  std::optional<Protocol> protocol;  ///< none: NCCL's choice
+  std::string not_simulated;         ///< "nccl_algo=nvls": a setting that cannot be simulated; usually empty
 };
 
-/// NCCL_ALGO, NCCL_PROTO and NCCL_TREE_THRESHOLD=0 (rings alone) in the detail of the source or the notes.
+/// NCCL_ALGO, NCCL_PROTO and NCCL_TREE_THRESHOLD=0 (only rings) in the detail of the source or the notes.
 StatedChoice stated_choice(const PublishedRow& row);
 
 }  // namespace trainyard

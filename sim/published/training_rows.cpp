@@ -20,7 +20,7 @@ std::optional<int> count_of(const std::string& text) {
   return static_cast<int>(*number);
 }
 
-/// "grad_accum=4" in the notes; otherwise from the batch of all GPUs.
+/// "grad_accum=4" in the notes; otherwise computed from the batch of all GPUs.
 int accumulation_of(const PublishedRow& row, int batch_per_gpu) {
   static const std::regex stated("grad_accum=([0-9]+)");
   std::smatch found;
@@ -41,7 +41,7 @@ std::optional<double> seconds_of(const PublishedRow& row) {
   return time == nullptr ? std::nullopt : std::optional(time->si());
 }
 
-/// Fills in what was measured; otherwise says why it cannot.
+/// Fills in the measured figure; otherwise returns why that is impossible.
 std::string read_figure(const PublishedRow& row, TrainingMeasurement& read) {
   const std::string metric = in_small_letters(row.metric);
   const std::string unit = in_small_letters(row.unit);
@@ -83,8 +83,7 @@ std::string without_words(const std::string& system, const std::vector<std::stri
   return left;
 }
 
-/// What stands behind "worker=", up to the next comma, semicolon, bracket or space; empty: the word is not
-/// there.
+/// The text after "worker=", up to the next comma, semicolon, bracket or space; empty if the word is missing.
 std::string value_of_option(const std::string& text, const std::string& word) {
   const std::size_t place = text.find(word);
   if (place == std::string::npos) return {};
@@ -92,7 +91,7 @@ std::string value_of_option(const std::string& text, const std::string& word) {
   return "=" + text.substr(begin, text.find_first_of(",;) ", begin) - begin);
 }
 
-/// "without" where the word is denied, "with" where it stands, empty where it does not.
+/// "without" if the word is negated, "with" if it occurs, empty if it does not.
 std::string option_of(const std::string& text, const std::string& word) {
   if (word.ends_with('=')) return value_of_option(text, word);
   const std::size_t place = text.find(word);

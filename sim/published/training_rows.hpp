@@ -1,6 +1,6 @@
 #pragma once
-// What a published row says of a training run, whatever the machine and the model: how fast, at which batch,
-// in which precision, and to which series of runs it belongs.
+// Content of a published row about a training run, whatever the machine and the model: its speed, batch,
+// precision, and the series of runs to which it belongs.
 
 #include "published/published_rows.hpp"
 #include "workload/trace.hpp"
@@ -18,36 +18,35 @@ inline constexpr std::string_view not_a_throughput = "not a training throughput 
 
 struct TrainingMeasurement {
   std::optional<double> throughput;  ///< samples per second of all GPUs
-  std::optional<double> epoch_time;  ///< seconds, in its place: the model says how many samples that is
-  double rounding = 0;               ///< half a unit of the value's last printed digit, as a part of it
-  int batch_per_gpu = 0;             ///< of one micro-batch
-  int accumulation = 1;              ///< micro-batches of a step
+  std::optional<double> epoch_time;  ///< seconds, if given instead; the model provides the number of samples
+  double rounding = 0;               ///< half a unit of the value's last printed digit, relative to the value
+  int batch_per_gpu = 0;             ///< samples per GPU in one micro-batch
+  int accumulation = 1;              ///< micro-batches per step
   std::optional<int> sequence_length;
   Precision precision{};
 };
 
-/// Whether it is not known on how many GPUs a row was measured: gpus_total is not nodes x gpus_per_node, nor
-/// a part of one node.
+/// Whether the number of GPUs is unclear: gpus_total is not nodes x gpus_per_node, nor a part of one node.
 bool counts_contradict(const PublishedRow& row);
 
-/// The row's measurement, or in words why it is none. Accumulation is "grad_accum=4" in the notes, otherwise
-/// what global_batch leaves over batch_per_gpu x GPUs.
+/// The row's measurement, or why it has none. Accumulation is "grad_accum=4" in the notes, otherwise
+/// global_batch / (batch_per_gpu x GPUs).
 std::variant<TrainingMeasurement, std::string> training_measurement(const PublishedRow& row);
 
-/// Which words tell series apart (run_rules.hpp) and which do not.
+/// Words that distinguish series (run_rules.hpp), and words that do not.
 struct SeriesWords {
-  /// Of framework, model and notes: "xla", which "without xla" denies; with '=' at its end what stands behind
-  /// it counts: "worker=".
+  /// Words of framework, model and notes: "xla", which "without xla" negates; if a word ends in '=' the text
+  /// after it counts: "worker=".
   std::vector<std::string> options;
-  std::vector<std::string> not_of_systems;  ///< words of a system's name that say nothing of a GPU by itself
+  std::vector<std::string> not_of_systems;  ///< words that alone do not make a system's name identify a GPU
 };
 
-/// Rows of one series differ in the number of GPUs and in accumulation alone.
+/// Rows of one series differ only in the number of GPUs and in accumulation.
 struct SeriesKey {
   std::string system;     ///< without its number of nodes or GPUs, and without words that the rules name
-  std::string framework;  ///< and version
+  std::string framework;  ///< with its version
   std::string gpu, model, precision, batch_per_gpu, seq_len;
-  std::vector<std::string> options;  ///< what is said of each word that tells series apart
+  std::vector<std::string> options;  ///< the value of each word that distinguishes series
 
   friend auto operator<=>(const SeriesKey&, const SeriesKey&) = default;
 };

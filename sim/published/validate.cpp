@@ -60,7 +60,7 @@ ScoredPoint score(const CurvePoint& point, const CollectiveReport& report) {
   return scored;
 }
 
-/// Of a row that found no platform: by its columns, as near as they tell.
+/// The family of a row without a platform: estimated from its columns.
 CurveFamily family_by_columns(const PublishedRow& row) {
   if (row.nodes > 1) return CurveFamily::several_nodes;
   const auto has = [&](std::string_view word) {

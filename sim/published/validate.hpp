@@ -1,6 +1,6 @@
 #pragma once
-// `trainyard validate`: published rows against what the simulator predicts for them with everything it ships
-// and nothing fitted to them here. First part: collectives; training runs are counted as not predicted yet.
+// `trainyard validate` for collectives: compares published rows with the predictions of everything the
+// simulator ships, without fitting to these rows. Training runs: validate_training.hpp.
 
 #include "collectives/protocols.hpp"
 #include "config/catalogue.hpp"
@@ -20,7 +20,7 @@ enum class CurveFamily { nvlink, pcie, several_nodes };
 struct ScoredPoint {
   const CurvePoint* point = nullptr;
   double predicted = 0;  ///< seconds, or bytes per second, as measured
-  double error = 0;      ///< of the time: predicted / measured - 1; of a bandwidth the inverse
+  double error = 0;      ///< error of the time: predicted / measured - 1; for a bandwidth the inverse ratio
   std::string algorithm, protocol;
 };
 
@@ -31,10 +31,10 @@ struct ScoredCurve {
   std::optional<double> large, small;  ///< mean absolute error from 1 MiB on, and below
 };
 
-/// Of curves together; sizes half an octave apart or more weigh alike (curve_errors.hpp).
+/// Errors of several curves; sizes half an octave apart or more have equal weights (curve_errors.hpp).
 struct ErrorSummary {
   int rows = 0, curves = 0;
-  std::optional<double> mape;         ///< mean over curves of their mean
+  std::optional<double> mape;         ///< mean over curves of each curve's mean
   std::optional<double> worst;        ///< the worst curve's mean
   std::optional<double> median, p90;  ///< over points
 };
@@ -46,7 +46,7 @@ struct SplitSummary {
 struct Validation {
   std::vector<ScoredCurve> curves;
   std::map<std::string, int> excluded;  ///< rows by reason
-  std::map<CurveFamily, int> missed;    ///< rows that count against coverage (CollectiveCurves::missed)
+  std::map<CurveFamily, int> missed;    ///< rows that lower coverage (CollectiveCurves::missed)
   int scored = 0;                       ///< rows
 };
 
@@ -54,11 +54,12 @@ struct Validation {
 Validation validate_collectives(const config::Catalogue& catalogue, const CollectiveCurves& curves,
                                 const Protocols& constants);
 
-/// Rows scored as a ratio of those that should be: clean measurements of collectives, once where a figure in
-/// place and one out of place stand side by side. Nothing where there is none of the family, or of any.
+/// Scored rows relative to those that should be scored: complete measurements of collectives, counting
+/// in-place and out-of-place figures of one measurement once. Empty if the family, or the whole set, has no
+/// rows.
 std::optional<double> coverage_of(const Validation& validation, std::optional<CurveFamily> family = {});
 
-/// Curves beyond this mean error are named with what is suspected.
+/// Curves with a larger mean error are named with the suspected cause.
 inline constexpr double far_off = 0.2;
 
 /// The larger of the curve's two mean errors, as a ratio.
@@ -70,7 +71,7 @@ bool is_fitted(const CollectiveCurve& curve);
 /// Whether reports name the curve: it is far off, or excepted by a rule.
 bool is_named(const ScoredCurve& curve);
 
-/// Of one family, or of all; with `unseen` of curves alone that no fit may use (split other than calibrate).
+/// Summary of one family, or of all; `unseen`: only curves that no fit may use (split other than calibrate).
 SplitSummary summary_of(const Validation& validation, std::optional<CurveFamily> family = {},
                         bool unseen = false);
 

@@ -12,15 +12,15 @@
 namespace trainyard {
 namespace {
 
-constexpr double too_rounded = 0.02;       // R6
-constexpr double collapse = 1.25;          // R7: of a doubling
-constexpr double more_than_linear = 1.05;  // R8
+constexpr double too_rounded = 0.02;       // R6: coarsest rounding that still counts as precise
+constexpr double collapse = 1.25;          // R7: smallest plausible speedup when GPUs double
+constexpr double more_than_linear = 1.05;  // R8: largest plausible speedup relative to linear
 
 bool is_to_be_predicted(const PublishedRow& row) {
   return row.split != "calibrate" && row.split != "context" && row.clean != "no";
 }
 
-/// Of all rows the runs by series: where fitting rows are found.
+/// The runs of all rows by series, in which fitting rows are looked up.
 using SeriesRuns = std::map<SeriesKey, std::vector<PublishedRun>>;
 
 SeriesRuns runs_by_series(const std::vector<PublishedRow>& rows, const MachineRules& machines,
@@ -52,7 +52,7 @@ std::vector<const PublishedRun*> those_of(const SeriesRuns& all, const SeriesKey
   return found;
 }
 
-/// The runs on the fewest GPUs of a series, whatever their batch: where a series has none on one GPU or one
+/// The runs on the fewest GPUs of a series, whatever their batch: for series without a run on one GPU or one
 /// node.
 std::vector<const PublishedRun*> smallest_of(const SeriesRuns& all, SeriesKey key,
                                              const PublishedRow& target) {
@@ -72,7 +72,7 @@ std::vector<const PublishedRun*> smallest_of(const SeriesRuns& all, SeriesKey ke
   return found;
 }
 
-/// Given rows come before those looked up.
+/// Given rows take precedence over those looked up.
 SeriesTarget target_of(const PublishedRun& run, const SeriesRuns& given, const SeriesRuns& lookup) {
   SeriesTarget target{.run = &run, .one_gpu = {}, .one_node = {}};
   const auto seek = [&](const auto& test) {
@@ -83,7 +83,7 @@ SeriesTarget target_of(const PublishedRun& run, const SeriesRuns& given, const S
   if (run.row->nodes == 1) return target;
   target.one_node = seek([&](const PublishedRun& other) { return is_full_node_of(other, *run.row); });
   if (!target.one_node.empty() || !target.one_gpu.empty()) return target;
-  // the smallest of both lists: one that is fitted to is never scored
+  // the smallest of both lists: a run that is used for fitting is never scored
   target.one_node = smallest_of(given, run.series, *run.row);
   std::vector<const PublishedRun*> other = smallest_of(lookup, run.series, *run.row);
   const auto gpus_of = [](const std::vector<const PublishedRun*>& runs) {
@@ -168,7 +168,7 @@ void judge(const SeriesTarget& target, ScoredRun& scored) {
 
 /// R7 and R8, over the runs of one series on one machine.
 void judge_outcomes(const std::vector<ScoredRun*>& series) {
-  std::map<int, double> measured;  // by GPUs; of several tables the fastest
+  std::map<int, double> measured;  // by number of GPUs; if several tables give it, the fastest
   bool is_superlinear = false;
   for (const ScoredRun* scored : series) {
     const PredictedRun& predicted = scored->predicted;

@@ -1,7 +1,7 @@
 #pragma once
-// Published training runs against their predictions: which rows count, and what they may be fitted to;
-// run_errors.hpp puts their errors together. workloads/published/README.md states the rules R1 to R8 meant
-// here.
+// Published training runs and their predictions: decides which rows count and to which runs each may be
+// fitted; run_errors.hpp summarizes the errors. The rules R1 to R8 named here are defined in
+// workloads/published/README.md.
 
 #include "config/catalogue.hpp"
 #include "published/linear_scaling.hpp"
@@ -16,36 +16,37 @@
 
 namespace trainyard {
 
-/// What a protocol makes of a run.
+/// The result of a protocol for a run.
 struct Verdict {
-  bool is_asked = false;  ///< the run is one that the protocol is for, and what it fits to is there (R4)
-  std::string excluded;   ///< why it is not scored; empty: it is
-  std::string outcome;    ///< which rule about outcomes (R7, R8) leaves it out; usually empty
+  bool is_asked = false;  ///< the protocol applies to the run, and the run to which it fits exists (R4)
+  std::string excluded;   ///< why it is not scored; empty: scored
+  std::string outcome;    ///< the rule about outcomes (R7, R8) that leaves it out; usually empty
   bool is_rounded =
-      false;  ///< R6: it, or what it is fitted to, is printed too coarsely to judge the worst by it
+      false;  ///< R6: the run, or the run used for fitting, is printed too coarsely to be judged the worst
 };
 
-/// A run to be predicted and what came of it.
+/// A run to predict, with its results.
 struct ScoredRun {
   PublishedRun run;
-  const FamilyRule* family = nullptr;  ///< null: no rule knows one
+  const FamilyRule* family = nullptr;  ///< null: no rule matches
   PredictedRun predicted;
   std::array<Verdict, protocol_count> verdicts;  ///< by FitProtocol
-  const OutlierRule* outlier = nullptr;          ///< what is suspected should it be far off; null: nothing
+  const OutlierRule* outlier = nullptr;          ///< the suspected cause if the error is large; null: none
 
   [[nodiscard]] const Verdict& verdict(FitProtocol protocol) const;
   /// Whether the protocol has an error for it.
   [[nodiscard]] bool is_scored(FitProtocol protocol) const;
-  /// Whether that error is in the totals: scored, left out by no rule about outcomes, of a claimed family.
+  /// Whether that error is in the totals: scored, not left out by a rule about outcomes, and of a family that
+  /// counts.
   [[nodiscard]] bool counts(FitProtocol protocol) const;
-  /// Predicted / measured - 1 of throughputs. Only where the protocol scores the run.
+  /// Predicted / measured - 1, for throughputs. Requires that the protocol scores the run.
   [[nodiscard]] double error(FitProtocol protocol) const;
 };
 
-/// A throughput to be predicted that no experiment could be made of: what coverage is short of.
+/// A throughput for which no experiment could be made; it lowers coverage.
 struct MissedRow {
   const PublishedRow* row = nullptr;
-  const FamilyRule* family = nullptr;  ///< null: no rule knows one
+  const FamilyRule* family = nullptr;  ///< null: no rule matches
   LinearErrors linear = {};
 };
 
@@ -56,7 +57,7 @@ struct TrainingValidation {
   const RunRules* rules = nullptr;
 };
 
-/// `lookup`: rows among which fitting rows are sought where `rows` have none. Keeps pointers to all
+/// `lookup`: further rows in which fitting rows are looked up if `rows` have none. Keeps pointers to all
 /// arguments. Series are predicted in `parallel` child processes.
 TrainingValidation validate_training(const config::Catalogue& catalogue,
                                      const std::vector<PublishedRow>& rows,
@@ -64,7 +65,7 @@ TrainingValidation validate_training(const config::Catalogue& catalogue,
                                      const RunRules& rules, int parallel,
                                      const PredictionOptions& options = {});
 
-/// Runs beyond this error are named with what is suspected.
+/// Runs with a larger error are named with the suspected cause.
 inline constexpr double far_off_run = 0.2;
 
 }  // namespace trainyard
