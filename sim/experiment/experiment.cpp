@@ -28,7 +28,7 @@ void check_sync(const Sync& sync, config::Problems& problems) {
   belongs("backups", sync.backups.has_value(), update == UpdateRule::sync, false, "sync");
 }
 
-/// What of `sync` is for other kinds.
+/// Reports keys of `sync` that belong to other kinds.
 void check_kind(const Sync& sync, config::Problems& problems) {
   const std::string kind =
       sync.kind == SyncKind::all_reduce ? "an all-reduce" : std::string(config::name_of(sync.kind));
@@ -145,7 +145,7 @@ UpdateSettings update_settings(const Sync& sync, int ranks) {
     settings.rule = UpdateRule::k_sync;
     settings.k = ranks - backups;
   }
-  // The k of k_batch_ rules may be more: a rank can give several.
+  // The k of k_batch_ rules may be larger: one rank can contribute several gradients.
   const bool is_of_ranks = settings.rule == UpdateRule::k_sync || settings.rule == UpdateRule::k_async;
   if (settings.k < 1 || (is_of_ranks && settings.k > ranks)) {
     throw InputError(

@@ -1,6 +1,6 @@
 #pragma once
-// An experiment: which model (or trace) trains on which platform with which software, how many ranks and what
-// batch. The file a user writes; everything it leaves out is filled in and written beside the result.
+// An experiment: which model (or trace) trains on which platform with which software, the number of ranks and
+// the batch. It is the file that users write; missing keys get defaults, and the result contains all of them.
 
 #include "collectives/algorithm.hpp"
 #include "config/document.hpp"
@@ -25,39 +25,39 @@ enum class SyncKind { all_reduce, parameter_server, peer_to_peer, dataparallel_g
 
 struct Sync {
   SyncKind kind = SyncKind::all_reduce;
-  Algorithm algorithm = Algorithm::automatic;  ///< of all_reduce and peer_to_peer
+  Algorithm algorithm = Algorithm::automatic;  ///< for all_reduce and peer_to_peer
   UpdateRule update = UpdateRule::sync;
-  std::optional<int> k = {};            ///< of the k_ rules
-  std::optional<int> bound = {};        ///< of ssp
-  std::optional<int> push_every = {};   ///< of local_sgd and downpour
-  std::optional<int> fetch_every = {};  ///< of downpour
-  std::optional<int> backups = {};      ///< of sync: so many ranks' gradients come too late
-  std::optional<int> shards = {};       ///< of parameter_server
+  std::optional<int> k = {};            ///< for the k_ rules
+  std::optional<int> bound = {};        ///< for ssp
+  std::optional<int> push_every = {};   ///< for local_sgd and downpour
+  std::optional<int> fetch_every = {};  ///< for downpour
+  std::optional<int> backups = {};      ///< for sync: the gradients of this number of ranks come too late
+  std::optional<int> shards = {};       ///< for parameter_server
   std::optional<ServerPlacement> placement = {};
-  std::optional<Compression> compression = {};  ///< of peer_to_peer
-  std::optional<double> keep = {};              ///< of top_k: the part of the values that is sent
+  std::optional<Compression> compression = {};  ///< for peer_to_peer
+  std::optional<double> keep = {};              ///< for top_k: the fraction of the values that is sent
 };
 
 bool has_servers(const Sync& sync);
-/// Where they are, and how many; of parameter_server.
+/// Where the servers are, and how many; for parameter_server.
 ServerPlacement placement_of(const Sync& sync);
 int shards_of(const Sync& sync);
 
-/// How long a run with random times is simulated.
+/// Length of the simulation of a run with random times.
 struct StepCounts {
   int warmup = 20;     ///< steps before the measurement
-  int measured = 100;  ///< steps that are measured
-  int repeats = 5;     ///< runs with other draws, of which the median counts
+  int measured = 100;  ///< measured steps
+  int repeats = 5;     ///< runs with different random numbers; the median counts
 };
 
-/// Traffic of others that goes on as long as the job does.
+/// Traffic of others that continues for the whole job.
 struct BackgroundTraffic {
   std::string from;  ///< "node3", whose GPU 0 sends, or "node3.gpu2"
   std::string to;
-  Bandwidth rate;  ///< what it offers; less arrives where links are shared
+  Bandwidth rate;  ///< offered rate; less arrives if links are shared
 };
 
-/// A link's bandwidth from a date on.
+/// The bandwidth of a link from a date on.
 struct LinkChange {
   Seconds at;
   std::string link;     ///< one direction, as links.csv names it
@@ -67,8 +67,8 @@ struct LinkChange {
 struct Experiment {
   std::string platform;  ///< name in platforms/ or path of a file
   int nodes = 1;
-  std::optional<int> gpus;           ///< total ranks, taken in node order; all there are when absent
-  std::optional<int> gpus_per_node;  ///< when fewer than a node has
+  std::optional<int> gpus;           ///< total ranks, assigned in node order; default: all that exist
+  std::optional<int> gpus_per_node;  ///< if fewer than a node has
   std::optional<std::string> model;  ///< name in workloads/models or path; either this or trace
   std::optional<std::string> trace;  ///< path of a trace CSV, relative to the experiment's file
   std::string stack;
@@ -82,21 +82,22 @@ struct Experiment {
   Randomness random;
   StepCounts steps;
   std::optional<Faults> faults;
-  std::vector<std::string> neighbours;  ///< other jobs on further nodes of the same machine: experiments
+  std::vector<std::string> neighbours;  ///< other jobs on further nodes of the same machine, each an
+                                        ///< experiment
   std::vector<BackgroundTraffic> background;
   std::vector<LinkChange> events;
   std::map<std::string, std::string>
       set;  ///< overrides of the files named above: "platform.fabric.nic": 25 Gbps
 };
 
-/// Reads an experiment and checks what can be checked without the files it names. Throws InputError.
+/// Reads an experiment and makes all checks that do not need the files it names. Throws InputError.
 Experiment load_experiment(const config::Document& document);
 
-/// True where steps differ from one another or nobody waits for all: the run is then many updates long, in
-/// place of one steady step.
+/// True if steps differ from one another or ranks do not wait for all others: the run then consists of many
+/// updates instead of one steady step.
 bool is_multi_update(const Experiment& experiment);
 
-/// The update rule for so many ranks. Throws InputError where k, or the backups, do not suit them.
+/// The update rule for this number of ranks. Throws InputError if k, or the number of backups, does not fit.
 UpdateSettings update_settings(const Sync& sync, int ranks);
 
 }  // namespace trainyard

@@ -1,6 +1,5 @@
 #pragma once
-// What fails while a job runs for hours or months, and what the job does against it: the `faults` of an
-// experiment.
+// Faults during a job of hours or months, and the job's measures against them: the `faults` of an experiment.
 
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
@@ -14,31 +13,31 @@ namespace trainyard {
 
 enum class FaultyThing { worker, node, link, server };
 
-/// Each of all things of a kind fails now and then, on its own.
+/// All things of one kind fail from time to time, independently.
 struct FaultRate {
   FaultyThing of = FaultyThing::node;
-  Seconds every;  ///< mean time between two faults of one of them, exponential
+  Seconds every;  ///< mean time between two faults of one of them, exponentially distributed
 };
 
 struct FaultDate {
   FaultyThing of = FaultyThing::node;
-  int number = 0;  ///< which one, from 0
-  Seconds at;      ///< from the beginning of the job
+  int number = 0;  ///< index, from 0
+  Seconds at;      ///< since the beginning of the job
 };
 
 struct Checkpoint {
-  std::optional<Seconds> every;  ///< Daly's interval when absent
-  Bandwidth bandwidth;           ///< at which the job writes one
-  std::optional<Bytes> size;     ///< the parameters and the optimizer's state in fp32 when absent
+  std::optional<Seconds> every;  ///< default: Daly's interval
+  Bandwidth bandwidth;           ///< at which the job writes a checkpoint
+  std::optional<Bytes> size;     ///< default: the parameters and the optimizer's state in fp32
 };
 
 struct Faults {
-  Seconds work;     ///< how long the job would take without faults and checkpoints
-  Seconds restart;  ///< from a fault until what failed takes part again: noticed, replaced, loaded
+  Seconds work;     ///< time that the job would take without faults and checkpoints
+  Seconds restart;  ///< from a fault until the failed part works again: noticed, replaced, loaded
   std::optional<Checkpoint> checkpoint;
   std::vector<FaultRate> rates;
   std::vector<FaultDate> dates;
-  int runs = 200;  ///< with other draws, of which the mean is told; one where nothing is drawn
+  int runs = 200;  ///< with different random numbers; their mean is reported; one if nothing is random
 };
 
 }  // namespace trainyard
@@ -57,7 +56,7 @@ struct Names<FaultyThing> {
 
 namespace fault_limits {
 
-inline constexpr double shortest = 1e-3, longest = 1e10;  // s
+inline constexpr double shortest = 1e-3, longest = 1e10;  // in s
 
 }  // namespace fault_limits
 

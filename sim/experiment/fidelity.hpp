@@ -1,5 +1,5 @@
 #pragma once
-// How exactly collectives are simulated: the user's choice between speed and detail.
+// How exactly collectives are simulated: users choose between speed and detail.
 
 #include "config/keys.hpp"
 
@@ -10,9 +10,9 @@ namespace trainyard {
 
 /// Cheapest first.
 enum class Fidelity {
-  closed,  ///< every collective takes its closed-form time, as if it had the network for itself
-  flow,    ///< 16 macro rounds sharing links with everything else; the default
-  rounds,  ///< every round, all edges of a round in lock-step
+  closed,  ///< every collective takes its closed-form time, as if it had the network to itself
+  flow,    ///< 16 macro rounds that share links with all other traffic; the default
+  rounds,  ///< every round, all edges of a round in lock step
   steps,   ///< every message; the reference
 };
 

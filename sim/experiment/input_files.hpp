@@ -1,6 +1,6 @@
 #pragma once
-// What resolve() has read, kept: the points of a sweep name the same few files again and again, and reading
-// them is most of a small point's time.
+// Caches the files read by resolve(): the points of a sweep name the same few files again and again, and
+// reading them takes most of a small point's time.
 
 #include "collectives/protocols.hpp"
 #include "compute/gpu_profile.hpp"
@@ -19,17 +19,16 @@
 
 namespace trainyard {
 
-/// Values by what they were read from: a path, and what was overridden in it. What cannot be read is not
-/// kept: the error comes again.
+/// Values by source: a path and the overrides in it. Errors are not cached: they occur again.
 template <class T>
 class Kept {
 public:
-  /// What `load` makes, with the warnings it gives, at its first call for `key`.
+  /// The result of `load`, with its warnings, from the first call for `key`.
   template <class Load>
   const T& get(const std::string& key, std::vector<Diagnostic>* warnings, const Load& load) {
     const auto found = values_.find(key);
     if (found != values_.end()) return told(found->second, warnings);
-    if (values_.size() >= most) values_.clear();  // a sweep over a file's own key has a value for each point
+    if (values_.size() >= most) values_.clear();  // a sweep over a key of the file has a value for each point
     std::pair<T, std::vector<Diagnostic>> value;
     value.first = load(&value.second);
     return told(values_.emplace(key, std::move(value)).first->second, warnings);
@@ -47,15 +46,15 @@ private:
   std::map<std::string, std::pair<T, std::vector<Diagnostic>>> values_;
 };
 
-/// Files are taken not to change while this lives.
+/// Assumes that files do not change while this exists.
 struct InputFiles {
-  Kept<config::Document> documents;  ///< as they stand in the file
+  Kept<config::Document> documents;  ///< as written in the file
   Kept<Platform> platforms;
   Kept<GpuProfile> gpus;
   Kept<Stack> stacks;
   Kept<Model> models;
   std::optional<Protocols> protocols;
-  std::set<std::string> paths;  ///< of all that was read
+  std::set<std::string> paths;  ///< of all files read
 };
 
 }  // namespace trainyard

@@ -21,7 +21,7 @@ const SampleInput& sample_of(const ResolvedExperiment& resolved) {
   return *resolved.model->input;
 }
 
-/// Of all CPUs of a node; 0: not known.
+/// Cores of all CPUs of a node; 0: not known.
 int cores_of_node(const Platform& platform) {
   return platform.cores_per_cpu ? platform.cores_per_cpu->value * static_cast<int>(platform.cpus.size()) : 0;
 }
@@ -113,7 +113,7 @@ std::optional<InputPipeline> input_pipeline(const ResolvedExperiment& resolved, 
   InputPipeline input;
   input.samples = samples_of_rank * ranks;
   input.cores_of_node = cores_of_node(platform);
-  // A loader that every step waits for works while servers have nothing to do.
+  // A loader without prefetching works while servers are idle.
   const HostLoad beside = is_prefetched(experiment.input) ? load : HostLoad{};
   const bool is_on_gpu = decodes_on_gpu(experiment.input);
   if (is_on_gpu) {

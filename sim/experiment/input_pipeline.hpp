@@ -1,6 +1,6 @@
 #pragma once
-// How fast a node reads and decodes the samples of its ranks: cores, storage, memory, and what parameter
-// servers on the same hosts leave of them. The study lets a step wait for it.
+// How fast a node reads and decodes the samples of its ranks: limited by cores, storage and memory, of which
+// parameter servers on the same hosts use a part. The step waits for it.
 
 #include "experiment/input_settings.hpp"
 #include "experiment/resolve.hpp"
@@ -12,49 +12,49 @@
 
 namespace trainyard {
 
-/// What makes samples ready last.
+/// The slowest part of the preparation of samples.
 enum class InputLimit { cores, storage, memory, decoder };
 
-/// "cores", "storage", "memory"; "decoder" is that of the GPUs.
+/// "cores", "storage", "memory"; "decoder" is the GPUs' own.
 std::string_view name_of(InputLimit limit);
 
-/// How long what else runs on a host keeps all of its CPUs busy, for each step.
+/// Time per step for which other work on a host keeps all of its CPUs busy.
 struct HostLoad {
   Seconds cores;
   Seconds memory;
 };
 
-/// Of one node and a step of the ranks on it.
+/// Values for one node and one step of its ranks.
 struct InputPipeline {
   double samples = 0;
-  int cores = 0;          ///< that decode; 0 where none does
+  int cores = 0;          ///< that decode; 0 if none does
   int cores_of_node = 0;  ///< 0: not known
-  Seconds decode;         ///< of these cores, with what servers take of the node's
-  Seconds storage;        ///< nothing where the storage is not known
-  Seconds memory;         ///< of the CPUs, with what servers take; nothing where it is not known
-  Seconds decoder;        ///< of a GPU
+  Seconds decode;         ///< time on these cores, including the servers' use of the node
+  Seconds storage;        ///< nothing if the storage is not known
+  Seconds memory;         ///< memory of the CPUs, including the servers' use; nothing if not known
+  Seconds decoder;        ///< decoder of a GPU
   Seconds time;           ///< the longest of these
-  InputLimit limit{};     ///< which that is
-  Seconds busy;           ///< of all the node's cores, decoding and adding up
+  InputLimit limit{};     ///< the part with that time
+  Seconds busy;           ///< time of all the node's cores for decoding and for summing gradients
 };
 
-/// Throws InputError where the experiment reads real data and its files do not say enough, or what it asks
-/// for cannot be.
+/// Throws InputError if the experiment reads real data and its files lack necessary values, or asks for
+/// something impossible.
 void check_input(const ResolvedExperiment& resolved);
 
-/// Of a node with `ranks` of them, one of `nodes` that read at the same time; nothing with synthetic data.
-/// All its cores but what `load` takes decode for all ranks, or `workers` for each; a core decodes one sample
-/// at a time. Cores and memory that servers use come first: they are on the way of the step, the loader is
-/// beside it.
+/// For a node with this number of ranks, one of `nodes` that read at the same time; nothing with synthetic
+/// data. All its cores except those used by `load` decode for all ranks, or `workers` for each; a core
+/// decodes one sample at a time. Servers take precedence in the use of cores and memory: the step waits for
+/// them, while the loader works in parallel.
 std::optional<InputPipeline> input_pipeline(const ResolvedExperiment& resolved, int ranks, int nodes,
                                             const HostLoad& load = {});
 
-/// Of the whole job: its nodes with the most ranks.
+/// For the whole job: its nodes with the most ranks.
 std::optional<InputPipeline> input_pipeline(const ResolvedExperiment& resolved, const Cluster& cluster,
                                             const HostLoad& load = {});
 
-/// How long a step takes that would take `step` if samples were always there: with a loader that prefetches
-/// the longer of both, otherwise both together.
+/// Step time with input, given the time `step` without it: the longer of both times with a loader that
+/// prefetches, otherwise their sum.
 Seconds with_input(Seconds step, const std::optional<InputPipeline>& input, const InputSettings& settings);
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
 #pragma once
-// How an experiment comes by its samples: made up on the GPU, or read, decoded and copied while it trains.
+// Source of an experiment's samples: generated on the GPU, or read, decoded and copied during training.
 
 #include "config/keys.hpp"
 
@@ -15,9 +15,9 @@ enum class DecodeOn { cpu, gpu };
 
 struct InputSettings {
   InputData data = InputData::synthetic;
-  std::optional<DecodeOn> decode = {};  ///< of real data; cpu when absent
-  std::optional<bool> prefetch = {};    ///< of real data; true when absent
-  std::optional<int> workers = {};      ///< of real data decoded by CPUs; all cores when absent
+  std::optional<DecodeOn> decode = {};  ///< for real data; default: cpu
+  std::optional<bool> prefetch = {};    ///< for real data; default: true
+  std::optional<int> workers = {};      ///< for real data decoded by CPUs; default: all cores
 };
 
 constexpr bool is_prefetched(const InputSettings& input) { return input.prefetch.value_or(true); }

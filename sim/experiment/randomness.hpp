@@ -1,5 +1,5 @@
 #pragma once
-// What is random in an experiment: factors of ops, steps, nodes and GPUs, slow nodes, pauses.
+// The random quantities of an experiment: factors of ops, steps, nodes and GPUs, slow nodes, pauses.
 
 #include "compute/gpu_profile.hpp"
 #include "config/keys.hpp"
@@ -21,31 +21,31 @@ struct SlowNode {
   double factor = 1;
 };
 
-/// Something else takes the worker's time now and then.
+/// Interruptions of a worker by other processes.
 struct Pauses {
-  Seconds every;     ///< mean compute time between two, exponential
-  Seconds duration;  ///< of each
+  Seconds every;     ///< mean compute time between two, exponentially distributed
+  Seconds duration;  ///< of one pause
 };
 
 /// Whether GPUs and their steps vary as their profile says.
 enum class GpuSpread { none, profile };
 
-/// What is random in an experiment.
+/// The random quantities of an experiment.
 struct Randomness {
   long long seed = 1;
   std::optional<random::Distribution> op;        ///< factor of every op, drawn anew each time
   std::optional<random::Distribution> step;      ///< factor of a worker's step
-  std::optional<random::Distribution> node;      ///< factor of a node, drawn once for a repeat
-  std::optional<random::Distribution> gpu = {};  ///< the same of a GPU
-  GpuSpread gpus = GpuSpread::none;              ///< profile: `gpu` and `step` are the GPU profile's
+  std::optional<random::Distribution> node;      ///< factor of a node, drawn once per repeat
+  std::optional<random::Distribution> gpu = {};  ///< factor of a GPU, drawn likewise
+  GpuSpread gpus = GpuSpread::none;              ///< profile: `gpu` and `step` come from the GPU profile
   std::vector<SlowNode> slow;
   std::optional<Pauses> pauses;
 };
 
-/// The same with `gpu` and `step` as this kind of GPU has them, where the experiment asks for it.
+/// The same with `gpu` and `step` from this GPU's profile, if the experiment requests that.
 Randomness with_variation(Randomness randomness, const std::optional<GpuVariation>& variation);
 
-/// True if two steps need not take the same.
+/// True if two steps may have different times.
 bool is_random(const Randomness& randomness);
 
 }  // namespace trainyard
@@ -100,8 +100,8 @@ struct Keys<Randomness> {
 
 namespace trainyard {
 
-/// Calls use(key, distribution) for every factor that is given. It asks the key table which factors there
-/// are: a new one is read, checked and recorded wherever the others are.
+/// Calls use(key, distribution) for every factor that is given. The key table lists the factors: a new one is
+/// read, checked and recorded wherever the others are.
 template <class Any, class Use>
 requires std::same_as<std::remove_const_t<Any>, Randomness>
 void for_each_factor(Any& randomness, const Use& use) {

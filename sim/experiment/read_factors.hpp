@@ -1,5 +1,5 @@
 #pragma once
-// The files that an experiment's random factors come from.
+// Reads the files with an experiment's random factors.
 
 #include "experiment/randomness.hpp"
 
@@ -11,11 +11,12 @@
 
 namespace trainyard {
 
-/// The column `factor` of a CSV, ascending. Throws InputError with every cell that is no number above 0.
+/// The column `factor` of a CSV, ascending. Throws InputError with every cell that is not a number above 0.
 std::vector<double> read_factors(const std::string& name, std::string_view text);
 
-/// Reads what empirical distributions name, relative to the experiment's file or to the current folder, and
-/// writes the full paths in their place. What is read is added to `paths`. Throws InputError or FileError.
+/// Reads the files named by empirical distributions, relative to the experiment's file or to the current
+/// folder, and replaces the names by full paths, which it also adds to `paths`. Throws InputError or
+/// FileError.
 void read_factor_files(Randomness& randomness, const std::filesystem::path& experiment,
                        std::set<std::string>& paths);
 

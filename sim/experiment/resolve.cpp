@@ -32,14 +32,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// An override of a key of a file that the experiment names, and where it was written.
+/// An override for a key of a file that the experiment names, and the place where it was written.
 struct FileOverride {
   std::string value;
   std::optional<Diagnostic> written_at;  ///< none: on the command line
 };
 using FileOverrides = std::map<std::string, FileOverride>;
 
-/// Those of the experiment's key `set` and of the command line, which wins.
+/// The overrides of the experiment's key `set` and of the command line, which takes precedence.
 FileOverrides file_overrides(const config::Document& document, const Experiment& experiment,
                              const Overrides& command_line) {
   FileOverrides all;
@@ -69,7 +69,7 @@ config::Document load_with(InputFiles& files, const fs::path& path, std::string_
   return document;
 }
 
-/// What tells one reading of a file from another.
+/// A key that distinguishes readings of a file.
 std::string reading_of(const fs::path& path, std::string_view file, const FileOverrides& overrides) {
   std::string reading = path.string();
   for (const auto& [key, item] : overrides) {
@@ -78,10 +78,10 @@ std::string reading_of(const fs::path& path, std::string_view file, const FileOv
   return reading;
 }
 
-/// Everything wrong with the files of one experiment, gathered: a step that throws keeps the others going.
+/// Collects all errors in the files of one experiment: the other steps run even if one throws.
 class ErrorCollector {
 public:
-  /// Runs a step that depends on what `key` of the experiment says. An error without a place gets that of the
+  /// Runs a step that depends on the experiment's value for `key`. An error without a place gets that of the
   /// key it names, or of `key`.
   template <class Step>
   void run(const config::Document& document, std::string_view key, Step step) {
@@ -111,7 +111,7 @@ private:
     }
   }
 
-  /// Several steps may fail for one reason.
+  /// Several steps may fail for the same reason.
   void add(const Diagnostic& error) {
     if (std::ranges::find(all_, to_string(error), to_string) == all_.end()) all_.push_back(error);
   }
@@ -140,7 +140,7 @@ void check_accumulation(const Trace& trace, const Experiment& experiment) {
                    "a trace without '# accumulation:' is one micro-batch and can be repeated");
 }
 
-/// A trace of several micro-batches says itself which of them complete gradients.
+/// A trace of several micro-batches marks those that complete gradients.
 void check_reductions(const Trace& trace, const Stack& stack) {
   if (stack.reduce_each_micro_batch || trace.accumulation == 1) return;
   const std::vector<ReadyGradient> gradients = ready_gradients(trace);
@@ -149,7 +149,7 @@ void check_reductions(const Trace& trace, const Stack& stack) {
                    "reduce_each_micro_batch: true in the stack, or gradients in the last micro-batch only");
 }
 
-/// What a reader of a replay must know: which keys of the experiment its trace has already answered.
+/// Notes for the reader of a replay: which keys of the experiment its trace determines.
 std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, int ranks) {
   const auto has_duration = [](const Op& op) { return op.duration && op.kind != OpKind::host; };
   const auto communicates = [](const Op& op) { return op.communication != Communication::none; };
@@ -190,7 +190,7 @@ std::string staging_note(const Stack& stack) {
       stack.name);
 }
 
-/// What of the machine nobody built.
+/// Notes on hypothetical hardware (speed factors other than 1).
 std::vector<std::string> speed_notes(const ResolvedExperiment& resolved) {
   std::vector<std::string> notes;
   if (resolved.gpu.has_speed != 1) {
@@ -212,7 +212,7 @@ std::vector<std::string> speed_notes(const ResolvedExperiment& resolved) {
 ResolvedExperiment read_neighbour(const config::Catalogue& catalogue, const std::string& name,
                                   const fs::path& file, const Platform& platform, IntraNode intra_node,
                                   InputFiles& files) {
-  // before it is read with all it names: it might name itself
+  // checked before it is read with all files it names, because it might name itself
   const Experiment its = load_experiment(load_once(files, file));
   if (!its.neighbours.empty() || !its.background.empty() || !its.events.empty() || its.faults) {
     throw InputError(
@@ -254,8 +254,8 @@ void check_variation(const Randomness& random, const GpuProfile& gpu) {
                    "random: {gpu: {kind: normal, sd: 0.015}}");
 }
 
-/// Reads the files of one experiment in the order in which one needs another, and goes on where it can after
-/// an error, so that all are told at once.
+/// Reads the files of one experiment in the order of their dependencies, and continues after errors where
+/// possible, so that all are reported at once.
 class Resolver {
 public:
   Resolver(const config::Catalogue& catalogue, const config::Document& document, fs::path file,
@@ -285,7 +285,7 @@ public:
   }
 
 private:
-  /// A path is written into the resolved experiment so that it means the same file from any folder.
+  /// A path is written into the resolved experiment so that it names the same file from any folder.
   fs::path find(config::Kind kind, std::string& name) {
     const fs::path found = config::find(catalogue_, kind, name, file_);
     if (config::is_path(name)) name = config::real_path(found).string();
@@ -422,7 +422,8 @@ private:
   Experiment& settings_ = resolved_.settings;
   bool has_platform_ = false;
   bool has_stack_ = false;
-  bool bypasses_gpu_links_ = false;  ///< the stack stages what the platform's links between GPUs would carry
+  bool bypasses_gpu_links_ = false;  ///< the stack copies through host memory instead of using the platform's
+                                     ///< links between GPUs
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// An experiment with everything it names read and checked: the value that everything after it starts from.
+// An experiment whose files have all been read and checked: the input of the simulation.
 
 #include "collectives/costs.hpp"
 #include "compute/gpu_profile.hpp"
@@ -24,41 +24,41 @@ namespace trainyard {
 /// --set KEY=VALUE, in the order given.
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
-/// The file whose keys an override's path names ("platform", "gpu", "model", "stack"), empty for the
-/// experiment's own.
+/// The kind of file that an override's path names ("platform", "gpu", "model", "stack"), empty for the
+/// experiment's own keys.
 std::string_view file_named_by(std::string_view path);
 
 struct ResolvedExperiment {
-  std::string name;     ///< of the experiment: its file's stem
-  Experiment settings;  ///< its keys: every default filled in, overrides applied
+  std::string name;     ///< name of the experiment: its file's stem
+  Experiment settings;  ///< its keys with all defaults filled in and overrides applied
   Platform platform;
   GpuProfile gpu;
   Stack stack;
-  Costs costs;                 ///< what the stack's communication library adds to the wire
+  Costs costs;                 ///< costs of the stack's communication library in addition to the wire
   Trace trace;                 ///< without durations unless the user's trace has them
-  std::optional<Model> model;  ///< what the trace was made of; none where the experiment replays a trace
+  std::optional<Model> model;  ///< the source of the trace; none if the experiment replays a trace
   std::optional<double> samples_per_epoch;
   std::vector<ResolvedExperiment> neighbours;  ///< of the experiment, on the same platform
-  /// The ranks that the experiment asks for, and the same with the nodes of neighbours and of background
-  /// traffic. Routes are built once for all that read them.
+  /// The ranks of the experiment, and the same with the nodes of neighbours and of background traffic. Routes
+  /// are built once for all users.
   std::shared_ptr<const Cluster> cluster, network;
   std::vector<Diagnostic> warnings;
-  std::vector<std::string> notes;  ///< what a reader of the result should know
+  std::vector<std::string> notes;  ///< for the reader of the result
 };
 
-/// Where the ranks of these settings are on the platform. Throws InputError if there are fewer GPUs.
+/// The placement of these settings' ranks on the platform. Throws InputError if there are fewer GPUs.
 std::shared_ptr<const Cluster> cluster_for(const Platform& platform, const Experiment& settings);
 
-/// Reads an experiment (name or path) and the files it names. Throws one InputError with what is wrong in all
-/// of them, or FileError.
+/// Reads an experiment (name or path) and the files it names. Throws one InputError with all their errors, or
+/// FileError.
 ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string& experiment,
                            const Overrides& overrides);
 
-/// The same, for one of several experiments: what they share is read once.
+/// The same, for one of several experiments: files that they share are read once.
 ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string& experiment,
                            const Overrides& overrides, InputFiles& files);
 
-/// The same for an experiment that is read already; paths in it are relative to the folder of `file`.
+/// The same for an experiment already read; paths in it are relative to the folder of `file`.
 ResolvedExperiment resolve(const config::Catalogue& catalogue, config::Document document,
                            const std::filesystem::path& file, const Overrides& overrides, InputFiles& files);
 

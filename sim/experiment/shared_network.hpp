@@ -10,11 +10,11 @@
 
 namespace trainyard {
 
-/// The nodes of the experiment, then those of each neighbour, then as many as background traffic names
-/// besides. The experiment's ranks come first and have the numbers they would have alone.
+/// The nodes of the experiment, then those of each neighbour, then those that only background traffic names.
+/// The experiment's ranks come first and have the same numbers as alone.
 std::shared_ptr<const Cluster> shared_cluster(const ResolvedExperiment& resolved);
 
-/// The rank behind "node3" or "node3.gpu2", an end of background traffic. Throws InputError.
+/// The rank of "node3" or "node3.gpu2", an end of background traffic. Throws InputError.
 Rank rank_named(const Cluster& cluster, const std::string& name);
 
 /// Throws InputError for a link that the cluster does not have.

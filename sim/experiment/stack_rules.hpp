@@ -1,5 +1,5 @@
 #pragma once
-// Which keys of a stack mean nothing for a kind of synchronisation.
+// Which keys of a stack have no effect for a kind of synchronisation.
 
 #include "experiment/experiment.hpp"
 #include "strategy/stack.hpp"
@@ -9,11 +9,11 @@
 
 namespace trainyard {
 
-/// Throws InputError where a stack says what the experiment's kind or rule of updates cannot do: passes over
-/// reduced gradients where servers update, reductions of every micro-batch where nothing is reduced.
+/// Throws InputError if the stack has settings that the experiment's kind or rule of updates cannot use:
+/// passes over reduced gradients if servers update, reductions of every micro-batch if nothing is reduced.
 void require_usable(const Stack& stack, const Experiment& experiment);
 
-/// What of a stack is for collectives of gradients and not used with servers.
+/// Keys of a stack that apply to collectives of gradients and are not used with servers.
 std::vector<std::string> unused_with_servers(const Stack& stack);
 
 /// True if it has passes for jobs of several ranks.
