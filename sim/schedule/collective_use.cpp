@@ -6,11 +6,11 @@ namespace trainyard {
 
 namespace {
 
-/// NCCL makes two channels of every ring of links, each a thread block: 2 where one NIC is all there is, 16
-/// on a box with 8 of them (NVIDIA/nccl issue 689), 12 of a DGX-1V's 6 rings, 24 of a DGX A100's 12.
+/// NCCL makes two channels of every ring of links, each a thread block: 2 with a single NIC, 16 on a box with
+/// 8 of them (NVIDIA/nccl issue 689), 12 from a DGX-1V's 6 rings, 24 from a DGX A100's 12.
 constexpr int blocks_of_ring = 2;
 
-/// What a rank reads of its own and what it has in the end, on average.
+/// Average over the ranks of the bytes of a rank's input and of its result.
 Bytes own_bytes(const Collective& collective) {
   switch (collective.operation) {
     case Operation::all_reduce:

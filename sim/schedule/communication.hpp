@@ -1,12 +1,12 @@
 #pragma once
-// A trace's words for collectives as operations, and back: traces know nothing of how they are carried out.
+// Converts a trace's words for collectives to operations, and back: traces do not depend on the algorithms.
 
 #include "collectives/operation.hpp"
 #include "workload/trace.hpp"
 
 namespace trainyard {
 
-/// Of anything but `none`.
+/// For all values except `none`.
 Operation operation_of(Communication communication);
 
 Communication communication_of(Operation operation);

@@ -6,16 +6,16 @@ namespace trainyard {
 
 namespace {
 
-/// Traffic is sent in pieces this long at its own rate: often against a step, seldom against a message.
+/// Traffic is sent in pieces of this length at its own rate: many per step, few per message.
 constexpr Seconds piece{1e-3};
 
-/// The number of the next job, after every rank has one.
+/// The number of the next job. Gives every rank a job number first.
 int next_job(TaskGraph& graph) {
   graph.job_of_rank.resize(graph.program_of_rank.size(), 0);
   return 1 + *std::ranges::max_element(graph.job_of_rank);
 }
 
-/// The collectives that a program names, with other numbers.
+/// The program with its collectives renumbered from `first_collective`.
 Program renumbered(Program program, int first_collective) {
   for (std::vector<Task>& stream : program.streams) {
     for (Task& task : stream) {

@@ -20,7 +20,7 @@ namespace {
 
 Precision type_of(const Trace& trace) { return trace.precision.value_or(Precision::fp32); }
 
-/// Of a kernel that only moves bytes.
+/// Time of a kernel that only moves bytes.
 Seconds moving_time(const GpuProfile& gpu, Precision precision, Bytes moved) {
   Op op;
   op.kind = OpKind::elementwise;
@@ -34,13 +34,13 @@ Seconds moving_time(const GpuProfile& gpu, Precision precision, std::span<const 
   return sum;
 }
 
-/// Reads and writes each value once, as one kernel over all tensors. A tensor alone is sent from where it is.
+/// Reads and writes each value once, in one kernel over all tensors. A single tensor is sent without a copy.
 Seconds copy_time(const GpuProfile& gpu, Precision precision, Bytes size, std::size_t tensors) {
   return tensors < 2 ? Seconds() : moving_time(gpu, precision, 2 * size);
 }
 
-/// Those that the trace names. A collective takes the gradients in the order they became ready, as many as
-/// make up its bytes.
+/// The launches that the trace names. A collective takes gradients in the order in which they became ready,
+/// until their bytes add up to its size.
 std::vector<Launch> recorded_launches(const Trace& trace, Bytes value) {
   const std::vector<ReadyGradient> gradients = ready_gradients(trace);
   std::vector<Launch> launches;
@@ -89,7 +89,7 @@ void add_copies(std::vector<Launch>& launches, const GpuProfile& gpu, Precision 
   }
 }
 
-/// Holds every launch until the tick of Horovod's cycle (0: none) and for what the host does before a
+/// Delays every launch until the tick of Horovod's cycle (0: none) and by the host's work before a
 /// collective, one after the other.
 void add_host_time(std::vector<Launch>& launches, Seconds cycle, Seconds overhead,
                    std::span<const Seconds> ends) {
@@ -102,7 +102,7 @@ void add_host_time(std::vector<Launch>& launches, Seconds cycle, Seconds overhea
   }
 }
 
-/// The stack's passes of jobs with several ranks, over what each collective reduces.
+/// Adds the stack's passes over the reduced gradients, for jobs with several ranks.
 void add_passes(std::vector<Launch>& launches, const Stack& stack, Bytes value, const GpuProfile& gpu,
                 Precision precision) {
   for (Launch& launch : launches) {
@@ -133,8 +133,8 @@ void send_to_peers(std::vector<Launch>& launches, const Sync& sync, Bytes value,
   }
 }
 
-/// PyTorch's nn.DataParallel: replicate() before forward, one autograd node that reduces all gradients behind
-/// backward. What is put together is copied before; the parts of what arrives are used where they are.
+/// PyTorch's nn.DataParallel: replicate() before forward, one autograd node that reduces all gradients after
+/// backward. Tensors are copied together before sending; received parts are used without a copy.
 std::vector<Launch> through_gpu0(const Trace& trace, const Stack& stack, const GpuProfile& gpu, Bytes value) {
   std::vector<Gradient> tensors;
   for (const ReadyGradient& ready : ready_gradients(trace)) tensors.push_back(ready.gradient);
@@ -177,8 +177,8 @@ void require_plain(const Trace& trace, const Sync& sync, Bytes value) {
   }
 }
 
-/// Lets every micro-batch wait for the launches of the one before: what accumulates into gradients must not
-/// find them on their way (PyTorch DDP waits at the end of each backward).
+/// Makes every micro-batch wait for the launches of the previous one: gradients must not accumulate while
+/// they are being sent (PyTorch DDP waits at the end of each backward).
 void hold_micro_batches(const Trace& trace, std::vector<Launch>& launches) {
   const std::vector<int> numbers = micro_batch_numbers(trace);
   for (std::size_t k = 0; k + 1 < launches.size(); ++k) {

@@ -21,10 +21,10 @@ namespace {
 constexpr int push_memory_uses = 4;
 constexpr int pull_memory_uses = 1;
 
-/// Where a worker's gradients or a server's parameters are.
+/// The location of a worker's gradients or a server's parameters.
 using Place = std::variant<Rank, HostMemory>;
 
-/// The way from one to the other, or back.
+/// Appends the route from one to the other, or the reverse route.
 RouteSummary append_leg(const Cluster& cluster, const Place& from, const Place& to, bool is_there,
                         std::vector<LinkId>& links) {
   const auto& [begin, end] = is_there ? std::tie(from, to) : std::tie(to, from);
@@ -46,7 +46,7 @@ public:
                 ServerPlan& plan)
       : cluster_(cluster), worker_nodes_(worker_nodes), placement_(placement), rules_(rules), plan_(plan) {}
 
-  /// Of one part of a message for each of `turns`, which say where in the node it is added up.
+  /// The way of one part of a message for each of `turns`, which select the places of sums inside the node.
   ServerWay way(int worker, const std::vector<int>& shards, std::span<const int> turns, bool is_push) {
     ServerWay all;
     for (const int turn : turns) {
@@ -81,7 +81,7 @@ private:
     return host(shard);
   }
 
-  /// From where a worker pushes.
+  /// The place from which a worker pushes.
   [[nodiscard]] Place sum_of(int worker, int turn, const Place& server) const {
     if (rules_.node_reduce == NodeReduce::none) return Rank{worker};
     if (rules_.node_reduce == NodeReduce::gpus)
@@ -98,7 +98,7 @@ private:
     return is_push ? 2 * gpus + 2 : 1 + gpus;
   }
 
-  /// The ways between a node's GPUs and the place of their sum; the latency of the longest.
+  /// Appends the routes between a node's GPUs and the place of their sum; returns the largest latency.
   Seconds append_inside(int node, const Place& sum, bool is_push, std::vector<LinkId>& links) const {
     Seconds longest;
     for (int rank = cluster_.first_rank[at(node)]; rank < cluster_.first_rank[at(node) + 1]; ++rank)
@@ -114,7 +114,7 @@ private:
     return {NodeId{first + shard % nodes}, shard / nodes % cpus};
   }
 
-  /// A link of its own for a connection that reaches no more than `limit`.
+  /// A separate link for a connection that is limited to `limit`.
   int connection(int worker, int shard, bool is_push, Bandwidth limit) {
     const auto [found, is_new] = connections_.try_emplace({worker, shard, is_push}, 0);
     if (is_new) {
@@ -124,7 +124,7 @@ private:
     return found->second;
   }
 
-  /// A host's memory carries so many times the bytes, if its bandwidth is known.
+  /// A host's memory carries the bytes `uses` times, if its bandwidth is known.
   void add_memory(const Place& place, int uses, std::vector<int>& links) {
     const auto* host = std::get_if<HostMemory>(&place);
     const auto& bandwidth = cluster_.platform.host_memory_bandwidth;
@@ -132,7 +132,7 @@ private:
       links.insert(links.end(), at(uses), resource(true, *host, bandwidth->value));
   }
 
-  /// Its cores add the bytes up, if it is known how fast they do.
+  /// The place's cores add the bytes up, if their speed is known.
   void add_cores(const Place& place, int uses, std::vector<int>& links) {
     const auto* host = std::get_if<HostMemory>(&place);
     const auto& cores = cluster_.platform.cores_per_cpu;
@@ -141,7 +141,7 @@ private:
     links.insert(links.end(), at(uses), resource(false, *host, all));
   }
 
-  /// The number of its link.
+  /// The number of the resource's link.
   int resource(bool is_memory, const HostMemory& host, Bandwidth capacity) {
     const std::string name =
         fmt::format("{} of node{}.cpu{}", is_memory ? "memory" : "cores", index(host.node), host.cpu);
@@ -159,10 +159,10 @@ private:
   const ServerRules& rules_;
   ServerPlan& plan_;
   std::map<std::tuple<int, int, bool>, int> connections_;
-  std::map<std::string, int> resources_;  ///< links
+  std::map<std::string, int> resources_;  ///< link numbers
 };
 
-/// Among which the sums of a node's gradients go round, from message to message.
+/// The number of places in a node that compute the sums of its gradients in turn, message by message.
 int places_of_sums(const Cluster& cluster, NodeReduce reduce) {
   if (reduce == NodeReduce::gpus) return cluster.gpus_on_node.front();
   return reduce == NodeReduce::host ? static_cast<int>(cluster.platform.cpus.size()) : 1;
@@ -187,7 +187,7 @@ ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, S
     throw InputError("the platform has no CPU in whose memory gradients could be added up",
                      "the stack's servers: {node_reduce: gpus}");
   }
-  // What is joined of several tensors is added up in all places of a node, each part of it in one.
+  // A message with several joined tensors is summed in all places of a node, one part of it in each.
   const int places = places_of_sums(cluster, rules.node_reduce);
   constexpr int in_all = -1;
   if (std::ranges::any_of(plan.messages, &ServerMessage::is_joined)) plan.parts = places;

@@ -15,7 +15,7 @@ namespace trainyard {
 
 namespace {
 
-/// When each op ends, added up as the engine does.
+/// The end of each op, computed like the engine does.
 std::vector<Seconds> ends_of(const std::vector<OpTime>& times) {
   std::vector<Seconds> ends;
   Seconds now;
@@ -23,7 +23,8 @@ std::vector<Seconds> ends_of(const std::vector<OpTime>& times) {
   return ends;
 }
 
-/// The plan's graph with collectives that take a given time whatever else happens, and nothing of the GPU.
+/// The plan's graph with collectives that take given times, independent of other events, and use nothing of
+/// the GPU.
 template <class DurationOf>
 TaskGraph with_durations(const StepPlan& plan, DurationOf duration_of) {
   TaskGraph graph;
@@ -48,7 +49,8 @@ std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const St
   std::vector<OpTime> times;
   for (const Op& op : trace.ops) {
     OpTime time = op_time(gpu, trace.precision.value_or(Precision::fp32), op, stack.layout);
-    // A duration that the trace brings was measured with its software, or computed with it by a former run.
+    // The software's overhead is already part of a duration in the trace, which was measured with it or
+    // computed by an earlier run.
     if (!op.duration) {
       time.duration = stack.compute_scale.value * time.duration + stack.op_overhead.value;
     }
@@ -61,8 +63,8 @@ std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const St
   return times;
 }
 
-/// Which algorithms an experiment asks for: its own for what its kind of synchronisation does; what else a
-/// trace launches is NCCL's to carry out.
+/// The experiment's algorithm for the collectives that its kind of synchronisation launches; NCCL's choice
+/// for other collectives of a trace.
 Algorithm algorithm_for(Operation operation, const Sync& sync) {
   if (sync.kind == SyncKind::all_reduce && operation == Operation::all_reduce) return sync.algorithm;
   if (sync.kind != SyncKind::peer_to_peer) return Algorithm::automatic;
@@ -106,7 +108,7 @@ void add_collectives(const std::vector<Launch>& launches, const Cluster& cluster
   }
 }
 
-/// What the launches take of the GPUs that compute meanwhile.
+/// Sets the launches' use of the GPUs that compute at the same time.
 void set_uses(const StepPlan& plan, const GpuProfile& gpu, std::vector<Launch>& launches) {
   const std::vector<GpuUse> uses = collective_uses(plan, gpu);
   for (std::size_t i = 0; i < launches.size(); ++i) {

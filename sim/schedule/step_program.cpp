@@ -9,8 +9,8 @@ namespace trainyard {
 
 namespace {
 
-/// The streams of a step, with events for each launch, one for the end of them all and one for the end of
-/// those that begin the step.
+/// The streams of a step, with an event for each launch, one for the end of all launches and one for the end
+/// of those at the beginning of the step.
 class StepProgram {
 public:
   StepProgram(const Trace& trace, std::span<const OpTime> times, std::span<const Launch> launches, Role role)
@@ -90,7 +90,7 @@ private:
   std::span<const Launch> launches_;
   Role role_;
   int count_;
-  int first_ = 0;  ///< launches that begin the step
+  int first_ = 0;  ///< launches at the beginning of the step
   Program program_;
 };
 

@@ -11,7 +11,7 @@ namespace trainyard {
 
 namespace {
 
-/// What a stream of random numbers is for: each has its own.
+/// The uses of random numbers: each has its own stream.
 enum Purpose : std::uint64_t { node_factor, step_factor, op_factor, pause, gpu_factor };
 
 }  // namespace

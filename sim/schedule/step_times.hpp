@@ -1,7 +1,7 @@
 #pragma once
-// How long each step of each worker takes when steps do not always take the same: the modelled time of the
-// ops times random factors. Every factor depends on the seed, the repeat, the worker and the step alone, so
-// that two update rules are compared on the same draws.
+// Time of each step of each worker if steps vary: the modelled time of the ops times random factors. Every
+// factor depends only on the seed, the repeat, the worker and the step, so that update rules are compared
+// with the same random numbers.
 
 #include "experiment/randomness.hpp"
 #include "units/quantity.hpp"
@@ -13,17 +13,18 @@ namespace trainyard {
 
 class StepTimes {
 public:
-  /// `ops`: durations of one step without noise. `node_of_worker`: by worker. `repeat`: other draws for each.
+  /// `ops`: durations of one step without noise. `node_of_worker`: by worker. `repeat`: selects the random
+  /// numbers.
   StepTimes(std::vector<Seconds> ops, std::vector<int> node_of_worker, Randomness randomness, int repeat);
 
-  /// From now on so many of these workers, one after the other, are one that waits for its slowest.
+  /// From now on each group of `workers` consecutive workers is one worker that waits for its slowest member.
   void join(int workers) { joined_ = workers; }
 
-  /// The duration of a worker's step; asked once for each, in order of the steps (pauses count what was
-  /// computed before).
+  /// The duration of a worker's step; called once for each, in order of the steps (pauses depend on the
+  /// previous computing time).
   Seconds next(int worker);
 
-  /// A step without noise.
+  /// Time of a step without noise.
   [[nodiscard]] Seconds nominal() const { return nominal_; }
 
 private:
@@ -36,9 +37,9 @@ private:
   Randomness randomness_;
   std::uint64_t repeat_;
   int joined_ = 1;
-  std::vector<double> factors_;  ///< by worker: its node's
+  std::vector<double> factors_;  ///< by worker: its node's factor
   std::vector<std::uint64_t> steps_;
-  std::vector<random::Generator> step_streams_;  ///< by worker, to which its step is added
+  std::vector<random::Generator> step_streams_;  ///< by worker; its step is added
   struct PauseClock {
     double until_next = 0;
     std::uint64_t drawn = 0;

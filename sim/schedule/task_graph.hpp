@@ -1,5 +1,5 @@
 #pragma once
-// The task graph of one training step: what every rank computes, what it waits for, and the collectives in
+// The task graph of one training step: every rank's computations, their dependencies, and the collectives in
 // which ranks meet. Ranks that run the same trace share one program; the engine keeps a cursor per rank and
 // stream, so nothing here or there grows as ranks x layers.
 
@@ -19,22 +19,22 @@ namespace trainyard {
 enum class Stream : int { compute, communication, host };
 inline constexpr int stream_count = 3;
 
-/// Occupies the stream for a time: a kernel, slower beside what the other of `compute` and `communication`
-/// does meanwhile, or on `host` something that nothing slows. For the reports: `op` is the index in the
-/// trace, or `collective` that of the collective it prepares.
+/// Occupies the stream for a time: a kernel, slowed by concurrent work on the other GPU stream, or work on
+/// `host`, which is never slowed. For the reports: `op` is the index in the trace, or `collective` that of
+/// the collective it prepares.
 struct Compute {
   Seconds duration;  ///< alone
   int op = -1;
   int collective = -1;
-  GpuUse use = {};        ///< what it needs: nothing, and nothing slows it
-  Seconds overhead = {};  ///< of the duration: the software's own, in which the GPU has nothing to do
+  GpuUse use = {};        ///< its use of the GPU; if none, it is never slowed
+  Seconds overhead = {};  ///< part of the duration: software overhead, during which the GPU is idle
 };
 
 /// Takes part in a collective: starts when all its participants have arrived, holds the stream until it ends.
 struct Join {
   int collective = -1;
   GpuUse use =
-      {};  ///< what it takes of this rank's GPU: its blocks from arrival on, memory once all are there
+      {};  ///< its use of this rank's GPU: blocks from the rank's arrival on, memory once all have arrived
 };
 
 /// Marks an event of this rank as happened (cudaEventRecord).
@@ -49,13 +49,13 @@ struct Wait {
 
 using Task = std::variant<Compute, Join, Record, Wait>;
 
-/// What one rank does in a step.
+/// One rank's work in a step.
 struct Program {
   std::vector<Task> streams[stream_count];
-  int events = 0;  ///< events are numbered from 0 to this
+  int events = 0;  ///< events have numbers from 0 up to this, exclusive
 };
 
-/// A link has another capacity from a date on.
+/// A change of a link's capacity at a date.
 struct LinkEvent {
   Seconds date;
   LinkId link{};
@@ -66,10 +66,10 @@ struct LinkEvent {
 struct TaskGraph {
   std::vector<Program> programs;
   std::vector<int> program_of_rank;  ///< ranks that meet in different collectives run different programs
-  /// Whose ranks are whose. Job 0 is what is simulated. The ranks of any other job begin their programs
-  /// again, all together, when the last of them has ended, as long as job 0 runs: other training, background
-  /// traffic (whose ends are ranks like any other). A collective's participants are of one job. Empty: all in
-  /// job 0.
+  /// The job of each rank. Job 0 is the simulated one. The ranks of any other job begin their programs again,
+  /// all together, when the last of them has ended, as long as job 0 runs: other training, background traffic
+  /// (whose ends are ranks like any other). A collective's participants belong to one job. Empty: all ranks
+  /// belong to job 0.
   std::vector<int> job_of_rank;
   std::vector<Pattern> patterns;
   std::vector<Collective> collectives;
