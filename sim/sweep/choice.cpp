@@ -35,7 +35,7 @@ bool keeps_to(const Goal& goal, double ranks, const std::optional<double>& effic
   return !goal.efficiency_min || efficiency.value_or(0) >= *goal.efficiency_min;
 }
 
-/// The row with the least of a need; the first of several, none where it is known of none.
+/// The row with the smallest value of a need; the first of equals, none if no row has a known value.
 std::optional<std::size_t> least(const std::vector<std::size_t>& rows, const std::vector<Needs>& needs,
                                  std::optional<double> Needs::*need) {
   std::optional<std::size_t> best;
@@ -56,7 +56,7 @@ std::vector<Needs> needs_of(const SweepResult& result) {
     const std::optional<double> epoch = figure(result, row, "epoch_time_s");
     if (!epoch) continue;
     needs.time_s = epochs * *epoch;
-    // Of what faults and cancelled work undo, the samples have to be run again.
+    // Samples undone by faults or cancelled work must be processed again.
     if (const auto goodput = figure(result, row, "goodput_samples_per_s"))
       *needs.time_s *= figure(result, row, "throughput_samples_per_s").value() / *goodput;
     if (const auto rent = figure(result, row, "rent_usd_per_h"))
@@ -78,7 +78,7 @@ Choice choose(const SweepResult& result, const std::vector<Needs>& needs) {
   choice.fastest = least(allowed, needs, &Needs::time_s);
   choice.cheapest = least(allowed, needs, &Needs::cost_usd);
   choice.least_energy = least(allowed, needs, &Needs::energy_j);
-  // By time, then cost, then energy: whatever beats a row stands before it.
+  // Sorted by time, then cost, then energy, every row stands after all rows that beat it.
   std::ranges::stable_sort(allowed, {}, [&](std::size_t row) { return compared(needs[row]); });
   for (const std::size_t row : allowed) {
     const auto is_beaten_by = [&](std::size_t other) { return beats(needs[other], needs[row]); };

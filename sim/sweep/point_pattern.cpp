@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-/// A number in SI base units, and what it is a number of.
+/// A number in SI base units, and the dimension of its unit.
 struct Amount {
   double si = 0;
   std::string_view of;
@@ -34,7 +34,7 @@ std::optional<Amount> amount_of(std::string_view text) {
   return amount_in<Dollars>(text);
 }
 
-/// "<=" and "64" of "<= 64"; the sign is empty where there is none.
+/// "<=" and "64" for "<= 64"; the sign is empty if there is none.
 std::pair<std::string_view, std::string_view> sign_and_bound(std::string_view condition) {
   for (const std::string_view sign : {"<=", ">=", "<", ">"}) {
     if (condition.starts_with(sign))

@@ -1,5 +1,5 @@
 #pragma once
-// Which points of a sweep are meant: patterns over the values of its keys, as `only` and `exclude` have them.
+// Selects points of a sweep: patterns over the values of its keys, as in `only` and `exclude`.
 
 #include "sweep/sweep_file.hpp"
 
@@ -9,15 +9,15 @@
 
 namespace trainyard {
 
-/// Whether a value is what the condition asks for: one of its texts ("bert_base | bert_large"; numbers with
-/// and without units also when written otherwise, "0.1 GB/s" and "100 MB/s"), or, behind <, <=, > or >=, a
-/// smaller or larger one. A value of another kind than the bound is neither.
+/// Whether a value satisfies the condition: equal to one of its texts ("bert_base | bert_large"; numbers with
+/// and without units also in another notation, "0.1 GB/s" and "100 MB/s"), or, after <, <=, > or >=, a
+/// smaller or larger one. False for a value of another kind than the bound.
 bool meets(std::string_view condition, std::string_view value);
 
-/// What is wrong with a condition; empty if nothing is.
+/// The error in a condition; empty if there is none.
 std::string wrong_condition(std::string_view condition);
 
-/// Whether a point meets all of the pattern's conditions; `value_of` tells its value of a key.
+/// Whether a point satisfies all conditions of the pattern; `value_of` returns its value of a key.
 bool meets(const PointPattern& pattern, const std::function<std::string_view(const std::string&)>& value_of);
 
 }  // namespace trainyard

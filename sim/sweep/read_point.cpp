@@ -9,7 +9,7 @@
 namespace trainyard {
 namespace {
 
-/// What a point asks for, with the sweep's own keys apart from the experiment's.
+/// The settings of a point, with the sweep's own keys separated from the experiment's.
 struct Asked {
   std::string experiment;
   Overrides overrides;
@@ -58,7 +58,8 @@ Overrides with(Overrides overrides, const char* key, int value) {
   return overrides;
 }
 
-/// The GPUs that a job takes on a node: the machine says it, and which machine it is the experiment says.
+/// The number of GPUs that a job uses per node: the machine determines it, and the experiment names the
+/// machine.
 template <class Read>
 int gpus_on_node(const Asked& asked, const Read& read) {
   const auto on_node = [](const ResolvedExperiment& resolved) {
@@ -67,15 +68,15 @@ int gpus_on_node(const Asked& asked, const Read& read) {
   try {
     return on_node(read(with(with(asked.overrides, "nodes", 1), "gpus", 1)));
   } catch (const InputError&) {
-    // What it says of its third node is wrong of one alone; then it is read with the nodes that it has.
+    // Settings for a third node, say, are errors on one node; then the experiment is read with all nodes.
     return on_node(read(asked.overrides));
   }
 }
 
 }  // namespace
 
-ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& sweep, const PointValues& values,
-                  InputFiles& files) {
+ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& sweep,
+                              const PointValues& values, InputFiles& files) {
   Asked asked = asked_of(sweep, values);
   const auto read = [&](const Overrides& overrides) {
     return resolve(catalogue, asked.experiment, overrides, files);

@@ -1,5 +1,5 @@
 #pragma once
-// A point of a sweep as an experiment, read and checked.
+// Reads and checks a point of a sweep as an experiment.
 
 #include "config/catalogue.hpp"
 #include "experiment/resolve.hpp"
@@ -7,9 +7,9 @@
 
 namespace trainyard {
 
-/// The sweep's experiment with the point's values. Throws as resolve, and InputError where a global batch
+/// The sweep's experiment with the point's values. Throws like resolve, and InputError if a global batch
 /// cannot be split evenly or the sweep's own keys contradict the experiment's.
-ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& sweep, const PointValues& values,
-                  InputFiles& files);
+ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& sweep,
+                              const PointValues& values, InputFiles& files);
 
 }  // namespace trainyard

@@ -15,7 +15,7 @@
 namespace trainyard {
 namespace {
 
-/// Several lines as one: a row of a table has no others.
+/// Joins several lines: a row of a table has only one.
 std::string on_one_line(const std::string& text) {
   std::string line;
   bool is_break = false;
@@ -87,10 +87,12 @@ SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
       if (outcome.is_interrupted) return std::nullopt;
       const std::size_t point = points[next++];
       try {
-        auto resolved = std::make_shared<ResolvedExperiment>(read_point(catalogue, sweep, sweep.points[point], files));
+        auto resolved =
+            std::make_shared<ResolvedExperiment>(read_point(catalogue, sweep, sweep.points[point], files));
         for (const Diagnostic& warning : resolved->warnings) warnings.insert(to_string(warning));
-        return ChildWork{static_cast<int>(point),
-                         [&run, resolved = std::move(resolved)] { return packed_figures(run.figures(*resolved)); }};
+        return ChildWork{static_cast<int>(point), [&run, resolved = std::move(resolved)] {
+                           return packed_figures(run.figures(*resolved));
+                         }};
       } catch (const InputError& error) {
         finish({.point = point, .status = PointStatus::wrong, .reason = reason_of(error), .figures = {}});
       } catch (const FileError& error) {

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Nothing for another name than a shard's.
+/// Nothing for names that are not a shard's.
 std::optional<Shard> shard_named(std::string_view name) {
   constexpr std::string_view first = "shard-", middle = "-of-", last = ".db";
   if (!name.starts_with(first) || !name.ends_with(last)) return std::nullopt;
@@ -34,7 +34,7 @@ std::optional<Shard> shard_named(std::string_view name) {
   return shard;
 }
 
-/// How many shards the folder's were cut into.
+/// The total number of shards, according to the names in the folder.
 int shards_in(const fs::path& dir) {
   std::optional<int> of;
   for (const fs::path& file : shard_files(dir)) {

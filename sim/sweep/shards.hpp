@@ -1,5 +1,5 @@
 #pragma once
-// A sweep run in parts, each into a store of its own, on one machine or many; and the parts as one again.
+// Runs a sweep in parts, each with its own store, on one machine or several, and merges the parts.
 
 #include "sweep/sweep_store.hpp"
 
@@ -17,18 +17,18 @@ struct Shard {
 /// DIR/shard-3-of-8.db
 std::filesystem::path shard_file(const std::filesystem::path& dir, const Shard& shard);
 
-/// The stores of shards in the folder, of whatever division, by name; none if there is no such folder.
+/// The stores of shards in the folder, of any division, by name; none if there is no such folder.
 std::vector<std::filesystem::path> shard_files(const std::filesystem::path& dir);
 
-/// What all shards together hold.
+/// The merged content of all shards.
 struct MergedShards {
   std::vector<SweepRow> rows;      ///< by point
-  std::vector<std::string> files;  ///< that were read for them
+  std::vector<std::string> files;  ///< read for the rows
 };
 
-/// All shards in the folder. Throws FileError if there are none, some are missing or
-/// one has not finished; InputError if they are of another sweep or another shard, or of divisions into
-/// different numbers.
+/// Merges all shards in the folder. Throws FileError if there are none, some are missing or one has not
+/// finished; InputError if they belong to another sweep or another shard, or to divisions into different
+/// numbers.
 MergedShards merged(const std::filesystem::path& dir, const StoredSweep& what);
 
 }  // namespace trainyard

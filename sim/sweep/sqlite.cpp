@@ -60,7 +60,7 @@ Statement::~Statement() { sqlite3_finalize(handle_); }
 
 void Statement::reset() {
   sqlite3_reset(handle_);
-  sqlite3_clear_bindings(handle_);  // or the next row has this one's figures where it has none of its own
+  sqlite3_clear_bindings(handle_);  // otherwise missing figures of the next row would keep this row's values
 }
 
 void Statement::bind(int parameter, const std::string& text) {

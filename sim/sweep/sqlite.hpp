@@ -1,6 +1,6 @@
 #pragma once
-// SQLite with exceptions: what goes wrong is a FileError that names the file. The only header that speaks for
-// SQLite; its own is included by sqlite.cpp alone.
+// SQLite with exceptions: errors are FileErrors that name the file. Only this header gives access to SQLite;
+// SQLite's own header is included only by sqlite.cpp.
 
 #include <cstdint>
 #include <optional>
@@ -14,18 +14,19 @@ namespace trainyard::sqlite {
 
 class Database {
 public:
-  /// Opens or makes a file; ":memory:" is none. Waits up to ten seconds for another process that writes.
+  /// Opens or creates a file; ":memory:" keeps everything in memory. Waits up to ten seconds for another
+  /// process that writes.
   explicit Database(const std::string& path);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
   void run(const std::string& sql);
-  /// False, and nothing done, while another process has the file open in a way that forbids it.
+  /// Returns false and does nothing if another process has the file open in a way that forbids it.
   bool run_unless_busy(const std::string& sql);
   /// The first column of all rows.
   std::vector<std::string> texts(const std::string& sql);
-  /// Ends a transaction that failed; that there is none is no error.
+  /// Rolls a failed transaction back; no error if there is none.
   void roll_back() noexcept;
 
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -45,13 +46,13 @@ public:
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  void reset();  ///< parameters are NULL again
+  void reset();  ///< sets parameters to NULL
   void bind(int parameter, const std::string& text);
   void bind(int parameter, std::int64_t number);
-  void bind(int parameter, const std::optional<double>& number);  ///< NULL where there is none
+  void bind(int parameter, const std::optional<double>& number);  ///< NULL if empty
   /// The next row; false at the end.
   bool step();
-  /// To its end; resets it then, so that a transaction can be committed.
+  /// Runs to the end, then resets, so that a transaction can be committed.
   void run();
 
   [[nodiscard]] std::string text(int column) const;

@@ -14,7 +14,8 @@
 namespace trainyard {
 namespace {
 
-/// Whether the file of this descriptor still has its name: who had the lock before may have removed it.
+/// Whether the file of this descriptor still has its name: the previous owner of the lock may have removed
+/// it.
 bool is_in_place(int descriptor, const std::filesystem::path& path) {
   struct stat open {};
   struct stat named {};

@@ -1,15 +1,15 @@
 #pragma once
-// One process at a time works on a store.
+// Lets only one process at a time use a store.
 
 #include <filesystem>
 
 namespace trainyard {
 
-/// For its life no other process gets one for the same file: an advisory lock on FILE.lock, which is made and
-/// at the end removed. A process that dies gives it back.
+/// An advisory lock on FILE.lock, which is created for it and removed at the end: no other process gets the
+/// lock while this object exists. It is released if the process dies.
 class StoreLock {
 public:
-  /// Throws FileError if another process has it, or it cannot be made.
+  /// Throws FileError if another process has the lock, or the file cannot be created.
   explicit StoreLock(const std::filesystem::path& file);
   ~StoreLock();
   StoreLock(const StoreLock&) = delete;

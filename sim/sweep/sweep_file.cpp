@@ -12,7 +12,7 @@ namespace {
 
 using config::join;
 
-/// Reports lists that are empty and texts that mean to be ranges and are none.
+/// Reports lists that are empty and texts that look like ranges but are not.
 void check_lists(const KeyValues& lists, const std::string& path, config::Problems& problems) {
   for (const auto& [key, texts] : lists) {
     const std::string at = join(path, key);

@@ -1,6 +1,6 @@
 #pragma once
-// A sweep as YAML (workloads/sweeps/*.yaml): one experiment, and what is varied in it. sweep.hpp makes points
-// of it.
+// A sweep as YAML (workloads/sweeps/*.yaml): one experiment and its varied keys. sweep.hpp makes points of
+// it.
 
 #include "config/document.hpp"
 #include "config/fields.hpp"
@@ -14,17 +14,17 @@
 
 namespace trainyard {
 
-/// The values that one key takes, as texts: "25 Gbps", or a range of several, "1..64 times 2".
+/// The values of one key, as texts: "25 Gbps", or a range of several, "1..64 times 2".
 using KeyValues = config::Ordered<std::vector<std::string>>;
 
-/// What a point must say to be meant: a key that is varied, and its value: "bert_base | bert_large", "> 64".
+/// Condition on a point: varied keys with their values: "bert_base | bert_large", "> 64".
 using PointPattern = std::map<std::string, std::string>;
 
-/// What the best point has to keep to, and for how long it trains.
+/// Limits for the best point, and the length of its training.
 struct Goal {
-  std::optional<double> epochs;     ///< 1 where none is said
-  std::optional<Seconds> deadline;  ///< of all epochs
-  std::optional<Dollars> budget;    ///< of all epochs
+  std::optional<double> epochs;     ///< default: 1
+  std::optional<Seconds> deadline;  ///< for all epochs
+  std::optional<Dollars> budget;    ///< for all epochs
   std::optional<int> gpus_max;
   std::optional<double> efficiency_min;
 };
@@ -32,16 +32,16 @@ struct Goal {
 struct SweepFile {
   std::string title;
   std::string experiment;                  ///< name or path
-  std::map<std::string, std::string> set;  ///< of every point
-  KeyValues vary;                          ///< every value with every other; the last key changes fastest
-  std::vector<KeyValues> zip;              ///< lists of equal length, taken side by side
-  std::vector<PointPattern> only;          ///< if there are any, points must meet one
-  std::vector<PointPattern> exclude;       ///< points that meet one are left out
+  std::map<std::string, std::string> set;  ///< for every point
+  KeyValues vary;                     ///< every value combined with every other; the last key changes fastest
+  std::vector<KeyValues> zip;         ///< lists of equal length, taken in parallel
+  std::vector<PointPattern> only;     ///< if not empty, points must match one
+  std::vector<PointPattern> exclude;  ///< points that match one are left out
   Goal goal;
 };
 
-/// Throws one InputError with all that is wrong with the file itself; what the experiment makes of the keys
-/// shows when a point is read.
+/// Throws one InputError with all errors of the file itself; errors of the experiment's keys appear when a
+/// point is read.
 SweepFile load_sweep(const config::Document& document);
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
 #pragma once
-// A sweep that was run: its rows, and their figures by name.
+// A finished sweep: its rows, and their figures by name.
 
 #include "sweep/sweep.hpp"
 #include "sweep/sweep_row.hpp"
@@ -14,14 +14,13 @@ namespace trainyard {
 struct SweepResult {
   Sweep sweep;
   std::vector<std::string> figures;  ///< names of the rows' figures
-  std::vector<SweepRow> rows;        ///< by point; points that did not run are not there
+  std::vector<SweepRow> rows;        ///< by point; without points that did not run
 };
 
-/// Nothing where the row failed, or the figure is unknown. Throws std::out_of_range if there is no such
-/// figure.
+/// Nothing if the row failed, or the figure is unknown. Throws std::out_of_range if there is no such figure.
 std::optional<double> figure(const SweepResult& result, const SweepRow& row, std::string_view name);
 
-/// Rows that failed.
+/// Number of failed rows.
 std::size_t failures(const SweepResult& result);
 
 }  // namespace trainyard

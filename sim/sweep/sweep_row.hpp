@@ -1,5 +1,5 @@
 #pragma once
-// What is kept of a finished point, and of one that failed.
+// The stored result of a finished point, or of a failed one.
 
 #include <array>
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace trainyard {
 
-/// How a point ended: with figures; wrong whatever the hardware; valid and not possible on its machine; or
-/// for want of a file that can be read.
+/// How a point ended: with figures; wrong whatever the hardware; valid but impossible on its machine; or a
+/// file could not be read.
 enum class PointStatus { done, wrong, impossible, unreadable };
 
 /// By status: its name in sweep.db and before reasons, and the exit code of a run of the point alone.
@@ -26,8 +26,8 @@ constexpr int exit_code_of(PointStatus status) { return status_exit_codes[static
 struct SweepRow {
   std::size_t point = 0;
   PointStatus status = PointStatus::done;
-  std::string reason;                          ///< of a failure, on one line
-  std::vector<std::optional<double>> figures;  ///< of a point that is done, in the order of their names
+  std::string reason;                          ///< reason of a failure, on one line
+  std::vector<std::optional<double>> figures;  ///< for a point that is done, in the order of their names
 };
 
 }  // namespace trainyard

@@ -18,17 +18,17 @@
 namespace trainyard {
 namespace {
 
-/// Raised when the tables change.
+/// Increased when the tables change.
 constexpr int layout = 2;
 
-/// Of several texts and numbers of texts: tells an edited file from itself, which is all that is asked of it.
+/// Hash of several texts and numbers of texts: only needs to detect edited files.
 class Hash {
 public:
   void add(std::string_view text) {
     hash_.add(text);
-    hash_.add("\xff");  // in no UTF-8 text: "ab", "c" is not "a", "bc"
+    hash_.add("\xff");  // not part of any UTF-8 text: "ab", "c" differs from "a", "bc"
   }
-  /// How many texts follow: a key that is set is not one that is varied.
+  /// The number of texts that follow: distinguishes keys that are set from varied ones.
   void add(std::size_t count) { add(std::to_string(count)); }
   [[nodiscard]] std::string text() const { return fmt::format("{:016x}", hash_.value()); }
 
@@ -42,7 +42,7 @@ std::string hash_of_file(const std::string& path) {
   return hash.text();
 }
 
-/// Nothing for a file that cannot be read: a point may have failed for want of it.
+/// Nothing for an unreadable file: a point may have failed because of it.
 std::string hash_or_nothing(const std::string& path) {
   try {
     return hash_of_file(path);
@@ -82,9 +82,9 @@ std::string in_lower_case(std::string text) {
   return text;
 }
 
-/// The columns of `points` between reason and checksum: keys that are no figures, and figures. SQLite takes
-/// names that differ in case for one, and what a user varies may be called anything: a key whose name is
-/// taken has key_ before it.
+/// The columns of `points` between reason and checksum: keys that are not figures, then figures. SQLite
+/// ignores the case of names, and users may vary keys of any name: a key whose name is taken gets the prefix
+/// key_.
 std::vector<std::string> columns_of(const StoredSweep& what) {
   std::set<std::string> taken{"point", "status", "reason", "checksum"};
   for (const std::string& figure : what.figures) taken.insert(in_lower_case(figure));
@@ -92,14 +92,14 @@ std::vector<std::string> columns_of(const StoredSweep& what) {
   for (std::string key : what.sweep.keys) {
     if (std::ranges::find(what.figures, key) != what.figures.end()) continue;
     while (!taken.insert(in_lower_case(key)).second) key.insert(0, "key_");
-    // As a number where it is one: who asks for gpus > 8 means 16, and not every text.
+    // Stored as a number if it is one: a query for gpus > 8 should find 16, not every text.
     columns.push_back(name_in_sql(key) + " NUMERIC");
   }
   for (const std::string& figure : what.figures) columns.push_back(name_in_sql(figure));
   return columns;
 }
 
-/// Of all that is read of a row: a disk, or a user with another program, may have changed it since.
+/// Over all values of a row: a disk, or a user with another program, may have changed it since.
 std::string checksum_of(const SweepRow& row) {
   Hash hash;
   hash.add(row.point);
@@ -119,16 +119,16 @@ std::string checksum_of(const SweepRow& row) {
 struct SweepStore::Database {
   StoredSweep what;
   sqlite::Database file;
-  std::set<std::string> known_files = {};     ///< by their absolute paths
+  std::set<std::string> known_files = {};     ///< by absolute path
   std::set<std::string> seen_names = {};      ///< as they were named
-  std::vector<std::size_t> key_columns = {};  ///< of the sweep's keys, those that have a column
+  std::vector<std::size_t> key_columns = {};  ///< indices of the sweep's keys that have a column
   std::optional<sqlite::Statement> insert = {};
 
   Database(StoredSweep stored, const std::string& path, Readers readers)
       : what(std::move(stored)), file(path) {
     if (readers == Readers::none) file.run("PRAGMA locking_mode=EXCLUSIVE");
-    // A commit is a line appended to the journal. It outlives the process at once and the machine's power
-    // after the next checkpoint: what a power cut takes is simulated again, never half-written.
+    // A commit is a line appended to the journal. It survives the end of the process at once, and a power
+    // failure after the next checkpoint: work lost in a power failure is simulated again, never half-written.
     file.run("PRAGMA journal_mode=WAL");
     file.run("PRAGMA synchronous=NORMAL");
     make_tables();
@@ -139,7 +139,7 @@ struct SweepStore::Database {
   void make_tables() {
     std::string columns;
     for (const std::string& column : columns_of(what)) columns += ", " + column;
-    file.run("BEGIN IMMEDIATE");  // two processes may begin at once
+    file.run("BEGIN IMMEDIATE");  // two processes may begin at the same time
     file.run("CREATE TABLE IF NOT EXISTS sweep(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID");
     file.run("CREATE TABLE IF NOT EXISTS files(path TEXT PRIMARY KEY, hash TEXT) WITHOUT ROWID");
     if (file.texts("SELECT value FROM sweep WHERE name = 'hash'").empty()) {
@@ -205,7 +205,8 @@ struct SweepStore::Database {
     insert.emplace(file, fmt::format("INSERT OR REPLACE INTO points VALUES({})", marks));
   }
 
-  /// Of a failed row, whose figures begin at `column`: what was asked for of those that are keys too.
+  /// For a failed row, whose figures begin at `column`: binds the requested values of figures that are also
+  /// keys.
   void bind_asked(const SweepRow& row, int column) {
     for (std::size_t i = 0; i < what.sweep.keys.size(); ++i) {
       const auto figure = std::ranges::find(what.figures, what.sweep.keys[i]);
@@ -228,13 +229,13 @@ struct SweepStore::Database {
     insert->run();
   }
 
-  /// Counted from 0, as columns of a result are.
+  /// Counted from 0, like columns of a result.
   [[nodiscard]] int checksum_column() const {
     return static_cast<int>(3 + key_columns.size() + what.figures.size());
   }
 
-  /// The row that `ask` is at. Throws FileError unless it is one that add_row() has written: whoever is
-  /// handed a row takes its point as an index and its figures as numbers.
+  /// The current row of `ask`. Throws FileError unless add_row() wrote it: callers use a row's point as an
+  /// index and its figures as numbers.
   [[nodiscard]] SweepRow read_row(const sqlite::Statement& ask) const {
     SweepRow row;
     row.point = static_cast<std::size_t>(ask.integer(0));
@@ -301,13 +302,13 @@ std::vector<std::string> SweepStore::files() const {
 
 void SweepStore::close() {
   database_->insert.reset();
-  // Whoever looks at the rows meanwhile holds the journal: it stays beside the file then, and both are the
-  // store.
+  // A process that is reading the rows holds the journal: it then remains next to the file, and both together
+  // are the store.
   database_->file.run_unless_busy("PRAGMA journal_mode=DELETE");
 }
 
 void remove_store(const std::filesystem::path& file) {
-  std::error_code ignored;  // what cannot be removed is found when it is opened
+  std::error_code ignored;  // files that cannot be removed are found when the store is opened
   for (const char* const journal : {"", "-wal", "-shm", "-journal"})
     std::filesystem::remove(file.string() + journal, ignored);
 }

@@ -1,7 +1,7 @@
 #pragma once
-// The finished points of a sweep in an SQLite file: every one is committed as it comes, so that nothing that
-// is finished is lost whatever ends the program. Tables, for people's own queries:
-//   sweep(name, value)          what was swept, by what version
+// The finished points of a sweep in an SQLite file: each is committed when it arrives, so that no finished
+// point is lost however the program ends. Tables, for users' own queries:
+//   sweep(name, value)          the sweep and the program's version
 //   files(path, hash)           every file that was read for it
 //   points(point, status, reason, one column for each varied key, one for each figure, checksum)
 
@@ -15,23 +15,24 @@
 
 namespace trainyard {
 
-/// What the points of a store have in common; two stores of the same are parts of one sweep.
+/// The common properties of a store's points; two stores with the same are parts of one sweep.
 struct StoredSweep {
   Sweep sweep;
   std::vector<std::string> figures;  ///< their names
   std::string version;               ///< of the program
 };
 
-/// Who else may read a store while a process has it. SQLite's journal is shared through memory, which ends at
-/// the machine: a file on a file system of several machines must be its process's own, and is locked.
+/// Which other processes may read a store while one process uses it. SQLite's journal is shared through
+/// memory, which is not shared between machines: a store on a file system of several machines must be used by
+/// one process alone, and is locked.
 enum class Readers { of_this_machine, none };
 
 class SweepStore {
 public:
-  /// In memory: gone with the process.
+  /// In memory: lost at the end of the process.
   explicit SweepStore(const StoredSweep& what);
-  /// In a file, made if it is not there. Throws FileError if it cannot be opened, or is no store; InputError
-  /// if it holds another sweep, or a file that was read for it has changed since.
+  /// In a file, which is created if missing. Throws FileError if it cannot be opened or is not a store;
+  /// InputError if it holds another sweep, or a file that was read for it has changed since.
   SweepStore(const std::filesystem::path& file, const StoredSweep& what,
              Readers readers = Readers::of_this_machine);
   ~SweepStore();
@@ -39,16 +40,16 @@ public:
   SweepStore(const SweepStore&) = delete;
   SweepStore& operator=(const SweepStore&) = delete;
 
-  /// Commits a row, and the files that were read for it beyond those known. One that is there already is
-  /// replaced. Throws FileError, and then the row is not there.
+  /// Commits a row, and the files read for it that are not yet known. Replaces an existing row. Throws
+  /// FileError, and then the row is not stored.
   void add(const SweepRow& row, const std::vector<std::string>& files);
 
-  /// All rows, by point: of points of the sweep, with figures that are finite. Throws FileError if one of
-  /// them is not as it was written.
+  /// All rows, by point: points exist in the sweep, figures are finite. Throws FileError if one of them has
+  /// changed since it was written.
   [[nodiscard]] std::vector<SweepRow> rows() const;
   [[nodiscard]] std::vector<std::string> files() const;
 
-  /// Everything into one file, without a journal beside it unless another process reads there. Throws
+  /// Writes everything into one file, without a journal unless another process is reading it. Throws
   /// FileError.
   void close();
 
@@ -57,7 +58,7 @@ private:
   std::unique_ptr<Database> database_;
 };
 
-/// Removes a store, and what SQLite keeps beside it. That there is none is no error.
+/// Removes a store and SQLite's files next to it. No error if there is none.
 void remove_store(const std::filesystem::path& file);
 
 }  // namespace trainyard

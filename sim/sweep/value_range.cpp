@@ -30,12 +30,12 @@ double number_of(const std::string& text, const std::string& range) {
 struct Range {
   double from = 0, to = 0, by = 1;
   bool multiplies = false;
-  std::string unit;  ///< with the blank before it
+  std::string unit;  ///< including the blank before it
 };
 
 /// Nothing if the text has no "..": then it is a value.
 std::optional<Range> range_of_text(const std::string& text) {
-  // The library's matcher calls itself for every letter: a longer text, which is no range, would end the
+  // The library's matcher recurses for every letter: a longer text, which is not a range, would overflow the
   // stack.
   constexpr std::size_t longest = 200;
   if (text.size() > longest) return std::nullopt;
@@ -70,8 +70,8 @@ std::vector<std::string> values_of_range(const std::string& text) {
   const std::optional<Range> range = range_of_text(text);
   if (!range) return {text};
   check(*range, text);
-  // A tenth, taken ten times, is a little more than one: the end is met within a billionth, of a step or of
-  // itself.
+  // A tenth added ten times is a little more than one: the end is included within a billionth, of a step or
+  // of itself.
   const double end = range->to + 1e-9 * (range->multiplies ? range->to : range->by);
   std::vector<std::string> values;
   double value = range->from;

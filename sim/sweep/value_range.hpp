@@ -7,13 +7,13 @@
 
 namespace trainyard {
 
-/// The values that a text stands for: itself, or those of a range, each with the range's unit. A range goes
-/// up, in steps of 1 if none is given, and ends at the last value that is not above its end. Throws
-/// InputError if it is no range but means to be one, or has more than 100,000 values.
+/// The values that a text represents: itself, or those of a range, each with the range's unit. A range goes
+/// up, in steps of 1 by default, and ends at the last value that is not above its end. Throws InputError if
+/// it looks like a range but is not, or has more than 100,000 values.
 std::vector<std::string> values_of_range(const std::string& text);
 
-/// The parts of a list as the command line has it, "32,64" or "[a, b],c": cut at the commas outside brackets,
-/// braces and quotes, without blanks around them. Throws InputError if a part is empty.
+/// The parts of a list on the command line, "32,64" or "[a, b],c": cut at the commas outside brackets, braces
+/// and quotes, without blanks around them. Throws InputError if a part is empty.
 std::vector<std::string> split_list(std::string_view text);
 
 }  // namespace trainyard
