@@ -16,7 +16,7 @@ std::string error_text(const std::optional<double>& error) {
   return error ? fmt::format("{:.2f}", 100 * *error) : std::string("refused");
 }
 
-/// "dlperf, dgx1v: fabric.latency.value 1.8 us"; of several places the first, and how many there are.
+/// "dlperf, dgx1v: fabric.latency.value 1.8 us"; if there are several places, the first and their number.
 std::string places_text(const Assumption& assumption) {
   const FileChange& first = assumption.places.front();
   std::string text = fmt::format("{}: {} {}", first.name, first.key, first.value);

@@ -1,5 +1,5 @@
 #pragma once
-// What `trainyard validate --assumed` says of the values that nobody has measured or specified.
+// Report of `trainyard validate --assumed` on values that nobody has measured or specified.
 
 #include "published/assumptions.hpp"
 
@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-/// Mean errors with less, as it is and with more of each assumed value; those that decide most come first.
+/// Mean errors with a smaller, the current and a larger value of each assumption; the largest effects first.
 std::string assumptions_table(const std::vector<AssumptionEffect>& effects, FitProtocol protocol);
 
 /// The same, errors as ratios.

@@ -25,7 +25,7 @@ std::string range_of(const std::vector<HeldOutError>& errors, std::string_view p
   return *low == *high ? fmt::format("{:.0f} %", *low) : fmt::format("{:.0f}-{:.0f} %", *low, *high);
 }
 
-/// `has_kernels`: predictions also used the nearest kernels, so that the curve alone is another figure.
+/// `has_kernels`: predictions also used the nearest kernels, so that the curve alone has separate errors.
 std::string table(const std::string& title, const std::vector<HeldOutError>& errors, bool has_kernels) {
   if (errors.empty()) return {};
   std::size_t width = 0;
@@ -48,7 +48,7 @@ bool is_fitted(Provenance provenance) {
   return provenance == Provenance::fitted || provenance == Provenance::measured;
 }
 
-/// Whether some rates of a part were fitted or measured, by whomever.
+/// Whether some rates of a part were fitted or measured, here or elsewhere.
 bool has_fits(const GpuProfile& gpu, std::string_view part) {
   const MatrixUnits& units = gpu.matrix;
   const auto is_fitted_in = [&](const MatrixRates& rates) {

@@ -1,5 +1,5 @@
 #pragma once
-// What `trainyard calibrate gpu` prints: how far a profile misses kernels its fits have not seen.
+// Output of `trainyard calibrate gpu`: errors of a profile on kernels that its fits have not seen.
 
 #include "compute/gpu_profile.hpp"
 
@@ -7,7 +7,8 @@
 
 namespace trainyard {
 
-/// The held-out errors of a profile and those of scaling, a line per group of kernels. Empty if it has none.
+/// The held-out errors of a profile and those of scaling, one line per group of kernels. Empty if it has
+/// none.
 std::string calibration_table(const GpuProfile& gpu);
 
 /// The origin of a profile's rates and their error in a line: "fitted: vector 1-6 %; scaled from

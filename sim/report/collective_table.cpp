@@ -12,14 +12,14 @@ namespace trainyard {
 
 namespace {
 
-/// As many decimals as nccl-tests gives a number of this size in seven columns.
+/// The number of decimals that nccl-tests gives a number of this size in seven columns.
 std::string seven_columns(double number) {
   if (number >= 1e6) return fmt::format("{:7.0f}", number);
   if (number >= 1e4) return fmt::format("{:7.1f}", number);
   return fmt::format("{:7.2f}", number);
 }
 
-/// Part of the bandwidth or latency bound that is reached; 1 when nothing had to be done.
+/// Fraction of the bandwidth or latency bound that is reached; 1 for a collective without work.
 double bound_share(const CollectiveTiming& row) { return row.time.si() > 0 ? row.bound / row.time : 1; }
 
 /// "ring/LL128/6": algorithm, protocol, channels.

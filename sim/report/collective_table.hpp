@@ -1,7 +1,7 @@
 #pragma once
-// A timed collective as nccl-tests prints it, so that tools which read one read the other: header lines begin
-// with #, sizes are bytes of one rank's buffer, times microseconds, bandwidths GB/s of 1e9 bytes. Two columns
-// more: the lower bound of any algorithm on this network, and the share of it that is reached.
+// A timed collective in the format of nccl-tests, so that the same tools read both: header lines begin with
+// #, sizes are bytes of one rank's buffer, times microseconds, bandwidths GB/s of 1e9 bytes. Two additional
+// columns: the lower bound of any algorithm on this network, and the fraction of it that is reached.
 
 #include "run/collective_sweep.hpp"
 

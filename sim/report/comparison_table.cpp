@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Of a group's collectives, those that moved most.
+/// Shows this number of a group's collectives, those with the largest changes.
 constexpr std::size_t most_collectives = 4;
 
 std::string difference_in_unit(double value, FigureUnit unit) {
@@ -68,7 +68,7 @@ void write_figures(Page& out, const Comparison& comparison) {
 }
 
 std::string time_line(std::string_view label, const ComparedTime& time, Seconds whole) {
-  constexpr double rounding = 1e-10;  // of the last digit, which exact sums leave somewhere
+  constexpr double rounding = 1e-10;  // relative error that exact sums may leave in the last digit
   const bool is_same = std::abs(time.difference.si()) <= rounding * whole.si();
   return table_line(label, human(time.a), human(time.b), is_same ? "0" : signed_human(time.difference),
                     is_same ? "0" : fmt::format("{:+.1f} %", 100 * (time.difference / whole)));

@@ -1,5 +1,5 @@
 #pragma once
-// A comparison of two runs as a page and as JSON: what `compare` prints.
+// A comparison of two runs as a page and as JSON: the output of `compare`.
 
 #include "explain/comparison.hpp"
 
@@ -8,11 +8,11 @@
 
 namespace trainyard {
 
-/// What differs in the input, the figures side by side, the parts of the step time, and in a sentence what
-/// they come to. Every number has its unit.
+/// Differences of the input, the figures side by side, the parts of the step time, and one sentence that sums
+/// them up. Every number has its unit.
 std::string comparison_table(const Comparison& comparison, bool colour);
 
-/// The same in SI base units; null where there is nothing to compare with.
+/// The same in SI base units; null if the other value is missing.
 nlohmann::ordered_json comparison_json(const Comparison& comparison);
 
 /// "B is 1.83x faster per sample; its step takes 15.1 ms less: compute -12.1 ms, exposed communication -3 ms

@@ -16,7 +16,7 @@ namespace trainyard {
 
 namespace {
 
-/// Changes below this share of the longer step, and of the difference, are left to the table.
+/// Changes below this fraction of the longer step, and of the difference, appear only in the table.
 constexpr double worth_saying = 5e-4;
 constexpr double share_of_difference = 0.1;
 
@@ -25,7 +25,7 @@ struct Change {
   Seconds time;
 };
 
-/// The parts in the words of the sentence; kernels are one.
+/// The parts in the words of the sentence; all kernels together are one part.
 std::string_view word_of_part(StepPart part) {
   switch (part) {
     case StepPart::update:
@@ -64,7 +64,7 @@ std::vector<Change> changes_of(const Comparison& comparison) {
   return changes;
 }
 
-/// " (all_reduce of gradients -3 ms)"; nothing where a run does not tell its collectives apart.
+/// " (all_reduce of gradients -3 ms)"; nothing if a run does not list its collectives separately.
 std::string groups_in_words(const Comparison& comparison, Seconds least) {
   if (std::ranges::any_of(comparison.groups, [](const auto& group) { return group.operation.empty(); }))
     return {};

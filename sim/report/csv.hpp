@@ -1,6 +1,6 @@
 #pragma once
 // The tables of --out as CSV (RFC 4180, but lines end in a plain newline): one row per op, rank, link and
-// collective. Column names carry SI base units; numbers have twelve significant digits.
+// collective. Column names contain SI base units; numbers have twelve significant digits.
 
 #include "run/run.hpp"
 
@@ -9,29 +9,29 @@
 
 namespace trainyard {
 
-/// The ops of one rank's step in the order they run: what, how much work, how long, resting on what, when on
-/// rank 0.
+/// The ops of one rank's step in the order in which they run: kind, work, duration, source of the duration,
+/// date on rank 0.
 std::string layers_csv(const Run& run);
 
-/// Every rank: where it sits and how long its two streams were busy.
+/// Every rank: its place and the busy time of its two streams.
 std::string ranks_csv(const Run& run);
 
-/// Of a run of many updates: what each rank did with the measured time.
+/// For a run of many updates: each rank's activities during the measured time.
 std::string workers_csv(const Updates& updates);
 
-/// How many gradients were how old when an update used them.
+/// The number of gradients by age at the time when an update used them.
 std::string staleness_csv(const Updates& updates);
 
-/// How busy what serves parameters was: memories and cores of hosts.
+/// Use of the resources that serve parameters: memories and cores of hosts.
 std::string servers_csv(const Updates& updates);
 
-/// How long a job with faults takes with which checkpoint interval, simulated and by the closed form.
+/// Time of a job with faults by checkpoint interval, simulated and by the closed form.
 std::string checkpoints_csv(const JobReport& faults);
 
-/// Every directed link that carried bytes: capacity, bytes, share of the time it was busy.
+/// Every directed link that carried bytes: capacity, bytes, fraction of the time it was busy.
 std::string links_csv(std::span<const LinkRow> links);
 
-/// Every collective in the order launched: what it carried, when, how fast, and how fast it could have been.
+/// Every collective in launch order: its data, date, speed, and the highest possible speed.
 std::string collectives_csv(const Run& run);
 
 }  // namespace trainyard

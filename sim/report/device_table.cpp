@@ -13,9 +13,9 @@
 namespace trainyard {
 namespace {
 
-using Line = std::pair<std::string, std::string>;  // what, how much
+using Line = std::pair<std::string, std::string>;  // label, value
 
-/// The same kernel without anything beside it; null if it was not recorded.
+/// The same kernel alone; null if it was not recorded.
 const RecordedKernel* find_alone(const Recording& recording, const RecordedKernel& overlapped) {
   const bool is_gemm = overlapped.variant.starts_with("gemm");
   const auto found = std::ranges::find_if(recording.rows, [&](const RecordedKernel& row) {
@@ -37,7 +37,7 @@ std::string beside(const std::string& variant) {
   return variant.substr(0, blank) + " beside" + variant.substr(std::min(blank, variant.size())) + " copies";
 }
 
-/// A transfer's rate; of each kind only the largest is told.
+/// A transfer's rate; only the largest of each kind is listed.
 void add_largest_transfers(std::vector<Line>& lines, const Recording& recording) {
   std::map<std::string, const RecordedKernel*> largest;
   for (const RecordedKernel& row : recording.rows) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a recording says of a GPU besides its kernels: for people, as no profile holds it yet.
+// Values of a GPU in a recording besides its kernels: for people, as no profile contains them yet.
 
 #include "compute/recording.hpp"
 
@@ -7,8 +7,8 @@
 
 namespace trainyard {
 
-/// Launches, copies at the largest size, collectives, how much slower kernels are beside copies, and power, a
-/// line each. Empty if the recording has none of these.
+/// Launches, copies at the largest size, collectives, the slowdown of kernels by concurrent copies, and
+/// power, one line each. Empty if the recording has none of these.
 std::string device_table(const Recording& recording);
 
 }  // namespace trainyard

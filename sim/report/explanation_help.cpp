@@ -1,4 +1,4 @@
-// What the changes of an explanation bring.
+// The gains of an explanation's changes.
 
 #include "report/explanation.hpp"
 #include "report/text_layout.hpp"
@@ -13,7 +13,7 @@ namespace trainyard {
 std::string help_in_words(const ExplainedRun& explained) {
   constexpr std::size_t most_named = 3;
   std::vector<std::string> helpful;
-  std::set<std::string> changed;  // of several changes to one key the best is named
+  std::set<std::string> changed;  // only the best of several changes to one key is named
   for (const WhatIfRow& row : explained.changes) {
     const std::optional<double> more = gain(explained, row);
     const auto is_changed = [&](const auto& set) { return changed.contains(set.first); };
@@ -37,7 +37,7 @@ std::optional<double> gain(const ExplainedRun& explained, const WhatIfRow& row) 
 
 bool differs_from_saved(const ExplainedRun& explained) {
   if (!explained.saved_step_time) return false;
-  constexpr double digits = 1e-11;  // of summary.json
+  constexpr double digits = 1e-11;  // precision of summary.json
   return std::abs(*explained.saved_step_time / explained.run.pace.time - 1) > digits;
 }
 

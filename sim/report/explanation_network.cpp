@@ -1,4 +1,4 @@
-// What of an explanation is the network's: what limits a collective, and what else is under way beside it.
+// The part of an explanation about the network: the limit of a collective, and concurrent work.
 
 #include "report/explanation.hpp"
 #include "report/text_layout.hpp"
@@ -14,7 +14,7 @@ namespace trainyard {
 
 namespace {
 
-/// What one connection reaches, and of what.
+/// The bandwidth that one connection reaches, and its limit.
 std::string connection_in_words(const CollectivePace& pace, const std::string& protocol) {
   switch (pace.held_by) {
     case ConnectionLimit::protocol:
@@ -28,7 +28,7 @@ std::string connection_in_words(const CollectivePace& pace, const std::string& p
   }
 }
 
-/// Whether two collectives are under way at once.
+/// Whether two collectives run at the same time.
 bool do_overlap(const CollectiveRow& one, const CollectiveRow& other) {
   return one.start < other.end && other.start < one.end;
 }

@@ -18,11 +18,11 @@ namespace trainyard {
 
 namespace {
 
-/// Of a path of more segments the longest are shown.
+/// If a path has more segments, only the longest are shown.
 constexpr std::size_t most_shown_segments = 24;
 constexpr std::size_t what_width = 34;
 constexpr std::size_t limit_width = 21;
-/// Of many collectives so many, the longest, are shown however short they are beside kernels.
+/// At least this number of collectives, the longest, are shown even if they are short compared with kernels.
 constexpr std::size_t most_sure_collectives = 6;
 
 std::string path_line(std::string_view kind, std::string_view what, std::string_view start,
@@ -33,7 +33,7 @@ std::string path_line(std::string_view kind, std::string_view what, std::string_
   return text;
 }
 
-/// Without its end where it is wider: names of layers differ at their beginning.
+/// Cuts off the end of a wider name: names of layers differ at their beginning.
 std::string cut(std::string name, std::size_t width) {
   constexpr std::string_view dots = "...";
   if (columns(name) <= width) return name;
@@ -48,7 +48,7 @@ std::string layers_of(const PathSegment& segment) {
   if (first == last) return cut(first, what_width);
   constexpr std::string_view to = " to ";
   constexpr std::size_t both = what_width - to.size();
-  // one that needs less than half leaves the rest to the other
+  // a name that needs less than half leaves the rest to the other
   const auto beside = [](const std::string& other) { return both - std::min(columns(other), both / 2); };
   return fmt::format("{}{}{}", cut(first, beside(last)), to, cut(last, beside(first)));
 }
@@ -80,7 +80,8 @@ void write_segment(Page& out, const Run& run, const Explanation& why, const Path
                      percent(segment.length / run.pace.time), limit));
 }
 
-/// Which segments get a line: the longest, among them the optimizer's and the longest collectives.
+/// The segments with a line of their own: the longest, always including the optimizer's and the longest
+/// collectives.
 std::vector<bool> shown_segments(const std::vector<PathSegment>& path) {
   std::vector<bool> is_shown(path.size(), path.size() <= most_shown_segments);
   if (path.size() <= most_shown_segments) return is_shown;
@@ -169,7 +170,7 @@ std::string help_line(std::string_view change, std::string_view step, std::strin
 }
 
 std::string signed_gain(double gain) {
-  constexpr double none = 5e-7;  // what the digits of a step time do not show
+  constexpr double none = 5e-7;  // not visible in the digits of a step time
   if (std::abs(gain) < none) return "0";
   return std::abs(gain) < 0.01 ? fmt::format("{:+.2f} %", 100 * gain) : fmt::format("{:+.1f} %", 100 * gain);
 }
@@ -196,7 +197,7 @@ void write_help(Page& out, const ExplainedRun& explained) {
   }
   for (const WhatIfRow* row : remarks)
     out.paragraph(fmt::format("{}: {}", row->what.change, row->what.remark), 2);
-  // In one line, however long: a wrapped value cannot be pasted.
+  // On one line, however long: a wrapped value cannot be pasted.
   out.line(
       fmt::format("  to repeat one: trainyard run {} --set KEY=VALUE as its row says", explained.arguments));
   if (refused.empty()) return;

@@ -17,7 +17,7 @@ namespace trainyard {
 
 namespace {
 
-/// Below this share of the step something is left to the tables.
+/// Smaller fractions of the step appear only in the tables.
 constexpr double least_said = 5e-4;
 
 std::string and_share(Seconds time, Seconds whole) {
@@ -47,7 +47,7 @@ std::string_view noun_of(PathKind kind) {
   }
 }
 
-/// The last layer of backward before the path turns to a collective for good.
+/// The last layer of backward before the path finally changes to a collective.
 std::string turning_point(const std::vector<PathSegment>& path) {
   std::string layer;
   std::string found;
@@ -84,7 +84,7 @@ std::string parts_in_words(const Run& run, const Explanation& why) {
   return text;
 }
 
-/// The collective on the path that takes longest, and what makes it so.
+/// The longest collective on the path, and its cause.
 std::string longest_in_words(const Run& run, const Explanation& why) {
   const PathSegment* longest = nullptr;
   const CollectivePace* pace = nullptr;
@@ -117,13 +117,13 @@ std::string longest_in_words(const Run& run, const Explanation& why) {
   return text;
 }
 
-/// Where the path goes over to another rank.
+/// The places where the path changes to another rank.
 std::string ranks_in_words(const Explanation& why) {
   std::string text;
   int changes = 0;
   const PathSegment* before = nullptr;
   for (const PathSegment& segment : why.path) {
-    if (segment.kind == PathKind::input) continue;  // of no rank
+    if (segment.kind == PathKind::input) continue;  // belongs to no rank
     if (before != nullptr && before->rank != segment.rank && ++changes == 1) {
       text = fmt::format(" Until {} the path is that of rank {}, for which rank {} waits.",
                          human(segment.start), index(before->rank), index(segment.rank));

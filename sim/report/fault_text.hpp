@@ -1,5 +1,5 @@
 #pragma once
-// What the summary says of a job in which something fails.
+// The summary's text about a job with faults.
 
 #include "report/page.hpp"
 #include "run/run.hpp"
@@ -8,11 +8,11 @@
 
 namespace trainyard {
 
-/// "83.1 % of the throughput (80.2 % to 86.0 %)": between these 95 % of such means lie, where there are
+/// "83.1 % of the throughput (80.2 % to 86.0 %)": the range that contains 95 % of such means, if there are
 /// several runs.
 std::string goodput_in_words(const JobReport& faults);
 
-/// The result has `faults`.
+/// Requires a result with `faults`.
 void write_faults(Page& out, const Run& run);
 
 }  // namespace trainyard

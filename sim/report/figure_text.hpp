@@ -1,5 +1,5 @@
 #pragma once
-// Figures as people read them.
+// Figures in a readable form.
 
 #include "run/figures.hpp"
 

@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 void append(std::string& text, const Json& value, std::size_t indent);
 
-/// The brackets and what is between them; `append_item(key, item)` writes one line.
+/// The brackets and their content; `append_item(key, item)` writes one line.
 template <class AppendItem>
 void append_items(std::string& text, const Json& value, std::size_t indent, char open, char close,
                   const AppendItem& append_item) {

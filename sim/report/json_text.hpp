@@ -1,5 +1,5 @@
 #pragma once
-// JSON as the reports print it: two blanks per level, numbers with twelve significant digits.
+// JSON in the reports' format: two blanks per level, numbers with twelve significant digits.
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -12,7 +12,7 @@ namespace trainyard {
 /// finite: no quantity of a result may be one.
 std::string json_text(const nlohmann::ordered_json& value);
 
-/// The number; null where there is none.
+/// The number; null if there is none.
 nlohmann::ordered_json number_or_null(std::optional<double> number);
 
 /// The text in quotes, escaped; bytes that are not UTF-8 become U+FFFD.

@@ -9,14 +9,14 @@ namespace trainyard {
 
 struct KernelKind {
   OpKind kind{};
-  Seconds time;  ///< of all of them, each alone
+  Seconds time;  ///< sum of the times of each alone
   int kernels = 0;
 };
 
-/// The kinds of ops that the result's layers have, the longest first.
+/// The kinds of ops in the result's layers, the longest first.
 std::vector<KernelKind> kernel_kinds(const Run& run);
 
-/// Time of all of them.
+/// Total time.
 Seconds sum_of(const std::vector<KernelKind>& kinds);
 
 }  // namespace trainyard

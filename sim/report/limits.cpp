@@ -11,9 +11,9 @@ namespace trainyard {
 
 namespace {
 
-/// Below this share of the step exposed communication is not what limits it: removing it all gains less.
+/// Exposed communication below this fraction of the step does not limit it: removing all of it gains less.
 constexpr double negligible = 0.05;
-/// A link this busy during the collectives limits them by its bandwidth; a less busy one by latency.
+/// Collectives are limited by bandwidth if the busiest link is at least this busy, otherwise by latency.
 constexpr double saturated = 0.5;
 
 std::string compute_in_words(const Run& run) {
@@ -36,7 +36,7 @@ std::string compute_in_words(const Run& run) {
       percent(step_of(run).network_gain / run.pace.time));
 }
 
-/// What a step does besides computing and sending.
+/// Work of a step besides computing and sending.
 std::string_view overhead_in_words(const Run& run) {
   if (run.experiment.settings.sync.kind == SyncKind::peer_to_peer)
     return "compressing updates and adding up those of all ranks";
@@ -44,7 +44,7 @@ std::string_view overhead_in_words(const Run& run) {
   return "waiting for the stack's cycle or negotiation and copying or scaling gradients";
 }
 
-/// That is most of what is exposed.
+/// Whether that is most of the exposed time.
 bool is_framework(const Run& run) { return step_of(run).network_gain < 0.5 * exposed_communication(run); }
 
 std::string framework_in_words(const Run& run) {
@@ -95,7 +95,7 @@ std::string pipeline_in_words(const InputPipeline& input) {
   return fmt::format("the decoders of a node's GPUs decode {}", rate);
 }
 
-/// `share`: of the time, in which GPUs wait for samples.
+/// `share`: fraction of the time for which GPUs wait for samples.
 std::string waiting_in_words(const InputReport& input, double share) {
   const std::string text =
       fmt::format("Input: limited by the input pipeline: {}", pipeline_in_words(input.pipeline));
@@ -105,7 +105,7 @@ std::string waiting_in_words(const InputReport& input, double share) {
   return fmt::format("{}. GPUs wait for samples for {} of the time.", text, percent(share));
 }
 
-/// Nothing where the host is quick.
+/// Empty if the host is fast.
 std::string host_in_words(const Run& run) {
   Seconds host;
   for (const OpRow& layer : step_of(run).ops) host += layer.kind == OpKind::host ? layer.duration : Seconds();
@@ -122,7 +122,7 @@ std::string updates_limit_in_words(const Run& run) {
     waiting += worker.waiting + worker.wasted;
     loading += worker.loading;
   }
-  // What makes GPUs wait for anything else would not count if samples came as late as they do.
+  // Other causes of waiting would not matter if samples still came this late.
   if (run.input && loading >= std::max({negligible * computing, communicating, waiting})) {
     const Seconds all = static_cast<double>(updates.workers.size()) * updates.measured;
     return waiting_in_words(*run.input, loading / all);

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Holds SIGINT and SIGTERM back for its life; they arrive at its end.
+/// Delays SIGINT and SIGTERM while it exists; they arrive at its end.
 class SignalsHeld {
 public:
   SignalsHeld() {
@@ -49,9 +49,9 @@ private:
 
 [[noreturn]] void fail_with_errno(const fs::path& path, int error) { fail(path, std::strerror(error)); }
 
-/// Writes all of `text` and closes. Every call is checked: a full disk may show at any of them. Not
-/// synchronised to the medium: after a power cut the simulation is repeated, and waiting for the disk would
-/// cost more than it did.
+/// Writes all of `text` and closes. Every call is checked, because a full disk may appear in any of them. Not
+/// synchronised to the medium: after a power failure the simulation is repeated, which costs less than
+/// waiting for the disk.
 void write_and_close(int descriptor, const fs::path& path, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
@@ -66,19 +66,19 @@ void write_and_close(int descriptor, const fs::path& path, std::string_view text
   if (::close(descriptor) != 0) fail_with_errno(path, errno);
 }
 
-/// Makes a file that does not exist yet; errors name `shown`, the path the user gave.
+/// Creates a file that does not exist yet; errors name `shown`, the path the user gave.
 int open_new(const fs::path& path, const fs::path& shown) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) fail_with_errno(shown, errno);
   return descriptor;
 }
 
-/// Removes what was written unless told that it is complete.
+/// Removes the written files unless they are marked as complete.
 class Unfinished {
 public:
   explicit Unfinished(fs::path path) : path_(std::move(path)) {}
   ~Unfinished() {
-    std::error_code ignored;  // there is nobody left to tell, and the first error is the one that matters
+    std::error_code ignored;  // the first error is the important one
     if (!path_.empty()) fs::remove_all(path_, ignored);
   }
   Unfinished(const Unfinished&) = delete;
@@ -89,8 +89,7 @@ private:
   fs::path path_;
 };
 
-/// The folders that had to be made above a target; removed again, where nobody has put anything into them,
-/// unless told that they are in use.
+/// The folders created above a target; removed again if still empty, unless marked as used.
 class MadeParents {
 public:
   MadeParents(const fs::path& target, const fs::path& shown) {
@@ -114,7 +113,7 @@ private:
   std::vector<fs::path> made_;  ///< deepest first
 };
 
-/// The path without links, dots and a trailing slash, so that its parent and name mean what they say.
+/// The path without links, dots and a trailing slash, so that its parent and name are the real ones.
 fs::path settled(const fs::path& path) {
   if (path.empty()) throw FileError("cannot write to a file without a name");
   std::error_code error;
@@ -133,8 +132,8 @@ fs::path existing_parent(const fs::path& path) {
   return parent;
 }
 
-/// Asks the file system itself whether a folder can be made above `target`: permissions do not tell
-/// everything.
+/// Lets the file system decide whether a folder can be created above `target`, because permissions alone are
+/// not enough.
 void check_parent(const fs::path& target, const fs::path& shown) {
   const SignalsHeld held;
   const fs::path parent = existing_parent(target);
@@ -143,7 +142,7 @@ void check_parent(const fs::path& target, const fs::path& shown) {
   ::rmdir(probe.c_str());
 }
 
-/// A name beside `target` that no other run uses.
+/// A name next to `target` that no other run uses.
 fs::path sibling(const fs::path& target, std::string_view word) {
   return target.parent_path() / fmt::format("{}.{}-{}", target.filename().string(), word, ::getpid());
 }
@@ -174,14 +173,14 @@ void check_existing_dir(const fs::path& target, const fs::path& shown,
   if (error) fail(shown, error.message());
 }
 
-/// Removes an old folder file by file: what somebody has put there since it was checked stays, and the folder
-/// with it.
+/// Removes an old folder file by file: files that somebody has put there since the check remain, and the
+/// folder with them.
 void remove_old(const fs::path& dir, const std::map<std::string, std::string>& files) {
   for (const auto& [name, text] : files) ::unlink((dir / name).c_str());
   ::rmdir(dir.c_str());
 }
 
-/// Puts the complete folder in its place; an old one goes aside first and comes back if that fails.
+/// Puts the complete folder in its place; an old one is first renamed and restored if that fails.
 void replace_dir(const fs::path& complete, const fs::path& target, const fs::path& shown,
                  const std::map<std::string, std::string>& files) {
   const fs::path aside = sibling(target, "old");
@@ -192,10 +191,10 @@ void replace_dir(const fs::path& complete, const fs::path& target, const fs::pat
     if (has_old) ::rename(aside.c_str(), target.c_str());
     fail_with_errno(shown, error);
   }
-  if (has_old) remove_old(aside, files);  // the new one is complete: a left-over is no failure
+  if (has_old) remove_old(aside, files);  // the new one is complete: left-over files are not an error
 }
 
-/// True for what has no content of its own to replace: a device, a pipe, a terminal.
+/// True for a file without content of its own to replace: a device, a pipe, a terminal.
 bool is_special(const fs::path& path) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
@@ -226,7 +225,7 @@ void write_out_dir(const fs::path& dir, const std::map<std::string, std::string>
   Unfinished unfinished(partial);
   for (const auto& [name, text] : files) {
     if (SignalsHeld::is_pending())
-      fail(dir, "interrupted");  // what was written goes first, then the signal arrives
+      fail(dir, "interrupted");  // the written files are removed first, then the signal arrives
     write_and_close(open_new(partial / name, dir / name), dir / name, text);
   }
   replace_dir(partial, target, dir, files);
@@ -243,8 +242,8 @@ void check_out_file(const fs::path& file, bool force) {
 
 void write_out_file(const fs::path& file, std::string_view text, bool force) {
   if (is_special(file)) {
-    // Signals arrive: nothing is left half-written that could be removed, and a pipe may wait for its reader
-    // for ever.
+    // Signals are not delayed: no half-written file could be removed here, and a pipe may wait for its reader
+    // forever.
     const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor < 0) fail_with_errno(file, errno);
     write_and_close(descriptor, file, text);
@@ -256,7 +255,7 @@ void write_out_file(const fs::path& file, std::string_view text, bool force) {
   MadeParents parents(target, file);
   const fs::path partial = sibling(target, "partial");
   const int descriptor = open_new(partial, file);
-  Unfinished unfinished(partial);  // from here on it is ours
+  Unfinished unfinished(partial);  // from here on the file is this program's
   write_and_close(descriptor, file, text);
   if (::rename(partial.c_str(), target.c_str()) != 0) fail_with_errno(file, errno);
   unfinished.complete();

@@ -13,7 +13,7 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t page = 100;
-constexpr std::size_t label_width = 18;  ///< with the indent of 2
+constexpr std::size_t label_width = 18;  ///< including the indent of 2
 constexpr std::size_t value_width = 18;
 constexpr double bar_width = 56;
 
@@ -42,7 +42,7 @@ void Page::paragraph(std::string_view text, std::size_t indent) {
 
 void Page::row(std::string_view label, std::string_view value, std::string_view remark, bool is_main) {
   const std::string start = "  " + padded(label, label_width - 2);
-  // a value that fills its column still has a blank behind it
+  // a value that fills its column is still followed by a blank
   const std::size_t width = std::max(value_width, columns(value) + 1);
   const std::string shown = remark.empty() ? std::string(value) : padded(value, width);
   text_ += start + (is_main ? painted("1;32", shown) : shown);
@@ -58,7 +58,7 @@ std::string Page::painted(std::string_view code, std::string_view text) const {
   return colour_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
-/// Ends the line that has reached column `at` with `text`, later lines indented to the same column.
+/// Appends `text` to the line, which has reached column `at`, and indents further lines to the same column.
 void Page::hang(std::string_view text, std::size_t at) {
   const std::vector<std::string> lines = wrap(text, page - at);
   for (std::size_t i = 0; i < lines.size(); ++i) {

@@ -21,7 +21,7 @@ public:
   void row(std::string_view label, std::string_view value, std::string_view remark, bool is_main = false);
   /// label, then text in the columns of values and remarks.
   void text_row(std::string_view label, std::string_view text);
-  /// label, time, share of the whole, and a bar as long as that.
+  /// label, time, fraction of the whole, and a bar of that length.
   void share(std::string_view label, Seconds time, Seconds whole, std::string_view colour);
 
   [[nodiscard]] std::string painted(std::string_view code, std::string_view text) const;
@@ -37,7 +37,7 @@ private:
 /// "1,024 GPUs", "1 GPU".
 std::string count(std::int64_t number, std::string_view noun);
 
-/// Hours and minutes for what lasts long, the usual prefixes for the rest.
+/// Hours and minutes for long times, the usual prefixes for others.
 std::string long_time(Seconds time);
 
 }  // namespace trainyard

@@ -11,14 +11,14 @@
 namespace trainyard {
 namespace {
 
-// More numbers than these would touch each other.
+// More numbers would touch each other.
 constexpr std::size_t most_across = 7;
 constexpr std::size_t most_up = 8;
 
 /// "512 KiB" of 524288 with steps of 1024.
 std::string with_prefix(double value, double step, std::span<const std::string_view> units) {
   std::size_t prefix = 0;
-  // A thousand written as 999.999... must not stay below the next prefix.
+  // A thousand written as 999.999... must not get the smaller prefix.
   constexpr double rounding = 1e-9;
   while (prefix + 1 < units.size() && value >= step * (1 - rounding)) {
     value /= step;
@@ -30,7 +30,7 @@ std::string with_prefix(double value, double step, std::span<const std::string_v
 
 /// `candidates` from the last at or below the least value to the first at or above the most.
 std::vector<double> around(const std::vector<double>& candidates, double least, double most) {
-  // Values that are a tick but for rounding need no further one beyond.
+  // A value equal to a tick, except for rounding, needs no further tick beyond.
   constexpr double rounding = 1e-9;
   auto first = std::ranges::upper_bound(candidates, least * (1 + rounding));
   if (first != candidates.begin()) --first;
@@ -40,7 +40,7 @@ std::vector<double> around(const std::vector<double>& candidates, double least, 
   return {first, last + 1};
 }
 
-/// Ticks at 1, 2 and 5 times powers of ten from 1 on, or those alone where the range is wide.
+/// Ticks at 1, 2 and 5 times powers of ten from 1 on, or only at powers of ten if the range is wide.
 PlotAxis decimal_axis(const std::vector<double>& values, double begin, double length,
                       std::span<const std::string_view> units) {
   constexpr int last_power = 18;
@@ -134,12 +134,13 @@ PlotAxis linear_axis(const std::vector<double>& values, double begin, double len
                      const TickText& text, bool from_zero) {
   const auto [least, highest] = std::ranges::minmax(values);
   const double low = from_zero ? std::min(least, 0.0) : least;
-  // Values that are one but for rounding would have ticks closer than numbers are: they get an axis like one.
+  // Values that are equal except for rounding would have ticks closer than the precision of numbers: they get
+  // the axis of a single value.
   constexpr double narrow = 1e-9;
   const bool is_wide = highest - low > narrow * std::max(std::abs(low), std::abs(highest));
   const double high = is_wide ? highest : low + std::max(std::abs(low), 1.0);
   PlotAxis axis{.begin = begin, .length = length, .ticks = {}, .is_linear = true};
-  // A value that is a tick but for rounding needs no further one beyond.
+  // A value equal to a tick, except for rounding, needs no further tick beyond.
   constexpr double rounding = 1e-9;
   const int power = static_cast<int>(std::floor(std::log10(high - low))) - 1;
   for (int i = 0;; ++i) {

@@ -1,6 +1,7 @@
 #pragma once
-// Axes of the pictures: where a value lies, which values get a tick, and their text. An axis ends at ticks
-// and always has two of them, however narrow the range of its values. All are logarithmic but linear_axis.
+// Axes of the pictures: the place of each value, the values that get a tick, and their text. An axis ends at
+// ticks and always has two of them, however narrow the range of its values. All except linear_axis are
+// logarithmic.
 
 #include <cstddef>
 #include <functional>
@@ -26,8 +27,8 @@ struct PlotAxis {
 /// Ticks at powers of two over sizes in bytes ("32 KiB"), at most seven. Every value must be above 0.
 PlotAxis size_axis(const std::vector<double>& bytes, double begin, double length);
 
-/// Ticks at 1, 2 and 5 times powers of ten, or those alone where the range is wide, over bytes per second
-/// ("20 GB/s"), at most eight. Every value must be above 0.
+/// Ticks at 1, 2 and 5 times powers of ten, or only at powers of ten if the range is wide, over bytes per
+/// second ("20 GB/s"), at most eight. Every value must be above 0.
 PlotAxis bandwidth_axis(const std::vector<double>& rates, double begin, double length);
 
 /// Ticks at powers of two over numbers of GPUs, at most `most` of them. Every value must be at least 1.
@@ -39,12 +40,12 @@ using TickText = std::function<std::string(double)>;
 PlotAxis decades_axis(const std::vector<double>& values, double begin, double length, std::size_t most,
                       const TickText& text);
 
-/// Ticks at equal steps of 1, 2 or 5 times a power of ten, at most `most` (>= 3) of them, from 0 or, where
-/// `from_zero` is false, from below the least value.
+/// Ticks at equal steps of 1, 2 or 5 times a power of ten, at most `most` (>= 3) of them, from 0 or, if
+/// `from_zero` is false, from below the smallest value.
 PlotAxis linear_axis(const std::vector<double>& values, double begin, double length, std::size_t most,
                      const TickText& text, bool from_zero = true);
 
-/// From 0.6 to 2, what predictions are of measurements: those beyond are drawn at the ends.
+/// From 0.6 to 2, the ratio of predictions to measurements: ratios beyond are drawn at the ends.
 PlotAxis ratio_axis(double begin, double length);
 
 }  // namespace trainyard

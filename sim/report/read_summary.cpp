@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// One object of the file, with its place in it for messages.
+/// One object of the file, with its place for messages.
 class Fields {
 public:
   Fields(const std::string& file, const Json& json, std::string path = {})
@@ -126,7 +126,7 @@ void read_parts(const Fields& fields, RunSummary& run) {
   }
 }
 
-/// A figure of a kind of run that this one is not may be missing.
+/// Figures of other kinds of run may be missing.
 std::optional<FigureValue> read_figure(const Fields& fields, const Figure& figure) {
   const std::string name(figure.field);
   const bool is_text = figure.unit == FigureUnit::text;

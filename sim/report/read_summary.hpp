@@ -10,8 +10,8 @@
 
 namespace trainyard {
 
-/// Reads the text of a summary; `file` is for messages. Throws InputError where it is no JSON, not of this
-/// version, or a field is missing or of another type.
+/// Reads the text of a summary; `file` is for messages. Throws InputError if it is not JSON, not of this
+/// version, or a field is missing or has another type.
 RunSummary read_summary(const std::string& file, std::string_view text,
                         std::span<const Figure> table = figures());
 

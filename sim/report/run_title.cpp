@@ -10,8 +10,7 @@ namespace trainyard {
 
 namespace {
 
-/// ", peer_to_peer with 1 % of the values": nothing of the usual kind, or of one that the stack is named
-/// after.
+/// ", peer_to_peer with 1 % of the values"; empty for the usual kind, or one after which the stack is named.
 std::string kind_in_words(const Experiment& experiment) {
   const Sync& sync = experiment.sync;
   if (sync.kind == SyncKind::all_reduce || config::name_of(sync.kind) == experiment.stack) return {};

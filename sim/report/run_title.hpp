@@ -1,5 +1,5 @@
 #pragma once
-// What a run was, in the words that head its summary, its page and its explanation.
+// Describes a run, for the heads of its summary, its page and its explanation.
 
 #include "report/page.hpp"
 #include "run/run.hpp"
@@ -17,7 +17,7 @@ std::string run_setting(const Run& run);
 /// Both, as the first lines of a text.
 void write_title(Page& out, const Run& run);
 
-/// What a step does: "one optimizer update with 2,048 samples"
+/// The work of a step: "one optimizer update with 2,048 samples"
 std::string update_in_words(const Run& run);
 
 }  // namespace trainyard

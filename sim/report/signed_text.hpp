@@ -7,7 +7,7 @@
 
 namespace trainyard {
 
-/// "+3.74 ms", "-12.9 GB"; "0" where there is no difference.
+/// "+3.74 ms", "-12.9 GB"; "0" if there is no difference.
 template <class Q>
 std::string signed_human(Q difference) {
   if (difference == Q{}) return "0";

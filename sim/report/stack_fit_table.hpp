@@ -7,7 +7,7 @@
 
 namespace trainyard {
 
-/// Every row that was fitted to with its own scale, and the scale of all of them.
+/// Every row used for the fit with its own scale, and the scale of all of them.
 std::string stack_fit_table(const StackFit& fit);
 
 }  // namespace trainyard

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Whole numbers of things are written as such.
+/// Numbers of things are written as integers.
 Json to_json(const FigureValue& value, FigureUnit unit) {
   if (const auto* const text = std::get_if<std::string>(&value)) return *text;
   const double number = std::get<double>(value);
@@ -33,7 +33,7 @@ void add_figures(Json& json, const Run& run, std::span<const Figure> table) {
   }
 }
 
-/// The step time in parts that add up to it, and the exposed communication collective by collective.
+/// The step time in parts that add up to it, and the exposed communication by collective.
 void add_parts(Json& json, const Run& run) {
   const StepParts split = step_parts(run);
   Json& parts = json["step_parts_s"] = Json::object();
@@ -71,7 +71,7 @@ void add_servers(Json& json, const Run& run) {
 
 Json seconds_or_null(const std::optional<Seconds>& time) { return time ? Json(time->si()) : Json(); }
 
-/// Of jobs in which something fails: means over the runs.
+/// For jobs with faults: means over the runs.
 Json faults_json(const JobReport& faults) {
   return {{"work_s", faults.work.si()},
           {"wall_s", faults.wall.si()},

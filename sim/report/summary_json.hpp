@@ -1,6 +1,6 @@
 #pragma once
-// The summary as one JSON object: what `run --json` prints and summary.json holds. Field names carry SI base
-// units.
+// The summary as one JSON object: the output of `run --json` and the content of summary.json. Field names
+// contain SI base units.
 
 #include "run/figures.hpp"
 
@@ -9,19 +9,19 @@
 
 namespace trainyard {
 
-/// Version of the summary's field names and meanings; raised when one is renamed, removed or means something
-/// else.
+/// Version of the summary's field names and meanings; increased when one is renamed or removed or its meaning
+/// changes.
 inline constexpr int summary_schema_version = 2;
 
-/// What simulating cost on this machine; the only part of a report that differs from run to run.
+/// Cost of the simulation on this machine; the only part of a report that differs from run to run.
 struct ResourceUsage {
   Seconds wall;
   Seconds cpu;  ///< user and system time of the process
   Bytes peak_rss;
 };
 
-/// Every figure of the table in its order, then lists and objects. One that was not modelled is null and has
-/// its reason under "unmodelled"; json_text prints it.
+/// Every figure of the table in its order, then lists and objects. Figures that were not modelled are null,
+/// with the reason under "unmodelled"; json_text prints it.
 nlohmann::ordered_json summary_json(const Run& run, const ResourceUsage& usage,
                                     std::span<const Figure> table = figures());
 

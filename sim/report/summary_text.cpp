@@ -51,7 +51,7 @@ void write_where(Page& out, const Run& run) {
   if (run.input && run.input->exposed > Seconds{})
     out.share("exposed input", run.input->exposed, run.pace.time, "35");
   if (run.ranks == 1) return;
-  // What rounds to 0.0 % is no news.
+  // Omitted if it rounds to 0.0 %.
   if (step_of(run).slowed > 5e-4 * run.pace.time)
     out.share("slowed kernels", step_of(run).slowed, run.pace.time, "36");
   out.share("exposed comm.", exposed_communication(run), run.pace.time, "33");

@@ -1,6 +1,6 @@
 #pragma once
-// The summary for people: what ran, how fast, where the time goes, what limits it, and what the numbers rest
-// on. At most 100 columns wide, plain ASCII but for names that are not.
+// The summary for people: the job, its speed, the parts of its time, its limit, and the sources of the
+// numbers. At most 100 columns wide, plain ASCII except for names that are not.
 
 #include "run/run.hpp"
 

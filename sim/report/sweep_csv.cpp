@@ -13,7 +13,7 @@
 namespace trainyard {
 namespace {
 
-/// Appends ",1.5", or "," where there is no number.
+/// Appends ",1.5", or "," if there is no number.
 void append_number(std::string& csv, const std::optional<double>& number) {
   csv += ',';
   if (number) csv += digits12(*number);
@@ -38,7 +38,7 @@ std::optional<double> times(const std::optional<double>& a, const std::optional<
   return *a * *b;
 }
 
-/// What a row has beside its figures: each once, in the order of `derived_columns`.
+/// The columns of a row besides its figures: each once, in the order of `derived_columns`.
 constexpr const char* derived_columns =
     ",samples_per_usd,samples_per_j,energy_per_epoch_j,baseline_ranks,relative_speedup,relative_efficiency,"
     "is_pareto\n";

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t most_listed = 24;
 constexpr std::size_t reason_width = 100;
 
-/// Right-aligned cells under their heads; a failed row has its reason behind its keys.
+/// Right-aligned cells under their heads; a failed row has its reason after its keys.
 std::string table(const SweepResult& result, const std::vector<const SweepRow*>& rows) {
   const SweepColumns shown(result);
   const std::vector<std::string> heads = shown.heads();
@@ -121,7 +121,7 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool co
   if (!rows.empty()) text += table(result, rows);
   Page below(colour);
   write_scaling(below, result);
-  if (is_whole) write_choice(below, result);  // of all points, or it is no choice
+  if (is_whole) write_choice(below, result);  // a choice needs all points
   return text + below.text();
 }
 

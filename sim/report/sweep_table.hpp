@@ -1,5 +1,5 @@
 #pragma once
-// A sweep for people: its rows, where scaling stops, and which point to take.
+// A sweep for people: its rows, the limits of scaling, and the points to choose.
 
 #include "sweep/sweep_result.hpp"
 
@@ -8,8 +8,8 @@
 
 namespace trainyard {
 
-/// The table's head, its rows in their order, and below it what the rows together say. `most_rows`: with more
-/// rows than this, only those that are on the Pareto front.
+/// The table's head, its rows in order, and below it conclusions from all rows. `most_rows`: with more rows
+/// than this, only those on the Pareto front are shown.
 std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool colour);
 
 /// A row in the columns of the table, or why it failed: for watching a sweep.

@@ -1,5 +1,5 @@
 #pragma once
-// What the table of a sweep and its page have in common: the columns of a row, and choices in words.
+// Common parts of a sweep's table and its page: the columns of a row, and choices in words.
 
 #include "sweep/choice.hpp"
 #include "sweep/scaling.hpp"
@@ -13,10 +13,10 @@
 
 namespace trainyard {
 
-/// The line that studies of scaling draw.
+/// The smallest scaling efficiency that counts as good, a usual limit in studies of scaling.
 inline constexpr double scales_well = 0.8;
 
-/// A column of the table and how its figure is written.
+/// A column of the table and the format of its figure.
 struct SweepColumn {
   const char* head;
   const char* figure;
@@ -24,25 +24,25 @@ struct SweepColumn {
 };
 
 /// The varied keys, and the figures that some row has. Under strong scaling the speedup and the efficiency
-/// are those against the smallest run of a row's series, as where scaling stops. Keeps a reference to the
-/// result.
+/// are relative to the smallest run of a row's series, as in the text on the limits of scaling. Keeps a
+/// reference to the result.
 class SweepColumns {
 public:
   explicit SweepColumns(const SweepResult& result);
 
   [[nodiscard]] std::vector<std::string> heads() const;
-  /// Of a row that is done or failed: "-" where there is no figure.
+  /// For a finished or failed row: "-" if there is no figure.
   [[nodiscard]] std::vector<std::string> cells(const SweepRow& row) const;
 
 private:
   [[nodiscard]] std::optional<double> value(const SweepRow& row, const SweepColumn& column) const;
 
   const SweepResult& result_;
-  std::map<std::size_t, RelativeScaling> relative_;  ///< by point; empty unless under strong scaling
+  std::map<std::size_t, RelativeScaling> relative_;  ///< by point; empty unless scaling is strong
   std::vector<SweepColumn> columns_;
 };
 
-/// "1,024" of a figure that is a number of things.
+/// "1,024" for a figure that counts things.
 std::string count_text(double number);
 
 /// "impossible: batch_per_gpu 32 does not fit ...".
@@ -57,7 +57,7 @@ std::string needs_in_words(const SweepResult& result, const Needs& needs);
 /// "within 8 h 00 min, on at most 64 GPUs"; empty without limits.
 std::string limits_in_words(const Goal& goal);
 
-/// What efficient_up_to(result, series, scales_well) tells of a sweep.
+/// The meaning of efficient_up_to(result, series, scales_well) for a sweep.
 std::string scaling_rule_in_words(const Sweep& sweep);
 
 }  // namespace trainyard

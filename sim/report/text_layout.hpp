@@ -1,5 +1,5 @@
 #pragma once
-// Small pieces of text that the reports for people share: rounded numbers, shares, wrapped paragraphs.
+// Small functions for text in the reports: rounded numbers, percentages, wrapped paragraphs.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace trainyard {
 
-/// A whole number with thousands separated: "25,557,032".
+/// A whole number with thousands separators: "25,557,032".
 std::string grouped(std::int64_t number);
 
-/// Four significant digits, never an exponent, thousands separated: "5,731", "367.0", "0.02500". Numbers of
-/// five and more digits keep their whole part.
+/// Four significant digits, never an exponent, thousands separators: "5,731", "367.0", "0.02500". Numbers of
+/// five and more digits keep all digits before the point.
 std::string rounded(double number);
 
-/// A ratio as a percentage with one decimal: "97.6 %"; "< 0.1 %" for what would print as zero and is not.
+/// A ratio as a percentage with one decimal: "97.6 %"; "< 0.1 %" for nonzero ratios that would print as zero.
 std::string percent(double ratio);
 
-/// Columns a UTF-8 text takes on a terminal: its characters.
+/// Columns of a UTF-8 text on a terminal: its characters.
 std::size_t columns(std::string_view text);
 
 /// The text, cut in the middle to at most `width` (>= 5) columns: "node12.gp...nvswitch0".

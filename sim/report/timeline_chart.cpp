@@ -10,7 +10,7 @@ namespace trainyard {
 
 namespace {
 
-/// How much of each column a stream is busy.
+/// The fraction of each column for which a stream is busy.
 class Columns {
 public:
   Columns(int width, Seconds whole)
@@ -32,7 +32,7 @@ private:
   Seconds whole_;
 };
 
-/// Less than this share of a column is rounding.
+/// Smaller fractions of a column are rounding errors.
 constexpr double visible = 1e-6;
 
 }  // namespace

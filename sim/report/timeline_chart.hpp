@@ -1,5 +1,5 @@
 #pragma once
-// Rank 0's two streams as two lines of text: the picture of overlap that fits into a summary.
+// Rank 0's two streams as two lines of text: a picture of their overlap for the summary.
 
 #include "run/run.hpp"
 
@@ -12,8 +12,7 @@ struct TimelineChart {
   std::string communication;  ///< '=' where collectives run for most of the column, '-' for part of it
 };
 
-/// Both lines are `width` columns wide and show the step from 0 to its end. Blank when the step takes no
-/// time.
+/// Both lines are `width` columns wide and show the step from 0 to its end. Blank if the step takes no time.
 TimelineChart timeline_chart(const Run& run, int width);
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
 #pragma once
-// A result's timeline rank by rank and stream by stream, with the names that trace.json and report.html show.
+// A result's timeline by rank and stream, with the names in trace.json and report.html.
 
 #include "run/run.hpp"
 
@@ -22,14 +22,14 @@ std::vector<Track> tracks(const Run& run);
 /// "rank 3 (node 0, gpu3)".
 std::string track_name(const Run& run, Rank rank);
 
-/// "compute"; of a run of many updates "rank".
+/// "compute"; for a run of many updates "rank".
 std::string_view stream_name(const Run& run, int stream);
 
-/// Names tell events apart in a viewer's totals: "conv1", "conv1 wgrad", "fc backward", "all_reduce 31.5 MB
-/// (bucket 1)", "fusion copy (bucket 1)".
+/// Names that distinguish events in a viewer's totals: "conv1", "conv1 wgrad", "fc backward", "all_reduce
+/// 31.5 MB (bucket 1)", "fusion copy (bucket 1)".
 std::string event_title(const Run& run, const TimelineEvent& event);
 
-/// What a rank does in a run of many updates, which is of no op and no collective.
+/// True for a rank's activity in a run of many updates, which belongs to no op and no collective.
 inline bool is_of_training(const TimelineEvent& event) { return event.op < 0 && event.collective < 0; }
 
 /// The time resolution of trace.json, which Perfetto keeps, and of report.html.

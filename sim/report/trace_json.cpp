@@ -15,7 +15,7 @@ namespace trainyard {
 
 namespace {
 
-/// Nanoseconds as the format's microseconds, exactly.
+/// Nanoseconds in the format's microseconds, exactly.
 std::string microseconds(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
 
 std::string number(double si) { return digits12(si); }
@@ -35,8 +35,8 @@ std::string collective_args(const CollectiveRow& row) {
       number(row.bound.si()), number(row.algbw.si()), number(row.busbw.si()));
 }
 
-// Viewers take a thread whose number is its process's for the main thread and sort it first, and treat
-// process 0 as no process: so processes count from 1 and threads from 1001.
+// Viewers regard a thread with the number of its process as the main thread and sort it first, and regard
+// process 0 as no process, so processes count from 1 and threads from 1001.
 int process_of(Rank rank) { return index(rank) + 1; }
 int thread_of(Stream stream) { return 1001 + static_cast<int>(stream); }
 
@@ -116,8 +116,8 @@ private:
     write_complete(name, event.category, event.rank, event.stream, event.start, event.end, args);
   }
 
-  /// The op of this rank that completed the collective's bucket: the last one of that layer that ended
-  /// before.
+  /// The op of this rank that completed the collective's bucket: the last one of that layer that ended before
+  /// it.
   const TimelineEvent* completing_op(const Track& track, const TimelineEvent& communication) const {
     const std::string& layer =
         step_of(run_).collectives.at(static_cast<std::size_t>(communication.collective)).ready_after;

@@ -9,8 +9,8 @@
 
 namespace trainyard {
 
-/// The whole file. Times are whole nanoseconds, written in microseconds as the format wants, so that rounding
-/// never makes two events of a track overlap. The text depends on nothing but the result.
+/// The whole file. Times are whole nanoseconds, written in microseconds as the format requires, so that
+/// rounding never makes two events of a track overlap. The text depends only on the result.
 std::string trace_json(const Run& run);
 
 }  // namespace trainyard

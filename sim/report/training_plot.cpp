@@ -18,27 +18,27 @@ namespace {
 
 // In pixels.
 constexpr double picture_width = 980;
-constexpr double first_panel = 62;   ///< where the first of a line begins
-constexpr double family_step = 310;  ///< from one to the next beside it
+constexpr double first_panel = 62;   ///< left edge of the first panel of a line
+constexpr double family_step = 310;  ///< distance between neighbouring panels
 constexpr double family_width = 272;
 constexpr double family_height = 128;
 constexpr double first_line = 84;  ///< top of the first line of panels
 constexpr double line_step = family_height + 66;
-constexpr double inset = 26;  ///< from a panel's edge to its first and last number of GPUs
+constexpr double inset = 26;  ///< distance of the first and last number of GPUs from the panel's edge
 constexpr double mark_radius = 2.4;
 constexpr std::size_t panels_beside = 3;
 
 constexpr double band = 0.1;
-constexpr double widest_column = 0.76;  ///< what marks on one number of GPUs take of a doubling
+constexpr double widest_column = 0.76;  ///< width of the marks on one number of GPUs, relative to a doubling
 constexpr FitProtocol drawn = FitProtocol::one_gpu;
 
 enum class MarkKind { linear, predicted, predicted_in_part };
 
 struct Mark {
   double gpus = 0;
-  double predicted = 0, linear = 0;  ///< as ratios of what was measured
-  bool is_in_part = false;           ///< the row is clean in part
-  double aside = 0;                  ///< from the place of its number of GPUs, in columns
+  double predicted = 0, linear = 0;  ///< relative to the measured value
+  bool is_in_part = false;           ///< the row's column clean is "partial"
+  double aside = 0;                  ///< distance from its number of GPUs, in columns
 };
 
 struct Panel {
@@ -46,9 +46,9 @@ struct Panel {
   std::vector<Mark> marks;
 };
 
-/// Runs on one number of GPUs stand beside each other, in the order of the rows.
+/// Places the marks of runs on one number of GPUs side by side, in the order of the rows.
 void stand_beside(std::vector<Mark>& marks) {
-  constexpr double farthest = 0.1;  // from one to the next, so that a few stay together
+  constexpr double farthest = 0.1;  // distance between neighbours, so that a few stay together
   std::map<double, std::vector<Mark*>> columns;
   for (Mark& mark : marks) columns[mark.gpus].push_back(&mark);
   for (const auto& [gpus, its] : columns) {
@@ -62,7 +62,7 @@ std::vector<Panel> panels_of(const TrainingValidation& validation) {
   std::vector<Panel> panels;
   for (const FamilyRule& rule : validation.rules->families) {
     const auto same = [&](const Panel& panel) { return panel.family->family == rule.family; };
-    if (std::ranges::any_of(panels, same)) continue;  // several rules may lead to one family
+    if (std::ranges::any_of(panels, same)) continue;  // several rules may have the same family
     Panel panel{.family = &rule, .marks = {}};
     for (const ScoredRun& scored : validation.runs) {
       if (!scored.counts(drawn) || scored.family->family != rule.family) continue;
@@ -95,7 +95,7 @@ void add_dot(std::string& svg, double x, double y) {
                  mark_radius);
 }
 
-/// For a ratio beyond the panel: it points there.
+/// An arrow at the edge that points to a ratio beyond the panel.
 void add_arrow(std::string& svg, double x, double y, bool is_up) {
   const double tip = is_up ? -3.5 : 3.5;
   fmt::format_to(std::back_inserter(svg), "<polygon points=\"{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}\"/>\n",

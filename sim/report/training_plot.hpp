@@ -1,7 +1,7 @@
 #pragma once
 // `trainyard validate --plot-runs`: predicted / published training throughput over the number of GPUs as SVG,
-// a panel for each family, under the protocol that fits to one GPU, with linear scaling of the same runs in
-// grey.
+// one panel per family (a line of the table), under the protocol that fits to one GPU, with linear scaling of
+// the same runs in grey.
 
 #include "published/validate_training.hpp"
 
@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-/// Runs of claimed families that the protocol scores; rows clean in part are hollow.
+/// Scored runs of the families that count in the totals; rows whose column clean is partial are hollow.
 std::string training_plot(const TrainingValidation& validation);
 
 }  // namespace trainyard

@@ -10,7 +10,8 @@ namespace trainyard {
 
 namespace {
 
-/// The rank that holds the others up, if one does: which made the fewest gradients, or else waited least.
+/// The rank that delays the others, if there is one: that with the fewest gradients, or else the shortest
+/// wait.
 void write_slowest(Page& out, const Updates& updates) {
   constexpr double alike = 0.005;  // of the measured time
   const auto [fewest, most] = std::ranges::minmax_element(updates.workers, {}, &WorkerRow::gradients);

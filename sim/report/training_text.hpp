@@ -1,5 +1,5 @@
 #pragma once
-// What the summary says of a run of many updates.
+// The summary's text about a run of many updates.
 
 #include "report/page.hpp"
 #include "run/run.hpp"
@@ -9,13 +9,13 @@ namespace trainyard {
 /// "k_sync, k = 6" or "ssp, bound 2".
 std::string rule_in_words(const UpdateSettings& settings);
 
-/// "; 12.1 to 12.6 ms in 5 repeats" where there are several.
+/// "; 12.1 to 12.6 ms in 5 repeats" if there are several.
 std::string spread_in_words(const Updates& updates);
 
-/// What the ranks did with the time.
+/// The ranks' activities, by time.
 void write_activities(Page& out, const Updates& updates);
 
-/// How often there is an update, and how old its gradients are.
+/// How often there is an update, and the age of its gradients.
 void write_updates(Page& out, const Updates& updates);
 
 }  // namespace trainyard

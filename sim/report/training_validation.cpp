@@ -22,7 +22,7 @@ std::string percent(std::optional<double> ratio) {
   return ratio ? fmt::format("{:.1f}", 100 * *ratio) : std::string("-");
 }
 
-/// Families of the runs, in the order of the rules that name them; claimed ones first.
+/// Families of the runs, in the order of the rules that name them; those that count in the totals first.
 std::vector<const FamilyRule*> families_of(const TrainingValidation& validation) {
   std::vector<const FamilyRule*> families;
   const auto has = [&](const FamilyRule& rule) {
@@ -109,7 +109,7 @@ void add_runs(std::string& text, const TrainingValidation& validation) {
 
 bool is_excepted(const ScoredRun& scored) { return scored.outlier != nullptr && scored.outlier->excepted; }
 
-/// Runs that a protocol scores and that are far off or excepted, the worst first.
+/// Scored runs of a protocol with a large error or excepted by a rule, the worst first.
 std::vector<const ScoredRun*> outliers_of(const TrainingValidation& validation, FitProtocol protocol) {
   std::vector<const ScoredRun*> found;
   for (const ScoredRun& scored : validation.runs) {
@@ -142,7 +142,7 @@ void add_outliers(std::string& text, const TrainingValidation& validation, FitPr
   }
 }
 
-/// Nothing is fitted to the runs of a stack on several GPUs, so that each is predicted as one never seen.
+/// Nothing is fitted to the runs of a stack on several GPUs, so each is predicted without knowledge of it.
 void add_stacks(std::string& text, const TrainingValidation& validation, FitProtocol protocol) {
   std::set<std::string> stacks;
   for (const ScoredRun& scored : validation.runs) stacks.insert(scored.run.stack->stack);
@@ -155,7 +155,7 @@ void add_stacks(std::string& text, const TrainingValidation& validation, FitProt
   }
 }
 
-/// Rows left out by a protocol, with those that no protocol takes.
+/// Rows left out by a protocol, including those that no protocol uses.
 std::map<std::string, int> excluded_by(const TrainingValidation& validation, FitProtocol protocol) {
   std::map<std::string, int> reasons = validation.excluded;
   for (const ScoredRun& scored : validation.runs) {

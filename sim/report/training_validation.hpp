@@ -1,5 +1,5 @@
 #pragma once
-// `trainyard validate` about training runs: text and JSON.
+// Output of `trainyard validate` about training runs: text and JSON.
 
 #include "published/validate_training.hpp"
 
@@ -9,13 +9,13 @@
 
 namespace trainyard {
 
-/// Tables by family for each protocol asked for, runs that are far off with what is suspected, and what was
-/// left out; before it every run, unless `only_families`.
+/// Tables by family for each protocol requested, runs with large errors and their suspected causes, and the
+/// rows left out; all of it after a list of every run, unless `only_families`.
 std::string training_validation_table(const TrainingValidation& validation,
                                       const std::vector<FitProtocol>& asked, bool only_families);
 
-/// Errors as ratios: overall, families (clean rows), partial (the same of rows clean in part), baselines,
-/// rows, excluded, outliers; of one protocol.
+/// Errors as ratios: overall, families (complete rows), partial (the same for rows whose column clean is
+/// partial), baselines, rows, excluded, outliers; for one protocol.
 nlohmann::ordered_json training_validation_json(const TrainingValidation& validation, FitProtocol protocol);
 
 }  // namespace trainyard

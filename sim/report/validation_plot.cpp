@@ -17,23 +17,23 @@ namespace {
 // In pixels.
 constexpr double panel_width = 300;
 constexpr double panel_height = 170;
-constexpr double panel_left = 82;    ///< of its cell: axis' name and numbers
-constexpr double panel_top = 46;     ///< the same: three lines of text
-constexpr double cell_width = 412;   ///< with the numbers that stand half beside the panel
-constexpr double cell_height = 270;  ///< with the numbers and the axis' name below
+constexpr double panel_left = 82;    ///< from the edge of its cell: the axis' name and numbers
+constexpr double panel_top = 46;     ///< likewise: three lines of text
+constexpr double cell_width = 412;   ///< including half the width of the numbers at the panel's edge
+constexpr double cell_height = 270;  ///< including the numbers and the axis' name below
 constexpr double margin = 16;
 constexpr double legend_height = 58;
 constexpr double heading_height = 34;
 constexpr int panels_per_row = 4;
 
 constexpr std::size_t fewest_dots = 3;
-constexpr std::size_t longest_line = 54;  ///< characters over a panel
+constexpr std::size_t longest_line = 54;  ///< characters above a panel
 
 struct Dot {
   double size = 0, measured = 0, predicted = 0;  ///< bytes, bytes per second
 };
 
-/// Bus bandwidths of the sizes of a curve.
+/// Bus bandwidths at the sizes of a curve.
 std::vector<Dot> dots_of(const ScoredCurve& scored) {
   std::vector<Dot> dots;
   for (const ScoredPoint& point : scored.points) {
@@ -61,7 +61,7 @@ void add_measured_dot(std::string& svg, double x, double y) {
   fmt::format_to(std::back_inserter(svg), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\"/>\n", x, y);
 }
 
-/// "fitted: 4.4 % from 1 MiB on, 7.6 % below": parts that have no size are left out.
+/// "fitted: 4.4 % from 1 MiB on, 7.6 % below": parts without sizes are left out.
 std::string errors_text(const ScoredCurve& scored) {
   std::string text = is_fitted(*scored.curve) ? "fitted: " : "unseen: ";
   if (scored.large) text += fmt::format("{:.1f} % from 1 MiB on", 100 * *scored.large);
@@ -112,7 +112,7 @@ void add_panel(std::string& svg, const ScoredCurve& scored, const std::vector<Do
   for (const Dot& dot : dots) add_measured_dot(svg, across.at(dot.size), up.at(dot.measured));
 }
 
-/// What dots, lines and numbers mean, at the top.
+/// The meaning of dots, lines and numbers, at the top.
 std::string legend(int not_drawn) {
   std::string svg;
   const double first = margin + 18;
@@ -149,7 +149,7 @@ std::string validation_plot(const Validation& validation) {
   std::string panels;
   double top = legend_height + margin;
   int not_drawn = 0;
-  int widest = 2;  // the legend needs as much
+  int widest = 2;  // minimum width for the legend
   for (const auto& family : config::Names<CurveFamily>::table) {
     int count = 0;
     for (const ScoredCurve& scored : validation.curves) {

@@ -7,8 +7,9 @@
 
 namespace trainyard {
 
-/// The curves of three sizes and more as an SVG picture: bus bandwidth over size, measured as dots, predicted
-/// as lines, which are told apart without colours. How many are too short to be drawn is said in it.
+/// The curves of three sizes and more as an SVG picture: bus bandwidth over size, measured values as dots,
+/// predictions as lines, distinguishable without colours. It states the number of curves too short to be
+/// drawn.
 std::string validation_plot(const Validation& validation);
 
 }  // namespace trainyard

@@ -21,7 +21,7 @@ std::string percent_or_dash(std::optional<double> ratio) {
   return ratio ? fmt::format("{:.1f}", 100 * *ratio) : std::string("-");
 }
 
-/// "96 GB/s" or "1.24 ms": in the unit of what was measured.
+/// "96 GB/s" or "1.24 ms": in the unit of the measured value.
 std::string figure_text(const CurvePoint& point, double value) {
   return point.figure == CollectiveFigure::time ? human(Seconds{value}) : human(Bandwidth{value});
 }
@@ -83,7 +83,7 @@ nlohmann::ordered_json split_json(const SplitSummary& summary) {
   return json;
 }
 
-/// Why a collective has no value there, as summary.json says it.
+/// Why collectives have no value there, as in summary.json.
 nlohmann::ordered_json unmodelled_baselines() {
   return {{"baselines.linear_from_one_gpu", "one GPU alone carries out no collective that could be scaled"},
           {"baselines.linear_from_one_node",
@@ -96,7 +96,7 @@ int excluded_rows(const Validation& validation) {
   return rows;
 }
 
-/// The curves that are far off or excepted, with what is suspected.
+/// The curves with a large error or excepted by a rule, with the suspected causes.
 void add_named(std::string& text, const Validation& validation) {
   const auto out = std::back_inserter(text);
   bool is_first = true;
@@ -132,7 +132,8 @@ nlohmann::ordered_json outliers_json(const Validation& validation) {
   return outliers;
 }
 
-/// Errors of one family, or of all, with its coverage, and of its curves that nothing was fitted to.
+/// Errors of one family, or of all, with its coverage, and of those of its curves that were not used in a
+/// fit.
 nlohmann::ordered_json family_json(const Validation& validation, std::optional<CurveFamily> family) {
   nlohmann::ordered_json json = split_json(summary_of(validation, family));
   json["coverage"] = number_or_null(coverage_of(validation, family));
