@@ -14,7 +14,7 @@ namespace {
 constexpr double field_height = 262;
 constexpr double up_width = 64;  ///< "100,000" fits in any font
 
-/// Appends markup with places of at most two decimals.
+/// Appends markup with coordinates of at most two decimals.
 template <class... Args>
 void add_markup(std::string& markup, fmt::format_string<Args...> format, Args&&... args) {
   fmt::format_to(std::back_inserter(markup), format, std::forward<Args>(args)...);

@@ -1,6 +1,7 @@
 #pragma once
-// Charts of report.html that take the width there is: places across are percent, places up are pixels, and
-// text keeps its size. All is SVG without script. What a class looks like is in report.css.
+// Charts of report.html that fill the available width: horizontal coordinates are percent, vertical ones are
+// pixels, and text keeps its size. All of it is SVG without script. report.css defines the appearance of each
+// class.
 
 #include "html/html.hpp"
 #include "report/plot_axis.hpp"
@@ -14,25 +15,25 @@ namespace trainyard {
 
 /// A part of a bar.
 struct BarPart {
-  std::string kind;  ///< a class of the style sheet, which has fills that differ in lightness and pattern
+  std::string kind;  ///< a class of the style sheet, whose fills differ in lightness and pattern
   std::string name;
-  double share = 0;   ///< of the whole bar
+  double share = 0;   ///< fraction of the whole bar
   std::string value;  ///< with its unit
 };
 
-/// Parts beside each other; `name` says what is shown, to those who cannot see it.
+/// Parts side by side; `name` describes the content for readers who cannot see it.
 Html stacked_bar(std::string_view name, const std::vector<BarPart>& parts);
 
 /// A small bar for a cell of a table.
 Html share_bar(std::string_view kind, double share);
 
-/// What a fill in a chart stands for.
+/// A sample of a chart's fill, for legends.
 Html swatch(std::string_view kind);
 
-/// What a line in a chart stands for.
+/// A sample of a chart's line, for legends.
 Html swatch_line(std::string_view kind);
 
-/// Names beside their swatches.
+/// Names next to their swatches.
 struct LegendEntry {
   Html sign;
   std::string text;
@@ -41,10 +42,10 @@ Html legend(const std::vector<LegendEntry>& entries);
 
 struct PlotPoint {
   double x = 0, y = 0;
-  std::string text;  ///< shown when pointed at
+  std::string text;  ///< shown under the pointer
 };
 
-/// Two axes and what is drawn between them. The axes are made with across_begin ... up_length.
+/// Two axes and the marks between them. The axes are made with across_begin ... up_length.
 class FluidPlot {
 public:
   static constexpr double across_begin = 3, across_length = 94;  ///< percent
@@ -56,10 +57,10 @@ public:
   void line(std::string_view kind, const std::vector<PlotPoint>& points);
   /// A sign at each point; `shape` from 0 to 3.
   void marks(std::string_view kind, int shape, const std::vector<PlotPoint>& points);
-  /// Across the whole plot.
+  /// A line across the whole plot.
   void level(std::string_view kind, double y);
   void upright(std::string_view kind, double x, std::string_view text);
-  /// From the lower end of the axis up to `y`.
+  /// A bar from the lower end of the axis up to `y`.
   void column(std::string_view kind, double from, double to, double y, std::string_view text);
 
   [[nodiscard]] Html html() const;
@@ -73,7 +74,7 @@ private:
 /// "0.5", "20", "100,000", "5 M": a number at a tick.
 std::string rounded_tick(double number);
 
-/// A mark as it is in the plot, for a legend; and a series' with its line.
+/// A mark of the plot for a legend; a series' mark with its line.
 Html mark_sign(std::string_view kind, int shape);
 Html series_sign(std::string_view kind, int shape);
 

@@ -33,15 +33,15 @@ void append_escaped(std::string& markup, std::string_view text) {
 
 constexpr std::size_t most_leading = 8;  ///< the style sheet's .t1 to .t8
 
-/// How many columns of text come before the first of numbers.
+/// The number of columns of text before the first of numbers.
 std::size_t leading_texts(const std::vector<HtmlColumn>& columns) {
   std::size_t count = 0;
   while (count < columns.size() && columns[count].is_text) ++count;
   return count;
 }
 
-/// What aligns a column's cells: the table's class, up to most_leading; that of keys behind it; that of
-/// remarks behind numbers, which are given room.
+/// The class that aligns a column's cells: empty for the first columns, which the table's class aligns, up to
+/// most_leading; that of keys for further ones; that of remarks, which are wider, after numbers.
 std::string_view class_of(const std::vector<HtmlColumn>& columns, std::size_t column) {
   if (!columns[column].is_text) return "";
   const std::size_t leading = leading_texts(columns);

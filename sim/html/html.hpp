@@ -1,6 +1,6 @@
 #pragma once
-// Pieces of report.html. Texts become part of a page only through as_text, which escapes them, so that no
-// name of a user's is ever read as markup. What is written is well-formed XML too.
+// Elements of report.html. Texts become part of a page only through as_text, which escapes them, so that no
+// user's name is ever read as markup. The output is also well-formed XML.
 
 #include <string>
 #include <string_view>
@@ -20,11 +20,11 @@ struct Html {
 
 inline Html operator+(Html first, const Html& second) { return first += second; }
 
-/// The text with what has a meaning in markup escaped; control characters and bytes that are not UTF-8 become
+/// The text with special characters of markup escaped; control characters and bytes that are not UTF-8 become
 /// U+FFFD.
 Html as_text(std::string_view text);
 
-/// <tag attributes>content</tag>; `attributes` as they are written: see attribute().
+/// <tag attributes>content</tag>; `attributes` in their written form: see attribute().
 Html element(std::string_view tag, const Html& content, std::string_view attributes = {});
 Html element(std::string_view tag, std::string_view text, std::string_view attributes = {});
 
@@ -35,7 +35,7 @@ std::string attribute(std::string_view name, std::string_view value);
 Html paragraph(std::string_view text);
 Html subheading(std::string_view text);
 
-/// What is shown only when it is asked for.
+/// Content that is hidden until the reader opens it.
 Html folded(std::string_view summary, const Html& content);
 
 struct HtmlColumn {
@@ -43,19 +43,20 @@ struct HtmlColumn {
   bool is_text = false;  ///< left-aligned; numbers are right-aligned
 };
 
-/// A table that scrolls sideways where it is too wide. `name` says what it shows, to those who cannot see it.
+/// A table that scrolls sideways if it is too wide. `name` describes the content for readers who cannot see
+/// it.
 class HtmlTable {
 public:
   HtmlTable(std::string name, std::vector<HtmlColumn> columns);
 
   void row(const std::vector<Html>& cells);
   void row(const std::vector<std::string>& texts);
-  /// The first cells, and a text in place of all others.
+  /// The first cells, and one text in place of all others.
   void row_with_remark(const std::vector<std::string>& texts, std::string_view remark);
 
   [[nodiscard]] bool empty() const { return rows_ == 0; }
   [[nodiscard]] std::size_t rows() const { return rows_; }
-  /// `is_tall`: it scrolls downwards as well, under its head.
+  /// `is_tall`: it also scrolls downwards, below its head.
   [[nodiscard]] Html html(bool is_tall = false) const;
 
 private:

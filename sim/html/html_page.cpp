@@ -8,11 +8,11 @@ namespace trainyard {
 
 namespace {
 
-// Nothing is fetched, whatever a name in the page says: the browser itself sees to it.
+// Nothing is fetched, whatever names the page contains: the browser enforces it.
 constexpr std::string_view policy =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
-// Patterns that tell fills apart without colour, and the marks of the series.
+// Patterns that distinguish fills without colour, and the marks of the series.
 constexpr std::string_view definitions =
     R"svg(<svg class="definitions" width="0" height="0" aria-hidden="true"><defs>
 <pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="ground-hatch" width="6" height="6"/><rect class="ink-hatch" width="2" height="6"/></pattern>
@@ -24,7 +24,7 @@ constexpr std::string_view definitions =
 </defs></svg>
 )svg";
 
-/// JSON inside a script element: no "</" and no "<!--" may be there.
+/// JSON inside a script element, where "</" and "<!--" are not allowed.
 std::string without_tags(std::string_view json) {
   std::string text;
   for (const char letter : json) {

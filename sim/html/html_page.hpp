@@ -1,5 +1,5 @@
 #pragma once
-// The frame of report.html: one file with its style sheet and script inside, that loads nothing.
+// The frame of report.html: one file that contains its style sheet and script and loads nothing.
 
 #include "html/html.hpp"
 
@@ -17,8 +17,8 @@ struct HtmlSection {
 struct HtmlPage {
   std::string title;
   Html lead;                          ///< below the title
-  std::vector<HtmlSection> sections;  ///< in their order; those without content are left out
-  std::string timeline;               ///< JSON for the script; empty: there is none
+  std::vector<HtmlSection> sections;  ///< in order; those without content are omitted
+  std::string timeline;               ///< JSON for the script; empty: none
   std::string version;                ///< of the program
 };
 

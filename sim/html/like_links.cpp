@@ -8,7 +8,7 @@ namespace trainyard {
 
 namespace {
 
-/// The name with every number as "#".
+/// The name with every number replaced by "#".
 std::string without_numbers(std::string_view name) {
   std::string kind;
   for (const char letter : name) {

@@ -1,5 +1,5 @@
 #pragma once
-// Links that differ in numbers only, put together: a cluster has thousands of them, of a handful of kinds.
+// Groups links that differ only in numbers: a cluster has thousands of links of a handful of kinds.
 
 #include "run/link_rows.hpp"
 

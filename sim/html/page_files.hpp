@@ -1,5 +1,5 @@
 #pragma once
-// What the build puts into the program of the files beside this one.
+// The files of this folder that the build embeds into the program.
 
 #include <string_view>
 

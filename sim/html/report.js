@@ -1,17 +1,17 @@
 // The zoomable timeline of report.html, and its copy buttons. Plain JavaScript (ES2017) without a library; the page
-// reads without it.
+// is readable without it.
 "use strict";
 
 (() => {
   // Sizes in CSS pixels.
   const laneHeight = 22, laneGap = 3, nameHeight = 20, axisHeight = 26, lanesName = 100, narrow = 560;
   const ranksAtFirst = 4;
-  // What marks fills that have an ink, as the patterns of the style sheet do.
+  // Marks on fills that have an ink, like the patterns of the style sheet.
   const patterns = {communication: "hatch", framework: "bars", "slowed-kernels": "dots", input: "lines", "wasted-compute": "cross"};
 
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
-  /// "1.234 ms" of nanoseconds, with so many digits that `resolution` shows.
+  /// Nanoseconds as "1.234 ms", with enough digits to show `resolution`.
   function timeText(ns, resolution = Math.abs(ns) / 1000) {
     if (ns === 0) return "0";
     const units = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]];
@@ -124,7 +124,7 @@
       this.draw();
     }
 
-    // What is shown: from, to in nanoseconds.
+    // The visible interval: from, to in nanoseconds.
 
     show(from, to) {
       const length = clamp(to - from, Math.min(20, this.end), this.end);
@@ -143,7 +143,7 @@
       this.show(this.from + step, this.to + step);
     }
 
-    // Where a time is in the canvas, and back.
+    // Converts a time to its place in the canvas, and back.
 
     get plotLeft() { return this.width < narrow ? 0 : lanesName; }
     get plotWidth() { return Math.max(this.width - this.plotLeft - 1, 1); }
@@ -152,14 +152,14 @@
 
     onWheel(event) {
       if (event.deltaX === 0 && event.deltaY === 0) return;
-      // Who scrolls past the timeline means the page. A pinch on a touchpad comes as a wheel with Ctrl.
+      // Scrolling past the timeline scrolls the page. A pinch on a touchpad arrives as a wheel event with Ctrl.
       if (!event.ctrlKey && document.activeElement !== this.canvas) return;
       const before = [this.from, this.to];
       if (Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey)
         this.pan(Math.sign(event.deltaX || event.deltaY) * 0.1);
       else
         this.zoom(event.deltaY < 0 ? 0.8 : 1.25, this.time(event.offsetX));
-      // Where nothing is left to zoom out of, the page scrolls on; with Ctrl the browser would zoom it.
+      // If the timeline cannot zoom out further, the page scrolls; with Ctrl the browser would zoom it.
       if (event.ctrlKey || before[0] !== this.from || before[1] !== this.to) event.preventDefault();
     }
 
@@ -188,7 +188,7 @@
       this.zoom(clamp(Math.abs(last - other) / apart, 0.5, 2), middle);
     }
 
-    /// Shows what is under the pointer.
+    /// Shows the bar under the pointer.
     point(event) {
       const found = this.barAt(event.offsetX, event.offsetY);
       this.tip.hidden = !found;
@@ -203,7 +203,7 @@
     barAt(x, y) {
       const row = this.rows.find((one) => y >= one.top && y < one.top + laneHeight);
       if (!row || x < this.plotLeft) return undefined;
-      const near = 2 / this.plotWidth * (this.to - this.from);  // bars thinner than a pixel can be met too
+      const near = 2 / this.plotWidth * (this.to - this.from);  // bars thinner than a pixel can be hit too
       const at = this.time(x);
       let best;
       for (const bar of row.lane.bars) {
@@ -247,13 +247,13 @@
       return paint.createPattern(tile, "repeat");
     }
 
-    /// Black or white, whichever reads better.
+    /// Black or white, whichever is more readable.
     textOn(ground) {
       const part = (i) => parseInt(ground.substr(1 + 2 * i, 2), 16) / 255;
       return 0.299 * part(0) + 0.587 * part(1) + 0.114 * part(2) > 0.5 ? "#101418" : "#ffffff";
     }
 
-    /// Places of the lanes, and the height they take.
+    /// Places of the lanes, and their total height.
     layOut() {
       this.rows = [];
       let top = axisHeight;
@@ -317,7 +317,7 @@
       }
       paint.fillStyle = this.colours.muted;
       if (row.track.lanes.length === 1) {
-        // its name says it all
+        // its name is enough
       } else if (this.plotLeft > 0) {
         paint.textAlign = "right";
         paint.fillText(row.lane.name, this.plotLeft - 8, row.top + laneHeight / 2, this.plotLeft - 8);
@@ -329,7 +329,7 @@
       paint.rect(this.plotLeft, row.top, this.plotWidth, laneHeight);
       paint.clip();
       paint.textAlign = "left";
-      let drawnTo = -1;  // bars that end within the pixel that is drawn already show nothing more
+      let drawnTo = -1;  // bars that end within the last drawn pixel are not visible
       for (const bar of row.lane.bars) {
         if (bar.end < this.from) continue;
         if (bar.start > this.to) break;
@@ -349,7 +349,7 @@
       paint.restore();
     }
 
-    /// The bar's title, or as much of it as fits.
+    /// The bar's title, or the part of it that fits.
     drawName(paint, bar, fill, left, right, top) {
       if (right - left < 44 || bar.item < 0) return;
       let title = this.data.items[bar.item][0];
@@ -384,7 +384,7 @@
         await navigator.clipboard.writeText(source.textContent);
         button.textContent = "Copied";
       } catch (refused) {
-        getSelection().selectAllChildren(source);  // to be copied by hand
+        getSelection().selectAllChildren(source);  // for copying by hand
         button.textContent = "Selected";
       }
       setTimeout(() => { button.textContent = "Copy"; }, 2000);

@@ -1,6 +1,6 @@
 #pragma once
 // report.html of a run: one page with the figures, charts, tables, timeline and provenance of a result, for a
-// browser without a network. It reads and prints without script but for the zoom of the timeline.
+// browser without a network. Only the zoom of the timeline needs a script.
 
 #include "experiment/resolve.hpp"
 #include "run/run.hpp"
@@ -10,24 +10,24 @@
 
 namespace trainyard {
 
-/// Where figures of a file come from, in the file's words.
+/// Sources of a file's figures, in the file's words.
 struct PageSource {
   std::string file;  ///< "platform dgx2"
   std::string source;
   bool operator==(const PageSource&) const = default;
 };
 
-/// What a page says beside the result.
+/// Provenance shown on a page.
 struct PageOrigin {
   std::string version;                ///< of the program
   std::vector<std::string> warnings;  ///< of the files that were read
   std::vector<PageSource> sources;
-  bool has_measured_times = false;  ///< a user's trace gives compute times
+  bool has_measured_times = false;  ///< a user's trace provides compute times
 };
 
 PageOrigin page_origin(const ResolvedExperiment& resolved, const std::string& version);
 
-/// The whole file. The text depends on nothing but its arguments.
+/// The whole file. The text depends only on the arguments.
 std::string report_html(const Run& run, const PageOrigin& origin);
 
 }  // namespace trainyard

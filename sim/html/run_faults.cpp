@@ -13,7 +13,7 @@ namespace trainyard {
 
 namespace {
 
-/// How long the job takes over the interval between two checkpoints.
+/// Time of the job over the interval between two checkpoints.
 Html interval_plot(const JobReport& faults) {
   std::vector<double> intervals;
   std::vector<double> walls;

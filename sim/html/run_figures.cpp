@@ -26,7 +26,7 @@ Html tile(std::string_view name, std::string_view value, std::string_view remark
          Html{"\n"};
 }
 
-/// Whether the exposed communication is more than collectives.
+/// Whether the exposed communication includes more than collectives.
 bool has_framework(const Run& run) {
   constexpr double rounding = 1e-9;
   const StepParts split = step_parts(run);
@@ -82,7 +82,7 @@ bool is_steady_with_peers(const Run& run) { return run.ranks > 1 && updates_of(r
 bool is_multi_with_peers(const Run& run) { return run.ranks > 1 && updates_of(run) != nullptr; }
 bool has_job(const Run& run) { return run.job.has_value(); }
 
-/// A key figure whose tile says more than its definition, and when there is something to say.
+/// A key figure with a remark on its tile besides its definition, and the condition for the remark.
 struct TileText {
   std::string_view field;
   bool (*applies)(const Run&);

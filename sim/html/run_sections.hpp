@@ -1,6 +1,6 @@
 #pragma once
-// The sections of a run's report.html, each the content below its title; empty where the run has no such
-// thing.
+// The sections of a run's report.html, each the content below its title; empty if they do not apply to the
+// run.
 
 #include "html/html.hpp"
 #include "html/report_html.hpp"
@@ -12,7 +12,7 @@ namespace trainyard {
 Html figures_html(const Run& run, std::span<const Figure> table = figures());
 Html limits_html(const Run& run);
 
-/// Of one step, or of many updates; and how long which collective was exposed.
+/// The parts of one step's time, or of many updates; and the exposed time of each collective.
 Html where_html(const Run& run);
 Html collectives_html(const Run& run);
 Html links_html(const Run& run);
@@ -21,13 +21,13 @@ Html ranks_html(const Run& run);
 Html memory_html(const Run& run);
 Html needs_html(const Run& run);
 
-/// Of runs of many updates: rates, staleness, workers, servers.
+/// For runs of many updates: rates, staleness, workers, servers.
 Html updates_html(const Run& run);
 
-/// Of jobs with faults: where their time goes, and how long they take with other checkpoint intervals.
+/// For jobs with faults: the parts of their time, and their time with other checkpoint intervals.
 Html faults_html(const Run& run);
 
-/// A table of them below a heading; nothing where there are none.
+/// A table of sources below a heading; empty if there are none.
 Html sources_html(const std::vector<PageSource>& sources);
 Html trust_html(const Run& run, const PageOrigin& origin);
 Html experiment_html(const Run& run, const PageOrigin& origin);

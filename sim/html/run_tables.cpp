@@ -23,7 +23,7 @@ std::string range_in_words(Q least, Q most) {
   return low == high ? low : low + " to " + high;
 }
 
-/// Whether the times of all ranks are one but for rounding.
+/// Whether the times of all ranks are equal except for rounding.
 bool are_alike(const Run& run) {
   constexpr double rounding = 1e-9;
   return std::ranges::all_of(
@@ -111,7 +111,7 @@ Html links_html(const Run& run) {
 }
 
 Html ranks_html(const Run& run) {
-  if (updates_of(run) || run.ranks == 1 || run.rank_rows.empty()) return {};  // updates_html has the workers
+  if (updates_of(run) || run.ranks == 1 || run.rank_rows.empty()) return {};  // workers: updates_html
   if (are_alike(run)) {
     const RankRow& rank = run.rank_rows.front();
     return paragraph(fmt::format("All {} ranks are alike: {} of kernels, {} of communication, done after {}.",

@@ -11,7 +11,7 @@ namespace trainyard {
 
 namespace {
 
-/// How many gradients were how old; bars of several ages together where there are many.
+/// Number of gradients by age; one bar for several ages if there are many.
 Html staleness_html(const Updates& updates) {
   constexpr std::size_t most_bars = 60;
   if (updates.staleness.gradients.size() < 2) return {};

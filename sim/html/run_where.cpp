@@ -17,7 +17,7 @@ namespace {
 
 using PartsDocs = config::Names<StepPart>;
 
-/// A part's name, what fills it in charts, and what it is.
+/// A part's name, its fill in charts, and its definition.
 struct PartWords {
   std::string name, kind;
   std::string_view what;
@@ -41,7 +41,7 @@ Html parts_html(const Run& run, const StepParts& split) {
   std::vector<BarPart> bar;
   HtmlTable table("parts of the step time", {{"part", true}, {"time"}, {"share"}, {"what it is", true}});
   Seconds sum;
-  constexpr double rounding = 1e-9;  // of the step: not a part but what adding up leaves
+  constexpr double rounding = 1e-9;  // of the step: smaller parts are rounding errors of sums
   for (const PartTime& part : split.parts) {
     if (std::abs(part.time.si()) <= rounding * run.pace.time.si()) continue;
     const PartWords words = words_of(part.part, (updates_of(run) != nullptr));

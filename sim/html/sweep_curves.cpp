@@ -18,10 +18,10 @@ namespace {
 constexpr std::size_t most_together = 8;  ///< the style sheet's series
 constexpr std::size_t most_panels = 12;
 constexpr int shapes = 4;
-constexpr double drawn_from = 0.5;  ///< efficiencies, where none is lower: the 80 % line stands out
+constexpr double drawn_from = 0.5;  ///< for efficiencies if none is lower: makes the 80 % line visible
 
-/// The keys that tell series apart, by their place among the sweep's: no numbers of GPUs, nothing that is the
-/// same in all.
+/// The keys that distinguish series, by index among the sweep's keys: excludes numbers of GPUs and keys with
+/// equal values everywhere.
 std::vector<std::size_t> telling_keys(const SweepResult& result, const std::vector<Series>& all) {
   std::vector<std::size_t> keys;
   for (std::size_t key = 0; key < result.sweep.keys.size(); ++key) {
@@ -34,7 +34,7 @@ std::vector<std::size_t> telling_keys(const SweepResult& result, const std::vect
   return keys;
 }
 
-/// "model=resnet50, precision=amp" of the keys from `first` to before `last`.
+/// "model=resnet50, precision=amp" for the keys from `first` to before `last`.
 std::string values_in_words(const SweepResult& result, const Series& series,
                             const std::vector<std::size_t>& keys, std::size_t first, std::size_t last) {
   const PointValues& values = result.sweep.points[result.rows[series.rows.front()].point];
@@ -51,7 +51,7 @@ struct CurveFigures {
   [[nodiscard]] double ranks(std::size_t row) const {
     return figure(result, result.rows[row], "ranks").value();
   }
-  /// "on 16 GPUs", and of several runs on as many also which: "on 16 GPUs (nodes=2, gpus_per_node=8)".
+  /// "on 16 GPUs", with the keys if several runs use this number: "on 16 GPUs (nodes=2, gpus_per_node=8)".
   [[nodiscard]] std::string place_in_words(const Series& series, std::size_t row) const {
     std::string text = "on " + count(std::llround(ranks(row)), "GPU");
     const auto is_beside = [&](std::size_t other) { return ranks(other) == ranks(row); };
@@ -66,8 +66,7 @@ struct CurveFigures {
 
 std::string series_kind(std::size_t number) { return fmt::format("series{}", number % most_together); }
 
-/// Of points in the order of their places across, the highest at each: a curve has one run per number of
-/// GPUs.
+/// The highest point at each horizontal place, in order: a curve has one run per number of GPUs.
 std::vector<PlotPoint> best_of_each(const std::vector<PlotPoint>& points) {
   std::vector<PlotPoint> best;
   for (const PlotPoint& point : points) {

@@ -1,6 +1,6 @@
 #pragma once
-// The charts of a sweep's page: throughput and efficiency of its series over the number of GPUs, and what a
-// training takes at each point.
+// The charts of a sweep's page: throughput and efficiency of its series over the number of GPUs, and time and
+// cost or energy of a training at each point.
 
 #include "html/html.hpp"
 #include "sweep/choice.hpp"
@@ -12,20 +12,20 @@
 
 namespace trainyard {
 
-/// Series that are drawn together: as many as can be told apart.
+/// Series that are drawn together: few enough to be distinguishable.
 struct CurvePanel {
-  std::string title;  ///< what its series have in common; empty if all series are in it
+  std::string title;  ///< common values of its series; empty if it contains all series
   std::vector<Series> series;
-  std::vector<std::string> names;  ///< of each, without what is in the title or the same everywhere
+  std::vector<std::string> names;  ///< of each, without values in the title or equal everywhere
 };
 
-/// The series by the values of their first keys, of as few keys as leave no more than eight together.
+/// The series grouped by the values of their first keys, as few as needed for at most eight series per group.
 std::vector<CurvePanel> curve_panels(const SweepResult& result);
 
-/// Empty where no series has two runs.
+/// Empty if no series has two runs.
 Html scaling_curves(const SweepResult& result);
 
-/// Time against cost, or energy where no cost is known; empty where neither is.
+/// Time against cost, or energy if no cost is known; empty if neither is.
 Html needs_plot(const SweepResult& result, const std::vector<Needs>& needs, const Choice& choice);
 
 }  // namespace trainyard

@@ -45,7 +45,7 @@ Html what_html(const SweepResult& result) {
   return html + set.html();
 }
 
-/// Up to where each series scales well.
+/// The size up to which each series scales well.
 Html stops_html(const SweepResult& result) {
   const std::vector<Series> all = series_of(result);
   if (std::ranges::none_of(all, [](const Series& series) { return series.rows.size() > 1; })) return {};

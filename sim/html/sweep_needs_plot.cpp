@@ -15,7 +15,7 @@
 namespace trainyard {
 namespace {
 
-/// What is drawn upwards.
+/// The quantity on the vertical axis.
 struct NeedUnit {
   std::optional<double> Needs::*need;
   std::string title;
@@ -29,12 +29,12 @@ NeedUnit need_upwards(const std::vector<Needs>& needs) {
   return {.need = &Needs::energy_j, .title = "kWh", .unit = joules_per_kwh};
 }
 
-/// Both are known, and have a place on axes of decades.
+/// Both values are known and positive, as logarithmic axes require.
 bool is_drawn(const Needs& row, const NeedUnit& up) {
   return row.time_s.value_or(0) > 0 && (row.*up.need).value_or(0) > 0;
 }
 
-/// Every so many of them, where they are too many to be told apart.
+/// Keeps every n-th row if there are too many to be distinguishable.
 void thin_out(std::vector<std::size_t>& rows) {
   constexpr std::size_t most_marks = 1000;
   const std::size_t step = (rows.size() + most_marks - 1) / most_marks;

@@ -18,11 +18,11 @@ namespace trainyard {
 
 namespace {
 
-/// Keys that name files. All others change what is in them, and a source is of a file.
+/// Keys that name files. All other keys change values inside them, and sources belong to files.
 constexpr std::array<std::string_view, 6> file_keys = {"experiment", "platform", "platform.node.gpus.profile",
                                                        "model",      "trace",    "stack"};
 
-/// What a point says for the keys that name files.
+/// A point's values for the keys that name files.
 std::vector<std::string> files_named(const Sweep& sweep, const PointValues& point) {
   std::vector<std::string> named;
   for (std::size_t key = 0; key < sweep.keys.size(); ++key) {
@@ -53,7 +53,7 @@ SweepOrigin sweep_origin(const config::Catalogue& catalogue, const SweepResult& 
       if (!origin.experiment.empty()) continue;
       origin.point = row.point;
       origin.experiment = config::write(resolved.settings);
-    } catch (const InputError& error) {  // rows that are done must not be lost because a file has moved since
+    } catch (const InputError& error) {  // finished rows must not be lost because a file has moved since
       origin.unread = error.diagnostics().front().message;
     } catch (const FileError& error) {
       origin.unread = error.what();

@@ -1,5 +1,5 @@
 #pragma once
-// One unit for all numbers on an axis of times.
+// One unit for all numbers on a time axis.
 
 #include "units/quantity.hpp"
 
@@ -12,7 +12,7 @@ struct TimeUnit {
   double seconds = 1;
 };
 
-/// The largest in which `longest` is at least 2, or the smallest.
+/// The largest unit in which `longest` is at least 2, or the smallest unit.
 TimeUnit time_unit(Seconds longest);
 
 }  // namespace trainyard

@@ -31,7 +31,7 @@ std::string details(const CollectiveRow& row) {
                      row.ready_after, human(row.bound), human(row.busbw));
 }
 
-/// Numbers kinds and items in the order in which they come up.
+/// Numbers kinds and items in order of first appearance.
 class TimelineWriter {
 public:
   explicit TimelineWriter(const Run& run) : run_(run) {}
@@ -100,7 +100,7 @@ private:
     return found->second;
   }
 
-  /// By title and what it is of: the same collective is another item while it is copied.
+  /// Identified by title and purpose: a collective and its copies are different items.
   std::int64_t item_number(const TimelineEvent& event) {
     if (is_of_training(event)) return -1;
     const auto key = std::tuple(event.op, event.collective, event.op < 0 ? event.category : std::string());

@@ -1,6 +1,6 @@
 #pragma once
-// The timeline of report.html: what its script draws as JSON, the controls, and rank 0's as a picture where
-// no script runs.
+// The timeline of report.html: JSON for its script, the controls, and rank 0's timeline as a picture for
+// readers without a script.
 
 #include "html/html.hpp"
 #include "run/run.hpp"
@@ -11,9 +11,9 @@
 namespace trainyard {
 
 /// {"end": ns, "kinds": [[class, name]], "items": [[title, details, flops, bytes, ns alone]], "tracks":
-/// [[name, [[stream, [gap, length, kind, item, gap, ...]]]]]}. A gap is that to the bar before, in ns; an
-/// item of -1 is none. Ranks whose bars are the same to the nanosecond are one track. Empty without a
-/// timeline.
+/// [[name, [[stream, [gap, length, kind, item, gap, ...]]]]]}. A gap is the distance to the previous bar, in
+/// ns; an item of -1 means none. Ranks whose bars are the same to the nanosecond share one track. Empty
+/// without a timeline.
 std::string timeline_json(const Run& run);
 
 /// The section's content; empty without a timeline.

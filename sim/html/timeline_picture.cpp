@@ -21,7 +21,7 @@ struct DrawnBar {
 };
 
 std::vector<DrawnBar> drawn_bars(const std::vector<const TimelineEvent*>& events, Seconds whole) {
-  constexpr double nothing = 5e-4;  // of the whole: half a pixel
+  constexpr double nothing = 5e-4;  // of the whole width: half a pixel
   std::vector<DrawnBar> bars;
   for (const TimelineEvent* event : events) {
     if (!bars.empty() && bars.back().category == event->category &&
@@ -44,7 +44,7 @@ Html lane(std::string_view name, const std::vector<DrawnBar>& bars, Seconds whol
   return svg + Html{"</svg></div>\n"};
 }
 
-/// The first rank's streams below each other, with an axis of time.
+/// The first rank's streams one below the other, with a time axis.
 Html picture(const Run& run, const Track& track, Seconds whole) {
   Html html;
   for (int stream = 0; stream < stream_count; ++stream) {
