@@ -45,7 +45,7 @@ GpuProfile load_profile(const config::Catalogue& catalogue, const std::string& n
   return gpu;
 }
 
-/// What a scaling is checked against.
+/// Profiles with measured rates, against which a scaling is checked.
 std::vector<GpuProfile> load_checked_profiles(const config::Catalogue& catalogue) {
   std::vector<GpuProfile> profiles;
   for (const std::string_view name : checked_profiles) {
@@ -63,7 +63,7 @@ std::string measurement_plan_text(const config::Catalogue& catalogue, bool quick
   return plan_text(measurement_plan(models, quick ? PlanSize::quick : PlanSize::full));
 }
 
-/// Where profiles lie: --out, else the first folder of profiles that can be written to.
+/// The folder for profiles: --out, else the first writable folder of profiles.
 fs::path folder_for(const CalibrateOptions& options, const config::Catalogue& catalogue) {
   if (options.out) return *options.out;
   for (const fs::path& root : catalogue.roots) {
@@ -75,8 +75,8 @@ fs::path folder_for(const CalibrateOptions& options, const config::Catalogue& ca
       "--set platform.node.gpus.profile=DIR/NAME.yaml");
 }
 
-/// The name of the new profile: names are looked up as files, so that they hold nothing a path or YAML would
-/// take for something else.
+/// The name of the new profile: names are looked up as files, so they must not contain special characters of
+/// paths or YAML.
 std::string name_of_profile(const CalibrateOptions& options) {
   if (!options.name && !options.specification) {
     throw CLI::RequiredError("--name NAME (or --specification GPU)");
@@ -91,7 +91,7 @@ std::string name_of_profile(const CalibrateOptions& options) {
   return name;
 }
 
-/// A recording by path, or by name among those beside the shipped profiles.
+/// A recording by path, or by name among those next to the shipped profiles.
 fs::path find_recording(const config::Catalogue& catalogue, const std::string& text) {
   std::error_code error;
   if (fs::exists(text, error)) return text;
@@ -99,7 +99,7 @@ fs::path find_recording(const config::Catalogue& catalogue, const std::string& t
     fs::path file = root / config::folder_of(config::Kind::gpu) / text;
     if (text.find('/') == std::string::npos && fs::exists(file, error)) return file;
   }
-  return text;  // reading it says what is wrong
+  return text;  // reading it reports the error
 }
 
 Recording read_recording_file(const fs::path& file) {
@@ -108,10 +108,10 @@ Recording read_recording_file(const fs::path& file) {
 
 void make_folder(const fs::path& folder) {
   std::error_code error;
-  fs::create_directories(folder, error);  // writing into it says what is wrong
+  fs::create_directories(folder, error);  // writing into it reports the error
 }
 
-/// Measures into FOLDER/NAME.csv, or goes on with it.
+/// Measures into FOLDER/NAME.csv, or continues it.
 std::optional<fs::path> measure(const CalibrateOptions& options, const config::Catalogue& catalogue,
                                 const std::string& name, const fs::path& folder) {
   const auto seconds = options.seconds
@@ -134,7 +134,7 @@ std::optional<fs::path> measure(const CalibrateOptions& options, const config::C
   return std::nullopt;
 }
 
-/// What the options name, read before anything is measured.
+/// The profiles that the options name, read before anything is measured.
 struct Bases {
   std::optional<GpuProfile> specification, scale_from;
 };
@@ -149,7 +149,7 @@ Bases load_bases(const CalibrateOptions& options, const config::Catalogue& catal
   return {load(options.specification), load(options.scale_from)};
 }
 
-/// The recordings, the scaling or both on top of the specification.
+/// Applies the recordings, the scaling or both to the specification.
 GpuProfile make_profile(const Bases& bases, const config::Catalogue& catalogue, const std::string& name,
                         const std::vector<Recording>& recordings) {
   GpuProfile gpu =
@@ -159,8 +159,8 @@ GpuProfile make_profile(const Bases& bases, const config::Catalogue& catalogue, 
   return recordings.empty() ? gpu : calibrate(gpu, recordings);
 }
 
-/// The recordings must lie beside the profile; those that do not are copied there. Never over another of the
-/// same name: other profiles may rest on that.
+/// Recordings must be next to the profile, so others are copied there. Never overwrites a different file of
+/// the same name: other profiles may use it.
 void copy_beside(const std::vector<fs::path>& files, const fs::path& folder) {
   for (const fs::path& file : files) {
     const fs::path copy = folder / file.filename();
@@ -175,7 +175,7 @@ void copy_beside(const std::vector<fs::path>& files, const fs::path& folder) {
   }
 }
 
-/// The tables of the specification's kernels on which the new profile still rests.
+/// The tables of the specification's kernels that the new profile still uses.
 std::vector<fs::path> tables_kept(const CalibrateOptions& options, const config::Catalogue& catalogue,
                                   const GpuProfile& gpu, const std::vector<Recording>& recordings) {
   if (!options.specification) return {};
@@ -188,7 +188,7 @@ std::vector<fs::path> tables_kept(const CalibrateOptions& options, const config:
   return kept;
 }
 
-/// Writes the profile, once it is sure that it can be read again.
+/// Writes the profile after checking that it can be read again.
 void write_profile(const GpuProfile& gpu, const fs::path& file, bool force) {
   const std::string text = profile_text(gpu);
   load_gpu_profile(config::parse(file.string(), text));

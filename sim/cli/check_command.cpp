@@ -24,7 +24,7 @@ namespace trainyard {
 
 namespace {
 
-/// Reads the file as what it is; an experiment with everything it names.
+/// Reads a file according to its kind; an experiment with all files it names.
 void check_file(const std::string& file, std::vector<Diagnostic>& warnings) {
   if (file.ends_with(".csv")) {
     read_trace(file, config::read_file(file, largest_csv));
@@ -57,7 +57,7 @@ void check_file(const std::string& file, std::vector<Diagnostic>& warnings) {
       load_sweep(document);
       break;
     case config::Kind::experiment: {
-      // With a slash it is a path, whatever it is called.
+      // With a slash it is a path, whatever its name.
       const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
       const ResolvedExperiment resolved = resolve(config::find_catalogue(), path, {});
       warnings.insert(warnings.end(), resolved.warnings.begin(), resolved.warnings.end());

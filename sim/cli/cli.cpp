@@ -128,7 +128,7 @@ void add_commands(CLI::App& program) {
 
 int run_cli(int argc, const char* const* argv) {
   end_on_interrupt();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, as a full disk is
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit is then an error, like a full disk
   try {
     return parse_and_run(argc, argv);
   } catch (const InputError& error) {

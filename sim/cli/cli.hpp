@@ -1,21 +1,21 @@
 #pragma once
-// The command line: which command was asked for, and what each end of it means as an exit code. One file per
-// command (commands.hpp); CLI11 is used in this folder only.
+// The command line: selects the command and turns its outcome into an exit code. One file per command
+// (commands.hpp); CLI11 is used in this folder only.
 
 #include <array>
 #include <string_view>
 
 namespace trainyard {
 
-/// Exit codes, as README.md documents them.
+/// Exit codes, documented in README.md.
 enum ExitCode : int {
   exit_done = 0,
-  exit_limit_missed = 1,  ///< a validation or comparison missed a limit it was given
+  exit_limit_missed = 1,  ///< a validation or comparison missed its limit
   exit_wrong_command_line = 2,
   exit_wrong_input = 3,     ///< wrong whatever the hardware: syntax, names, units, more ranks than GPUs
   exit_job_impossible = 4,  ///< valid, but the machine cannot do it
   exit_file = 5,            ///< cannot read or write
-  exit_bug = 70,            ///< trainyard's own fault
+  exit_bug = 70,            ///< an internal error of trainyard
   exit_interrupted = 130,   ///< SIGINT or SIGTERM
 };
 

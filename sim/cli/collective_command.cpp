@@ -49,7 +49,7 @@ struct CollectiveOptions {
   bool force = false;
 };
 
-/// Whole elements of 4 bytes, from the first size on, each `factor` times or `step` more than the one before.
+/// Whole elements of 4 bytes, from the first size on, each `factor` times the previous size or `step` larger.
 std::vector<Bytes> sizes_of(const CollectiveOptions& options) {
   const Bytes begin = nccl_size("-b", options.begin);
   const Bytes end = nccl_size("-e", options.end);
@@ -71,7 +71,7 @@ int count_or_all(const std::string& option, const std::string& text) {
   return text.empty() ? 0 : whole_number(option, text, 1);
 }
 
-/// The platform with the overrides of --set, whose keys begin with "platform.", as an experiment's do.
+/// The platform with the overrides of --set, whose keys begin with "platform.", as for experiments.
 Platform platform_of(const CollectiveOptions& options, const std::filesystem::path& file) {
   config::Document document = config::load(file);
   constexpr std::string_view prefix = "platform.";

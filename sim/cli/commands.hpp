@@ -1,6 +1,6 @@
 #pragma once
 // The subcommands. Each function adds one with its options and help to the program; parsing the command line
-// then calls it. Nothing is read and nothing is computed before that.
+// then calls it. Before that nothing is read or computed.
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-/// A validation or comparison that was done and missed the limit it was given: exit code 1.
+/// A finished validation or comparison missed its limit: exit code 1.
 class LimitMissed : public std::exception {
 public:
   explicit LimitMissed(std::string text) : text_(std::move(text)) {}
@@ -21,7 +21,7 @@ private:
   std::string text_;
 };
 
-/// Ended by SIGINT or SIGTERM in good order, what was finished is kept: exit code 130.
+/// Ended by SIGINT or SIGTERM in good order, with finished results kept: exit code 130.
 class Interrupted : public std::exception {
 public:
   [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
@@ -46,7 +46,7 @@ void add_schema(CLI::App& program);
 void add_completion(CLI::App& program);
 void add_manual(CLI::App& program);
 
-/// All of them, and what the program's own help says.
+/// Adds all of them, and the text of the program's own help.
 void add_commands(CLI::App& program);
 
 }  // namespace trainyard

@@ -42,8 +42,8 @@ struct CompareOptions {
 /// One side of the comparison, before anything is simulated.
 struct Side {
   std::string letter;                          ///< "A" or "B"
-  std::optional<ResolvedExperiment> resolved;  ///< of an experiment
-  std::optional<RunSummary> run;               ///< of a saved run
+  std::optional<ResolvedExperiment> resolved;  ///< for an experiment
+  std::optional<RunSummary> run;               ///< for a saved run
 };
 
 Side side_of(const config::Catalogue& catalogue, std::string letter, const std::string& text,
@@ -69,8 +69,8 @@ void print_warnings_of(const std::vector<Side>& sides) {
   }
 }
 
-/// The summary that `run --out` would write, so that saved and fresh runs compare alike. Says which of the
-/// two is wrong.
+/// The summary that `run --out` would write, so that saved and fresh runs are equal. Error messages name the
+/// side.
 std::string simulated_summary(const Side& side) {
   const std::string name = fmt::format("{} ({})", side.letter, side.resolved->name);
   try {
@@ -82,7 +82,7 @@ std::string simulated_summary(const Side& side) {
   }
 }
 
-/// Simulates what is not simulated yet, each in a process of its own.
+/// Simulates the sides that are not simulated yet, each in its own process.
 void complete(std::vector<Side>& sides) {
   std::vector<Side*> fresh;
   for (Side& side : sides) {

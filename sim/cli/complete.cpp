@@ -10,12 +10,12 @@ namespace trainyard {
 
 namespace {
 
-/// Where the words before the last have led to.
+/// The position on the command line after all words except the last.
 struct Place {
   CLI::App* command;
   CLI::Option* open = nullptr;      ///< the option whose value comes next
-  bool may_close = false;           ///< it has a value already and takes more
-  bool arguments_only = false;      ///< behind "--"
+  bool may_close = false;           ///< it already has a value and accepts more
+  bool arguments_only = false;      ///< after "--"
   std::vector<CLI::Option*> given;  ///< options and arguments
   std::size_t arguments = 0;
 };
@@ -39,7 +39,7 @@ CLI::App* command_named(CLI::App& command, const std::string& word) {
   return found.empty() ? nullptr : found.front();
 }
 
-/// The argument that the next word is, or null if the command takes no more.
+/// The argument to which the next word belongs, or null if the command accepts no more.
 CLI::Option* next_argument(const Place& place) {
   CLI::Option* last = nullptr;
   std::size_t passed = 0;
@@ -83,7 +83,7 @@ void read_word(Place& place, const std::string& word) {
   }
 }
 
-/// The answer in the making: only words that go on from what was typed come in.
+/// Collects the answer: accepts only words that begin with the typed text.
 class Answer {
 public:
   explicit Answer(std::string typed) : typed_(std::move(typed)) {}
@@ -95,7 +95,7 @@ public:
     words_ += word.substr(hidden_) + (description.empty() ? "" : '\t' + description) + '\n';
   }
   void add_values(CLI::Option& option, const std::string& before);
-  /// The shell sees only what comes behind this many characters.
+  /// The shell gets only the text after this number of characters.
   void hide(std::size_t characters) { hidden_ = characters; }
   [[nodiscard]] std::string text() const { return paths_ + '\n' + words_; }
 
@@ -106,14 +106,14 @@ private:
   std::size_t hidden_ = 0;
 };
 
-/// `before`: "--fidelity=" where the value is part of that word.
+/// `before`: "--fidelity=" if the value is part of that word.
 void Answer::add_values(CLI::Option& option, const std::string& before) {
   const Offer offer = offer_of(option);
   for (const std::string& word : offer.words) add(before + word);
   for (const config::Kind kind : offer.kinds) {
     for (const std::string& name : config::names(config::find_catalogue(), kind)) add(before + name);
   }
-  // A file of the user's own is written with a slash, or as one whose name is none of those shipped.
+  // A user's own file is written with a slash, or has a name different from all shipped ones.
   const bool is_path = is_empty() || typed_.find('/', before.size()) != std::string::npos;
   if (offer.files || (!offer.kinds.empty() && is_path)) paths_ = "files";
   if (offer.folders && paths_ == "none") paths_ = "folders";
@@ -138,7 +138,7 @@ void add_commands_of(Answer& answer, const CLI::App& command) {
   for (const CLI::App* each : commands_of(command)) answer.add(each->get_name(), each->get_description());
 }
 
-/// The words with "--set", "=", "x" put together again.
+/// Joins words that bash has split: "--set", "=", "x".
 std::vector<std::string> joined(const std::vector<std::string>& words) {
   std::vector<std::string> whole;
   bool is_behind_sign = false;

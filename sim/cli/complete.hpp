@@ -1,7 +1,6 @@
 #pragma once
-// What can come next on a command line that is being typed. The scripts of `trainyard completion` hand over
-// the words so far and show what this answers, so that no shell knows more of the commands than the commands
-// do.
+// Possible continuations of an unfinished command line. The scripts of `trainyard completion` pass the words
+// so far and show the answer, so that shells need not know the commands.
 
 #include <CLI/App.hpp>
 #include <string>
@@ -10,13 +9,13 @@
 
 namespace trainyard {
 
-/// The first word of a question: `trainyard __complete WORD... LAST`, in which LAST is being typed and may be
-/// empty. Not a command: no person types it.
+/// The first word of a question: `trainyard __complete WORD... LAST`, where LAST is unfinished and may be
+/// empty. Not a command: users do not type it.
 inline constexpr std::string_view completion_question = "__complete";
 
 /// The answer: a line "none", "files" or "folders", whether paths fit as well, then a line "WORD" or
-/// "WORD<tab>DESCRIPTION" for each word that may stand in the place of the last. `words` are those behind the
-/// program's name. bash hands "--set=x" over as three words, and wants only what comes behind the "=".
+/// "WORD<tab>DESCRIPTION" for each possible last word. `words` are those after the program's name. bash
+/// passes "--set=x" as three words, and needs only the text after the "=".
 std::string completions(CLI::App& program, const std::vector<std::string>& words);
 
 }  // namespace trainyard

@@ -20,7 +20,7 @@ struct Script {
   std::string_view text;
 };
 
-// Each script asks the very program that is being typed (complete.hpp): an answer is never older than it is.
+// Each script asks the program that is being typed (complete.hpp), so answers are never out of date.
 
 constexpr std::string_view bash_script = R"(# bash completion of trainyard
 _trainyard() {

@@ -1,5 +1,5 @@
 #pragma once
-// What the process has used so far: the "simulation" part of the summary.
+// Resources used by the process so far: the "simulation" part of the summary.
 
 #include "report/summary_json.hpp"
 

@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-/// What is wrong with the mean error of some rows; empty if nothing is.
+/// Why the mean error of some rows misses the limit; empty if it does not.
 std::string missed(const std::string& one, const std::string& many, const std::optional<double>& error,
                    double limit) {
   if (!error) {

@@ -1,15 +1,15 @@
 #pragma once
-// `trainyard validate --limit`: which mean errors a limit is held against, and what is said where it is
-// missed.
+// `trainyard validate --limit`: selects the mean errors to check against a limit, and reports a miss.
 
 #include "published/validate.hpp"
 #include "published/validate_training.hpp"
 
 namespace trainyard {
 
-/// Of collectives the mean over curves from 1 MiB on, of training the mean over the clean runs of claimed
-/// families under `protocol`; `limit` is a ratio. Throws LimitMissed if either is above it, if rows of a kind
-/// were predicted and none of them has a part in its mean, or if nothing was scored at all.
+/// For collectives, the mean over curves from 1 MiB up; for training under `protocol`, the mean over complete
+/// runs of families that count in the totals. `limit` is a ratio. Throws LimitMissed if either mean is above
+/// it, if rows of a kind were predicted but none of them is part of the mean, or if nothing was scored at
+/// all.
 void check_limit(const Validation& collectives, const TrainingValidation& training, FitProtocol protocol,
                  double limit);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The arguments of every command that works on an experiment: which one, and what to override in it.
+// The arguments of every command that works on an experiment: its name, and overrides.
 
 #include "cli/commands.hpp"
 
@@ -13,7 +13,7 @@ struct ExperimentOptions {
   std::vector<std::string> set;  ///< KEY=VALUE, in the order given
 };
 
-/// Adds --set, which may be given again and again, each time with one text of the form `type`.
+/// Adds --set, which may be repeated, each time with one text of the form `type`.
 void add_set_option(CLI::App& command, std::vector<std::string>& set, const std::string& text,
                     const std::string& type = "KEY=VALUE");
 

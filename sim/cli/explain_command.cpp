@@ -37,7 +37,7 @@ struct ExplainOptions {
   bool json = false;
 };
 
-/// What the argument means: an experiment's name or path, and of a saved run what it said.
+/// Meaning of the argument: an experiment's name or path, and for a saved run its summary.
 struct Asked {
   std::string experiment;
   std::optional<RunSummary> saved;
@@ -69,12 +69,12 @@ void explain_run(const ExplainOptions& options) {
   ResolvedExperiment resolved = resolve(catalogue, asked.experiment, overrides, files);
   print_warnings(resolved.warnings);
 
-  // Of a step that does not fit nothing else is worth simulating.
+  // If the step does not fit into memory, no change is worth simulating.
   if (resolved.model && !memory_report(resolved).fits)
     in_children(1, 1, [&](int) { return simulate(resolved, {.timeline = false}).experiment.name; });
 
   ExplainedRun explained;
-  // Each in a process of its own, which has to begin before this one simulates.
+  // Each is simulated in its own process, which must start before this one simulates.
   explained.changes = what_would_help(catalogue, asked.experiment, overrides, resolved, files, parallel);
   if (asked.saved) {
     resolved.name = text_of(*asked.saved, "experiment");

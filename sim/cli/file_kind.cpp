@@ -25,7 +25,7 @@ namespace {
 
 using config::Kind;
 
-/// Calls `use` with an empty value of the struct that files of this kind are read into.
+/// Calls `use` with an empty value of the struct for files of this kind.
 template <class Use>
 auto with_file_of(Kind kind, const Use& use) {
   switch (kind) {
@@ -51,7 +51,7 @@ auto with_file_of(Kind kind, const Use& use) {
   return use(Experiment{});
 }
 
-/// Keys of the document that a file of this kind may have.
+/// Number of the document's keys that a file of this kind may have.
 int known_keys(Kind kind, const config::Node& root) {
   return with_file_of(kind, [&]<class File>(const File&) {
     return config::Keys<File>::table()(

@@ -1,5 +1,5 @@
 #pragma once
-// Which kind of file is which: by the word of `schema`, by the folder a file lies in, or by the keys it has.
+// Finds the kind of a file: by the word given to `schema`, by its folder, or by its keys.
 
 #include "config/catalogue.hpp"
 #include "config/document.hpp"
@@ -13,7 +13,7 @@
 
 namespace trainyard {
 
-/// What the command line calls a kind of file.
+/// The words for a kind of file on the command line.
 struct KindWord {
   std::string_view word;
   std::string_view plural;
@@ -30,7 +30,7 @@ inline constexpr std::array kind_words{KindWord{"platform", "platforms", config:
                                        KindWord{"sweep", "sweeps", config::Kind::sweep},
                                        KindWord{"runs", "runs", config::Kind::runs}};
 
-/// The kind of which `form` is the given word. Throws InputError (did you mean) if there is none.
+/// The kind whose `form` is the given word. Throws InputError (did you mean) if there is none.
 config::Kind kind_named(const std::string& word, std::string_view KindWord::*form = &KindWord::word);
 
 /// That form of the words of all kinds.
@@ -39,8 +39,8 @@ std::vector<std::string> kind_texts(std::string_view KindWord::*form);
 /// JSON Schema of a kind, made from the key table that its reader uses.
 nlohmann::ordered_json schema_of(config::Kind kind);
 
-/// The kind of a document: that of the catalogue folder it lies in (.../workloads/models/x.yaml), otherwise
-/// the one whose key table knows most of its keys. Throws InputError if no table knows any.
+/// The kind of a document: that of its catalogue folder (.../workloads/models/x.yaml), otherwise the one
+/// whose key table knows most of its keys. Throws InputError if no table knows any.
 config::Kind kind_of(const std::filesystem::path& file, const config::Document& document);
 
 }  // namespace trainyard

@@ -10,7 +10,7 @@ constexpr std::size_t page = 100;
 constexpr std::string_view examples_heading = "Examples:";
 const std::string example_indent = "\n  ";
 
-/// "  name", and the text beside it or, if the name is long, below it.
+/// "  name", followed by the text on the same line or, if the name is long, below it.
 std::string entry(const std::string& name, const std::string& text, std::size_t column) {
   std::string out = "  " + name;
   bool is_first = columns(out) + 2 <= column;

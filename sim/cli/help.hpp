@@ -1,6 +1,5 @@
 #pragma once
-// How --help looks: 100 columns, each option's default at the end of its text, and examples at the end of
-// all.
+// Layout of --help: 100 columns, each option's default at the end of its text, and examples at the very end.
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -31,12 +30,12 @@ std::string option_text(const CLI::Option& option);
 /// The commands that help names, in the order they were added.
 std::vector<const CLI::App*> commands_of(const CLI::App& command);
 
-/// Ends a command's help with `note`, if there is one, and commands to copy: at least two that work as they
-/// stand, each a line of up to 96 columns.
+/// Ends a command's help with `note`, if there is one, and commands to copy: at least two that work
+/// unchanged, each a line of up to 96 columns.
 void add_examples(CLI::App& command, std::initializer_list<std::string_view> examples,
                   std::string_view note = {});
 
-/// What add_examples was given.
+/// The examples given to add_examples.
 std::vector<std::string> examples_of(const CLI::App& command);
 std::string note_of(const CLI::App& command);
 

@@ -10,7 +10,7 @@ namespace trainyard {
 
 namespace {
 
-/// Calls nothing but what POSIX allows in a signal handler.
+/// Calls only functions that POSIX allows in a signal handler.
 extern "C" void end(int) {
   constexpr std::string_view text = "trainyard: interrupted\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
@@ -31,8 +31,8 @@ void on_interrupt(void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
   sigemptyset(&action.sa_mask);
-  // Also where a shell started the program with SIGINT ignored, as it does for background jobs: who sends the
-  // signal to this process means it.
+  // Also if a shell started the program with SIGINT ignored, as for background jobs: a signal sent to this
+  // process is intended for it.
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
 }

@@ -1,16 +1,16 @@
 #pragma once
 // Ctrl-C: the program ends at once with exit code 130. While results are written the signal waits
-// (report/out_files.hpp), so nothing is left half-written; while a sweep runs it is noted, and the sweep ends
+// (report/out_files.hpp), so nothing remains half-written; while a sweep runs it is noted, and the sweep ends
 // in good order.
 
 #include <csignal>
 
 namespace trainyard {
 
-/// From now on SIGINT and SIGTERM end the program with a word on stderr.
+/// From now on SIGINT and SIGTERM end the program with a message on stderr.
 void end_on_interrupt();
 
-/// For its life the first SIGINT or SIGTERM is only noted; the second ends the program as ever.
+/// While it exists, the first SIGINT or SIGTERM is only noted; the second ends the program as usual.
 class InterruptNoted {
 public:
   InterruptNoted();

@@ -19,7 +19,7 @@
 namespace trainyard {
 namespace {
 
-// Exit codes of the program, as sim/cuda/README.md documents them.
+// Exit codes of the program, documented in sim/cuda/README.md.
 constexpr int plan_is_done = 0;
 constexpr int wrong_input = 3;
 constexpr int no_gpu = 4;
@@ -42,8 +42,8 @@ void set_handler(int signal, void (*handler)(int), struct sigaction* former) {
   ::sigaction(signal, &action, former);
 }
 
-/// While it lives, how to end is the child's affair: it finishes the row it measures first. A terminal sends
-/// Ctrl-C to both, so that it is ignored here; SIGTERM is sent to us alone and passed on.
+/// While it exists, the child decides how to end: it finishes the current row first. A terminal sends Ctrl-C
+/// to both processes, so it is ignored here; SIGTERM arrives only here and is passed on.
 class LeaveSignalsToChild {
 public:
   LeaveSignalsToChild() {
@@ -63,7 +63,7 @@ private:
   struct sigaction terminate_ {};
 };
 
-/// The exit code of the child; that of a shell, 128 + signal, if a signal ended it.
+/// The exit code of the child; as in a shell, 128 + signal if a signal ended it.
 int run_and_wait(const std::filesystem::path& program, std::vector<std::string> words) {
   std::vector<char*> arguments;
   words.insert(words.begin(), program.string());
@@ -120,7 +120,7 @@ bool run_kernel_program(const std::filesystem::path& program, const std::filesys
   for (auto size = size_of(recording); code == rows_are_left;) {
     code = run_and_wait(program, words);
     const auto former = std::exchange(size, size_of(recording));
-    if (seconds || size <= former) break;  // a chunk that adds nothing would be followed by another
+    if (seconds || size <= former) break;  // otherwise chunks without progress would go on forever
   }
 
   switch (code) {
@@ -139,7 +139,7 @@ bool run_kernel_program(const std::filesystem::path& program, const std::filesys
     case cannot_write:
       throw FileError("the kernels were not measured: see above");
     case interrupted:
-      std::raise(SIGINT);  // as if it had reached us: its handler ends the program
+      std::raise(SIGINT);  // as if it had arrived here: its handler ends the program
       return false;
     default:
       throw JobImpossible(fmt::format("trainyard_gpu_kernels ended with code {}; what it measured is in {}",

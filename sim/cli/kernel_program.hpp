@@ -1,5 +1,5 @@
 #pragma once
-// Runs the program with the CUDA kernels (sim/cuda), which is built only where nvcc is found.
+// Runs the program with the CUDA kernels (sim/cuda), which is built only if nvcc is found.
 
 #include <filesystem>
 #include <optional>
@@ -7,13 +7,13 @@
 
 namespace trainyard {
 
-/// The program, beside this one. Throws JobImpossible where it was not built.
+/// The program, in the folder of this one. Throws JobImpossible if it was not built.
 std::filesystem::path find_kernel_program();
 
 /// Works through `plan` and appends to `recording`, in chunks until the plan is done, or for one chunk of
-/// `seconds`. What it says goes to stderr. Returns true when the plan is done. Throws JobImpossible where the
-/// program finds no GPU it can use, FileError and InputError as it says. Ends this process, with exit code
-/// 130, when the user stopped it.
+/// `seconds`. The program's messages go to stderr. Returns true if the plan is done. Throws JobImpossible if
+/// the program finds no usable GPU, FileError and InputError according to its exit code. Ends this process,
+/// with exit code 130, if the user stopped it.
 bool run_kernel_program(const std::filesystem::path& program, const std::filesystem::path& plan,
                         const std::filesystem::path& recording, std::optional<int> seconds);
 

@@ -20,13 +20,13 @@ namespace trainyard {
 
 namespace {
 
-/// The text of a key at the top of a file; empty if it is not there.
+/// The text of a key at the top of a file; empty if the key is missing.
 std::string text_of(const config::Document& document, std::string_view key) {
   const config::Node* const node = document.root.find(key);
   return node == nullptr ? std::string() : node->scalar;
 }
 
-/// What an experiment runs: "resnet50 on 4 x dgx2, pytorch_ddp, fp32".
+/// An experiment in words: "resnet50 on 4 x dgx2, pytorch_ddp, fp32".
 std::string experiment_title(const config::Document& document) {
   const std::string model = text_of(document, "model");
   const std::string nodes = text_of(document, "nodes");
@@ -39,13 +39,13 @@ std::string experiment_title(const config::Document& document) {
 constexpr std::string_view gpu_legend =
     "\nErrors are means over kernels held out of the fit; of what is scaled, over other GPUs scaled alike.\n";
 
-/// A GPU, where its rates come from and how far they miss kernels they were not fitted to.
+/// A GPU, the sources of its rates and their errors on kernels that were not used in fits.
 std::string gpu_title(const config::Document& document) {
   const GpuProfile gpu = load_gpu_profile(document);
   return gpu.title + (gpu.title.empty() ? "" : ": ") + calibration_line(gpu);
 }
 
-/// A file that does not parse is listed all the same: `trainyard check` says what is wrong with it.
+/// A file that does not parse is listed nevertheless: `trainyard check` reports its errors.
 std::string title_of(const config::Catalogue& catalogue, config::Kind kind, const std::string& name) {
   try {
     const config::Document document = config::load(config::find(catalogue, kind, name));

@@ -32,7 +32,7 @@ constexpr std::array folders_used{
               "Models, software stacks, experiments that put all of it together, and sweeps over them."},
     NamedText{"workloads/published/runs/", "The rules that find what a published row trained."}};
 
-/// Text as troff prints it unchanged. Every "-" is one that can be copied into a shell.
+/// Text escaped so that troff prints it unchanged. Every "-" can be copied into a shell.
 std::string troff(std::string_view text) {
   std::string out;
   for (const char c : text) {

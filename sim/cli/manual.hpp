@@ -1,5 +1,5 @@
 #pragma once
-// The manual page, made from the commands themselves, so that it cannot say anything else than --help does.
+// The manual page, generated from the commands, so that it always agrees with --help.
 
 #include <CLI/App.hpp>
 #include <string>

@@ -21,7 +21,7 @@ struct MemoryOptions {
   bool json = false;
 };
 
-/// The table is the answer, whether the step fits or not; the exit code and stderr say which.
+/// Prints the table whether the step fits or not; the exit code and stderr tell which.
 void show_memory(const MemoryOptions& options) {
   const ResolvedExperiment resolved =
       resolve(config::find_catalogue(), options.what.experiment, overrides_of(options.what.set));

@@ -12,14 +12,14 @@ namespace trainyard {
 
 namespace {
 
-/// CLI11 options have no room for a remark but the description of a validator. This one stays inactive: it
-/// neither checks anything nor shows in the help.
+/// CLI11 options have no place for a remark except the description of a validator. This one stays inactive:
+/// it neither checks anything nor appears in the help.
 constexpr const char* offers_remark = "offers";
 
 std::vector<std::string> offered_words(CLI::Option& option) {
   try {
     const CLI::Validator& found = *option.get_validator(offers_remark);
-    std::istringstream text(found.active(true).get_description());  // a copy: only active ones have one
+    std::istringstream text(found.active(true).get_description());  // only an active copy has a description
     std::vector<std::string> words;
     for (std::string word; text >> word;) words.push_back(word);
     return words;

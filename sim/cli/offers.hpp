@@ -1,13 +1,13 @@
 #pragma once
-// What the value of an option or argument can be, for completion: the commands say it where they declare the
-// option, most of them by its metavar alone. Nothing here is checked when a command line is read.
+// Possible values of options and arguments, for completion: the commands declare them together with the
+// option, usually just by its metavar. Nothing here is checked when a command line is read.
 //
 //     a kind of file in capitals (PLATFORM, MODEL, EXPERIMENT ...)   its names, or a path
 //     FILE, CSV                                                      a file
 //     DIR                                                            a folder
 //
-// An argument with any other metavar is taken for a file, an option with another for a number or a text of
-// which nothing is known.
+// An argument with any other metavar is treated as a file, an option with another as a number or text without
+// suggestions.
 
 #include "cli/values.hpp"
 #include "config/catalogue.hpp"
@@ -18,7 +18,7 @@
 
 namespace trainyard {
 
-/// Offers these words, or what these metavars stand for, whatever the option's own metavar is.
+/// Offers these words, or the values of these metavars, whatever the option's own metavar is.
 CLI::Option* offer(CLI::Option* option, const std::vector<std::string>& words);
 
 /// Offers the names of an enum.
@@ -28,10 +28,10 @@ CLI::Option* offer_names_of(CLI::Option* option) {
   return offer(option, std::vector<std::string>(texts.begin(), texts.end()));
 }
 
-/// What can be offered for a value.
+/// The suggestions for a value.
 struct Offer {
   std::vector<std::string> words;
-  std::vector<config::Kind> kinds;  ///< the names of these, or paths
+  std::vector<config::Kind> kinds;  ///< the names of files of these kinds, or paths
   bool files = false;
   bool folders = false;
 };

@@ -12,7 +12,7 @@ namespace trainyard {
 
 namespace {
 
-/// More ranks than any cluster here has: a slip of the hand, and a list too long to hold.
+/// More ranks than any cluster here has: certainly a mistake, and a list too long for memory.
 constexpr int most_ranks = 10'000'000;
 
 [[noreturn]] void wrong(const std::string& message) { throw CLI::ValidationError("--group", message); }

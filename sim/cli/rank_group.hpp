@@ -1,5 +1,5 @@
 #pragma once
-// A group of ranks as --group takes it: "0-7,9" and, after an @, when it begins: "8-15@1ms".
+// A group of ranks in the format of --group: "0-7,9" and, after an @, the time when it begins: "8-15@1ms".
 
 #include "run/collective_sweep.hpp"
 
@@ -7,7 +7,7 @@
 
 namespace trainyard {
 
-/// Throws CLI::ValidationError naming --group for anything else.
+/// Throws CLI::ValidationError naming --group for any other text.
 CollectiveGroup rank_group(const std::string& text);
 
 }  // namespace trainyard

@@ -1,6 +1,5 @@
 #pragma once
-// --machines and --runs: the rules that make sense of published rows, the same for every command that reads
-// some.
+// --machines and --runs: the rules for published rows, the same for every command that reads such rows.
 
 #include <CLI/App.hpp>
 #include <string>

@@ -35,7 +35,7 @@ struct RunOptions {
 
 using Files = std::map<std::string, std::string>;
 
-/// The names that --out may hold; their contents come with the result.
+/// The names of files that --out may contain; their contents are filled in after the run.
 Files empty_files() {
   return {{"summary.json", {}},    {"layers.csv", {}},  {"ranks.csv", {}},
           {"links.csv", {}},       {"trace.json", {}},  {"report.html", {}},

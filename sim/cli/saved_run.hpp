@@ -10,8 +10,8 @@
 
 namespace trainyard {
 
-/// The summary.json that an argument means; nothing if it is an experiment. The name of a shipped experiment
-/// is that, even where a folder is called the same. Throws FileError for a folder without one.
+/// The summary.json to which an argument refers; nothing if it is an experiment. The name of a shipped
+/// experiment takes precedence over a folder of that name. Throws FileError for a folder without one.
 std::optional<std::filesystem::path> summary_file(const config::Catalogue& catalogue,
                                                   const std::string& text);
 

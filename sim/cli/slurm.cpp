@@ -21,10 +21,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t points_per_shard = 100;
-constexpr std::size_t most_shards = 1000;  ///< Slurm's MaxArraySize is 1001 unless a cluster says otherwise
+constexpr std::size_t most_shards = 1000;  ///< Slurm's default for MaxArraySize is 1001
 
-/// The program and the sweep, with this process's catalogue and folder: a key's value may be the path of a
-/// file in it.
+/// The command of the sweep, with this process's catalogue and folder, because a key's value may be the path
+/// of a file in it.
 std::string command_of(const SweepOptions& options) {
   std::string command = fmt::format("cd {} || exit\n", in_shell_quotes(config::current_folder().string()));
   const char* const data = std::getenv("TRAINYARD_DATA");
@@ -35,8 +35,8 @@ std::string command_of(const SweepOptions& options) {
   return command;
 }
 
-/// Where a log goes, as Slurm reads it, which puts numbers in place of %a and the like, also in folders.
-/// Other than a per cent, a backslash cannot be said: it means that nothing is replaced.
+/// The path of a log in Slurm's syntax, which replaces %a and the like by numbers, also in folders. A percent
+/// sign can be escaped, but a backslash cannot: it disables all replacements.
 std::string log_in(const fs::path& folder, const char* name) {
   std::string text;
   for (const char letter : folder.string()) {
@@ -49,7 +49,7 @@ std::string log_in(const fs::path& folder, const char* name) {
   return in_shell_quotes(text + "/" + name);
 }
 
-/// Slurm reads these lines by quoting rules of its own, so that nothing of the user's is in them.
+/// Slurm reads these lines by its own quoting rules, so they contain no text of the user's.
 std::string array_script(const SweepOptions& options, const std::string& command, int shards) {
   const std::string processors =
       options.jobs_text.empty() ? "" : fmt::format("#SBATCH --cpus-per-task={}\n", options.jobs);
@@ -102,7 +102,7 @@ int shards_of(const SweepOptions& options, const Sweep& sweep) {
   return static_cast<int>(std::clamp<std::size_t>(shards, 1, most_shards));
 }
 
-/// What DIR holds of an earlier sweep: gone on with, removed or in the way.
+/// Continues, removes or refuses an earlier sweep in DIR.
 void settle_stores(const SweepOptions& options) {
   std::vector<fs::path> files = shard_files(*options.out);
   const fs::path merged = fs::path(*options.out) / "sweep.db";

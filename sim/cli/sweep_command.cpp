@@ -41,7 +41,7 @@ StoredSweep stored(const Sweep& sweep) {
 }
 
 std::vector<std::optional<double>> figures_of(ResolvedExperiment resolved) {
-  // A child: the first Ctrl-C, or the end of a Slurm job, is for its parent, which waits for it.
+  // In a child: the first Ctrl-C, or the end of a Slurm job, is handled by the parent, which waits for it.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
   return sweep_row(simulate(std::move(resolved), {.timeline = false}));
@@ -52,7 +52,7 @@ fs::path store_file(const SweepOptions& options) {
   return options.shard ? shard_file(dir, *options.shard) : dir / "sweep.db";
 }
 
-/// Nothing for a sweep in memory. Makes the folder.
+/// Nothing for a sweep in memory. Creates the folder.
 std::optional<StoreLock> lock_of(const SweepOptions& options) {
   if (!options.out) return std::nullopt;
   std::error_code error;
@@ -61,14 +61,14 @@ std::optional<StoreLock> lock_of(const SweepOptions& options) {
   return std::make_optional<StoreLock>(store_file(options));
 }
 
-/// The store that the options ask for; what it holds already is gone on with.
+/// The store that the options select, with its earlier rows.
 SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
   if (!options.out) return SweepStore(stored(sweep));
   const fs::path dir = *options.out;
   const fs::path file = store_file(options);
   if (options.force) {
     remove_store(file);
-    std::error_code ignored;  // they would be of other points until the sweep ends
+    std::error_code ignored;  // they would belong to other points until the sweep ends
     for (const char* const name : exported) {
       if (!options.shard && !options.merge) fs::remove(dir / name, ignored);
     }
@@ -78,12 +78,12 @@ SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
           fmt::format("'{}' exists: --resume goes on with it, --force begins anew", file.string()));
     }
   } else if (!options.shard) {
-    for (const char* const name : exported) check_out_file(dir / name, false);  // of somebody else
+    for (const char* const name : exported) check_out_file(dir / name, false);  // another program's
   }
   return {file, stored(sweep), options.shard ? Readers::none : Readers::of_this_machine};
 }
 
-/// The points of this shard that the store has not.
+/// The points of this shard that are missing in the store.
 std::vector<std::size_t> points_left(const SweepOptions& options, const Sweep& sweep,
                                      const std::vector<SweepRow>& finished) {
   std::vector<bool> is_finished(sweep.points.size());
@@ -113,7 +113,7 @@ SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStor
   return run_points(config::find_catalogue(), sweep, left, run);
 }
 
-/// sweep.csv and failures.csv, the sweep as it was resolved, and the page.
+/// sweep.csv and failures.csv, the resolved sweep, and the page.
 void export_files(const fs::path& dir, const SweepFile& file, const SweepResult& result) {
   const std::string resolved = config::write(file);
   const std::string texts[] = {
@@ -127,7 +127,7 @@ void print_sweep(const SweepOptions& options, const SweepResult& result) {
   print_result(options.json ? json_text(sweep_json(result)) : sweep_text(result, most, wants_colour()));
 }
 
-/// Says with the exit code what the rows do not: bugs, an interruption, failures.
+/// Sets the exit code for events outside the rows: bugs, an interruption, failures.
 void end_with(const SweepOptions& options, const SweepOutcome& outcome, const SweepResult& result) {
   if (!outcome.broken.empty())
     throw std::runtime_error(fmt::format(

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int most_parts = 10'000;  // what Slurm lets an array have, if its keeper does
+constexpr int most_parts = 10'000;  // Slurm's upper limit; administrators may set less
 
 [[noreturn]] void wrong(const std::string& option, const std::string& why) {
   throw CLI::ValidationError(option, why);
@@ -65,7 +65,7 @@ SweepOverrides overrides_in(const std::vector<std::string>& texts) {
   return overrides;
 }
 
-/// The file that the name or path means: a sweep's, or an experiment's.
+/// The file for the name or path: a sweep, or an experiment.
 fs::path file_asked_for(const config::Catalogue& catalogue, const std::string& sweep) {
   if (config::is_path(sweep)) return config::find(catalogue, config::Kind::sweep, sweep);
   const auto has = [&](config::Kind kind) {
@@ -76,7 +76,8 @@ fs::path file_asked_for(const config::Catalogue& catalogue, const std::string& s
   return config::find(catalogue, is_experiment ? config::Kind::experiment : config::Kind::sweep, sweep);
 }
 
-/// Makes paths of experiments, which may be relative to the sweep's folder, mean the same from any.
+/// Rewrites paths of experiments, which may be relative to the sweep's folder, so that they hold in any
+/// folder.
 void in_folder_of(const fs::path& sweep, const config::Catalogue& catalogue, SweepFile& file) {
   const auto make_absolute = [&](std::string& experiment) {
     if (!config::is_path(experiment)) return;
@@ -207,7 +208,7 @@ std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
   take(file.goal.efficiency_min, options.goal.efficiency_min);
   file = with_overrides(std::move(file), overrides_in(options.set));
   if (!is_varied(file, experiment_key)) {
-    // Wrong at every point: said at once.
+    // An error at every point is reported at once.
     const auto set = file.set.find(experiment_key);
     config::find(catalogue, config::Kind::experiment, set == file.set.end() ? file.experiment : set->second);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// The command line of `trainyard sweep`: which sweep, how, where to, in which part.
+// The command line of `trainyard sweep`: the sweep, its options, output and shard.
 
 #include "cli/commands.hpp"
 #include "sweep/shards.hpp"
@@ -19,8 +19,8 @@ struct SweepOptions {
   std::optional<std::string> out;
   bool resume = false, force = false, merge = false, json = false, slurm = false, submit = false;
   std::optional<Shard> shard;
-  int shards = 0;  ///< of --slurm; 0: one for every hundred points
-  Goal goal;       ///< what is given takes the place of the file's
+  int shards = 0;  ///< for --slurm; 0: one for every hundred points
+  Goal goal;       ///< given values replace those of the file
   std::string jobs_text, shard_text, shards_text, deadline, budget, gpus_max, epochs, efficiency_min;
 };
 
@@ -30,11 +30,12 @@ void add_sweep_options(CLI::App& command, SweepOptions& options);
 /// Reads the texts of the options and checks that they agree. Throws CLI::ValidationError.
 void check_sweep_options(SweepOptions& options);
 
-/// The sweep's name, and its file with what the command line sets. An experiment is a sweep of one point.
+/// The sweep's name, and its file with the changes of the command line. An experiment is a sweep of one
+/// point.
 std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options);
 
-/// The words behind `trainyard sweep` that ask for the same points, with paths that hold anywhere: for
-/// another process.
+/// The arguments of `trainyard sweep` for the same points, with paths that hold anywhere: for another
+/// process.
 std::vector<std::string> words_of(const SweepOptions& options);
 
 }  // namespace trainyard

@@ -87,7 +87,7 @@ void SweepProgress::draw() {
 
 void SweepProgress::erase() {
   if (lines_ == 0) return;
-  // Up so many lines, and clear from there to the end of the screen.
+  // Moves up by `lines_` lines, and clears from there to the end of the screen.
   const std::string text = fmt::format("\x1b[{}A\x1b[J", lines_);
   std::fwrite(text.data(), 1, text.size(), stderr);
   lines_ = 0;

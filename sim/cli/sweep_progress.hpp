@@ -1,5 +1,5 @@
 #pragma once
-// How far a sweep is, on stderr: on a terminal the latest rows above a bar with rate and remaining time,
+// Progress of a sweep, on stderr: on a terminal the latest rows above a bar with rate and remaining time,
 // redrawn; elsewhere a line for every tenth.
 
 #include "sweep/sweep_result.hpp"
@@ -13,7 +13,7 @@ namespace trainyard {
 
 class SweepProgress {
 public:
-  /// `before`: points that were finished when it began.
+  /// `before`: points that were already finished at the beginning.
   SweepProgress(std::size_t points, std::size_t before);
   ~SweepProgress();
   SweepProgress(const SweepProgress&) = delete;

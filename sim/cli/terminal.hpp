@@ -1,5 +1,5 @@
 #pragma once
-// What the program says: results on stdout, everything else on stderr.
+// The program's output: results on stdout, everything else on stderr.
 
 #include "config/diagnostic.hpp"
 
@@ -8,7 +8,7 @@
 
 namespace trainyard {
 
-/// Writes a result to stdout and makes sure that it arrived. Throws FileError if it did not (a full disk, a
+/// Writes a result to stdout and checks that it arrived. Throws FileError if it did not (a full disk, a
 /// closed stream).
 void print_result(std::string_view text);
 

@@ -62,8 +62,7 @@ std::vector<PublishedRow> both(std::vector<PublishedRow> rows, const std::vector
   return rows;
 }
 
-/// Training runs where there are any, and what was said of collectives beside them; collectives alone
-/// otherwise.
+/// Training runs if there are any, with the results for collectives as a member; otherwise only collectives.
 nlohmann::ordered_json combined_json(const Validation& collectives, bool has_collectives,
                                      const TrainingValidation& training, bool has_training,
                                      FitProtocol protocol) {
@@ -75,7 +74,7 @@ nlohmann::ordered_json combined_json(const Validation& collectives, bool has_col
 }
 
 void validate(const ValidateOptions& options) {
-  // read before anything takes time
+  // read before anything slow
   const double limit = options.limit ? percentage("--limit", *options.limit) : 0;
   std::vector<FitProtocol> asked{FitProtocol::spec, FitProtocol::one_gpu, FitProtocol::one_node};
   if (options.protocol) asked = {choice<FitProtocol>(*options.protocol)};
@@ -92,7 +91,7 @@ void validate(const ValidateOptions& options) {
   const auto [about_collectives, about_training] = parted(rows);
   const CollectiveCurves curves = collective_curves(about_collectives, rules);
   const Validation collectives = validate_collectives(catalogue, curves, constants);
-  // what rows are fitted to is sought among those shipped, too
+  // rows to fit to are also looked up among those shipped
   const std::vector<PublishedRow> shipped = options.files.empty() || about_training.empty()
                                                 ? std::vector<PublishedRow>()
                                                 : parted(read_published_files(catalogue, {})).second;

@@ -1,5 +1,5 @@
 #pragma once
-// Values of options: strict as the YAML files are, and wrong ones are a wrong command line (exit code 2).
+// Values of options: as strict as the YAML files; a wrong one is a wrong command line (exit code 2).
 
 #include "config/diagnostic.hpp"
 #include "config/fields.hpp"
@@ -21,14 +21,13 @@ int whole_number(const std::string& option, const std::string& text, int minimum
 /// A percentage of at least 0 as a ratio: "15" is 0.15. Throws CLI::ValidationError.
 double percentage(const std::string& option, const std::string& text);
 
-/// A size as nccl-tests takes it: 8, 64K, 1M, 2G; K, M and G are powers of 1,024. Throws
-/// CLI::ValidationError.
+/// A size in nccl-tests' format: 8, 64K, 1M, 2G; K, M and G are powers of 1,024. Throws CLI::ValidationError.
 Bytes nccl_size(const std::string& option, const std::string& text);
 
-/// The KEY=VALUE texts of --set, in their order. Throws CLI::ValidationError.
+/// The KEY=VALUE texts of --set, in order. Throws CLI::ValidationError.
 std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<std::string>& texts);
 
-/// The value that `text` names. An unknown name is as wrong here as in a file: throws InputError.
+/// The value named `text`. An unknown name is the same error as in a file: throws InputError.
 template <class E>
 E choice(const std::string& text) {
   static constexpr auto names = config::texts_of<E>();
