@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int most_parts = 10'000;  // Slurm's upper limit; administrators may set less
+constexpr int most_parts = 10'000;  // possible in Slurm, if its administrator allows it
 
 [[noreturn]] void wrong(const std::string& option, const std::string& why) {
   throw CLI::ValidationError(option, why);
