@@ -13,7 +13,7 @@ namespace trainyard::cuda {
 namespace {
 
 constexpr int threads = 256;
-constexpr int unroll = 2;  // loads under way per thread and operand
+constexpr int unroll = 2;  // outstanding loads per thread and operand
 constexpr std::uint64_t a_seed = 0;
 constexpr std::uint64_t b_seed = 1;
 
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(threads) add(const T* a, const T* b, T* result
       as_packs(result)[first + u * step] = sum_of(from_a[u], from_b[u]);
     }
   }
-  const std::int64_t tail = packs * pack_size<T> + thread;  // fewer than a pack: the first threads take them
+  const std::int64_t tail = packs * pack_size<T> + thread;  // fewer than a pack: handled by the first threads
   if (tail < elements) result[tail] = sum_of(a[tail], b[tail]);
 }
 

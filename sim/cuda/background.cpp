@@ -29,13 +29,13 @@ void Background::finish() {
 
 void Background::work(int device) {
   try {
-    CHECK_CUDA(cudaSetDevice(device));  // the current GPU is a thread's own
+    CHECK_CUDA(cudaSetDevice(device));  // each thread has its own current GPU
     const Stream stream;
-    // so many calls wait on the GPU that it never runs out while this thread is not running
+    // enough calls wait on the GPU that it stays busy while this thread is not running
     std::array<Event, 8> ends;
     for (int call = 0; !stop_; ++call) {
       const Event& end = ends[static_cast<std::size_t>(call) % ends.size()];
-      end.synchronize();  // an event that was never recorded is no wait
+      end.synchronize();  // returns at once for an event that was never recorded
       if (call >= static_cast<int>(ends.size())) ++ended_;
       launch_(call, stream.get());
       end.record(stream.get());

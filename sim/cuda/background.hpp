@@ -1,6 +1,6 @@
 #pragma once
-// Work that runs on the GPU beside what is measured: copies under a kernel whose slow-down is timed, a kernel
-// under which the power is read.
+// Work that runs on the GPU during a measurement: copies, while the slowdown of a kernel is timed, or a
+// kernel, while the power is read.
 
 #include "timer.cuh"
 
@@ -10,21 +10,22 @@
 
 namespace trainyard::cuda {
 
-/// Keeps a stream of its own busy with one call after the other, from its making to its end. Calls that are
-/// shorter than 0.1 ms would leave gaps.
+/// Keeps its own stream busy with consecutive calls as long as it exists. Calls shorter than 0.1 ms would
+/// leave gaps.
 class Background {
 public:
-  /// Returns when the first call has ended on the GPU and others are under way. Throws what `launch` throws.
+  /// Returns when the first call has ended on the GPU and others have begun. Throws the exceptions of
+  /// `launch`.
   explicit Background(Launch launch);
-  /// Waits for the calls that were begun.
+  /// Waits for the calls already begun.
   ~Background();
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  /// Calls that have ended.
+  /// Number of calls that have ended.
   [[nodiscard]] long ended() const { return ended_; }
 
-  /// Ends it; throws what went wrong meanwhile.
+  /// Stops it; throws errors that have occurred meanwhile.
   void finish();
 
 private:

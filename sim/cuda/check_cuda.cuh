@@ -1,5 +1,5 @@
 #pragma once
-// CUDA's status codes as exceptions that say which call failed and why.
+// Turns CUDA's status codes into exceptions that name the failed call and the reason.
 
 #include "measurement.hpp"
 
@@ -15,7 +15,7 @@ struct CudaError : std::runtime_error {
 };
 
 /// Does nothing on success. Throws OutOfMemory if memory ran out (and clears the runtime's last error, so
-/// that the next row starts clean), otherwise CudaError: "cudaMemcpy(...): invalid argument".
+/// that it does not affect the next row), otherwise CudaError: "cudaMemcpy(...): invalid argument".
 inline void check_cuda(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
   (void)cudaGetLastError();

@@ -13,12 +13,12 @@ struct CommandLine {
   std::string plan;
   std::string recording;
   double seconds = 520;    ///< some machines end a command after ten minutes
-  int device = 0;          ///< as CUDA counts the GPUs it may see
+  int device = 0;          ///< in CUDA's numbering of the visible GPUs
   std::set<int> left_out;  ///< lines of the plan
-  bool help = false;       ///< nothing else is then looked at
+  bool help = false;       ///< the rest is then ignored
 };
 
-/// A command line that is wrong: exit code 2.
+/// An invalid command line: exit code 2.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -27,7 +27,7 @@ struct UsageError : std::runtime_error {
 /// UsageError.
 CommandLine parse_command_line(const std::vector<std::string>& arguments);
 
-/// What --help prints.
+/// The text of --help.
 std::string help_text();
 
 }  // namespace trainyard::cuda

@@ -14,7 +14,7 @@ void add(ConvSum& sum, double a, double b) {
   sum.magnitude += std::abs(a * b);
 }
 
-/// The definition's loops, one function per pass; all see the same three tensors.
+/// The loops of the definition, one function per pass; all use the same three tensors.
 struct Definition {
   const ConvShape& shape;
   const ConvTensors& tensors;
@@ -53,7 +53,7 @@ struct Definition {
     ConvSum sum;
     for (std::int64_t r = 0; r < shape.kernel_h; ++r) {
       for (std::int64_t s = 0; s < shape.kernel_w; ++s) {
-        // the output that saw this input value through (r, s), if there is one
+        // the output that depends on this input value through (r, s), if there is one
         const std::int64_t down = row + shape.pad_h - r;
         const std::int64_t right = column + shape.pad_w - s;
         if (down < 0 || right < 0 || down % shape.stride != 0 || right % shape.stride != 0) continue;

@@ -13,23 +13,23 @@ struct ConvSum {
   double magnitude = 0;
 };
 
-/// The value at a place of a tensor's memory.
+/// The value at an index of a tensor's memory.
 using ValueAt = std::function<double(std::uint64_t index)>;
 
-/// The operands of a pass. The one that the pass computes is not asked for.
+/// The operands of a pass. The tensor that the pass computes is never read.
 struct ConvOperands {
   ValueAt x;
   ValueAt w;
   ValueAt y;
 };
 
-/// What the pass's result holds at `index` of its memory, in double precision: cross-correlation, as all
-/// frameworks mean it, y[n,k,p,q] = sum over c,r,s of x[n,c,p*stride-pad+r,q*stride-pad+s] w[k,c,r,s] with c
-/// in k's group, and its two gradients.
+/// The result of the pass at `index` of its memory, in double precision: cross-correlation, as in all
+/// frameworks, y[n,k,p,q] = sum over c,r,s of x[n,c,p*stride-pad+r,q*stride-pad+s] w[k,c,r,s] with c in k's
+/// group, and its two gradients.
 ConvSum conv_reference(ConvPass pass, const ConvShape& shape, const ConvTensors& tensors,
                        const ConvOperands& operands, std::uint64_t index);
 
-/// Products in such a sum at most.
+/// Largest number of products in such a sum.
 std::int64_t terms_of(ConvPass pass, const ConvShape& shape);
 
 }  // namespace trainyard::cuda

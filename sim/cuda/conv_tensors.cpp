@@ -39,7 +39,7 @@ std::optional<ConvLayout> parse_layout(std::string_view variant) {
 }
 
 std::array<std::int64_t, 4> ConvTensor::coordinates_of(std::uint64_t index) const {
-  // not by strides: dimensions of one value share theirs with another
+  // not derived from strides: a dimension of one value has the same stride as another
   const Order order = order_of(layout);
   auto rest = static_cast<std::int64_t>(index);
   std::array<std::int64_t, 4> at{};

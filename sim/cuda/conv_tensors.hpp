@@ -1,6 +1,6 @@
 #pragma once
-// The three tensors of a convolution and where their values lie: the same numbers describe them to cuDNN and
-// tell the reference which random value belongs to which coordinate.
+// The three tensors of a convolution and the layout of their values: the same numbers describe them to cuDNN
+// and give the reference the random value of each coordinate.
 
 #include "shapes.hpp"
 
@@ -12,9 +12,9 @@
 
 namespace trainyard::cuda {
 
-enum class ConvPass { forward, dgrad, wgrad };  ///< y of x and w; dx of dy and w; dw of x and dy
+enum class ConvPass { forward, dgrad, wgrad };  ///< y from x and w; dx from dy and w; dw from x and dy
 
-/// The pass of conv_forward, conv_dgrad and conv_wgrad, nothing for another op.
+/// The pass for conv_forward, conv_dgrad and conv_wgrad, nothing for another op.
 std::optional<ConvPass> parse_conv_pass(std::string_view op);
 
 enum class ConvLayout { nchw, nhwc };
@@ -29,13 +29,13 @@ struct ConvTensor {
 
   [[nodiscard]] std::int64_t elements() const { return dims[0] * dims[1] * dims[2] * dims[3]; }
 
-  /// Where in memory a value lies, counted in values.
+  /// Index of a value in memory, counted in values.
   [[nodiscard]] std::uint64_t index_of(const std::array<std::int64_t, 4>& at) const {
     return static_cast<std::uint64_t>(at[0] * strides[0] + at[1] * strides[1] + at[2] * strides[2] +
                                       at[3] * strides[3]);
   }
 
-  /// The coordinates of what lies there: index_of's inverse.
+  /// The coordinates of the value at this index: inverse of index_of.
   [[nodiscard]] std::array<std::int64_t, 4> coordinates_of(std::uint64_t index) const;
 };
 
@@ -45,13 +45,13 @@ struct ConvTensors {
   ConvTensor w;
   ConvTensor y;
 
-  /// The one that a pass computes.
+  /// The tensor that a pass computes.
   [[nodiscard]] const ConvTensor& result_of(ConvPass pass) const {
     return pass == ConvPass::forward ? y : pass == ConvPass::dgrad ? x : w;
   }
 };
 
-/// In nhwc a filter's channels are innermost as well (KRSC), as frameworks keep them in channels_last.
+/// In nhwc a filter's channels are innermost as well (KRSC), like frameworks' channels_last.
 ConvTensors conv_tensors(const ConvShape& shape, ConvLayout layout);
 
 }  // namespace trainyard::cuda

@@ -7,7 +7,7 @@
 namespace trainyard::cuda {
 namespace {
 
-/// ", why" of the last error, on one line; empty if cuDNN says nothing.
+/// ", why" for the last error, on one line; empty if cuDNN gives no reason.
 std::string reason() {
   std::array<char, 512> text{};
   cudnnGetLastErrorString(text.data(), text.size());

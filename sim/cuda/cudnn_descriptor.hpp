@@ -1,5 +1,5 @@
 #pragma once
-// cuDNN's "backend descriptors", of which its graph API is made, as values that end themselves; and its
+// cuDNN's "backend descriptors", the elements of its graph API, as values that release themselves; and its
 // status codes as exceptions.
 
 #include "measurement.hpp"
@@ -17,7 +17,7 @@ struct CudnnError : MeasurementFailed {
   cudnnStatus_t status;
 };
 
-/// cuDNN says that the row is beyond this GPU or this version, which is no error of ours.
+/// True if this GPU or this version of cuDNN does not support the row, which is not an error of this program.
 bool is_not_supported(const CudnnError& error);
 
 /// Does nothing on success. Throws OutOfMemory if cuDNN found no memory on the GPU, otherwise CudnnError:
@@ -28,11 +28,11 @@ void check_cudnn(cudnnStatus_t status, const char* call);
 #define CHECK_CUDNN(call) ::trainyard::cuda::check_cudnn((call), #call)
 
 /// One per process, for the GPU that was current at the first call; never destroyed: when static objects end,
-/// the CUDA context may be gone already. Throws CudnnError.
+/// the CUDA context may no longer exist. Throws CudnnError.
 cudnnHandle_t cudnn_handle();
 
-/// A descriptor: made, given its attributes, finalised, then used. What it refers to has to live as long as
-/// it does.
+/// A descriptor: created, given its attributes, finalised, then used. Objects to which it refers must exist
+/// as long as it does.
 class Descriptor {
 public:
   explicit Descriptor(cudnnBackendDescriptorType_t type) {
@@ -49,7 +49,7 @@ public:
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
-  /// `count` values of `type`, as cuDNN's reference has them for the attribute. Throws CudnnError.
+  /// `count` values of `type`, listed in cuDNN's reference for the attribute. Throws CudnnError.
   void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count,
            const void* values) {
     CHECK_CUDNN(cudnnBackendSetAttribute(raw_, name, type, count, values));

@@ -26,7 +26,7 @@ Descriptor describe(const ConvTensor& tensor, std::int64_t id, Dtype dtype) {
   descriptor.set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, tensor.dims.data());
   descriptor.set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, tensor.strides.data());
   descriptor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
-  descriptor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 16);  // what PyTorch says at most; ours have 256
+  descriptor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 16);  // PyTorch's largest value; buffers here have 256
   descriptor.finalize();
   return descriptor;
 }
@@ -104,9 +104,9 @@ Descriptor describe_operation(ConvPass pass, const Descriptor& convolution, cons
   return descriptor;
 }
 
-/// The handle says which GPU the graph is for. Recent headers mark its attribute as deprecated (since 9.8 a
-/// heuristic can be told about a GPU that is not there); earlier ones know nothing else, and frameworks set
-/// it with all of them.
+/// The handle determines the graph's GPU. Recent headers mark its attribute as deprecated (since 9.8 a
+/// heuristic can work for an absent GPU); earlier ones have no alternative, and frameworks set it with all
+/// versions.
 Descriptor graph_of(const Descriptor& operation) {
   const cudnnHandle_t handle = cudnn_handle();
   Descriptor descriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
@@ -136,7 +136,7 @@ std::optional<std::vector<cudnnBackendNumericalNote_t>> notes_of(const Descripto
   return notes;
 }
 
-/// What a heuristic proposes for a graph, best first; nothing where it knows nothing.
+/// A heuristic's proposals for a graph, best first; empty if it has none.
 std::vector<Descriptor> engine_configs(const Descriptor& graph, cudnnBackendHeurMode_t mode) {
   Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
@@ -160,7 +160,7 @@ std::vector<Descriptor> engine_configs(const Descriptor& graph, cudnnBackendHeur
   return configs;
 }
 
-/// Whether an engine computes as the data type says: see find_plans.
+/// Whether an engine computes in the precision of the data type: see find_plans.
 bool keeps_precision(const Descriptor& config, Dtype dtype) {
   if (dtype == Dtype::fp16 || dtype == Dtype::bf16) return true;
   const auto notes = notes_of(config);
@@ -171,8 +171,8 @@ bool keeps_precision(const Descriptor& config, Dtype dtype) {
          (dtype == Dtype::tf32 || !has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
 }
 
-/// The plan of a configuration, nothing if the engine does not take the graph. It is given the handle for the
-/// reason that graph_of has: a version that needs it would refuse every plan.
+/// The plan of a configuration, nothing if the engine does not support the graph. It gets the handle for the
+/// same reason as graph_of: a version that needs it would reject every plan.
 std::optional<ConvPlan> build_plan(Descriptor config) {
   const cudnnHandle_t handle = cudnn_handle();
   Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);

@@ -1,6 +1,6 @@
 #pragma once
-// A convolution as a graph of cuDNN's backend API, and the plans that can run it: what cuDNN's heuristic
-// proposes, without those that compute in less precision than was asked for.
+// A convolution as a graph of cuDNN's backend API, and the plans that can run it: the proposals of cuDNN's
+// heuristic, except those that compute in less precision than requested.
 
 #include "conv_tensors.hpp"
 #include "cudnn_descriptor.hpp"
@@ -12,8 +12,8 @@
 
 namespace trainyard::cuda {
 
-/// One convolution and nothing else, with fp32 accumulation. Groups follow from the channels: the input has
-/// `groups` times as many as the filter.
+/// Exactly one convolution, with fp32 accumulation. Groups follow from the channels: the input has `groups`
+/// times as many as the filter.
 class ConvGraph {
 public:
   /// Throws CudnnError.
@@ -40,24 +40,25 @@ struct ConvPlan {
   std::size_t workspace_bytes = 0;
 };
 
-/// How far to look for plans.
+/// Limits of the search for plans.
 struct PlanLimits {
-  std::size_t workspace_bytes = 0;             ///< plans that need more are passed over
-  std::size_t plans = 8;                       ///< how many are enough
-  std::chrono::milliseconds build_time{1000};  ///< after which the first will do: some engines compile
+  std::size_t workspace_bytes = 0;             ///< plans that need more are skipped
+  std::size_t plans = 8;                       ///< number of plans that is enough
+  std::chrono::milliseconds build_time{1000};  ///< after this time the first plan is used: some engines
+                                               ///< compile
 };
 
-/// The plans to choose from: of heuristic mode A, then of the fallback list, in their order, those that keep
-/// the precision, can be built and are within the limits. None if no engine takes the graph.
-/// Precision goes by cuDNN's numerical notes about an engine. fp32 excludes engines on matrix units
+/// The plans to choose from: first those of heuristic mode A, then those of the fallback list, in order, if
+/// they keep the precision, can be built and are within the limits. None if no engine supports the graph. The
+/// precision is taken from cuDNN's numerical notes on an engine. fp32 excludes engines on matrix units
 /// (TENSOR_CORE: on fp32 data that means TF32) and those that convert their inputs down
-/// (DOWN_CONVERT_INPUTS), tf32 only the latter, which would mean fp16; an engine without readable notes is
-/// excluded from both. The 16-bit types allow everything. These are PyTorch's rules
+/// (DOWN_CONVERT_INPUTS), tf32 only the latter, which would mean fp16; both exclude an engine without
+/// readable notes. The 16-bit types allow everything. These are PyTorch's rules
 /// (aten/src/ATen/native/cudnn/Conv_v8.cpp, filterEngineConfigs); Winograd and FFT are allowed for all types,
 /// as there.
 std::vector<ConvPlan> find_plans(const ConvGraph& graph, Dtype dtype, const PlanLimits& limits);
 
-/// Which memory an execution works on: x, w and y (those of ConvTensors), and the workspace.
+/// The memory of an execution: x, w and y (those of ConvTensors), and the workspace.
 Descriptor variant_pack(void* x, void* w, void* y, void* workspace);
 
 }  // namespace trainyard::cuda

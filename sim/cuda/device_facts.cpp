@@ -13,7 +13,7 @@
 namespace trainyard::cuda {
 namespace {
 
-/// Nothing where the driver does not tell, which it says with 0.
+/// Nothing if the driver does not know, which it reports as 0.
 std::optional<double> attribute(cudaDeviceAttr which, int device) {
   int value = 0;
   if (cudaDeviceGetAttribute(&value, which, device) != cudaSuccess) {
@@ -37,8 +37,8 @@ private:
   std::vector<Fact> facts_;
 };
 
-/// Two transfers per clock on every wire: HBM and GDDR are double data rate, and the runtime tells GDDR6's
-/// clock accordingly. An H100's 2619 MHz and 5120 bits make the 3352 GB/s of its data sheet.
+/// Two transfers per clock on every wire: HBM and GDDR are double data rate, and the runtime reports GDDR6's
+/// clock accordingly. An H100's 2619 MHz and 5120 bits yield the 3352 GB/s of its data sheet.
 std::optional<double> memory_bandwidth_gbs(int device) {
   const auto clock_khz = attribute(cudaDevAttrMemoryClockRate, device);
   const auto bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, device);

@@ -1,5 +1,5 @@
 #pragma once
-// What the recording says about the GPU and the libraries it was measured with.
+// The recording's facts about the GPU and the libraries used.
 
 #include "recording.hpp"
 
@@ -7,7 +7,7 @@
 
 namespace trainyard::cuda {
 
-/// The facts of the current GPU, in the order of README.md's table; what cannot be read is left out. `date`
+/// The facts of the current GPU, in the order of README.md's table, without those that cannot be read. `date`
 /// is today's in UTC. Throws CudaError if the GPU does not answer.
 std::vector<Fact> device_facts();
 

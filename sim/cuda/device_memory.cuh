@@ -1,6 +1,6 @@
 #pragma once
-// Memory on the current GPU and what lies in it: buffers that free themselves, random data, single values
-// read back for comparison with a reference.
+// Memory on the current GPU and its content: buffers that free themselves, random data, single values read
+// back for comparison with a reference.
 
 #include "check_cuda.cuh"
 #include "dtype.hpp"
@@ -12,7 +12,7 @@
 
 namespace trainyard::cuda {
 
-/// Bytes on the GPU that was current when it was made, aligned to at least 256, not initialised. It can be
+/// Bytes on the GPU that was current at its creation, aligned to at least 256, not initialised. It can be
 /// moved, not copied. Throws OutOfMemory.
 class DeviceBuffer {
 public:
@@ -42,20 +42,20 @@ private:
 };
 
 /// Writes random_value(seed, i) as value i of `data` for i < elements, rounded to the type (tf32 is stored as
-/// fp32). Returns when it is done, whatever streams there are.
+/// fp32). Returns when it is done, whatever streams exist.
 void fill_random(void* data, std::size_t elements, Dtype dtype, std::uint64_t seed);
 void fill_random(const DeviceBuffer& buffer, Dtype dtype, std::uint64_t seed);
 
 /// Sets `bytes` bytes to 0. Returns when it is done.
 void fill_zero(void* data, std::size_t bytes);
 
-/// What fill_random stores at `index`, as the host computes it: random_value rounded to the type.
+/// The value that fill_random stores at `index`, computed on the host: random_value rounded to the type.
 double stored_value(Dtype dtype, std::uint64_t seed, std::uint64_t index);
 
 /// Value `index` of `data`, read back. Waits for all work of the GPU first.
 double value_at(const void* data, std::size_t index, Dtype dtype);
 
-/// A copy of the whole buffer's `elements` values on the host, for results that are small.
+/// A copy of the whole buffer's `elements` values on the host, for small results.
 template <typename T>
 void read_back(T* host, const void* device, std::size_t elements) {
   CHECK_CUDA(cudaDeviceSynchronize());

@@ -1,5 +1,5 @@
 #pragma once
-// Exit codes, as README.md documents them; the same numbers as trainyard's where both have one.
+// Exit codes, documented in README.md; the same numbers as trainyard's if both have one.
 
 namespace trainyard::cuda {
 
@@ -10,7 +10,7 @@ enum ExitCode : int {
   exit_no_gpu = 4,
   exit_file = 5,           ///< cannot read or write
   exit_wrong_result = 70,  ///< a kernel's result was wrong, or a measurement failed
-  exit_rows_left = 75,     ///< time was up: the same command goes on
+  exit_rows_left = 75,     ///< out of time: the same command continues
   exit_interrupted = 130,
 };
 

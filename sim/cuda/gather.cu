@@ -1,6 +1,6 @@
-// A gather: rows of a table of 30,522 (the vocabulary of BERT), taken by indices that are random and evenly
-// spread. Traffic as the simulator counts an embedding: a row is read for every row that is written. The
-// indices, 4 bytes per row, are small beside.
+// A gather: rows of a table of 30,522 (the vocabulary of BERT), selected by random indices with even
+// distribution. Traffic as the simulator counts an embedding: a row is read for every row that is written.
+// The indices, 4 bytes per row, are small in comparison.
 
 #include "grid.cuh"
 #include "prepared_kernel.cuh"
@@ -21,7 +21,7 @@ constexpr int warps = threads / 32;
 constexpr std::uint64_t value_seed = 0;
 constexpr std::uint64_t index_seed = 1;
 
-/// The row of the table that row `row` of the result is.
+/// The row of the table from which row `row` of the result comes.
 TRAINYARD_HOST_DEVICE inline int table_row(std::uint64_t row) {
   return static_cast<int>(random_bits(index_seed, row) % static_cast<std::uint64_t>(table_rows));
 }
@@ -31,7 +31,7 @@ __global__ void fill_indices(int* indices, std::int64_t count) {
   if (i < count) indices[i] = table_row(static_cast<std::uint64_t>(i));
 }
 
-/// A warp per row of `words`.
+/// One warp copies a row of `words`.
 template <typename Word>
 __global__ void __launch_bounds__(threads)
     gather(const Word* table, const int* indices, Word* out, std::int64_t rows, int words) {
@@ -69,7 +69,7 @@ std::shared_ptr<const Operands> make_operands(Dtype dtype, std::int64_t elements
   made->row_bytes = static_cast<std::size_t>(width) * size_of(dtype);
   const std::size_t bytes = static_cast<std::size_t>(made->rows) * made->row_bytes;
   const std::size_t table_bytes = static_cast<std::size_t>(table_rows) * made->row_bytes;
-  // no more of the table is touched than is written, but all of each copy must fit
+  // a call reads at most as many bytes of the table as it writes, but each copy must fit completely
   const std::size_t fitting = std::max<std::size_t>(free_bytes() / 10 * 8 / (bytes + table_bytes), 1);
   const int wanted = cold_copies(bytes + std::min(bytes, table_bytes));
   const int copies = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(wanted), fitting));

@@ -1,5 +1,5 @@
 #pragma once
-// How many blocks a kernel gets.
+// The number of blocks of a kernel.
 
 #include "check_cuda.cuh"
 
@@ -19,7 +19,7 @@ inline int sm_count() {
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// Blocks of this kernel that run at once on the whole GPU.
+/// Number of blocks of this kernel that run at once on the whole GPU.
 template <typename Kernel>
 std::int64_t resident_blocks(Kernel* kernel, int threads) {
   int per_sm = 0;
@@ -28,8 +28,8 @@ std::int64_t resident_blocks(Kernel* kernel, int threads) {
 }
 
 /// `wanted` blocks, at least 1, and at most `waves` times as many as run at once: the kernel's blocks loop
-/// over the rest. Several waves let multiprocessors nearer to the memory take more; a whole number of them
-/// leaves none with little to do at the end.
+/// over the rest. Several waves let multiprocessors nearer to the memory take more; a whole number of waves
+/// avoids idle multiprocessors at the end.
 template <typename Kernel>
 unsigned grid_blocks(Kernel* kernel, int threads, std::int64_t wanted, int waves = 8) {
   return static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 1, waves * resident_blocks(kernel, threads)));

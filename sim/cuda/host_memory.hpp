@@ -1,5 +1,5 @@
 #pragma once
-// Memory of the host that the GPU copies from and to.
+// Host memory for copies from and to the GPU.
 
 #include "check_cuda.cuh"
 #include "random_value.hpp"

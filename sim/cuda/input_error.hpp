@@ -1,7 +1,6 @@
 #pragma once
-// What can be wrong before any kernel runs: the plan or the recording (exit code 3), or a file that cannot be
-// read or written (exit code 5). The simulator's own types for this are not here, because this program builds
-// without it.
+// Errors before any kernel runs: in the plan or the recording (exit code 3), or a file that cannot be read or
+// written (exit code 5). Not the simulator's own types, because this program builds without the simulator.
 
 #include <stdexcept>
 #include <string>
@@ -9,7 +8,7 @@
 
 namespace trainyard::cuda {
 
-/// The problems of one file, gathered while it is read: one line of text each.
+/// The problems of one file, collected while it is read: one line of text each.
 class Problems {
 public:
   explicit Problems(std::string file) : file_(std::move(file)) {}
@@ -27,7 +26,7 @@ private:
   int left_out_ = 0;
 };
 
-/// Input that is wrong whatever the GPU. Its text is one line per problem.
+/// Input that is wrong on every GPU. Its text is one line per problem.
 struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -1,13 +1,13 @@
 #pragma once
-// The versions of the libraries whose kernels are measured, for the recording's comments: another version
-// chooses other kernels.
+// The versions of the measured libraries, for the recording's comments: another version chooses other
+// kernels.
 
 #include <optional>
 #include <string>
 
 namespace trainyard::cuda {
 
-/// "13.0.0": the one that is loaded, not the one that was compiled against.
+/// "13.0.0": the loaded version, not the one of compilation.
 std::string cublaslt_version();
 
 /// "9.13.0"; nothing if the program was built without cuDNN.

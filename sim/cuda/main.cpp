@@ -18,15 +18,14 @@
 namespace trainyard::cuda {
 namespace {
 
-/// No GPU that this program can use: exit code 4.
+/// No usable GPU: exit code 4.
 struct NoGpu : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 volatile std::sig_atomic_t interrupts = 0;
 
-/// The first Ctrl-C lets the row that runs come to its end; the second ends the program at once, which costs
-/// that row only.
+/// The first Ctrl-C lets the current row finish; the second ends the program at once and loses only that row.
 extern "C" void on_interrupt(int) {
   interrupts = interrupts + 1;
   if (interrupts > 1) ::_exit(exit_interrupted);
@@ -41,7 +40,7 @@ void catch_interrupts() {
   ::sigaction(SIGTERM, &action, nullptr);
 }
 
-/// Makes the GPU current and runs a kernel there, which fails if the program was built for other GPUs.
+/// Selects the GPU and runs a kernel there, which fails if the program was built for other GPUs.
 void select_gpu(int device) {
   int count = 0;
   cudaError_t status = cudaGetDeviceCount(&count);
@@ -96,7 +95,7 @@ int run(const std::vector<std::string>& arguments) {
   return exit_code(result);
 }
 
-/// Says what went wrong in one line; a file's problems, which are lines already, as they are.
+/// Prints an error on one line; a file's problems, which are already lines, unchanged.
 int report(int code, const std::string& text) {
   std::cerr << (code == exit_wrong_input ? "" : "trainyard_gpu_kernels: ") << text << std::endl;
   return code;

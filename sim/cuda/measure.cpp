@@ -28,10 +28,10 @@ constexpr std::array<std::pair<std::string_view, Function>, 12> functions{{
     {"power", measure_power},
 }};
 
-/// Throws GpuLost if the GPU answers nothing any more: after an invalid address every later call fails too.
+/// Throws GpuLost if the GPU no longer answers: after an invalid address every later call fails too.
 void require_gpu(const char* error) {
   if (cudaDeviceSynchronize() != cudaSuccess) throw GpuLost(error);
-  (void)cudaGetLastError();  // the error that was just reported is not the next row's
+  (void)cudaGetLastError();  // clears the reported error, so that it does not affect the next row
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Times a convolution and checks it. Of the plans that cuDNN proposes the fastest is measured, as a framework
-// chooses with cudnn.benchmark = True: PyTorch tries up to 10 plans, each once to warm up and then three
-// times, and keeps the one with the least median. Eight are tried here, for no longer than a second: the
-// heuristic's order is good, and the ones behind are seldom the fastest.
+// Times a convolution and checks it. Measures the fastest of the plans that cuDNN proposes, like a framework
+// with cudnn.benchmark = True: PyTorch tries up to 10 plans, each once for warm-up and then three times, and
+// chooses the one with the smallest median. Eight are tried here, for at most one second: the heuristic's
+// order is good, and later plans are seldom the fastest.
 
 #include "conv_reference.hpp"
 #include "cudnn_graph.hpp"
@@ -27,7 +27,7 @@ constexpr std::uint64_t seed_x = 1;
 constexpr std::uint64_t seed_w = 2;
 constexpr std::uint64_t seed_y = 3;
 
-/// A row of the plan, read.
+/// A parsed row of the plan.
 struct Problem {
   ConvPass pass{};
   ConvShape shape;
@@ -52,7 +52,7 @@ Problem parse(const Request& request) {
   return {*pass, *shape, *dtype, conv_tensors(*shape, *layout)};
 }
 
-/// What a plan may use beside the operands: half of what they leave free, and no more than 4 GiB, which is
+/// Workspace limit of a plan: half of the memory that the operands leave free, at most 4 GiB, which is
 /// TensorFlow's limit (TF_CUDNN_WORKSPACE_LIMIT_IN_MB; PyTorch has none). It must not be small: on nchw data
 /// of 16 bits cuDNN's matrix-unit engines keep copies of input and output in nhwc there.
 std::size_t workspace_limit(const Problem& problem) {
@@ -62,10 +62,11 @@ std::size_t workspace_limit(const Problem& problem) {
   return std::min(most, (free - problem.bytes()) / 2);
 }
 
-/// The operands in several copies, ready for any of the plans.
+/// The operands in several copies, ready for any plan.
 class Operands {
 public:
-  /// Every tensor gets random values, the result too: values that a plan leaves as they were are noticed.
+  /// Every tensor gets random values, including the result, so that values which a plan does not write are
+  /// detected.
   Operands(const Problem& problem, std::size_t workspace_bytes)
       : workspace_(std::max<std::size_t>(workspace_bytes, 256)) {
     const int copies = cold_copies(problem.bytes());
@@ -100,7 +101,7 @@ private:
   std::vector<Descriptor> packs_;
 };
 
-/// Microseconds of one execution: the median of three after one; of the first alone if that took three times
+/// Microseconds of one execution: the median of three after one; only the first if it took three times
 /// `best`. Throws CudnnError if the plan cannot run.
 double trial(const Operands& operands, const ConvPlan& plan, const Stream& stream, double best) {
   const Event start;
@@ -134,7 +135,7 @@ const ConvPlan& fastest(const Operands& operands, const std::vector<ConvPlan>& p
       best = time;
       found = &plan;
     } catch (const CudnnError&) {
-      failure = std::current_exception();  // it could be built and cannot run: the next one
+      failure = std::current_exception();  // a plan may be built but not run: try the next one
     } catch (const OutOfMemory&) {
       failure = std::current_exception();
     }
@@ -143,11 +144,11 @@ const ConvPlan& fastest(const Operands& operands, const std::vector<ConvPlan>& p
   return *found;
 }
 
-/// The largest error of sampled values. Throws WrongResult. fp32 may be ten times as far off as a plain sum,
-/// because Winograd and FFT add and subtract before and after they multiply; the shared check knows no type
-/// with that tolerance, so it is given tf32's, and the rest is done here.
+/// The largest error of sampled values. Throws WrongResult. fp32 may have ten times the error of a plain sum,
+/// because Winograd and FFT add and subtract before and after they multiply; no type of the shared check has
+/// that tolerance, so it gets tf32's, and the rest is done here.
 double check(const Problem& problem, const Operands& operands) {
-  constexpr std::int64_t most_terms = 1'000'000;  // of all samples: some 25 ms
+  constexpr std::int64_t most_terms = 1'000'000;  // for all samples: about 25 ms
   constexpr double most_fp32_error = 1e-4;
   const auto values = [&](std::uint64_t seed) {
     return [&problem, seed](std::uint64_t index) { return stored_value(problem.dtype, seed, index); };
@@ -184,7 +185,7 @@ Outcome measure_fastest(const Problem& problem) {
   const Stream stream;
   const Operands operands(problem, workspace_bytes);
   const ConvPlan& plan = fastest(operands, plans, stream);
-  operands.execute(plan, 0, stream.get());  // over what another plan may have left
+  operands.execute(plan, 0, stream.get());  // overwrites the results of other plans
   stream.synchronize();
   const double error = check(problem, operands);
   Measurement result = to_measurement(time_on_gpu(

@@ -30,11 +30,11 @@ public:
 
 private:
   PinnedBuffer pinned_;
-  std::vector<char> pageable_;  // its pages exist: they are written when it is made
+  std::vector<char> pageable_;  // its pages exist, because they are written at its creation
   bool pinned_is_used_;
 };
 
-/// Throws WrongResult unless the copied bytes are those of fill_words.
+/// Throws WrongResult unless the copied bytes equal those of fill_words.
 void require_copied(const char* what, const char* got, std::size_t bytes) {
   std::vector<char> expected(bytes);
   fill_words(expected.data(), bytes, seed);
@@ -55,8 +55,8 @@ void fill_device(const ColdBuffers& buffers) {
   for (int copy = 0; copy < buffers.copies(); ++copy) {
     CHECK_CUDA(cudaMemcpy(buffers[copy], words.data(), words.size(), cudaMemcpyHostToDevice));
   }
-  // of pageable memory it returns when the last part is staged, and our streams do not wait for the default
-  // one
+  // for pageable memory it returns when the last part is staged, and this program's streams do not wait for
+  // the default one
   CHECK_CUDA(cudaStreamSynchronize(nullptr));
 }
 
@@ -66,7 +66,7 @@ Measurement exact(const Timing& timing) {
   return result;
 }
 
-/// The driver's own copying of pageable memory is part of the time, so nothing is hidden there.
+/// The driver's own copying of pageable memory is part of the time, so the host's part is not hidden there.
 HostPart host_part(bool pinned) { return pinned ? HostPart::hidden : HostPart::timed; }
 
 Outcome host_to_device(std::size_t bytes, bool pinned) {
@@ -116,7 +116,7 @@ Outcome device_to_device(std::size_t bytes) {
   return exact(timing);
 }
 
-/// The GPU of lowest number that `device` reads and writes directly.
+/// The first GPU in number that `device` reads and writes directly.
 std::optional<int> find_peer(int device) {
   int count = 0;
   CHECK_CUDA(cudaGetDeviceCount(&count));
@@ -142,7 +142,7 @@ Outcome to_peer(std::size_t bytes) {
   if (!peer) return Skipped{"no other GPU can be reached directly"};
   const cudaError_t enabled = cudaDeviceEnablePeerAccess(*peer, 0);
   if (enabled == cudaErrorPeerAccessAlreadyEnabled) {
-    (void)cudaGetLastError();  // by a row before this one
+    (void)cudaGetLastError();  // an earlier row has enabled it
   } else {
     CHECK_CUDA(enabled);
   }

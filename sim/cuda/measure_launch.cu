@@ -1,4 +1,4 @@
-// What it costs to start a kernel, as the host's clock sees it: launching is the host's work.
+// The cost of starting a kernel, by the host's clock: launching is the host's work.
 
 #include "measure.hpp"
 #include "statistics.hpp"
@@ -21,8 +21,8 @@ void launch(const Stream& stream) {
   CHECK_CUDA(cudaGetLastError());
 }
 
-/// Calls `work`, which is worth `count` kernels, `repetitions` times after a tenth as many for warming up, at
-/// least 3.
+/// Calls `work`, which is equivalent to `count` kernels, `repetitions` times after a warm-up of a tenth as
+/// many, at least 3.
 Measurement time_on_host(const std::function<void()>& work, int repetitions, int count) {
   for (int i = 0; i < 3 + repetitions / 10; ++i) work();
   std::vector<double> times;
@@ -42,9 +42,9 @@ struct GraphEnd {
 using Graph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, GraphEnd>;
 using ExecutableGraph = std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, GraphEnd>;
 
-/// A chain of empty kernels, each after the one before.
+/// A chain of empty kernels, each after the previous one.
 ExecutableGraph make_graph(const Stream& stream) {
-  launch(stream);  // loads the kernel, which is no work for a stream that is being captured
+  launch(stream);  // loads the kernel, which must not happen on a stream that is being captured
   stream.synchronize();
   CHECK_CUDA(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
   for (int i = 0; i < kernels; ++i) launch(stream);

@@ -1,4 +1,4 @@
-// NCCL's all-reduce over all GPUs that this process sees, in place, as a data-parallel step runs it.
+// NCCL's all-reduce over all GPUs visible to this process, in place, as in a data-parallel step.
 
 #include "library_versions.hpp"
 #include "measure.hpp"
@@ -24,8 +24,8 @@ void check_nccl(ncclResult_t status, const char* call) {
 
 #define CHECK_NCCL(call) check_nccl((call), #call)
 
-/// One per GPU, made once per process (that takes seconds) and never destroyed: when static objects end, the
-/// CUDA contexts may be gone already.
+/// One per GPU, created once per process (that takes seconds) and never destroyed: when static objects end,
+/// the CUDA contexts may no longer exist.
 const std::vector<ncclComm_t>& communicators(int gpus) {
   static const std::vector<ncclComm_t> all = [gpus] {
     std::vector<ncclComm_t> made(static_cast<std::size_t>(gpus));
@@ -35,13 +35,13 @@ const std::vector<ncclComm_t>& communicators(int gpus) {
   return all;
 }
 
-/// One GPU's part.
+/// One GPU's buffers and stream.
 struct Rank {
   ColdBuffers buffer;
   std::unique_ptr<Stream> stream;
 };
 
-/// Every GPU with its buffers; the current GPU is the same afterwards.
+/// Every GPU with its buffers; restores the current GPU.
 class Ranks {
 public:
   Ranks(int gpus, int timed, std::size_t bytes) : timed_(timed), values_(bytes / sizeof(float)) {
@@ -84,7 +84,7 @@ public:
     return check.error();
   }
 
-  /// Sums of sums would overflow within a hundred repetitions.
+  /// Repeated sums would overflow within a hundred repetitions.
   void clear() const {
     for_each_gpu(size(), [&](int rank) { fill_zero(at(rank).buffer); });
   }

@@ -1,5 +1,5 @@
-// How much slower a kernel is while a copy runs all along on another stream: the two share the memory's
-// bandwidth, and a copy inside the GPU its multiprocessors too.
+// The slowdown of a kernel while copies run continuously on another stream: both share the memory's
+// bandwidth, and copies inside the GPU also its multiprocessors.
 
 #include "background.hpp"
 #include "host_memory.hpp"
@@ -24,7 +24,7 @@ PreparedKernel prepare_kernel(const Request& request) {
   throw MeasurementFailed("cannot read '" + request.variant + "', '" + request.shape + "'");
 }
 
-/// One direction's copies, of a size that no cache holds.
+/// One direction's copies, larger than any cache.
 class Copies {
 public:
   explicit Copies(const std::string& direction)

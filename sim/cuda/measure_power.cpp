@@ -1,5 +1,4 @@
-// The power that the board draws, and the clock it then runs at, while it idles, multiplies matrices, or adds
-// vectors.
+// The power of the board, and its clock at that time, while it is idle, multiplies matrices, or adds vectors.
 
 #include "background.hpp"
 #include "measure.hpp"
@@ -29,7 +28,7 @@ constexpr double settle_s = 1.5;
 constexpr double observe_s = 3;
 constexpr auto between_samples = std::chrono::milliseconds(25);
 
-/// Waits until the GPU has settled, then watches it.
+/// Waits until the GPU has settled, then records power and clock.
 Outcome observe(const Nvml& nvml) {
   std::this_thread::sleep_for(std::chrono::duration<double>(settle_s));
   std::vector<double> power;

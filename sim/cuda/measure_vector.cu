@@ -1,5 +1,5 @@
-// Our own kernels, which memory bandwidth limits: picks the one of a plan's row, runs it once, checks what it
-// wrote, then times it.
+// This program's own kernels, which memory bandwidth limits: selects the kernel of a plan's row, runs it
+// once, checks its output, then times it.
 
 #include "measure.hpp"
 #include "missing_dtype.cuh"

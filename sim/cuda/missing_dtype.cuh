@@ -1,5 +1,5 @@
 #pragma once
-// Whether the current GPU has a data type.
+// Whether the current GPU supports a data type.
 
 #include "dtype.hpp"
 

@@ -7,8 +7,8 @@
 namespace trainyard::cuda {
 namespace {
 
-// The part of NVML's interface that is used here, which has been the same since CUDA 7: its header is in no
-// package that this program otherwise needs.
+// The part of NVML's interface used here, unchanged since CUDA 7; declared here because no other package that
+// this program needs contains its header.
 using Status = int;  // 0 is success
 using Device = struct nvmlDevice_st*;
 struct Memory {
@@ -50,7 +50,7 @@ Nvml::Nvml(const std::string& pci_bus_id) : library_(std::make_unique<Library>()
   if (by_bus_id(pci_bus_id.c_str(), &library_->device) != 0) library_->device = nullptr;
 }
 
-/// The library stays loaded: others of this process may have counted on it.
+/// The library remains loaded: others in this process may rely on it.
 Nvml::~Nvml() {
   if (const auto shutdown = library_->find<Init>("nvmlShutdown")) (void)shutdown();
 }

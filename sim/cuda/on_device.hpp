@@ -1,11 +1,11 @@
 #pragma once
-// Work on another GPU than the current one, for the measurements that need several.
+// Runs work on another GPU than the current one, for measurements that need several.
 
 #include "check_cuda.cuh"
 
 namespace trainyard::cuda {
 
-/// Makes another GPU current for as long as it lives.
+/// Makes another GPU current as long as it exists.
 class OnDevice {
 public:
   explicit OnDevice(int device) {

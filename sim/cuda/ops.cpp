@@ -16,14 +16,14 @@ enum class ShapeKind { none, gemm, conv, elements, gemm_or_elements };
 
 struct OpRule {
   std::string_view op;
-  std::string_view variants;  ///< a list "a|b"; one that ends in a letter and # takes a number there
-  std::string_view dtypes;    ///< a list likewise
+  std::string_view variants;  ///< a list "a|b"; an entry that ends in a letter and # accepts a number there
+  std::string_view dtypes;    ///< likewise a list
   ShapeKind shape;
 };
 
 constexpr std::string_view any_dtype = "fp32|tf32|fp16|bf16";
 constexpr std::string_view stored_dtype = "fp32|fp16|bf16";
-constexpr std::string_view no_dtype = "-|fp32|tf32|fp16|bf16";  // where it makes no difference
+constexpr std::string_view no_dtype = "-|fp32|tf32|fp16|bf16";  // if it makes no difference
 
 constexpr std::array rules{
     OpRule{"gemm", "-", any_dtype, ShapeKind::gemm},
@@ -51,7 +51,7 @@ std::vector<std::string_view> entries(std::string_view list) {
   }
 }
 
-/// "one of a, b, c", with an example's number where one is taken.
+/// "one of a, b, c", with an example's number if an entry accepts one.
 std::string one_of(std::string_view list) {
   std::string text;
   for (const std::string_view entry : entries(list)) {
@@ -75,7 +75,7 @@ bool in_list(std::string_view text, std::string_view list) {
 
 bool is_overlap_of_gemm(const Request& request) { return request.variant.starts_with("gemm"); }
 
-/// What a shape must look like, nothing if it does.
+/// The expected form of a shape, nothing if it has that form.
 std::optional<std::string> shape_hint(const Request& request, ShapeKind kind) {
   if (kind == ShapeKind::gemm_or_elements) {
     kind = is_overlap_of_gemm(request) ? ShapeKind::gemm : ShapeKind::elements;

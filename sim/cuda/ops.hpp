@@ -1,6 +1,6 @@
 #pragma once
-// Which rows a plan may have: the ops with their variants, data types and shapes, in one table that checking
-// and messages read.
+// The valid rows of a plan: the ops with their variants, data types and shapes, in one table for checks and
+// messages.
 
 #include "measurement.hpp"
 
@@ -10,13 +10,13 @@
 
 namespace trainyard::cuda {
 
-/// What is wrong with a cell and what to write instead.
+/// The error in a cell and a hint for correcting it.
 struct CellProblem {
   std::string message;
   std::string hint;
 };
 
-/// Everything that is wrong with a request's op, variant, dtype, shape and bytes; empty if nothing is.
+/// All errors in a request's op, variant, dtype, shape and bytes; empty if there are none.
 std::vector<CellProblem> problems_of(const Request& request);
 
 /// The ops, for `--help`: "gemm, conv_forward, ...".

@@ -15,7 +15,7 @@ Request parse_row(const std::vector<std::string>& cells, int line, Problems& pro
   Request request{.op = cells[0], .variant = cells[1], .dtype = cells[2], .shape = cells[3], .bytes = 0};
   const auto bytes = parse_number(cells[4]);
   if (!bytes) problems.add(line, "bytes '" + cells[4] + "' is no number", "0 where nothing is counted");
-  // a size that is missing is not also one that is too small
+  // a missing size is not also reported as too small
   request.bytes = bytes.value_or(1);
   for (const CellProblem& problem : problems_of(request)) problems.add(line, problem.message, problem.hint);
   return request;
@@ -34,7 +34,7 @@ std::vector<PlanRow> parse_plan(const std::string& name, std::string_view text) 
       header_seen = true;
       if (content == plan_header) continue;
       problems.add(line, "the header is not a plan's", "it must be '" + std::string(plan_header) + "'");
-      problems.finish();  // in another order of columns every row would be wrong
+      problems.finish();  // with another order of columns every row would be wrong
     }
     const std::vector<std::string> cells = split_cells(content);
     if (cells.size() != 5) {

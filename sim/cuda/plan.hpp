@@ -1,6 +1,6 @@
 #pragma once
-// The plan: what to measure, in order of importance. `trainyard calibrate gpu` writes it; this program works
-// through it and decides nothing.
+// The plan: the measurements, in order of importance. `trainyard calibrate gpu` writes it; this program
+// executes it without any decisions of its own.
 
 #include "measurement.hpp"
 
@@ -22,7 +22,8 @@ std::vector<PlanRow> parse_plan(const std::string& name, std::string_view text);
 /// The same from a file. Throws FileError if it cannot be read.
 std::vector<PlanRow> read_plan(const std::string& path);
 
-/// The whole text of a file. Throws FileError, also if it is larger than 64 MiB: no plan or recording is.
+/// The whole text of a file. Throws FileError, also if it is larger than 64 MiB, more than any plan or
+/// recording.
 std::string read_text(const std::string& path);
 
 }  // namespace trainyard::cuda

@@ -1,7 +1,7 @@
-// The row-major products of the plan in cuBLASLt's terms. A row-major matrix is, byte for byte, the
-// column-major one of its transpose, so C = A B is asked for as C' = B' A' in column-major order: cuBLASLt's
-// first operand is our B, its rows are our columns. CUBLASLT_ORDER_ROW would say the same, but frameworks
-// swap, and what counts here is to be given the algorithm that they are given.
+// Describes the row-major products of the plan to cuBLASLt. A row-major matrix is, byte for byte, the
+// column-major one of its transpose, so C = A B is requested as C' = B' A' in column-major order: cuBLASLt's
+// first operand is B here, its rows are columns here. CUBLASLT_ORDER_ROW would be equivalent, but frameworks
+// swap, and the measurement should use the same algorithm as they do.
 
 #include "library_versions.hpp"
 #include "missing_dtype.cuh"
@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t seed_a = 1;
 constexpr std::uint64_t seed_b = 2;
-constexpr std::uint64_t seed_c = 3;  // of what lies in C before: a product that is not written is noticed
+constexpr std::uint64_t seed_c = 3;  // of the previous content of C: detects a product that is not written
 
 void check_cublas(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
@@ -33,7 +33,7 @@ void check_cublas(cublasStatus_t status, const char* call) {
 
 #define CHECK_CUBLAS(call) check_cublas((call), #call)
 
-/// One per process, never destroyed: when static objects end, the CUDA context may be gone already.
+/// One per process, never destroyed: when static objects end, the CUDA context may no longer exist.
 cublasLtHandle_t handle() {
   static const cublasLtHandle_t instance = [] {
     cublasLtHandle_t created = nullptr;
@@ -43,9 +43,9 @@ cublasLtHandle_t handle() {
   return instance;
 }
 
-/// What PyTorch gives cuBLAS: 32 MiB from Hopper on, as cuBLAS's documentation of cublasSetWorkspace
-/// recommends, before that 2 buffers of 4 MiB and 8 of 16 KiB. Source: aten/src/ATen/cuda/
-/// CublasHandlePool.cpp, the default of CUBLAS_WORKSPACE_CONFIG (PyTorch 2.x).
+/// PyTorch's workspace for cuBLAS: 32 MiB from Hopper on, as cuBLAS's documentation of cublasSetWorkspace
+/// recommends, before that 2 buffers of 4 MiB and 8 of 16 KiB. Source:
+/// aten/src/ATen/cuda/CublasHandlePool.cpp, the default of CUBLAS_WORKSPACE_CONFIG (PyTorch 2.x).
 std::size_t workspace_bytes() {
   constexpr std::size_t kib = 1024;
   return compute_capability() >= 90 ? 32 * kib * kib : 2 * 4096 * kib + 8 * 16 * kib;
@@ -56,12 +56,12 @@ cudaDataType_t type_of(Dtype dtype) {
   return dtype == Dtype::bf16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
-/// CUBLAS_COMPUTE_32F multiplies fp32 operands in fp32: TF32 has to be asked for.
+/// CUBLAS_COMPUTE_32F multiplies fp32 operands in fp32: TF32 must be requested.
 cublasComputeType_t compute_type_of(Dtype dtype) {
   return dtype == Dtype::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 }
 
-/// A matrix as it is stored, row-major.
+/// A matrix in its stored form, row-major.
 struct Stored {
   int rows = 0;
   int columns = 0;
@@ -75,8 +75,8 @@ Stored stored(int rows, int columns, bool transposed) {
   return transposed ? Stored{columns, rows} : Stored{rows, columns};
 }
 
-/// cuBLASLt's description of `batch` row-major matrices, each right behind the one before: column-major ones
-/// with rows and columns swapped.
+/// cuBLASLt's description of `batch` row-major matrices, stored without gaps: column-major ones with rows and
+/// columns swapped.
 cublasLtMatrixLayoutOpaque_t layout_of(const Stored& matrix, int batch, cudaDataType_t type) {
   cublasLtMatrixLayoutOpaque_t layout{};
   CHECK_CUBLAS(cublasLtMatrixLayoutInit(&layout, type, static_cast<std::uint64_t>(matrix.columns),
@@ -165,9 +165,9 @@ cublasStatus_t Gemm::enqueue(const cublasLtMatmulAlgo_t& algorithm, int repetiti
                         workspace_.bytes(), stream);
 }
 
-/// The heuristic's first algorithm, which is the one that frameworks take; a later one only if that does not
-/// run. The operands are aligned to 256 bytes, which is what the heuristic assumes; leading dimensions and
-/// strides it finds in the layouts.
+/// The heuristic's first algorithm, which frameworks use; a later one only if the first does not run. The
+/// operands are aligned to 256 bytes, as the heuristic assumes; it reads leading dimensions and strides from
+/// the layouts.
 cublasLtMatmulAlgo_t Gemm::choose_algorithm() {
   cublasLtMatmulPreferenceOpaque_t preference{};
   CHECK_CUBLAS(cublasLtMatmulPreferenceInit(&preference));
@@ -194,7 +194,7 @@ cublasLtMatmulAlgo_t Gemm::choose_algorithm() {
                         (count > 0 ? std::string(" that runs: ") + cublasLtGetStatusString(status) : ""));
 }
 
-/// `position` in all products of C, row by row.
+/// Compares `position` in all products of C, row by row.
 void Gemm::compare(ReferenceCheck& check, std::uint64_t position) const {
   const std::uint64_t product = position / stored_c_.elements();
   const std::uint64_t row = position % stored_c_.elements() / static_cast<std::uint64_t>(shape_.n);
@@ -219,7 +219,7 @@ void Gemm::compare(ReferenceCheck& check, std::uint64_t position) const {
 }
 
 double Gemm::check() const {
-  constexpr int most_terms = 2'000'000;  // of all samples: some 20 ms
+  constexpr int most_terms = 2'000'000;  // for all samples: about 20 ms
   const int samples = std::clamp(most_terms / shape_.k, 16, 64);
   ReferenceCheck check("gemm in " + std::string(name_of(dtype_)), dtype_);
   const std::uint64_t elements = static_cast<std::uint64_t>(shape_.batch) * stored_c_.elements();

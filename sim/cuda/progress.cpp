@@ -25,7 +25,7 @@ void Progress::update(std::size_t done, std::size_t rows, double seconds_left, s
   const std::string counts = std::to_string(done) + " of " + std::to_string(rows) + " rows";
   if (terminal_) {
     constexpr std::size_t width = 20;
-    constexpr std::size_t line = 78;  // a bar that wraps cannot be wiped
+    constexpr std::size_t line = 78;  // a wrapped bar cannot be erased
     const std::size_t filled = width * done / rows;
     std::string text = "[" + std::string(filled, '#') + std::string(width - filled, ' ') + "] " + counts +
                        left_text(seconds_left) + "  " + std::string(current);

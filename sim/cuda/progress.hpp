@@ -1,6 +1,6 @@
 #pragma once
-// What the user sees while rows are measured: a bar on a terminal, otherwise a line every ten per cent; and
-// messages between them.
+// Output during measurements: a bar on a terminal, otherwise a line every ten per cent; and messages between
+// them.
 
 #include <ostream>
 #include <string>
@@ -10,7 +10,7 @@ namespace trainyard::cuda {
 
 class Progress {
 public:
-  /// `out` must outlive it.
+  /// `out` must exist longer than this.
   Progress(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
   ~Progress() { clear_bar(); }
   Progress(const Progress&) = delete;
@@ -20,7 +20,7 @@ public:
   /// not known yet).
   void update(std::size_t done, std::size_t rows, double seconds_left, std::string_view current);
 
-  /// A line of its own, above the bar.
+  /// A separate line, above the bar.
   void message(std::string_view text);
 
 private:

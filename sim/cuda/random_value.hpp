@@ -21,8 +21,8 @@ TRAINYARD_HOST_DEVICE inline std::uint64_t random_bits(std::uint64_t seed, std::
   return x ^ (x >> 31U);
 }
 
-/// Uniform in [-1, 1), a multiple of 2^-23: exact in fp32. All mantissa bits vary, as in training: a GPU fed
-/// with simple numbers draws less power and runs faster than it would.
+/// Uniform in [-1, 1), a multiple of 2^-23: exact in fp32. All mantissa bits vary, as in training: with
+/// simple numbers a GPU would draw less power and run faster.
 TRAINYARD_HOST_DEVICE inline float random_value(std::uint64_t seed, std::uint64_t index) {
   const auto bits = static_cast<std::int32_t>(random_bits(seed, index) >> 40U);  // 24 of them
   return static_cast<float>(bits - (1 << 23)) * 0x1p-23F;

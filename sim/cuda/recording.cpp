@@ -72,7 +72,7 @@ void Recording::write(std::string_view text) {
     if (written < 0) fail("cannot write");
     text.remove_prefix(static_cast<std::size_t>(written));
   }
-  if (::fsync(file_) != 0 && errno != EINVAL) fail("cannot write");  // EINVAL: a file system without it
+  if (::fsync(file_) != 0 && errno != EINVAL) fail("cannot write");  // EINVAL: a file system without fsync
 }
 
 void Recording::cut_at(std::size_t size) {

@@ -1,7 +1,7 @@
 #pragma once
 // The recording: comment lines with the facts of the GPU and its libraries, a header, one row per
-// measurement. It is read back when a later run of the same command goes on with it, and each row is on the
-// disk before the next is measured: nothing finished is lost.
+// measurement. A later run of the same command reads it and continues, and each row is written to disk before
+// the next is measured: no finished row is lost.
 
 #include "measurement.hpp"
 
@@ -15,7 +15,7 @@ namespace trainyard::cuda {
 inline constexpr std::string_view recording_header =
     "op,variant,dtype,shape,bytes,time_us,spread_us,repetitions,error,power_w,clock_mhz";
 
-/// "# gpu: NVIDIA H100 80GB HBM3" in a recording. What cannot be read is left out.
+/// "# gpu: NVIDIA H100 80GB HBM3" in a recording. Facts that cannot be read are omitted.
 struct Fact {
   std::string key;
   std::string value;
@@ -23,15 +23,15 @@ struct Fact {
   bool operator==(const Fact&) const = default;
 };
 
-/// A recording as it lies on the disk.
+/// The content of a recording on disk.
 struct RecordedText {
   std::vector<Fact> facts;
-  std::set<std::string> rows;     ///< to_csv() of each request that it has
-  bool has_header = false;        ///< false: nothing was ever measured into it
-  std::size_t complete_size = 0;  ///< bytes up to the last line break: what is behind it was torn by a crash
+  std::set<std::string> rows;     ///< to_csv() of each recorded request
+  bool has_header = false;        ///< false: nothing has been measured into it
+  std::size_t complete_size = 0;  ///< bytes up to the last line break: the rest was torn by a crash
 };
 
-/// Throws InputError if the text is no recording, with every problem found.
+/// Throws InputError if the text is not a recording, with every problem found.
 RecordedText parse_recording(const std::string& name, std::string_view text);
 
 /// Throws InputError if rows measured under `now` must not be mixed with those recorded under `then`: another
@@ -41,12 +41,12 @@ void require_same_setup(const std::string& name, const std::vector<Fact>& then, 
 /// One row, without line break: "gemm,-,fp32,m8 n8 k8 nn,768,12.5,0.25,100,1.2e-07,,".
 std::string to_csv(const Request& request, const Measurement& measurement);
 
-/// A recording that rows are appended to. Only one process at a time can have it open.
+/// A recording to which rows are appended. Only one process at a time can have it open.
 class Recording {
 public:
-  /// Opens `path`, or makes it, with the facts of this GPU. A torn last line is cut off; `notes` then says
-  /// so. Throws FileError if it cannot be opened, read or written, InputError if it is none, or another
-  /// setup's.
+  /// Opens `path`, or creates it, with the facts of this GPU. Removes an incomplete last line, and `notes`
+  /// then says so. Throws FileError if it cannot be opened, read or written, InputError if it is not a
+  /// recording, or from another setup.
   Recording(std::string path, const std::vector<Fact>& facts);
   ~Recording();
   Recording(const Recording&) = delete;
@@ -54,10 +54,10 @@ public:
 
   [[nodiscard]] bool has(const Request& request) const { return rows_.count(key(request)) > 0; }
 
-  /// Returns when the row is on the disk. Throws FileError.
+  /// Returns when the row is on disk. Throws FileError.
   void append(const Request& request, const Measurement& measurement);
 
-  /// What was found and done while opening, one line each, for the user.
+  /// Findings and corrections at the opening, one line each, for the user.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
 private:

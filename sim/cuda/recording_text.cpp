@@ -1,4 +1,4 @@
-// The recording as text; recording.cpp has the file.
+// The recording as text; recording.cpp handles the file.
 
 #include "csv_line.hpp"
 #include "input_error.hpp"
@@ -20,7 +20,7 @@ std::optional<Fact> parse_fact(std::string_view line) {
   return Fact{std::string(line.substr(2, colon - 2)), std::string(line.substr(colon + 2))};
 }
 
-/// The key of a recorded row, or nothing after reporting what is wrong with it.
+/// The key of a recorded row, or nothing after reporting its error.
 std::optional<std::string> parse_row(std::string_view line, int number, Problems& problems) {
   const std::size_t expected = split_cells(recording_header).size();
   const std::vector<std::string> cells = split_cells(line);
@@ -83,7 +83,8 @@ RecordedText parse_recording(const std::string& name, std::string_view text) {
 
 void require_same_setup(const std::string& name, const std::vector<Fact>& then,
                         const std::vector<Fact>& now) {
-  // not the driver: it moves launches by a little, and a rented machine may have another one every time
+  // without the driver: its effect on launches is small, and rented machines may have a different one every
+  // time
   constexpr std::array<std::string_view, 6> decisive{"gpu", "compute_capability", "cuda", "cublaslt", "cudnn",
                                                      "nccl"};
   Problems problems(name);

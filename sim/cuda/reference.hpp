@@ -1,6 +1,6 @@
 #pragma once
-// The comparison of a kernel's result with a reference: some output values, recomputed on the host in double
-// precision from the same random data.
+// Compares a kernel's result with a reference: some output values, recomputed on the host in double precision
+// from the same random data.
 
 #include "dtype.hpp"
 
@@ -10,13 +10,13 @@
 
 namespace trainyard::cuda {
 
-/// `count` positions below `elements`, ascending and different (fewer if there are fewer): the first, the
-/// last and others from the hash of their number.
+/// `count` different positions below `elements`, ascending (fewer if there are fewer): the first, the last
+/// and others from the hash of their number.
 std::vector<std::uint64_t> sample_positions(std::uint64_t elements, int count = 32);
 
-/// Gathers comparisons. An error is |got - expected| relative to `magnitude`, the sum of the absolute values
-/// of the terms that make up the value (for a single term, its absolute value): what cancellation leaves of a
-/// sum says nothing about the kernel.
+/// Collects comparisons. An error is |got - expected| relative to `magnitude`, the sum of the absolute values
+/// of the value's terms (for a single term, its absolute value): cancellation in a sum is not the kernel's
+/// error.
 class ReferenceCheck {
 public:
   /// `what` names the kernel in the message; results are stored in `dtype`.
@@ -26,7 +26,7 @@ public:
       : what_(std::move(what)), compute_(compute), stored_(stored) {}
 
   /// Throws WrongResult if |got - expected| > tolerance_of(compute) * magnitude + rounding_of(stored) *
-  /// |expected|, or if `got` is no number. `position` appears in the message.
+  /// |expected|, or if `got` is NaN. `position` appears in the message.
   void compare(std::uint64_t position, double got, double expected, double magnitude);
 
   /// The largest error so far.

@@ -1,15 +1,14 @@
 #pragma once
 // Cold operands. In training an op's operands were written long before it runs; a benchmark that repeats one
-// call on the same buffers finds them in the L2 cache and reports a bandwidth that training never sees. So
-// every operand exists several times and repetition r works on copy r % copies.
+// call on the same buffers finds them in the L2 cache and reports a bandwidth that training never reaches. So
+// every operand exists several times, and repetition r works on copy r % copies.
 
 #include "device_memory.cuh"
 
 namespace trainyard::cuda {
 
-/// How many copies of the operands of one call, `bytes` in all (what it reads and what it writes), to make:
-/// so many that together they exceed twice the L2 cache, at least 1, at most 16, and not more than fit in 80
-/// % of the memory that is free.
+/// The number of copies of one call's operands, `bytes` in all (reads plus writes): enough that together they
+/// exceed twice the L2 cache, at least 1, at most 16, and not more than fit in 80 % of the free memory.
 int cold_copies(std::size_t bytes);
 
 /// `copies` buffers of the same size, each aligned to 256 bytes. Throws OutOfMemory.
@@ -18,7 +17,7 @@ public:
   ColdBuffers() = default;
   ColdBuffers(std::size_t bytes, int copies);
 
-  /// The buffer that repetition `repetition` works on.
+  /// The buffer for repetition `repetition`.
   [[nodiscard]] void* operator[](int repetition) const;
   template <typename T>
   [[nodiscard]] T* as(int repetition) const {

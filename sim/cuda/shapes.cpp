@@ -32,7 +32,7 @@ std::optional<ConvShape> parse_conv_shape(std::string_view text) {
 
 std::optional<std::int64_t> parse_elements(std::string_view text) {
   const auto shape = parse_as<VectorShape>(text);
-  if (!shape || shape->row != 0) return std::nullopt;  // rows are the variant's to name
+  if (!shape || shape->row != 0) return std::nullopt;  // rows belong to the variant
   if (shape->elements < 1 || shape->elements > 0x1p53 || shape->elements != std::floor(shape->elements)) {
     return std::nullopt;
   }
@@ -43,7 +43,7 @@ std::optional<WordAndSize> parse_word_and_size(std::string_view text, char lette
   const std::size_t space = text.find(' ');
   if (space == 0 || space == std::string_view::npos) return std::nullopt;
   const std::string_view number = text.substr(space + 1);
-  // "007" would be another text for the same size, and rows are told apart by their text
+  // "007" would be another text for the same size, and rows are identified by their text
   if (number.size() < 2 || number[0] != letter || number[1] == '0') return std::nullopt;
   int size = 0;
   const auto [end, error] = std::from_chars(number.data() + 1, number.data() + number.size(), size);

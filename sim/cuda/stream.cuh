@@ -1,5 +1,5 @@
 #pragma once
-// CUDA's streams and events as values that end themselves.
+// CUDA's streams and events as values that release themselves.
 
 #include "check_cuda.cuh"
 

@@ -1,6 +1,6 @@
 // A reduction: the sum of all values, in fp32. Traffic: each value is read once. Every block sums a range,
-// the last block to end adds the blocks' sums in their order: one kernel, and the same result to the bit in
-// every call.
+// the last block to end adds the blocks' sums in order: one kernel, and exactly the same result in every
+// call.
 
 #include "grid.cuh"
 #include "prepared_kernel.cuh"
@@ -26,7 +26,7 @@ struct Ranges {
   int blocks = 0;
 };
 
-/// Where a sum goes: a value per block, the total, and a counter that is 0 before and after.
+/// Places of the sums: a value per block, the total, and a counter that is 0 before and after.
 struct Result {
   float* of_blocks = nullptr;
   float* total = nullptr;
@@ -68,21 +68,21 @@ __device__ float warp_sum(float value) {
   return value;
 }
 
-/// The sum of `value` over the block, in all its threads, always by the same tree.
+/// The sum of `value` over the block, in all its threads, always in the same order.
 __device__ float block_sum(float value) {
   __shared__ float of_warps[warps];
   const unsigned lane = threadIdx.x % 32;
   value = warp_sum(value);
-  __syncthreads();  // the call before may still be reading
+  __syncthreads();  // the previous call may still be reading
   if (lane == 0) of_warps[threadIdx.x / 32] = value;
   __syncthreads();
   return warp_sum(lane < warps ? of_warps[lane] : 0.0F);
 }
 
-/// True in all threads of the last block to call it, when all that the others wrote before can be read.
+/// True in all threads of the last block to call it, when all earlier writes of the others are visible.
 __device__ bool is_last_block(unsigned* counter) {
   __shared__ bool is_last;
-  __threadfence();  // this thread's results before the count, for every block
+  __threadfence();  // makes this thread's results visible to every block before the count
   __syncthreads();
   if (threadIdx.x == 0) {
     is_last = atomicAdd(counter, 1U) == gridDim.x - 1;
@@ -148,7 +148,7 @@ Launch launch_of(Dtype dtype, const std::shared_ptr<const Operands>& operands) {
   });
 }
 
-/// A sum, and that of the absolute values of its terms.
+/// A sum, and the sum of the absolute values of its terms.
 struct Expected {
   double value = 0, magnitude = 0;
 
@@ -158,7 +158,8 @@ struct Expected {
   }
 };
 
-/// The sums of some blocks, as many as about two million terms allow, and the total of all blocks' sums.
+/// Checks the sums of some blocks, as many as about two million terms allow, and the total of all blocks'
+/// sums.
 double largest_error(Dtype dtype, const Operands& operands) {
   const Ranges& ranges = operands.ranges;
   std::vector<float> of_blocks(static_cast<std::size_t>(ranges.blocks));

@@ -16,9 +16,9 @@ double microseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-/// Keeps the stream busy for so many clocks of its SM. It waits for time only, never for the host or another
-/// kernel, so it ends whatever else is serialised or synchronised meanwhile. Unsigned: were it moved to an SM
-/// whose clock is behind, the difference would be huge and end it at once.
+/// Keeps the stream busy for this number of clocks of its SM. It waits only for time, never for the host or
+/// another kernel, so it ends whatever else is serialised or synchronised meanwhile. Unsigned: if it moved to
+/// an SM whose clock is behind, the difference would be huge and end it at once.
 __global__ void wait_for(unsigned long long clocks) {
   const auto start = static_cast<unsigned long long>(clock64());
   while (static_cast<unsigned long long>(clock64()) - start < clocks) {
@@ -46,14 +46,14 @@ public:
     return microseconds_between(start_, stop_) / calls;
   }
 
-  /// One call that nothing times: libraries load their kernels with it.
+  /// One call without timing: libraries load their kernels with it.
   void first() {
     launch_(next_++, stream_);
     CHECK_CUDA(cudaStreamSynchronize(stream_));
   }
 
 private:
-  /// Long enough for the host to enqueue the batch, judged by the batch before; never so long that it would
+  /// Long enough for the host to enqueue the batch, estimated from the previous batch; short enough not to
   /// matter if `launch` itself waits for the GPU.
   void hold_stream(int calls) {
     const double us = std::min(20 + 1.5 * host_us_per_call_ * calls, 5000.0);
@@ -83,7 +83,7 @@ Timing time_on_gpu(const Launch& launch, cudaStream_t stream, HostPart host) {
   Batches batches(launch, stream, host);
   batches.first();
   int calls = calls_for(batches.time(2));
-  // two calls that both wait for their launch look longer than they are
+  // two calls that both wait for their launch seem longer than they are
   if (calls > 1) calls = calls_for(batches.time(calls));
 
   std::vector<double> times;

@@ -1,5 +1,5 @@
 #pragma once
-// Times work on a stream with CUDA events, the way every measurement is timed.
+// Times work on a stream with CUDA events; used for every measurement.
 
 #include "measurement.hpp"
 
@@ -14,21 +14,21 @@ struct Timing {
   int repetitions = 0;   ///< event pairs
 };
 
-/// Enqueues one call on the stream. `repetition` counts all calls from 0, warm-up included: buffers are
-/// chosen by it (rotation.cuh).
+/// Enqueues one call on the stream. `repetition` counts all calls from 0, including warm-up, and selects the
+/// buffers (rotation.cuh).
 using Launch = std::function<void(int repetition, cudaStream_t stream)>;
 
-/// How the host's part is treated.
+/// Treatment of the host's part.
 enum class HostPart {
-  hidden,  ///< the GPU waits until the host has enqueued a batch: its own time is measured
-  timed    ///< nothing waits: what the host does between the events counts, as for a pageable copy
+  hidden,  ///< the GPU waits until the host has enqueued a batch: only the GPU's time is measured
+  timed    ///< nothing waits: the host's work between the events counts, as for a pageable copy
 };
 
 /// Three warm-up calls, then at least 10 repetitions and more until 0.1 s or 100 of them. A repetition is one
-/// event pair around so many calls that they take at least 50 us (at most 50 calls), so that the resolution
-/// of events (0.5 us) does not matter. With HostPart::hidden a kernel that only waits runs in front of each
-/// batch, so that kernels shorter than their launch are timed back to back and not at the pace of the host.
-/// Returns when the stream is idle. Throws CudaError, and whatever `launch` throws.
+/// event pair around enough calls to take at least 50 us (at most 50 calls), so that the resolution of events
+/// (0.5 us) does not matter. With HostPart::hidden a kernel that only waits runs before each batch, so that
+/// kernels shorter than their launch are timed back to back and not at the host's pace. Returns when the
+/// stream is idle. Throws CudaError, and the exceptions of `launch`.
 Timing time_on_gpu(const Launch& launch, cudaStream_t stream, HostPart host = HostPart::hidden);
 
 /// The same as the row of a recording.

@@ -1,5 +1,5 @@
 #pragma once
-// 16-byte loads and stores of values of a data type, for kernels that memory bandwidth limits. Arithmetic is
+// 16-byte loads and stores of values of a data type, for kernels limited by memory bandwidth. Arithmetic is
 // done in fp32.
 
 #include "dtype.hpp"
@@ -13,7 +13,7 @@ namespace trainyard::cuda {
 template <typename T>
 inline constexpr int pack_size = 16 / static_cast<int>(sizeof(T));
 
-/// Values that one instruction loads or stores. Its address must be a multiple of 16: buffers are aligned to
+/// Values that one instruction loads or stores. The address must be a multiple of 16: buffers are aligned to
 /// 256 bytes, so this holds at every multiple of pack_size values.
 template <typename T>
 struct alignas(16) Pack {
@@ -34,7 +34,7 @@ struct TypeTag {
   using type = T;
 };
 
-/// Calls `function` with the TypeTag of the type that values of `dtype` are stored in.
+/// Calls `function` with the TypeTag of the type in which values of `dtype` are stored.
 template <typename Function>
 auto with_stored_type(Dtype dtype, Function function) {
   switch (dtype) {

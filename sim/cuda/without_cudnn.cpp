@@ -1,4 +1,4 @@
-// Stands in for the convolutions where the program is built without cuDNN.
+// Replaces the convolutions if the program is built without cuDNN.
 
 #include "library_versions.hpp"
 #include "measure.hpp"

@@ -1,4 +1,4 @@
-// Stands in for measure_nccl.cpp where the program is built without NCCL.
+// Replaces measure_nccl.cpp if the program is built without NCCL.
 
 #include "library_versions.hpp"
 #include "measure.hpp"

@@ -9,7 +9,7 @@
 namespace trainyard::cuda {
 namespace {
 
-/// How long rows take, from those that were measured: by op, as a convolution takes far longer than a launch.
+/// Expected times of rows, by op, from the measured ones: a convolution takes far longer than a launch.
 class RowTimes {
 public:
   void add(const std::string& op, double seconds) {
@@ -17,7 +17,7 @@ public:
     all_.add(seconds);
   }
 
-  /// Nothing is known before the first row: 0.
+  /// 0 before the first row.
   [[nodiscard]] double of(const std::string& op) const {
     const auto found = by_op_.find(op);
     return found == by_op_.end() ? all_.mean() : found->second.mean();
@@ -42,7 +42,7 @@ private:
 /// One pass over the plan.
 class Work {
 public:
-  /// `before` rows of the plan are done already.
+  /// `before`: rows of the plan already recorded.
   Work(Recording& recording, const WorkOptions& options, Progress& progress, std::vector<const PlanRow*> rows,
        std::size_t before)
       : recording_(recording),
@@ -128,7 +128,7 @@ std::string rows_text(int count) { return std::to_string(count) + (count == 1 ? 
 WorkResult work_through(const std::vector<PlanRow>& plan, Recording& recording, const WorkOptions& options,
                         Progress& progress) {
   std::vector<const PlanRow*> rows;
-  std::set<std::string> seen;  // a plan may name a row twice, once for each model that has it
+  std::set<std::string> seen;  // a plan may name a row twice, once for each model that uses it
   int recorded_before = 0;
   int left_out = 0;
   for (const PlanRow& row : plan) {
