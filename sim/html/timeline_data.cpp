@@ -100,7 +100,7 @@ private:
     return found->second;
   }
 
-  /// Identified by title and purpose: a collective and its copies are different items.
+  /// Identified by op or collective and category: a collective and its copies are different items.
   std::int64_t item_number(const TimelineEvent& event) {
     if (is_of_training(event)) return -1;
     const auto key = std::tuple(event.op, event.collective, event.op < 0 ? event.category : std::string());

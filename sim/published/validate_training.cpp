@@ -166,7 +166,7 @@ void judge(const SeriesTarget& target, ScoredRun& scored) {
     scored.verdicts[i].is_rounded = rounded(&scored.run) || std::ranges::any_of(fitted_to[i], rounded);
 }
 
-/// R7 and R8, over the runs of one series on one machine.
+/// Applies R7 and R8 to the runs of one series on one machine.
 void judge_outcomes(const std::vector<ScoredRun*>& series) {
   std::map<int, double> measured;  // by number of GPUs; if several tables give it, the fastest
   bool is_superlinear = false;

@@ -7,7 +7,7 @@
 
 namespace trainyard {
 
-/// End of the gradients and of the last collective, on rank 0's clock.
+/// The end of the last backward op and of the last collective, on rank 0's clock.
 struct Overlap {
   Seconds backward_end;       ///< end of the last backward op
   Seconds communication_end;  ///< end of the last collective; 0 without one
