@@ -83,8 +83,9 @@ StackFit fit_stack(const config::Catalogue& catalogue, const std::vector<Publish
     logs += std::log(numbers[2]);
   }
   if (fit.runs.empty()) {
-    throw InputError(fmt::format("no row can be fitted to: none has run {} on one GPU", fit.stack.name),
-                     "rows with split calibrate and gpus_total 1, which the rules in workloads/published/runs know");
+    throw InputError(
+        fmt::format("no row can be fitted to: none has run {} on one GPU", fit.stack.name),
+        "rows with split calibrate and gpus_total 1, which the rules in workloads/published/runs know");
   }
   const double scale = std::exp(logs / static_cast<double>(fit.runs.size()));
   for (FittedRun& fitted : fit.runs) fitted.error = fitted.scale / scale - 1;

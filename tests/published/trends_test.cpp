@@ -1,5 +1,6 @@
 // What studies of distributed training found, simulated: directions, and published figures where there are
-// some. What comes out beside what was published is a table in workloads/published/README.md. Nothing is fitted.
+// some. What comes out beside what was published is a table in workloads/published/README.md. Nothing is
+// fitted.
 
 #include "figure_of.hpp"
 #include "run/simulate.hpp"

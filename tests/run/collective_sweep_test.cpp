@@ -5,9 +5,9 @@
 #include "collectives/protocols.hpp"
 #include "config/document.hpp"
 #include "engine/in_child.hpp"
+#include "experiment/collective_software.hpp"
 #include "platform/channels.hpp"
 #include "platform/load.hpp"
-#include "experiment/collective_software.hpp"
 
 #include <array>
 #include <cstdlib>

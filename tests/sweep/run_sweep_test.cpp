@@ -1,8 +1,8 @@
 #include "sweep/run_sweep.hpp"
 
 #include "config/diagnostic.hpp"
-#include "temporary_folder.hpp"
 #include "sweep/sweep_store.hpp"
+#include "temporary_folder.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -69,8 +69,9 @@ TEST_CASE("a point that names a file that cannot be read is a row, and the other
   std::ofstream(folder.path / "e.yaml") << head << "random: {step: {kind: empirical, file: a.csv}}\n";
   const Sweep sweep =
       sweep_over(folder, "random.step.file", {"a.csv", "missing.csv", std::string(300, 'x'), ".", "./a.csv"});
-  const Ran ran = run_all(
-      sweep, [](const ResolvedExperiment& resolved) { return Figures{resolved.settings.random.step->seen.front()}; });
+  const Ran ran = run_all(sweep, [](const ResolvedExperiment& resolved) {
+    return Figures{resolved.settings.random.step->seen.front()};
+  });
   using enum PointStatus;
   CHECK(statuses(ran) == std::vector{done, unreadable, unreadable, unreadable, done});
   CHECK(ran.rows.at(4).figures == Figures{2});
