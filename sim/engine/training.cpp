@@ -143,20 +143,25 @@ TrainingRecord run_in_step(const UpdateSettings& settings, StepTimes& times, con
   std::uint64_t steps = 0;
   for (std::int64_t version = 1;; ++version) {
     double last = date;
+    Seconds computed;  // by the last worker, in its last step
     for (int worker = 0; worker < settings.workers; ++worker) {
       double end = date;
+      Seconds computing;
       for (int step = 0; step < settings.push_every; ++step, ++steps) {
         const double begun = end + loader.wait(worker, end);
         recorder.spent(worker, Activity::loading, end, begun);
-        end = begun + times.next(worker).si();
+        computing = times.next(worker);
+        end = begun + computing.si();
         recorder.spent(worker, Activity::computing, begun, end);
       }
       ends[at(worker)] = end;
-      last = std::max(last, end);
+      if (end < last) continue;
+      last = end;
+      computed = computing;
     }
     for (int worker = 0; worker < settings.workers; ++worker)
       recorder.spent(worker, Activity::waiting, ends[at(worker)], last);
-    date = last + options.exchange.si();
+    date = last + (options.exchange ? options.exchange(computed).si() : 0);
     for (int worker = 0; worker < settings.workers; ++worker)
       recorder.spent(worker, Activity::communicating, last, date);
     if (recorder.update(decision, version, date)) return recorder.finish(date, steps);

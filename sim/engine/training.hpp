@@ -8,6 +8,7 @@
 #include "units/quantity.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -22,8 +23,9 @@ struct LoadingTimes {
 struct TrainingOptions {
   std::int64_t warmup = 0;    ///< updates before the measurement begins
   std::int64_t measured = 1;  ///< updates that are measured
-  /// Only for sync and local_sgd without servers: from the last worker's gradient until all go on.
-  Seconds exchange = {};
+  /// Only for sync and local_sgd without servers: from the last worker's gradient until all go on, given the
+  /// compute time of that worker's last step. Empty: no time.
+  std::function<Seconds(Seconds)> exchange = {};
   LoadingTimes loading = {};
 };
 

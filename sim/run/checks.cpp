@@ -67,4 +67,35 @@ std::vector<std::string> violations(const StepPlan& plan, const Timeline& timeli
   return out;
 }
 
+std::vector<std::string> violations(std::span<const TrainingRecord> repeats, std::span<const LinkRow> links,
+                                    Seconds least) {
+  std::vector<std::string> out;
+  double room = tolerance;
+  for (const TrainingRecord& repeat : repeats) {
+    const Seconds measured = repeat.ended - repeat.begun;
+    // Dates after a very long step are as coarse as it is long.
+    const Seconds rounding = 1e-12 * repeat.ended;
+    room = std::max(room, rounding / measured);
+    const auto updates = static_cast<double>(repeat.updates);
+    if (is_shorter(measured + rounding, least * updates)) {
+      out.push_back(fmt::format("an update took {}, less than its collectives' {}", human(measured / updates),
+                                human(least)));
+    }
+    for (std::size_t worker = 0; worker < repeat.workers.size(); ++worker) {
+      const WorkerRecord& its = repeat.workers[worker];
+      const Seconds busy = its.computing + its.communicating + its.waiting + its.loading;
+      if (!is_shorter(measured + rounding, busy) && !is_shorter(its.computing + rounding, its.wasted))
+        continue;
+      out.push_back(fmt::format("worker {} was busy for {} of {}, {} of it in vain", worker, human(busy),
+                                human(measured), human(its.wasted)));
+    }
+  }
+  const LinkRow* most = busiest(links);
+  if (most != nullptr && most->utilization > 1 + room) {
+    out.push_back(
+        fmt::format("{} carried {:.4g} times what it can in the time", most->name, most->utilization));
+  }
+  return out;
+}
+
 }  // namespace trainyard

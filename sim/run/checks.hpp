@@ -3,8 +3,11 @@
 // user's.
 
 #include "engine/engine.hpp"
+#include "engine/training.hpp"
+#include "run/link_rows.hpp"
 #include "schedule/step_plan.hpp"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,5 +18,10 @@ namespace trainyard {
 /// once on one stream. `is_shared`: others have sent over the same links, which may then have carried more.
 std::vector<std::string> violations(const StepPlan& plan, const Timeline& timeline, Seconds lower_bound,
                                     bool is_shared);
+
+/// The same for runs of many updates: no repeat has updates shorter than `least` or a worker busy for longer
+/// than the measured time, and no link carries more than it can (`links`: in an update of the median repeat).
+std::vector<std::string> violations(std::span<const TrainingRecord> repeats, std::span<const LinkRow> links,
+                                    Seconds least);
 
 }  // namespace trainyard

@@ -3,8 +3,10 @@
 #include "engine/training.hpp"
 #include "experiment/shared_network.hpp"
 #include "experiment/stack_rules.hpp"
+#include "run/checks.hpp"
 #include "run/energy.hpp"
 #include "run/host_load.hpp"
+#include "run/step_at_pace.hpp"
 #include "run/update_setup.hpp"
 #include "schedule/step_plan.hpp"
 #include "units/text.hpp"
@@ -35,53 +37,63 @@ std::shared_ptr<const Cluster> cluster_with_servers(const ResolvedExperiment& re
   return std::make_shared<const Cluster>(make_cluster(resolved.platform, std::move(gpus_on_node)));
 }
 
-/// One rank alone for runs with servers, otherwise all ranks in lock step.
-Run steady_step(const ResolvedExperiment& resolved, const SimulateOptions& options) {
-  ResolvedExperiment steady = resolved;
-  const Sync& sync = resolved.settings.sync;
-  steady.settings.sync = {};
-  steady.settings.random = {};
-  steady.settings.input = {};
-  if (!has_servers(sync)) {
-    steady.settings.sync = {
-        .kind = sync.kind, .algorithm = sync.algorithm, .compression = sync.compression, .keep = sync.keep};
-    // Parameters are averaged after the last local step, without overlap.
-    if (sync.update == UpdateRule::local_sgd) {
-      steady.stack.overlap = false;
-      steady.stack.gradient_dtype = GradientDtype::fp32;
-      std::erase_if(steady.stack.gradient_work,
-                    [](const GradientPass& pass) { return pass.ranks == PassRanks::many; });
-    }
-    return simulate_step(std::move(steady),
-                         {.fidelity = options.fidelity, .fold = options.fold, .timeline = options.timeline});
+/// The steady step that all ranks take in lock step without servers.
+ResolvedExperiment in_lock_step(ResolvedExperiment resolved) {
+  const Sync sync = resolved.settings.sync;
+  resolved.settings.random = {};
+  resolved.settings.input = {};
+  resolved.settings.sync = {
+      .kind = sync.kind, .algorithm = sync.algorithm, .compression = sync.compression, .keep = sync.keep};
+  // Parameters are averaged after the last local step, without overlap.
+  if (sync.update == UpdateRule::local_sgd) {
+    resolved.stack.overlap = false;
+    resolved.stack.gradient_dtype = GradientDtype::fp32;
+    std::erase_if(resolved.stack.gradient_work,
+                  [](const GradientPass& pass) { return pass.ranks == PassRanks::many; });
   }
-  // The optimizer runs on the servers.
-  std::erase_if(steady.trace.ops,
-                [](const Op& op) { return op.phase == Phase::optimizer && op.kind != OpKind::host; });
-  steady.settings.nodes = 1;
-  steady.settings.gpus = 1;
-  steady.settings.gpus_per_node = std::nullopt;
-  steady.cluster = steady.network = cluster_for(steady.platform, steady.settings);
-  return simulate_step(std::move(steady), {.fidelity = Fidelity::closed, .fold = options.fold});
+  return resolved;
 }
 
-/// If GPU 0 alone updates the weights, the other ranks have no optimizer ops: their time belongs to the
-/// exchange.
-struct Shared {
-  std::vector<Seconds> ops;  ///< of every rank
-  Seconds exchange;
-};
+/// One rank alone for runs with servers, which run the optimizer.
+ResolvedExperiment one_rank_alone(ResolvedExperiment resolved) {
+  resolved.settings.sync = {};
+  resolved.settings.random = {};
+  resolved.settings.input = {};
+  std::erase_if(resolved.trace.ops,
+                [](const Op& op) { return op.phase == Phase::optimizer && op.kind != OpKind::host; });
+  resolved.settings.nodes = 1;
+  resolved.settings.gpus = 1;
+  resolved.settings.gpus_per_node = std::nullopt;
+  resolved.cluster = resolved.network = cluster_for(resolved.platform, resolved.settings);
+  return resolved;
+}
 
-Shared shared_ops(const ResolvedExperiment& resolved, const Step& steady) {
-  Shared shared{.ops = {}, .exchange = steady.exposed + steady.slowed};
+Run steady_step(const ResolvedExperiment& resolved, const SimulateOptions& options) {
+  if (has_servers(resolved.settings.sync))
+    return simulate_step(one_rank_alone(resolved), {.fidelity = Fidelity::closed, .fold = options.fold});
+  return simulate_step(in_lock_step(resolved),
+                       {.fidelity = options.fidelity, .fold = options.fold, .timeline = options.timeline});
+}
+
+/// Whether every rank runs an op: if GPU 0 updates alone, the others have no optimizer ops.
+std::vector<bool> ops_of_all(const ResolvedExperiment& resolved) {
   const bool is_alone = resolved.settings.sync.kind == SyncKind::dataparallel_gpu0;
-  for (const OpRow& op : steady.ops) {
-    if (is_alone && op.phase == Phase::optimizer)
-      shared.exchange += op.duration;
-    else
-      shared.ops.push_back(op.duration);
-  }
-  return shared;
+  std::vector<bool> are_of_all;
+  for (const Op& op : resolved.trace.ops) are_of_all.push_back(!is_alone || op.phase != Phase::optimizer);
+  return are_of_all;
+}
+
+/// The steady step at other paces of its kernels.
+StepAtPace at_other_paces(const Step& steady, std::vector<bool> is_paced) {
+  std::vector<Seconds> collectives;
+  for (const CollectiveRow& row : steady.collectives) collectives.push_back(row.end - row.start);
+  return {steady.plan, std::move(collectives), std::move(is_paced)};
+}
+
+/// Throws EngineError for updates that break physics.
+void require_sound(std::span<const TrainingRecord> repeats, std::span<const LinkRow> links, Seconds least) {
+  const std::vector<std::string> wrong = violations(repeats, links, least);
+  if (!wrong.empty()) throw EngineError(fmt::format("a result broke physics: {}", fmt::join(wrong, "; ")));
 }
 
 /// Indexed by message, as fractions of a worker's step.
@@ -191,6 +203,7 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
   if (placement == ServerPlacement::free) {
     options.loading = loading_times(resolved, cluster, settings.workers, {});
     const auto repeats = without_network(settings, times, options, training.events);
+    require_sound(repeats, {}, {});
     training.updates = updates_from(repeats, cluster, settings, per_worker, counts);
     return training;
   }
@@ -211,6 +224,7 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
   training.updates.servers = servers_of(plan, record);
   training.links =
       links_of(cluster, record, static_cast<double>((options.warmup + options.measured) * counts.repeats));
+  require_sound(record.repeats, training.links.rows, {});
   training.events = record.repeats.back().events + record.flows;
   training.notes_after = plan.notes;
   return training;
@@ -221,20 +235,27 @@ Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings&
                        const StepCounts& counts, const Run& steady) {
   Training training;
   training.cluster = resolved.cluster;
-  const Shared shared = shared_ops(resolved, step_of(steady));
+  const std::vector<bool> are_of_all = ops_of_all(resolved);
+  const std::vector<OpRow>& rows = step_of(steady).ops;
+  std::vector<Seconds> ops;
+  for (std::size_t op = 0; op < rows.size(); ++op) {
+    if (are_of_all[op]) ops.push_back(rows[op].duration);
+  }
   std::vector<StepTimes> times =
-      step_times(resolved, *resolved.cluster, settings.workers, shared.ops, counts.repeats);
+      step_times(resolved, *resolved.cluster, settings.workers, ops, counts.repeats);
+  StepAtPace step = at_other_paces(step_of(steady), are_of_all);
   TrainingOptions options = training_options(settings, counts);
-  options.exchange = shared.exchange;
+  options.exchange = [&step](Seconds computed) { return step.beyond(computed); };
   options.loading = loading_times(resolved, *resolved.cluster, settings.workers, {});
   training.events = steady.events;
   const std::vector<TrainingRecord> repeats = without_network(settings, times, options, training.events);
   training.updates = updates_from(repeats, *resolved.cluster, settings, 1, counts);
   // The links carry the same bytes as in the steady step, but in a different time.
   training.links = stretched(steady.links, training.updates.time.median / steady.pace.time);
+  require_sound(repeats, training.links.rows, step.least());
   training.notes_after.emplace_back(
-      "the communication that one steady step exposes, and what it slows kernels by, is added after the "
-      "slowest rank's compute");
+      "the communication that a step at the slowest rank's pace exposes, and what it slows kernels by, is "
+      "added after that rank's compute");
   if (resolved.settings.sync.update == UpdateRule::local_sgd && has_passes_of_many(resolved.stack))
     training.notes_after.emplace_back(
         "the stack's passes of ranks: many are not used: parameters are averaged");

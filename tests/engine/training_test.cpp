@@ -340,6 +340,21 @@ TrainingRecord load_and_train(UpdateRule rule, std::vector<Seconds> per_step, bo
 
 }  // namespace
 
+TEST_CASE("ranks in step exchange for as long as the last one's step says, once for all its local steps") {
+  for (const int push_every : {1, 4}) {
+    StepTimes times(
+        {Seconds{1}}, {0, 1, 2},
+        {.seed = 1, .op = {}, .step = {}, .node = {}, .slow = {{.node = 1, .factor = 1.5}}, .pauses = {}}, 0);
+    const UpdateRule rule = push_every == 1 ? UpdateRule::sync : UpdateRule::local_sgd;
+    const TrainingRecord record = run_without_network(
+        {.rule = rule, .workers = 3, .push_every = push_every}, times,
+        {.warmup = 1, .measured = 5, .exchange = [](Seconds computed) { return Seconds{2} - computed; }});
+    CHECK(time_per_update(record) == doctest::Approx(push_every * 1.5 + 0.5).epsilon(1e-12));
+    for (const WorkerRecord& worker : record.workers)
+      CHECK(worker.communicating.si() == doctest::Approx(5 * 0.5).epsilon(1e-12));
+  }
+}
+
 TEST_CASE("a loader that prefetches makes a step as long as the longer of both, another as both together") {
   const auto step = [](double loading, bool is_prefetched) {
     return time_per_update(

@@ -103,8 +103,9 @@ TEST_CASE("an exported trace of either kind replays to the same step") {
 
 TEST_CASE("a slow node makes such steps longer by its compute, not by what all wait for") {
   const Overrides slow{{"random.slow", "[{node: 0, factor: 2}]"}, {"steps.measured", "3"}};
-  const Run steady = kind_result(kind_inputs(sparse));
-  const Run slowed = kind_result(kind_inputs(with(sparse, slow)));
+  const Overrides alone = with(sparse, {{"stack.overlap_slows", "false"}});
+  const Run steady = kind_result(kind_inputs(alone));
+  const Run slowed = kind_result(kind_inputs(with(alone, slow)));
   CHECK(slowed.pace.time.si() ==
         doctest::Approx((steady.pace.time + steady.pace.one_rank).si()).epsilon(1e-9));
   const Run through = kind_result(kind_inputs(gpu0));
