@@ -36,7 +36,7 @@ TaskGraph graph_of_plan(const Cluster& cluster, const CollectivePlan& plan, Byte
 
 // With sanitizers, a simulation of every message takes ten times as long: fewer counts there, all of them in
 // Release.
-#ifdef __SANITIZE_ADDRESS__
+#ifdef TRAINYARD_SANITIZED
 constexpr int rank_counts[] = {2, 3, 8};
 #else
 constexpr int rank_counts[] = {2, 3, 4, 6, 7, 8, 15, 16, 32, 33, 64};

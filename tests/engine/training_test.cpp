@@ -15,7 +15,7 @@ using namespace trainyard::testing;
 
 namespace {
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef TRAINYARD_SANITIZED
 constexpr std::int64_t many_updates = 4'000;
 constexpr double tolerance = 0.06;
 #else
