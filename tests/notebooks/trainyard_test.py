@@ -93,7 +93,7 @@ class Others(unittest.TestCase):
 
     def test_published_rows_and_those_of_validate(self):
         self.assertIn("throughput", set(ty.published("nvidia_dle")["metric"]))
-        file = ty.CHECKOUT / "tests" / "validation" / "fastai_imagenet18.csv"
+        file = ty.CHECKOUT / "workloads" / "published" / "fastai_imagenet18.csv"
         rows = ty.validate("spec", file)["rows"]
         self.assertGreater(len(rows), 0)
         of_frame = ty.validate("spec", ty.published("fastai_imagenet18"))["rows"]
