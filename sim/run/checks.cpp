@@ -98,4 +98,9 @@ std::vector<std::string> violations(std::span<const TrainingRecord> repeats, std
   return out;
 }
 
+void require_none(const std::vector<std::string>& violations) {
+  if (violations.empty()) return;
+  throw EngineError(fmt::format("a result broke physics: {}", fmt::join(violations, "; ")));
+}
+
 }  // namespace trainyard

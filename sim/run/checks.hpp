@@ -24,4 +24,7 @@ std::vector<std::string> violations(const StepPlan& plan, const Timeline& timeli
 std::vector<std::string> violations(std::span<const TrainingRecord> repeats, std::span<const LinkRow> links,
                                     Seconds least);
 
+/// Throws EngineError with these sentences, unless there are none.
+void require_none(const std::vector<std::string>& violations);
+
 }  // namespace trainyard

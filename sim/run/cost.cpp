@@ -2,11 +2,15 @@
 
 namespace trainyard {
 
+Known<double> rent_per_hour(const Platform& platform, int nodes) {
+  if (platform.price_per_hour) return nodes * platform.price_per_hour->value.si();
+  return unknown(platform.name + " does not state what an hour costs (node.price.hour)" +
+                 (platform.price ? "; a list price is not turned into a rate" : ""));
+}
+
 Known<EpochCost> epoch_cost(const Platform& platform, int nodes, const Known<Seconds>& epoch) {
-  if (!platform.price_per_hour) {
-    return unknown(platform.name + " does not state what an hour costs (node.price.hour)" +
-                   (platform.price ? "; a list price is not turned into a rate" : ""));
-  }
+  const Known<double> rent = rent_per_hour(platform, nodes);
+  if (!rent) return unknown(rent.error());
   if (!epoch) return unknown(epoch.error());
   constexpr Seconds hour{3600};
   const Dollars price = platform.price_per_hour->value;

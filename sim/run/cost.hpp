@@ -16,6 +16,9 @@ struct EpochCost {
   std::string date;  ///< date of the price
 };
 
+/// Rent of all nodes in USD per hour, or the reason why it is unknown.
+Known<double> rent_per_hour(const Platform& platform, int nodes);
+
 /// nodes x hourly price x hours of an epoch, or the reason why it is unknown.
 Known<EpochCost> epoch_cost(const Platform& platform, int nodes, const Known<Seconds>& epoch);
 

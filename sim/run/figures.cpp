@@ -107,41 +107,18 @@ Value useful_throughput(const Run& run) {
   return unknown(nothing_to_tell_apart);
 }
 
-Value rent(const Run& run) {
-  const auto& price = run.experiment.platform.price_per_hour;
-  if (!price) return unknown(run.experiment.platform.name + " does not state what an hour costs");
-  return to_value(run.nodes * price->value.si());
-}
-
 Value busiest_link(const Run& run) {
   return run.links.busiest.empty() ? Value(unknown("nothing was sent"))
                                    : to_value(std::string_view(run.links.busiest));
 }
 
-/// A member of the matrix work, if there is any.
-template <class T>
-Getter of_matrix(T MatrixWork::*member) {
-  return [member](const Run& run) {
-    return run.matrix ? to_value((*run.matrix).*member) : Value(unknown(run.matrix.error()));
+/// A member of a part of the run that may be unknown.
+template <class Part, class T>
+Getter of_part(Known<Part> Run::*part, T Part::*member) {
+  return [=](const Run& run) -> Value {
+    const Known<Part>& known = run.*part;
+    return known ? to_value((*known).*member) : Value(unknown(known.error()));
   };
-}
-
-template <class T>
-Getter of_memory(T MemoryReport::*member) {
-  return [member](const Run& run) {
-    return run.memory ? to_value((*run.memory).*member) : Value(unknown(run.memory.error()));
-  };
-}
-
-template <class T>
-Getter of_energy(T EnergyUse::*member) {
-  return [member](const Run& run) {
-    return run.energy ? to_value((*run.energy).*member) : Value(unknown(run.energy.error()));
-  };
-}
-
-Value cost(const Run& run) {
-  return run.cost ? to_value(run.cost->per_epoch) : Value(unknown(run.cost.error()));
 }
 
 using enum FigureUnit;
@@ -161,7 +138,7 @@ std::vector<Figure> figures_of_the_job() {  // The job.
              of([](auto& run) -> std::string_view {
                return config::name_of(run.experiment.settings.precision);
              })},
-      Figure{"optimizer", "optimizer", FigureUnit::text, "what turns gradients into an update", "",
+      Figure{"optimizer", "optimizer", FigureUnit::text, "rule that turns gradients into an update", "",
              job_itself, of([](auto& run) -> std::string_view {
                return config::name_of(run.experiment.settings.optimizer);
              })},
@@ -203,7 +180,7 @@ std::vector<Figure> figures_of_speed() {  // How fast it is.
                  "`one_rank_step_time_s`",
                  "", in_sweeps, of([](auto& run) { return compute_time(run); })},
           Figure{"compute_slowdown_s", "slowed kernels", FigureUnit::time,
-                 "part of the compute time: what kernels took longer beside communication than alone; with "
+                 "part of the compute time: delay of kernels by concurrent communication; with "
                  "the exposed communication it makes up `communication_overhead_s`",
                  "compute_slowdown_s", summary_only, slowed_kernels},
           Figure{"communication_time_s", "communication", FigureUnit::time,
@@ -216,7 +193,7 @@ std::vector<Figure> figures_of_speed() {  // How fast it is.
                  "the same step on one GPU with the same batch per GPU", "", in_tables,
                  of([](auto& run) { return run.pace.one_rank; })},
           Figure{"lower_bound_s", "lower bound", FigureUnit::time,
-                 "the step with every collective as fast as no algorithm on this network can beat",
+                 "step time with every collective at its bound, which no algorithm on this network beats",
                  "lower_bound_s", in_sweeps,
                  of_step("of runs with servers or random times none is known",
                          [](auto& step) { return step.lower_bound; })},
@@ -237,13 +214,13 @@ std::vector<Figure> figures_of_use() {  // How busy the machine is.
                  "name of the link with the highest utilization", "", summary_only, busiest_link},
           Figure{"model_flops", "matrix FLOPs of a step", flops,
                  "FLOPs of convolutions and matrix products of one rank's step", "model_flops", summary_only,
-                 of_matrix(&MatrixWork::flops)},
+                 of_part(&Run::matrix, &MatrixWork::flops)},
           Figure{"achieved_flops_per_gpu", "matrix FLOPs", flop_rate, "`model_flops` per second",
-                 "achieved_flops_per_gpu", in_tables, of_matrix(&MatrixWork::rate)},
+                 "achieved_flops_per_gpu", in_tables, of_part(&Run::matrix, &MatrixWork::rate)},
           Figure{"model_flops_utilization", "MFU", share,
                  "`achieved_flops_per_gpu` over the GPU's peak in this precision; above 1 where Winograd's "
                  "algorithm needs fewer operations than the direct convolutions counted",
-                 "model_flops_utilization", everywhere, of_matrix(&MatrixWork::utilization)}};
+                 "model_flops_utilization", everywhere, of_part(&Run::matrix, &MatrixWork::utilization)}};
 }
 
 std::vector<Figure> figures_of_input_data() {  // Reading real data.
@@ -251,10 +228,9 @@ std::vector<Figure> figures_of_input_data() {  // Reading real data.
       Figure{"input_time_s", "input", FigureUnit::time,
              "with real data: the time in which a node makes the samples of its ranks' step ready", "",
              summary_only, of_input([](auto& input) { return input.pipeline.time; })},
-      Figure{
-          "input_limit", "input limit", FigureUnit::text,
-          "with real data: what takes longest of `input_time_s`: `cores`, `storage`, `memory` or `decoder`",
-          "input_limit", summary_only, of_input(input_limit)},
+      Figure{"input_limit", "input limit", FigureUnit::text,
+             "with real data: the longest part of `input_time_s`: `cores`, `storage`, `memory` or `decoder`",
+             "input_limit", summary_only, of_input(input_limit)},
       Figure{"input_samples_per_s_and_node", "input rate", samples_per_s,
              "with real data: samples that a node can make ready per second", "input_samples_per_s_and_node",
              summary_only, of_input([](auto& input) { return input.samples_per_s_and_node; })},
@@ -267,7 +243,7 @@ std::vector<Figure> figures_of_input_data() {  // Reading real data.
              "host CPUs and input pipeline", in_sweeps,
              of([](auto& run) { return use_of_host(run, &InputReport::cpu_utilization); })},
       Figure{"storage_utilization", "storage", share,
-             "with real data: bytes read over what the storage of the node with the most ranks lets through",
+             "with real data: bytes read relative to the storage rate of the node with the most ranks",
              "host CPUs and input pipeline", in_sweeps,
              of([](auto& run) { return use_of_host(run, &InputReport::storage_utilization); })}};
 }
@@ -324,20 +300,21 @@ std::vector<Figure> figures_of_needs() {  // Memory, energy and rent.
       Figure{"memory_peak_bytes", "memory of a GPU", bytes,
              "memory of one rank when the backward pass begins; see workloads/README.md, \"How memory is "
              "counted\"",
-             "memory", everywhere, of_memory(&MemoryReport::peak)},
+             "memory", everywhere, of_part(&Run::memory, &MemoryReport::peak)},
       Figure{"memory_capacity_bytes", "capacity of a GPU", bytes, "memory of the GPU", "memory", summary_only,
-             of_memory(&MemoryReport::capacity)},
+             of_part(&Run::memory, &MemoryReport::capacity)},
       Figure{"memory_utilization", "memory in use", share, "`memory_peak_bytes` over `memory_capacity_bytes`",
-             "memory", in_sweeps, of_memory(&MemoryReport::utilization)},
+             "memory", in_sweeps, of_part(&Run::memory, &MemoryReport::utilization)},
       Figure{"energy_per_step_j", "energy of a step", energy,
              "energy of all GPUs with a rank and of their boxes: a part of the TDP per state (matrix work, "
              "other ops, waiting), integrated over the step, plus `node.power.overhead`",
-             "energy", everywhere, of_energy(&EnergyUse::per_step)},
+             "energy", everywhere, of_part(&Run::energy, &EnergyUse::per_step)},
       Figure{"average_power_w", "power", power, "`energy_per_step_j` over the step time", "energy", in_tables,
-             of_energy(&EnergyUse::average)},
-      Figure{"rent_usd_per_h", "rent", usd_per_h, "nodes x `node.price.hour`", "", in_sweeps, rent},
+             of_part(&Run::energy, &EnergyUse::average)},
+      Figure{"rent_usd_per_h", "rent", usd_per_h, "nodes x `node.price.hour`", "", in_sweeps,
+             of([](auto& run) { return rent_per_hour(run.experiment.platform, run.nodes); })},
       Figure{"cost_per_epoch_usd", "cost of an epoch", usd, "nodes x `node.price.hour` x hours of an epoch",
-             "cost", everywhere, cost}};
+             "cost", everywhere, of_part(&Run::cost, &EpochCost::per_epoch)}};
 }
 
 std::vector<Figure> all_figures() {

@@ -12,7 +12,6 @@
 #include "strategy/stack_ops.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <iterator>
 #include <utility>
 
@@ -51,9 +50,7 @@ Step replayed_step(const ResolvedExperiment& resolved, StepPlan plan, Fidelity f
   Step step;
   step.lower_bound = run(ideal(plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
   step.timeline = run_among_others(resolved, *resolved.network, plan, engine);
-  const std::vector<std::string> wrong =
-      violations(plan, step.timeline, step.lower_bound, has_others(resolved));
-  if (!wrong.empty()) throw EngineError(fmt::format("a result broke physics: {}", fmt::join(wrong, "; ")));
+  require_none(violations(plan, step.timeline, step.lower_bound, has_others(resolved)));
   step.plan = std::move(plan);
   return step;
 }

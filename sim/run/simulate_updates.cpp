@@ -90,12 +90,6 @@ StepAtPace at_other_paces(const Step& steady, std::vector<bool> is_paced) {
   return {steady.plan, std::move(collectives), std::move(is_paced)};
 }
 
-/// Throws EngineError for updates that break physics.
-void require_sound(std::span<const TrainingRecord> repeats, std::span<const LinkRow> links, Seconds least) {
-  const std::vector<std::string> wrong = violations(repeats, links, least);
-  if (!wrong.empty()) throw EngineError(fmt::format("a result broke physics: {}", fmt::join(wrong, "; ")));
-}
-
 /// Indexed by message, as fractions of a worker's step.
 struct MessageParts {
   std::vector<double> ready;   ///< fraction after which the message's gradients are complete
@@ -203,7 +197,7 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
   if (placement == ServerPlacement::free) {
     options.loading = loading_times(resolved, cluster, settings.workers, {});
     const auto repeats = without_network(settings, times, options, training.events);
-    require_sound(repeats, {}, {});
+    require_none(violations(repeats, {}, {}));
     training.updates = updates_from(repeats, cluster, settings, per_worker, counts);
     return training;
   }
@@ -224,7 +218,7 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
   training.updates.servers = servers_of(plan, record);
   training.links =
       links_of(cluster, record, static_cast<double>((options.warmup + options.measured) * counts.repeats));
-  require_sound(record.repeats, training.links.rows, {});
+  require_none(violations(record.repeats, training.links.rows, {}));
   training.events = record.repeats.back().events + record.flows;
   training.notes_after = plan.notes;
   return training;
@@ -252,10 +246,10 @@ Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings&
   training.updates = updates_from(repeats, *resolved.cluster, settings, 1, counts);
   // The links carry the same bytes as in the steady step, but in a different time.
   training.links = stretched(steady.links, training.updates.time.median / steady.pace.time);
-  require_sound(repeats, training.links.rows, step.least());
+  require_none(violations(repeats, training.links.rows, step.least()));
   training.notes_after.emplace_back(
-      "the communication that a step at the slowest rank's pace exposes, and what it slows kernels by, is "
-      "added after that rank's compute");
+      "a step at the slowest rank's pace exposes communication and slows kernels: both times are added after "
+      "that rank's compute");
   if (resolved.settings.sync.update == UpdateRule::local_sgd && has_passes_of_many(resolved.stack))
     training.notes_after.emplace_back(
         "the stack's passes of ranks: many are not used: parameters are averaged");
