@@ -69,10 +69,7 @@ std::string memory_remark(const Run& run) {
                      human(run.memory->capacity), grouped(run.memory->largest_batch));
 }
 
-std::string energy_remark(const Run& run) {
-  return fmt::format("{}; {} on average", updates_of(run) != nullptr ? "an update" : "a step",
-                     human(run.energy->average));
-}
+std::string energy_remark(const Run& run) { return human(run.energy->average) + " on average"; }
 
 std::string cost_remark(const Run&) { return "rent of all nodes"; }
 

@@ -217,7 +217,7 @@ std::vector<Figure> figures_of_use() {  // How busy the machine is.
                  of_part(&Run::matrix, &MatrixWork::flops)},
           Figure{"achieved_flops_per_gpu", "matrix FLOPs", flop_rate, "`model_flops` per second",
                  "achieved_flops_per_gpu", in_tables, of_part(&Run::matrix, &MatrixWork::rate)},
-          Figure{"model_flops_utilization", "MFU", share,
+          Figure{"model_flops_utilization", "model FLOPs utilisation", share,
                  "`achieved_flops_per_gpu` over the GPU's peak in this precision; above 1 where Winograd's "
                  "algorithm needs fewer operations than the direct convolutions counted",
                  "model_flops_utilization", everywhere, of_part(&Run::matrix, &MatrixWork::utilization)}};
