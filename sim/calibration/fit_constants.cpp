@@ -14,7 +14,7 @@ constexpr double pcie_ll_step = 1;
 constexpr std::string_view tables = "NVIDIA/nccl src/graph/tuning.cc, v2.30.7-1";
 constexpr std::string_view halves = "half of what LL sends are flags; NVIDIA/nccl src/include/device.h";
 constexpr std::string_view flags = "120 of 128 bytes are data; NVIDIA/nccl src/include/device.h";
-constexpr std::string_view whole = "the platform's effective rate is that of Simple";
+constexpr std::string_view whole = "the platform's effective rate is that of protocol Simple";
 
 template <class T>
 Sourced<T> assumed(T value, std::string_view why) {
@@ -38,7 +38,7 @@ SourcedByProtocol<Seconds> assumed_times(const Times& times, std::string_view wh
 MediumCosts assumed_medium(const Times& times, std::string_view why) {
   return {.step = assumed_times(times, why),
           .efficiency = {specified(0.5, halves), specified(0.9375, flags), specified(1, whole)},
-          .startup = assumed(0.0, "no curve shows one")};
+          .startup = assumed(0.0, "no published curve shows one")};
 }
 
 using Media = std::vector<MediumCosts*>;
@@ -102,10 +102,10 @@ Protocols& as_relative(Protocols& constants, MediumCosts& place, const MediumCos
 }  // namespace
 
 Protocols assumed_protocols() {
-  const std::string why = "NCCL's own figure, no row tells; " + std::string(tables);
+  const std::string why = "NCCL's own figure, no published row determines it; " + std::string(tables);
   Protocols all;
   all.name = "nccl";
-  all.title = "NCCL: what its protocols cost besides bytes over bandwidth";
+  all.title = "NCCL: costs of its protocols in addition to bytes over bandwidth";
   all.base = assumed_times({6.6, 14, 8.4}, why);
   all.launch = assumed(Seconds{5 * us}, "one kernel launch");
   all.paths.nvlink2 = all.paths.nvlink3 = assumed_medium({nvlink_ll_step, 1.9, 3.4}, why);
@@ -113,7 +113,7 @@ Protocols assumed_protocols() {
       assumed_medium({pcie_ll_step, 2.5, 5.7}, why);
   all.networks.infiniband = all.networks.roce = all.networks.aries = all.networks.omni_path =
       all.networks.efa = all.networks.tcp = assumed_medium({2.7, 4, 14}, why);
-  all.versions.v2_4.nvlink_simple_step = assumed(1.0, "no row tells");
+  all.versions.v2_4.nvlink_simple_step = assumed(1.0, "no published row determines it");
   copy_to_relatives(all);
   return all;
 }

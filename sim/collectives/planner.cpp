@@ -58,7 +58,7 @@ CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const Costs&
     case Algorithm::direct:
       return direct(cluster, costs, request);
   }
-  throw std::logic_error("auto is a choice and no algorithm");
+  throw std::logic_error("auto is not an algorithm");
 }
 
 Planner::Planner(const Cluster& cluster, CollectiveSoftware software, PlannerRequest request)

@@ -21,8 +21,9 @@ void require_edges(const TaskGraph& graph) {
     }
   }
   if (!has_sums) return;
-  throw InputError(fmt::format("fidelity steps would have to simulate {:.0f} messages one by one", messages),
-                   "fidelity: flow or rounds take them together");
+  throw InputError(
+      fmt::format("fidelity messages would simulate {:.0f} messages one by one, which is too many", messages),
+      "use fidelity: flow or rounds");
 }
 
 }  // namespace

@@ -121,8 +121,8 @@ void require_one_node(const Cluster& cluster, std::span<const Rank> ranks) {
   const int nodes = index(cluster.node_of(ranks.back())) - index(cluster.node_of(ranks.front())) + 1;
   if (nodes == 1) return;
   throw InputError(
-      fmt::format("dataparallel_gpu0 is one process with the GPUs of one node, not of {}", nodes),
-      "nodes: 1, or kind: all_reduce");
+      fmt::format("dataparallel_gpu0 is one process on one node, but the job has {} nodes", nodes),
+      "use nodes: 1, or kind: all_reduce");
 }
 
 }  // namespace

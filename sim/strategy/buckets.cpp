@@ -29,8 +29,8 @@ std::vector<ReadyGradient> ready_gradients(const Trace& trace) {
 
 std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, const Stack& stack, Bytes value) {
   if (first_bucket(stack) <= Bytes() || largest_bucket(stack) <= Bytes()) {
-    throw InputError("a gradient bucket of 0 bytes",
-                     "PyTorch DDP's are bucket_first: 1 MiB, bucket_cap: 25 MiB");
+    throw InputError("a gradient bucket has 0 bytes",
+                     "PyTorch DDP uses bucket_first: 1 MiB, bucket_cap: 25 MiB");
   }
   std::vector<Bucket> buckets;
   Bucket open;

@@ -147,7 +147,7 @@ CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
   CsvFile file;
   if (text.size() > largest_csv) {
     problems.error(0, "the file has " + std::to_string(text.size()) + " bytes",
-                   "a trace or table has at most 64 MiB");
+                   "a trace or table may have at most 64 MiB");
     return file;
   }
   if (const auto offset = config::find_invalid_utf8(text)) {
@@ -178,13 +178,13 @@ CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
     } else if (row.cells.empty()) {
       continue;  // reported by parse_row
     } else if (row.cells.size() != file.header.cells.size()) {
-      problems.error(number, "the line has " + std::to_string(row.cells.size()) + " cells, the header " +
-                                 std::to_string(file.header.cells.size()));
+      problems.error(number, "the line has " + std::to_string(row.cells.size()) +
+                                 " cells, but the header has " + std::to_string(file.header.cells.size()));
     } else {
       file.rows.push_back(std::move(row));
     }
   }
-  if (!has_header) problems.error(0, "the file is empty", "the first line names the columns");
+  if (!has_header) problems.error(0, "the file is empty", "start with a line that names the columns");
   return file;
 }
 

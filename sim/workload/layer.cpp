@@ -20,8 +20,8 @@ double elements(const std::vector<int>& shape) {
 int window_count(const std::string& layer, int size, int kernel, int stride, int padding) {
   const int room = size + 2 * padding - kernel;
   if (room < 0) {
-    throw InputError("layer '" + layer + "': a " + std::to_string(kernel) + "-wide window does not fit in " +
-                         std::to_string(size) + " values",
+    throw InputError("layer '" + layer + "': a " + std::to_string(kernel) +
+                         "-wide window does not fit into " + std::to_string(size) + " values",
                      "use a larger image_size");
   }
   return room / stride + 1;

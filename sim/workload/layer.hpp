@@ -160,13 +160,13 @@ struct Names<LayerKind> {
       Name{"lrn", LayerKind::local_response_norm, "local response normalisation"},
       Name{"relu", LayerKind::relu, "rectified linear unit"},
       Name{"gelu", LayerKind::gelu, "Gaussian error linear unit"},
-      Name{"dropout", LayerKind::dropout, "random zeros"},
+      Name{"dropout", LayerKind::dropout, "random values set to zero"},
       Name{"maxpool", LayerKind::max_pool, "maximum pooling"},
       Name{"add", LayerKind::add, "sum of two inputs"},
       Name{"avgpool", LayerKind::average_pool, "average pooling"},
-      Name{"embedding", LayerKind::embedding, "rows of a table"},
+      Name{"embedding", LayerKind::embedding, "look-up of table rows"},
       Name{"linear", LayerKind::linear, "fully connected"},
-      Name{"bmm", LayerKind::batched_matmul, "a matrix product for each attention head"},
+      Name{"bmm", LayerKind::batched_matmul, "one matrix product per attention head"},
       Name{"softmax", LayerKind::softmax, "softmax of attention scores"},
       Name{"softmax_xent", LayerKind::softmax_cross_entropy, "softmax and loss"}};
 };

@@ -245,7 +245,7 @@ Bytes optimizer_bytes_per_parameter(Optimizer optimizer, Precision precision) {
 
 Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Optimizer optimizer) {
   if (batch_per_gpu < 1) {
-    throw InputError("batch_per_gpu is " + std::to_string(batch_per_gpu), "a rank needs at least one sample");
+    throw InputError("batch_per_gpu is " + std::to_string(batch_per_gpu), "write 1 or more");
   }
   const Setting setting{batch_per_gpu, element_sizes(precision)};
   Trace trace{.model = model.name, .batch_per_gpu = batch_per_gpu, .precision = precision, .ops = {}};

@@ -48,7 +48,7 @@ void validate_family(const ModelFile& file, config::Problems& problems) {
       problems.error("family", "the hyper-parameters of the family are missing",
                      "add '" + std::string(mapping.example) + "'");
     } else if (name.value != file.family && mapping.is_present) {
-      problems.error(text, "hyper-parameters of another family",
+      problems.error(text, "these are hyper-parameters of another family",
                      "remove them, or write 'family: " + text + "'");
     }
   }
@@ -70,8 +70,8 @@ void validate_layers(std::string_view key, const std::function<std::vector<Layer
 void validate_resnet(const ResnetHyperparameters& resnet, config::Problems& problems) {
   if (!problems.readable("resnet.blocks")) return;
   if (resnet.blocks.size() != 4) {
-    problems.error("resnet.blocks", std::to_string(resnet.blocks.size()) + " stages",
-                   "a ResNet has four: [3, 4, 6, 3] is ResNet-50");
+    problems.error("resnet.blocks", std::to_string(resnet.blocks.size()) + " stages, but a ResNet has four",
+                   "write four numbers: [3, 4, 6, 3] is ResNet-50");
     return;
   }
   validate_layers(
@@ -81,7 +81,8 @@ void validate_resnet(const ResnetHyperparameters& resnet, config::Problems& prob
 void validate_vgg(const VggHyperparameters& vgg, config::Problems& problems) {
   if (!problems.readable("vgg.convs")) return;
   if (vgg.convs.empty()) {
-    problems.error("vgg.convs", "no stages", "[2, 2, 3, 3, 3] is VGG-16");
+    problems.error("vgg.convs", "the list of stages is empty",
+                   "write the convolutions of each stage: [2, 2, 3, 3, 3] is VGG-16");
     return;
   }
   validate_layers(
@@ -91,8 +92,9 @@ void validate_vgg(const VggHyperparameters& vgg, config::Problems& problems) {
 void validate_alexnet(const AlexnetHyperparameters& alexnet, config::Problems& problems) {
   if (!problems.readable("alexnet.convs")) return;
   if (alexnet.convs.size() != 5) {
-    problems.error("alexnet.convs", std::to_string(alexnet.convs.size()) + " convolutions",
-                   "an AlexNet has five: [64, 192, 384, 256, 256]");
+    problems.error("alexnet.convs",
+                   std::to_string(alexnet.convs.size()) + " convolutions, but an AlexNet has five",
+                   "write five numbers of channels: [64, 192, 384, 256, 256]");
     return;
   }
   validate_layers(
@@ -130,12 +132,12 @@ bool validate_predictions(const BertHyperparameters& bert, config::Problems& pro
     const auto tokens = parse_integer(length);
     const long long* whole = std::get_if<long long>(&tokens);
     if (whole == nullptr || std::to_string(*whole) != length || *whole < 1) {
-      problems.error("bert.predictions", "'" + length + "' is no sequence length",
-                     "write '{128: 20}': of 128 tokens, 20 are predicted");
+      problems.error("bert.predictions", "'" + length + "' is not a sequence length",
+                     "write '{128: 20}' to predict 20 of 128 tokens");
       return false;
     }
     if (count > *whole) {
-      problems.error("bert.predictions." + length, "more predictions than tokens", "at most " + length);
+      problems.error("bert.predictions." + length, "more predictions than tokens", "write at most " + length);
       return false;
     }
   }
@@ -158,12 +160,13 @@ void validate_input(const ModelFile& file, config::Problems& problems) {
   if (!problems.readable("input") || !problems.readable("family")) return;
   const bool has_sequences = file.family == ModelFamily::bert || file.family == ModelFamily::gpt2;
   if (file.input->bytes && file.input->bytes_per_token)
-    problems.error("input.bytes_per_token", "a sample's bytes are said twice", "keep one of them");
+    problems.error("input.bytes_per_token", "bytes and bytes_per_token both give the size of a sample",
+                   "keep one of them");
   if (!file.input->bytes && !file.input->bytes_per_token)
-    problems.error("input", "it does not say what a sample is on disk",
+    problems.error("input", "the size of a stored sample is missing",
                    has_sequences ? "add bytes_per_token: 2 B" : "add bytes: 110 KB");
   if (file.input->bytes_per_token && !has_sequences)
-    problems.error("input.bytes_per_token", "the model's samples have no tokens", "write bytes");
+    problems.error("input.bytes_per_token", "the model's samples have no tokens", "use bytes");
 }
 
 void validate(const ModelFile& file, config::Problems& problems) {
@@ -180,7 +183,7 @@ void validate(const ModelFile& file, config::Problems& problems) {
 
 template <class Hyperparameters>
 const Hyperparameters& given(const std::optional<Hyperparameters>& hyperparameters) {
-  if (!hyperparameters) throw InputError("a model without the hyper-parameters of its family");
+  if (!hyperparameters) throw InputError("the model has no hyper-parameters of its family");
   return *hyperparameters;
 }
 

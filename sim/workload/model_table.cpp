@@ -122,12 +122,12 @@ std::string totals_text(const Model& model, int batch) {
   for (const Layer& layer : model.layers) {
     if (layer.tied_elements == 0) continue;
     add("tied weights",
-        fmt::format("{} of an embedding, used by {} too", grouped(layer.tied_elements), layer.name));
+        fmt::format("{} of the embedding, also used by {}", grouped(layer.tied_elements), layer.name));
   }
-  add("forward per sample",
-      fmt::format("{} MAC of matrix work, {} in all", grouped(sum.forward_macs), human(sum.forward_flops)));
+  add("forward per sample", fmt::format("{} MACs of matrix work, {} in total", grouped(sum.forward_macs),
+                                        human(sum.forward_flops)));
   add("backward per sample", human(sum.backward_flops));
-  add("forward per batch", grouped(batch * sum.forward_macs) + " MAC");
+  add("forward per batch", grouped(batch * sum.forward_macs) + " MACs");
   add("saved activations",
       fmt::format("{} per sample, {} per batch in fp32", human(single), human(batch * single)));
   add("", fmt::format("{} per sample, {} per batch in 16 bits", human(half), human(batch * half)));

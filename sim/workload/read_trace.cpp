@@ -125,7 +125,7 @@ std::optional<double> parse_part(const Row& row, TraceColumn column, std::string
     return std::nullopt;
   }
   if (value > largest) {
-    row.error(column, in_quotes(text) + " is absurdly large", std::string(hint));
+    row.error(column, in_quotes(text) + " is implausibly large", std::string(hint));
     return std::nullopt;
   }
   return value;
@@ -154,7 +154,7 @@ void read_gradient(const Row& row, std::string_view item, std::vector<Gradient>&
   const double* elements = std::get_if<double>(&parsed);
   if (elements == nullptr || colon == 0 || !(*elements >= 1) || *elements > most_elements ||
       std::floor(*elements) != *elements) {
-    row.error(TraceColumn::gradients, in_quotes(item) + " is no gradient",
+    row.error(TraceColumn::gradients, in_quotes(item) + " is not a gradient",
               "write tensor:elements, for example fc.bias:1000;fc.weight:2048000");
     return;
   }
@@ -186,8 +186,8 @@ std::vector<Gradient> read_gradients(const Row& row, const std::string& layer) {
   }
   if (bytes == 0) return gradients;
   if (std::fmod(bytes, parameter_size.si()) != 0) {
-    row.error(TraceColumn::parameter_bytes, "not a multiple of 4 bytes",
-              "parameter_bytes counts fp32 parameters whatever the precision");
+    row.error(TraceColumn::parameter_bytes, "parameter_bytes is not a multiple of 4",
+              "parameter_bytes counts 4 bytes per parameter in every precision");
     return gradients;
   }
   // the line number separates tensors of layers with the same name
@@ -215,18 +215,18 @@ void read_communication(const Row& row, Op& op) {
   const bool has_bytes = row.has(TraceColumn::communication_bytes);
   if (!is_known) return;
   if (op.communication == Communication::none && has_bytes) {
-    row.error(TraceColumn::communication_bytes, "bytes without a collective",
+    row.error(TraceColumn::communication_bytes, "communication_bytes is given without a collective",
               "name the collective in 'communication'");
   }
   if (op.communication == Communication::none || !has_bytes) {
     if (op.communication != Communication::none) {
-      row.error(TraceColumn::communication, "a collective of 0 bytes", "fill in communication_bytes");
+      row.error(TraceColumn::communication, "the collective has 0 bytes", "fill in communication_bytes");
     }
     return;
   }
   for_each_item(row.find(TraceColumn::communication_bytes)->text, [&](std::string_view item) {
     const auto bytes = parse_part(row, TraceColumn::communication_bytes, item, most_bytes);
-    if (bytes == 0.0) row.error(TraceColumn::communication_bytes, "a collective of 0 bytes");
+    if (bytes == 0.0) row.error(TraceColumn::communication_bytes, "the collective has 0 bytes");
     op.communication_bytes.emplace_back(bytes.value_or(0));
   });
 }
@@ -237,7 +237,7 @@ void check_work(const Row& row, const Op& op) {
     row.error(TraceColumn::duration_s, "duration_s is missing",
               "give a duration, or a kind with its flops and bytes");
   } else if (!row.has(TraceColumn::flops) && !row.has(TraceColumn::bytes)) {
-    row.error(TraceColumn::kind, "an op without flops, bytes and duration_s",
+    row.error(TraceColumn::kind, "the op has no flops, bytes or duration_s",
               "give a duration, or the kind's flops and bytes");
   }
 }
@@ -267,11 +267,11 @@ Shape read_shape(const Row& row, OpKind kind, bool is_known_kind) {
   const auto shape = parse_shape(text);
   const ShapeRule rule = shape_rule(kind);
   if (!shape) {
-    row.error(TraceColumn::shape, in_quotes(text) + " is no shape",
+    row.error(TraceColumn::shape, in_quotes(text) + " is not a shape",
               "for example n128 c64 h56 w56 k256 r1x1 s1 p0x0, m128 n1000 k2048 nt, e802816");
   } else if (is_known_kind && !needs_duration(kind) && shape->index() != rule.alternative) {
     row.error(TraceColumn::shape,
-              in_quotes(text) + " is no shape of an op of kind " + std::string(config::name_of(kind)),
+              in_quotes(text) + " is not the shape of an op of kind " + std::string(config::name_of(kind)),
               "for example " + std::string(rule.example));
   }
   return shape.value_or(Shape());
@@ -281,7 +281,7 @@ Op read_op(const Row& row) {
   Op op;
   read_choice(row, TraceColumn::phase, op.phase);
   if (row.find(TraceColumn::phase) != nullptr && !row.has(TraceColumn::phase)) {
-    row.error(TraceColumn::phase, "the phase is missing", "forward, backward or optimizer");
+    row.error(TraceColumn::phase, "the phase is missing", "write forward, backward or optimizer");
   }
   if (const CsvCell* layer = row.find(TraceColumn::layer)) op.layer = layer->text;
   op.kind = OpKind::measured;
@@ -299,11 +299,10 @@ Op read_op(const Row& row) {
 void check_order(const Row& row, Phase before, Phase now, bool accumulates) {
   const bool is_next_micro_batch = accumulates && before == Phase::backward && now == Phase::forward;
   if (now >= before || is_next_micro_batch) return;
-  row.error(
-      TraceColumn::phase,
-      std::string(config::name_of(now)) + " after " + std::string(config::name_of(before)),
-      "a step runs forward, backward, optimizer in this order; write '# accumulation: N' above the header "
-      "if it is one of N micro-batches");
+  row.error(TraceColumn::phase,
+            std::string(config::name_of(now)) + " after " + std::string(config::name_of(before)),
+            "a step runs forward, backward, optimizer in this order; for N micro-batches per step write '# "
+            "accumulation: N' above the header");
 }
 
 void check_tensors(const Row& row, const Op& op, std::set<std::string, std::less<>>& seen) {
@@ -321,7 +320,8 @@ std::optional<int> read_count(const CsvComment& comment, std::string_view what, 
   const long long* value = std::get_if<long long>(&number);
   if (value != nullptr && *value >= 1 && *value <= 1'000'000'000) return static_cast<int>(*value);
   problems.error(comment.line, comment.value, comment.key,
-                 in_quotes(comment.value.text) + " is no " + std::string(what), "a whole number, at least 1");
+                 in_quotes(comment.value.text) + " is not a " + std::string(what),
+                 "write a whole number, at least 1");
   return std::nullopt;
 }
 
@@ -377,7 +377,7 @@ Trace read_trace(std::string name, std::string_view text) {
     trace.ops.push_back(std::move(op));
   }
   if (trace.ops.empty() && problems.empty()) {
-    problems.error(0, "the trace has no ops", "one line per op below the header");
+    problems.error(0, "the trace has no ops", "write one line per op below the header");
   }
   Seconds total;
   for (const Op& op : trace.ops) total += op.duration.value_or(Seconds(1));

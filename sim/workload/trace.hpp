@@ -122,19 +122,19 @@ struct Names<OpKind> {
       Name{"batch_norm_backward", OpKind::batch_norm_backward, "gradients of batch normalisation"},
       Name{"layer_norm", OpKind::layer_norm, "layer normalisation, forward or backward"},
       Name{"elementwise", OpKind::elementwise, "one value out per value in: ReLU, addition, cast"},
-      Name{"embedding", OpKind::embedding, "gather of table rows; backward their scatter"},
+      Name{"embedding", OpKind::embedding, "gather of table rows; in backward their scatter"},
       Name{"pooling", OpKind::pooling, "maximum or average pooling"},
       Name{"softmax", OpKind::softmax, "softmax, with the loss"},
       Name{"optimizer", OpKind::optimizer, "update of the parameters"},
-      Name{"measured", OpKind::measured, "anything of which only the duration is known"},
-      Name{"host", OpKind::host, "time of the host in which the GPU waits"}};
+      Name{"measured", OpKind::measured, "any op with only its duration known"},
+      Name{"host", OpKind::host, "host work during which the GPU waits"}};
 };
 
 template <>
 struct Names<ComputeSource> {
   static constexpr std::string_view what = "duration source";
   static constexpr std::array table{
-      Name{"measured", ComputeSource::measured, "a measured table or a user's measurement"},
+      Name{"measured", ComputeSource::measured, "a table of measured kernels, or a user's measurement"},
       Name{"fitted", ComputeSource::fitted, "a curve fitted to measured kernels of its class"},
       Name{"roofline", ComputeSource::roofline, "peak rates and assumed fractions of them"}};
 };
@@ -145,12 +145,13 @@ struct Names<Communication> {
   static constexpr std::array table{
       Name{"none", Communication::none, "nothing"},
       Name{"all_reduce", Communication::all_reduce, "sum over all ranks, result on all"},
-      Name{"reduce_scatter", Communication::reduce_scatter, "sum over all ranks, each keeps its part"},
-      Name{"all_gather", Communication::all_gather, "the parts of all ranks, put together on all"},
+      Name{"reduce_scatter", Communication::reduce_scatter,
+           "sum over all ranks, one part of the result on each"},
+      Name{"all_gather", Communication::all_gather, "parts of all ranks, collected on all"},
       Name{"broadcast", Communication::broadcast, "rank 0's buffer, copied to all"},
       Name{"reduce", Communication::reduce, "sum over all ranks, result on rank 0"},
-      Name{"all_to_all", Communication::all_to_all, "every rank sends a part to every other"},
-      Name{"send_recv", Communication::send_recv, "every rank sends its buffer to the next"}};
+      Name{"all_to_all", Communication::all_to_all, "every rank sends one part to every other rank"},
+      Name{"send_recv", Communication::send_recv, "every rank sends its buffer to the next rank"}};
 };
 
 template <>
@@ -162,8 +163,8 @@ struct Names<Precision> {
       Name{"fp16", Precision::fp16, "activations, weights and gradients in fp16, fp32 master weights"},
       Name{"amp", Precision::amp,
            "fp16 autocast: fp16 activations and matrix ops, fp32 weights and gradients"},
-      Name{"bf16", Precision::bf16, "as fp16, in bfloat16"},
-      Name{"amp_bf16", Precision::amp_bf16, "as amp, in bfloat16"}};
+      Name{"bf16", Precision::bf16, "like fp16, but in bfloat16"},
+      Name{"amp_bf16", Precision::amp_bf16, "like amp, but in bfloat16"}};
 };
 
 template <>
