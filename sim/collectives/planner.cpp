@@ -1,14 +1,9 @@
 #include "collectives/planner.hpp"
 
-#include "collectives/chain.hpp"
-#include "collectives/direct.hpp"
-#include "collectives/halving_doubling.hpp"
-#include "collectives/hierarchical.hpp"
+#include "collectives/algorithm_plans.hpp"
 #include "collectives/nccl_shape.hpp"
-#include "collectives/recursive_doubling.hpp"
 #include "collectives/ring.hpp"
 #include "collectives/torus2d.hpp"
-#include "collectives/tree.hpp"
 
 #include <algorithm>
 #include <cassert>

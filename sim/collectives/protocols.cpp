@@ -20,53 +20,24 @@ void set_medium(Costs& costs, PathType type, const MediumCosts& medium) {
   costs.startup[row] = medium.startup.value;
 }
 
-const MediumCosts& network_of(const NetworkCosts& networks, const Fabric& fabric) {
-  switch (fabric.transport) {
-    case Transport::efa:
-      return networks.efa;
-    case Transport::tcp:
-      return networks.tcp;
-    default:
-      break;
-  }
-  if (!fabric.gpudirect.value) return networks.through_host;
-  switch (fabric.transport) {
-    case Transport::roce:
-      return networks.roce;
-    case Transport::aries:
-      return networks.aries;
-    case Transport::omni_path:
-      return networks.omni_path;
-    default:
-      return networks.infiniband;
-  }
+// by Transport
+constexpr std::array networks{&NetworkCosts::infiniband, &NetworkCosts::roce,  &NetworkCosts::efa,
+                              &NetworkCosts::tcp,        &NetworkCosts::aries, &NetworkCosts::omni_path};
+
+const MediumCosts& network_of(const NetworkCosts& costs, const Fabric& fabric) {
+  // efa and tcp were measured through the host.
+  const bool has_own = fabric.transport == Transport::efa || fabric.transport == Transport::tcp;
+  if (!has_own && !fabric.gpudirect.value) return costs.through_host;
+  return costs.*networks.at(static_cast<std::size_t>(fabric.transport));
 }
 
 }  // namespace
 
 const MediumCosts& medium_of(const PathCosts& paths, PathType type) {
-  switch (type) {
-    case PathType::nvlink1:
-      return paths.nvlink1;
-    case PathType::nvlink2:
-      return paths.nvlink2;
-    case PathType::nvlink3:
-      return paths.nvlink3;
-    case PathType::nvlink4:
-      return paths.nvlink4;
-    case PathType::pix:
-      return paths.pix;
-    case PathType::pxb:
-      return paths.pxb;
-    case PathType::phb:
-      return paths.phb;
-    case PathType::sys:
-      return paths.sys;
-    case PathType::staged:
-    case PathType::network:
-      break;
-  }
-  return paths.staged;
+  constexpr std::array media{&PathCosts::nvlink1, &PathCosts::nvlink2, &PathCosts::nvlink3,
+                             &PathCosts::nvlink4, &PathCosts::pix,     &PathCosts::pxb,
+                             &PathCosts::phb,     &PathCosts::sys,     &PathCosts::staged};
+  return paths.*media.at(static_cast<std::size_t>(type));
 }
 
 Protocols load_protocols(const config::Document& document) {

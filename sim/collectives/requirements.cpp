@@ -81,9 +81,7 @@ std::string objection_to_links(const Cluster& cluster, const CollectiveRequest& 
   // thousands of nodes may use the same GPUs: checked once for each run of equal ones
   std::vector<int> last;
   for (const NodeShare& share : shares) {
-    std::vector<int> gpus;
-    for (const Rank rank : share.ranks)
-      gpus.push_back(index(rank) - cluster.first_rank[at(index(share.node))]);
+    std::vector<int> gpus = gpus_of(cluster, share.node, share.ranks);
     if (gpus == last) continue;
     const std::vector<Channel> channels = ring_channels(cluster, is_ring ? std::span(group) : share.ranks);
     if (!channels.empty() && channels.front().is_chain) return no_ring(share.ranks.size());

@@ -1,5 +1,4 @@
-#include "collectives/halving_doubling.hpp"
-
+#include "collectives/algorithm_plans.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/data_flow.hpp"
 

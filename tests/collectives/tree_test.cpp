@@ -1,5 +1,4 @@
-#include "collectives/tree.hpp"
-
+#include "collectives/algorithm_plans.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/data_flow.hpp"
 #include "collectives/rank_tree.hpp"

@@ -1,7 +1,7 @@
 // Kinds of synchronisation that are collectives of one step: DataParallel through GPU 0, updates to all
 // peers.
 
-#include "collectives/direct.hpp"
+#include "collectives/formulas.hpp"
 #include "config/document.hpp"
 #include "engine/engine.hpp"
 #include "errors_of.hpp"
