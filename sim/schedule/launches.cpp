@@ -2,9 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "experiment/stack_rules.hpp"
-#include "schedule/communication.hpp"
 #include "strategy/buckets.hpp"
-#include "strategy/coalesce.hpp"
 #include "strategy/compression.hpp"
 #include "strategy/fusion.hpp"
 #include "strategy/micro_batches.hpp"
@@ -50,7 +48,7 @@ std::vector<Launch> recorded_launches(const Trace& trace, Bytes value) {
       Launch& launch = launches.emplace_back(Launch{.name = fmt::format("bucket {}", launches.size()),
                                                     .purpose = "buckets",
                                                     .ready_op = static_cast<int>(i),
-                                                    .operation = operation_of(trace.ops[i].communication),
+                                                    .operation = trace.ops[i].communication.value(),
                                                     .size = size});
       if (!reduces(launch.operation)) continue;
       launch.purpose = "gradients";

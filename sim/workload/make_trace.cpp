@@ -44,11 +44,11 @@ ConvShape conv_shape(const Layer& layer, int batch) {
           .height = layer.in_shape[1],
           .width = layer.in_shape[2],
           .out_channels = layer.out_shape[0],
-          .kernel_h = layer.kernel_h,
-          .kernel_w = layer.kernel_w,
-          .stride = layer.stride,
-          .pad_h = layer.pad_h,
-          .pad_w = layer.pad_w};
+          .kernel_h = layer.window.kernel_h,
+          .kernel_w = layer.window.kernel_w,
+          .stride = layer.window.stride,
+          .pad_h = layer.window.pad_h,
+          .pad_w = layer.window.pad_w};
 }
 
 /// `size` times the batch, for the rows or the count of a matrix product.

@@ -93,21 +93,29 @@ Positions find_columns(const CsvFile& file, CsvProblems& problems) {
   return positions;
 }
 
-/// Sets `value` to the choice named in a cell; leaves it if the cell is empty or the column is missing.
-/// Reports unknown names and then returns false.
-template <class E>
-bool read_choice(const Row& row, TraceColumn column, E& value) {
-  if (!row.has(column)) return true;
-  const std::string& text = row.find(column)->text;
+/// Sets `value` to the choice named `text`. Calls `report` with message and hint for an unknown name and then
+/// returns false.
+template <class E, class Report>
+bool choose(const std::string& text, E& value, Report report) {
   for (const auto& name : config::Names<E>::table) {
     if (name.text != text) continue;
     value = name.value;
     return true;
   }
   constexpr auto names = texts<E>();
-  row.error(column, "unknown " + std::string(config::Names<E>::what) + " " + in_quotes(text),
-            config::suggest(text, names));
+  report("unknown " + std::string(config::Names<E>::what) + " " + in_quotes(text),
+         config::suggest(text, names));
   return false;
+}
+
+/// Sets `value` to the choice named in a cell; leaves it if the cell is empty or the column is missing.
+/// Reports unknown names and then returns false.
+template <class E>
+bool read_choice(const Row& row, TraceColumn column, E& value) {
+  return !row.has(column) ||
+         choose(row.find(column)->text, value, [&](const std::string& message, const std::string& hint) {
+           row.error(column, message, hint);
+         });
 }
 
 /// The number in `text`, a cell of `column` or a part of it. If it is not a number, negative or above
@@ -207,23 +215,22 @@ void read_duration(const Row& row, Op& op) {
 }
 
 void read_communication(const Row& row, Op& op) {
-  const bool is_known = read_choice(row, TraceColumn::communication, op.communication);
-  if (is_known && op.communication != Communication::none && op.phase == Phase::optimizer) {
-    row.error(TraceColumn::communication, "the optimizer waits for every collective and cannot launch one",
-              "launch it after the backward op that completes its gradients");
+  if (row.has(TraceColumn::communication) && row.find(TraceColumn::communication)->text != "none") {
+    if (!read_choice(row, TraceColumn::communication, op.communication.emplace())) return;
+    if (op.phase == Phase::optimizer) {
+      row.error(TraceColumn::communication, "the optimizer waits for every collective and cannot launch one",
+                "launch it after the backward op that completes its gradients");
+    }
   }
   const bool has_bytes = row.has(TraceColumn::communication_bytes);
-  if (!is_known) return;
-  if (op.communication == Communication::none && has_bytes) {
+  if (!op.communication && has_bytes) {
     row.error(TraceColumn::communication_bytes, "communication_bytes is given without a collective",
               "name the collective in 'communication'");
   }
-  if (op.communication == Communication::none || !has_bytes) {
-    if (op.communication != Communication::none) {
-      row.error(TraceColumn::communication, "the collective has 0 bytes", "fill in communication_bytes");
-    }
-    return;
+  if (op.communication && !has_bytes) {
+    row.error(TraceColumn::communication, "the collective has 0 bytes", "fill in communication_bytes");
   }
+  if (!op.communication || !has_bytes) return;
   for_each_item(row.find(TraceColumn::communication_bytes)->text, [&](std::string_view item) {
     const auto bytes = parse_part(row, TraceColumn::communication_bytes, item, most_bytes);
     if (bytes == 0.0) row.error(TraceColumn::communication_bytes, "the collective has 0 bytes");
@@ -341,14 +348,9 @@ void read_comment(const CsvComment& comment, Trace& trace, CsvProblems& problems
     trace.accumulation =
         read_count(comment, "number of micro-batches", problems).value_or(trace.accumulation);
   } else if (comment.key == "precision") {
-    for (const auto& name : config::Names<Precision>::table) {
-      if (name.text != text) continue;
-      trace.precision = name.value;
-      return;
-    }
-    constexpr auto names = texts<Precision>();
-    problems.error(comment.line, comment.value, comment.key, "unknown precision " + in_quotes(text),
-                   config::suggest(text, names));
+    choose(text, trace.precision.emplace(), [&](const std::string& message, const std::string& hint) {
+      problems.error(comment.line, comment.value, comment.key, message, hint);
+    });
   }
 }
 

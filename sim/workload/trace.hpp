@@ -3,6 +3,7 @@
 // (make_trace.hpp), or read from a CSV that a user exported or measured (trace_csv.hpp); timed by compute/
 // and replayed by the schedule. The names of its enums are used in the CSV, the YAML files and the reports.
 
+#include "collectives/operation.hpp"
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
 #include "workload/shape.hpp"
@@ -54,28 +55,17 @@ struct Gradient {
   friend bool operator==(const Gradient&, const Gradient&) = default;
 };
 
-enum class Communication {
-  none,
-  all_reduce,
-  reduce_scatter,
-  all_gather,
-  broadcast,
-  reduce,
-  all_to_all,
-  send_recv
-};
-
 struct Op {
   Phase phase{};
   std::string layer;
   OpKind kind{};
   Shape shape;
-  Flops flops;                          ///< for the whole batch
-  Bytes bytes;                          ///< read from and written to device memory
-  std::vector<Gradient> gradients;      ///< complete when this op ends, in the order they become ready
-  std::optional<Seconds> duration;      ///< measured by a user, or computed by an earlier run
-  std::optional<ComputeSource> source;  ///< of the duration; empty counts as measured
-  Communication communication = Communication::none;  ///< launched when this op ends
+  Flops flops;                             ///< for the whole batch
+  Bytes bytes;                             ///< read from and written to device memory
+  std::vector<Gradient> gradients;         ///< complete when this op ends, in the order they become ready
+  std::optional<Seconds> duration;         ///< measured by a user, or computed by an earlier run
+  std::optional<ComputeSource> source;     ///< of the duration; empty counts as measured
+  std::optional<Operation> communication;  ///< collective launched when this op ends
   std::vector<Bytes> communication_bytes;  ///< per collective launched, in order: one rank's buffer
   friend bool operator==(const Op&, const Op&) = default;
 };
@@ -137,21 +127,6 @@ struct Names<ComputeSource> {
       Name{"measured", ComputeSource::measured, "a table of measured kernels, or a user's measurement"},
       Name{"fitted", ComputeSource::fitted, "a curve fitted to measured kernels of its class"},
       Name{"roofline", ComputeSource::roofline, "peak rates and assumed fractions of them"}};
-};
-
-template <>
-struct Names<Communication> {
-  static constexpr std::string_view what = "communication";
-  static constexpr std::array table{
-      Name{"none", Communication::none, "nothing"},
-      Name{"all_reduce", Communication::all_reduce, "sum over all ranks, result on all"},
-      Name{"reduce_scatter", Communication::reduce_scatter,
-           "sum over all ranks, one part of the result on each"},
-      Name{"all_gather", Communication::all_gather, "parts of all ranks, collected on all"},
-      Name{"broadcast", Communication::broadcast, "rank 0's buffer, copied to all"},
-      Name{"reduce", Communication::reduce, "sum over all ranks, result on rank 0"},
-      Name{"all_to_all", Communication::all_to_all, "every rank sends one part to every other rank"},
-      Name{"send_recv", Communication::send_recv, "every rank sends its buffer to the next rank"}};
 };
 
 template <>

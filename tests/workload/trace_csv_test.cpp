@@ -77,7 +77,7 @@ Op any_op(Phase phase, int index) {
     if (*rc::gen::arbitrary<bool>()) op.source = ComputeSource::roofline;
   }
   if (op.phase != Phase::optimizer && *rc::gen::arbitrary<bool>()) {
-    op.communication = Communication::all_reduce;
+    op.communication = Operation::all_reduce;
     op.communication_bytes = {Bytes(1 + any_number(1e17)), Bytes(7)};
   }
   return op;
