@@ -57,46 +57,54 @@ void put(Sourced<T>& place, double value, Provenance provenance, const std::stri
   place = {.value = T{value}, .provenance = provenance, .source = source};
 }
 
-FitConstant base(Protocol protocol, std::string name, double prior) {
-  return {.name = "base." + name,
-          .prior = prior * us,
-          .set = [protocol](Protocols& all, double value, Provenance provenance, const std::string& source) {
-            put(all.base.of(protocol), value, provenance, source);
-          }};
-}
-
-FitConstant step(std::string name, PickMedia pick, Protocol protocol, double prior) {
-  return {.name = std::move(name),
-          .prior = prior * us,
-          .set = [=](Protocols& all, double value, Provenance provenance, const std::string& source) {
-            for (MediumCosts* medium : pick(all)) put(medium->step.of(protocol), value, provenance, source);
-          }};
-}
-
-FitConstant efficiency(std::string name, PickMedia pick, Protocol protocol, double prior) {
+/// A constant with one place in the file: `pick` returns the figure.
+template <class Pick>
+FitConstant constant(std::string name, double prior, bool is_time, Pick pick) {
   return {.name = std::move(name),
           .prior = prior,
-          .is_time = false,
-          .set = [=](Protocols& all, double value, Provenance provenance, const std::string& source) {
-            for (MediumCosts* medium : pick(all))
-              put(medium->efficiency.of(protocol), value, provenance, source);
+          .is_time = is_time,
+          .set = [pick](Protocols& all, double value, Provenance provenance, const std::string& source) {
+            put(pick(all), value, provenance, source);
           }};
 }
 
-Protocols& as_relative(Protocols& constants, MediumCosts& place, const MediumCosts& relative,
-                       std::string_view why) {
+FitConstant base(Protocol protocol, const std::string& name, double prior) {
+  return constant(
+      "base." + name, prior * us,
+      true, [protocol](Protocols & all) -> auto& { return all.base.of(protocol); });
+}
+
+/// A constant of several media: `pick` returns the figure of one.
+template <class Pick>
+FitConstant shared(std::string name, double prior, bool is_time, PickMedia media, Pick pick) {
+  return {.name = std::move(name),
+          .prior = prior,
+          .is_time = is_time,
+          .set = [=](Protocols& all, double value, Provenance provenance, const std::string& source) {
+            for (MediumCosts* medium : media(all)) put(pick(*medium), value, provenance, source);
+          }};
+}
+
+FitConstant step(std::string name, PickMedia media, Protocol protocol, double prior) {
+  return shared(
+      std::move(name), prior * us, true,
+      media, [protocol](MediumCosts & medium) -> auto& { return medium.step.of(protocol); });
+}
+
+FitConstant efficiency(std::string name, PickMedia media, Protocol protocol, double prior) {
+  return shared(
+      std::move(name), prior, false,
+      media, [protocol](MediumCosts & medium) -> auto& { return medium.efficiency.of(protocol); });
+}
+
+/// Gives a medium that nobody measured the costs of a relative.
+void as_relative(MediumCosts& place, const MediumCosts& relative, const std::string& why) {
   place = relative;
-  const std::string reason(why);
-  for (Sourced<Seconds>* figure : {&place.step.ll, &place.step.ll128, &place.step.simple}) {
-    figure->provenance = Provenance::assumed;
-    figure->source = reason;
-  }
+  for (Sourced<Seconds>* figure : {&place.step.ll, &place.step.ll128, &place.step.simple})
+    *figure = assumed(figure->value, why);
   for (Sourced<double>* figure :
-       {&place.efficiency.ll, &place.efficiency.ll128, &place.efficiency.simple, &place.startup}) {
-    figure->provenance = Provenance::assumed;
-    figure->source = reason;
-  }
-  return constants;
+       {&place.efficiency.ll, &place.efficiency.ll128, &place.efficiency.simple, &place.startup})
+    *figure = assumed(figure->value, why);
 }
 
 }  // namespace
@@ -134,10 +142,8 @@ std::vector<FitConstant> fit_constants() {
       base(ll, "ll", 6.6),
       base(ll128, "ll128", 14),
       base(simple, "simple", 8.4),
-      {.name = "launch",
-       .prior = 5 * us,
-       .set = [](Protocols& all, double value, Provenance provenance,
-                 const std::string& source) { put(all.launch, value, provenance, source); }},
+      constant(
+          "launch", 5 * us, true, [](Protocols & all) -> auto& { return all.launch; }),
       // Collectives that end before their launches do tell the two apart from a launch by NCCL's ratio alone.
       {.name = "paths.step.ll",
        .prior = 1,
@@ -153,11 +159,9 @@ std::vector<FitConstant> fit_constants() {
       step("paths.nvlink2.step.simple", nvlink2, simple, 3.4),
       step("paths.nvlink3.step.ll128", nvlink3, ll128, 1.9),
       step("paths.nvlink3.step.simple", nvlink3, simple, 3.4),
-      {.name = "paths.nvlink3.startup",
-       .prior = 0.5,
-       .is_time = false,
-       .set = [](Protocols& all, double value, Provenance provenance,
-                 const std::string& source) { put(all.paths.nvlink3.startup, value, provenance, source); }},
+      constant(
+          "paths.nvlink3.startup", 0.5, false,
+          [](Protocols & all) -> auto& { return all.paths.nvlink3.startup; }),
       efficiency("paths.nvlink.efficiency.ll", nvlinks, ll, 0.25),
       efficiency("paths.nvlink.efficiency.ll128", nvlinks, ll128, 0.92),
       step("paths.socket.step.simple", in_socket, simple, 5.7),
@@ -170,22 +174,16 @@ std::vector<FitConstant> fit_constants() {
       efficiency("networks.tcp.efficiency.ll", tcp, ll, 0.5),
       step("networks.tcp.step.ll", tcp, ll, 2.7),
       step("networks.tcp.step.simple", tcp, simple, 14),
-      {.name = "versions.2.4.nvlink_simple_step",
-       .prior = 1,
-       .is_time = false,
-       .set =
-           [](Protocols& all, double value, Provenance provenance, const std::string& source) {
-             put(all.versions.v2_4.nvlink_simple_step, value, provenance, source);
-           }},
+      constant(
+          "versions.2.4.nvlink_simple_step", 1, false,
+          [](Protocols & all) -> auto& { return all.versions.v2_4.nvlink_simple_step; }),
   };
 }
 
 void copy_to_relatives(Protocols& constants) {
-  as_relative(constants, constants.paths.nvlink1, constants.paths.nvlink2,
-              "as nvlink2: no curve is published");
-  as_relative(constants, constants.paths.nvlink4, constants.paths.nvlink3,
-              "as nvlink3: no curve is published");
-  as_relative(constants, constants.networks.through_host, constants.networks.efa,
+  as_relative(constants.paths.nvlink1, constants.paths.nvlink2, "as nvlink2: no curve is published");
+  as_relative(constants.paths.nvlink4, constants.paths.nvlink3, "as nvlink3: no curve is published");
+  as_relative(constants.networks.through_host, constants.networks.efa,
               "as efa, whose rows were measured without GPUDirect");
 }
 

@@ -64,10 +64,9 @@ void check_failed_links(const TaskGraph& graph, const Replay& replay) {
         if (!crosses(graph.patterns[at(stage.pattern)], link)) continue;
         const std::string link_name =
             event->name.empty() ? fmt::format("number {}", index(link)) : event->name;
-        throw LinkFailed(
+        throw JobImpossible(
             fmt::format("the job cannot end: link {} failed at {} s, and {} waits for it forever; {}",
-                        link_name, event->date.si(), name_of(graph, collective), replay.who_waits()),
-            link, event->date, collective);
+                        link_name, event->date.si(), name_of(graph, collective), replay.who_waits()));
       }
     }
   }

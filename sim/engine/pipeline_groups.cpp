@@ -10,7 +10,7 @@ namespace {
 
 /// The level of each edge, from 0.
 std::vector<int> levels_of(const Pattern& pattern) {
-  const EdgeLists next = passing_on(pattern);
+  const FlatLists next = passing_on(pattern);
   std::vector<int> level(pattern.edges.size(), 0);
   std::vector<std::size_t> waits_for;
   std::vector<int> reached;
@@ -41,24 +41,17 @@ std::vector<EdgeGroup> pipeline_groups(const Pattern& pattern, int most) {
   std::vector<std::pair<int, int>> members;
   for (std::size_t edge = 0; edge < level.size(); ++edge)
     members.emplace_back(group_of(level[edge]), static_cast<int>(edge));
-  const EdgeLists edges(at(count), members);
+  const FlatLists edges(at(count), members);
 
   std::vector<EdgeGroup> groups(at(count));
   for (int one = 0; one < depth; ++one) ++groups[at(group_of(one))].levels;
-  std::vector<int> times;
   for (int group = 0; group < count; ++group) {
-    std::vector<LinkId> touched;
+    std::vector<LinkId> links;
     for (const int edge : edges.of(group)) {
-      for (const LinkId link : pattern.route(at(edge))) {
-        if (index(link) >= times.size()) times.resize(index(link) + 1, 0);
-        if (times[index(link)]++ == 0) touched.push_back(link);
-      }
+      const std::span<const LinkId> route = pattern.route(at(edge));
+      links.insert(links.end(), route.begin(), route.end());
     }
-    std::sort(touched.begin(), touched.end());
-    for (const LinkId link : touched) {
-      groups[at(group)].uses.push_back({link, times[index(link)]});
-      times[index(link)] = 0;
-    }
+    groups[at(group)].uses = link_uses(links);
   }
   return groups;
 }

@@ -80,6 +80,11 @@ Layer vector_layer(std::string name, LayerKind kind, const std::vector<int>& sha
   return layer;
 }
 
+void set_reads_data(Layer& layer) {
+  layer.has_input_gradient = false;
+  layer.backward_flops = layer.forward_flops;
+}
+
 void set_macs(Layer& layer, double macs) {
   layer.forward_macs = macs;
   layer.forward_flops = Flops(2 * macs);

@@ -107,6 +107,9 @@ struct VectorCosts {
 
 Layer vector_layer(std::string name, LayerKind kind, const std::vector<int>& shape, VectorCosts costs);
 
+/// Marks the layer that reads the data: it has no gradient of its input.
+void set_reads_data(Layer& layer);
+
 /// Sets the arithmetic of a layer with this many multiply-accumulates; backward has twice as many.
 void set_macs(Layer& layer, double macs);
 

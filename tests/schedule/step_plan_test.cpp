@@ -1,11 +1,10 @@
-#include "schedule/step_plan.hpp"
-
 #include "config/document.hpp"
 #include "engine/engine.hpp"
 #include "engine/macro_flows.hpp"
 #include "platform/load.hpp"
 #include "schedule/collective_use.hpp"
 #include "schedule/jobs.hpp"
+#include "schedule/step_variants.hpp"
 #include "strategy/stack_ops.hpp"
 #include "two_layers.hpp"
 #include "workload/accumulate.hpp"
