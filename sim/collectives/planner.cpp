@@ -31,29 +31,20 @@ bool runs_on_chain(Operation operation) { return operation == Operation::all_red
 
 CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const Costs& costs,
                        const CollectiveRequest& request) {
-  switch (algorithm) {
-    case Algorithm::automatic:
-      break;
-    case Algorithm::ring:
-      return ring(cluster, costs, request);
-    case Algorithm::chain:
-      return chain(cluster, costs, request);
-    case Algorithm::tree:
-      return tree(cluster, costs, request);
-    case Algorithm::hierarchical:
-      return hierarchical(cluster, costs, request);
-    case Algorithm::hierarchical_tree:
-      return hierarchical_tree(cluster, costs, request);
-    case Algorithm::torus2d:
-      return torus2d(cluster, costs, request);
-    case Algorithm::halving_doubling:
-      return halving_doubling(cluster, costs, request);
-    case Algorithm::recursive_doubling:
-      return recursive_doubling(cluster, costs, request);
-    case Algorithm::direct:
-      return direct(cluster, costs, request);
-  }
-  throw std::logic_error("auto is not an algorithm");
+  using Make = CollectivePlan (*)(const Cluster&, const Costs&, const CollectiveRequest&);
+  constexpr std::array<std::pair<Algorithm, Make>, 9> makers{
+      {{Algorithm::ring, ring},
+       {Algorithm::chain, chain},
+       {Algorithm::tree, tree},
+       {Algorithm::hierarchical, hierarchical},
+       {Algorithm::hierarchical_tree, hierarchical_tree},
+       {Algorithm::torus2d, torus2d},
+       {Algorithm::halving_doubling, halving_doubling},
+       {Algorithm::recursive_doubling, recursive_doubling},
+       {Algorithm::direct, direct}}};
+  const auto* maker = std::ranges::find(makers, algorithm, &std::pair<Algorithm, Make>::first);
+  if (maker == makers.end()) throw std::logic_error("auto is not an algorithm");
+  return maker->second(cluster, costs, request);
 }
 
 Planner::Planner(const Cluster& cluster, CollectiveSoftware software, PlannerRequest request)
