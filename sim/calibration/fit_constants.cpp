@@ -35,13 +35,13 @@ SourcedByProtocol<Seconds> assumed_times(const Times& times, std::string_view wh
   return {time(times[0]), time(times[1]), time(times[2])};
 }
 
-MediumCosts assumed_medium(const Times& times, std::string_view why) {
+MediumOverheads assumed_medium(const Times& times, std::string_view why) {
   return {.step = assumed_times(times, why),
           .efficiency = {specified(0.5, halves), specified(0.9375, flags), specified(1, whole)},
           .startup = assumed(0.0, "no published curve shows one")};
 }
 
-using Media = std::vector<MediumCosts*>;
+using Media = std::vector<MediumOverheads*>;
 using PickMedia = Media (*)(Protocols&);
 
 Media nvlinks(Protocols& all) { return {&all.paths.nvlink2, &all.paths.nvlink3}; }
@@ -81,24 +81,24 @@ FitConstant shared(std::string name, double prior, bool is_time, PickMedia media
           .prior = prior,
           .is_time = is_time,
           .set = [=](Protocols& all, double value, Provenance provenance, const std::string& source) {
-            for (MediumCosts* medium : media(all)) put(pick(*medium), value, provenance, source);
+            for (MediumOverheads* medium : media(all)) put(pick(*medium), value, provenance, source);
           }};
 }
 
 FitConstant step(std::string name, PickMedia media, Protocol protocol, double prior) {
   return shared(
       std::move(name), prior * us, true,
-      media, [protocol](MediumCosts & medium) -> auto& { return medium.step.of(protocol); });
+      media, [protocol](MediumOverheads & medium) -> auto& { return medium.step.of(protocol); });
 }
 
 FitConstant efficiency(std::string name, PickMedia media, Protocol protocol, double prior) {
   return shared(
       std::move(name), prior, false,
-      media, [protocol](MediumCosts & medium) -> auto& { return medium.efficiency.of(protocol); });
+      media, [protocol](MediumOverheads & medium) -> auto& { return medium.efficiency.of(protocol); });
 }
 
-/// Gives a medium that nobody measured the costs of a relative.
-void as_relative(MediumCosts& place, const MediumCosts& relative, const std::string& why) {
+/// Gives a medium that nobody measured the overheads of a relative.
+void as_relative(MediumOverheads& place, const MediumOverheads& relative, const std::string& why) {
   place = relative;
   for (Sourced<Seconds>* figure : {&place.step.ll, &place.step.ll128, &place.step.simple})
     *figure = assumed(figure->value, why);
@@ -150,9 +150,9 @@ std::vector<FitConstant> fit_constants() {
        .is_time = false,
        .set =
            [](Protocols& all, double value, Provenance provenance, const std::string& source) {
-             for (MediumCosts* medium : nvlinks(all))
+             for (MediumOverheads* medium : nvlinks(all))
                put(medium->step.ll, value * nvlink_ll_step * us, provenance, source);
-             for (MediumCosts* medium : pcies_and_staged(all))
+             for (MediumOverheads* medium : pcies_and_staged(all))
                put(medium->step.ll, value * pcie_ll_step * us, provenance, source);
            }},
       step("paths.nvlink2.step.ll128", nvlink2, ll128, 1.9),
@@ -189,7 +189,7 @@ void copy_to_relatives(Protocols& constants) {
 
 void round_shared_steps(Protocols& constants) {
   for (const Media& media : {nvlinks(constants), pcies_and_staged(constants)}) {
-    for (MediumCosts* medium : media)
+    for (MediumOverheads* medium : media)
       medium->step.ll.value = Seconds{rounded_constant(medium->step.ll.value.si(), true)};
   }
 }

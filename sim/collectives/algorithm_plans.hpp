@@ -18,29 +18,32 @@ namespace trainyard {
 /// NVLinks form no ring, it uses their one chain, at one lane per direction even if the links have more (five
 /// V100 of a cube mesh reach the rate of one lane, though two chains would fit), in both directions from a
 /// root in the middle; otherwise each ring, from or to the root.
-CollectivePlan chain(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
+CollectivePlan chain(const Cluster& cluster, const ProtocolOverheads& overheads,
+                     const CollectiveRequest& request);
 
 /// The same with the group's channels, if the caller already knows them.
-CollectivePlan chain(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request,
-                     std::span<const Channel> channels);
+CollectivePlan chain(const Cluster& cluster, const ProtocolOverheads& overheads,
+                     const CollectiveRequest& request, std::span<const Channel> channels);
 
 /// NCCL's tree for all_reduce, broadcast and reduce: between nodes a double binary tree (rank_tree.hpp), in a
 /// node a chain from the GPU next to the NIC through the others; on one node it is chain(). All-reduce goes
 /// up and down in one pipeline. Each of the group's channels gives the NIC and the order inside nodes, and
 /// halves its share of the bytes between the two trees. Broadcast and reduce may have any root: it is the
 /// root of both trees.
-CollectivePlan tree(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
+CollectivePlan tree(const Cluster& cluster, const ProtocolOverheads& overheads,
+                    const CollectiveRequest& request);
 
 /// Two levels: reduce-scatter over the rings of all nodes at once, then one all-reduce per local rank over a
 /// ring between the nodes, each through the NIC nearest to its GPU and with 1/k of the data (k ranks per
 /// node), then all-gather in the nodes. All NICs of a node work, and each byte crosses the network as rarely
-/// as possible. reduce_scatter and all_gather have two of these stages. Needs two or more nodes with equally
+/// as possible. reduce_scatter and all_gather have two of these phases. Needs two or more nodes with equally
 /// many ranks, on any GPUs; every node uses as many rings as the node with the fewest, so the NVLinks of a
 /// node must form a ring.
-CollectivePlan hierarchical(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
+CollectivePlan hierarchical(const Cluster& cluster, const ProtocolOverheads& overheads,
+                            const CollectiveRequest& request);
 
 /// The same with double binary trees between the nodes; all_reduce only.
-CollectivePlan hierarchical_tree(const Cluster& cluster, const Costs& costs,
+CollectivePlan hierarchical_tree(const Cluster& cluster, const ProtocolOverheads& overheads,
                                  const CollectiveRequest& request);
 
 /// Recursive halving and doubling (Rabenseifner): ranks exchange halves of their data with partners 1, 2, 4
@@ -51,13 +54,14 @@ CollectivePlan hierarchical_tree(const Cluster& cluster, const Costs& costs,
 /// ranks hands its buffer to the next and gets the result at the end. reduce_scatter and all_gather need a
 /// power of two. Source: Thakur, Rabenseifner and Gropp 2005, "Optimization of collective communication
 /// operations in MPICH", sections 4.2 to 4.5.
-CollectivePlan halving_doubling(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
+CollectivePlan halving_doubling(const Cluster& cluster, const ProtocolOverheads& overheads,
+                                const CollectiveRequest& request);
 
 /// Recursive doubling: ranks exchange all their data with partners 1, 2, 4 ... apart. The fewest messages,
 /// for small sizes. An all_reduce exchanges whole buffers, with the fold of halving_doubling(); an all_gather
 /// exchanges the parts gathered so far and needs a power of two. Source: Thakur, Rabenseifner and Gropp 2005,
 /// sections 4.1 and 4.5.
-CollectivePlan recursive_doubling(const Cluster& cluster, const Costs& costs,
+CollectivePlan recursive_doubling(const Cluster& cluster, const ProtocolOverheads& overheads,
                                   const CollectiveRequest& request);
 
 /// Direct: every rank sends to every other at once, without intermediate ranks. all_to_all always works like
@@ -66,6 +70,7 @@ CollectivePlan recursive_doubling(const Cluster& cluster, const Costs& costs,
 /// all_reduce does so twice, to scatter and to gather; broadcast sends everything from the root to all,
 /// reduce from all to the root, send_recv from each rank to the next. Every message costs the latency of the
 /// slowest. Above 256 ranks, patterns of all pairs hold link uses instead of edges (all_pairs.hpp).
-CollectivePlan direct(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
+CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads,
+                      const CollectiveRequest& request);
 
 }  // namespace trainyard

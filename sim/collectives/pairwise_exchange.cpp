@@ -32,10 +32,10 @@ Folded folded(std::span<const Rank> group) {
 }
 
 /// One round in which every folded rank sends its whole buffer or, at the end, receives the result.
-void add_fold(CollectivePlan& plan, const Cluster& cluster, const Costs& costs, const Folded& ranks,
-              bool is_end) {
+void add_fold(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
+              const Folded& ranks, bool is_end) {
   if (ranks.folded.empty()) return;
-  PatternMaker maker(cluster, costs, plan.protocol);
+  PatternMaker maker(cluster, overheads, plan.protocol);
   maker.reserve(ranks.folded.size());
   for (const auto& [gone, stays] : ranks.folded) maker.add(is_end ? stays : gone, is_end ? gone : stays);
   const Seconds latency = maker.largest_latency();
@@ -43,9 +43,9 @@ void add_fold(CollectivePlan& plan, const Cluster& cluster, const Costs& costs, 
 }
 
 /// One round in which ranks `distance` apart, counted in `ranks`, send each other `share` of the size.
-void add_exchange(CollectivePlan& plan, const Cluster& cluster, const Costs& costs,
+void add_exchange(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
                   std::span<const Rank> ranks, int distance, double share) {
-  PatternMaker maker(cluster, costs, plan.protocol);
+  PatternMaker maker(cluster, overheads, plan.protocol);
   maker.reserve(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) maker.add(ranks[i], ranks[i ^ at(distance)]);
   const Seconds latency = maker.largest_latency();
@@ -54,14 +54,14 @@ void add_exchange(CollectivePlan& plan, const Cluster& cluster, const Costs& cos
 
 }  // namespace
 
-CollectivePlan halving_doubling(const Cluster& cluster, const Costs& costs,
+CollectivePlan halving_doubling(const Cluster& cluster, const ProtocolOverheads& overheads,
                                 const CollectiveRequest& request) {
   require(cluster, request, Algorithm::halving_doubling);
-  CollectivePlan plan = new_plan(costs, request, Algorithm::halving_doubling);
+  CollectivePlan plan = new_plan(overheads, request, Algorithm::halving_doubling);
   const Folded ranks = folded(request.group);
   const auto count = static_cast<int>(ranks.active.size());
   const auto exchange = [&](int distance, double share) {
-    add_exchange(plan, cluster, costs, ranks.active, distance, share);
+    add_exchange(plan, cluster, overheads, ranks.active, distance, share);
   };
   switch (request.operation) {
     case Operation::reduce_scatter:
@@ -73,28 +73,28 @@ CollectivePlan halving_doubling(const Cluster& cluster, const Costs& costs,
         exchange(distance, static_cast<double>(distance) / count);
       break;
     default:
-      add_fold(plan, cluster, costs, ranks, false);
-      const std::size_t first = plan.stages.size();
+      add_fold(plan, cluster, overheads, ranks, false);
+      const std::size_t first = plan.phases.size();
       for (int distance = 1; distance < count; distance *= 2) exchange(distance, 0.5 / distance);
-      for (std::size_t stage = plan.stages.size(); stage-- > first;) repeat_rounds(plan, stage);
-      add_fold(plan, cluster, costs, ranks, true);
+      for (std::size_t phase = plan.phases.size(); phase-- > first;) repeat_rounds(plan, phase);
+      add_fold(plan, cluster, overheads, ranks, true);
   }
   return plan;
 }
 
-CollectivePlan recursive_doubling(const Cluster& cluster, const Costs& costs,
+CollectivePlan recursive_doubling(const Cluster& cluster, const ProtocolOverheads& overheads,
                                   const CollectiveRequest& request) {
   require(cluster, request, Algorithm::recursive_doubling);
-  CollectivePlan plan = new_plan(costs, request, Algorithm::recursive_doubling);
+  CollectivePlan plan = new_plan(overheads, request, Algorithm::recursive_doubling);
   const Folded ranks = folded(request.group);
   const auto count = static_cast<int>(ranks.active.size());
-  add_fold(plan, cluster, costs, ranks, false);
+  add_fold(plan, cluster, overheads, ranks, false);
   for (int distance = 1; distance < count; distance *= 2) {
     const bool is_gathering = request.operation == Operation::all_gather;
-    add_exchange(plan, cluster, costs, ranks.active, distance,
+    add_exchange(plan, cluster, overheads, ranks.active, distance,
                  is_gathering ? static_cast<double>(distance) / count : 1.0);
   }
-  add_fold(plan, cluster, costs, ranks, true);
+  add_fold(plan, cluster, overheads, ranks, true);
   return plan;
 }
 

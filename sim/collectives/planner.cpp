@@ -29,9 +29,9 @@ bool runs_on_chain(Operation operation) { return operation == Operation::all_red
 
 }  // namespace
 
-CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const Costs& costs,
+CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const ProtocolOverheads& overheads,
                        const CollectiveRequest& request) {
-  using Make = CollectivePlan (*)(const Cluster&, const Costs&, const CollectiveRequest&);
+  using Make = CollectivePlan (*)(const Cluster&, const ProtocolOverheads&, const CollectiveRequest&);
   constexpr std::array<std::pair<Algorithm, Make>, 9> makers{
       {{Algorithm::ring, ring},
        {Algorithm::chain, chain},
@@ -44,7 +44,7 @@ CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const Costs&
        {Algorithm::direct, direct}}};
   const auto* maker = std::ranges::find(makers, algorithm, &std::pair<Algorithm, Make>::first);
   if (maker == makers.end()) throw std::logic_error("auto is not an algorithm");
-  return maker->second(cluster, costs, request);
+  return maker->second(cluster, overheads, request);
 }
 
 Planner::Planner(const Cluster& cluster, CollectiveSoftware software, PlannerRequest request)
@@ -88,13 +88,13 @@ std::optional<Algorithm> Planner::demanded_of_nccl() const {
 const Planner::Made& Planner::make(Bytes size, std::vector<Pattern>& patterns) {
   const Choice choice = choose(size);
   if (const auto found = made_.find(choice); found != made_.end()) return found->second;
-  Made made{plan_by(choice.algorithm, cluster_, software_.costs,
+  Made made{plan_by(choice.algorithm, cluster_, software_.overheads,
                     {.operation = request_.operation,
                      .group = request_.group,
                      .root = request_.root,
                      .protocol = choice.protocol}),
             static_cast<int>(patterns.size())};
-  if (auto note = note_on_latencies(cluster_, software_.costs, request_.group))
+  if (auto note = note_on_latencies(cluster_, software_.overheads, request_.group))
     made.plan.notes.push_back(*std::move(note));
   // Another protocol of the same algorithm sends over the same edges at another pace.
   const auto same = std::find_if(made_.begin(), made_.end(), [&](const auto& other) {

@@ -10,33 +10,33 @@ namespace {
 
 constexpr std::array all_protocols{Protocol::ll, Protocol::ll128, Protocol::simple};
 
-void set_medium(Costs& costs, PathType type, const MediumCosts& medium) {
+void set_medium(ProtocolOverheads& overheads, PathType type, const MediumOverheads& medium) {
   const auto row = static_cast<std::size_t>(type);
   for (const Protocol protocol : all_protocols) {
     const auto column = static_cast<std::size_t>(protocol);
-    costs.step[row][column] = medium.step.of(protocol).value;
-    costs.efficiency[row][column] = medium.efficiency.of(protocol).value;
+    overheads.step[row][column] = medium.step.of(protocol).value;
+    overheads.efficiency[row][column] = medium.efficiency.of(protocol).value;
   }
-  costs.startup[row] = medium.startup.value;
+  overheads.startup[row] = medium.startup.value;
 }
 
 // by Transport
 constexpr std::array networks{&NetworkCosts::infiniband, &NetworkCosts::roce,  &NetworkCosts::efa,
                               &NetworkCosts::tcp,        &NetworkCosts::aries, &NetworkCosts::omni_path};
 
-const MediumCosts& network_of(const NetworkCosts& costs, const Fabric& fabric) {
+const MediumOverheads& network_of(const NetworkCosts& overheads, const Fabric& fabric) {
   // efa and tcp were measured through the host.
   const bool has_own = fabric.transport == Transport::efa || fabric.transport == Transport::tcp;
-  if (!has_own && !fabric.gpudirect.value) return costs.through_host;
-  return costs.*networks.at(static_cast<std::size_t>(fabric.transport));
+  if (!has_own && !fabric.gpudirect.value) return overheads.through_host;
+  return overheads.*networks.at(static_cast<std::size_t>(fabric.transport));
 }
 
 }  // namespace
 
-const MediumCosts& medium_of(const PathCosts& paths, PathType type) {
-  constexpr std::array media{&PathCosts::nvlink1, &PathCosts::nvlink2, &PathCosts::nvlink3,
-                             &PathCosts::nvlink4, &PathCosts::pix,     &PathCosts::pxb,
-                             &PathCosts::phb,     &PathCosts::sys,     &PathCosts::staged};
+const MediumOverheads& medium_of(const PathOverheads& paths, PathType type) {
+  constexpr std::array media{&PathOverheads::nvlink1, &PathOverheads::nvlink2, &PathOverheads::nvlink3,
+                             &PathOverheads::nvlink4, &PathOverheads::pix,     &PathOverheads::pxb,
+                             &PathOverheads::phb,     &PathOverheads::sys,     &PathOverheads::staged};
   return paths.*media.at(static_cast<std::size_t>(type));
 }
 
@@ -45,23 +45,24 @@ Protocols load_protocols(const config::Document& document) {
       document, [](const Protocols& read, config::Problems& problems) { problems.check_name(read.name); });
 }
 
-Costs costs_of(const Protocols& constants, NcclVersion version, const Fabric& fabric) {
-  if (version == NcclVersion::none) return no_costs();
-  Costs costs;
+ProtocolOverheads overheads_of(const Protocols& constants, NcclVersion version, const Fabric& fabric) {
+  if (version == NcclVersion::none) return no_overheads();
+  ProtocolOverheads overheads;
   for (const Protocol protocol : all_protocols)
-    costs.base[static_cast<std::size_t>(protocol)] = constants.base.of(protocol).value;
-  costs.launch = constants.launch.value;
+    overheads.base[static_cast<std::size_t>(protocol)] = constants.base.of(protocol).value;
+  overheads.launch = constants.launch.value;
   for (int type = 0; type < static_cast<int>(PathType::network); ++type)
-    set_medium(costs, static_cast<PathType>(type), medium_of(constants.paths, static_cast<PathType>(type)));
-  set_medium(costs, PathType::network, network_of(constants.networks, fabric));
+    set_medium(overheads, static_cast<PathType>(type),
+               medium_of(constants.paths, static_cast<PathType>(type)));
+  set_medium(overheads, PathType::network, network_of(constants.networks, fabric));
   if (version == NcclVersion::v2_4) {
     constexpr auto simple = static_cast<std::size_t>(Protocol::simple);
     for (int type = 0; is_nvlink(static_cast<PathType>(type)); ++type) {
-      Seconds& step = costs.step[static_cast<std::size_t>(type)][simple];
+      Seconds& step = overheads.step[static_cast<std::size_t>(type)][simple];
       step = step * constants.versions.v2_4.nvlink_simple_step.value;
     }
   }
-  return costs;
+  return overheads;
 }
 
 std::string protocols_text(const Protocols& constants) {

@@ -19,7 +19,7 @@ TaskGraph with_durations(const StepPlan& plan, DurationOf duration_of) {
                                  .size = collective.size,
                                  .participants = collective.participants,
                                  .overhead = duration_of(graph.collectives.size()),
-                                 .stages = {}});
+                                 .phases = {}});
   }
   return graph;
 }

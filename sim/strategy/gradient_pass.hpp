@@ -71,20 +71,19 @@ struct Names<PassTime> {
 template <>
 struct Keys<GradientPass> {
   static auto table() {
-    constexpr double absurd_passes = 100;
-    return keys(required("name", &GradientPass::name, "name of the pass: unscale, norm, clip, copy"),
-                optional("reads", &GradientPass::reads, "values read per gradient")
-                    .at_least(0)
-                    .at_most(absurd_passes),
-                optional("writes", &GradientPass::writes, "values written per gradient")
-                    .at_least(0)
-                    .at_most(absurd_passes),
-                optional("of", &GradientPass::of, "type of these values"),
-                optional("only", &GradientPass::only, "precisions that have the pass; default: all"),
-                optional("ranks", &GradientPass::ranks, "jobs that have the pass"),
-                optional("when", &GradientPass::when, "before or after the reduction"),
-                optional("fusible", &GradientPass::fusible, "true: fused_elementwise removes the pass"),
-                optional("source", &GradientPass::source, "documentation of the pass, or why it is assumed"));
+    constexpr double most_passes = 100;
+    return keys(
+        required("name", &GradientPass::name, "name of the pass: unscale, norm, clip, copy"),
+        optional("reads", &GradientPass::reads, "values read per gradient").at_least(0).at_most(most_passes),
+        optional("writes", &GradientPass::writes, "values written per gradient")
+            .at_least(0)
+            .at_most(most_passes),
+        optional("of", &GradientPass::of, "type of these values"),
+        optional("only", &GradientPass::only, "precisions that have the pass; default: all"),
+        optional("ranks", &GradientPass::ranks, "jobs that have the pass"),
+        optional("when", &GradientPass::when, "before or after the reduction"),
+        optional("fusible", &GradientPass::fusible, "true: fused_elementwise removes the pass"),
+        optional("source", &GradientPass::source, "documentation of the pass, or why it is assumed"));
   }
 };
 

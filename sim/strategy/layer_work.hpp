@@ -50,16 +50,16 @@ struct Names<WorkDtype> {
 template <>
 struct Keys<LayerWork> {
   static auto table() {
-    constexpr double absurd_passes = 100;
+    constexpr double most_passes = 100;
     return keys(required("name", &LayerWork::name, "name of the work: bias, heads, cast"),
                 required("layer", &LayerWork::layer, "kind of layer that has the work"),
                 optional("forward", &LayerWork::forward,
                          "passes over the layer's values in forward; a pass reads or writes each value once")
                     .at_least(0)
-                    .at_most(absurd_passes),
+                    .at_most(most_passes),
                 optional("backward", &LayerWork::backward, "passes over the layer's values in backward")
                     .at_least(0)
-                    .at_most(absurd_passes),
+                    .at_most(most_passes),
                 optional("of", &LayerWork::of, "type of the values"),
                 optional("only", &LayerWork::only, "precisions that have the work; default: all"),
                 optional("fusible", &LayerWork::fusible, "true: fused_elementwise removes the work"),

@@ -13,12 +13,12 @@ namespace trainyard {
 
 /// The textbook formula for one ring over links of one bandwidth, `size` as nccl-tests counts it: all_reduce
 /// 2(n-1)/n * size/bandwidth + 2(n-1) * latency, reduce_scatter and all_gather half of it. Source: Patarasuk
-/// and Yuan 2009, section 3; Thakur et al. 2005. broadcast and reduce in c chunks (pipeline_chunks):
+/// and Yuan 2009, section 3; Thakur et al. 2005. broadcast and reduce in c chunks (chunk_count):
 /// (n-1) * latency + (c+n-2)/c * size/bandwidth.
 inline Seconds ring_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
   if (ranks < 2) return Seconds{};
   if (has_root(operation)) {
-    const int chunks = pipeline_chunks(size, ranks - 1);
+    const int chunks = chunk_count(size, ranks - 1);
     return latency * (ranks - 1) + size / bandwidth * (static_cast<double>(chunks + ranks - 2) / chunks);
   }
   const double rounds = ring_rounds(operation, ranks);
@@ -26,20 +26,20 @@ inline Seconds ring_time(Operation operation, int ranks, Bytes size, Bandwidth b
 }
 
 /// The formula for a chain of ranks with one full-duplex port of one bandwidth, the root at its end, in c
-/// chunks (pipeline_chunks): broadcast and reduce (n-1) * latency + (c+n-2)/c * size/bandwidth; all_reduce
+/// chunks (chunk_count): broadcast and reduce (n-1) * latency + (c+n-2)/c * size/bandwidth; all_reduce
 /// 2(n-1) * latency + (c+2n-3)/c * p * size/bandwidth, where p = 1 for two ranks and else 2, since ranks
 /// inside the chain share their port between both directions. Source: NVIDIA/nccl src/graph/tuning.cc, its
 /// tree within a node (algbw is half of the bandwidth of both directions).
 inline Seconds chain_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
   if (ranks < 2) return Seconds{};
   const bool is_both_ways = operation == Operation::all_reduce;
-  const int depth = is_both_ways ? 2 * (ranks - 1) : ranks - 1;
+  const int hops = is_both_ways ? 2 * (ranks - 1) : ranks - 1;
   const double port_uses = is_both_ways && ranks > 2 ? 2 : 1;
-  const int chunks = pipeline_chunks(size, depth);
-  return latency * depth + size / bandwidth * (port_uses * (chunks + depth - 1) / chunks);
+  const int chunks = chunk_count(size, hops);
+  return latency * hops + size / bandwidth * (port_uses * (chunks + hops - 1) / chunks);
 }
 
-/// The formula for one rank per node with one full-duplex port, in c chunks (pipeline_chunks of half of the
+/// The formula for one rank per node with one full-duplex port, in c chunks (chunk_count of half of the
 /// size), h = ceil(log2 n): broadcast and reduce h * latency + (c+h-1)/c * size/bandwidth; all_reduce 2h *
 /// latency + (c+2h-1)/c * p/2 * size/bandwidth, where p is the number of edges that share the busiest port: n
 /// for up to four ranks, then 4 (three of the tree in which a rank is an inner node, one of the other).
@@ -48,10 +48,10 @@ inline Seconds tree_time(Operation operation, int ranks, Bytes size, Bandwidth b
   if (ranks < 2) return Seconds{};
   const int height = std::bit_width(static_cast<unsigned>(ranks - 1));
   const bool is_both_ways = operation == Operation::all_reduce;
-  const int depth = is_both_ways ? 2 * height : height;
+  const int hops = is_both_ways ? 2 * height : height;
   const int port_uses = is_both_ways ? std::min(ranks, 4) : 2;
-  const int chunks = pipeline_chunks(size / 2, depth);
-  return latency * depth + size / bandwidth * (0.5 * port_uses * (chunks + depth - 1) / chunks);
+  const int chunks = chunk_count(size / 2, hops);
+  return latency * hops + size / bandwidth * (0.5 * port_uses * (chunks + hops - 1) / chunks);
 }
 
 /// The formula for nodes of k ranks, each with one full-duplex port of one bandwidth: all_reduce
