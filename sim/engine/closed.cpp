@@ -1,6 +1,5 @@
 #include "config/diagnostic.hpp"
 #include "engine/executors.hpp"
-#include "engine/link_bytes.hpp"
 
 #include <algorithm>
 
