@@ -64,9 +64,8 @@ GpuProfile specification_of(const RecordingFacts& facts, const std::string& name
   const Architecture& known = architecture_of(gpu.compute_capability.value);
   const double count = needed(facts.sm_count, "sm_count");
   gpu.sms = {static_cast<int>(count), Provenance::specified, driver};
-  gpu.kernel_share = {
-      0.5, Provenance::assumed,
-      "not published; two kernels that each ask for the whole GPU get half of it each (max-min fair)"};
+  gpu.kernel_share = {0.5, Provenance::assumed,
+                      "none published: two kernels that ask for all get half each (max-min fair)"};
   const double clock = needed(facts.sm_clock_mhz, "sm_clock");
   const auto rates = [&](double per_clock) {
     MatrixRates unit;
