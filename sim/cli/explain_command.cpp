@@ -70,7 +70,7 @@ void explain_run(const ExplainOptions& options) {
   print_warnings(resolved.warnings);
 
   // If the step does not fit into memory, no change is worth simulating.
-  if (resolved.model && !memory_report(resolved).fits)
+  if (resolved.model && !fullest(memory_reports(resolved)).fits)
     in_children(1, 1, [&](int) { return simulate(resolved, {.timeline = false}).experiment.name; });
 
   ExplainedRun explained;

@@ -26,7 +26,8 @@ void show_memory(const MemoryOptions& options) {
   const ResolvedExperiment resolved =
       resolve(config::find_catalogue(), options.what.experiment, overrides_of(options.what.set));
   print_warnings(resolved.warnings);
-  const MemoryReport report = memory_report(resolved);
+  const std::vector<MemoryReport> reports = memory_reports(resolved);
+  const MemoryReport& report = fullest(reports);
   print_result(options.json ? json_text(memory_json(resolved.name, report))
                             : memory_table(resolved.name, report));
   require_fit(report);

@@ -58,7 +58,7 @@ PathSegment segment_of(const ReplayedStep& step, const PathPiece& piece) {
     segment.what = name_of_side_work(step.plan, piece, tasks);
     return segment;
   }
-  const Op& op = step.resolved.trace.ops[at(compute.op)];
+  const Op& op = class_of(step.resolved, piece.rank).trace.ops[at(compute.op)];
   segment.kind = kind_of(op);
   segment.first = segment.last = op.layer;
   segment.ops = 1;

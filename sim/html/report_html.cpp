@@ -26,8 +26,11 @@ std::string_view kind_of_prediction(const Run& run, const PageOrigin& origin) {
 PageOrigin page_origin(const ResolvedExperiment& resolved, const std::string& version) {
   PageOrigin origin{.version = version, .warnings = {}, .sources = {}};
   for (const Diagnostic& warning : resolved.warnings) origin.warnings.push_back(to_string(warning));
-  origin.has_measured_times = std::ranges::any_of(resolved.trace.ops, [](const Op& op) {
+  const auto is_measured = [](const Op& op) {
     return op.duration && op.source.value_or(ComputeSource::measured) == ComputeSource::measured;
+  };
+  origin.has_measured_times = std::ranges::any_of(resolved.classes, [&](const RankClass& one) {
+    return std::ranges::any_of(one.trace.ops, is_measured);
   });
   const auto add = [&](std::string_view kind, const std::string& name,
                        const std::vector<std::string>& sources) {

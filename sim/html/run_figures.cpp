@@ -65,8 +65,8 @@ std::string mfu_remark(const Run& run) {
 }
 
 std::string memory_remark(const Run& run) {
-  return fmt::format("{} of {}; batch {} still fits", percent(run.memory->utilization),
-                     human(run.memory->capacity), grouped(run.memory->largest_batch));
+  return fmt::format("{} of {}; batch {} still fits", percent(fullest(*run.memory).utilization),
+                     human(fullest(*run.memory).capacity), grouped(fullest(*run.memory).largest_batch));
 }
 
 std::string energy_remark(const Run& run) { return human(run.energy->average) + " on average"; }

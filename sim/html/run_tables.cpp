@@ -133,9 +133,10 @@ Html ranks_html(const Run& run) {
   return html + table.html(table.rows() > 20);
 }
 
-Html memory_html(const Run& run) {
-  if (!run.memory) return {};
-  const MemoryReport& memory = *run.memory;
+namespace {
+
+/// The memory of one class of ranks.
+Html memory_of(const MemoryReport& memory) {
   std::vector<BarPart> bar;
   HtmlTable table("memory by term", {{"term", true}, {"bytes"}, {"of the GPU's"}, {"what it is", true}});
   int number = 0;
@@ -157,6 +158,17 @@ Html memory_html(const Run& run) {
   table.row(std::vector<std::string>{"capacity", human(memory.capacity), "100.0 %", memory.gpu});
   return stacked_bar("memory of a GPU by term", bar) + table.html() +
          paragraph(fmt::format("batch_per_gpu {} {}", grouped(memory.batch_per_gpu), verdict(memory)));
+}
+
+}  // namespace
+
+Html memory_html(const Run& run) {
+  Html html;
+  for (const MemoryReport& memory : run.memory.value_or(std::vector<MemoryReport>{})) {
+    if (run.memory->size() > 1) html += subheading(memory.ranks);
+    html += memory_of(memory);
+  }
+  return html;
 }
 
 }  // namespace trainyard

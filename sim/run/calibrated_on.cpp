@@ -7,7 +7,9 @@ namespace trainyard {
 std::vector<std::string> calibrated_on(const ResolvedExperiment& resolved) {
   std::vector<std::string> runs;
   const auto is_given = [](const Op& op) { return op.duration.has_value(); };
-  if (std::ranges::all_of(resolved.trace.ops, is_given)) return runs;
+  if (std::ranges::all_of(resolved.classes,
+                          [&](const RankClass& one) { return std::ranges::all_of(one.trace.ops, is_given); }))
+    return runs;
   const auto add = [&](Provenance provenance, const std::string& source) {
     const bool is_fitted = provenance == Provenance::fitted || provenance == Provenance::measured;
     if (is_fitted && std::ranges::find(runs, source) == runs.end()) runs.push_back(source);

@@ -79,9 +79,11 @@ Joules step_energy(const TaskGraph& graph, int ranks, const Trace& trace, Second
   return sum;
 }
 
-std::optional<std::string> energy_unknown(const Platform& platform, const GpuProfile& gpu,
-                                          const Trace& trace) {
-  if (std::ranges::any_of(trace.ops, [](const Op& op) { return op.kind == OpKind::measured; })) {
+std::optional<std::string> energy_unknown(const ResolvedExperiment& resolved) {
+  const Platform& platform = resolved.platform;
+  const GpuProfile& gpu = resolved.gpu;
+  for (const RankClass& one : resolved.classes) {
+    if (std::ranges::find(one.trace.ops, OpKind::measured, &Op::kind) == one.trace.ops.end()) continue;
     return "the trace has ops of which only the duration is known, not what a GPU draws in them";
   }
   if (gpu.tdp.value <= Watts()) return gpu.name + " does not state its thermal design power (tdp)";

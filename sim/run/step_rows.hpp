@@ -1,8 +1,8 @@
 #pragma once
 // The rows of a replayed step: its ops, its collectives, and the activities of the recorded ranks.
 
+#include "experiment/resolve.hpp"
 #include "run/step.hpp"
-#include "workload/trace.hpp"
 
 namespace trainyard {
 
@@ -10,7 +10,7 @@ namespace trainyard {
 /// at.
 inline constexpr int most_recorded = 16;
 
-/// Fills in `ops`, `collectives` and `bars` of a step from its plan and timeline.
-void add_rows(const Trace& trace, Step& step);
+/// Fills in the ops of `classes`, `collectives` and `bars` of a step from its plan and timeline.
+void add_rows(const ResolvedExperiment& resolved, Step& step);
 
 }  // namespace trainyard

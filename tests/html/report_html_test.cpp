@@ -25,7 +25,7 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 Run hostile_result() {
   const std::string name = "</title></script><script>alert('x')</script><!--\"&";
   Run run = sample_result();
-  run.experiment.name = run.experiment.platform.title = run.experiment.trace.model =
+  run.experiment.name = run.experiment.platform.title = run.experiment.classes.front().trace.model =
       run.experiment.settings.stack = run.experiment.settings.platform = name;
   for (OpRow& row : step_in(run).ops) row.layer = row.shape = name;
   for (CollectiveRow& row : step_in(run).collectives)
@@ -36,7 +36,7 @@ Run hostile_result() {
   run.notes = {name};
   run.calibrated_on = {name};
   run.energy = unknown(name);
-  run.memory->gpu = name;
+  run.memory->front().gpu = name;
   run.cost->date = name;
   return run;
 }
@@ -160,7 +160,7 @@ TEST_CASE("the timeline's data reads back: bars end where the result's do, alike
   REQUIRE(compute[1].size() == 16);  // four bars of gap, length, kind, item
   std::int64_t end = 0;
   for (std::size_t i = 0; i < compute[1].size(); i += 4) {
-    const OpRow& row = step_of(run).ops[i / 4];
+    const OpRow& row = slowest_class(step_of(run)).ops[i / 4];
     end += compute[1][i].get<std::int64_t>() + compute[1][i + 1].get<std::int64_t>();
     CHECK(end == static_cast<std::int64_t>(row.end.si() * 1e9 + 0.5));
     const Json& item = json["items"].at(compute[1][i + 3].get<std::size_t>());
@@ -181,7 +181,7 @@ TEST_CASE("ranks that differ by a nanosecond are tracks of their own") {
 TEST_CASE("hostile names survive the timeline's JSON") {
   const Run run = hostile_result();
   const Json json = Json::parse(timeline_json(run));
-  CHECK(json["items"][0][0] == step_of(run).ops[0].layer);
+  CHECK(json["items"][0][0] == slowest_class(step_of(run)).ops[0].layer);
 }
 
 TEST_CASE("without a timeline there is no script data and no section of it") {

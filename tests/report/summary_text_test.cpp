@@ -174,7 +174,8 @@ TEST_CASE("accumulated micro-batches are told in the title and count for one GPU
 }
 
 TEST_CASE("the chart shows each phase where it ran and communication below it") {
-  const TimelineChart chart = timeline_chart(sample_result(), 26);
+  const Run run = sample_result();
+  const TimelineChart chart = timeline_chart(run, step_of(run).classes.front(), 26);
   CHECK(chart.compute == "ffffffffbbbbbbbbbbbb....oo");
   CHECK(chart.communication == "                ========  ");
 }
@@ -182,5 +183,27 @@ TEST_CASE("the chart shows each phase where it ran and communication below it") 
 TEST_CASE("a collective too short for half a column is still seen") {
   Run run = sample_result();
   step_in(run).collectives[0].end = Seconds(0.0081);
-  CHECK(timeline_chart(run, 26).communication == "                -         ");
+  CHECK(timeline_chart(run, step_of(run).classes.front(), 26).communication == "                -         ");
+}
+
+TEST_CASE(
+    "every class of ranks has its times and its memory; figures are those of the class that ends last") {
+  Run run = sample_result();
+  ClassStep second = step_of(run).classes.front();
+  second.first = Rank{1};
+  second.end = Seconds(0.0125);
+  second.compute = Seconds(0.007);
+  step_in(run).classes.push_back(second);
+  MemoryReport less = run.memory->front();
+  less.ranks = "ranks 1 to 1";
+  less.utilization /= 2;
+  run.memory->push_back(less);
+  const std::string text = summary_text(run, false);
+  for (const char* part : {"rank 0, share of the step", "rank 1, share of the step", "timeline of rank 1",
+                           "all ranks: of", "ranks 1 to 1: of"}) {
+    CAPTURE(part);
+    CHECK(contains(text, part));
+  }
+  CHECK(compute_time(run) == Seconds(0.011));
+  CHECK(fullest(*run.memory).ranks == "all ranks");
 }

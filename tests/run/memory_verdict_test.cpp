@@ -21,7 +21,7 @@ ResolvedExperiment on_16_gb(const Overrides& overrides) {
   return resolve({{TRAINYARD_SOURCE_DIR}}, file, overrides);
 }
 
-MemoryReport report_of(const Overrides& overrides) { return memory_report(on_16_gb(overrides)); }
+MemoryReport report_of(const Overrides& overrides) { return fullest(memory_reports(on_16_gb(overrides))); }
 
 /// Between two largest batches the sum of the terms passes the capacity.
 bool is_largest(const Overrides& overrides, int batch) {
@@ -102,7 +102,7 @@ TEST_CASE("gradient accumulation keeps one micro-batch") {
 TEST_CASE("a trace has no verdict") {
   ResolvedExperiment resolved = on_16_gb({});
   resolved.model.reset();
-  CHECK_THROWS_AS(memory_report(resolved), InputError);
+  CHECK_THROWS_AS(memory_reports(resolved), InputError);
   const Run run = simulate(resolved, {.fidelity = Fidelity::closed});
   CHECK_FALSE(run.memory);
   const std::string reason = "a trace does not say what its activations take";
