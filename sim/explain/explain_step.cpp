@@ -4,6 +4,7 @@
 #include "explain/critical_path.hpp"
 #include "platform/path_type.hpp"
 #include "run/simulate.hpp"
+#include "schedule/step_variants.hpp"
 #include "strategy/stack_ops.hpp"
 #include "units/ids.hpp"
 

@@ -9,6 +9,7 @@
 #include "run/other_traffic.hpp"
 #include "run/simulate_updates.hpp"
 #include "run/step_rows.hpp"
+#include "schedule/step_variants.hpp"
 #include "strategy/stack_ops.hpp"
 
 #include <algorithm>

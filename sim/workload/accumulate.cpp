@@ -42,7 +42,7 @@ void accumulate(Trace& trace, int micro_batches, Bytes gradient, bool reduces_ea
   for (Op& op : earlier) {
     if (reduces_each) break;
     op.gradients.clear();
-    op.communication = Communication::none;
+    op.communication.reset();
     op.communication_bytes.clear();
   }
   if (!reduces_each)  // only the sum is passed over

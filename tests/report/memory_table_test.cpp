@@ -13,13 +13,13 @@ TEST_CASE("the memory table has a line per term, their sum, the capacity and the
 term                        bytes    share
 ------------------------------------------
 parameters                 400 MB    2.5 %  weights, and their 16-bit copy under autocast
-gradients                  400 MB    2.5 %  one per parameter
-optimizer_state            800 MB    5.0 %  moments, and fp32 master weights
-activations                  3 GB   18.8 %  kept for backward, and the largest transient
+gradients                  400 MB    2.5 %  one value per parameter
+optimizer_state            800 MB    5.0 %  momentum or moments, and fp32 master weights
+activations                  3 GB   18.8 %  values kept for backward, and the largest temporary ones
 workspace                   10 MB    0.1 %  scratch space of cuDNN and cuBLAS
 context                    300 MB    1.9 %  CUDA context and libraries
-gradient_buckets           400 MB    2.5 %  copies of gradients to be reduced
-communication_buffers       50 MB    0.3 %  NCCL's channels
+gradient_buckets           400 MB    2.5 %  copies of the gradients to reduce
+communication_buffers       50 MB    0.3 %  buffers of NCCL's channels
 ------------------------------------------
 peak                      5.36 GB   33.5 %  the fullest moment: backward begins
 capacity                    16 GB  100.0 %  toy_gpu
