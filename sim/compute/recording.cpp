@@ -81,7 +81,7 @@ public:
     const Parsed<double> parsed = parse_number(cell->text);
     const double* value = std::get_if<double>(&parsed);
     if (value != nullptr && *value > 0 && *value <= at_most) return *value;
-    wrong(column, "'" + cell->text + "' is no " + what, "a number above 0");
+    wrong(column, "'" + cell->text + "' is not a " + what, "a number above 0");
     return std::nullopt;
   }
 
@@ -117,7 +117,7 @@ bool check_header(const CsvFile& file, CsvProblems& problems) {
     if (std::find(known_columns.begin(), known_columns.end(), cell.text) == known_columns.end()) {
       wrong(cell, "", "unknown column '" + cell.text + "'", config::suggest(cell.text, known_columns));
     } else if (std::find(found.begin(), found.end(), cell.text) != found.end()) {
-      wrong(cell, "", "column '" + cell.text + "' is there twice");
+      wrong(cell, "", "column '" + cell.text + "' is repeated");
     }
     found.push_back(cell.text);
   }
@@ -174,7 +174,7 @@ std::optional<RecordedKernel> read_row(Row row, int line) {
   const std::string_view missing = missing_shape(kernel.kind, shape.value_or(Shape()));
   if (!shape || !missing.empty()) {
     const std::string_view what = missing.empty() ? "vector op" : missing;
-    row.wrong("shape", "'" + shape_text + "' is no shape of a " + std::string(what),
+    row.wrong("shape", "'" + shape_text + "' is not the shape of a " + std::string(what),
               std::string(example_of(what)));
   }
   const auto time = row.number("time_us", "time in microseconds", longest_kernel_us);
@@ -210,7 +210,7 @@ std::optional<double> plain_number(const CsvComment& comment, std::string_view u
   const double* value = std::get_if<double>(&parsed);
   if (value != nullptr && *value > 0) return *value;
   problems.error(comment.line, comment.value, comment.key,
-                 in_quotes(comment.value.text) + " is no number above 0",
+                 in_quotes(comment.value.text) + " is not a number above 0",
                  unit.empty() ? "" : "for example 1530" + std::string(unit));
   return std::nullopt;
 }

@@ -48,7 +48,7 @@ fs::path find_path(Kind kind, std::string_view text, const fs::path& relative_to
   }
   if (is_file(path)) return path;
   const std::string hint =
-      text.find('/') == std::string_view::npos ? "a name without .yaml is looked up among those shipped" : "";
+      text.find('/') == std::string_view::npos ? "write a shipped file's name without .yaml" : "";
   throw InputError("no " + std::string(word_of(kind)) + " file " + in_quotes(text), hint);
 }
 
@@ -65,7 +65,7 @@ std::string_view word_of(Kind kind) {
     case Kind::gpu:
       return "GPU profile";
     case Kind::protocols:
-      return "constants of protocols";
+      return "protocol constants";
     case Kind::machines:
       return "machine rules";
     case Kind::model:

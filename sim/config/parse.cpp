@@ -107,7 +107,7 @@ Document parse(std::string name, std::string_view text) {
   });
   if (first != document.lines.end() && first->starts_with('%')) {
     reject(document, {static_cast<int>(first - document.lines.begin()) + 1, 1},
-           "directives ('%') are not read", "start with the first key");
+           "YAML directives ('%') are not supported", "start with the first key");
   }
   YamlResult result = read_yaml(document, plain);
   if (result.errors.empty() && result.root.kind == Node::Kind::null) {

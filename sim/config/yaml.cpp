@@ -160,7 +160,7 @@ private:
 
   void check_tag(const YAML::Mark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
-    error(position(mark), "tags are not read", "write the value without '!'");
+    error(position(mark), "tags ('!') are not supported", "write the value without '!'");
   }
 
   void check_depth(Mark mark, int added) {
@@ -229,7 +229,7 @@ private:
       return false;
     }
     if (key.scalar == "<<" && !key.quoted) {
-      error(key.mark, "merge keys ('<<') are not read", "write the keys out", 2);
+      error(key.mark, "merge keys ('<<') are not supported", "write the keys out", 2);
       return false;
     }
     return true;

@@ -26,47 +26,47 @@ std::optional<Diagnostic> refusal(const Platform& platform, int nodes, int gpus,
                       .source_line = {}};
   };
   const int in_node = static_cast<int>(platform.gpus.size());
-  if (nodes < 1) return refused("nodes", plural(nodes, "node") + " asked for", "nodes: 1 or more");
-  if (gpus < 0) return refused("gpus", plural(gpus, "GPU") + " asked for", "gpus: 1 or more");
+  if (nodes < 1) return refused("nodes", plural(nodes, "node") + " requested", "nodes: 1 or more");
+  if (gpus < 0) return refused("gpus", plural(gpus, "GPU") + " requested", "gpus: 1 or more");
   if (gpus_per_node < 0) {
-    return refused("gpus_per_node", plural(gpus_per_node, "GPU") + " per node asked for",
+    return refused("gpus_per_node", plural(gpus_per_node, "GPU") + " per node requested",
                    "gpus_per_node: 1 or more");
   }
   if (nodes > 1 && platform.fabric.kind == FabricKind::none) {
     return refused("nodes",
-                   plural(nodes, "node") + " asked for, " + platform.name + " has no fabric to join them",
+                   plural(nodes, "node") + " requested, but " + platform.name + " has no fabric to join them",
                    "nodes: 1, or give the platform a fabric");
   }
   if (nodes > 1 && platform.nics.empty()) {
     return refused("nodes",
-                   plural(nodes, "node") + " asked for, " + platform.name + " has no NIC to join them",
+                   plural(nodes, "node") + " requested, but " + platform.name + " has no NIC to join them",
                    "nodes: 1, or give the platform's node a nic");
   }
   if (const auto there = places(platform.fabric); nodes > 1 && there && nodes > *there) {
     return refused("nodes",
-                   plural(nodes, "node") + " asked for, the fabric of " + platform.name + " has places for " +
-                       std::to_string(*there),
+                   plural(nodes, "node") + " requested, but the fabric of " + platform.name +
+                       " has room for " + std::to_string(*there),
                    "nodes: " + std::to_string(*there) + " at most, or a larger fabric");
   }
   if (gpus_per_node > in_node) {
     return refused("gpus_per_node",
-                   std::to_string(gpus_per_node) + " GPUs per node asked for, " + platform.name + " has " +
-                       std::to_string(in_node) + " per node",
+                   std::to_string(gpus_per_node) + " GPUs per node requested, but " + platform.name +
+                       " has " + std::to_string(in_node) + " per node",
                    "gpus_per_node: " + std::to_string(in_node) + " at most");
   }
   const int usable = gpus_per_node == 0 ? in_node : gpus_per_node;
   // long long: a count from the command line times a count from a file may exceed 2^31
   if (static_cast<long long>(nodes) * usable > 1 << 20) {
-    return refused("nodes", plural(nodes, "node") + " of " + plural(usable, "GPU") + " asked for",
+    return refused("nodes", plural(nodes, "node") + " of " + plural(usable, "GPU") + " requested",
                    "at most " + std::to_string(1 << 20) + " GPUs can be simulated");
   }
   if (gpus > nodes * usable) {
     const int needed = (gpus + usable - 1) / usable;
     return refused(
         "gpus",
-        plural(gpus, "GPU") + " asked for, " + platform.name + " has " + std::to_string(in_node) +
-            " per node and " + plural(nodes, "node") +
-            (usable < in_node ? " using " + std::to_string(usable) + " each" : ""),
+        plural(gpus, "GPU") + " requested, but " + plural(nodes, "node") + " of " + platform.name +
+            (nodes == 1 ? " has " : " have ") + std::to_string(nodes * usable) +
+            (usable < in_node ? " with gpus_per_node: " + std::to_string(usable) : ""),
         "gpus: " + std::to_string(nodes * usable) + " at most, or nodes: " + std::to_string(needed));
   }
   return std::nullopt;
@@ -340,7 +340,7 @@ RouteSummary append_route(const Cluster& cluster, Rank from, Rank to, int nic, s
   if (!across) {
     throw_unreachable(cluster, from, to,
                       "no links of the fabric lead from nic" + std::to_string(nic_out) +
-                          " of the one to nic" + std::to_string(nic_in) + " of the other");
+                          " of the first node to nic" + std::to_string(nic_in) + " of the second");
   }
   return {latency + *across, PathType::network, fabric.per_flow.value};
 }

@@ -70,14 +70,15 @@ std::vector<std::string> switch_names(const FabricFile& file, config::Problems& 
     const auto some = written_out(file.switches[i]);
     if (!some || !std::ranges::all_of(*some, is_switch_name)) {
       problems.error(path, in_quotes(file.switches[i]) + " is not a name for a switch",
-                     "letters, digits, - and _; not node... and not fabric; a list as \"leaf[0-3]\"");
+                     "use letters, digits, - and _; no name may start with node or be fabric; write a list "
+                     "as \"leaf[0-3]\"");
       continue;
     }
     for (const std::string& name : *some) {
       if (known.insert(name).second) {
         names.push_back(name);
       } else {
-        problems.error(path, fmt::format("there is a switch called {} already", name), "another name");
+        problems.error(path, fmt::format("switch {} is listed twice", name), "choose another name");
         break;
       }
     }
@@ -106,8 +107,7 @@ std::vector<CustomEnd> read_end(const std::string& pattern, const Numbers& switc
     if (!nic) {
       std::vector<std::string_view> known;
       for (const auto& [text, number] : switches) known.push_back(text);
-      problems.error(path, fmt::format("there is no switch called {}", in_quotes(name)),
-                     config::suggest(name, known));
+      problems.error(path, fmt::format("unknown switch {}", in_quotes(name)), config::suggest(name, known));
       return {};
     }
     if (nics >= 0 && nic->nic >= nics) {
@@ -148,7 +148,8 @@ CustomShape custom_shape(const FabricFile& file, int nics, config::Problems& pro
     const auto ones = read_end(entry.between[0], numbers, nics, path + "[0]", problems);
     const auto others = read_end(entry.between[1], numbers, nics, path + "[1]", problems);
     if (ones.size() * others.size() > most_names) {
-      problems.error(path, fmt::format("{} links in one entry", ones.size() * others.size()), "fewer");
+      problems.error(path, fmt::format("one entry stands for {} links", ones.size() * others.size()),
+                     "at most 100000 links per entry");
       continue;
     }
     bool is_sound = true;
@@ -158,13 +159,14 @@ CustomShape custom_shape(const FabricFile& file, int nics, config::Problems& pro
       const auto [first, is_new] = linked_by.try_emplace(std::minmax(one, other), i);
       is_sound = one != other && is_new;
       if (one == other) {
-        problems.error(path, name_of(one, shape.switches) + " is linked to itself", "two different ends");
+        problems.error(path, name_of(one, shape.switches) + " is linked to itself",
+                       "name two different ends");
       } else if (!is_new) {
         problems.error(
             path,
-            fmt::format("{} and {} are linked already, by fabric.links[{}]", name_of(one, shape.switches),
+            fmt::format("{} and {} are already linked by fabric.links[{}]", name_of(one, shape.switches),
                         name_of(other, shape.switches), first->second),
-            "one link with more bandwidth");
+            "write one link with more bandwidth");
       }
       if (!is_sound) break;
       shape.links.push_back({one, other, entry.bandwidth, entry.latency.value_or(Sourced<Seconds>{})});

@@ -70,14 +70,14 @@ std::variant<DeviceList, PatternError> parse_devices(std::string_view pattern, c
   const auto name = std::ranges::find(names, word, [](const auto& entry) { return entry.text; });
   if (name == names.end()) {
     constexpr auto words = config::texts_of<DeviceKind>();
-    return PatternError{"there is no device called " + in_quotes(pattern), config::suggest(word, words)};
+    return PatternError{"unknown device " + in_quotes(pattern), config::suggest(word, words)};
   }
 
   DeviceList list{name->value, {}};
   const int count = counts[static_cast<std::size_t>(name->value)];
   if (rest.empty()) {
     if (count > 1) {
-      return PatternError{fmt::format("{} could be any of {}", in_quotes(pattern), count),
+      return PatternError{fmt::format("{} is ambiguous: the node has {} of them", in_quotes(pattern), count),
                           fmt::format("{0}0 or \"{0}[0-{1}]\"", word, count - 1)};
     }
     list.numbers = {0};

@@ -58,7 +58,7 @@ struct Keys<TreeLevelFile> {
             .at_least(1)
             .at_most(absurd_nodes),
         optional("oversubscription", &TreeLevelFile::oversubscription,
-                 "bandwidth into a switch from below over bandwidth upwards; 1 never blocks")
+                 "bandwidth into a switch from below divided by its bandwidth upwards; 1: never blocks")
             .at_least(1)
             .at_most(1e6));
   }
@@ -67,14 +67,15 @@ struct Keys<TreeLevelFile> {
 template <>
 struct Keys<FabricLinkFile> {
   static auto table() {
-    return keys(required("between", &FabricLinkFile::between,
-                         "two ends, each a switch, a NIC (node0.nic0) or a list (\"node[0-3].nic0\")"),
-                required("bandwidth", &FabricLinkFile::bandwidth, "by specification, per direction")
-                    .above(0)
-                    .at_most(absurd_bandwidth),
-                optional("latency", &FabricLinkFile::latency, "added to fabric.latency; default: none")
-                    .at_least(0)
-                    .at_most(absurd_latency));
+    return keys(
+        required("between", &FabricLinkFile::between,
+                 "two ends, each a switch, a NIC (node0.nic0) or a list (\"node[0-3].nic0\")"),
+        required("bandwidth", &FabricLinkFile::bandwidth, "specified bandwidth per direction")
+            .above(0)
+            .at_most(absurd_bandwidth),
+        optional("latency", &FabricLinkFile::latency, "latency added to fabric.latency; default: none")
+            .at_least(0)
+            .at_most(absurd_latency));
   }
 };
 
@@ -82,50 +83,53 @@ template <>
 struct Keys<FabricFile> {
   static auto table() {
     return keys(
-        required("kind", &FabricFile::kind, "how the nodes are joined"),
-        optional("transport", &FabricFile::transport, "what carries messages: decides what software adds"),
+        required("kind", &FabricFile::kind, "topology of the network"),
+        optional("transport", &FabricFile::transport,
+                 "network technology; determines the software's cost per message"),
         optional("nic", &FabricFile::nic,
-                 "by specification, per NIC and direction; required unless kind is none")
+                 "specified bandwidth per NIC and direction; required unless kind is none")
             .above(0)
             .at_most(absurd_bandwidth),
         optional("efficiency", &FabricFile::efficiency,
-                 "part of nic, and of the fabric's links, that collectives reach")
+                 "fraction of the bandwidth of NICs and of the fabric's links that collectives reach")
             .above(0)
             .at_most(1),
         optional("latency", &FabricFile::latency,
-                 "from NIC to NIC, one way, all switches included; required unless kind is none")
+                 "one-way latency from NIC to NIC, all switches included; required unless kind is none")
             .above(0)
             .at_most(absurd_latency),
-        optional("per_flow", &FabricFile::per_flow, "what one connection reaches; default: all of nic")
+        optional("per_flow", &FabricFile::per_flow, "bandwidth of one connection; default: all of nic")
             .above(0)
             .at_most(absurd_bandwidth),
-        optional("gpudirect", &FabricFile::gpudirect,
-                 "NICs read and write GPU memory; false: data goes through host memory on both sides"),
+        optional(
+            "gpudirect", &FabricFile::gpudirect,
+            "whether NICs access GPU memory directly; false: data goes through host memory on both sides"),
         optional("hop_latency", &FabricFile::hop_latency,
-                 "added to latency for each link crossed between switches or routers")
+                 "latency added for each link crossed between switches or routers")
             .at_least(0)
             .at_most(absurd_latency),
         optional("nodes_per_leaf", &FabricFile::nodes_per_leaf,
-                 "of a fat_tree of one level: nodes on one leaf switch; default: 16")
+                 "for a fat_tree of one level: nodes per leaf switch; default: 16")
             .at_least(1)
             .at_most(absurd_nodes),
-        optional(
-            "oversubscription", &FabricFile::oversubscription,
-            "bandwidth into a leaf or rail from its nodes over bandwidth upwards; default: 1, never blocks")
+        optional("oversubscription", &FabricFile::oversubscription,
+                 "for fat_tree and rail_optimised: bandwidth into a leaf or rail from its nodes divided by "
+                 "its bandwidth upwards; default: 1, never blocks")
             .at_least(1)
             .at_most(1e6),
-        optional("levels", &FabricFile::levels, "of a fat_tree: its levels of switches, lowest first"),
+        optional("levels", &FabricFile::levels, "for a fat_tree: its levels of switches, lowest first"),
         optional("nodes_per_rail", &FabricFile::nodes_per_rail,
-                 "of rail_optimised: nodes of a unit, whose NICs of one number share a switch")
+                 "for rail_optimised: nodes per unit; NICs with the same number in a unit share a switch")
             .at_least(1)
             .at_most(absurd_nodes),
         optional("pxn", &FabricFile::pxn,
-                 "of rail_optimised: data for another rail takes NVLinks to the GPU beside that rail's NIC"),
+                 "for rail_optimised: data for another rail takes NVLinks to the GPU near that rail's NIC"),
         optional("dimensions", &FabricFile::dimensions,
-                 "of a torus: routers along x, y (and z), one per node")
+                 "for a torus: routers along x, y (and z), one per node")
             .at_least(1)
             .at_most(absurd_nodes),
-        optional("link", &FabricFile::link, "of a torus: each link between routers, per direction")
+        optional("link", &FabricFile::link,
+                 "for a torus: bandwidth of each link between routers, per direction")
             .above(0)
             .at_most(absurd_bandwidth),
         optional("groups", &FabricFile::groups, "of a dragonfly").at_least(1).at_most(4096),
@@ -136,16 +140,16 @@ struct Keys<FabricFile> {
             .at_least(1)
             .at_most(4096),
         optional("local_link", &FabricFile::local_link,
-                 "of a dragonfly: between two routers of a group, per direction")
+                 "for a dragonfly: bandwidth between two routers of a group, per direction")
             .above(0)
             .at_most(absurd_bandwidth),
         optional("global_link", &FabricFile::global_link,
-                 "of a dragonfly: between two groups, all cables together, per direction")
+                 "for a dragonfly: bandwidth between two groups, all cables together, per direction")
             .above(0)
             .at_most(absurd_bandwidth),
         optional("switches", &FabricFile::switches,
-                 "of custom: names of the switches, or lists (\"leaf[0-3]\")"),
-        optional("links", &FabricFile::links, "of custom: what joins switches and NICs, full duplex"));
+                 "for custom: names of the switches, or lists (\"leaf[0-3]\")"),
+        optional("links", &FabricFile::links, "for custom: links between switches and NICs, full duplex"));
   }
 };
 

@@ -63,15 +63,16 @@ bool check_pairs(const std::vector<DevicePair>& pairs, std::size_t entry, const 
                  LinkedBy& linked_by, config::Problems& problems) {
   for (const auto& [one, other] : pairs) {
     if (one == other) {
-      problems.error(path, fmt::format("{} is linked to itself", to_string(one)), "two different devices");
+      problems.error(path, fmt::format("{} is linked to itself", to_string(one)),
+                     "name two different devices");
       return false;
     }
     const auto [first, is_new] = linked_by.try_emplace(std::minmax(one, other), entry);
     if (!is_new) {
       problems.error(path,
-                     fmt::format("{} and {} are linked already, by node.links[{}]", to_string(one),
+                     fmt::format("{} and {} are already linked by node.links[{}]", to_string(one),
                                  to_string(other), first->second),
-                     "one entry with more lanes");
+                     "write one entry with more lanes");
       return false;
     }
   }
@@ -112,10 +113,10 @@ std::vector<std::vector<DevicePair>> link_ends(const NodeFile& node, config::Pro
         link.pairing == Pairing::all ? all_pairs(ends[0], ends[1]) : pairs_in_order(ends[0], ends[1]);
     if (pairs.empty()) {
       problems.error(path,
-                     fmt::format("{} devices cannot be dealt out in equal runs to {}",
+                     fmt::format("{} devices cannot be distributed equally over {}",
                                  std::max(ends[0].numbers.size(), ends[1].numbers.size()),
                                  std::min(ends[0].numbers.size(), ends[1].numbers.size())),
-                     "lists whose lengths divide each other, or pairing: all");
+                     "use lists whose lengths divide each other, or pairing: all");
       continue;
     }
     if (check_pairs(pairs, entry, path, linked_by, problems)) result.back() = std::move(pairs);

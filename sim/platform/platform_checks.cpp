@@ -15,7 +15,7 @@ namespace {
 void warn_if_little(Bandwidth bandwidth, Bandwidth least, const std::string& path, std::string_view what,
                     config::Problems& problems) {
   if (bandwidth >= least) return;
-  problems.warning(path, fmt::format("{} is little for {}", human(bandwidth), what),
+  problems.warning(path, fmt::format("{} is low for {}", human(bandwidth), what),
                    "bits or bytes, M or G? 100 Gbps is 12.5 GB/s");
 }
 
@@ -47,10 +47,11 @@ void check_effective(const NodeFile& node, config::Problems& problems) {
     if (!is_whole) continue;
     if (link.effective) {
       if (link.effective->value > link.bandwidth.value) {
-        problems.error(path + ".effective",
-                       fmt::format("{} is more than the link's bandwidth of {}", human(link.effective->value),
-                                   human(link.bandwidth.value)),
-                       "what collectives reach, per direction, all lanes together");
+        problems.error(
+            path + ".effective",
+            fmt::format("{} is more than the link's bandwidth of {}", human(link.effective->value),
+                        human(link.bandwidth.value)),
+            "effective is the bandwidth that collectives reach, per direction, all lanes together");
       }
       continue;
     }
@@ -58,10 +59,11 @@ void check_effective(const NodeFile& node, config::Problems& problems) {
     // the last digits of a rate per lane are rounding
     const bool is_above = lane != nullptr && lane->value * link.lanes > link.bandwidth.value * (1 + 1e-9);
     if (is_above && reported.insert(link.kind).second) {
-      problems.error(fmt::format("node.effective.{}", config::name_of(link.kind)),
-                     fmt::format("{} on {} lane{} is more than the bandwidth of {}, {}", human(lane->value),
-                                 link.lanes, link.lanes == 1 ? "" : "s", path, human(link.bandwidth.value)),
-                     "what collectives reach, per lane and direction");
+      problems.error(
+          fmt::format("node.effective.{}", config::name_of(link.kind)),
+          fmt::format("{} per lane on {} lane{} is more than the bandwidth of {}, {}", human(lane->value),
+                      link.lanes, link.lanes == 1 ? "" : "s", path, human(link.bandwidth.value)),
+          "effective is the bandwidth that collectives reach, per lane and direction");
     }
   }
   if (!problems.readable("node.links")) return;
@@ -70,7 +72,7 @@ void check_effective(const NodeFile& node, config::Problems& problems) {
         std::ranges::any_of(node.links, [&](const LinkFile& link) { return link.kind == name.value; });
     if (effective_per_lane(node.effective, name.value) != nullptr && !is_used) {
       problems.warning(fmt::format("node.effective.{}", name.text),
-                       fmt::format("no link is of kind {}, so this has no effect", name.text));
+                       fmt::format("no effect: no link is of kind {}", name.text));
     }
   }
 }
@@ -91,18 +93,19 @@ void check_storage(const StorageFile& storage, config::Problems& problems) {
   const bool is_read =
       problems.readable("node.storage.bandwidth") && problems.readable("node.storage.shared");
   if (is_read && !storage.bandwidth && !storage.shared) {
-    problems.error("node.storage", "neither 'bandwidth' nor 'shared' is there",
-                   "bandwidth: 3 GB/s for disks of each node, shared: 50 GB/s for those of all");
+    problems.error(
+        "node.storage", "'storage' needs 'bandwidth' or 'shared'",
+        "bandwidth: 3 GB/s for disks in each node, shared: 50 GB/s for storage shared by all nodes");
   }
 }
 
 void check_power(const PowerFile& power, config::Problems& problems) {
   if (!problems.readable("node.power.max") || !problems.readable("node.power.overhead")) return;
   if (!power.max && !power.overhead) {
-    problems.error("node.power", "neither 'max' nor 'overhead' is there", "max: 3.5 kW, overhead: 1 kW");
+    problems.error("node.power", "'power' needs 'max' or 'overhead'", "max: 3.5 kW, overhead: 1 kW");
   } else if (power.max && power.overhead && power.overhead->value >= power.max->value) {
     problems.error("node.power.overhead",
-                   fmt::format("{} besides the GPUs leaves nothing of the node's {} for them",
+                   fmt::format("{} without the GPUs leaves no power for them: the node's maximum is {}",
                                human(power.overhead->value), human(power.max->value)));
   }
 }
@@ -110,8 +113,8 @@ void check_power(const PowerFile& power, config::Problems& problems) {
 void check_price(const PriceFile& price, config::Problems& problems) {
   const bool is_read = problems.readable("node.price.list") && problems.readable("node.price.hour");
   if (is_read && !price.list && !price.hour) {
-    problems.error("node.price", "neither 'list' nor 'hour' is there",
-                   "hour: 24.48 USD for what is rented, list: 399000 USD for what is bought");
+    problems.error("node.price", "'price' needs 'list' or 'hour'",
+                   "hour: 24.48 USD for a rented node, list: 399000 USD for a bought one");
   }
   if (!is_date(price.date)) {
     problems.error("node.price.date", in_quotes(price.date) + " is not a date", "2018-03 or 2018-03-27");
@@ -120,11 +123,11 @@ void check_price(const PriceFile& price, config::Problems& problems) {
 
 void check_staging(const NodeFile& node, config::Problems& problems) {
   if (!node.peer_to_peer && node.devices.cpu.count == 0 && problems.readable("node.devices.cpu")) {
-    problems.error("node.peer_to_peer", "data goes through host memory, and the node has no cpu",
+    problems.error("node.peer_to_peer", "data goes through host memory, but the node has no cpu",
                    "node.devices: {cpu: {count: 1}}, or peer_to_peer: true");
   }
   if (node.peer_to_peer && node.effective.staged) {
-    problems.warning("node.effective.staged", "GPUs have peer-to-peer access, so this has no effect",
+    problems.warning("node.effective.staged", "no effect: GPUs have peer-to-peer access",
                      "peer_to_peer: false");
   }
 }

@@ -306,7 +306,7 @@ TEST_CASE("what is wrong with the YAML does not hide what is wrong with the keys
   CHECK(messages_of("title: x\ngpus: 0\ngpus: 3\nopen: !tag true\ncolour: rde\n---\ntitle: y\n") ==
         "2:7 '0' is out of range (in gpus) | must be at least 1\n"
         "3:1 key 'gpus' is repeated | first on line 2\n"
-        "4:7 tags are not read | write the value without '!'\n"
+        "4:7 tags ('!') are not supported | write the value without '!'\n"
         "5:9 unknown colour 'rde' (in colour) | did you mean 'red'?\n"
         "6:1 a second document starts here | one file holds one document\n");
 }

@@ -212,21 +212,21 @@ TEST_CASE("keys of one kind are errors with another") {
   CHECK(error_of("sync: {kind: dataparallel_gpu0}\n") == "0 errors");
   CHECK(error_of("sync: {kind: peer_to_peer, compression: top_k, keep: 0.01}\n") == "0 errors");
   CHECK(error_of("sync: {kind: peer_to_peer, update: local_sgd, push_every: 4}\n") == "0 errors");
-  CHECK(error_of("sync: {kind: dataparallel_gpu0, algorithm: ring}\n").find("to NCCL") != std::string::npos);
-  CHECK(error_of("sync: {kind: dataparallel_gpu0, backups: 1}\n").find("does not wait for every rank") !=
+  CHECK(error_of("sync: {kind: dataparallel_gpu0, algorithm: ring}\n").find("'algorithm'") !=
         std::string::npos);
-  CHECK(error_of("sync: {kind: dataparallel_gpu0, update: local_sgd, push_every: 4}\n")
-            .find("only GPU 0 has parameters") != std::string::npos);
+  CHECK(error_of("sync: {kind: dataparallel_gpu0, backups: 1}\n").find("'backups'") != std::string::npos);
+  CHECK(error_of("sync: {kind: dataparallel_gpu0, update: local_sgd, push_every: 4}\n").find("local_sgd") !=
+        std::string::npos);
   CHECK(error_of("accumulation: 2\nsync: {kind: dataparallel_gpu0}\n").find("every micro-batch") !=
         std::string::npos);
-  CHECK(error_of("sync: {kind: peer_to_peer, shards: 2}\n") == "peer_to_peer has no shards");
-  CHECK(error_of("sync: {kind: peer_to_peer, update: async}\n").find("does not wait for every rank") !=
+  CHECK(error_of("sync: {kind: peer_to_peer, shards: 2}\n").find("'shards'") != std::string::npos);
+  CHECK(error_of("sync: {kind: peer_to_peer, update: async}\n").find("'async'") != std::string::npos);
+  CHECK(error_of("sync: {compression: fp16}\n").find("'all_reduce'") != std::string::npos);
+  CHECK(error_of("sync: {kind: peer_to_peer, compression: top_k}\n").find("needs 'keep'") !=
         std::string::npos);
-  CHECK(error_of("sync: {compression: fp16}\n") == "compression is of peer_to_peer, not of all_reduce");
-  CHECK(error_of("sync: {kind: peer_to_peer, compression: top_k}\n") == "top_k needs keep");
-  CHECK(error_of("sync: {kind: peer_to_peer, keep: 0.5}\n") == "keep is of top_k");
+  CHECK(error_of("sync: {kind: peer_to_peer, keep: 0.5}\n").find("'keep'") != std::string::npos);
   CHECK(error_of("sync: {kind: peer_to_peer, compression: fp16, update: local_sgd, push_every: 4}\n")
-            .find("sent whole") != std::string::npos);
+            .find("'compression'") != std::string::npos);
 }
 
 TEST_CASE("the host's time before a broadcast delays the step's beginning") {
