@@ -156,21 +156,19 @@ inline constexpr double longest_t0 = 1e-2;
 template <>
 struct Keys<Roofline> {
   static auto table() {
-    return keys(required("efficiency", &Roofline::efficiency, "fraction of the peak rate reached")
-                    .above(0)
-                    .at_most(1),
-                required("bandwidth_fraction", &Roofline::bandwidth_fraction,
-                         "fraction of the memory bandwidth reached")
-                    .above(0)
-                    .at_most(1),
-                required("t0", &Roofline::t0, "fixed time of each kernel").at_least(0).at_most(longest_t0));
+    return keys(
+        required("efficiency", &Roofline::efficiency, "fraction of the peak rate reached").positive(1),
+        required("bandwidth_fraction", &Roofline::bandwidth_fraction,
+                 "fraction of the memory bandwidth reached")
+            .positive(1),
+        required("t0", &Roofline::t0, "fixed time of each kernel").between(0, longest_t0));
   }
 };
 
 template <>
 struct Keys<ConvFit> {
   static auto table() {
-    const auto efficiency = [](auto key) { return key.above(0).at_most(largest_efficiency); };
+    const auto efficiency = [](auto key) { return key.positive(largest_efficiency); };
     return keys(
         efficiency(
             optional("first_layer", &ConvFit::first_layer, "fraction of the peak, at most 3 input channels")),
@@ -181,9 +179,8 @@ struct Keys<ConvFit> {
         efficiency(required("other", &ConvFit::other, "fraction of the peak, all other windows")),
         required("bandwidth_fraction", &ConvFit::bandwidth_fraction,
                  "fraction of the memory bandwidth reached")
-            .above(0)
-            .at_most(1),
-        required("t0", &ConvFit::t0, "fixed time of each kernel").at_least(0).at_most(longest_t0));
+            .positive(1),
+        required("t0", &ConvFit::t0, "fixed time of each kernel").between(0, longest_t0));
   }
 };
 
@@ -201,8 +198,7 @@ struct Keys<MatrixRates> {
   static auto table() {
     return keys(
         required("peak", &MatrixRates::peak, "peak rate, multiplications and additions counted separately")
-            .at_least(1e9)
-            .at_most(largest_flop_rate),
+            .between(1e9, largest_flop_rate),
         optional("gemm", &MatrixRates::gemm, "curve for matrix products"),
         optional("conv", &MatrixRates::conv, "curves for convolutions"),
         optional("conv_nhwc", &MatrixRates::conv_nhwc,
@@ -224,7 +220,7 @@ struct Keys<MatrixUnits> {
 template <>
 struct Keys<VectorRates> {
   static auto table() {
-    const auto fraction = [](auto key) { return key.above(0).at_most(1); };
+    const auto fraction = [](auto key) { return key.positive(1); };
     return keys(
         fraction(
             required("elementwise", &VectorRates::elementwise, "fraction of the bandwidth, elementwise ops")),
@@ -240,27 +236,25 @@ struct Keys<VectorRates> {
             required("embedding", &VectorRates::embedding, "fraction of the bandwidth, embedding look-ups")),
         fraction(
             required("optimizer", &VectorRates::optimizer, "fraction of the bandwidth, parameter updates")),
-        required("t0", &VectorRates::t0, "fixed time of each of these ops").at_least(0).at_most(longest_t0));
+        required("t0", &VectorRates::t0, "fixed time of each of these ops").between(0, longest_t0));
   }
 };
 
 template <>
 struct Keys<GpuMemory> {
   static auto table() {
-    return keys(required("capacity", &GpuMemory::capacity, "device memory").above(0).at_most(1e14),
+    return keys(required("capacity", &GpuMemory::capacity, "device memory").positive(1e14),
                 required("bandwidth", &GpuMemory::bandwidth, "peak bandwidth, reads and writes together")
-                    .at_least(1e8)
-                    .at_most(1e14),
+                    .between(1e8, 1e14),
                 optional("context", &GpuMemory::context, "memory used by the CUDA context and its libraries")
-                    .at_least(0)
-                    .at_most(1e11));
+                    .between(0, 1e11));
   }
 };
 
 template <>
 struct Keys<GpuPower> {
   static auto table() {
-    const auto fraction = [](auto key) { return key.above(0).at_most(1.5); };
+    const auto fraction = [](auto key) { return key.positive(1.5); };
     return keys(fraction(required("idle", &GpuPower::idle, "fraction of the TDP while nothing runs")),
                 fraction(required("vector", &GpuPower::vector,
                                   "fraction of the TDP in ops limited by memory bandwidth")),
@@ -272,7 +266,7 @@ struct Keys<GpuPower> {
 template <>
 struct Keys<GpuVariation> {
   static auto table() {
-    const auto deviation = [](auto key) { return key.above(0).at_most(0.3); };
+    const auto deviation = [](auto key) { return key.positive(0.3); };
     return keys(
         deviation(optional("gpu", &GpuVariation::gpu,
                            "standard deviation between GPUs, relative to the mean time")),
@@ -284,8 +278,8 @@ struct Keys<GpuVariation> {
 template <>
 struct Keys<HeldOutError> {
   static auto table() {
-    constexpr double absurd_error = 1e3;
-    const auto error = [](auto key) { return key.at_least(0).at_most(absurd_error); };
+    constexpr double most_error = 1e3;
+    const auto error = [](auto key) { return key.between(0, most_error); };
     return keys(required("kernels", &HeldOutError::kernels, "kind of kernels"),
                 required("count", &HeldOutError::count, "number of kernels, each held out once").at_least(1),
                 error(required("mape", &HeldOutError::mape, "mean absolute relative error, as a ratio")),
@@ -319,25 +313,19 @@ struct Keys<GpuProfile> {
         optional("title", &GpuProfile::title, "name for people"),
         optional("compute_capability", &GpuProfile::compute_capability,
                  "CUDA compute capability, for example 7.0; 0 if there is none")
-            .at_least(0)
-            .at_most(100),
+            .between(0, 100),
         optional(
             "sms", &GpuProfile::sms,
             "number of streaming multiprocessors; without this key, communication takes none from kernels")
-            .at_least(1)
-            .at_most(10'000),
+            .between(1, 10'000),
         optional("kernel_share", &GpuProfile::kernel_share,
                  "fraction of the multiprocessors and of the memory bandwidth that a kernel always keeps "
                  "while communication runs; default: 0.5")
-            .above(0)
-            .at_most(1),
+            .positive(1),
         optional("speed", &GpuProfile::speed, "for what-ifs: factor on the speed of every kernel; default: 1")
-            .at_least(0.01)
-            .at_most(GpuProfile::highest_speed),
+            .between(0.01, GpuProfile::highest_speed),
         required("memory", &GpuProfile::memory, "device memory"),
-        optional("tdp", &GpuProfile::tdp, "thermal design power; 0 if it is not known")
-            .at_least(0)
-            .at_most(1e5),
+        optional("tdp", &GpuProfile::tdp, "thermal design power; 0 if it is not known").between(0, 1e5),
         optional("power", &GpuProfile::power,
                  "power in each state; without this key, energy is not modelled"),
         optional("variation", &GpuProfile::variation,
@@ -345,8 +333,7 @@ struct Keys<GpuProfile> {
         optional("image_decoder", &GpuProfile::image_decoder,
                  "time per JPEG image of the hardware decoder, which runs in parallel with kernels; for "
                  "experiments that decode on the GPU")
-            .above(0)
-            .at_most(1),
+            .positive(1),
         required("matrix", &GpuProfile::matrix, "matrix products and convolutions by data type"),
         required("vector", &GpuProfile::vector, "ops limited by memory bandwidth"),
         required("roofline", &GpuProfile::roofline, "curve for all work without a measured kernel or a fit"),

@@ -72,7 +72,7 @@ void read_key(Reader& reader, const Node& mapping, const Key<T, Field>& key, T& 
   const Node* node = mapping.find(key.name);
   if (node == nullptr) return;
   const Step step(reader, key.name);
-  read_node(reader, *node, range_of(key), value.*key.member);
+  read_node(reader, *node, key.range, value.*key.member);
 }
 
 template <HasKeys T>

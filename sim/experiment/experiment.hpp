@@ -124,32 +124,26 @@ struct Keys<Sync> {
         optional("kind", &Sync::kind, "how ranks exchange gradients"),
         optional("algorithm", &Sync::algorithm, "algorithm of collectives"),
         optional("update", &Sync::update, "which gradients an update waits for"),
-        optional("k", &Sync::k, "for the k_* update rules: gradients per update").at_least(1).at_most(1e7),
+        optional("k", &Sync::k, "for the k_* update rules: gradients per update").between(1, 1e7),
         optional("bound", &Sync::bound, "for ssp: steps that a rank may be ahead of the slowest")
-            .at_least(0)
-            .at_most(1e7),
+            .between(0, 1e7),
         optional("push_every", &Sync::push_every, "for local_sgd and downpour: steps between two pushes")
-            .at_least(1)
-            .at_most(1e6),
+            .between(1, 1e6),
         optional("fetch_every", &Sync::fetch_every, "for downpour: steps between two fetches")
-            .at_least(1)
-            .at_most(1e6),
+            .between(1, 1e6),
         optional("backups", &Sync::backups,
                  "for update: sync with servers: number of ranks whose gradients an update does not wait for")
-            .at_least(0)
-            .at_most(1e7),
+            .between(0, 1e7),
         optional(
             "shards", &Sync::shards,
             "for parameter_server: number of parts of the parameters, each with its own server; default: 1")
-            .at_least(1)
-            .at_most(1e5),
+            .between(1, 1e5),
         optional("placement", &Sync::placement,
                  "for parameter_server: location of the shards; default: hosts"),
         optional("compression", &Sync::compression,
                  "for peer_to_peer: compression of gradients; default: none"),
         optional("keep", &Sync::keep, "for top_k: fraction of the values that is sent, 0.01 for 1 %")
-            .above(0)
-            .at_most(1));
+            .positive(1));
   }
 };
 
@@ -157,11 +151,10 @@ template <>
 struct Keys<StepCounts> {
   static auto table() {
     return keys(
-        optional("warmup", &StepCounts::warmup, "steps before the measurement").at_least(1).at_most(1e6),
-        optional("measured", &StepCounts::measured, "measured steps").at_least(1).at_most(1e7),
+        optional("warmup", &StepCounts::warmup, "steps before the measurement").between(1, 1e6),
+        optional("measured", &StepCounts::measured, "measured steps").between(1, 1e7),
         optional("repeats", &StepCounts::repeats, "runs with different random numbers; the median counts")
-            .at_least(1)
-            .at_most(1000));
+            .between(1, 1000));
   }
 };
 
@@ -172,8 +165,7 @@ struct Keys<BackgroundTraffic> {
                 required("to", &BackgroundTraffic::to, "receiver, written in the same way"),
                 required("rate", &BackgroundTraffic::rate,
                          "rate offered to the network; less arrives if links are shared")
-                    .above(0)
-                    .at_most(100e12));
+                    .positive(100e12));
   }
 };
 
@@ -181,11 +173,10 @@ template <>
 struct Keys<LinkChange> {
   static auto table() {
     return keys(
-        required("at", &LinkChange::at, "time since the beginning of the step").at_least(0).at_most(1e6),
+        required("at", &LinkChange::at, "time since the beginning of the step").between(0, 1e6),
         required("link", &LinkChange::link, "one direction of a link, as links.csv names it"),
         required("bandwidth", &LinkChange::bandwidth, "bandwidth from then on; 0 GB/s: the link has failed")
-            .at_least(0)
-            .at_most(100e12));
+            .between(0, 100e12));
   }
 };
 
@@ -195,14 +186,12 @@ struct Keys<Experiment> {
     return keys(
         required("platform", &Experiment::platform,
                  "the machine: a name in platforms/ or the path of a file"),
-        optional("nodes", &Experiment::nodes, "number of nodes").at_least(1).at_most(1e6),
+        optional("nodes", &Experiment::nodes, "number of nodes").between(1, 1e6),
         optional("gpus", &Experiment::gpus,
                  "total number of ranks, assigned in node order; default: every GPU")
-            .at_least(1)
-            .at_most(1e7),
+            .between(1, 1e7),
         optional("gpus_per_node", &Experiment::gpus_per_node, "ranks per node; default: every GPU")
-            .at_least(1)
-            .at_most(1e4),
+            .between(1, 1e4),
         optional("model", &Experiment::model,
                  "model to train: a name in workloads/models or the path of a file"),
         optional("trace", &Experiment::trace, "path of a trace CSV, instead of a model"),
@@ -211,12 +200,10 @@ struct Keys<Experiment> {
         optional("precision", &Experiment::precision,
                  "number format of activations, weights and matrix units"),
         required("batch_per_gpu", &Experiment::batch_per_gpu, "samples per rank and micro-batch")
-            .at_least(1)
-            .at_most(1e7),
+            .between(1, 1e7),
         optional("accumulation", &Experiment::accumulation,
                  "micro-batches whose gradients are added up before they are reduced and applied")
-            .at_least(1)
-            .at_most(65536),
+            .between(1, 65536),
         optional("optimizer", &Experiment::optimizer, "rule that turns gradients into an update"),
         optional("sync", &Experiment::sync, "synchronisation of the ranks"),
         optional("input", &Experiment::input, "source of the samples"),

@@ -66,20 +66,17 @@ struct Keys<FaultRate> {
   static auto table() {
     return keys(required("of", &FaultRate::of, "kind of fault"),
                 required("every", &FaultRate::every, "mean time between two faults of one such part")
-                    .at_least(fault_limits::shortest)
-                    .at_most(fault_limits::longest));
+                    .between(fault_limits::shortest, fault_limits::longest));
   }
 };
 
 template <>
 struct Keys<FaultDate> {
   static auto table() {
-    return keys(
-        required("of", &FaultDate::of, "kind of fault"),
-        optional("number", &FaultDate::number, "number of the failing part, from 0").at_least(0).at_most(1e7),
-        required("at", &FaultDate::at, "time since the beginning of the job")
-            .at_least(0)
-            .at_most(fault_limits::longest));
+    return keys(required("of", &FaultDate::of, "kind of fault"),
+                optional("number", &FaultDate::number, "number of the failing part, from 0").between(0, 1e7),
+                required("at", &FaultDate::at, "time since the beginning of the job")
+                    .between(0, fault_limits::longest));
   }
 };
 
@@ -89,16 +86,13 @@ struct Keys<Checkpoint> {
     return keys(
         optional("every", &Checkpoint::every,
                  "time from the end of one checkpoint to the beginning of the next; default: Daly's interval")
-            .at_least(fault_limits::shortest)
-            .at_most(fault_limits::longest),
+            .between(fault_limits::shortest, fault_limits::longest),
         required("bandwidth", &Checkpoint::bandwidth,
                  "rate at which the whole job writes a checkpoint, while training waits")
-            .above(0)
-            .at_most(100e12),
+            .positive(100e12),
         optional("size", &Checkpoint::size,
                  "size of a checkpoint; default: parameters and optimizer state in 4 bytes per value")
-            .above(0)
-            .at_most(1e15));
+            .positive(1e15));
   }
 };
 
@@ -107,19 +101,16 @@ struct Keys<Faults> {
   static auto table() {
     return keys(
         required("work", &Faults::work, "duration of the job without faults and checkpoints")
-            .at_least(fault_limits::shortest)
-            .at_most(fault_limits::longest),
+            .between(fault_limits::shortest, fault_limits::longest),
         required("restart", &Faults::restart,
                  "time from a fault until the failed part works again: noticed, replaced, checkpoint read")
-            .at_least(0)
-            .at_most(fault_limits::longest),
+            .between(0, fault_limits::longest),
         optional("checkpoint", &Faults::checkpoint,
                  "checkpoints, from which the job continues after a fault"),
         optional("rates", &Faults::rates, "random faults"),
         optional("dates", &Faults::dates, "faults at fixed times"),
         optional("runs", &Faults::runs, "number of runs with different random numbers; their mean counts")
-            .at_least(2)
-            .at_most(1e5));
+            .between(2, 1e5));
   }
 };
 

@@ -57,8 +57,7 @@ struct Keys<InputSettings> {
         optional("workers", &InputSettings::workers,
                  "for real data: cores that decode for each rank; default: all cores of the node, shared by "
                  "its ranks")
-            .at_least(1)
-            .at_most(4096));
+            .between(1, 4096));
   }
 };
 

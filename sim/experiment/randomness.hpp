@@ -63,8 +63,8 @@ struct Names<GpuSpread> {
 template <>
 struct Keys<SlowNode> {
   static auto table() {
-    return keys(required("node", &SlowNode::node, "number of the node, from 0").at_least(0).at_most(1e6),
-                required("factor", &SlowNode::factor, "factor on its compute time").above(0).at_most(1e6));
+    return keys(required("node", &SlowNode::node, "number of the node, from 0").between(0, 1e6),
+                required("factor", &SlowNode::factor, "factor on its compute time").positive(1e6));
   }
 };
 
@@ -73,9 +73,8 @@ struct Keys<Pauses> {
   static auto table() {
     return keys(required("every", &Pauses::every,
                          "mean compute time of a rank between two pauses, exponentially distributed")
-                    .at_least(1e-3)
-                    .at_most(1e9),
-                required("duration", &Pauses::duration, "length of each pause").above(0).at_most(1e9));
+                    .between(1e-3, 1e9),
+                required("duration", &Pauses::duration, "length of each pause").positive(1e9));
   }
 };
 
@@ -83,7 +82,7 @@ template <>
 struct Keys<Randomness> {
   static auto table() {
     return keys(
-        optional("seed", &Randomness::seed, "the same seed gives the same run").at_least(0).at_most(9e15),
+        optional("seed", &Randomness::seed, "the same seed gives the same run").between(0, 9e15),
         optional("op", &Randomness::op, "factor on the time of every op, drawn anew each time"),
         optional("step", &Randomness::step, "factor on every rank's step, drawn anew each time"),
         optional("node", &Randomness::node,

@@ -1,8 +1,8 @@
 #pragma once
 // The fabric of a platform file as written: structs that mirror the YAML, and their key tables.
 
-#include "platform/absurd.hpp"
 #include "platform/names.hpp"
+#include "platform/plausible_limits.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
 
@@ -55,12 +55,10 @@ struct Keys<TreeLevelFile> {
   static auto table() {
     return keys(
         required("nodes_per_switch", &TreeLevelFile::nodes_per_switch, "nodes below one switch of this level")
-            .at_least(1)
-            .at_most(absurd_nodes),
+            .between(1, most_nodes),
         optional("oversubscription", &TreeLevelFile::oversubscription,
                  "bandwidth into a switch from below divided by its bandwidth upwards; 1: never blocks")
-            .at_least(1)
-            .at_most(1e6));
+            .between(1, 1e6));
   }
 };
 
@@ -71,11 +69,9 @@ struct Keys<FabricLinkFile> {
         required("between", &FabricLinkFile::between,
                  "two ends, each a switch, a NIC (node0.nic0) or a list (\"node[0-3].nic0\")"),
         required("bandwidth", &FabricLinkFile::bandwidth, "specified bandwidth per direction")
-            .above(0)
-            .at_most(absurd_bandwidth),
+            .positive(most_bandwidth),
         optional("latency", &FabricLinkFile::latency, "latency added to fabric.latency; default: none")
-            .at_least(0)
-            .at_most(absurd_latency));
+            .between(0, most_latency));
   }
 };
 
@@ -88,65 +84,49 @@ struct Keys<FabricFile> {
                  "network technology; determines the software's cost per message"),
         optional("nic", &FabricFile::nic,
                  "specified bandwidth per NIC and direction; required unless kind is none")
-            .above(0)
-            .at_most(absurd_bandwidth),
+            .positive(most_bandwidth),
         optional("efficiency", &FabricFile::efficiency,
                  "fraction of the bandwidth of NICs and of the fabric's links that collectives reach")
-            .above(0)
-            .at_most(1),
+            .positive(1),
         optional("latency", &FabricFile::latency,
                  "one-way latency from NIC to NIC, all switches included; required unless kind is none")
-            .above(0)
-            .at_most(absurd_latency),
+            .positive(most_latency),
         optional("per_flow", &FabricFile::per_flow, "bandwidth of one connection; default: all of nic")
-            .above(0)
-            .at_most(absurd_bandwidth),
+            .positive(most_bandwidth),
         optional(
             "gpudirect", &FabricFile::gpudirect,
             "whether NICs access GPU memory directly; false: data goes through host memory on both sides"),
         optional("hop_latency", &FabricFile::hop_latency,
                  "latency added for each link crossed between switches or routers")
-            .at_least(0)
-            .at_most(absurd_latency),
+            .between(0, most_latency),
         optional("nodes_per_leaf", &FabricFile::nodes_per_leaf,
                  "for a fat_tree of one level: nodes per leaf switch; default: 16")
-            .at_least(1)
-            .at_most(absurd_nodes),
+            .between(1, most_nodes),
         optional("oversubscription", &FabricFile::oversubscription,
                  "for fat_tree and rail_optimised: bandwidth into a leaf or rail from its nodes divided by "
                  "its bandwidth upwards; default: 1, never blocks")
-            .at_least(1)
-            .at_most(1e6),
+            .between(1, 1e6),
         optional("levels", &FabricFile::levels, "for a fat_tree: its levels of switches, lowest first"),
         optional("nodes_per_rail", &FabricFile::nodes_per_rail,
                  "for rail_optimised: nodes per unit; NICs with the same number in a unit share a switch")
-            .at_least(1)
-            .at_most(absurd_nodes),
+            .between(1, most_nodes),
         optional("pxn", &FabricFile::pxn,
                  "for rail_optimised: data for another rail takes NVLinks to the GPU near that rail's NIC"),
         optional("dimensions", &FabricFile::dimensions,
                  "for a torus: routers along x, y (and z), one per node")
-            .at_least(1)
-            .at_most(absurd_nodes),
+            .between(1, most_nodes),
         optional("link", &FabricFile::link,
                  "for a torus: bandwidth of each link between routers, per direction")
-            .above(0)
-            .at_most(absurd_bandwidth),
-        optional("groups", &FabricFile::groups, "of a dragonfly").at_least(1).at_most(4096),
-        optional("routers_per_group", &FabricFile::routers_per_group, "of a dragonfly")
-            .at_least(1)
-            .at_most(4096),
-        optional("nodes_per_router", &FabricFile::nodes_per_router, "of a dragonfly")
-            .at_least(1)
-            .at_most(4096),
+            .positive(most_bandwidth),
+        optional("groups", &FabricFile::groups, "of a dragonfly").between(1, 4096),
+        optional("routers_per_group", &FabricFile::routers_per_group, "of a dragonfly").between(1, 4096),
+        optional("nodes_per_router", &FabricFile::nodes_per_router, "of a dragonfly").between(1, 4096),
         optional("local_link", &FabricFile::local_link,
                  "for a dragonfly: bandwidth between two routers of a group, per direction")
-            .above(0)
-            .at_most(absurd_bandwidth),
+            .positive(most_bandwidth),
         optional("global_link", &FabricFile::global_link,
                  "for a dragonfly: bandwidth between two groups, all cables together, per direction")
-            .above(0)
-            .at_most(absurd_bandwidth),
+            .positive(most_bandwidth),
         optional("switches", &FabricFile::switches,
                  "for custom: names of the switches, or lists (\"leaf[0-3]\")"),
         optional("links", &FabricFile::links, "for custom: links between switches and NICs, full duplex"));

@@ -2,10 +2,10 @@
 // A platform file as written: structs that mirror the YAML, and their key tables. load.hpp turns this into a
 // Platform; platforms/README.md documents the keys.
 
-#include "platform/absurd.hpp"
 #include "platform/fabric_file.hpp"
 #include "platform/names.hpp"
 #include "platform/platform.hpp"
+#include "platform/plausible_limits.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
 
@@ -119,8 +119,7 @@ struct Keys<GpusFile> {
   static auto table() {
     return keys(
         required("count", &GpusFile::count, "GPUs per node, numbered from gpu0; each can hold one rank")
-            .at_least(1)
-            .at_most(absurd_count),
+            .between(1, most_count),
         required("profile", &GpusFile::profile,
                  "name of the GPU profile (platforms/gpus), which determines compute times and memory"));
   }
@@ -130,8 +129,7 @@ template <>
 struct Keys<DevicesFile> {
   static auto table() {
     return keys(required("count", &DevicesFile::count, "devices of this kind per node, numbered from 0")
-                    .at_least(1)
-                    .at_most(absurd_count),
+                    .between(1, most_count),
                 optional("model", &DevicesFile::model, "product name, only printed"));
   }
 };
@@ -140,18 +138,15 @@ template <>
 struct Keys<CpusFile> {
   static auto table() {
     return keys(
-        required("count", &CpusFile::count, "CPU sockets per node, numbered from 0")
-            .at_least(1)
-            .at_most(absurd_count),
+        required("count", &CpusFile::count, "CPU sockets per node, numbered from 0").between(1, most_count),
         optional("model", &CpusFile::model, "product name, only printed"),
         optional("host_bridge_per_port", &CpusFile::host_bridge_per_port,
                  "true if every root port is a separate host bridge: the connection of devices below two "
                  "ports is then printed as NODE instead of PHB"),
-        optional("cores", &CpusFile::cores, "cores per socket that a job may use").at_least(1).at_most(4096),
+        optional("cores", &CpusFile::cores, "cores per socket that a job may use").between(1, 4096),
         optional("memory_bandwidth", &CpusFile::memory_bandwidth,
                  "specified memory bandwidth per socket, reads and writes together")
-            .above(0)
-            .at_most(absurd_bandwidth));
+            .positive(most_bandwidth));
   }
 };
 
@@ -173,18 +168,14 @@ struct Keys<LinkFile> {
                  "two ends, each a device (gpu3, nvswitch) or a list (\"gpu[0-7,12]\")"),
         optional("pairing", &LinkFile::pairing, "how the devices of two lists are paired"),
         required("kind", &LinkFile::kind, "link technology; determines protocol costs and routes"),
-        optional("lanes", &LinkFile::lanes, "parallel lanes; every ring uses one").at_least(1).at_most(1024),
+        optional("lanes", &LinkFile::lanes, "parallel lanes; every ring uses one").between(1, 1024),
         required("bandwidth", &LinkFile::bandwidth, "specified bandwidth per direction, all lanes together")
-            .above(0)
-            .at_most(absurd_bandwidth),
+            .positive(most_bandwidth),
         optional("effective", &LinkFile::effective,
                  "bandwidth that collectives reach, per direction, all lanes together; default: "
                  "node.effective times lanes")
-            .above(0)
-            .at_most(absurd_bandwidth),
-        required("latency", &LinkFile::latency, "one-way latency of this link alone")
-            .above(0)
-            .at_most(absurd_latency),
+            .positive(most_bandwidth),
+        required("latency", &LinkFile::latency, "one-way latency of this link alone").positive(most_latency),
         optional("source", &LinkFile::source,
                  "source of the figures in this entry that do not state their own"));
   }
@@ -196,8 +187,7 @@ struct Keys<EffectiveFile> {
     const auto rate = [](std::string_view name, std::optional<Sourced<Bandwidth>> EffectiveFile::*member) {
       return optional(name, member,
                       "bandwidth that collectives reach per lane and direction; default: as specified")
-          .above(0)
-          .at_most(absurd_bandwidth);
+          .positive(most_bandwidth);
     };
     return keys(rate("nvlink1", &EffectiveFile::nvlink1), rate("nvlink2", &EffectiveFile::nvlink2),
                 rate("nvlink3", &EffectiveFile::nvlink3), rate("nvlink4", &EffectiveFile::nvlink4),
@@ -207,15 +197,14 @@ struct Keys<EffectiveFile> {
                 rate("infinity_fabric", &EffectiveFile::infinity_fabric),
                 optional("staged", &EffectiveFile::staged,
                          "bandwidth of one connection through host memory; default: the rate of its links")
-                    .above(0)
-                    .at_most(absurd_bandwidth));
+                    .positive(most_bandwidth));
   }
 };
 
 template <>
 struct Keys<LinkSpeeds> {
   static auto table() {
-    const auto factor = [](auto key) { return key.at_least(0.01).at_most(LinkSpeeds::highest); };
+    const auto factor = [](auto key) { return key.between(0.01, LinkSpeeds::highest); };
     return keys(
         factor(optional("nvlink", &LinkSpeeds::nvlink, "factor on the bandwidth of all NVLinks; default: 1")),
         factor(optional("pcie", &LinkSpeeds::pcie, "the same for PCIe links")),
@@ -228,12 +217,10 @@ struct Keys<StorageFile> {
   static auto table() {
     return keys(
         optional("bandwidth", &StorageFile::bandwidth, "rate at which one node reads from its storage")
-            .above(0)
-            .at_most(absurd_bandwidth),
+            .positive(most_bandwidth),
         optional("shared", &StorageFile::shared,
                  "rate at which all nodes of a job together read from shared storage")
-            .above(0)
-            .at_most(absurd_bandwidth));
+            .positive(most_bandwidth));
   }
 };
 
@@ -241,12 +228,11 @@ template <>
 struct Keys<PowerFile> {
   static auto table() {
     return keys(
-        optional("max", &PowerFile::max, "maximum power of the whole node").above(0).at_most(absurd_power),
+        optional("max", &PowerFile::max, "maximum power of the whole node").positive(most_power),
         optional(
             "overhead", &PowerFile::overhead,
             "power of a node without its GPUs: CPUs, fans, disks; default: max minus the TDP of the GPUs")
-            .at_least(0)
-            .at_most(absurd_power));
+            .between(0, most_power));
   }
 };
 
@@ -254,10 +240,9 @@ template <>
 struct Keys<PriceFile> {
   static auto table() {
     return keys(
-        optional("list", &PriceFile::list, "list price of one node").above(0).at_most(absurd_price),
+        optional("list", &PriceFile::list, "list price of one node").positive(most_price),
         optional("hour", &PriceFile::hour, "rent of one whole node per hour, for the cost of an epoch")
-            .above(0)
-            .at_most(absurd_price),
+            .positive(most_price),
         required("date", &PriceFile::date, "date of the price: 2018-03 or 2018-03-27"),
         optional("source", &PriceFile::source, "source of the price, unless the price states its own"));
   }

@@ -55,22 +55,16 @@ template <>
 struct Keys<random::Distribution> {
   static auto table() {
     using random::Distribution;
-    return keys(required("kind", &Distribution::kind, "kind of distribution"),
-                optional("mean", &Distribution::mean,
-                         "mean of the factor; for shifted_exponential, mean of the part above the shift")
-                    .above(0)
-                    .at_most(1e6),
-                optional("sd", &Distribution::sd, "for normal and log_normal: standard deviation")
-                    .above(0)
-                    .at_most(1e6),
-                optional("shift", &Distribution::shift, "for shifted_exponential: the least value")
-                    .at_least(0)
-                    .at_most(1e6),
-                optional("shape", &Distribution::shape, "for gamma and pareto: shape parameter")
-                    .at_least(0.1)
-                    .at_most(1e6),
-                optional("file", &Distribution::file,
-                         "for empirical: a CSV with a column 'factor', relative to the experiment's file"));
+    return keys(
+        required("kind", &Distribution::kind, "kind of distribution"),
+        optional("mean", &Distribution::mean,
+                 "mean of the factor; for shifted_exponential, mean of the part above the shift")
+            .positive(1e6),
+        optional("sd", &Distribution::sd, "for normal and log_normal: standard deviation").positive(1e6),
+        optional("shift", &Distribution::shift, "for shifted_exponential: the least value").between(0, 1e6),
+        optional("shape", &Distribution::shape, "for gamma and pareto: shape parameter").between(0.1, 1e6),
+        optional("file", &Distribution::file,
+                 "for empirical: a CSV with a column 'factor', relative to the experiment's file"));
   }
 };
 
