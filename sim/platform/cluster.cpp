@@ -116,7 +116,7 @@ LinkRates rates(const Cluster& cluster, LinkId link) {
     case Place::Kind::fabric:
       break;
   }
-  return std::visit([&](const auto& network) { return network.rates(place.number); }, cluster.network);
+  return cluster.network->rates(place.number);
 }
 
 LinkId nic_link(const Cluster& cluster, int node, int nic, bool inwards) {
@@ -156,8 +156,7 @@ std::optional<Seconds> append_between(const Cluster& cluster, Port from, const N
   append_inside(cluster, from.node, out, links);
   links.push_back(nic_link(cluster, from.node, from.nic, false));
   const std::uint32_t first = first_of_fabric(cluster);
-  const std::optional<Seconds> across = std::visit(
-      [&](const auto& network) { return network.append_route(from, to, first, links); }, cluster.network);
+  const std::optional<Seconds> across = cluster.network->append_route(from, to, first, links);
   if (!across) return std::nullopt;
   links.push_back(nic_link(cluster, to.node, to.nic, true));
   append_inside(cluster, to.node, in, links);
@@ -244,8 +243,7 @@ Cluster make_cluster(Platform platform, std::vector<int> gpus_on_node) {
 }
 
 std::uint32_t link_count(const Cluster& cluster) {
-  return first_of_fabric(cluster) +
-         std::visit([](const auto& network) { return network.links(); }, cluster.network);
+  return first_of_fabric(cluster) + cluster.network->links();
 }
 
 Bandwidth capacity(const Cluster& cluster, LinkId link) { return rates(cluster, link).effective; }
@@ -267,7 +265,7 @@ std::string link_name(const Cluster& cluster, LinkId link) {
     case Place::Kind::nic_in:
       return "fabric->" + node + graph[cluster.platform.nics[place.number]].name;
     case Place::Kind::fabric:
-      return std::visit([&](const auto& network) { return network.name(place.number); }, cluster.network);
+      return cluster.network->name(place.number);
     case Place::Kind::inside:
       break;
   }
