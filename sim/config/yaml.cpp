@@ -110,19 +110,13 @@ public:
     }
     const Mark mark = position(exception.mark);
     const SyntaxError explained = explain(exception.msg, mark, document_.lines, bracket);
-    Diagnostic diagnostic = diagnostic_at(document_, explained.mark, 1);
-    diagnostic.message = explained.message;
-    diagnostic.hint = explained.hint;
-    errors_.push_back(std::move(diagnostic));
+    errors_.push_back(diagnostic_at(document_, explained.mark, 1, explained.message, explained.hint));
     is_whole_ = false;
   }
 
   void error(Mark mark, std::string message, std::string hint = {}, int width = 1) {
     constexpr std::size_t most_errors = 100;
-    Diagnostic diagnostic = diagnostic_at(document_, mark, width);
-    diagnostic.message = std::move(message);
-    diagnostic.hint = std::move(hint);
-    errors_.push_back(std::move(diagnostic));
+    errors_.push_back(diagnostic_at(document_, mark, width, std::move(message), std::move(hint)));
     if (errors_.size() < most_errors) return;
     is_whole_ = false;
     throw Stop{};

@@ -121,11 +121,6 @@ std::vector<CustomEnd> read_end(const std::string& pattern, const Numbers& switc
   return ends;
 }
 
-std::string name_of(const CustomEnd& end, const std::vector<std::string>& switches) {
-  return end.switch_number >= 0 ? switches[static_cast<std::size_t>(end.switch_number)]
-                                : fmt::format("node{}.nic{}", end.node, end.nic);
-}
-
 }  // namespace
 
 CustomShape custom_shape(const FabricFile& file, int nics, config::Problems& problems) {
@@ -159,13 +154,13 @@ CustomShape custom_shape(const FabricFile& file, int nics, config::Problems& pro
       const auto [first, is_new] = linked_by.try_emplace(std::minmax(one, other), i);
       is_sound = one != other && is_new;
       if (one == other) {
-        problems.error(path, name_of(one, shape.switches) + " is linked to itself",
+        problems.error(path, end_name(one, shape.switches) + " is linked to itself",
                        "name two different ends");
       } else if (!is_new) {
         problems.error(
             path,
-            fmt::format("{} and {} are already linked by fabric.links[{}]", name_of(one, shape.switches),
-                        name_of(other, shape.switches), first->second),
+            fmt::format("{} and {} are already linked by fabric.links[{}]", end_name(one, shape.switches),
+                        end_name(other, shape.switches), first->second),
             "write one link with more bandwidth");
       }
       if (!is_sound) break;

@@ -22,16 +22,13 @@ public:
     const auto vertex = [&](const CustomEnd& end) {
       return end.switch_number >= 0 ? end.switch_number : switches_ + end.node * nics_ + end.nic;
     };
-    const auto end_name = [&](const CustomEnd& end) {
-      return end.switch_number >= 0 ? fabric.custom.switches[at(end.switch_number)]
-                                    : "node" + std::to_string(end.node) + ".nic" + std::to_string(end.nic);
-    };
+    const std::vector<std::string>& switches = fabric.custom.switches;
     for (const CustomLink& link : fabric.custom.links) {
       const std::uint32_t there = links();
       exits_[at(vertex(link.one))].push_back({there, vertex(link.other)});
       exits_[at(vertex(link.other))].push_back({there + 1, vertex(link.one)});
-      cables_.push_back({end_name(link.one), end_name(link.other), link_rates(fabric, link.bandwidth.value),
-                         link.latency.value});
+      cables_.push_back({end_name(link.one, switches), end_name(link.other, switches),
+                         link_rates(fabric, link.bandwidth.value), link.latency.value});
     }
   }
   [[nodiscard]] std::uint32_t links() const override {

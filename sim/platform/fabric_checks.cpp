@@ -182,13 +182,12 @@ Fabric build_fabric(const std::optional<FabricFile>& file, CustomShape custom) {
   };
   take(fabric.per_flow, file->per_flow);
   take(fabric.hop_latency, file->hop_latency);
+  fabric.levels = file->levels;
   if (fabric.kind == FabricKind::fat_tree && file->levels.empty()) {
     fabric.levels.emplace_back();
     take(fabric.levels.front().nodes_per_switch, file->nodes_per_leaf);
     take(fabric.levels.front().oversubscription, file->oversubscription);
   }
-  for (const TreeLevelFile& level : file->levels)
-    fabric.levels.push_back({level.nodes_per_switch, level.oversubscription});
   take(fabric.rail.nodes_per_rail, file->nodes_per_rail);
   if (fabric.kind == FabricKind::rail_optimised) take(fabric.rail.oversubscription, file->oversubscription);
   take(fabric.rail.pxn, file->pxn);

@@ -12,10 +12,7 @@
 
 namespace trainyard {
 
-struct TreeLevelFile {
-  Sourced<int> nodes_per_switch;
-  Sourced<double> oversubscription{.value = 1};
-};
+;
 
 struct FabricLinkFile {
   std::vector<std::string> between;
@@ -35,7 +32,7 @@ struct FabricFile {
   std::optional<Sourced<Seconds>> hop_latency;
   std::optional<Sourced<int>> nodes_per_leaf;
   std::optional<Sourced<double>> oversubscription;
-  std::vector<TreeLevelFile> levels;
+  std::vector<TreeLevel> levels;
   std::optional<Sourced<int>> nodes_per_rail;
   std::optional<Sourced<bool>> pxn;
   std::vector<int> dimensions;
@@ -51,12 +48,12 @@ struct FabricFile {
 namespace trainyard::config {
 
 template <>
-struct Keys<TreeLevelFile> {
+struct Keys<TreeLevel> {
   static auto table() {
     return keys(
-        required("nodes_per_switch", &TreeLevelFile::nodes_per_switch, "nodes below one switch of this level")
+        required("nodes_per_switch", &TreeLevel::nodes_per_switch, "nodes below one switch of this level")
             .between(1, most_nodes),
-        optional("oversubscription", &TreeLevelFile::oversubscription,
+        optional("oversubscription", &TreeLevel::oversubscription,
                  "bandwidth into a switch from below divided by its bandwidth upwards; 1: never blocks")
             .between(1, 1e6));
   }

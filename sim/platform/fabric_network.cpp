@@ -1,6 +1,13 @@
 #include "platform/fabric_network.hpp"
 
+#include <fmt/format.h>
+
 namespace trainyard {
+
+std::string end_name(const CustomEnd& end, const std::vector<std::string>& switches) {
+  return end.switch_number >= 0 ? switches[at(end.switch_number)]
+                                : fmt::format("node{}.nic{}", end.node, end.nic);
+}
 
 std::optional<int> places(const Fabric& fabric) {
   switch (fabric.kind) {

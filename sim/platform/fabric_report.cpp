@@ -63,10 +63,7 @@ std::string custom_lines(const Fabric& fabric, Footnotes& notes) {
   std::string text = fmt::format("  {} switches, {} links, {} nodes\n", shape.switches.size(),
                                  shape.links.size(), shape.nodes);
   constexpr std::size_t most_lines = 40;
-  const auto name = [&](const CustomEnd& end) {
-    return end.switch_number >= 0 ? shape.switches[static_cast<std::size_t>(end.switch_number)]
-                                  : fmt::format("node{}.nic{}", end.node, end.nic);
-  };
+  const auto name = [&](const CustomEnd& end) { return end_name(end, shape.switches); };
   for (std::size_t i = 0; i < shape.links.size(); ++i) {
     if (i == most_lines) return text + fmt::format("  ... and {} more\n", shape.links.size() - i);
     const CustomLink& link = shape.links[i];

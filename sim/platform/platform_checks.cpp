@@ -135,32 +135,13 @@ void check_staging(const NodeFile& node, config::Problems& problems) {
 }  // namespace
 
 const Sourced<Bandwidth>* effective_per_lane(const EffectiveFile& effective, LinkKind kind) {
-  const auto get = [](const std::optional<Sourced<Bandwidth>>& rate) { return rate ? &*rate : nullptr; };
-  switch (kind) {
-    case LinkKind::nvlink1:
-      return get(effective.nvlink1);
-    case LinkKind::nvlink2:
-      return get(effective.nvlink2);
-    case LinkKind::nvlink3:
-      return get(effective.nvlink3);
-    case LinkKind::nvlink4:
-      return get(effective.nvlink4);
-    case LinkKind::pcie3:
-      return get(effective.pcie3);
-    case LinkKind::pcie4:
-      return get(effective.pcie4);
-    case LinkKind::pcie5:
-      return get(effective.pcie5);
-    case LinkKind::qpi:
-      return get(effective.qpi);
-    case LinkKind::upi:
-      return get(effective.upi);
-    case LinkKind::xbus:
-      return get(effective.xbus);
-    case LinkKind::infinity_fabric:
-      return get(effective.infinity_fabric);
-  }
-  return nullptr;
+  const Sourced<Bandwidth>* found = nullptr;
+  const auto visit = [&](const auto& key) {
+    const std::optional<Sourced<Bandwidth>>& rate = effective.*key.member;
+    if (rate && key.name == config::name_of(kind)) found = &*rate;
+  };
+  config::Keys<EffectiveFile>::table()([&](const auto&... key) { (visit(key), ...); });
+  return found;
 }
 
 void check_platform_file(const PlatformFile& file, config::Problems& problems) {
