@@ -2,10 +2,8 @@
 // What is wrong with an input.
 
 #include "config/diagnostic.hpp"
+#include "facts_in.hpp"
 
-#include <algorithm>
-#include <sstream>
-#include <string>
 #include <vector>
 
 /// The diagnostics of the InputError that `read` throws; none if it does not.
@@ -17,19 +15,4 @@ std::vector<trainyard::Diagnostic> errors_of(Read read) {
     return error.diagnostics();
   }
   return {};
-}
-
-/// The names and numbers in a message, without its words: every blank-separated part with something besides
-/// letters and dashes in it.
-inline std::string facts_in(const std::string& text) {
-  constexpr const char* punctuation = ".,;:?!()";
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-'; };
-  std::istringstream parts(text);
-  std::string facts;
-  for (std::string part; parts >> part;) {
-    part.erase(0, part.find_first_not_of(punctuation));
-    part.erase(part.find_last_not_of(punctuation) + 1);
-    if (!std::ranges::all_of(part, is_letter)) facts += (facts.empty() ? "" : " ") + part;
-  }
-  return facts;
 }
