@@ -23,40 +23,31 @@ constexpr std::array<std::string_view, 11> known_columns{"op",    "variant", "dt
                                                          "error", "power_w", "clock_mhz"};
 constexpr std::array<std::string_view, 4> needed_columns{"op", "dtype", "shape", "time_us"};
 
-/// Kinds of op in a trace that a recording can hold, and measurements that are not ops of a trace.
-constexpr std::array<std::string_view, 12> op_words{"conv_forward",
-                                                    "conv_dgrad",
-                                                    "conv_wgrad",
-                                                    "gemm",
-                                                    "batch_norm_forward",
-                                                    "batch_norm_backward",
-                                                    "layer_norm",
-                                                    "elementwise",
-                                                    "embedding",
-                                                    "pooling",
-                                                    "softmax",
-                                                    "optimizer"};
+/// Measurements that are not ops of a trace.
 constexpr std::array<std::string_view, 6> other_words{"reduction",  "launch",  "copy",
                                                       "all_reduce", "overlap", "power"};
 
-constexpr auto all_words = [] {
-  std::array<std::string_view, op_words.size() + other_words.size()> all{};
-  std::copy(op_words.begin(), op_words.end(), all.begin());
-  std::copy(other_words.begin(), other_words.end(), all.begin() + op_words.size());
-  return all;
-}();
-
 template <class E>
 std::optional<E> named(std::string_view text) {
-  for (const auto& name : config::Names<E>::table) {
-    if (name.text == text) return name.value;
-  }
-  return std::nullopt;
+  const auto names = config::texts_of<E>();
+  const auto found = std::ranges::find(names, text);
+  if (found == names.end()) return std::nullopt;
+  return config::Names<E>::table[static_cast<std::size_t>(found - names.begin())].value;
 }
 
+/// A kind of op in a trace that a recording can hold.
 std::optional<OpKind> kind_of(std::string_view op) {
-  if (std::find(op_words.begin(), op_words.end(), op) == op_words.end()) return std::nullopt;
-  return named<OpKind>(op);
+  const std::optional<OpKind> kind = named<OpKind>(op);
+  return kind == OpKind::measured || kind == OpKind::host ? std::nullopt : kind;
+}
+
+/// All ops that a recording can hold.
+std::vector<std::string_view> all_words() {
+  const auto ops = config::texts_of<OpKind>();
+  std::vector<std::string_view> words(ops.begin(), ops.end());
+  std::erase_if(words, [](std::string_view op) { return !kind_of(op); });
+  words.insert(words.end(), other_words.begin(), other_words.end());
+  return words;
 }
 
 /// Cells of a row, by column name.
@@ -159,8 +150,8 @@ std::optional<RecordedKernel> read_row(Row row, int line) {
   kernel.op = row.text("op");
   kernel.variant = row.text("variant");
   kernel.kind = kind_of(kernel.op);
-  if (std::find(all_words.begin(), all_words.end(), kernel.op) == all_words.end()) {
-    row.wrong("op", "unknown op '" + kernel.op + "'", config::suggest(kernel.op, all_words));
+  if (!kernel.kind && std::ranges::find(other_words, kernel.op) == other_words.end()) {
+    row.wrong("op", "unknown op '" + kernel.op + "'", config::suggest(kernel.op, all_words()));
     return std::nullopt;
   }
   const std::string dtype = row.text("dtype");

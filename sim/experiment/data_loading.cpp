@@ -1,6 +1,7 @@
 #include "experiment/data_loading.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <utility>
 #include <vector>
@@ -57,17 +58,8 @@ void check_gpu_decoder(const ResolvedExperiment& resolved, const SampleInput& sa
 }  // namespace
 
 std::string_view name_of(InputLimit limit) {
-  switch (limit) {
-    case InputLimit::cores:
-      return "cores";
-    case InputLimit::storage:
-      return "storage";
-    case InputLimit::memory:
-      return "memory";
-    case InputLimit::decoder:
-      break;
-  }
-  return "decoder";
+  static constexpr std::array<std::string_view, 4> names{"cores", "storage", "memory", "decoder"};
+  return names.at(static_cast<std::size_t>(limit));
 }
 
 void check_input(const ResolvedExperiment& resolved) {

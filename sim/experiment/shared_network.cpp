@@ -1,10 +1,10 @@
 #include "experiment/shared_network.hpp"
 
 #include "config/suggest.hpp"
+#include "units/leading_number.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <optional>
 
@@ -18,21 +18,10 @@ struct End {
   int gpu = 0;
 };
 
-/// Reads `prefix` and a number off the front of `text`.
-std::optional<int> numbered(std::string_view& text, std::string_view prefix) {
-  if (!text.starts_with(prefix)) return std::nullopt;
-  int number = -1;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data() + prefix.size(), end, number);
-  if (error != std::errc{} || number < 0) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
-  return number;
-}
-
 End end_named(const std::string& name) {
   std::string_view rest = name;
-  const std::optional<int> node = numbered(rest, "node");
-  const std::optional<int> gpu = rest.empty() ? 0 : numbered(rest, ".gpu");
+  const std::optional<int> node = take_number(rest, "node");
+  const std::optional<int> gpu = rest.empty() ? 0 : take_number(rest, ".gpu");
   constexpr int most_nodes = 1'000'000;
   if (!node || !gpu || !rest.empty() || *node > most_nodes) {
     throw InputError(fmt::format("{} is not an end of background traffic", in_quotes(name)),

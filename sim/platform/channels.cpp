@@ -1,6 +1,5 @@
 #include "platform/channels.hpp"
 
-#include "platform/gpu_lanes.hpp"
 #include "platform/node_visits.hpp"
 #include "platform/ring_search.hpp"
 

@@ -1,10 +1,10 @@
 #include "platform/cluster.hpp"
 
 #include "config/diagnostic.hpp"
+#include "units/leading_number.hpp"
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <fmt/format.h>
 #include <iterator>
 #include <optional>
@@ -282,13 +282,9 @@ std::optional<LinkId> find_link(const Cluster& cluster, std::string_view name) {
   };
   std::string_view node = name;
   if (node.starts_with("fabric->")) node.remove_prefix(std::string_view("fabric->").size());
-  if (node.starts_with("node")) {
-    std::uint32_t number = 0;
-    const auto read = std::from_chars(node.data() + 4, node.data() + node.size(), number);
-    if (read.ec == std::errc{} && number < static_cast<std::uint32_t>(cluster.nodes)) {
-      const std::uint32_t first = number * links_per_node(cluster);
-      if (const auto found = search(first, first + links_per_node(cluster))) return found;
-    }
+  if (const auto number = take_number(node, "node"); number && *number < cluster.nodes) {
+    const std::uint32_t first = unsigned_of(*number) * links_per_node(cluster);
+    if (const auto found = search(first, first + links_per_node(cluster))) return found;
   }
   return search(first_of_fabric(cluster), link_count(cluster));
 }

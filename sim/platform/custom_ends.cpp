@@ -1,11 +1,10 @@
-#include "platform/custom_ends.hpp"
-
 #include "config/suggest.hpp"
-#include "platform/device_pattern.hpp"
+#include "platform/link_ends.hpp"
+#include "platform/platform_checks.hpp"
+#include "units/leading_number.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -41,17 +40,10 @@ std::optional<std::vector<std::string>> written_out(std::string_view pattern) {
 
 /// "node3.nic0"; empty for any other form.
 std::optional<CustomEnd> nic_called(std::string_view name) {
-  CustomEnd end;
-  const auto take = [&](std::string_view word, int& number) {
-    if (!name.starts_with(word)) return false;
-    name.remove_prefix(word.size());
-    const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error != std::errc{} || number < 0 || number > 9999) return false;
-    name.remove_prefix(static_cast<std::size_t>(rest - name.data()));
-    return true;
-  };
-  if (take("node", end.node) && take(".nic", end.nic) && name.empty()) return end;
-  return std::nullopt;
+  const auto node = take_number(name, "node");
+  const auto nic = take_number(name, ".nic");
+  if (!node || !nic || !name.empty() || std::max(*node, *nic) > 9999) return std::nullopt;
+  return CustomEnd{.node = *node, .nic = *nic};
 }
 
 bool is_switch_name(std::string_view name) {
@@ -130,7 +122,8 @@ CustomShape custom_shape(const FabricFile& file, int nics, config::Problems& pro
   Numbers numbers;
   for (std::size_t i = 0; i < shape.switches.size(); ++i) numbers[shape.switches[i]] = static_cast<int>(i);
 
-  std::map<std::pair<CustomEnd, CustomEnd>, std::size_t> linked_by;
+  LinkedBy<CustomEnd> linked_by;
+  const auto name = [&](const CustomEnd& end) { return end_name(end, shape.switches); };
   for (std::size_t i = 0; i < file.links.size(); ++i) {
     const FabricLinkFile& entry = file.links[i];
     const std::string path = fmt::format("fabric.links[{}].between", i);
@@ -147,23 +140,12 @@ CustomShape custom_shape(const FabricFile& file, int nics, config::Problems& pro
                      "at most 100000 links per entry");
       continue;
     }
-    bool is_sound = true;
-    for (std::size_t pair = 0; is_sound && pair < ones.size() * others.size(); ++pair) {
+    for (std::size_t pair = 0; pair < ones.size() * others.size(); ++pair) {
       const CustomEnd& one = ones[pair / others.size()];
       const CustomEnd& other = others[pair % others.size()];
-      const auto [first, is_new] = linked_by.try_emplace(std::minmax(one, other), i);
-      is_sound = one != other && is_new;
-      if (one == other) {
-        problems.error(path, end_name(one, shape.switches) + " is linked to itself",
-                       "name two different ends");
-      } else if (!is_new) {
-        problems.error(
-            path,
-            fmt::format("{} and {} are already linked by fabric.links[{}]", end_name(one, shape.switches),
-                        end_name(other, shape.switches), first->second),
-            "write one link with more bandwidth");
-      }
-      if (!is_sound) break;
+      if (!check_pair(one, other, i, "fabric.links", linked_by, path, "write one link with more bandwidth",
+                      name, problems))
+        break;
       shape.links.push_back({one, other, entry.bandwidth, entry.latency.value_or(Sourced<Seconds>{})});
       for (const CustomEnd& end : {one, other}) {
         if (end.switch_number < 0) shape.nodes = std::max(shape.nodes, end.node + 1);

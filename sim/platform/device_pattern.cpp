@@ -3,10 +3,10 @@
 #include "config/fields.hpp"
 #include "config/suggest.hpp"
 #include "platform/names.hpp"
+#include "units/leading_number.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <optional>
 
@@ -19,11 +19,8 @@ constexpr std::string_view digits = "0123456789";
 constexpr int largest_number = 9999;
 
 std::optional<int> number_in(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || text.front() == '-' || error != std::errc{} || end != text.data() + text.size())
-    return {};
-  return value > largest_number ? std::nullopt : std::optional(value);
+  const auto number = take_number(text);
+  return number && text.empty() && *number <= largest_number ? number : std::nullopt;
 }
 
 /// "0-3" or "7"; empty for anything else, or a range that runs backwards.

@@ -1,5 +1,4 @@
-#include "platform/fabric_checks.hpp"
-
+#include "platform/platform_checks.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>

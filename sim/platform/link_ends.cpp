@@ -55,30 +55,6 @@ std::vector<DevicePair> pairs_in_order(const DeviceList& ones, const DeviceList&
   return pairs;
 }
 
-/// By pair in ascending order: the entry that first linked it.
-using LinkedBy = std::map<std::pair<DeviceName, DeviceName>, std::size_t>;
-
-/// Reports the first pair that cannot be a link, and records the others in `linked_by`.
-bool check_pairs(const std::vector<DevicePair>& pairs, std::size_t entry, const std::string& path,
-                 LinkedBy& linked_by, config::Problems& problems) {
-  for (const auto& [one, other] : pairs) {
-    if (one == other) {
-      problems.error(path, fmt::format("{} is linked to itself", to_string(one)),
-                     "name two different devices");
-      return false;
-    }
-    const auto [first, is_new] = linked_by.try_emplace(std::minmax(one, other), entry);
-    if (!is_new) {
-      problems.error(path,
-                     fmt::format("{} and {} are already linked by node.links[{}]", to_string(one),
-                                 to_string(other), first->second),
-                     "write one entry with more lanes");
-      return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string to_string(DeviceName device) {
@@ -102,7 +78,7 @@ DeviceCounts device_counts(const NodeFile& node, const config::Problems& problem
 std::vector<std::vector<DevicePair>> link_ends(const NodeFile& node, config::Problems& problems) {
   const DeviceCounts counts = device_counts(node, problems);
   std::vector<std::vector<DevicePair>> result;
-  LinkedBy linked_by;
+  LinkedBy<DeviceName> linked_by;
   for (std::size_t entry = 0; entry < node.links.size(); ++entry) {
     const LinkFile& link = node.links[entry];
     const std::string path = fmt::format("node.links[{}].between", entry);
@@ -119,7 +95,12 @@ std::vector<std::vector<DevicePair>> link_ends(const NodeFile& node, config::Pro
                      "use lists whose lengths divide each other, or pairing: all");
       continue;
     }
-    if (check_pairs(pairs, entry, path, linked_by, problems)) result.back() = std::move(pairs);
+    const auto name = [](DeviceName device) { return to_string(device); };
+    const bool is_sound = std::ranges::all_of(pairs, [&](const DevicePair& pair) {
+      return check_pair(pair.one, pair.other, entry, "node.links", linked_by, path,
+                        "write one entry with more lanes", name, problems);
+    });
+    if (is_sound) result.back() = std::move(pairs);
   }
   return result;
 }

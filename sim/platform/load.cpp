@@ -2,8 +2,6 @@
 
 #include "config/problems.hpp"
 #include "config/read.hpp"
-#include "platform/custom_ends.hpp"
-#include "platform/fabric_checks.hpp"
 #include "platform/link_ends.hpp"
 #include "platform/node_routes.hpp"
 #include "platform/platform_checks.hpp"

@@ -1,10 +1,10 @@
 #include "platform/platform_checks.hpp"
 
-#include "platform/fabric_checks.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <regex>
 #include <set>
 #include <string>
 
@@ -78,15 +78,9 @@ void check_effective(const NodeFile& node, config::Problems& problems) {
 }
 
 /// "2018-03" or "2018-03-27", month and day within their ranges.
-bool is_date(std::string_view text) {
-  if (text.size() != 7 && text.size() != 10) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_dash = i == 4 || i == 7;
-    if (is_dash ? text[i] != '-' : text[i] < '0' || text[i] > '9') return false;
-  }
-  const auto two_digits = [&](std::size_t at) { return (text[at] - '0') * 10 + (text[at + 1] - '0'); };
-  const bool is_month = two_digits(5) >= 1 && two_digits(5) <= 12;
-  return is_month && (text.size() == 7 || (two_digits(8) >= 1 && two_digits(8) <= 31));
+bool is_date(const std::string& text) {
+  static const std::regex date("[0-9]{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?");
+  return std::regex_match(text, date);
 }
 
 void check_storage(const StorageFile& storage, config::Problems& problems) {

@@ -11,8 +11,10 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <boost/algorithm/string/case_conv.hpp>
 #include <cmath>
 #include <fmt/format.h>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,10 +57,7 @@ std::string devices_section(const Platform& platform) {
 }
 
 std::string upper_case(std::string_view kind, int number) {
-  std::string name(kind);
-  for (char& letter : name)
-    letter = static_cast<char>(letter >= 'a' && letter <= 'z' ? letter - 'a' + 'A' : letter);
-  return name + std::to_string(number);
+  return boost::to_upper_copy(std::string(kind)) + std::to_string(number);
 }
 
 std::string matrix_section(const Platform& platform) {
@@ -111,9 +110,8 @@ std::string cut_section(const Platform& platform) {
   };
   const int gpus = static_cast<int>(platform.gpus.size());
   const auto half = [](int first, int last) {
-    std::vector<int> numbers;
-    for (int number = first; number < last; ++number) numbers.push_back(number);
-    return device_list(DeviceKind::gpu, numbers);
+    const auto numbers = std::views::iota(first, last);
+    return device_list(DeviceKind::gpu, {numbers.begin(), numbers.end()});
   };
   return fmt::format("Minimum cut between {} and {}, per direction\n", half(0, gpus / 2),
                      half(gpus / 2, gpus)) +
@@ -123,9 +121,9 @@ std::string cut_section(const Platform& platform) {
 }
 
 std::string joined(const std::vector<Rank>& order, std::size_t count) {
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) text += fmt::format("{}{}", i > 0 ? " " : "", index(order[i]));
-  return text;
+  std::vector<int> numbers;
+  for (std::size_t i = 0; i < count; ++i) numbers.push_back(index(order[i]));
+  return fmt::format("{}", fmt::join(numbers, " "));
 }
 
 std::string channels_section(const Platform& platform) try {
