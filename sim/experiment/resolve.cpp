@@ -124,7 +124,7 @@ void check_batch(const Trace& trace, const Experiment& experiment) {
   if (trace.batch_per_gpu == 0 || trace.batch_per_gpu == experiment.batch_per_gpu) return;
   throw InputError(
       fmt::format("the trace is a step of {} samples, not {}", trace.batch_per_gpu, experiment.batch_per_gpu),
-      "a trace cannot be stretched: record one for each batch");
+      "a trace fixes the batch size: record a trace for each batch");
 }
 
 void check_precision(const Trace& trace, const Experiment& experiment) {
@@ -146,7 +146,7 @@ void check_reductions(const Trace& trace, const Stack& stack) {
   if (stack.reduce_each_micro_batch || trace.accumulation == 1) return;
   const std::vector<ReadyGradient> gradients = ready_gradients(trace);
   if (by_micro_batch(trace, gradients).size() < 2) return;
-  throw InputError("the trace completes gradients in several micro-batches, the stack reduces them once",
+  throw InputError("the trace completes gradients in several micro-batches, but the stack reduces them once",
                    "reduce_each_micro_batch: true in the stack, or gradients in the last micro-batch only");
 }
 
@@ -158,24 +158,24 @@ std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, in
   std::vector<std::string> notes;
   if (std::ranges::any_of(trace.ops, has_duration)) {
     notes.emplace_back(
-        "durations are the trace's: the GPU profile, optimizer, compute_scale and op_overhead do not change "
-        "them (empty duration_s to ask the profile)");
+        "durations come from the trace: the GPU profile, optimizer, compute_scale and op_overhead do not "
+        "change them (leave duration_s empty to use the profile)");
   } else {
-    notes.emplace_back("ops are the trace's: the optimizer does not change them");
+    notes.emplace_back("ops come from the trace: the optimizer does not change them");
   }
   const auto is_op = [](const GradientPass& pass) { return pass.ranks == PassRanks::all; };
   if (stack.fused_elementwise || !stack.layer_work.empty() || stack.step_overhead.value > Seconds() ||
       stack.scalar_rings || stack.step_overhead_per_gpu.value > Seconds() ||
       stack.micro_batch_overhead.value > Seconds() || std::ranges::any_of(stack.gradient_work, is_op)) {
     notes.emplace_back(
-        "what the stack does besides is the trace's too: fused_elementwise, layer_work, time of the host "
-        "behind a step and gradient_work of ranks: all do not change it");
+        "other work of the stack comes from the trace too: fused_elementwise, layer_work, host time after a "
+        "step and gradient_work with ranks: all do not change it");
   }
   if (ranks == 1) return notes;
   if (std::ranges::any_of(trace.ops, communicates)) {
     notes.emplace_back(
-        "collectives are the trace's: the stack's buckets, gradient type and overlap are not used "
-        "(empty both communication columns to ask the stack)");
+        "collectives come from the trace: the stack's buckets, gradient type and overlap are not used (leave "
+        "both communication columns empty to use the stack)");
   } else if (std::ranges::none_of(trace.ops, has_gradients)) {
     notes.emplace_back(
         "the trace names neither gradients nor collectives, so its ranks exchange nothing "
@@ -186,8 +186,8 @@ std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, in
 
 std::string staging_note(const Stack& stack) {
   return fmt::format(
-      "GPUs of a node send each other everything through host memory (intra_node of {}): links between "
-      "them and peer-to-peer access are not used",
+      "GPUs of a node exchange all data through host memory (intra_node of {}): links between them and "
+      "peer-to-peer access are not used",
       stack.name);
 }
 
@@ -195,7 +195,7 @@ std::string staging_note(const Stack& stack) {
 std::vector<std::string> speed_notes(const ResolvedExperiment& resolved) {
   std::vector<std::string> notes;
   if (resolved.gpu.has_speed != 1) {
-    notes.push_back(fmt::format("a what-if: every kernel is {} times as fast as on {} (gpu.speed)",
+    notes.push_back(fmt::format("what-if: every kernel is {} times as fast as on {} (gpu.speed)",
                                 shortest(resolved.gpu.has_speed), resolved.gpu.name));
   }
   const LinkSpeeds& speeds = resolved.platform.speeds;
@@ -203,7 +203,7 @@ std::vector<std::string> speed_notes(const ResolvedExperiment& resolved) {
                                    std::pair("sockets", speeds.sockets)}) {
     if (speed == 1) continue;
     notes.push_back(
-        fmt::format("a what-if: links inside a node have {} times the bandwidth of {}'s (node.speed.{})",
+        fmt::format("what-if: links inside a node have {} times the bandwidth stated in {} (node.speed.{})",
                     shortest(speed), resolved.platform.name, key));
   }
   return notes;
@@ -225,7 +225,7 @@ ResolvedExperiment read_neighbour(const config::Catalogue& catalogue, const std:
                      "a neighbour repeats one step with synthetic data");
   }
   if (is_multi_update(its)) {
-    throw InputError(fmt::format("{} is many updates long", in_quotes(name)),
+    throw InputError(fmt::format("{} is a run of many updates", in_quotes(name)),
                      "a neighbour repeats one step: update: sync, no servers, nothing random");
   }
   for (const auto& [key, value] : its.set) {
@@ -241,9 +241,10 @@ ResolvedExperiment read_neighbour(const config::Catalogue& catalogue, const std:
         "neighbours share one machine");
   }
   if (other.stack.intra_node != intra_node) {
-    throw InputError(fmt::format("the stack of {} has intra_node: {}, this one's {}", in_quotes(name),
-                                 config::name_of(other.stack.intra_node), config::name_of(intra_node)),
-                     "neighbours share one machine, which has one way between the GPUs of a node");
+    throw InputError(
+        fmt::format("the stack of {} has intra_node: {}, that of this experiment has {}", in_quotes(name),
+                    config::name_of(other.stack.intra_node), config::name_of(intra_node)),
+        "neighbours share one machine: use stacks with the same intra_node");
   }
   return other;
 }

@@ -160,7 +160,7 @@ TEST_CASE("a neighbour that is more than a step to be repeated is refused") {
     }
     return "accepted";
   };
-  CHECK(refusal("sync: {kind: parameter_server}").find("many updates long") != std::string::npos);
+  CHECK(refusal("sync: {kind: parameter_server}").find("run of many updates") != std::string::npos);
   CHECK(
       refusal("faults: {work: 1 d, restart: 1 h, dates: [{of: node, at: 1 h}]}").find("faults of its own") !=
       std::string::npos);
