@@ -69,7 +69,7 @@ std::string calibration_table(const GpuProfile& gpu) {
   if (!gpu.calibration) return {};
   const Calibration& calibration = *gpu.calibration;
   return table("Error on held-out shapes (five folds):", calibration.held_out, true) +
-         table(fmt::format("Other GPUs, scaled from {} in the same way, miss their own kernels by:",
+         table(fmt::format("Error of the same scaling from {}, on the measured kernels of other GPUs:",
                            calibration.scaled_from.value_or("")),
                calibration.scaling, false);
 }

@@ -51,8 +51,8 @@ std::string title_of(std::string_view letter, const RunSummary& run) {
 std::string value_of_key(const std::optional<std::string>& value) { return value ? *value : "not set"; }
 
 void write_keys(Page& out, const Comparison& comparison) {
-  out.heading("what differs in the input");
-  if (comparison.keys.empty()) out.line("  nothing: the experiments are the same");
+  out.heading("differences in the input");
+  if (comparison.keys.empty()) out.line("  none: the experiments are the same");
   for (const ComparedKey& key : comparison.keys)
     out.paragraph(fmt::format("{}: {} -> {}", key.path, value_of_key(key.a), value_of_key(key.b)), 2);
 }
@@ -76,6 +76,7 @@ std::string time_line(std::string_view label, const ComparedTime& time, Seconds 
 
 std::string label_of(StepPart part) {
   if (part == StepPart::communication) return "exposed comm.";
+  if (part == StepPart::slowed_kernels) return "kernel slowdown";
   std::string label(config::name_of(part));
   std::ranges::replace(label, '_', ' ');
   return label;
@@ -93,14 +94,14 @@ void write_group(Page& out, const ComparedGroup& group, Seconds whole) {
 }
 
 void write_parts(Page& out, const Comparison& comparison) {
-  out.heading(table_line("what moved the step", "A", "B", "B - A", "of A's step").substr(2));
+  out.heading(table_line("step time by part", "A", "B", "B - A", "relative to A").substr(2));
   const Seconds whole = comparison.step.a;
   for (const ComparedPart& part : comparison.parts) {
     out.line(time_line(label_of(part.part), part.time, whole));
     if (part.part != StepPart::communication) continue;
     for (const ComparedGroup& group : comparison.groups) write_group(out, group, whole);
   }
-  out.line(time_line("step time, the sum", comparison.step, whole));
+  out.line(time_line("step time (sum)", comparison.step, whole));
 }
 
 Json run_json(const RunSummary& run) {

@@ -35,7 +35,7 @@ std::string_view word_of_part(StepPart part) {
     case StepPart::communication:
       return "exposed communication";
     case StepPart::framework:
-      return "framework around collectives";
+      return "framework (cycles, copies)";
     case StepPart::waiting:
       return "waiting";
     case StepPart::input:

@@ -26,15 +26,16 @@ const RecordedKernel* find_alone(const Recording& recording, const RecordedKerne
 }
 
 std::string launch_meaning(const std::string& variant) {
-  return variant == "latency" ? "launch of an empty kernel and waiting for it"
+  return variant == "latency" ? "launch and end of an empty kernel"
          : variant == "rate"  ? "per empty kernel, back to back"
-                              : "per empty kernel of a graph";
+                              : "per empty kernel in a CUDA graph";
 }
 
-/// "gemm h2d": "gemm beside h2d copies".
+/// "gemm h2d": "gemm with concurrent h2d copies".
 std::string beside(const std::string& variant) {
   const std::size_t blank = variant.find(' ');
-  return variant.substr(0, blank) + " beside" + variant.substr(std::min(blank, variant.size())) + " copies";
+  return variant.substr(0, blank) + " with concurrent" + variant.substr(std::min(blank, variant.size())) +
+         " copies";
 }
 
 /// A transfer's rate; only the largest of each kind is listed.
@@ -71,7 +72,7 @@ std::string device_table(const Recording& recording) {
   if (lines.empty()) return {};
   std::size_t width = 0;
   for (const auto& [what, value] : lines) width = std::max(width, what.size());
-  std::string text = "Besides kernels, for information:\n\n";
+  std::string text = "Other measurements (profiles do not use them yet):\n\n";
   for (const auto& [what, value] : lines) text += fmt::format("{:<{}}  {}\n", what, width, value);
   return text + "\n";
 }

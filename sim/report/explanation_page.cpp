@@ -70,7 +70,7 @@ void write_segment(Page& out, const Run& run, const Explanation& why, const Path
     }
   }
   if (segment.kind == PathKind::input) {
-    what = "samples made ready";
+    what = "data loading";
     limit = segment.what;
   }
   limit = elide(limit, limit_width);
@@ -105,7 +105,7 @@ std::vector<bool> shown_segments(const std::vector<PathSegment>& path) {
 }
 
 void write_path(Page& out, const Run& run, const Explanation& why) {
-  out.heading(path_line("critical path", "", "start", "length", "share", "kernels, or limited by").substr(2));
+  out.heading(path_line("critical path", "", "start", "length", "share", "kernels or limit").substr(2));
   const std::vector<PathSegment>& path = why.path;
   const std::vector<bool> is_shown = shown_segments(path);
   std::size_t collectives = 0;
@@ -120,10 +120,10 @@ void write_path(Page& out, const Run& run, const Explanation& why) {
   }
   if (path.size() > most_shown_segments) {
     out.line(path_line("others",
-                       fmt::format("{} shorter ones, in --json", path.size() - most_shown_segments + 1), "",
+                       fmt::format("{} shorter segments (--json)", path.size() - most_shown_segments + 1), "",
                        human(shorter), percent(shorter / run.pace.time), ""));
   }
-  out.line(path_line("step time", "the sum", "", human(run.pace.time), "", ""));
+  out.line(path_line("step time", "sum", "", human(run.pace.time), "", ""));
 }
 
 std::string_view gap_label(GapPart part) {
@@ -131,14 +131,14 @@ std::string_view gap_label(GapPart part) {
     case GapPart::bound:
       return "unavoidable";
     case GapPart::slowed_kernels:
-      return "slowed kernels";
+      return "kernel slowdown";
     default:
       return config::name_of(part);
   }
 }
 
 void write_gap(Page& out, const Run& run, const Explanation& why) {
-  out.heading("lower bound, and where the rest goes", "what each condition of the real step adds");
+  out.heading("lower bound and the time above it", "each line adds one condition of the real step");
   Seconds sum;
   const auto total = [&](std::string_view label, std::string_view text) {
     out.row(label, human(sum), text, true);
@@ -150,7 +150,7 @@ void write_gap(Page& out, const Run& run, const Explanation& why) {
     out.row(gap_label(gap.part), gap.part == GapPart::kernels ? human(gap.time) : signed_human(gap.time),
             how_obtained(run, gap.part));
   }
-  total("step time", "the sum");
+  total("step time", "sum");
 }
 
 void write_updates_parts(Page& out, const Run& run) {
@@ -176,10 +176,9 @@ std::string signed_gain(double gain) {
 }
 
 void write_help(Page& out, const ExplainedRun& explained) {
-  out.heading(
-      help_line("what would help most", "step", "samples/s", "gain", "each simulated with --set").substr(2));
+  out.heading(help_line("changes that help", "step", "samples/s", "gain", "simulated with --set").substr(2));
   const Run& run = explained.run;
-  out.line(help_line("as it is", human(run.pace.time), rounded(run.pace.throughput), "", ""));
+  out.line(help_line("unchanged", human(run.pace.time), rounded(run.pace.throughput), "", ""));
   std::vector<const WhatIfRow*> refused;
   std::vector<const WhatIfRow*> remarks;
   for (const WhatIfRow& row : explained.changes) {
@@ -198,10 +197,9 @@ void write_help(Page& out, const ExplainedRun& explained) {
   for (const WhatIfRow* row : remarks)
     out.paragraph(fmt::format("{}: {}", row->what.change, row->what.remark), 2);
   // On one line, however long: a wrapped value cannot be pasted.
-  out.line(
-      fmt::format("  to repeat one: trainyard run {} --set KEY=VALUE as its row says", explained.arguments));
+  out.line(fmt::format("  repeat a change: trainyard run {} --set KEY=VALUE", explained.arguments));
   if (refused.empty()) return;
-  out.heading("what cannot be had");
+  out.heading("not tried");
   for (const WhatIfRow* row : refused)
     out.paragraph(fmt::format("{}: {}", row->what.change, row->what.reason), 2);
 }
@@ -216,8 +214,8 @@ std::string explanation_page(const ExplainedRun& explained, bool colour) {
   out.paragraph(explained.explanation ? path_in_words(run, *explained.explanation) : updates_in_words(run),
                 0);
   if (differs_from_saved(explained)) {
-    out.paragraph(fmt::format("Its summary.json says {}: simulated again it is {}. Another version of "
-                              "trainyard or of the files it names wrote it.",
+    out.paragraph(fmt::format("The step time in the saved summary.json is {}, but this simulation gives {}. "
+                              "Another version of trainyard wrote it, or the input files have changed.",
                               human(*explained.saved_step_time), human(run.pace.time)),
                   0);
   }

@@ -20,7 +20,8 @@ std::string interval_in_words(const JobReport& faults) {
 std::string goodput_in_words(const JobReport& faults) {
   std::string text = percent(faults.share) + " of the throughput";
   if (faults.runs > 1)
-    text += fmt::format(" ({} to {})", percent(faults.share_low), percent(faults.share_high));
+    text +=
+        fmt::format(" (95 % confidence: {} to {})", percent(faults.share_low), percent(faults.share_high));
   return text;
 }
 
@@ -35,23 +36,23 @@ void write_faults(Page& out, const Run& run) {
     out.share(label, time, faults.wall, colour);
   };
   share("work", faults.work, "36");
-  share("work lost", faults.lost, "31");
-  if (faults.slowed > Seconds{}) share("ranks missing", faults.slowed, "31");
+  share("lost work", faults.lost, "31");
+  if (faults.slowed > Seconds{}) share("missing ranks", faults.slowed, "31");
   share("restarting", faults.restarting, "33");
   share("checkpoints", faults.writing, "33");
   out.row("faults", rounded(faults.faults),
-          fmt::format("of which the job restarts after {}{}", rounded(faults.restarts),
-                      faults.between_stops ? fmt::format("; one that stops it comes every {}",
-                                                         long_time(*faults.between_stops))
-                                           : ""));
+          fmt::format("{} of them restart the job{}", rounded(faults.restarts),
+                      faults.between_stops
+                          ? fmt::format(", one every {} on average", long_time(*faults.between_stops))
+                          : ""));
   if (!faults.every) return;
-  out.row(
-      "checkpoint", interval_in_words(faults),
-      fmt::format("between two; one is {} and takes {}", human(faults.checkpoint_size), human(faults.write)));
+  out.row("checkpoint", interval_in_words(faults),
+          fmt::format("between checkpoints; each has {} and takes {} to write", human(faults.checkpoint_size),
+                      human(faults.write)));
   if (!faults.daly) return;
   std::string best = fmt::format("Young {}, Daly {}", long_time(*faults.young), long_time(*faults.daly));
   if (faults.best) {
-    best += fmt::format("; of those simulated the best is {}, with {} of the throughput",
+    best += fmt::format("; best of the simulated intervals: {} ({} of the throughput)",
                         long_time(*faults.best), percent(faults.best_share));
   }
   out.text_row("best interval", best);

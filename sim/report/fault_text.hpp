@@ -8,8 +8,8 @@
 
 namespace trainyard {
 
-/// "83.1 % of the throughput (80.2 % to 86.0 %)": the range that contains 95 % of such means, if there are
-/// several runs.
+/// "83.1 % of the throughput (95 % confidence: 80.2 % to 86.0 %)": the range that contains 95 % of such
+/// means, if there are several runs.
 std::string goodput_in_words(const JobReport& faults);
 
 /// Requires a result with `faults`.

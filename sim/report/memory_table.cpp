@@ -57,7 +57,7 @@ std::string memory_table(const std::string& experiment, const MemoryReport& repo
   for (const MemoryTerm& term : memory_terms)
     text += memory_line(term.name, report.terms.*term.bytes, report.capacity, term.what);
   text += rule;
-  text += memory_line("peak", report.peak, report.capacity, "the fullest moment: backward begins");
+  text += memory_line("peak", report.peak, report.capacity, "at the start of the backward pass");
   text += memory_line("capacity", report.capacity, report.capacity, report.gpu);
   text += '\n' + wrapped(fmt::format("batch_per_gpu {} {}", report.batch_per_gpu, verdict(report)));
   for (const std::string& assumption : report.assumptions) text += wrapped("note: " + assumption);

@@ -37,9 +37,9 @@ void write_headline(Page& out, const Run& run) {
           fmt::format("{} samples/s with the same batch per GPU",
                       rounded(static_cast<double>(run.experiment.settings.batch_per_gpu) *
                               run.experiment.settings.accumulation / run.pace.one_rank.si())));
-  std::string speedup = fmt::format("of {}: efficiency {}", grouped(run.ranks), percent(run.pace.efficiency));
+  std::string speedup = fmt::format("of {} ({})", grouped(run.ranks), percent(run.pace.efficiency));
   if (!updates_of(run))
-    speedup += fmt::format(", {} over linear scaling", human((run.pace.time - run.pace.one_rank)));
+    speedup += fmt::format("; {} longer than one GPU alone", human(run.pace.time - run.pace.one_rank));
   out.row("speedup", rounded(run.pace.speedup) + " x", speedup);
 }
 
@@ -53,12 +53,12 @@ void write_where(Page& out, const Run& run) {
   if (run.ranks == 1) return;
   // Omitted if it rounds to 0.0 %.
   if (step_of(run).slowed > 5e-4 * run.pace.time)
-    out.share("slowed kernels", step_of(run).slowed, run.pace.time, "36");
+    out.share("kernel slowdown", step_of(run).slowed, run.pace.time, "36");
   out.share("exposed comm.", exposed_communication(run), run.pace.time, "33");
   const Overlap times = overlap(run);
   const double hidden = communication_time(run).si() > 0 ? times.hidden / communication_time(run) : 0;
   out.row("communication", human(communication_time(run)),
-          fmt::format("in all, {} of it hidden behind compute; {}", percent(hidden),
+          fmt::format("in total, {} of it overlaps with compute; {}", percent(hidden),
                       count(static_cast<std::int64_t>(step_of(run).collectives.size()), "collective")));
 }
 
@@ -74,7 +74,7 @@ void write_kinds(Page& out, const Run& run) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", config::name_of(kind), percent(time / sum));
   }
   if (rest / sum > 1e-9) text += ", others " + percent(rest / sum);
-  out.text_row("kernels", fmt::format("{} in all: {}", human(sum), text));
+  out.text_row("kernels", fmt::format("{} in total: {}", human(sum), text));
 }
 
 void write_chart(Page& out, const Run& run) {
@@ -87,15 +87,14 @@ void write_chart(Page& out, const Run& run) {
                        std::string(static_cast<std::size_t>(chart_width) - 1 - end.size(), ' '), end));
 }
 
-/// "48 of 48 cores busy for 62 %; storage for 8 %".
+/// "prepared in 12.1 ms during the previous step; cores of a node 62 % busy; storage 8 % busy".
 std::string input_in_words(const InputReport& input) {
-  std::string text = fmt::format("made ready in {} beside the step", human(input.pipeline.time));
-  if (!input.is_prefetched)
-    text = fmt::format("made ready in {} before each step", human(input.pipeline.time));
+  std::string text = fmt::format("prepared in {} during the previous step", human(input.pipeline.time));
+  if (!input.is_prefetched) text = fmt::format("prepared in {} before each step", human(input.pipeline.time));
   if (input.cpu_utilization)
-    text += fmt::format("; a node's cores are busy for {}", percent(*input.cpu_utilization));
+    text += fmt::format("; cores of a node {} busy", percent(*input.cpu_utilization));
   if (input.storage_utilization)
-    text += fmt::format("; its storage for {}", percent(*input.storage_utilization));
+    text += fmt::format("; storage {} busy", percent(*input.storage_utilization));
   return text;
 }
 
@@ -116,36 +115,35 @@ void write_limits(Page& out, const Run& run) {
                         percent(run.pace.time / step_of(run).lower_bound - 1)));
   }
   if (!run.matrix) return;
-  out.text_row("matrix FLOPs", fmt::format("{} per GPU, {} of its peak in {} (model FLOPs utilisation){}",
+  out.text_row("matrix FLOPs", fmt::format("{} per GPU, {} of the {} peak (model FLOPs utilisation){}",
                                            human(run.matrix->rate), percent(run.matrix->utilization),
                                            matrix_dtype_name(run), above_peak_in_words(run)));
 }
 
-/// "; 12 J of it for what was cancelled".
+/// "; 12 J of it for cancelled work".
 std::string wasted_in_words(const Run& run) {
   if (!updates_of(run) || updates_of(run)->wasted_energy.value_or(Joules{}) <= Joules{}) return {};
-  return fmt::format("; {} of it for what was cancelled", human(*updates_of(run)->wasted_energy));
+  return fmt::format("; {} of it for cancelled work", human(*updates_of(run)->wasted_energy));
 }
 
 void write_needs(Page& out, const Run& run) {
   if (!run.memory && !run.energy && !run.cost) return;
-  out.heading("what it takes");
+  out.heading("resources");
   if (run.memory) {
     const MemoryReport& memory = *run.memory;
     out.row(
         "memory", human(memory.peak),
-        fmt::format("of {} per GPU, {}: {}; batch {} still fits", human(memory.capacity),
+        fmt::format("of {} per GPU ({}): {}; largest batch that fits: {}", human(memory.capacity),
                     percent(memory.utilization), largest_terms(memory.terms), grouped(memory.largest_batch)));
   }
   if (run.energy) {
-    out.row(
-        "energy", human(run.energy->per_step),
-        fmt::format("{}, {} on average over all GPUs and boxes{}", updates_of(run) ? "an update" : "a step",
-                    human(run.energy->average), wasted_in_words(run)));
+    out.row("energy", human(run.energy->per_step),
+            fmt::format("per {}; {} on average for all GPUs and nodes{}", updates_of(run) ? "update" : "step",
+                        human(run.energy->average), wasted_in_words(run)));
   }
   if (run.cost) {
     out.row("cost", rounded(run.cost->per_epoch.si()) + " USD",
-            fmt::format("an epoch, at {} USD per node and hour ({})", rounded(run.cost->per_node_hour.si()),
+            fmt::format("per epoch, at {} USD per node and hour ({})", rounded(run.cost->per_node_hour.si()),
                         run.cost->date));
   }
 }
@@ -157,17 +155,17 @@ std::string joined(const std::vector<std::string>& texts) {
 }
 
 void write_trust(Page& out, const Run& run) {
-  out.heading("what the numbers rest on");
+  out.heading("basis of the numbers");
   const ComputeSourceShares& shares = run.compute_sources;
   out.text_row("compute times",
                fmt::format("{} measured kernels, {} curves fitted to kernels, {} roofline",
                            percent(shares.measured), percent(shares.fitted), percent(shares.roofline)));
   out.text_row("calibrated on",
-               run.calibrated_on.empty() ? "nothing: no end-to-end run was used" : joined(run.calibrated_on));
+               run.calibrated_on.empty() ? "no training run (kernel data only)" : joined(run.calibrated_on));
   out.text_row("fidelity", fmt::format("{} ({} events)", config::name_of(run.experiment.settings.fidelity),
                                        grouped(static_cast<std::int64_t>(run.events))));
   for (const std::string& note : run.notes) out.text_row("note", note);
-  out.text_row("not modelled", joined(unmodelled_topics(run)) + " (more with --json)");
+  out.text_row("not modelled", joined(unmodelled_topics(run)) + " (reasons with --json)");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", count_text},
                                          {"samples/s", "throughput_samples_per_s", rounded},
                                          {"speedup", speedup_figure, rounded},
                                          {"efficiency", efficiency_figure, percent},
-                                         {"exposed", "exposed_communication_s", as_time},
+                                         {"exposed comm.", "exposed_communication_s", as_time},
                                          {"MFU", "model_flops_utilization", percent},
                                          {"memory", "memory_utilization", percent},
                                          {"epoch", "epoch_time_s", as_duration},
@@ -94,14 +94,14 @@ std::string limits_in_words(const Goal& goal) {
   if (goal.budget) add(fmt::format("for at most {} USD", rounded(goal.budget->si())));
   if (goal.gpus_max) add(fmt::format("on at most {} GPUs", *goal.gpus_max));
   if (goal.efficiency_min)
-    add(fmt::format("at {} of linear scaling or better", percent(*goal.efficiency_min)));
+    add(fmt::format("with at least {} scaling efficiency", percent(*goal.efficiency_min)));
   return text;
 }
 
 std::string scaling_rule_in_words(const Sweep& sweep) {
   return is_strong_scaling(sweep)
-             ? "most GPUs up to which every run is at 80 % of the smallest run's throughput per GPU or better"
-             : "most GPUs up to which every run is at 80 % of linear or better";
+             ? "largest GPU count with at least 80 % of the smallest run's throughput per GPU up to there"
+             : "largest GPU count with at least 80 % efficiency up to there";
 }
 
 }  // namespace trainyard

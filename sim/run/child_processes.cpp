@@ -54,13 +54,13 @@ struct Child {
 
 Child begin_child(const ChildWork& work) {
   std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) throw std::runtime_error("no pipe to a child process");
+  if (::pipe(ends.data()) != 0) throw std::runtime_error("cannot create a pipe to a child process");
   std::fflush(nullptr);  // else the child writes the buffers again
   const pid_t process = ::fork();
   if (process < 0) {
     ::close(ends[0]);
     ::close(ends[1]);
-    throw std::runtime_error("no child process can be started");
+    throw std::runtime_error("cannot start a child process");
   }
   if (process == 0) {
     ::close(ends[0]);
@@ -89,8 +89,8 @@ void end_child(Child& child) {
   if (status != 0 || child.sent.empty())
     child.sent = char{ChildOutcome::failure} +
                  (WIFSIGNALED(status)
-                      ? fmt::format("its process died by signal {} (for want of memory?)", WTERMSIG(status))
-                      : fmt::format("its process died with exit code {}", WEXITSTATUS(status)));
+                      ? fmt::format("its process was killed by signal {} (out of memory?)", WTERMSIG(status))
+                      : fmt::format("its process ended with exit code {}", WEXITSTATUS(status)));
 }
 
 /// The value; throws the exception that the child threw.

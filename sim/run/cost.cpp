@@ -4,8 +4,8 @@ namespace trainyard {
 
 Known<double> rent_per_hour(const Platform& platform, int nodes) {
   if (platform.price_per_hour) return nodes * platform.price_per_hour->value.si();
-  return unknown(platform.name + " does not state what an hour costs (node.price.hour)" +
-                 (platform.price ? "; a list price is not turned into a rate" : ""));
+  return unknown(platform.name + " states no price per hour (node.price.hour)" +
+                 (platform.price ? "; a list price is not converted into one" : ""));
 }
 
 Known<EpochCost> epoch_cost(const Platform& platform, int nodes, const Known<Seconds>& epoch) {

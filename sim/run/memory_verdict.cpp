@@ -71,14 +71,15 @@ std::vector<std::string> assumptions_of(const ResolvedExperiment& resolved, cons
   const std::optional<Sourced<Bytes>>& context = resolved.gpu.memory.context;
   if (!context || context->provenance == Provenance::assumed)
     text += fmt::format(" and {} of CUDA context", human(terms.context));
-  return {text + " are assumed; some frameworks keep up to 2.3 times the activations counted"};
+  return {text + " are assumed; some frameworks keep up to 2.3 times the counted activations"};
 }
 
 }  // namespace
 
 MemoryReport memory_report(const ResolvedExperiment& resolved, int ranks, int channels) {
   if (!resolved.model) {
-    throw InputError("a trace does not say what its activations take in memory", "name a model instead");
+    throw InputError("a trace does not state the memory of its activations",
+                     "name a model instead of a trace");
   }
   const std::optional<Sourced<Bytes>>& context = resolved.gpu.memory.context;
   MemorySetting setting{
@@ -115,12 +116,13 @@ MemoryReport memory_report(const ResolvedExperiment& resolved) {
 
 std::string verdict(const MemoryReport& report) {
   if (report.fits) {
-    return fmt::format("fits; the largest batch_per_gpu that does is {}", report.largest_batch);
+    return fmt::format("fits; the largest batch_per_gpu that fits is {}", report.largest_batch);
   }
-  const std::string most =
-      fmt::format("does not fit into {}: a step needs {}, {} more than its {}. The largest term is {}.",
-                  report.gpu, human(report.peak), human(report.peak - report.capacity),
-                  human(report.capacity), largest_of(report.terms));
+  const std::string most = fmt::format(
+      "does not fit into {}: a step needs {}, {} more than the {} available. The largest term "
+      "is {}.",
+      report.gpu, human(report.peak), human(report.peak - report.capacity), human(report.capacity),
+      largest_of(report.terms));
   if (report.largest_batch > 0) {
     return most + fmt::format(" The largest batch_per_gpu that fits is {}.", report.largest_batch);
   }

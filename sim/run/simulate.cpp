@@ -25,7 +25,7 @@ Timeline run_among_others(const ResolvedExperiment& resolved, const Cluster& clu
   if (!has_others(resolved)) return run(plan.graph, options);
   if (options.fidelity == Fidelity::closed) {
     throw InputError(
-        "fidelity closed times every collective alone: neighbours, background and events are not in it",
+        "fidelity 'closed' computes each collective alone, without neighbours, background and events",
         "fidelity: flow, rounds or steps");
   }
   TaskGraph graph = plan.graph;
@@ -142,7 +142,7 @@ Known<EnergyUse> energy_of(const ResolvedExperiment& resolved, const Step& step)
 
 /// Unknown for a trace, which does not list its activations. Throws OutOfMemory if the step does not fit.
 Known<MemoryReport> checked_memory(const ResolvedExperiment& resolved, const StepPlan& plan) {
-  if (!resolved.model) return unknown("a trace does not say what its activations take");
+  if (!resolved.model) return unknown("a trace does not state the memory of its activations");
   MemoryReport report = memory_report(resolved, resolved.cluster->ranks(), plan.channels);
   require_fit(report);
   return report;
@@ -155,12 +155,12 @@ std::vector<std::string> notes_of(const Run& run) {
   std::vector<std::string> notes;
   if (resolved.settings.precision == Precision::tf32 &&
       matrix_dtype(resolved.gpu, resolved.settings.precision) == Dtype::fp32)
-    notes.push_back(resolved.gpu.name + " has no TF32 units: tf32 is fp32 on it");
+    notes.push_back(resolved.gpu.name + " has no TF32 units: tf32 runs as fp32");
   if (run.memory) std::ranges::copy(run.memory->assumptions, std::back_inserter(notes));
   if (run.energy) {
     notes.push_back(energy_note(resolved.platform, resolved.gpu));
     if (run.ranks > 1 && resolved.settings.sync.kind == SyncKind::peer_to_peer)
-      notes.emplace_back("energy: what compresses updates and adds them up is not counted");
+      notes.emplace_back("energy: compression and summation of updates are not counted");
   }
   if (run.input) std::ranges::copy(input_notes(resolved, *run.input), std::back_inserter(notes));
   std::ranges::copy(resolved.notes, std::back_inserter(notes));

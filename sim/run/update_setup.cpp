@@ -11,9 +11,9 @@ int ranks_per_worker(const ResolvedExperiment& resolved) {
   const Cluster& cluster = *resolved.cluster;
   const int first = cluster.gpus_on_node.front();
   if (std::ranges::any_of(cluster.gpus_on_node, [&](int gpus) { return gpus != first; })) {
-    throw InputError(fmt::format("{} adds up the gradients of whole nodes, and not all have {} GPUs",
+    throw InputError(fmt::format("{} sums the gradients of whole nodes, but not all nodes have {} GPUs",
                                  resolved.stack.name, first),
-                     "a multiple of that as gpus, or gpus_per_node");
+                     "set gpus to a multiple of this, or set gpus_per_node");
   }
   return first;
 }

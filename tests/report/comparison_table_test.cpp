@@ -59,7 +59,7 @@ TEST_CASE("what a step exposes is told collective by collective in its summary")
   CHECK(json["resolved_experiment"]["batch_per_gpu"] == "64");
 }
 
-TEST_CASE("a comparison says in a sentence what moved the step time") {
+TEST_CASE("a comparison names the changed parts of the step time in a sentence") {
   const Comparison comparison = compare(read_back(sample_result()), read_back(other_sample()));
   CHECK(comparison_in_words(comparison) ==
         "B is 4.0 % faster per sample; its step takes 500 us less: compute -1 ms, exposed communication +1 "
@@ -77,7 +77,7 @@ TEST_CASE("the page shows both runs, what differs and every number with its unit
                   "0.9615 x\n") != std::string::npos);
   CHECK(page.find("exposed comm.                         2 ms              3 ms              +1 ms        "
                   "+7.7 %\n") != std::string::npos);
-  CHECK(page.find("cost of an epoch                0.1107 USD                 -                  -"
+  CHECK(page.find("cost per epoch                  0.1107 USD                 -                  -"
                   "             -\n") != std::string::npos);
 }
 
@@ -94,9 +94,9 @@ TEST_CASE("as JSON a comparison has null where there is nothing to compare with"
 TEST_CASE("a summary that is not one is refused with what is wrong") {
   OrderedJson json = summary_json(sample_result(), {});
   CHECK(error_of(json_text(json)).empty());
-  CHECK(error_of("{\n \"a\": ") == "this is not JSON, or not all of it");
+  CHECK(error_of("{\n \"a\": ") == "this is not JSON, or the file is incomplete");
   CHECK(error_of("[1]") == "'' is not an object");
-  CHECK(error_of("{}").starts_with("no field 'schema_version'"));
+  CHECK(error_of("{}").starts_with("field 'schema_version' is missing"));
   json["schema_version"] = 7;
   CHECK(error_of(json_text(json)) == "schema_version is 7, this trainyard reads 2");
   json["schema_version"] = 2;
@@ -109,5 +109,5 @@ TEST_CASE("a summary that is not one is refused with what is wrong") {
   json["step_time_s"] = 0;
   CHECK(error_of(json_text(json)) == "'step_time_s' is not a number above 0");
   json.erase("step_time_s");
-  CHECK(error_of(json_text(json)).starts_with("no field 'step_time_s'"));
+  CHECK(error_of(json_text(json)).starts_with("field 'step_time_s' is missing"));
 }

@@ -1,5 +1,6 @@
 #include "report/memory_table.hpp"
 
+#include "has_all.hpp"
 #include "sample.hpp"
 
 #include <doctest/doctest.h>
@@ -21,10 +22,10 @@ context                    300 MB    1.9 %  CUDA context and libraries
 gradient_buckets           400 MB    2.5 %  copies of gradients to be reduced
 communication_buffers       50 MB    0.3 %  NCCL's channels
 ------------------------------------------
-peak                      5.36 GB   33.5 %  the fullest moment: backward begins
+peak                      5.36 GB   33.5 %  at the start of the backward pass
 capacity                    16 GB  100.0 %  toy_gpu
 
-batch_per_gpu 64 fits; the largest batch_per_gpu that does is 290
+batch_per_gpu 64 fits; the largest batch_per_gpu that fits is 290
 note: memory: 10 MB of workspace are assumed
 )");
 }
@@ -36,10 +37,10 @@ TEST_CASE("a step that does not fit has the same table and another verdict") {
   report.largest_batch = 0;
   const std::string table = memory_table("tiny", report);
   CHECK(table.find("peak                      5.36 GB  134.0 %") != std::string::npos);
-  CHECK(
-      table.find("batch_per_gpu 64 does not fit into toy_gpu: a step needs 5.36 GB, 1.36 GB more than its "
-                 "4 GB. The\nlargest term is activations, 3 GB. Not even a batch_per_gpu of 1 fits: it needs "
-                 "2.41 GB; its largest\nterm is optimizer_state, 800 MB.\n") != std::string::npos);
+  const std::string verdict = table.substr(table.find("\n\nbatch_per_gpu") + 2);
+  CAPTURE(verdict);
+  CHECK(has_all(verdict, "batch_per_gpu 64 ", "toy_gpu", "5.36 GB", "1.36 GB", "4 GB", "activations, 3 GB",
+                "2.41 GB", "optimizer_state, 800 MB"));
 }
 
 TEST_CASE("memory as JSON has the names of the summary") {
