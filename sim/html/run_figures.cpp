@@ -66,7 +66,7 @@ std::string mfu_remark(const Run& run) {
 
 std::string memory_remark(const Run& run) {
   return fmt::format("{} of {}; batch {} still fits", percent(run.memory->utilization),
-                     human(run.memory->capacity), grouped(run.memory->largest_batch));
+                     gpu_memory(run.memory->capacity), grouped(run.memory->largest_batch));
 }
 
 std::string energy_remark(const Run& run) { return human(run.energy->average) + " on average"; }
@@ -163,7 +163,7 @@ Html needs_html(const Run& run) {
           "an update, for computing that was cancelled");
   }
   if (run.cost) {
-    add("rent of a node", rounded(run.cost->per_node_hour.si()) + " USD/h", "price of " + run.cost->date);
+    add("rent of a node", shortest(run.cost->per_node_hour.si()) + " USD/h", "price of " + run.cost->date);
     add("cost of an epoch", rounded(run.cost->per_epoch.si()) + " USD", "all nodes for the time of an epoch");
   }
   if (!table.empty()) return table.html();

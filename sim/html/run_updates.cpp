@@ -79,7 +79,7 @@ Html workers_html(const Updates& updates) {
   }
   Html html = subheading("Workers");
   html += paragraph(fmt::format(
-      "Over the measured {}; computing includes what was wasted.{}", long_time(updates.measured),
+      "Over the measured {}; computing includes what was wasted.{}", human(updates.measured),
       table.rows() < updates.workers.size() ? fmt::format(" The first {}; workers.csv has all.", table.rows())
                                             : ""));
   html += legend({{swatch("compute"), "computing"},

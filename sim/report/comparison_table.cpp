@@ -3,7 +3,6 @@
 #include "report/figure_text.hpp"
 #include "report/json_text.hpp"
 #include "report/page.hpp"
-#include "report/signed_text.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 
@@ -23,9 +22,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t most_collectives = 4;
 
 std::string difference_in_unit(double value, FigureUnit unit) {
-  if (value == 0) return "0";
-  if (unit == FigureUnit::share) return fmt::format("{:+.1f} points", 100 * value);
-  return (value > 0 ? "+" : "-") + in_unit(std::abs(value), unit);
+  return with_sign(unit == FigureUnit::share ? fmt::format("{:.1f} points", 100 * value)
+                                             : in_unit(value, unit));
 }
 
 std::string text_or_dash(const std::optional<double>& value, FigureUnit unit) {
@@ -70,8 +68,10 @@ void write_figures(Page& out, const Comparison& comparison) {
 std::string time_line(std::string_view label, const ComparedTime& time, Seconds whole) {
   constexpr double rounding = 1e-10;  // relative error that exact sums may leave in the last digit
   const bool is_same = std::abs(time.difference.si()) <= rounding * whole.si();
-  return table_line(label, human(time.a), human(time.b), is_same ? "0" : signed_human(time.difference),
-                    is_same ? "0" : fmt::format("{:+.1f} %", 100 * (time.difference / whole)));
+  const Seconds difference = is_same ? Seconds{} : time.difference;
+  return table_line(label, human_like(time.a, whole), human_like(time.b, whole),
+                    with_sign(human_like(difference, whole)),
+                    with_sign(fmt::format("{:.1f} %", 100 * (difference / whole))));
 }
 
 std::string label_of(StepPart part) {

@@ -47,7 +47,7 @@ void add_largest_transfers(std::vector<Line>& lines, const Recording& recording)
     if (best == nullptr || best->bytes < row.bytes) best = &row;
   }
   for (const auto& [what, row] : largest) {
-    lines.emplace_back(what, fmt::format("{} ({})", human(row->bytes / row->time), exact(row->bytes)));
+    lines.emplace_back(what, fmt::format("{} ({})", estimate(row->bytes / row->time), exact(row->bytes)));
   }
 }
 
@@ -56,7 +56,7 @@ void add_largest_transfers(std::vector<Line>& lines, const Recording& recording)
 std::string device_table(const Recording& recording) {
   std::vector<Line> lines;
   for (const RecordedKernel& row : recording.rows) {
-    if (row.op == "launch") lines.emplace_back(launch_meaning(row.variant), human(row.time));
+    if (row.op == "launch") lines.emplace_back(launch_meaning(row.variant), estimate(row.time));
   }
   add_largest_transfers(lines, recording);
   for (const RecordedKernel& row : recording.rows) {
@@ -67,7 +67,7 @@ std::string device_table(const Recording& recording) {
                            fmt::format("{:.2f} times as long", row.time / alone->time));
       }
     }
-    if (row.op == "power" && row.power) lines.emplace_back("power, " + row.variant, human(*row.power));
+    if (row.op == "power" && row.power) lines.emplace_back("power, " + row.variant, estimate(*row.power));
   }
   if (lines.empty()) return {};
   std::size_t width = 0;

@@ -46,14 +46,14 @@ std::string limit_in_words(const CollectivePace& pace, const std::string& protoc
   if (pace.link.empty()) return "latency only";
   if (pace.is_connection) {
     return fmt::format("{} ({}; its slowest link, {}, would allow {})", connection_in_words(pace, protocol),
-                       human(pace.edge), elide(pace.link, 40),
-                       human(pace.capacity / static_cast<double>(pace.crossed)));
+                       estimate(pace.edge), elide(pace.link, 40),
+                       estimate(pace.capacity / static_cast<double>(pace.crossed)));
   }
   std::string others;
   if (pace.alike > 1)
     others = fmt::format("; {} equally slow",
                          count(pace.alike - 1, "other link") + (pace.alike == 2 ? " is" : " are"));
-  return fmt::format("{} ({}{})", elide(pace.link, 40), human(pace.capacity), others);
+  return fmt::format("{} ({}{})", elide(pace.link, 40), estimate(pace.capacity), others);
 }
 
 std::string why_longer(const Run& run, const CollectiveRow& row) {

@@ -1,7 +1,6 @@
 #include "report/explanation.hpp"
 #include "report/page.hpp"
 #include "report/run_title.hpp"
-#include "report/signed_text.hpp"
 #include "report/text_layout.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"
@@ -66,7 +65,7 @@ void write_segment(Page& out, const Run& run, const Explanation& why, const Path
     if (pace != nullptr) {
       kind = config::name_of(row.operation);
       what = fmt::format("{}, {}, {} {}", row.name, human(row.size), row.algorithm, row.protocol);
-      limit = pace->is_connection ? fmt::format("connection {}", human(pace->edge)) : pace->link;
+      limit = pace->is_connection ? fmt::format("connection {}", estimate(pace->edge)) : pace->link;
     }
   }
   if (segment.kind == PathKind::input) {
@@ -76,8 +75,9 @@ void write_segment(Page& out, const Run& run, const Explanation& why, const Path
   limit = elide(limit, limit_width);
   if (segment.kind != PathKind::input && why.path.back().rank != segment.rank)
     limit += fmt::format(" rank {}", index(segment.rank));
-  out.line(path_line(kind, what, human(segment.start), human(segment.length),
-                     percent(segment.length / run.pace.time), limit));
+  out.line(path_line(kind, what, human_like(segment.start, run.pace.time),
+                     human_like(segment.length, run.pace.time), percent(segment.length / run.pace.time),
+                     limit));
 }
 
 /// The segments with a line of their own: the longest, always including the optimizer's and the longest
@@ -121,9 +121,9 @@ void write_path(Page& out, const Run& run, const Explanation& why) {
   if (path.size() > most_shown_segments) {
     out.line(path_line("others",
                        fmt::format("{} shorter segments (--json)", path.size() - most_shown_segments + 1), "",
-                       human(shorter), percent(shorter / run.pace.time), ""));
+                       human_like(shorter, run.pace.time), percent(shorter / run.pace.time), ""));
   }
-  out.line(path_line("step time", "sum", "", human(run.pace.time), "", ""));
+  out.line(path_line("step time", "sum", "", human_like(run.pace.time, run.pace.time), "", ""));
 }
 
 std::string_view gap_label(GapPart part) {
@@ -141,13 +141,14 @@ void write_gap(Page& out, const Run& run, const Explanation& why) {
   out.heading("lower bound and the time above it", "each line adds one condition of the real step");
   Seconds sum;
   const auto total = [&](std::string_view label, std::string_view text) {
-    out.row(label, human(sum), text, true);
+    out.row(label, human_like(sum, run.pace.time), text, true);
   };
   for (const GapTime& gap : why.gap) {
     if (gap.part == first_above_bound) total("lower bound", "no algorithm on this network is faster");
     sum += gap.time;
     if (gap.time == Seconds{}) continue;
-    out.row(gap_label(gap.part), gap.part == GapPart::kernels ? human(gap.time) : signed_human(gap.time),
+    const std::string time = human_like(gap.time, run.pace.time);
+    out.row(gap_label(gap.part), gap.part == GapPart::kernels ? time : with_sign(time),
             how_obtained(run, gap.part));
   }
   total("step time", "sum");
@@ -157,7 +158,7 @@ void write_updates_parts(Page& out, const Run& run) {
   out.heading("where the time goes", "mean over the ranks, share of an update");
   for (const PartTime& part : step_parts(run).parts) {
     if (part.time == Seconds{}) continue;
-    out.row(config::name_of(part.part), human(part.time),
+    out.row(config::name_of(part.part), human_like(part.time, run.pace.time),
             fmt::format("{} {}", percent(part.time / run.pace.time), activity_in_words(part.part)));
   }
 }
@@ -171,14 +172,14 @@ std::string help_line(std::string_view change, std::string_view step, std::strin
 
 std::string signed_gain(double gain) {
   constexpr double none = 5e-7;  // not visible in the digits of a step time
-  if (std::abs(gain) < none) return "0";
-  return std::abs(gain) < 0.01 ? fmt::format("{:+.2f} %", 100 * gain) : fmt::format("{:+.1f} %", 100 * gain);
+  return with_sign(fmt::format("{:.2f} %", std::abs(gain) < none ? 0 : 100 * gain));
 }
 
 void write_help(Page& out, const ExplainedRun& explained) {
   out.heading(help_line("changes that help", "step", "samples/s", "gain", "simulated with --set").substr(2));
   const Run& run = explained.run;
-  out.line(help_line("unchanged", human(run.pace.time), rounded(run.pace.throughput), "", ""));
+  out.line(
+      help_line("unchanged", human_like(run.pace.time, run.pace.time), rounded(run.pace.throughput), "", ""));
   std::vector<const WhatIfRow*> refused;
   std::vector<const WhatIfRow*> remarks;
   for (const WhatIfRow& row : explained.changes) {
@@ -188,8 +189,8 @@ void write_help(Page& out, const ExplainedRun& explained) {
     }
     for (std::size_t i = 0; i < row.what.set.size(); ++i) {
       const std::string key = set_argument(row.what.set[i]);
-      out.line(i == 0 ? help_line(row.what.change, human(*row.step_time), rounded(*row.throughput),
-                                  signed_gain(*gain(explained, row)), key)
+      out.line(i == 0 ? help_line(row.what.change, human_like(*row.step_time, run.pace.time),
+                                  rounded(*row.throughput), signed_gain(*gain(explained, row)), key)
                       : help_line("", "", "", "", key));
     }
     if (!row.what.remark.empty()) remarks.push_back(&row);

@@ -21,7 +21,7 @@ namespace {
 constexpr double least_said = 5e-4;
 
 std::string and_share(Seconds time, Seconds whole) {
-  return fmt::format("{} ({})", human(time), percent(time / whole));
+  return fmt::format("{} ({})", estimate(time), percent(time / whole));
 }
 
 /// "an all_reduce", "a broadcast".
@@ -107,10 +107,10 @@ std::string longest_in_words(const Run& run, const Explanation& why) {
       "takes {}, {} of this for its bytes.",
       collectives > 1 ? "longest collective" : "collective", row.name,
       with_article(config::name_of(row.operation)), human(row.size), row.algorithm, row.protocol,
-      limit_in_words(*pace, row.protocol), human(alone), percent(pace->transfer / alone));
+      limit_in_words(*pace, row.protocol), estimate(alone), percent(pace->transfer / alone));
   const Seconds whole = row.end - row.start;
   if (whole > (1 + least_gain) * alone) {
-    text += fmt::format(" In this step it takes {}{}.", human(whole), why_longer(run, row));
+    text += fmt::format(" In this step it takes {}{}.", estimate(whole), why_longer(run, row));
   }
   return text;
 }
@@ -123,8 +123,8 @@ std::string ranks_in_words(const Explanation& why) {
   for (const PathSegment& segment : why.path) {
     if (segment.kind == PathKind::input) continue;  // belongs to no rank
     if (before != nullptr && before->rank != segment.rank && ++changes == 1) {
-      text = fmt::format(" Until {} the path is on rank {}, and rank {} waits for it.", human(segment.start),
-                         index(before->rank), index(segment.rank));
+      text = fmt::format(" Until {} the path is on rank {}, and rank {} waits for it.",
+                         estimate(segment.start), index(before->rank), index(segment.rank));
     }
     before = &segment;
   }
@@ -154,7 +154,7 @@ std::string faults_in_words(const Run& run) {
 
 std::string path_in_words(const Run& run, const Explanation& why) {
   const std::vector<PathSegment>& path = why.path;
-  std::string text = fmt::format("The step takes {}. ", human(run.pace.time));
+  std::string text = fmt::format("The step takes {}. ", estimate(run.pace.time));
   if (path.size() == 1 && path.front().kind == PathKind::input) {
     return text +
            fmt::format(
@@ -197,7 +197,7 @@ std::string updates_in_words(const Run& run) {
   std::string text = fmt::format(
       "An update takes {}. Updates differ or overlap, so there is no single critical path. On average a rank "
       "spends",
-      human(run.pace.time));
+      estimate(run.pace.time));
   std::string parts;
   for (const PartTime& part : step_parts(run).parts) {
     if (part.time < least_said * run.pace.time) continue;
@@ -211,8 +211,8 @@ std::string updates_in_words(const Run& run) {
     text += fmt::format(
         " Rank {} (node {}) computes longest, {} per update; rank {} (node {}) computes shortest, {}.",
         index(slow->rank), index(slow->node),
-        human(slow->computing / static_cast<double>(updates.measured_updates)), index(fast->rank),
-        index(fast->node), human(fast->computing / static_cast<double>(updates.measured_updates)));
+        estimate(slow->computing / static_cast<double>(updates.measured_updates)), index(fast->rank),
+        index(fast->node), estimate(fast->computing / static_cast<double>(updates.measured_updates)));
   }
   const auto server = std::ranges::max_element(updates.servers, {}, &ServerRow::utilization);
   if (server != updates.servers.end())

@@ -12,7 +12,7 @@ namespace {
 /// "3.00 h (Daly's)".
 std::string interval_in_words(const JobReport& faults) {
   if (!faults.every) return "none";
-  return long_time(*faults.every) + (faults.is_daly ? " (Daly's)" : "");
+  return human(*faults.every) + (faults.is_daly ? " (Daly's)" : "");
 }
 
 }  // namespace
@@ -29,8 +29,8 @@ void write_faults(Page& out, const Run& run) {
   const JobReport& faults = *run.job;
   out.heading("faults and checkpoints", faults.runs > 1 ? fmt::format("mean of {} runs", faults.runs) : "");
   out.row("goodput", rounded(run.pace.throughput * faults.share) + " samples/s",
-          fmt::format("{}; {} of work take {}", goodput_in_words(faults), long_time(faults.work),
-                      long_time(faults.wall)),
+          fmt::format("{}; {} of work take {}", goodput_in_words(faults), human(faults.work),
+                      estimate(faults.wall)),
           true);
   const auto share = [&](std::string_view label, Seconds time, std::string_view colour) {
     out.share(label, time, faults.wall, colour);
@@ -43,17 +43,17 @@ void write_faults(Page& out, const Run& run) {
   out.row("faults", rounded(faults.faults),
           fmt::format("{} of them restart the job{}", rounded(faults.restarts),
                       faults.between_stops
-                          ? fmt::format(", one every {} on average", long_time(*faults.between_stops))
+                          ? fmt::format(", one every {} on average", estimate(*faults.between_stops))
                           : ""));
   if (!faults.every) return;
   out.row("checkpoint", interval_in_words(faults),
           fmt::format("between checkpoints; each has {} and takes {} to write", human(faults.checkpoint_size),
-                      human(faults.write)));
+                      estimate(faults.write)));
   if (!faults.daly) return;
-  std::string best = fmt::format("Young {}, Daly {}", long_time(*faults.young), long_time(*faults.daly));
+  std::string best = fmt::format("Young {}, Daly {}", estimate(*faults.young), estimate(*faults.daly));
   if (faults.best) {
     best += fmt::format("; best of the simulated intervals: {} ({} of the throughput)",
-                        long_time(*faults.best), percent(faults.best_share));
+                        estimate(*faults.best), percent(faults.best_share));
   }
   out.text_row("best interval", best);
 }

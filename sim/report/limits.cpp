@@ -27,13 +27,13 @@ std::string compute_in_words(const Run& run) {
   const Seconds exposed = std::min(exposed_communication(run), all);
   std::string communication;
   if (all > Seconds() && overlap(run).hidden == Seconds())
-    communication = fmt::format("All communication ({}) is exposed.", human(all));
+    communication = fmt::format("All communication ({}) is exposed.", estimate(all));
   else if (exposed >= nearly_all * all)
     communication =
-        fmt::format("Nearly all communication ({} of {}) is exposed.", human(exposed), human(all));
+        fmt::format("Nearly all communication ({} of {}) is exposed.", estimate(exposed), estimate(all));
   else
     communication = fmt::format("{} of {} of communication is exposed; the rest overlaps with compute.",
-                                human(exposed), human(all));
+                                estimate(exposed), estimate(all));
   return fmt::format("Compute: kernels fill {} of the step. {} A faster network would gain at most {}.",
                      percent(share), communication, percent(step_of(run).network_gain / run.pace.time));
 }
@@ -52,7 +52,7 @@ bool is_framework(const Run& run) { return step_of(run).network_gain < 0.5 * exp
 std::string framework_in_words(const Run& run) {
   return fmt::format(
       "Framework: no kernel runs for {}; {} of this goes to {}. A faster network would gain at most {}.",
-      human(exposed_communication(run)), human(exposed_communication(run) - step_of(run).network_gain),
+      estimate(exposed_communication(run)), estimate(exposed_communication(run) - step_of(run).network_gain),
       overhead_in_words(run), percent(step_of(run).network_gain / run.pace.time));
 }
 
@@ -73,10 +73,10 @@ std::string communication_in_words(const Run& run) {
   const Overlap times = overlap(run);
   const Seconds tail = times.communication_end - times.backward_end;
   std::string text =
-      fmt::format("Communication: {} is exposed, {} of the step.", human(exposed_communication(run)),
+      fmt::format("Communication: {} is exposed, {} of the step.", estimate(exposed_communication(run)),
                   percent(exposed_communication(run) / run.pace.time));
   if (tail.si() > 0) {
-    text += fmt::format(" The last collective ends {} after the last gradient is ready.", human(tail));
+    text += fmt::format(" The last collective ends {} after the last gradient is ready.", estimate(tail));
   }
   return text + cause_in_words(run);
 }

@@ -26,20 +26,20 @@ constexpr int chart_width = 76;
 
 void write_headline(Page& out, const Run& run) {
   out.line("");
-  out.row(updates_of(run) ? "an update" : "step time", human(run.pace.time), update_in_words(run), true);
-  std::string remark = epoch_time(run) ? "an epoch takes " + long_time(*epoch_time(run)) : "";
+  out.row(updates_of(run) ? "an update" : "step time", estimate(run.pace.time), update_in_words(run), true);
+  std::string remark = epoch_time(run) ? "an epoch takes " + estimate(*epoch_time(run)) : "";
   if (tokens_per_second(run)) {
     remark = rounded(*tokens_per_second(run)) + " tokens/s" + (remark.empty() ? "" : "; ") + remark;
   }
   out.row("throughput", rounded(run.pace.throughput) + " samples/s", remark, true);
   if (run.ranks == 1) return;
-  out.row("one GPU alone", human(run.pace.one_rank),
+  out.row("one GPU alone", estimate(run.pace.one_rank),
           fmt::format("{} samples/s with the same batch per GPU",
                       rounded(static_cast<double>(run.experiment.settings.batch_per_gpu) *
                               run.experiment.settings.accumulation / run.pace.one_rank.si())));
   std::string speedup = fmt::format("of {} ({})", grouped(run.ranks), percent(run.pace.efficiency));
   if (!updates_of(run))
-    speedup += fmt::format("; {} longer than one GPU alone", human(run.pace.time - run.pace.one_rank));
+    speedup += fmt::format("; {} longer than one GPU alone", estimate(run.pace.time - run.pace.one_rank));
   out.row("speedup", rounded(run.pace.speedup) + " x", speedup);
 }
 
@@ -57,7 +57,7 @@ void write_where(Page& out, const Run& run) {
   out.share("exposed comm.", exposed_communication(run), run.pace.time, "33");
   const Overlap times = overlap(run);
   const double hidden = communication_time(run).si() > 0 ? times.hidden / communication_time(run) : 0;
-  out.row("communication", human(communication_time(run)),
+  out.row("communication", estimate(communication_time(run)),
           fmt::format("in total, {} of it overlaps with compute; {}", percent(hidden),
                       count(static_cast<std::int64_t>(step_of(run).collectives.size()), "collective")));
 }
@@ -74,7 +74,7 @@ void write_kinds(Page& out, const Run& run) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", config::name_of(kind), percent(time / sum));
   }
   if (rest / sum > 1e-9) text += ", others " + percent(rest / sum);
-  out.text_row("kernels", fmt::format("{} in total: {}", human(sum), text));
+  out.text_row("kernels", fmt::format("{} in total: {}", estimate(sum), text));
 }
 
 void write_chart(Page& out, const Run& run) {
@@ -82,15 +82,16 @@ void write_chart(Page& out, const Run& run) {
   const TimelineChart chart = timeline_chart(run, chart_width);
   out.line(fmt::format("  compute         |{}|", out.painted("36", chart.compute)));
   if (run.ranks > 1) out.line(fmt::format("  communication   |{}|", out.painted("33", chart.communication)));
-  const std::string end = human(run.pace.time);
+  const std::string end = estimate(run.pace.time);
   out.line(fmt::format("{:18} 0{}{}", "",
                        std::string(static_cast<std::size_t>(chart_width) - 1 - end.size(), ' '), end));
 }
 
 /// "prepared in 12.1 ms during the previous step; cores of a node 62 % busy; storage 8 % busy".
 std::string input_in_words(const InputReport& input) {
-  std::string text = fmt::format("prepared in {} during the previous step", human(input.pipeline.time));
-  if (!input.is_prefetched) text = fmt::format("prepared in {} before each step", human(input.pipeline.time));
+  std::string text = fmt::format("prepared in {} during the previous step", estimate(input.pipeline.time));
+  if (!input.is_prefetched)
+    text = fmt::format("prepared in {} before each step", estimate(input.pipeline.time));
   if (input.cpu_utilization)
     text += fmt::format("; cores of a node {} busy", percent(*input.cpu_utilization));
   if (input.storage_utilization)
@@ -105,25 +106,25 @@ void write_limits(Page& out, const Run& run) {
     const LinkRow* const link = busiest_link(run);
     std::string text = fmt::format("{}, busy for {} of the {}", elide(run.links.busiest, 50),
                                    percent(run.links.most), updates_of(run) ? "run" : "step");
-    if (link != nullptr) text += fmt::format(" ({} at {})", human(link->bytes), human(link->capacity));
+    if (link != nullptr) text += fmt::format(" ({} at {})", human(link->bytes), estimate(link->capacity));
     out.text_row("busiest link", text);
   }
   if (run.input) out.text_row("input", input_in_words(*run.input));
   if (run.ranks > 1 && updates_of(run) == nullptr) {
-    out.row("lower bound", human(step_of(run).lower_bound),
+    out.row("lower bound", estimate(step_of(run).lower_bound),
             fmt::format("all collectives at their bound; the step takes {} longer",
                         percent(run.pace.time / step_of(run).lower_bound - 1)));
   }
   if (!run.matrix) return;
   out.text_row("matrix FLOPs", fmt::format("{} per GPU, {} of the {} peak (model FLOPs utilisation){}",
-                                           human(run.matrix->rate), percent(run.matrix->utilization),
+                                           estimate(run.matrix->rate), percent(run.matrix->utilization),
                                            matrix_dtype_name(run), above_peak_in_words(run)));
 }
 
 /// "; 12 J of it for cancelled work".
 std::string wasted_in_words(const Run& run) {
   if (!updates_of(run) || updates_of(run)->wasted_energy.value_or(Joules{}) <= Joules{}) return {};
-  return fmt::format("; {} of it for cancelled work", human(*updates_of(run)->wasted_energy));
+  return fmt::format("; {} of it for cancelled work", estimate(*updates_of(run)->wasted_energy));
 }
 
 void write_needs(Page& out, const Run& run) {
@@ -132,18 +133,18 @@ void write_needs(Page& out, const Run& run) {
   if (run.memory) {
     const MemoryReport& memory = *run.memory;
     out.row(
-        "memory", human(memory.peak),
-        fmt::format("of {} per GPU ({}): {}; largest batch that fits: {}", human(memory.capacity),
+        "memory", gpu_memory(memory.peak),
+        fmt::format("of {} per GPU ({}): {}; largest batch that fits: {}", gpu_memory(memory.capacity),
                     percent(memory.utilization), largest_terms(memory.terms), grouped(memory.largest_batch)));
   }
   if (run.energy) {
-    out.row("energy", human(run.energy->per_step),
+    out.row("energy", estimate(run.energy->per_step),
             fmt::format("per {}; {} on average for all GPUs and nodes{}", updates_of(run) ? "update" : "step",
-                        human(run.energy->average), wasted_in_words(run)));
+                        estimate(run.energy->average), wasted_in_words(run)));
   }
   if (run.cost) {
     out.row("cost", rounded(run.cost->per_epoch.si()) + " USD",
-            fmt::format("per epoch, at {} USD per node and hour ({})", rounded(run.cost->per_node_hour.si()),
+            fmt::format("per epoch, at {} USD per node and hour ({})", shortest(run.cost->per_node_hour.si()),
                         run.cost->date));
   }
 }

@@ -130,7 +130,7 @@ std::string sweep_line(const SweepResult& result, const SweepRow& row) {
   std::string text = point_in_words(result.sweep, row.point) + ": ";
   if (row.status != PointStatus::done) return text + reason_in_words(row);
   const auto value = [&](const char* name) { return figure(result, row, name).value(); };
-  return text + fmt::format("{}, {} samples/s, {} efficiency{}", human(Seconds(value("step_time_s"))),
+  return text + fmt::format("{}, {} samples/s, {} efficiency{}", estimate(Seconds(value("step_time_s"))),
                             rounded(value("throughput_samples_per_s")), percent(value("scaling_efficiency")),
                             is_strong_scaling(result.sweep) ? " relative to one GPU with this batch" : "");
 }

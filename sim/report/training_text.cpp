@@ -24,8 +24,17 @@ void write_slowest(Page& out, const Updates& updates) {
   const auto [least, longest] = std::ranges::minmax_element(updates.workers, {}, &WorkerRow::waiting);
   if (longest->waiting - least->waiting < alike * updates.measured) return;
   out.row("slowest rank", fmt::format("{} (node {})", index(least->rank), index(least->node)),
-          fmt::format("waited {}; rank {} waited {}", human(least->waiting), index(longest->rank),
-                      human(longest->waiting)));
+          fmt::format("waited {}; rank {} waited {}", estimate(least->waiting), index(longest->rank),
+                      estimate(longest->waiting)));
+}
+
+/// "39.4-39.8 ms".
+std::string range_in_words(Seconds low, Seconds high) {
+  const std::string begin = estimate(low);
+  const std::string end = estimate(high);
+  const std::size_t blank = begin.find(' ');
+  const bool has_same_unit = begin.substr(blank) == end.substr(std::min(end.size(), end.find(' ')));
+  return has_same_unit ? begin.substr(0, blank) + "-" + end : begin + " to " + end;
 }
 
 }  // namespace
@@ -42,8 +51,8 @@ std::string rule_in_words(const UpdateSettings& settings) {
 
 std::string spread_in_words(const Updates& updates) {
   if (updates.counts.repeats < 2) return {};
-  return fmt::format("; {} to {} ({} repeats, {} confidence)", human(updates.time.low),
-                     human(updates.time.high), updates.counts.repeats, percent(updates.time.confidence));
+  return fmt::format("; {} ({} repeats, {} confidence)", range_in_words(updates.time.low, updates.time.high),
+                     updates.counts.repeats, percent(updates.time.confidence));
 }
 
 void write_activities(Page& out, const Updates& updates) {

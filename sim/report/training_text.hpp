@@ -9,7 +9,7 @@ namespace trainyard {
 /// "k_sync, k = 6" or "ssp, bound 2".
 std::string rule_in_words(const UpdateSettings& settings);
 
-/// "; 12.1 ms to 12.6 ms (5 repeats, 93.8 % confidence)" if there are several.
+/// "; 12.1-12.6 ms (5 repeats, 93.8 % confidence)" if there are several.
 std::string spread_in_words(const Updates& updates);
 
 /// The ranks' activities, by time.

@@ -63,14 +63,14 @@ int largest_batch(const Model& model, const MemorySetting& setting, Bytes capaci
 /// "activations, 16.9 GB".
 std::string largest_of(const MemoryTerms& terms) {
   const MemoryTerm& term = largest_term(terms);
-  return fmt::format("{}, {}", term.name, human(terms.*term.bytes));
+  return fmt::format("{}, {}", term.name, gpu_memory(terms.*term.bytes));
 }
 
 std::vector<std::string> assumptions_of(const ResolvedExperiment& resolved, const MemoryTerms& terms) {
-  std::string text = fmt::format("memory: {} of workspace", human(terms.workspace));
+  std::string text = fmt::format("memory: {} of workspace", gpu_memory(terms.workspace));
   const std::optional<Sourced<Bytes>>& context = resolved.gpu.memory.context;
   if (!context || context->provenance == Provenance::assumed)
-    text += fmt::format(" and {} of CUDA context", human(terms.context));
+    text += fmt::format(" and {} of CUDA context", gpu_memory(terms.context));
   return {text + " are assumed; some frameworks keep up to 2.3 times the counted activations"};
 }
 
@@ -121,14 +121,14 @@ std::string verdict(const MemoryReport& report) {
   const std::string most = fmt::format(
       "does not fit into {}: a step needs {}, {} more than the {} available. The largest term "
       "is {}.",
-      report.gpu, human(report.peak), human(report.peak - report.capacity), human(report.capacity),
-      largest_of(report.terms));
+      report.gpu, gpu_memory(report.peak), gpu_memory(report.peak - report.capacity),
+      gpu_memory(report.capacity), largest_of(report.terms));
   if (report.largest_batch > 0) {
     return most + fmt::format(" The largest batch_per_gpu that fits is {}.", report.largest_batch);
   }
   if (report.batch_per_gpu == 1) return most + " No smaller batch exists.";
   return most + fmt::format(" Not even a batch_per_gpu of 1 fits: it needs {}; its largest term is {}.",
-                            human(total(report.of_one_sample)), largest_of(report.of_one_sample));
+                            gpu_memory(total(report.of_one_sample)), largest_of(report.of_one_sample));
 }
 
 void require_fit(const MemoryReport& report) {

@@ -353,7 +353,7 @@ Run run_from(ResolvedExperiment resolved, Training training, Run steady) {
   std::ranges::copy(training.notes_before, std::back_inserter(run.notes));
   if (const auto until = shown_until(updates)) {
     run.notes.push_back(fmt::format("trace.json and report.html show the first {} of the measured {}",
-                                    human(*until), human(updates.measured)));
+                                    estimate(*until), estimate(updates.measured)));
   }
   if (const auto pipeline = input_pipeline(resolved, *resolved.cluster, training.load)) {
     const Seconds loading = sum_of(updates.workers).loading / steps_of(updates);
