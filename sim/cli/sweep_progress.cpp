@@ -2,7 +2,7 @@
 
 #include "cli/terminal.hpp"
 #include "report/page.hpp"
-#include "report/sweep_table.hpp"
+#include "report/sweep_report.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 

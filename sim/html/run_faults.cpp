@@ -1,8 +1,8 @@
 #include "html/fluid_plot.hpp"
 #include "html/run_sections.hpp"
 #include "html/time_unit.hpp"
-#include "report/fault_text.hpp"
 #include "report/page.hpp"
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 

@@ -1,9 +1,8 @@
 #include "html/run_sections.hpp"
-#include "report/fault_text.hpp"
 #include "report/figure_text.hpp"
 #include "report/limits.hpp"
 #include "report/page.hpp"
-#include "report/run_title.hpp"
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"
@@ -118,7 +117,7 @@ Html limits_html(const Run& run) {
   Html html = element("p", limit_in_words(run), " class=\"verdict\"") + Html{"\n"};
   HtmlTable table("limits", {{"limit", true}, {"value"}, {"what it is", true}});
   if (!run.links.busiest.empty()) {
-    const LinkRow* const link = busiest_link(run);
+    const LinkRow* const link = busiest(run.links.rows);
     std::string text = run.links.busiest;
     if (link != nullptr) text += fmt::format(": {} at {}", human(link->bytes), human(link->capacity));
     table.row(std::vector<std::string>{"busiest link", percent(run.links.most), text});

@@ -1,8 +1,8 @@
 #include "html/fluid_plot.hpp"
 #include "html/run_sections.hpp"
 #include "report/page.hpp"
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
-#include "report/training_text.hpp"
 #include "units/text.hpp"
 
 #include <fmt/format.h>

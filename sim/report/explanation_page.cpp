@@ -1,6 +1,6 @@
 #include "report/explanation.hpp"
 #include "report/page.hpp"
-#include "report/run_title.hpp"
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"

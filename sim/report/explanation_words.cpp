@@ -214,8 +214,8 @@ std::string updates_in_words(const Run& run) {
         estimate(slow->computing / static_cast<double>(updates.measured_updates)), index(fast->rank),
         index(fast->node), estimate(fast->computing / static_cast<double>(updates.measured_updates)));
   }
-  const auto server = std::ranges::max_element(updates.servers, {}, &ServerRow::utilization);
-  if (server != updates.servers.end())
+  const ServerRow* const server = busiest_server(updates);
+  if (server != nullptr)
     text += fmt::format(" The busiest resource of the parameter servers is the {}, {} of the time.",
                         server->name, percent(server->utilization));
   if (!run.links.busiest.empty()) {

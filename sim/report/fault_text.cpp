@@ -1,5 +1,4 @@
-#include "report/fault_text.hpp"
-
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 

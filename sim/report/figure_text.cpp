@@ -53,10 +53,4 @@ std::string in_unit(const FigureValue& value, FigureUnit unit) {
   return rounded(number);
 }
 
-std::string figures_markdown(std::span<const Figure> table) {
-  std::string rows;
-  for (const Figure& figure : table) rows += fmt::format("| `{}` | {} |\n", figure.field, figure.doc);
-  return rows;
-}
-
 }  // namespace trainyard

@@ -117,27 +117,23 @@ std::string host_in_words(const Run& run) {
 
 std::string updates_limit_in_words(const Run& run) {
   const Updates& updates = *updates_of(run);
-  Seconds computing, communicating, waiting, loading;
-  for (const WorkerRow& worker : updates.workers) {
-    computing += worker.computing - worker.wasted;
-    communicating += worker.communicating;
-    waiting += worker.waiting + worker.wasted;
-    loading += worker.loading;
-  }
+  const WorkerRow sum = sum_of(updates.workers);
+  const Seconds computing = sum.computing - sum.wasted;
+  const Seconds waiting = sum.waiting + sum.wasted;
   // Other causes of waiting would not matter if samples still came this late.
-  if (run.input && loading >= std::max({negligible * computing, communicating, waiting})) {
+  if (run.input && sum.loading >= std::max({negligible * computing, sum.communicating, waiting})) {
     const Seconds all = static_cast<double>(updates.workers.size()) * updates.measured;
-    return waiting_in_words(*run.input, loading / all);
+    return waiting_in_words(*run.input, sum.loading / all);
   }
-  if (computing >= communicating && computing >= waiting)
+  if (computing >= sum.communicating && computing >= waiting)
     return "Compute: it takes the largest part of the ranks' time.";
-  if (waiting > communicating) {
+  if (waiting > sum.communicating) {
     return "Waiting: most of the ranks' time goes to waits that the update rule causes, or to gradients that "
            "it "
            "discards.";
   }
-  const auto server = std::ranges::max_element(updates.servers, {}, &ServerRow::utilization);
-  const bool is_server = server != updates.servers.end() && server->utilization > run.links.most;
+  const ServerRow* const server = busiest_server(updates);
+  const bool is_server = server != nullptr && server->utilization > run.links.most;
   return fmt::format(
       "Communication: transfers of gradients and parameters take the largest part of the ranks' time. The "
       "busiest resource is {}.",
@@ -176,11 +172,6 @@ std::string limit_in_words(const Run& run) {
   if (run.input && run.input->exposed > negligible * run.pace.time)
     return waiting_in_words(*run.input, run.input->exposed / run.pace.time);
   return step_in_words(run) + host_in_words(run);
-}
-
-const LinkRow* busiest_link(const Run& run) {
-  const auto link = std::ranges::find(run.links.rows, run.links.busiest, &LinkRow::name);
-  return link == run.links.rows.end() ? nullptr : &*link;
 }
 
 std::string above_peak_in_words(const Run& run) {

@@ -1,14 +1,12 @@
 #include "report/summary_text.hpp"
 
-#include "report/fault_text.hpp"
 #include "report/kernel_kinds.hpp"
 #include "report/limits.hpp"
 #include "report/memory_table.hpp"
 #include "report/page.hpp"
-#include "report/run_title.hpp"
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "report/timeline_chart.hpp"
-#include "report/training_text.hpp"
 #include "run/figures.hpp"
 #include "units/text.hpp"
 
@@ -103,7 +101,7 @@ void write_limits(Page& out, const Run& run) {
   out.heading("what limits it");
   out.paragraph(limit_in_words(run), 2);
   if (!run.links.busiest.empty()) {
-    const LinkRow* const link = busiest_link(run);
+    const LinkRow* const link = busiest(run.links.rows);
     std::string text = fmt::format("{}, busy for {} of the {}", elide(run.links.busiest, 50),
                                    percent(run.links.most), updates_of(run) ? "run" : "step");
     if (link != nullptr) text += fmt::format(" ({} at {})", human(link->bytes), estimate(link->capacity));

@@ -1,6 +1,5 @@
-#include "report/sweep_table.hpp"
-
 #include "report/page.hpp"
+#include "report/sweep_report.hpp"
 #include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"
 #include "sweep/choice.hpp"

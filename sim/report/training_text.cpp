@@ -1,5 +1,4 @@
-#include "report/training_text.hpp"
-
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 
@@ -81,8 +80,8 @@ void write_updates(Page& out, const Updates& updates) {
             fmt::format("largest lead of a rank over the slowest, in finished steps; bound {}",
                         updates.settings.bound));
   }
-  const auto busiest = std::ranges::max_element(updates.servers, {}, &ServerRow::utilization);
-  if (busiest != updates.servers.end()) {
+  const ServerRow* const busiest = busiest_server(updates);
+  if (busiest != nullptr) {
     out.row("busiest server", percent(busiest->utilization),
             fmt::format("utilization of the {}", busiest->name));
   }

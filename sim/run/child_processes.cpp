@@ -93,23 +93,6 @@ void end_child(Child& child) {
                       : fmt::format("its process ended with exit code {}", WEXITSTATUS(status)));
 }
 
-/// The value; throws the exception that the child threw.
-std::string value_of(ChildOutcome outcome) {
-  switch (outcome.kind) {
-    case ChildOutcome::value:
-      return std::move(outcome.text);
-    case ChildOutcome::input_error:
-      throw InputError(outcome.text);
-    case ChildOutcome::job_impossible:
-      throw JobImpossible(outcome.text);
-    case ChildOutcome::file_error:
-      throw FileError(outcome.text);
-    case ChildOutcome::failure:
-      break;
-  }
-  throw std::runtime_error(outcome.text);
-}
-
 /// The running children. Those still running when an exception is thrown are killed and their output dropped.
 class Running {
 public:
@@ -163,6 +146,22 @@ void for_each_child(int parallel, const std::function<std::optional<ChildWork>()
            {.kind = static_cast<ChildOutcome::Kind>(child.sent.front()), .text = child.sent.substr(1)});
     }
   }
+}
+
+std::string value_of(ChildOutcome outcome) {
+  switch (outcome.kind) {
+    case ChildOutcome::value:
+      return std::move(outcome.text);
+    case ChildOutcome::input_error:
+      throw InputError(outcome.text);
+    case ChildOutcome::job_impossible:
+      throw JobImpossible(outcome.text);
+    case ChildOutcome::file_error:
+      throw FileError(outcome.text);
+    case ChildOutcome::failure:
+      break;
+  }
+  throw std::runtime_error(outcome.text);
 }
 
 std::vector<std::string> in_children(int count, int parallel, const std::function<std::string(int)>& make) {

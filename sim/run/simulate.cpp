@@ -2,13 +2,10 @@
 
 #include "experiment/shared_network.hpp"
 #include "platform/channels.hpp"
-#include "run/calibrated_on.hpp"
 #include "run/checks.hpp"
 #include "run/energy.hpp"
 #include "run/job.hpp"
 #include "run/other_traffic.hpp"
-#include "run/simulate_updates.hpp"
-#include "run/step_rows.hpp"
 #include "strategy/stack_ops.hpp"
 
 #include <algorithm>
@@ -48,7 +45,7 @@ Step replayed_step(const ResolvedExperiment& resolved, StepPlan plan, Fidelity f
     }
   }
   Step step;
-  step.lower_bound = run(ideal(plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
+  step.lower_bound = closed_makespan(ideal(plan));
   step.timeline = run_among_others(resolved, *resolved.network, plan, engine);
   require_none(violations(plan, step.timeline, step.lower_bound, has_others(resolved)));
   step.plan = std::move(plan);
@@ -85,8 +82,7 @@ void add_times(const ResolvedExperiment& resolved, const std::optional<InputPipe
   step.slowed = std::max(Seconds{}, rank.compute - alone - of_ranks);
   step.communication = rank.communication;
   step.exposed = std::max(Seconds{}, makespan - rank.compute);
-  const Seconds without =
-      run(without_network(step.plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
+  const Seconds without = closed_makespan(without_network(step.plan));
   step.network_gain = std::max(Seconds{}, step.time - with_input(without, input, settings));
 }
 
@@ -146,6 +142,30 @@ Known<MemoryReport> checked_memory(const ResolvedExperiment& resolved, const Ste
   MemoryReport report = memory_report(resolved, resolved.cluster->ranks(), plan.channels);
   require_fit(report);
   return report;
+}
+
+/// The end-to-end runs on which the stack's parameters were fitted; empty if the trace brings all durations
+/// and needs none.
+std::vector<std::string> calibrated_on(const ResolvedExperiment& resolved) {
+  std::vector<std::string> runs;
+  const auto is_given = [](const Op& op) { return op.duration.has_value(); };
+  if (std::ranges::all_of(resolved.trace.ops, is_given)) return runs;
+  const auto add = [&](Provenance provenance, const std::string& source) {
+    const bool is_fitted = provenance == Provenance::fitted || provenance == Provenance::measured;
+    if (is_fitted && std::ranges::find(runs, source) == runs.end()) runs.push_back(source);
+  };
+  add(resolved.stack.compute_scale.provenance, resolved.stack.compute_scale.source);
+  const Stack& stack = resolved.stack;
+  for (const Sourced<Seconds>* time : {&stack.op_overhead, &stack.step_overhead})
+    add(time->provenance, time->source);
+  if (resolved.cluster->ranks() == 1) return runs;
+  for (const Sourced<Seconds>* time :
+       {&stack.step_overhead_per_gpu, &stack.micro_batch_overhead, &stack.collective_overhead})
+    add(time->provenance, time->source);
+  if (!stack.scalar_rings || resolved.cluster->nodes == 1) return runs;
+  for (const Sourced<Seconds>* time : {&stack.scalar_rings->hop, &stack.scalar_rings->node_hop})
+    add(time->provenance, time->source);
+  return runs;
 }
 
 /// Notes for the reader of the result, in the order in which their causes arise.

@@ -29,4 +29,9 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options);
 /// updates.
 Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options);
 
+/// Many updates (parameter servers, asynchronous update rules, random times): simulate() for experiments for
+/// which is_multi_update() holds. A steady step gives the time and the needs of one rank's step; the engine's
+/// training lets many of them interact.
+Run simulate_updates(ResolvedExperiment resolved, const SimulateOptions& options);
+
 }  // namespace trainyard

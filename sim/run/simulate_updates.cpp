@@ -1,11 +1,10 @@
-#include "run/simulate_updates.hpp"
-
 #include "engine/training.hpp"
 #include "experiment/shared_network.hpp"
 #include "experiment/stack_rules.hpp"
 #include "run/checks.hpp"
 #include "run/energy.hpp"
 #include "run/host_load.hpp"
+#include "run/simulate.hpp"
 #include "run/step_at_pace.hpp"
 #include "run/update_setup.hpp"
 #include "schedule/step_plan.hpp"

@@ -76,4 +76,18 @@ struct Step {
   std::vector<TimelineEvent> bars;  ///< of the recorded ranks
 };
 
+/// Number of ranks for which every op goes into the timeline: those of the first nodes, few enough to look
+/// at.
+inline constexpr int most_recorded = 16;
+
+/// Fills in `ops`, `collectives` and `bars` of a step from its plan and timeline.
+void add_rows(const Trace& trace, Step& step);
+
+/// The purpose of a task of the communication or host stream that belongs to a collective: work before or
+/// after it, or the time for which the host is held.
+const std::string& side_work(const StepPlan& plan, Stream stream, const std::vector<Task>& tasks, int task);
+
+/// Time of a graph whose collectives take their closed forms.
+Seconds closed_makespan(const TaskGraph& graph);
+
 }  // namespace trainyard

@@ -65,6 +65,13 @@ RunSummary read_back(const Run& run, std::span<const Figure> table) {
   return read_summary("summary.json", json_text(summary_json(run, {}, table)), table);
 }
 
+/// A row "| `field` | definition |" for each figure, as sim/README.md lists them.
+std::string figures_markdown(std::span<const Figure> table = figures()) {
+  std::string rows;
+  for (const Figure& figure : table) rows += fmt::format("| `{}` | {} |\n", figure.field, figure.doc);
+  return rows;
+}
+
 /// Every field that summary.json can have: of a steady step, of many updates, of real data and of jobs with
 /// faults.
 std::set<std::string> all_fields() {

@@ -1,7 +1,5 @@
 #include "../sweep/hand_made.hpp"
-#include "report/sweep_csv.hpp"
-#include "report/sweep_json.hpp"
-#include "report/sweep_table.hpp"
+#include "report/sweep_report.hpp"
 #include "run/figures.hpp"
 
 #include <algorithm>

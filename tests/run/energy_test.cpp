@@ -1,7 +1,6 @@
 #include "run/energy.hpp"
 
 #include "has_all.hpp"
-#include "run/cost.hpp"
 #include "run/run.hpp"
 
 #include <doctest/doctest.h>
