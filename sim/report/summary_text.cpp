@@ -87,9 +87,9 @@ void write_chart(Page& out, const Run& run) {
 
 /// "prepared in 12.1 ms during the previous step; cores of a node 62 % busy; storage 8 % busy".
 std::string input_in_words(const InputReport& input) {
-  std::string text = fmt::format("prepared in {} during the previous step", estimate(input.pipeline.time));
+  std::string text = fmt::format("prepared in {} during the previous step", estimate(input.loading.time));
   if (!input.is_prefetched)
-    text = fmt::format("prepared in {} before each step", estimate(input.pipeline.time));
+    text = fmt::format("prepared in {} before each step", estimate(input.loading.time));
   if (input.cpu_utilization)
     text += fmt::format("; cores of a node {} busy", percent(*input.cpu_utilization));
   if (input.storage_utilization)
