@@ -7,7 +7,7 @@
 #include "config/write.hpp"
 #include "published/published_files.hpp"
 #include "report/out_files.hpp"
-#include "report/stack_fit_table.hpp"
+#include "report/calibration_tables.hpp"
 #include "run/child_processes.hpp"
 
 #include <filesystem>

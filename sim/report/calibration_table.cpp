@@ -1,4 +1,4 @@
-#include "report/calibration_table.hpp"
+#include "report/calibration_tables.hpp"
 
 #include "report/text_layout.hpp"
 

@@ -1,4 +1,4 @@
-#include "report/device_table.hpp"
+#include "report/calibration_tables.hpp"
 
 #include "config/keys.hpp"
 #include "units/text.hpp"

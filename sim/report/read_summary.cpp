@@ -1,7 +1,6 @@
-#include "report/read_summary.hpp"
+#include "report/summary_json.hpp"
 
 #include "config/diagnostic.hpp"
-#include "report/summary_json.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "report/stack_fit_table.hpp"
+#include "report/calibration_tables.hpp"
 
 #include "config/keys.hpp"
 

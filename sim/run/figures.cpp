@@ -8,6 +8,7 @@
 #include <functional>
 #include <iterator>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 namespace trainyard {
@@ -32,11 +33,27 @@ Value to_value(const Known<T>& known) {
   return known ? to_value(*known) : Value(unknown(known.error()));
 }
 Value to_value(const Value& value) { return value; }
+template <class E>
+requires std::is_enum_v<E>
+Value to_value(E name) {
+  return to_value(config::name_of(name));
+}
 
 /// A figure of every run. `get` returns a quantity, a number, a text, or a Known one of them.
 template <class Get>
 Getter of(Get get) {
   return [get](const Run& run) { return to_value(get(run)); };
+}
+
+/// A key of the experiment.
+template <class T>
+Getter of_setting(T Experiment::*key) {
+  return [key](const Run& run) {
+    if constexpr (std::is_same_v<T, std::string>)
+      return to_value(std::string_view(run.experiment.settings.*key));
+    else
+      return to_value(run.experiment.settings.*key);
+  };
 }
 
 /// A figure of one steady step.
@@ -128,24 +145,20 @@ std::vector<Figure> figures_of_the_job() {  // The job.
       Figure{"experiment", "experiment", FigureUnit::text, "the name of the experiment's file", "",
              job_itself, of([](auto& run) -> std::string_view { return run.experiment.name; })},
       Figure{"platform", "platform", FigureUnit::text, "the machine, as the experiment names it", "",
-             job_itself, of([](auto& run) -> std::string_view { return run.experiment.settings.platform; })},
+             job_itself, of_setting(&Experiment::platform)},
       Figure{"model", "model", FigureUnit::text, "the model, or the name that its trace gives", "",
              job_itself, of([](auto& run) -> std::string_view { return run.experiment.trace.model; })},
       Figure{"stack", "stack", FigureUnit::text, "the software, as the experiment names it", "", job_itself,
-             of([](auto& run) -> std::string_view { return run.experiment.settings.stack; })},
+             of_setting(&Experiment::stack)},
       Figure{"precision", "precision", FigureUnit::text,
              "number format of activations, weights and matrix units", "", job_itself,
-             of([](auto& run) -> std::string_view {
-               return config::name_of(run.experiment.settings.precision);
-             })},
+             of_setting(&Experiment::precision)},
       Figure{"optimizer", "optimizer", FigureUnit::text, "rule that turns gradients into an update", "",
-             job_itself, of([](auto& run) -> std::string_view {
-               return config::name_of(run.experiment.settings.optimizer);
-             })},
+             job_itself, of_setting(&Experiment::optimizer)},
       Figure{"batch_per_gpu", "batch per GPU", FigureUnit::count, "samples of a micro-batch of one rank", "",
-             job_itself, of([](auto& run) { return run.experiment.settings.batch_per_gpu; })},
+             job_itself, of_setting(&Experiment::batch_per_gpu)},
       Figure{"accumulation", "micro-batches", FigureUnit::count, "micro-batches of a step", "", job_itself,
-             of([](auto& run) { return run.experiment.settings.accumulation; })},
+             of_setting(&Experiment::accumulation)},
       Figure{"global_batch", "global batch", samples, "samples of all ranks together in a step", "",
              size_of_job, of([](auto& run) { return run.pace.global_batch; })},
       Figure{"ranks", "ranks", gpus, "GPUs that take part", "", size_of_job,
@@ -154,9 +167,7 @@ std::vector<Figure> figures_of_the_job() {  // The job.
              of([](auto& run) { return run.nodes; })},
       Figure{"fidelity", "fidelity", FigureUnit::text,
              "how exactly collectives were simulated: `closed`, `flow`, `rounds` or `steps`", "", job_itself,
-             of([](auto& run) -> std::string_view {
-               return config::name_of(run.experiment.settings.fidelity);
-             })}};
+             of_setting(&Experiment::fidelity)}};
 }
 
 std::vector<Figure> figures_of_speed() {  // How fast it is.

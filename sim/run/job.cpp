@@ -1,4 +1,4 @@
-#include "run/job.hpp"
+#include "run/simulate.hpp"
 
 #include "run/checkpoint_interval.hpp"
 #include "run/faulty_job.hpp"

@@ -4,7 +4,6 @@
 #include "platform/channels.hpp"
 #include "run/checks.hpp"
 #include "run/energy.hpp"
-#include "run/job.hpp"
 #include "run/other_traffic.hpp"
 #include "strategy/stack_ops.hpp"
 

@@ -1,4 +1,4 @@
-#include "report/device_table.hpp"
+#include "report/calibration_tables.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -32,7 +32,7 @@ TEST_CASE("what a recording says besides kernels: launches, the largest copies, 
   CAPTURE(table);
   // the slowdown of the vector kernel is missing: it was not recorded alone
   CHECK(std::ranges::count(table, '\n') == 8);
-  for (const std::string row : {"6.5 us", "2.25 us", "copy h2d_pinned 25 GB/s (256 MiB)",
+  for (const std::string row : {"6.50 us", "2.25 us", "copy h2d_pinned 25.0 GB/s (256 MiB)",
                                 "bf16 gemm with concurrent h2d copies 1.15 times", "power, idle 75.5 W"}) {
     CAPTURE(row);
     CHECK(without_gaps(table).find(row) != std::string::npos);

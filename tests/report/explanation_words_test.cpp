@@ -71,7 +71,7 @@ TEST_CASE("every change of rank is counted, samples are of no rank") {
   add(explained, PathKind::forward, 1, 2);
   CHECK_FALSE(has(path_of(explained), "rank"));
   add(explained, PathKind::backward, 1, 1);
-  CHECK(has(path_of(explained), "Until 2 s the path is on rank 2, and rank 1 waits for it."));
+  CHECK(has(path_of(explained), "Until 2.00 s the path is on rank 2, and rank 1 waits for it."));
   CHECK_FALSE(has(path_of(explained), "ends on"));
   add(explained, PathKind::backward, 1, 2);
   add(explained, PathKind::update, 1, 0);
@@ -82,21 +82,21 @@ TEST_CASE("why a collective takes longer than alone is said where the run shows 
   Explained explained = empty_result();
   add_collective(explained, 2, 0, Seconds{1}, "a->b");
   Run& run = explained.run;
-  CHECK(has(path_of(explained), " takes 2 s."));
+  CHECK(has(path_of(explained), " takes 2.00 s."));
   run.experiment.settings.events.emplace_back();
-  CHECK(has(path_of(explained), " takes 2 s (changing links)."));
+  CHECK(has(path_of(explained), " takes 2.00 s (changing links)."));
   CHECK(how_obtained(run, GapPart::network) == "added by changing links");
   run.experiment.settings.background.emplace_back();
-  CHECK(has(path_of(explained), " takes 2 s (concurrent traffic, changing links)."));
+  CHECK(has(path_of(explained), " takes 2.00 s (concurrent traffic, changing links)."));
   run.experiment.settings.background.clear();
   run.experiment.settings.events.clear();
   std::vector<CollectiveRow>& collectives = step_in(run).collectives;
   CollectiveRow other = collectives.front();
   other.start = other.end;
   collectives.push_back(other);  // behind it, not beside it
-  CHECK(has(path_of(explained), " takes 2 s."));
+  CHECK(has(path_of(explained), " takes 2.00 s."));
   collectives.back().start = Seconds{1};
-  CHECK(has(path_of(explained), " takes 2 s (concurrent traffic)."));
+  CHECK(has(path_of(explained), " takes 2.00 s (concurrent traffic)."));
   CHECK(how_obtained(run, GapPart::network) == "added by collectives that share links");
 }
 
@@ -110,9 +110,9 @@ TEST_CASE("a connection's limit says whose it is") {
   pace.held_by = ConnectionLimit::fabric;
   CHECK_FALSE(has(limit_in_words(pace, "LL"), "protocol"));
   pace.held_by = ConnectionLimit::host_memory;
-  CHECK(has(limit_in_words(pace, "LL"), "through host memory (1 GB/s;"));
+  CHECK(has(limit_in_words(pace, "LL"), "through host memory (1.00 GB/s;"));
   pace.held_by = ConnectionLimit::protocol;
-  CHECK(has(limit_in_words(pace, "LL"), "with protocol LL (1 GB/s;"));
+  CHECK(has(limit_in_words(pace, "LL"), "with protocol LL (1.00 GB/s;"));
 }
 
 TEST_CASE("a long path shows its collectives and the optimizer, and its layers keep their beginnings") {

@@ -5,7 +5,7 @@
 #include "random/order_statistics.hpp"
 #include "report/limits.hpp"
 #include "report/summary_json.hpp"
-#include "run/host_load.hpp"
+#include "run/update_setup.hpp"
 #include "run/simulate.hpp"
 
 #include <doctest/doctest.h>
@@ -81,7 +81,7 @@ TEST_CASE(
   const Run stored = real(slow);
   CHECK(stored.pace.time.si() == doctest::Approx(step_samples * 115e3 / 200e6));
   CHECK(*stored.input->storage_utilization == doctest::Approx(1));
-  CHECK(is_in(limit_in_words(stored), "reads 1,739 samples/s from its storage"));
+  CHECK(is_in(limit_in_words(stored), "reads 1,740 samples/s from its storage"));
   CHECK(real({{"nodes", "4"}, {"platform.node.storage.shared", "400 MB/s"}}).pace.time.si() ==
         doctest::Approx(4 * step_samples * 115e3 / 400e6));
   CHECK(real({{"platform.node.devices.cpu.memory_bandwidth", "2 GB/s"}}).pace.time.si() ==

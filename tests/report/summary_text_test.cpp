@@ -129,7 +129,7 @@ TEST_CASE("what a run could not tell about memory, energy and cost is named once
 TEST_CASE("little exposed communication means compute limits the step") {
   Run run = sample_result();
   step_in(run).exposed = step_in(run).network_gain = Seconds(0.0001);
-  CHECK(has_all(limit_in_words(run), "Compute: ", "84.6 % of the step", "100 us of 4 ms", "0.8 %"));
+  CHECK(has_all(limit_in_words(run), "Compute: ", "84.6 % of the step", "100 us of 4.00 ms", "0.8 %"));
   step_in(run).communication = Seconds(0.00011);
   CHECK(has_all(limit_in_words(run), "Nearly all communication", "100 us of 110 us"));
   step_in(run).communication = step_in(run).exposed;
@@ -138,7 +138,7 @@ TEST_CASE("little exposed communication means compute limits the step") {
 
 TEST_CASE("a busy link means bandwidth, an idle one latency") {
   Run run = sample_result();
-  CHECK(has_all(limit_in_words(run), "Communication: 2 ms ", " 15.4 % of the step", "ends 2 ms after",
+  CHECK(has_all(limit_in_words(run), "Communication: 2.00 ms ", " 15.4 % of the step", "ends 2.00 ms after",
                 "limit is bandwidth", "node0.gpu0->node0.gpu1", " 97.5 %"));
   run.links.most = 0.03;
   CHECK(has_all(limit_in_words(run), "limit is latency", "node0.gpu0->node0.gpu1", " 9.8 %"));
@@ -147,7 +147,7 @@ TEST_CASE("a busy link means bandwidth, an idle one latency") {
 TEST_CASE("what waits for the framework's cycle is the framework's, not the network's") {
   Run run = sample_result();
   step_in(run).network_gain = Seconds(0.0005);
-  CHECK(has_all(limit_in_words(run), "Framework: ", " 2 ms", " 1.5 ms", " 3.8 %"));
+  CHECK(has_all(limit_in_words(run), "Framework: ", " 2.00 ms", " 1.50 ms", " 3.8 %"));
 }
 
 TEST_CASE("a host that keeps the GPU waiting is said to limit the step") {
@@ -165,7 +165,7 @@ TEST_CASE("accumulated micro-batches are told in the title and count for one GPU
   run.pace.global_batch *= 4;
   const std::string text = summary_text(run, false);
   CHECK(contains(text, "batch 4 x 64 per GPU"));
-  CHECK(contains(text, "23,273 samples/s with the same batch per GPU"));
+  CHECK(contains(text, "23,300 samples/s with the same batch per GPU"));
 }
 
 TEST_CASE("the chart shows each phase where it ran and communication below it") {

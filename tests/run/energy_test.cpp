@@ -95,7 +95,7 @@ TEST_CASE("energy is unknown where its figures are, and says which") {
   gpu.power.reset();
   CHECK(has_all(*energy_unknown(platform, gpu, Trace{}), "warm ", "(power)"));
   gpu.tdp = {};
-  CHECK(*energy_unknown(platform, gpu, Trace{}) == "warm does not state its thermal design power (tdp)");
+  CHECK(has_all(*energy_unknown(platform, gpu, Trace{}), "warm ", "(tdp)"));
 }
 
 TEST_CASE("an epoch costs nodes x price x hours, and a list price gives no rate") {
@@ -109,7 +109,6 @@ TEST_CASE("an epoch costs nodes x price x hours, and a list price gives no rate"
   const EpochCost cost = epoch_cost(platform, 2, Seconds(1800)).value();
   CHECK(cost.per_epoch.si() == doctest::Approx(24.48).epsilon(1e-12));
   CHECK(cost.per_node_hour == Dollars(24.48));
-  CHECK(cost.date == "2020-09");
 }
 
 TEST_CASE("the power of a GPU is unknown in an op of which only the duration is known") {
