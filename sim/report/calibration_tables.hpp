@@ -1,6 +1,6 @@
 #pragma once
-// Output of `trainyard calibrate`: errors of a GPU profile on kernels that its fits have not seen, other values of a
-// recording, and the fit of a stack.
+// Output of `trainyard calibrate`: errors of a GPU profile on kernels that its fits have not seen, other
+// values of a recording, and the fit of a stack.
 
 #include "calibration/fit_stack.hpp"
 #include "compute/gpu_profile.hpp"

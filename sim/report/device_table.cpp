@@ -1,6 +1,5 @@
-#include "report/calibration_tables.hpp"
-
 #include "config/keys.hpp"
+#include "report/calibration_tables.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>

@@ -24,9 +24,9 @@ std::string help_in_words(const ExplainedRun& explained) {
     helpful.push_back(fmt::format("{} ({} samples/s)", row.what.change, by));
   }
   if (helpful.empty()) return "None of these changes gains 0.5 % or more.";
-  std::string text = "Largest gains: " + helpful.front();
-  for (std::size_t i = 1; i < helpful.size(); ++i) text += ", then " + helpful[i];
-  return text + (helpful.size() < most_named ? ". Every other kind of change gains less than 0.5 %." : ".");
+  return fmt::format(
+      "Largest gains: {}{}", fmt::join(helpful, ", then "),
+      helpful.size() < most_named ? ". Every other kind of change gains less than 0.5 %." : ".");
 }
 
 std::optional<double> gain(const ExplainedRun& explained, const WhatIfRow& row) {

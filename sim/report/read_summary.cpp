@@ -1,6 +1,5 @@
-#include "report/summary_json.hpp"
-
 #include "config/diagnostic.hpp"
+#include "report/summary_json.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>

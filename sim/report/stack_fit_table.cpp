@@ -1,6 +1,5 @@
-#include "report/calibration_tables.hpp"
-
 #include "config/keys.hpp"
+#include "report/calibration_tables.hpp"
 
 #include <filesystem>
 #include <fmt/format.h>

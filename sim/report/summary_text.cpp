@@ -147,24 +147,20 @@ void write_needs(Page& out, const Run& run) {
   }
 }
 
-std::string joined(const std::vector<std::string>& texts) {
-  std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
-  return all;
-}
-
 void write_trust(Page& out, const Run& run) {
   out.heading("basis of the numbers");
   const ComputeSourceShares& shares = run.compute_sources;
   out.text_row("compute times",
                fmt::format("{} measured kernels, {} curves fitted to kernels, {} roofline",
                            percent(shares.measured), percent(shares.fitted), percent(shares.roofline)));
-  out.text_row("calibrated on",
-               run.calibrated_on.empty() ? "no training run (kernel data only)" : joined(run.calibrated_on));
+  out.text_row("calibrated on", run.calibrated_on.empty()
+                                    ? "no training run (kernel data only)"
+                                    : fmt::format("{}", fmt::join(run.calibrated_on, ", ")));
   out.text_row("fidelity", fmt::format("{} ({} events)", config::name_of(run.experiment.settings.fidelity),
                                        grouped(static_cast<std::int64_t>(run.events))));
   for (const std::string& note : run.notes) out.text_row("note", note);
-  out.text_row("not modelled", joined(unmodelled_topics(run)) + " (reasons with --json)");
+  out.text_row("not modelled",
+               fmt::format("{} (reasons with --json)", fmt::join(unmodelled_topics(run), ", ")));
 }
 
 }  // namespace

@@ -92,14 +92,13 @@ std::string needs_in_words(const SweepResult& result, const Needs& needs) {
 }
 
 std::string limits_in_words(const Goal& goal) {
-  std::string text;
-  const auto add = [&](const std::string& limit) { text += (text.empty() ? "" : ", ") + limit; };
-  if (goal.deadline) add("within " + human(*goal.deadline));
-  if (goal.budget) add(fmt::format("for at most {} USD", shortest(goal.budget->si())));
-  if (goal.gpus_max) add(fmt::format("on at most {} GPUs", *goal.gpus_max));
+  std::vector<std::string> limits;
+  if (goal.deadline) limits.push_back("within " + human(*goal.deadline));
+  if (goal.budget) limits.push_back(fmt::format("for at most {} USD", shortest(goal.budget->si())));
+  if (goal.gpus_max) limits.push_back(fmt::format("on at most {} GPUs", *goal.gpus_max));
   if (goal.efficiency_min)
-    add(fmt::format("with at least {} scaling efficiency", percent(*goal.efficiency_min)));
-  return text;
+    limits.push_back(fmt::format("with at least {} scaling efficiency", percent(*goal.efficiency_min)));
+  return fmt::format("{}", fmt::join(limits, ", "));
 }
 
 std::string scaling_rule_in_words(const Sweep& sweep) {

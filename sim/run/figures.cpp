@@ -34,15 +34,13 @@ Value to_value(const Known<T>& known) {
 }
 Value to_value(const Value& value) { return value; }
 template <class E>
-requires std::is_enum_v<E>
-Value to_value(E name) {
-  return to_value(config::name_of(name));
-}
+requires std::is_enum_v<E> Value to_value(E name) { return to_value(config::name_of(name)); }
 
-/// A figure of every run. `get` returns a quantity, a number, a text, or a Known one of them.
+/// A figure of every run. `get`, a function or a member, gives a quantity, a number, a text, or a Known one
+/// of them.
 template <class Get>
 Getter of(Get get) {
-  return [get](const Run& run) { return to_value(get(run)); };
+  return [get](const Run& run) { return to_value(std::invoke(get, run)); };
 }
 
 /// A key of the experiment.
@@ -60,7 +58,7 @@ Getter of_setting(T Experiment::*key) {
 template <class Get>
 Getter of_step(const char* otherwise, Get get) {
   return [=](const Run& run) {
-    return updates_of(run) == nullptr ? to_value(get(step_of(run))) : Value(unknown(otherwise));
+    return updates_of(run) == nullptr ? to_value(std::invoke(get, step_of(run))) : Value(unknown(otherwise));
   };
 }
 
@@ -69,7 +67,7 @@ template <class Get>
 Getter of_updates(Get get) {
   return [get](const Run& run) {
     const Updates* updates = updates_of(run);
-    return updates != nullptr ? to_value(get(*updates)) : Value(none());
+    return updates != nullptr ? to_value(std::invoke(get, *updates)) : Value(none());
   };
 }
 
@@ -81,14 +79,14 @@ template <class Get>
 Getter of_updates_or_reason(Get get) {
   return [get](const Run& run) {
     const Updates* updates = updates_of(run);
-    return updates != nullptr ? to_value(get(*updates)) : Value(unknown(always_fresh));
+    return updates != nullptr ? to_value(std::invoke(get, *updates)) : Value(unknown(always_fresh));
   };
 }
 
 /// A figure of runs that read real data.
 template <class Get>
 Getter of_input(Get get) {
-  return [get](const Run& run) { return run.input ? to_value(get(*run.input)) : Value(none()); };
+  return [get](const Run& run) { return run.input ? to_value(std::invoke(get, *run.input)) : Value(none()); };
 }
 
 Value use_of_host(const Run& run, Known<double> InputReport::*share) {
@@ -161,60 +159,57 @@ std::vector<Figure> figures_of_the_job() {  // The job.
              of_setting(&Experiment::accumulation)},
       Figure{"global_batch", "global batch", samples, "samples of all ranks together in a step", "",
              size_of_job, of([](auto& run) { return run.pace.global_batch; })},
-      Figure{"ranks", "ranks", gpus, "GPUs that take part", "", size_of_job,
-             of([](auto& run) { return run.ranks; })},
-      Figure{"nodes", "nodes", FigureUnit::count, "nodes that take part", "", size_of_job,
-             of([](auto& run) { return run.nodes; })},
+      Figure{"ranks", "ranks", gpus, "GPUs that take part", "", size_of_job, of(&Run::ranks)},
+      Figure{"nodes", "nodes", FigureUnit::count, "nodes that take part", "", size_of_job, of(&Run::nodes)},
       Figure{"fidelity", "fidelity", FigureUnit::text,
              "how exactly collectives were simulated: `closed`, `flow`, `rounds` or `steps`", "", job_itself,
              of_setting(&Experiment::fidelity)}};
 }
 
 std::vector<Figure> figures_of_speed() {  // How fast it is.
-  return {Figure{"step_time_s", "step time", FigureUnit::time,
-                 "one optimizer update, from the first kernel to the last; for runs of many updates, the "
-                 "median time of an update",
-                 "", everywhere, of([](auto& run) { return run.pace.time; })},
-          Figure{"throughput_samples_per_s", "throughput", samples_per_s, "`global_batch` / step time", "",
-                 everywhere, of([](auto& run) { return run.pace.throughput; })},
-          Figure{"throughput_tokens_per_s", "tokens", tokens_per_s,
-                 "samples per second x sequence length, of models that read sequences", "", in_tables,
-                 of(tokens_per_second)},
-          Figure{"speedup", "speedup", times, "throughput over that of one GPU", "", in_tables,
-                 of([](auto& run) { return run.pace.speedup; })},
-          Figure{"scaling_efficiency", "scaling efficiency", share, "`speedup` over the number of ranks", "",
-                 everywhere, of([](auto& run) { return run.pace.efficiency; })},
-          Figure{"communication_overhead_s", "communication overhead", FigureUnit::time,
-                 "step time minus `one_rank_step_time_s`", "communication_overhead_s", in_sweeps, overhead},
-          Figure{"compute_time_s", "computing", FigureUnit::time,
-                 "busy time of rank 0's compute stream with kernels; for runs of many updates, "
-                 "`one_rank_step_time_s`",
-                 "", in_sweeps, of([](auto& run) { return compute_time(run); })},
-          Figure{"compute_slowdown_s", "kernel slowdown", FigureUnit::time,
-                 "delay of kernels by concurrent communication, a part of the compute time; "
-                 "`communication_overhead_s` is this and the exposed communication",
-                 "compute_slowdown_s", summary_only, slowed_kernels},
-          Figure{"communication_time_s", "communication", FigureUnit::time,
-                 "busy time of rank 0's communication stream in a step", "", in_tables,
-                 of([](auto& run) { return communication_time(run); })},
-          Figure{"exposed_communication_s", "exposed communication", FigureUnit::time,
-                 "the part of communication not overlapped by compute: step time minus compute time", "",
-                 everywhere, of([](auto& run) { return exposed_communication(run); })},
-          Figure{"one_rank_step_time_s", "one GPU alone", FigureUnit::time,
-                 "the same step on one GPU with the same batch per GPU", "", in_tables,
-                 of([](auto& run) { return run.pace.one_rank; })},
-          Figure{"lower_bound_s", "lower bound", FigureUnit::time,
-                 "step time with every collective at its bound, which no algorithm on this network beats",
-                 "lower_bound_s", in_sweeps,
-                 of_step("not known for runs with servers or random times",
-                         [](auto& step) { return step.lower_bound; })},
-          Figure{"epoch_time_s", "epoch", FigureUnit::time, "all samples of the data set once", "",
-                 everywhere, of(epoch_time)}};
+  return {
+      Figure{"step_time_s", "step time", FigureUnit::time,
+             "one optimizer update, from the first kernel to the last; for runs of many updates, the "
+             "median time of an update",
+             "", everywhere, of([](auto& run) { return run.pace.time; })},
+      Figure{"throughput_samples_per_s", "throughput", samples_per_s, "`global_batch` / step time", "",
+             everywhere, of([](auto& run) { return run.pace.throughput; })},
+      Figure{"throughput_tokens_per_s", "tokens", tokens_per_s,
+             "samples per second x sequence length, of models that read sequences", "", in_tables,
+             of(tokens_per_second)},
+      Figure{"speedup", "speedup", times, "throughput over that of one GPU", "", in_tables,
+             of([](auto& run) { return run.pace.speedup; })},
+      Figure{"scaling_efficiency", "scaling efficiency", share, "`speedup` over the number of ranks", "",
+             everywhere, of([](auto& run) { return run.pace.efficiency; })},
+      Figure{"communication_overhead_s", "communication overhead", FigureUnit::time,
+             "step time minus `one_rank_step_time_s`", "communication_overhead_s", in_sweeps, overhead},
+      Figure{"compute_time_s", "computing", FigureUnit::time,
+             "busy time of rank 0's compute stream with kernels; for runs of many updates, "
+             "`one_rank_step_time_s`",
+             "", in_sweeps, of(compute_time)},
+      Figure{"compute_slowdown_s", "kernel slowdown", FigureUnit::time,
+             "delay of kernels by concurrent communication, a part of the compute time; "
+             "`communication_overhead_s` is this and the exposed communication",
+             "compute_slowdown_s", summary_only, slowed_kernels},
+      Figure{"communication_time_s", "communication", FigureUnit::time,
+             "busy time of rank 0's communication stream in a step", "", in_tables, of(communication_time)},
+      Figure{"exposed_communication_s", "exposed communication", FigureUnit::time,
+             "the part of communication not overlapped by compute: step time minus compute time", "",
+             everywhere, of(exposed_communication)},
+      Figure{"one_rank_step_time_s", "one GPU alone", FigureUnit::time,
+             "the same step on one GPU with the same batch per GPU", "", in_tables,
+             of([](auto& run) { return run.pace.one_rank; })},
+      Figure{"lower_bound_s", "lower bound", FigureUnit::time,
+             "step time with every collective at its bound, which no algorithm on this network beats",
+             "lower_bound_s", in_sweeps,
+             of_step("not known for runs with servers or random times", &Step::lower_bound)},
+      Figure{"epoch_time_s", "epoch", FigureUnit::time, "all samples of the data set once", "", everywhere,
+             of(epoch_time)}};
 }
 
 std::vector<Figure> figures_of_use() {  // How busy the machine is.
   return {Figure{"gpu_utilization", "GPU utilization", share, "compute time / step time", "", in_tables,
-                 of([](auto& run) { return run.gpu_utilization; })},
+                 of(&Run::gpu_utilization)},
           Figure{"network_utilization", "network utilization", share,
                  "bytes / (capacity x step time), mean over the links used", "", in_sweeps,
                  of([](auto& run) { return run.links.mean; })},
@@ -244,10 +239,10 @@ std::vector<Figure> figures_of_input_data() {  // Reading real data.
              "input_limit", summary_only, of_input(input_limit)},
       Figure{"input_samples_per_s_and_node", "input rate", samples_per_s,
              "with real data: samples that a node can prepare per second", "input_samples_per_s_and_node",
-             summary_only, of_input([](auto& input) { return input.samples_per_s_and_node; })},
+             summary_only, of_input(&InputReport::samples_per_s_and_node)},
       Figure{"exposed_input_s", "exposed input", FigureUnit::time,
              "with real data: the part of a step in which GPUs wait for samples", "", in_sweeps,
-             of_input([](auto& input) { return input.exposed; })},
+             of_input(&InputReport::exposed)},
       Figure{"cpu_utilization", "host CPUs", share,
              "with real data: utilization of the CPU cores by decoding samples and summing gradients "
              "for servers, on the node with the most ranks",
@@ -278,12 +273,12 @@ std::vector<Figure> figures_of_many_updates() {  // Many updates.
                  "", summary_only, of_updates([](auto& updates) { return updates.time.confidence; })},
           Figure{"gradients_per_update", "gradients per update", FigureUnit::number,
                  "gradients that an update applies, mean", "", summary_only,
-                 of_updates([](auto& updates) { return updates.gradients_per_update; })},
+                 of_updates(&Updates::gradients_per_update)},
           Figure{"steps_per_gradient", "steps per gradient", FigureUnit::number,
                  "local steps of a rank between two pushes", "", summary_only,
                  of_updates([](auto& updates) { return updates.settings.push_every; })},
           Figure{"updates_measured", "updates measured", FigureUnit::count, "updates measured in each repeat",
-                 "", summary_only, of_updates([](auto& updates) { return updates.measured_updates; })},
+                 "", summary_only, of_updates(&Updates::measured_updates)},
           Figure{"repeats", "repeats", FigureUnit::count,
                  "repetitions of the run, each with different random draws", "", summary_only,
                  of_updates([](auto& updates) { return updates.counts.repeats; })},
@@ -297,10 +292,10 @@ std::vector<Figure> figures_of_many_updates() {  // Many updates.
                  summary_only, of_updates(lead)},
           Figure{"wasted_compute_s", "wasted computing", FigureUnit::time,
                  "cancelled computing of all ranks, per update", "", in_sweeps,
-                 of_updates_or_reason([](auto& updates) { return updates.wasted; })},
+                 of_updates_or_reason(&Updates::wasted)},
           Figure{"wasted_energy_j", "wasted energy", energy,
                  "energy that GPUs draw for `wasted_compute_s`, per update", "", summary_only,
-                 of_updates_or_reason([](auto& updates) { return updates.wasted_energy; })},
+                 of_updates_or_reason(&Updates::wasted_energy)},
           Figure{"goodput_samples_per_s", "goodput", samples_per_s,
                  "for runs of many updates and jobs with faults: useful samples per second, after "
                  "faults and checkpoints",

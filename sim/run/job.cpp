@@ -1,8 +1,7 @@
-#include "run/simulate.hpp"
-
 #include "run/checkpoint_interval.hpp"
 #include "run/faulty_job.hpp"
 #include "run/faulty_parts.hpp"
+#include "run/simulate.hpp"
 #include "run/update_setup.hpp"
 #include "workload/memory.hpp"
 
@@ -13,6 +12,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace trainyard {
@@ -119,14 +119,11 @@ FaultyJob job_of(const Run& run) {
 struct Runs {
   std::vector<FaultyRun> each;
   [[nodiscard]] bool are_done() const { return std::ranges::all_of(each, &FaultyRun::is_done); }
-  [[nodiscard]] Seconds mean(Seconds FaultyRun::*field) const {
-    Seconds sum;
-    for (const FaultyRun& run : each) sum += run.*field;
-    return sum / static_cast<double>(each.size());
-  }
-  [[nodiscard]] double mean(std::int64_t FaultyRun::*field) const {
-    double sum = 0;
-    for (const FaultyRun& run : each) sum += static_cast<double>(run.*field);
+  /// A time, or a number of events.
+  template <class T>
+  [[nodiscard]] auto mean(T FaultyRun::*field) const {
+    std::conditional_t<std::is_same_v<T, Seconds>, Seconds, double> sum{};
+    for (const FaultyRun& run : each) sum += static_cast<decltype(sum)>(run.*field);
     return sum / static_cast<double>(each.size());
   }
   /// Of the mean wall time.

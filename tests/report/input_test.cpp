@@ -5,8 +5,8 @@
 #include "random/order_statistics.hpp"
 #include "report/limits.hpp"
 #include "report/summary_json.hpp"
-#include "run/update_setup.hpp"
 #include "run/simulate.hpp"
+#include "run/update_setup.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
