@@ -6,8 +6,8 @@
 #include "config/catalogue.hpp"
 #include "config/write.hpp"
 #include "published/published_files.hpp"
+#include "report/calibration_tables.hpp"
 #include "report/out_files.hpp"
-#include "report/stack_fit_table.hpp"
 #include "run/child_processes.hpp"
 
 #include <filesystem>

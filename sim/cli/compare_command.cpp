@@ -8,7 +8,6 @@
 #include "experiment/resolve.hpp"
 #include "report/comparison_table.hpp"
 #include "report/json_text.hpp"
-#include "report/read_summary.hpp"
 #include "report/summary_json.hpp"
 #include "report/text_layout.hpp"
 #include "run/child_processes.hpp"

@@ -6,7 +6,7 @@
 #include "config/catalogue.hpp"
 #include "config/diagnostic.hpp"
 #include "config/document.hpp"
-#include "report/calibration_table.hpp"
+#include "report/calibration_tables.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "config/read_file.hpp"
-#include "report/read_summary.hpp"
+#include "report/summary_json.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -17,10 +17,6 @@ namespace trainyard {
 
 namespace {
 
-Seconds makespan(const TaskGraph& graph) {
-  return run(graph, {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
-}
-
 /// Adds the conditions of the real step one after the other.
 std::vector<GapTime> gap_of(const ReplayedStep& step) {
   Seconds kernels;
@@ -38,10 +34,10 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
     before = now;
   };
   add(GapPart::input, before);
-  add(GapPart::framework, makespan(undisturbed(without_network(step.plan))));
-  add(GapPart::bound, makespan(ideal(step.plan)));
-  add(GapPart::algorithm, makespan(undisturbed(step.plan.graph)));
-  add(GapPart::slowed_kernels, makespan(step.plan.graph));
+  add(GapPart::framework, closed_makespan(undisturbed(without_network(step.plan))));
+  add(GapPart::bound, closed_makespan(ideal(step.plan)));
+  add(GapPart::algorithm, closed_makespan(undisturbed(step.plan.graph)));
+  add(GapPart::slowed_kernels, closed_makespan(step.plan.graph));
   add(GapPart::network, step.timeline.makespan);
   // Ignores differences caused by the order of additions.
   constexpr double rounding = 1e-9;

@@ -4,7 +4,7 @@
 #include "html/known_errors.hpp"
 #include "html/run_sections.hpp"
 #include "html/timeline_data.hpp"
-#include "report/run_title.hpp"
+#include "report/run_words.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,9 +1,8 @@
 #include "html/run_sections.hpp"
-#include "report/fault_text.hpp"
 #include "report/figure_text.hpp"
 #include "report/limits.hpp"
 #include "report/page.hpp"
-#include "report/run_title.hpp"
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"
@@ -65,8 +64,9 @@ std::string mfu_remark(const Run& run) {
 }
 
 std::string memory_remark(const Run& run) {
-  return fmt::format("{} of {}; batch {} still fits", percent(fullest(*run.memory).utilization),
-                     human(fullest(*run.memory).capacity), grouped(fullest(*run.memory).largest_batch));
+  const MemoryReport& memory = fullest(*run.memory);
+  return fmt::format("{} of {}; batch {} still fits", percent(memory.utilization),
+                     gpu_memory(memory.capacity), grouped(memory.largest_batch));
 }
 
 std::string energy_remark(const Run& run) { return human(run.energy->average) + " on average"; }
@@ -118,7 +118,7 @@ Html limits_html(const Run& run) {
   Html html = element("p", limit_in_words(run), " class=\"verdict\"") + Html{"\n"};
   HtmlTable table("limits", {{"limit", true}, {"value"}, {"what it is", true}});
   if (!run.links.busiest.empty()) {
-    const LinkRow* const link = busiest_link(run);
+    const LinkRow* const link = busiest(run.links.rows);
     std::string text = run.links.busiest;
     if (link != nullptr) text += fmt::format(": {} at {}", human(link->bytes), human(link->capacity));
     table.row(std::vector<std::string>{"busiest link", percent(run.links.most), text});
@@ -163,7 +163,7 @@ Html needs_html(const Run& run) {
           "an update, for computing that was cancelled");
   }
   if (run.cost) {
-    add("rent of a node", rounded(run.cost->per_node_hour.si()) + " USD/h", "price of " + run.cost->date);
+    add("rent of a node", shortest(run.cost->per_node_hour.si()) + " USD/h", "price of " + run.cost->date);
     add("cost of an epoch", rounded(run.cost->per_epoch.si()) + " USD", "all nodes for the time of an epoch");
   }
   if (!table.empty()) return table.html();

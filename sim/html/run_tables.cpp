@@ -147,15 +147,15 @@ Html memory_of(const MemoryReport& memory) {
     std::ranges::replace(name, '_', ' ');
     const std::string kind = fmt::format("term{}", number++);
     if (bytes > Bytes{})
-      bar.push_back({kind, name, share, fmt::format("{}, {}", human(bytes), percent(share))});
-    table.row(std::vector<Html>{swatch(kind) + as_text(" " + name), as_text(human(bytes)),
+      bar.push_back({kind, name, share, fmt::format("{}, {}", gpu_memory(bytes), percent(share))});
+    table.row(std::vector<Html>{swatch(kind) + as_text(" " + name), as_text(gpu_memory(bytes)),
                                 as_text(percent(share)), as_text(term.what)});
   }
   bar.push_back(
-      {"free", "free", std::max(0.0, 1 - memory.utilization), human(memory.capacity - memory.peak)});
-  table.row(std::vector<std::string>{"peak", human(memory.peak), percent(memory.utilization),
+      {"free", "free", std::max(0.0, 1 - memory.utilization), gpu_memory(memory.capacity - memory.peak)});
+  table.row(std::vector<std::string>{"peak", gpu_memory(memory.peak), percent(memory.utilization),
                                      "the fullest moment: backward begins"});
-  table.row(std::vector<std::string>{"capacity", human(memory.capacity), "100.0 %", memory.gpu});
+  table.row(std::vector<std::string>{"capacity", gpu_memory(memory.capacity), "100.0 %", memory.gpu});
   return stacked_bar("memory of a GPU by term", bar) + table.html() +
          paragraph(fmt::format("batch_per_gpu {} {}", grouped(memory.batch_per_gpu), verdict(memory)));
 }

@@ -1,8 +1,8 @@
 #include "html/fluid_plot.hpp"
 #include "html/run_sections.hpp"
 #include "report/page.hpp"
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
-#include "report/training_text.hpp"
 #include "units/text.hpp"
 
 #include <fmt/format.h>
@@ -79,7 +79,7 @@ Html workers_html(const Updates& updates) {
   }
   Html html = subheading("Workers");
   html += paragraph(fmt::format(
-      "Over the measured {}; computing includes what was wasted.{}", long_time(updates.measured),
+      "Over the measured {}; computing includes what was wasted.{}", human(updates.measured),
       table.rows() < updates.workers.size() ? fmt::format(" The first {}; workers.csv has all.", table.rows())
                                             : ""));
   html += legend({{swatch("compute"), "computing"},

@@ -1,6 +1,5 @@
 #include "report/csv.hpp"
 
-#include "report/csv_field.hpp"
 #include "units/text.hpp"
 
 #include <initializer_list>
@@ -26,6 +25,19 @@ std::string si(Q quantity) {
 }
 
 }  // namespace
+
+void append_field(std::string& csv, std::string_view field) {
+  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
+    csv += field;
+    return;
+  }
+  csv += '"';
+  for (const char c : field) {
+    if (c == '"') csv += '"';
+    csv += c;
+  }
+  csv += '"';
+}
 
 std::string ops_csv(const Run& run) {
   std::string csv = "phase,layer,kind,shape,flops,bytes,parameter_bytes,duration_s,source,start_s,end_s\n";

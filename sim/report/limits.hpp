@@ -22,9 +22,6 @@ Seconds hidden_communication(const ClassStep& one);
 /// sent.
 double busy_while_communicating(const Run& run);
 
-/// The row of the result's busiest link; null if there is none.
-const LinkRow* busiest_link(const Run& run);
-
 /// One or two sentences: compute or communication, why, and what would help.
 std::string limit_in_words(const Run& run);
 

@@ -1,7 +1,5 @@
-#include "report/run_title.hpp"
-
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
-#include "report/training_text.hpp"
 #include "units/text.hpp"
 
 #include <fmt/format.h>

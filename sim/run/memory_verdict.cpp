@@ -64,15 +64,15 @@ int largest_batch(const Model& model, const MemorySetting& setting, Bytes capaci
 /// "activations, 16.9 GB".
 std::string largest_of(const MemoryTerms& terms) {
   const MemoryTerm& term = largest_term(terms);
-  return fmt::format("{}, {}", term.name, human(terms.*term.bytes));
+  return fmt::format("{}, {}", term.name, gpu_memory(terms.*term.bytes));
 }
 
 std::vector<std::string> assumptions_of(const ResolvedExperiment& resolved, const MemoryTerms& terms) {
-  std::string text = fmt::format("memory: {} of workspace", human(terms.workspace));
+  std::string text = fmt::format("memory: {} of workspace", gpu_memory(terms.workspace));
   const std::optional<Sourced<Bytes>>& context = resolved.gpu.memory.context;
   if (!context || context->provenance == Provenance::assumed)
-    text += fmt::format(" and {} of CUDA context", human(terms.context));
-  return {text + " are assumed; some frameworks keep up to 2.3 times the activations counted"};
+    text += fmt::format(" and {} of CUDA context", gpu_memory(terms.context));
+  return {text + " are assumed; some frameworks keep up to 2.3 times the counted activations"};
 }
 
 MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one, int ranks, int channels) {
@@ -107,7 +107,8 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
 
 std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, int ranks, int channels) {
   if (!resolved.model) {
-    throw InputError("a trace does not say what its activations take in memory", "name a model instead");
+    throw InputError("a trace does not state the memory of its activations",
+                     "name a model instead of a trace");
   }
   std::vector<MemoryReport> reports;
   for (const RankClass& one : resolved.classes) reports.push_back(memory_of(resolved, one, ranks, channels));
@@ -127,18 +128,19 @@ const MemoryReport& fullest(const std::vector<MemoryReport>& reports) {
 
 std::string verdict(const MemoryReport& report) {
   if (report.fits) {
-    return fmt::format("fits; the largest batch_per_gpu that does is {}", report.largest_batch);
+    return fmt::format("fits; the largest batch_per_gpu that fits is {}", report.largest_batch);
   }
-  const std::string most =
-      fmt::format("does not fit into {}: a step needs {}, {} more than its {}. The largest term is {}.",
-                  report.gpu, human(report.peak), human(report.peak - report.capacity),
-                  human(report.capacity), largest_of(report.terms));
+  const std::string most = fmt::format(
+      "does not fit into {}: a step needs {}, {} more than the {} available. The largest term "
+      "is {}.",
+      report.gpu, gpu_memory(report.peak), gpu_memory(report.peak - report.capacity),
+      gpu_memory(report.capacity), largest_of(report.terms));
   if (report.largest_batch > 0) {
     return most + fmt::format(" The largest batch_per_gpu that fits is {}.", report.largest_batch);
   }
   if (report.batch_per_gpu == 1) return most + " No smaller batch exists.";
   return most + fmt::format(" Not even a batch_per_gpu of 1 fits: it needs {}; its largest term is {}.",
-                            human(total(report.of_one_sample)), largest_of(report.of_one_sample));
+                            gpu_memory(total(report.of_one_sample)), largest_of(report.of_one_sample));
 }
 
 void require_fit(const MemoryReport& report) {

@@ -2,13 +2,9 @@
 
 #include "experiment/shared_network.hpp"
 #include "platform/channels.hpp"
-#include "run/calibrated_on.hpp"
 #include "run/checks.hpp"
 #include "run/energy.hpp"
-#include "run/job.hpp"
 #include "run/other_traffic.hpp"
-#include "run/simulate_updates.hpp"
-#include "run/step_rows.hpp"
 #include "schedule/step_variants.hpp"
 #include "strategy/stack_ops.hpp"
 
@@ -26,8 +22,8 @@ Timeline run_among_others(const ResolvedExperiment& resolved, const Cluster& clu
   if (!has_others(resolved)) return run(plan.graph, options);
   if (options.fidelity == Fidelity::closed) {
     throw InputError(
-        "fidelity closed times every collective alone: neighbours, background and events are not in it",
-        "fidelity: flow, rounds or steps");
+        "fidelity 'closed' computes each collective alone, without neighbours, background and events",
+        "fidelity: flow, rounds or messages");
   }
   TaskGraph graph = plan.graph;
   add_others(resolved, cluster, graph);
@@ -49,7 +45,7 @@ Step replayed_step(const ResolvedExperiment& resolved, StepPlan plan, Fidelity f
     }
   }
   Step step;
-  step.lower_bound = run(ideal(plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
+  step.lower_bound = closed_makespan(ideal(plan));
   step.timeline = run_among_others(resolved, *resolved.network, plan, engine);
   require_none(violations(plan, step.timeline, step.lower_bound, has_others(resolved)));
   step.plan = std::move(plan);
@@ -92,8 +88,7 @@ void add_times(const ResolvedExperiment& resolved, const std::optional<DataLoadi
   step.lower_bound = with_input(step.lower_bound, input, settings);
   for (std::size_t i = 0; i < step.classes.size(); ++i)
     add_times_of(resolved.classes[i].trace, step.plan, step.timeline, step.classes[i]);
-  const Seconds without =
-      run(without_network(step.plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
+  const Seconds without = closed_makespan(without_network(step.plan));
   step.network_gain = std::max(Seconds{}, step.time - with_input(without, input, settings));
 }
 
@@ -148,10 +143,36 @@ Known<EnergyUse> energy_of(const ResolvedExperiment& resolved, const Step& step)
 
 /// Unknown for a trace, which does not list its activations. Throws OutOfMemory if the step does not fit.
 Known<std::vector<MemoryReport>> checked_memory(const ResolvedExperiment& resolved, const StepPlan& plan) {
-  if (!resolved.model) return unknown("a trace does not say what its activations take");
+  if (!resolved.model) return unknown("a trace does not state the memory of its activations");
   std::vector<MemoryReport> reports = memory_reports(resolved, resolved.cluster->ranks(), plan.channels);
   require_fit(fullest(reports));
   return reports;
+}
+
+/// The end-to-end runs on which the stack's parameters were fitted; empty if the trace brings all durations
+/// and needs none.
+std::vector<std::string> calibrated_on(const ResolvedExperiment& resolved) {
+  std::vector<std::string> runs;
+  const auto is_given = [](const Op& op) { return op.duration.has_value(); };
+  if (std::ranges::all_of(resolved.classes,
+                          [&](const RankClass& one) { return std::ranges::all_of(one.trace.ops, is_given); }))
+    return runs;
+  const auto add = [&](Provenance provenance, const std::string& source) {
+    const bool is_fitted = provenance == Provenance::fitted || provenance == Provenance::measured;
+    if (is_fitted && std::ranges::find(runs, source) == runs.end()) runs.push_back(source);
+  };
+  add(resolved.stack.compute_scale.provenance, resolved.stack.compute_scale.source);
+  const Stack& stack = resolved.stack;
+  for (const Sourced<Seconds>* time : {&stack.op_overhead, &stack.step_overhead})
+    add(time->provenance, time->source);
+  if (resolved.cluster->ranks() == 1) return runs;
+  for (const Sourced<Seconds>* time :
+       {&stack.step_overhead_per_gpu, &stack.micro_batch_overhead, &stack.collective_overhead})
+    add(time->provenance, time->source);
+  if (!stack.scalar_rings || resolved.cluster->nodes == 1) return runs;
+  for (const Sourced<Seconds>* time : {&stack.scalar_rings->hop, &stack.scalar_rings->node_hop})
+    add(time->provenance, time->source);
+  return runs;
 }
 
 /// Notes for the reader of the result, in the order in which their causes arise.
@@ -161,12 +182,12 @@ std::vector<std::string> notes_of(const Run& run) {
   std::vector<std::string> notes;
   if (resolved.settings.precision == Precision::tf32 &&
       matrix_dtype(resolved.gpu, resolved.settings.precision) == Dtype::fp32)
-    notes.push_back(resolved.gpu.name + " has no TF32 units: tf32 is fp32 on it");
+    notes.push_back(resolved.gpu.name + " has no TF32 units: tf32 runs as fp32");
   if (run.memory) std::ranges::copy(fullest(*run.memory).assumptions, std::back_inserter(notes));
   if (run.energy) {
     notes.push_back(energy_note(resolved.platform, resolved.gpu));
     if (run.ranks > 1 && resolved.settings.sync.kind == SyncKind::peer_to_peer)
-      notes.emplace_back("energy: what compresses updates and adds them up is not counted");
+      notes.emplace_back("energy: compression and summation of updates are not counted");
   }
   if (run.input) std::ranges::copy(input_notes(resolved, *run.input), std::back_inserter(notes));
   std::ranges::copy(resolved.notes, std::back_inserter(notes));

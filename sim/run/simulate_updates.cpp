@@ -1,11 +1,9 @@
-#include "run/simulate_updates.hpp"
-
 #include "engine/training.hpp"
 #include "experiment/shared_network.hpp"
 #include "experiment/stack_rules.hpp"
 #include "run/checks.hpp"
 #include "run/energy.hpp"
-#include "run/host_load.hpp"
+#include "run/simulate.hpp"
 #include "run/step_at_pace.hpp"
 #include "run/update_setup.hpp"
 #include "schedule/step_plan.hpp"
@@ -159,16 +157,16 @@ std::vector<std::string> server_notes(const ResolvedExperiment& resolved, int ra
   std::vector<std::string> notes = unused_with_servers(resolved.stack);
   if (std::ranges::any_of(only_class(resolved).trace.ops,
                           [](const Op& op) { return !op.communication_bytes.empty(); }))
-    notes.emplace_back("the trace's own communication is not used: its gradients go to servers");
+    notes.emplace_back("the communication of the trace is not used: gradients go to servers");
   if (ranks_per_worker > 1) {
-    notes.push_back(fmt::format("{} adds up the gradients of a node: its {} GPUs are one worker",
+    notes.push_back(fmt::format("{} sums the gradients of a node: its {} GPUs push and pull together",
                                 resolved.stack.name, ranks_per_worker));
   }
   const bool is_apart = placement_of(resolved.settings.sync) == ServerPlacement::own_nodes;
   if (is_apart && resolved.platform.price_per_hour)
-    notes.emplace_back("the servers' nodes are paid for as nodes of the platform");
+    notes.emplace_back("nodes of servers cost as much as nodes of the platform");
   if (is_apart && has_energy)
-    notes.emplace_back("energy: of the servers' nodes the boxes are counted, not their idle GPUs");
+    notes.emplace_back("energy: nodes of servers are counted without their idle GPUs");
   return notes;
 }
 
@@ -254,29 +252,30 @@ Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings&
   training.links = stretched(steady.links, training.updates.time.median / steady.pace.time);
   require_none(violations(repeats, training.links.rows, step.least()));
   training.notes_after.emplace_back(
-      "a step at the slowest rank's pace exposes communication and slows kernels: both times are added after "
-      "that rank's compute");
+      "exposed communication and kernel slowdown are those of a step at the slowest rank's pace: both are "
+      "added after that rank's compute");
   if (resolved.settings.sync.update == UpdateRule::local_sgd && has_passes_of_many(resolved.stack))
     training.notes_after.emplace_back(
-        "the stack's passes of ranks: many are not used: parameters are averaged");
+        "passes of the stack with 'ranks: many' are not used: parameters are averaged");
   if (resolved.settings.sync.kind == SyncKind::dataparallel_gpu0)
-    training.notes_after.emplace_back("the update on GPU 0, which all wait for, is counted as communication");
+    training.notes_after.emplace_back("the update on GPU 0 counts as communication: all ranks wait for it");
   return training;
 }
 
 void check_simulable(const ResolvedExperiment& resolved, Fidelity fidelity) {
   if (has_others(resolved)) {
-    throw InputError("neighbours, background and events are simulated beside one steady step only",
-                     "leave them out, or update: sync with nothing random");
+    throw InputError(
+        "neighbours, background and events need a steady step: synchronous updates, nothing random",
+        "remove them, or use 'update: sync' and remove 'random'");
   }
   for (const SlowNode& slow : resolved.settings.random.slow) {
     if (slow.node < resolved.cluster->nodes) continue;
-    throw InputError(fmt::format("random.slow names node {}, the job has nodes 0 to {}", slow.node,
+    throw InputError(fmt::format("random.slow names node {}, but the job has nodes 0 to {}", slow.node,
                                  resolved.cluster->nodes - 1));
   }
   if (has_servers(resolved.settings.sync) && fidelity == Fidelity::closed) {
-    throw InputError("fidelity closed knows no servers: what they take depends on who sends when",
-                     "fidelity: flow, rounds or steps");
+    throw InputError("fidelity 'closed' cannot simulate servers: their times depend on the order of messages",
+                     "fidelity: flow, rounds or messages");
   }
 }
 
@@ -345,7 +344,7 @@ Run run_from(ResolvedExperiment resolved, Training training, Run steady) {
   run.matrix = matrix_work(resolved, run.pace.throughput / run.ranks / samples_per_step(resolved));
   run.memory = std::move(steady.memory);
   run.energy = std::move(steady.energy);
-  updates.wasted_energy = unknown("what ranks draw is not known");
+  updates.wasted_energy = unknown("the power of the ranks is not known");
   if (run.energy) {
     const Watts computing = computing_power(slowest_class(step_of(steady)).ops, resolved.gpu);
     run.energy = energy_of(resolved, updates, run.nodes, computing);
@@ -358,7 +357,7 @@ Run run_from(ResolvedExperiment resolved, Training training, Run steady) {
   std::ranges::copy(training.notes_before, std::back_inserter(run.notes));
   if (const auto until = shown_until(updates)) {
     run.notes.push_back(fmt::format("trace.json and report.html show the first {} of the measured {}",
-                                    human(*until), human(updates.measured)));
+                                    estimate(*until), estimate(updates.measured)));
   }
   if (const auto loading = data_loading(resolved, *resolved.cluster, training.load)) {
     const Seconds exposed = sum_of(updates.workers).loading / steps_of(updates);

@@ -3,6 +3,7 @@
 // them.
 
 #include "engine/engine.hpp"
+#include "experiment/resolve.hpp"
 #include "schedule/step_plan.hpp"
 #include "units/ids.hpp"
 #include "units/quantity.hpp"
@@ -96,5 +97,19 @@ inline const ClassStep& slowest_class(const Step& step) {
 inline const OpRow& op_of(const Step& step, const TimelineEvent& bar) {
   return step.classes.at(at(bar.rank_class)).ops.at(at(bar.op));
 }
+
+/// Number of ranks for which every op goes into the timeline: those of the first nodes, few enough to look
+/// at.
+inline constexpr int most_recorded = 16;
+
+/// Fills in the ops of `classes`, `collectives` and `bars` of a step from its plan and timeline.
+void add_rows(const ResolvedExperiment& resolved, Step& step);
+
+/// The purpose of a task of the communication or host stream that belongs to a collective: work before or
+/// after it, or the time for which the host is held.
+const std::string& side_work(const StepPlan& plan, Stream stream, const std::vector<Task>& tasks, int task);
+
+/// Time of a graph whose collectives take their closed forms.
+Seconds closed_makespan(const TaskGraph& graph);
 
 }  // namespace trainyard

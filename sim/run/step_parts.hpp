@@ -64,14 +64,14 @@ struct Names<StepPart> {
       Name{"backward", StepPart::backward, "kernels of the backward pass, each alone"},
       Name{"update", StepPart::update, "kernels of the optimizer, each alone"},
       Name{"host", StepPart::host, "the GPU waits for the software on the host"},
-      Name{"slowed_kernels", StepPart::slowed_kernels, "what kernels took longer beside communication"},
-      Name{"compute", StepPart::compute, "of runs of many updates: all computing that was of use"},
+      Name{"slowed_kernels", StepPart::slowed_kernels, "delay of kernels by concurrent communication"},
+      Name{"compute", StepPart::compute, "runs of many updates: all useful computing"},
       Name{"wasted_compute", StepPart::wasted_compute, "computing that the update rule cancelled"},
-      Name{"communication", StepPart::communication, "collectives that no kernel hides"},
+      Name{"communication", StepPart::communication, "collectives while no kernel runs"},
       Name{"framework", StepPart::framework, "cycles, negotiation and copies around collectives, exposed"},
-      Name{"waiting", StepPart::waiting, "for other ranks, or for what the update rule asks"},
-      Name{"input", StepPart::input, "for samples"},
-      Name{"other", StepPart::other, "what had not ended when the measurement did"}};
+      Name{"waiting", StepPart::waiting, "waiting for other ranks or for the update rule"},
+      Name{"input", StepPart::input, "waiting for samples"},
+      Name{"other", StepPart::other, "work unfinished at the end of the measurement"}};
 };
 
 }  // namespace trainyard::config

@@ -364,8 +364,7 @@ TEST_CASE("a profile is scaled from another GPU's, with the errors of those that
                                      "v100s_pcie_32gb", "--out", folder / "out"});
   CAPTURE(ended.err);
   REQUIRE(ended.code == 0);
-  CHECK(contains(ended.out,
-                 "Other GPUs, scaled from v100_sxm2_16gb in the same way, miss their own kernels by:"));
+  CHECK(contains(ended.out, "scaling from v100_sxm2_16gb"));
   CHECK_FALSE(line_with(ended.out, "gemm fp32 of p100_sxm2_16gb").empty());
   CHECK_FALSE(line_with(ended.out, "gemm fp16 of t4").empty());
   CHECK(content(folder / "out/v100s_pcie_32gb.yaml") ==

@@ -88,7 +88,7 @@ TEST_CASE("a node that adds up its GPUs' gradients is one worker") {
   CHECK(async["scaling_efficiency"] <= 1.0);
   std::vector<std::string> uneven = set;
   uneven.emplace_back("gpus=20");
-  CHECK(error_of(uneven).find("not all have 16 GPUs") != std::string::npos);
+  CHECK(error_of(uneven).find("not all nodes have 16 GPUs") != std::string::npos);
 }
 
 TEST_CASE("backups let an update go on without the slowest, and cost what they throw away") {

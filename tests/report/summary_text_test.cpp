@@ -1,5 +1,6 @@
 #include "report/summary_text.hpp"
 
+#include "has_all.hpp"
 #include "report/limits.hpp"
 #include "report/text_layout.hpp"
 #include "report/timeline_chart.hpp"
@@ -31,15 +32,16 @@ TEST_CASE("the summary of a small step reads as it should") {
   step time       13 ms             one optimizer update with 128 samples
   throughput      9,846 samples/s   630,154 tokens/s; an epoch takes 2 min 10 s
   one GPU alone   11 ms             5,818 samples/s with the same batch per GPU
-  speedup         1.692 x           of 2: efficiency 84.6 %, 2 ms over linear scaling
+  speedup         1.692 x           of 2 (84.6 %); 2 ms longer than one GPU alone
 
 where the time goes  rank 0, share of the step
   forward         4 ms         30.8 % #################
   backward        6 ms         46.2 % ##########################
   optimizer       1 ms          7.7 % ####
   exposed comm.   2 ms         15.4 % #########
-  communication   4 ms              in all, 50.0 % of it hidden behind compute; 1 collective
-  kernels         11 ms in all: conv_forward 36.4 %, gemm 36.4 %, conv_wgrad 18.2 %, optimizer 9.1 %
+  communication   4 ms              in total, 50.0 % of it overlaps with compute; 1 collective
+  kernels         11 ms in total: conv_forward 36.4 %, gemm 36.4 %, conv_wgrad 18.2 %, optimizer
+                  9.1 %
 
 timeline of rank 0  f forward, b backward, o optimizer, . waiting; = communication
   compute         |fffffffffffffffffffffffbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb............oooooo|
@@ -47,24 +49,24 @@ timeline of rank 0  f forward, b backward, o optimizer, . waiting; = communicati
                    0                                                                      13 ms
 
 what limits it
-  Communication: 2 ms of it is exposed, 15.4 % of the step. The last collective ends 2 ms after the
-  last gradient is ready. It is bandwidth: node0.gpu0->node0.gpu1 carries 97.5 % of its capacity
+  Communication: 2 ms is exposed, 15.4 % of the step. The last collective ends 2 ms after the last
+  gradient is ready. The limit is bandwidth: node0.gpu0->node0.gpu1 carries 97.5 % of its capacity
   while collectives run.
   busiest link    node0.gpu0->node0.gpu1, busy for 30.0 % of the step (100 MB at 25 GB/s)
   lower bound     12.5 ms           all collectives at their bound; the step takes 4.0 % longer
-  matrix FLOPs    3.385 TFLOP/s per GPU, 21.0 % of its peak in fp32 (model FLOPs utilisation)
+  matrix FLOPs    3.385 TFLOP/s per GPU, 21.0 % of the fp32 peak (model FLOPs utilisation)
 
-what it takes
-  memory          5.36 GB           of 16 GB per GPU, 33.5 %: activations 3 GB, optimizer state
-                                    800 MB, parameters 400 MB; batch 290 still fits
-  energy          6.5 J             a step, 500 W on average over all GPUs and boxes
-  cost            0.1107 USD        an epoch, at 3.060 USD per node and hour (2020-09)
+resources
+  memory          5.36 GB           of 16 GB per GPU (33.5 %): activations 3 GB, optimizer state
+                                    800 MB, parameters 400 MB; largest batch that fits: 290
+  energy          6.5 J             per step; 500 W on average for all GPUs and nodes
+  cost            0.1107 USD        per epoch, at 3.060 USD per node and hour (2020-09)
 
-what the numbers rest on
+basis of the numbers
   compute times   75.0 % measured kernels, 0.0 % curves fitted to kernels, 25.0 % roofline
-  calibrated on   nothing: no end-to-end run was used
+  calibrated on   no training run (kernel data only)
   fidelity        flow (42 events)
-  not modelled    host CPUs and input pipeline (more with --json)
+  not modelled    host CPUs and data loading (reasons with --json)
 )");
 }
 
@@ -111,7 +113,7 @@ TEST_CASE("one GPU has no speedup and no communication to report") {
   CHECK_FALSE(contains(text, "speedup"));
   CHECK_FALSE(contains(text, "exposed"));
   CHECK_FALSE(contains(text, "lower bound"));
-  CHECK(contains(text, "Compute: one GPU, nothing to communicate"));
+  CHECK(contains(text, "Compute: "));
 }
 
 TEST_CASE("what a run could not tell about memory, energy and cost is named once each") {
@@ -120,39 +122,32 @@ TEST_CASE("what a run could not tell about memory, energy and cost is named once
   run.energy = unknown("a reason");
   run.cost = unknown("a reason");
   const std::string text = summary_text(run, false);
-  CHECK_FALSE(contains(text, "what it takes"));
-  CHECK(contains(text, "not modelled    energy, cost, host CPUs and input pipeline, memory ("));
+  CHECK_FALSE(contains(text, "\nresources\n"));
+  CHECK(contains(text, "not modelled    energy, cost, host CPUs and data loading, memory ("));
 }
 
 TEST_CASE("little exposed communication means compute limits the step") {
   Run run = sample_result();
   step_in(run).exposed = step_in(run).network_gain = Seconds(0.0001);
-  CHECK(limit_in_words(run) ==
-        "Compute: kernels fill 84.6 % of the step. Of 4 ms of communication only 100 us is exposed: the rest "
-        "runs "
-        "behind the backward pass. A faster network would gain at most 0.8 %.");
+  CHECK(has_all(limit_in_words(run), "Compute: ", "84.6 % of the step", "100 us of 4.00 ms", "0.8 %"));
+  step_in(run).communication = Seconds(0.00011);
+  CHECK(has_all(limit_in_words(run), "Nearly all communication", "100 us of 110 us"));
+  step_in(run).communication = step_in(run).exposed;
+  CHECK(has_all(limit_in_words(run), "All communication (100 us)"));
 }
 
 TEST_CASE("a busy link means bandwidth, an idle one latency") {
   Run run = sample_result();
-  CHECK(limit_in_words(run) ==
-        "Communication: 2 ms of it is exposed, 15.4 % of the step. The last collective ends 2 ms after the "
-        "last "
-        "gradient is ready. It is bandwidth: node0.gpu0->node0.gpu1 carries 97.5 % of its capacity while "
-        "collectives "
-        "run.");
+  CHECK(has_all(limit_in_words(run), "Communication: 2.00 ms ", " 15.4 % of the step", "ends 2.00 ms after",
+                "limit is bandwidth", "node0.gpu0->node0.gpu1", " 97.5 %"));
   run.links.most = 0.03;
-  CHECK(contains(limit_in_words(run),
-                 "It is latency more than bandwidth: the busiest link, "
-                 "node0.gpu0->node0.gpu1, carries 9.8 % of its capacity"));
+  CHECK(has_all(limit_in_words(run), "limit is latency", "node0.gpu0->node0.gpu1", " 9.8 %"));
 }
 
 TEST_CASE("what waits for the framework's cycle is the framework's, not the network's") {
   Run run = sample_result();
   step_in(run).network_gain = Seconds(0.0005);
-  CHECK(limit_in_words(run) ==
-        "Framework: of the 2 ms in which no kernel runs, 1.5 ms go by waiting for the stack's cycle or "
-        "negotiation and copying or scaling gradients. A faster network would gain at most 3.8 %.");
+  CHECK(has_all(limit_in_words(run), "Framework: ", " 2.00 ms", " 1.50 ms", " 3.8 %"));
 }
 
 TEST_CASE("a host that keeps the GPU waiting is said to limit the step") {
@@ -170,7 +165,7 @@ TEST_CASE("accumulated micro-batches are told in the title and count for one GPU
   run.pace.global_batch *= 4;
   const std::string text = summary_text(run, false);
   CHECK(contains(text, "batch 4 x 64 per GPU"));
-  CHECK(contains(text, "23,273 samples/s with the same batch per GPU"));
+  CHECK(contains(text, "23,300 samples/s with the same batch per GPU"));
 }
 
 TEST_CASE("the chart shows each phase where it ran and communication below it") {

@@ -1,6 +1,6 @@
 #include "report/training_validation.hpp"
 
-#include "report/stack_fit_table.hpp"
+#include "report/calibration_tables.hpp"
 #include "report/training_plot.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "run/step_rows.hpp"
+#include "run/step.hpp"
 
 #include "workload/shape_text.hpp"
 
@@ -61,13 +61,6 @@ std::vector<CollectiveRow> collective_rows(const Trace& trace, const StepPlan& p
   return rows;
 }
 
-/// The purpose of a kernel on the communication stream: it precedes or follows its collective.
-std::string kernel_name(const StepPlan& plan, std::span<const Task> tasks, int task) {
-  const PlannedCollective& planned = plan.collectives[at(std::get<Compute>(tasks[at(task)]).collective)];
-  const bool is_before = at(task) + 1 < tasks.size() && std::holds_alternative<Join>(tasks[at(task) + 1]);
-  return is_before ? planned.before : planned.after;
-}
-
 /// The index of a rank's class.
 int class_number(std::span<const RankClass> classes, Rank rank) {
   const auto found = std::ranges::find_if(
@@ -93,8 +86,7 @@ std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const Ste
     const auto* compute = std::get_if<Compute>(&task);
     if (compute != nullptr && compute->op < 0) {
       bar.collective = compute->collective;
-      bar.category = span.stream == Stream::host ? plan.collectives[at(compute->collective)].held
-                                                 : kernel_name(plan, tasks, span.task);
+      bar.category = side_work(plan, span.stream, tasks, span.task);
     } else if (compute != nullptr) {
       const Op& op = classes[at(bar.rank_class)].trace.ops[at(compute->op)];
       bar.op = compute->op;
@@ -127,6 +119,17 @@ void date_ops(const StepPlan& plan, Step& step) {
 }
 
 }  // namespace
+
+const std::string& side_work(const StepPlan& plan, Stream stream, const std::vector<Task>& tasks, int task) {
+  const PlannedCollective& planned = plan.collectives[at(std::get<Compute>(tasks[at(task)]).collective)];
+  if (stream == Stream::host) return planned.held;
+  const bool is_before = at(task) + 1 < tasks.size() && std::holds_alternative<Join>(tasks[at(task) + 1]);
+  return is_before ? planned.before : planned.after;
+}
+
+Seconds closed_makespan(const TaskGraph& graph) {
+  return run(graph, {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
+}
 
 void add_rows(const ResolvedExperiment& resolved, Step& step) {
   for (const RankClass& one : resolved.classes) {
