@@ -129,10 +129,10 @@ void write_needs(Page& out, const Run& run) {
   out.heading("resources");
   for (const MemoryReport& memory : run.memory.value_or(std::vector<MemoryReport>{})) {
     const std::string whose = run.memory->size() > 1 ? memory.ranks + ": " : std::string();
-    out.row(
-        "memory", gpu_memory(memory.peak),
-        fmt::format("{}of {} per GPU ({}): {}; largest batch that fits: {}", whose, gpu_memory(memory.capacity),
-                    percent(memory.utilization), largest_terms(memory.terms), grouped(memory.largest_batch)));
+    out.row("memory", gpu_memory(memory.peak),
+            fmt::format("{}of {} per GPU ({}): {}; largest batch that fits: {}", whose,
+                        gpu_memory(memory.capacity), percent(memory.utilization), largest_terms(memory.terms),
+                        grouped(memory.largest_batch)));
   }
   if (run.energy) {
     out.row("energy", estimate(run.energy->per_step),

@@ -79,11 +79,9 @@ Joules step_energy(const TaskGraph& graph, int ranks, const Trace& trace, Second
   return sum;
 }
 
-std::optional<std::string> energy_unknown(const ResolvedExperiment& resolved) {
-  const Platform& platform = resolved.platform;
-  const GpuProfile& gpu = resolved.gpu;
-  for (const RankClass& one : resolved.classes) {
-    if (std::ranges::find(one.trace.ops, OpKind::measured, &Op::kind) == one.trace.ops.end()) continue;
+std::optional<std::string> energy_unknown(const Platform& platform, const GpuProfile& gpu,
+                                          const Trace& trace) {
+  if (std::ranges::find(trace.ops, OpKind::measured, &Op::kind) != trace.ops.end()) {
     return "the trace has ops of unknown power: only their duration is known";
   }
   if (gpu.tdp.value <= Watts()) return gpu.name + " does not state its thermal design power (tdp)";

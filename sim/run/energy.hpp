@@ -3,7 +3,6 @@
 // power.
 
 #include "compute/gpu_profile.hpp"
-#include "experiment/resolve.hpp"
 #include "platform/platform.hpp"
 #include "run/step.hpp"
 #include "schedule/task_graph.hpp"
@@ -34,7 +33,8 @@ Joules step_energy(const TaskGraph& graph, int ranks, const Trace& trace, Second
                    int nodes, Watts overhead_per_node);
 
 /// Why the energy is unknown, or nothing if it is known.
-std::optional<std::string> energy_unknown(const ResolvedExperiment& resolved);
+std::optional<std::string> energy_unknown(const Platform& platform, const GpuProfile& gpu,
+                                          const Trace& trace);
 
 /// One sentence with the figures on which the energy is based.
 std::string energy_note(const Platform& platform, const GpuProfile& gpu);

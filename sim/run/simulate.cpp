@@ -134,7 +134,8 @@ Pace pace_of(const ResolvedExperiment& resolved, const Step& step) {
 }
 
 Known<EnergyUse> energy_of(const ResolvedExperiment& resolved, const Step& step) {
-  if (const auto reason = energy_unknown(resolved)) return unknown(*reason);
+  if (const auto reason = energy_unknown(resolved.platform, resolved.gpu, only_class(resolved).trace))
+    return unknown(*reason);
   const Joules energy = step_energy(step.plan.graph, resolved.cluster->ranks(), only_class(resolved).trace,
                                     step.time, resolved.gpu, resolved.cluster->nodes,
                                     node_overhead(resolved.platform, resolved.gpu)->value);
