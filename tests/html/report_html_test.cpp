@@ -27,7 +27,7 @@ Run hostile_result() {
   Run run = sample_result();
   run.experiment.name = run.experiment.platform.title = run.experiment.classes.front().trace.model =
       run.experiment.settings.stack = run.experiment.settings.platform = name;
-  for (OpRow& row : step_in(run).ops) row.layer = row.shape = name;
+  for (OpRow& row : step_in(run).classes.front().ops) row.layer = row.shape = name;
   for (CollectiveRow& row : step_in(run).collectives)
     row.name = row.ready_after = row.algorithm = row.protocol = name;
   for (LinkRow& row : run.links.rows) row.name = name;
@@ -69,7 +69,7 @@ TEST_CASE("what is exposed has two names where the stack does something around c
   const std::string without = report_html(run, origin);
   CHECK(has(without, "exposed collectives</td><td>2 ms</td>"));
   CHECK_FALSE(has(without, "with what the stack does around it"));
-  step_in(run).exposed = Seconds(0.003);
+  step_in(run).classes.front().exposed = Seconds(0.003);
   run.pace.time = step_in(run).time = Seconds(0.014);
   step_in(run).bars.push_back({.rank = Rank{0},
                                .stream = Stream::host,

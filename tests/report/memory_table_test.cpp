@@ -32,7 +32,7 @@ note: memory: 10 MB of workspace are assumed
 }
 
 TEST_CASE("a step that does not fit has the same table and another verdict") {
-  MemoryReport report = *sample_result().memory;
+  MemoryReport report = sample_result().memory->front();
   report.fits = false;
   report.capacity = Bytes(4e9);
   report.largest_batch = 0;
