@@ -53,16 +53,14 @@ void calibrate_stack(const StackFitOptions& options) {
 void add_calibrate_stack(CLI::App& calibrate) {
   auto options = std::make_shared<StackFitOptions>();
   CLI::App& command = *calibrate.add_subcommand(
-      "stack", "fit how much longer kernels take with a stack to published runs on one GPU");
+      "stack", "fit a stack's compute_scale (a factor on kernel times) to published one-GPU runs");
   command.add_option("STACK", options->stack, "a name in workloads/stacks")->required();
   command
-      .add_option(
-          "--rows", options->files,
-          "measurements in the columns of workloads/published; those on one GPU with split calibrate are "
-          "fitted to (default: the rows shipped)")
+      .add_option("--rows", options->files,
+                  "measurements with the columns of workloads/published/README.md; one-GPU rows with split "
+                  "calibrate are fitted to (default: the shipped ones)")
       ->type_name("CSV");
-  command
-      .add_option("-o,--out", options->out, "write the stack with what was fitted to this file, NAME.yaml")
+  command.add_option("-o,--out", options->out, "write the fitted stack to this file, NAME.yaml")
       ->type_name("FILE");
   add_machines_option(command, options->machines);
   add_runs_option(command, options->runs);

@@ -91,12 +91,11 @@ void check_files(const std::vector<std::string>& files) {
 void add_check(CLI::App& program) {
   auto files = std::make_shared<std::vector<std::string>>();
   CLI::App& command =
-      *program.add_subcommand("check", "read files without running anything and print every error in them");
+      *program.add_subcommand("check", "read files and print all their errors; nothing is run");
   command
-      .add_option(
-          "FILE", *files,
-          "platforms, GPU profiles, constants of protocols, machine rules, run rules, models, stacks, "
-          "experiments, sweeps (YAML) and traces (CSV); the folder or the keys tell which")
+      .add_option("FILE", *files,
+                  "platforms, GPU profiles, protocol constants, machine rules, run rules, models, stacks, "
+                  "experiments, sweeps (YAML) and traces (CSV); recognised by their folder or keys")
       ->required();
   add_examples(command,
                {"trainyard check my_machine.yaml my_experiment.yaml", "trainyard check resnet50.csv"});

@@ -77,8 +77,8 @@ Platform platform_of(const CollectiveOptions& options, const std::filesystem::pa
   constexpr std::string_view prefix = "platform.";
   for (const auto& [key, value] : overrides_of(options.set)) {
     if (!key.starts_with(prefix))
-      throw CLI::ValidationError("--set",
-                                 "'" + key + "' is no key of the platform; they begin with platform.");
+      throw CLI::ValidationError(
+          "--set", "'" + key + "' is not a key of the platform; its keys begin with 'platform.'");
     config::set(document, key.substr(prefix.size()), value, prefix);
   }
   std::vector<Diagnostic> warnings;
@@ -119,7 +119,7 @@ void time_on_platform(const CollectiveOptions& options) {
 void add_collective(CLI::App& program) {
   auto options = std::make_shared<CollectiveOptions>();
   CLI::App& command = *program.add_subcommand(
-      "collective", "time a collective over a range of sizes; options and columns as nccl-tests has them");
+      "collective", "time a collective over a range of sizes, with the options and columns of nccl-tests");
   offer_names_of<Operation>(
       command.add_option("OP", options->operation, "the collective: " + names_of<Operation>())->required());
   command
@@ -129,67 +129,65 @@ void add_collective(CLI::App& program) {
   command.add_option("--nodes", options->nodes, "nodes of the platform")
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--gpus", options->gpus, "GPUs in all, taken in node order (default: all)")
+  command.add_option("--gpus", options->gpus, "total number of GPUs, taken in node order (default: all)")
       ->type_name("N");
-  command.add_option("--gpus-per-node", options->gpus_per_node, "GPUs used of each node (default: all)")
+  command.add_option("--gpus-per-node", options->gpus_per_node, "GPUs used per node (default: all)")
       ->type_name("N");
   command
       .add_option("-b,--minbytes", options->begin,
-                  "first size of one rank's buffer in bytes; K, M and G are KiB, MiB and GiB")
+                  "smallest size of one rank's buffer in bytes; K, M and G are KiB, MiB and GiB")
       ->type_name("SIZE")
       ->capture_default_str();
   command.add_option("-e,--maxbytes", options->end, "largest size")->type_name("SIZE")->capture_default_str();
   CLI::Option* factor =
-      command.add_option("-f,--stepfactor", options->factor, "each size is this many times the one before")
+      command.add_option("-f,--stepfactor", options->factor, "factor between consecutive sizes")
           ->type_name("N")
           ->capture_default_str();
-  command.add_option("-i,--stepbytes", options->step, "each size is this much more than the one before")
+  command.add_option("-i,--stepbytes", options->step, "difference between consecutive sizes")
       ->type_name("SIZE")
       ->excludes(factor);
   offer_names_of<Algorithm>(
-      command
-          .add_option("--algorithm", options->algorithm, "how it is carried out: " + names_of<Algorithm>())
+      command.add_option("--algorithm", options->algorithm, "algorithm: " + names_of<Algorithm>())
           ->type_name("A")
           ->capture_default_str());
-  offer_names_of<Protocol>(
-      command
-          .add_option("--protocol", options->protocol,
-                      "how data is moved: " + names_of<Protocol>() + " (default: as NCCL chooses)")
-          ->type_name("P"));
+  offer_names_of<Protocol>(command
+                               .add_option("--protocol", options->protocol,
+                                           "protocol: " + names_of<Protocol>() + " (default: NCCL's choice)")
+                               ->type_name("P"));
   offer_names_of<NcclVersion>(
       command
           .add_option("--nccl", options->nccl,
-                      "version of NCCL that auto follows: " + names_of<NcclVersion>() +
-                          "; none: the wire alone, latency and bandwidth of the links")
+                      "NCCL version whose choices auto makes: " + names_of<NcclVersion>() +
+                          "; none: only latency and bandwidth of the links count")
           ->type_name("V")
           ->capture_default_str());
-  command.add_option("-r,--root", options->root, "root of broadcast and reduce: a rank's place in its group")
+  command
+      .add_option("-r,--root", options->root,
+                  "root of broadcast and reduce: the position of a rank in its group")
       ->type_name("N")
       ->capture_default_str();
   command
       .add_option("-g,--ngpus", options->gpus_per_process,
-                  "GPUs that one process starts in turn: a floor of the time of small sizes")
+                  "GPUs per process; starting them in turn limits the time of small sizes from below")
       ->type_name("N")
       ->capture_default_str();
   command
-      .add_option(
-          "--group", options->groups,
-          "RANKS[@TIME], repeatable: these ranks alone (0-7,9), all groups at once, this one TIME after "
-          "the others")
+      .add_option("--group", options->groups,
+                  "RANKS[@TIME], repeatable: a group of ranks (0-7,9) with a collective of its own; all "
+                  "groups start together, or TIME later")
       ->type_name("RANKS")
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_set_option(command, options->set,
                  "KEY=VALUE, repeatable: overrides a key of the platform (platform.fabric.nic=\"25 Gbps\")");
-  command.add_option("--links", options->links, "write what every link carried to this CSV file")
+  command.add_option("--links", options->links, "write the traffic of every link to this CSV file")
       ->type_name("FILE");
-  offer_names_of<Fidelity>(
-      command
-          .add_option("--fidelity", options->fidelity,
-                      "how exactly it is simulated, cheapest first: " + names_of<Fidelity>())
-          ->type_name("F")
-          ->capture_default_str());
+  offer_names_of<Fidelity>(command
+                               .add_option("--fidelity", options->fidelity,
+                                           "level of detail, cheapest first: " + names_of<Fidelity>())
+                               ->type_name("F")
+                               ->capture_default_str());
   command.add_flag("--force", options->force, "replace the file of --links if it exists");
   command.add_flag("--json", options->json, "print JSON in SI base units instead of the table");
   add_examples(command,

@@ -16,8 +16,7 @@ namespace {
 std::string missed(const std::string& one, const std::string& many, const std::optional<double>& error,
                    double limit) {
   if (!error) {
-    return fmt::format("no {} could be scored, so that nothing keeps the limit of {:.1f} %", one,
-                       100 * limit);
+    return fmt::format("no {} could be predicted, so the limit of {:.1f} % is missed", one, 100 * limit);
   }
   if (*error <= limit) return {};
   return fmt::format("the mean error over {} is {:.1f} %, above the limit of {:.1f} %", many, 100 * *error,
@@ -31,12 +30,13 @@ void check_limit(const Validation& collectives, const TrainingValidation& traini
   const bool has_runs = !training.runs.empty() || !training.missed.empty();
   std::string all;
   if (!collectives.curves.empty() || !has_runs) {
-    all = missed("row from 1 MiB on", "curves from 1 MiB on", summary_of(collectives).large.mape, limit);
+    all = missed("collective from 1 MiB up", "collective curves from 1 MiB up",
+                 summary_of(collectives).large.mape, limit);
   }
   if (has_runs) {
     const std::string_view under = config::name_of(protocol);
-    const std::string its = missed(fmt::format("clean training run under {}", under),
-                                   fmt::format("clean training runs under {}", under),
+    const std::string its = missed(fmt::format("eligible training run with fit {}", under),
+                                   fmt::format("eligible training runs with fit {}", under),
                                    errors_of(training, protocol, {}).mape, limit);
     all += (all.empty() || its.empty() ? "" : "\n") + its;
   }

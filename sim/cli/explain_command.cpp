@@ -47,7 +47,7 @@ Asked asked_for(const config::Catalogue& catalogue, const ExplainOptions& option
   const std::optional<fs::path> summary = summary_file(catalogue, options.run);
   if (!summary) return {.experiment = options.run, .saved = {}};
   if (!options.set.empty())
-    throw CLI::ValidationError("--set", "changes an experiment, and '" + options.run + "' is a saved run");
+    throw CLI::ValidationError("--set", "requires an experiment; '" + options.run + "' is a saved run");
   fs::path experiment = summary->parent_path() / "experiment.resolved.yaml";
   if (!experiment.has_parent_path()) experiment = fs::path(".") / experiment;
   std::error_code ignored;
@@ -96,17 +96,17 @@ void explain_run(const ExplainOptions& options) {
 void add_explain(CLI::App& program) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App& command =
-      *program.add_subcommand("explain", "what holds a step up, and what would help, each simulated");
+      *program.add_subcommand("explain", "explain the step time, and simulate changes that may shorten it");
   offer(command
             .add_option("RUN", options->run,
                         "an experiment (a shipped name or a YAML file), or a saved run: the folder that "
-                        "run --out wrote, or its summary.json. A folder called like a shipped experiment is "
-                        "./NAME")
+                        "run --out wrote, or its summary.json. Write ./NAME if a folder has a shipped "
+                        "experiment's name")
             ->required(),
         {"EXPERIMENT", "DIR"});
   add_set_option(command, options->set,
                  "KEY=VALUE, repeatable: overrides a key of the experiment or of a file it names, as in run");
-  command.add_option("-j", options->parallel, "processes that simulate (default: as many as processors)")
+  command.add_option("-j", options->parallel, "number of parallel simulations (default: one per processor)")
       ->type_name("N");
   command.add_flag("--json", options->json, "print JSON in SI base units");
   add_examples(command,

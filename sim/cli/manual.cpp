@@ -17,20 +17,20 @@ struct NamedText {
 };
 
 constexpr std::array variables_used{
-    NamedText{
-        "TRAINYARD_DATA",
-        "A folder that holds platforms/ and workloads/. Names are looked up there first, then among the "
-        "files shipped."},
-    NamedText{"NO_COLOR", "If it is set and not empty, nothing is printed in colour (no-color.org)."},
-    NamedText{"TERM", "If it is not set, or dumb, nothing is printed in colour."}};
+    NamedText{"TRAINYARD_DATA",
+              "A folder with platforms/ and workloads/. Names are looked up there first, then among the "
+              "shipped files."},
+    NamedText{"NO_COLOR", "Turns off colour if it is set and not empty (no-color.org)."},
+    NamedText{"TERM", "Turns off colour if it is not set, or dumb."}};
 
 constexpr std::array folders_used{
     NamedText{"platforms/, platforms/gpus/", "Machines and profiles of their GPUs."},
-    NamedText{"platforms/protocols/, workloads/published/machines/",
-              "What NCCL's protocols cost, and the rules that recognise machines in published rows."},
+    NamedText{
+        "platforms/protocols/, workloads/published/machines/",
+        "Constants of NCCL's protocols, and rules that recognise the machines of published measurements."},
     NamedText{"workloads/models/, workloads/stacks/, workloads/experiments/, workloads/sweeps/",
-              "Models, software stacks, experiments that put all of it together, and sweeps over them."},
-    NamedText{"workloads/published/runs/", "The rules that find what a published row trained."}};
+              "Models, software stacks, experiments and sweeps."},
+    NamedText{"workloads/published/runs/", "Rules that find the model and software of published runs."}};
 
 /// Text escaped so that troff prints it unchanged. Every "-" can be copied into a shell.
 std::string troff(std::string_view text) {
@@ -132,7 +132,7 @@ std::string manual_page(const CLI::App& program) {
   for (const ExitMeaning& exit : exit_meanings) text += tagged(std::to_string(exit.code), exit.text);
   text += ".SH ENVIRONMENT\n";
   for (const NamedText& entry : variables_used) text += tagged(entry.name, entry.text);
-  text += ".SH FILES\nBelow $TRAINYARD_DATA and below share/trainyard beside the folder of the program:\n";
+  text += ".SH FILES\nIn $TRAINYARD_DATA and in share/trainyard next to the program's folder:\n";
   for (const NamedText& entry : folders_used) text += tagged(entry.name, entry.text);
   text +=
       ".SH SEE ALSO\n.BR dot (1),\n.BR jq (1)\n.br\nThe formats of all files are described in "

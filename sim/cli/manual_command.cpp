@@ -6,8 +6,8 @@
 namespace trainyard {
 
 void add_manual(CLI::App& program) {
-  CLI::App& command = *program.add_subcommand(
-      "manual", "print the manual page, for man: every command, option and exit code");
+  CLI::App& command =
+      *program.add_subcommand("manual", "print the manual page: every command, option and exit code");
   add_examples(command, {"trainyard manual > trainyard.1", "trainyard manual | man -l -"});
   command.callback([&program] { print_result(manual_page(program)); });
 }

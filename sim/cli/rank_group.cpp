@@ -24,7 +24,7 @@ void add_range(std::string_view item, std::vector<Rank>& ranks) {
   };
   const int first = number(item.substr(0, dash));
   const int last = dash == std::string_view::npos ? first : number(item.substr(dash + 1));
-  if (last < first) wrong(fmt::format("'{}' counts downwards", item));
+  if (last < first) wrong(fmt::format("'{}' counts down; write the smaller rank first", item));
   for (int rank = first; rank <= last; ++rank) ranks.push_back(Rank{rank});
 }
 
@@ -43,7 +43,7 @@ CollectiveGroup rank_group(const std::string& text) {
   if (const auto* error = std::get_if<UnitError>(&start))
     wrong(fmt::format("'{}': {}; {}", text, error->message, error->hint));
   group.start = std::get<Seconds>(start);
-  if (group.start < Seconds{}) wrong(fmt::format("'{}' begins before the others", text));
+  if (group.start < Seconds{}) wrong(fmt::format("'{}' has a negative start time", text));
   return group;
 }
 

@@ -81,23 +81,21 @@ void run_experiment(const RunOptions& options) {
 
 void add_run(CLI::App& program) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App& command = *program.add_subcommand("run", "simulate one training step and say what limits it");
+  CLI::App& command = *program.add_subcommand("run", "simulate one training step and report what limits it");
   add_experiment_options(command, options->what);
   command
       .add_option(
           "--out", options->out,
-          "write report.html (the result as a page for a browser), summary.json, layers.csv, ranks.csv, "
-          "links.csv, collectives.csv, trace.json (Perfetto) and experiment.resolved.yaml into this new "
-          "folder; "
-          "of runs of many updates also workers.csv, staleness.csv and servers.csv, of jobs with faults "
-          "checkpoints.csv")
+          "write report.html (a page for a browser), summary.json, layers.csv, ranks.csv, links.csv, "
+          "collectives.csv, trace.json (Perfetto) and experiment.resolved.yaml to this new folder; runs of "
+          "many updates add workers.csv, staleness.csv and servers.csv, jobs with faults add checkpoints.csv")
       ->type_name("DIR");
   command.add_flag("--force", options->force, "replace DIR if it holds an earlier result");
   command.add_flag("--json", options->json, "print the summary as JSON, in SI base units");
   offer_names_of<Fidelity>(
       command
           .add_option("--fidelity", options->fidelity,
-                      "how exactly collectives are simulated, cheapest first: " + names_of<Fidelity>() +
+                      "level of detail of collectives, cheapest first: " + names_of<Fidelity>() +
                           " (default: the experiment's, else flow)")
           ->type_name("F"));
   add_examples(command, {"trainyard run resnet50_dgx2 --set nodes=64 --set platform.fabric.nic=\"25 Gbps\"",

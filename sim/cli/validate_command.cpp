@@ -126,47 +126,44 @@ void add_validate(CLI::App& program) {
   auto options = std::make_shared<ValidateOptions>();
   CLI::App& command = *program.add_subcommand(
       "validate", "compare predictions with published measurements: training runs and collectives");
-  command.add_option("CSV", options->files,
-                     "measurements in the columns of workloads/published (default: those shipped)");
+  command.add_option(
+      "CSV", options->files,
+      "measurements with the columns of workloads/published/README.md (default: the shipped ones)");
   add_machines_option(command, options->machines);
   command
       .add_option("--protocols", options->protocols,
-                  "constants of protocols: a name in platforms/protocols or a path")
+                  "constants of NCCL's protocols: a name in platforms/protocols or a path")
       ->type_name("PROTOCOLS")
       ->capture_default_str();
   add_runs_option(command, options->runs);
   offer_names_of<FitProtocol>(
       command
           .add_option("--protocol", options->protocol,
-                      "what predictions of training may be fitted to: " + names_of<FitProtocol>() +
-                          " (default: all of them; with --json 1gpu)")
+                      "runs that training predictions are fitted to: " + names_of<FitProtocol>() +
+                          " (default: all; with --json 1gpu)")
           ->type_name("PROTOCOL"));
-  command.add_option("-j", options->parallel, "processes that predict (default: as many as processors)")
+  command.add_option("-j", options->parallel, "number of parallel predictions (default: one per processor)")
       ->type_name("N");
-  command.add_flag(
-      "--spread", options->spread,
-      "GPUs differ as their profiles say, and steps wait for the slowest: how much of the errors that "
-      "explains");
-  command.add_flag(
-      "--assumed", options->assumed,
-      "also predict with each assumed value 30 % smaller and larger, which takes minutes; the errors "
-      "are those of the protocol (default: 1gpu)");
-  command.add_flag("--summary", options->summary, "print curves and families, not every size");
+  command.add_flag("--spread", options->spread,
+                   "let GPUs differ in speed as their profiles say, so that steps wait for the slowest: "
+                   "shows how much of the errors this explains");
+  command.add_flag("--assumed", options->assumed,
+                   "also predict with each assumed value 30 % smaller and 30 % larger, with one fit "
+                   "(default: 1gpu); takes minutes");
+  command.add_flag("--summary", options->summary, "print curves and families, but not every size and run");
   command
-      .add_option("--plot", options->plot, "draw the curves of three sizes and more into this file, as SVG")
+      .add_option("--plot", options->plot, "draw the curves with at least three sizes as SVG into this file")
       ->type_name("FILE");
   command
       .add_option("--plot-runs", options->plot_runs,
-                  "draw predicted against measured training runs into this file, as SVG")
+                  "draw predicted against measured training runs as SVG into this file")
       ->type_name("FILE");
   command
-      .add_option(
-          "--limit", options->limit,
-          "end with 1 if a mean error is above this many per cent: of collectives the one over curves from "
-          "1 MiB on, of training the one over all clean runs of claimed families under the protocol "
-          "(default: 1gpu)")
+      .add_option("--limit", options->limit,
+                  "exit with 1 if a mean error exceeds this percentage: for collectives, the mean over "
+                  "curves from 1 MiB up; for training, over all eligible runs with one fit (default: 1gpu)")
       ->type_name("PERCENT");
-  command.add_flag("--json", options->json, "print JSON with errors as ratios instead of the table");
+  command.add_flag("--json", options->json, "print JSON instead of the table; errors are ratios");
   command.add_flag("--force", options->force, "replace the files of --plot and --plot-runs if they exist");
   add_examples(command, {"trainyard validate --summary --limit 15",
                          "trainyard validate my_runs.csv --protocol 1gpu --plot-runs my_runs.svg"});

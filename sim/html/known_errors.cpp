@@ -48,20 +48,19 @@ std::vector<KnownErrors> known_errors(std::string_view csv) {
 Html known_errors_html(std::string_view of_this) {
   Html html = of_this.empty() ? Html{} : paragraph(of_this);
   html += paragraph(
-      "How far predictions of this kind were off: published training runs against what this program says of "
-      "them. "
-      "MAPE is the mean absolute error of throughputs, p90 the 90th percentile of the absolute errors, both "
-      "in "
-      "percent. A run that a prediction was fitted to is not among its rows.");
+      "Errors of this program's predictions for published training runs. MAPE is the mean absolute error of "
+      "throughputs, p90 the 90th percentile of the absolute errors, both in percent. Runs that were fitted "
+      "to are not scored.");
   html += element(
       "ul",
       element("li",
-              "1gpu: one scale of all kernels is fitted to the run of the same series on one GPU; more "
-              "GPUs are predicted.") +
-          element("li", "1node: the same, fitted to the run on one node; more nodes are predicted.") +
+              "1gpu: all kernel times are scaled by one factor so that the published one-GPU run is matched; "
+              "runs on more GPUs are predicted.") +
           element("li",
-                  "spec: nothing is fitted to any training run, as in a run of an experiment whose stack "
-                  "was not calibrated."));
+                  "1node: the same with the published run on one node; runs on more nodes are predicted.") +
+          element("li",
+                  "spec: nothing is fitted to a training run, as in an experiment whose stack was not "
+                  "calibrated."));
   HtmlTable table("errors of predictions by family of published runs", {{"published runs", true},
                                                                         {"1gpu: runs"},
                                                                         {"MAPE, %"},
@@ -81,9 +80,9 @@ Html known_errors_html(std::string_view of_this) {
   }
   html += table.html();
   html += paragraph(
-      "Totals first, then families of runs of one source. Partial: the source is clean in part. R7 and R8 "
-      "leave out runs "
-      "whose own figures contradict each other. `trainyard validate` prints every run with its error.");
+      "Totals first, then families: groups of similar runs. Incomplete: the source does not say everything "
+      "that a prediction needs. Implausible: the run is faulty, or contradicts others of its series. "
+      "`trainyard validate` prints every run with its error.");
   return html;
 }
 

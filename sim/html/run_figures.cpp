@@ -41,14 +41,14 @@ std::string throughput_remark(const Run& run) {
 }
 
 std::string efficiency_remark(const Run& run) {
-  return fmt::format("speedup {} x of {}; one GPU alone takes {}", rounded(run.pace.speedup),
+  return fmt::format("speedup {} x, ideal {}; one GPU alone takes {}", rounded(run.pace.speedup),
                      grouped(run.ranks), human(run.pace.one_rank));
 }
 
 std::string exposed_remark(const Run& run) {
   return fmt::format(
-      "{} of the step{}; {} of communication in all", percent(exposed_communication(run) / run.pace.time),
-      has_framework(run) ? ", with what the stack does around it" : "", human(communication_time(run)));
+      "{} of the step{}; {} of communication in total", percent(exposed_communication(run) / run.pace.time),
+      has_framework(run) ? ", including the stack's own work around it" : "", human(communication_time(run)));
 }
 
 std::string staleness_remark(const Run& run) {
@@ -60,12 +60,12 @@ std::string goodput_remark(const Run& run) {
 }
 
 std::string mfu_remark(const Run& run) {
-  return fmt::format("{} of matrix FLOPs per GPU, of its peak in {}{}", human(run.matrix->rate),
+  return fmt::format("{} of matrix FLOPs per GPU, relative to its {} peak{}", human(run.matrix->rate),
                      matrix_dtype_name(run), above_peak_in_words(run));
 }
 
 std::string memory_remark(const Run& run) {
-  return fmt::format("{} of {}; batch {} still fits", percent(run.memory->utilization),
+  return fmt::format("{} of {}; batch {} is the largest that fits", percent(run.memory->utilization),
                      human(run.memory->capacity), grouped(run.memory->largest_batch));
 }
 
@@ -116,7 +116,7 @@ Html figures_html(const Run& run, std::span<const Figure> table) {
 
 Html limits_html(const Run& run) {
   Html html = element("p", limit_in_words(run), " class=\"verdict\"") + Html{"\n"};
-  HtmlTable table("limits", {{"limit", true}, {"value"}, {"what it is", true}});
+  HtmlTable table("limits", {{"limit", true}, {"value"}, {"meaning", true}});
   if (!run.links.busiest.empty()) {
     const LinkRow* const link = busiest_link(run);
     std::string text = run.links.busiest;
@@ -130,44 +130,44 @@ Html limits_html(const Run& run) {
                     percent(run.pace.time / step_of(run).lower_bound - 1))});
   }
   if (run.input) {
-    table.row(std::vector<std::string>{"input", human(run.input->pipeline.time),
-                                       fmt::format("in which a node makes the samples of a step ready{}",
-                                                   run.input->is_prefetched ? ", beside the step" : "")});
+    table.row(
+        std::vector<std::string>{"input", human(run.input->pipeline.time),
+                                 fmt::format("time in which a node prepares the samples of a step{}",
+                                             run.input->is_prefetched ? ", during the step before" : "")});
     if (run.input->cpu_utilization)
       table.row(std::vector<std::string>{"host CPUs", percent(*run.input->cpu_utilization),
-                                         "a node's cores are busy"});
+                                         "busy share of a node's cores"});
     if (run.input->storage_utilization) {
       table.row(std::vector<std::string>{"storage", percent(*run.input->storage_utilization),
-                                         "of what the storage lets through"});
+                                         "of the storage's rate"});
     }
   }
   return table.empty() ? html : html + table.html();
 }
 
 Html needs_html(const Run& run) {
-  HtmlTable table("energy and cost", {{"what", true}, {"value"}, {"how it is counted", true}});
+  HtmlTable table("energy and cost", {{"quantity", true}, {"value"}, {"definition", true}});
   const auto add = [&](std::string_view what, const std::string& value, const std::string& how) {
     table.row(std::vector<std::string>{std::string(what), value, how});
   };
   if (run.energy) {
     add(updates_of(run) ? "energy of an update" : "energy of a step", human(run.energy->per_step),
-        "of all GPUs with a rank and of their boxes");
-    add("average power", human(run.energy->average), "the same over the time");
-    add("samples for a joule", rounded(run.pace.throughput / run.energy->average.si()),
-        "throughput over the power");
+        "all GPUs with a rank, and their nodes");
+    add("average power", human(run.energy->average), "energy over time");
+    add("samples per joule", rounded(run.pace.throughput / run.energy->average.si()),
+        "throughput over average power");
     if (epoch_time(run))
       add("energy of an epoch", human(run.energy->average * *epoch_time(run)),
-          "power times the time of an epoch");
+          "average power times the time of an epoch");
     if (updates_of(run) && updates_of(run)->wasted_energy.value_or(Joules{}) > Joules{})
-      add("energy wasted", human(*updates_of(run)->wasted_energy),
-          "an update, for computing that was cancelled");
+      add("energy wasted", human(*updates_of(run)->wasted_energy), "per update, for cancelled computing");
   }
   if (run.cost) {
-    add("rent of a node", rounded(run.cost->per_node_hour.si()) + " USD/h", "price of " + run.cost->date);
+    add("rent per node", rounded(run.cost->per_node_hour.si()) + " USD/h", "price of " + run.cost->date);
     add("cost of an epoch", rounded(run.cost->per_epoch.si()) + " USD", "all nodes for the time of an epoch");
   }
   if (!table.empty()) return table.html();
-  std::string why = "Neither is known.";
+  std::string why = "Neither energy nor cost is known.";
   const auto reasons = unmodelled(run);
   for (const char* const field : {"energy_per_step_j", "cost_per_epoch_usd"}) {
     if (reasons.contains(field)) why += fmt::format(" {}: {}.", field, reasons.at(field));

@@ -29,17 +29,17 @@ PartWords words_of(StepPart part, bool is_training) {
   std::ranges::replace(words.name, '_', ' ');
   std::ranges::replace(words.kind, '_', '-');
   if (part == StepPart::communication && is_training)
-    words.what = "gradients or parameters are under way and nothing is computed";
+    words.what = "gradients or parameters are sent and nothing is computed";
   else if (part == StepPart::communication)
     words.name = "exposed collectives";
-  if (part == StepPart::compute) words.what = "all computing that was of use";
+  if (part == StepPart::compute) words.what = "useful computing";
   if (part == StepPart::input) words.what = "GPUs wait for samples";
   return words;
 }
 
 Html parts_html(const Run& run, const StepParts& split) {
   std::vector<BarPart> bar;
-  HtmlTable table("parts of the step time", {{"part", true}, {"time"}, {"share"}, {"what it is", true}});
+  HtmlTable table("parts of the step time", {{"part", true}, {"time"}, {"share"}, {"meaning", true}});
   Seconds sum;
   constexpr double rounding = 1e-9;  // of the step: smaller parts are rounding errors of sums
   for (const PartTime& part : split.parts) {
@@ -81,7 +81,7 @@ Html exposed_html(const Run& run, const StepParts& split) {
                                        human(row.end - row.start)});
   }
   return subheading("Exposed collectives") +
-         paragraph("Collectives that keep rank 0 from computing, and for how long.") + table.html();
+         paragraph("Time in which rank 0 waits for a collective and computes nothing.") + table.html();
 }
 
 }  // namespace
@@ -89,12 +89,12 @@ Html exposed_html(const Run& run, const StepParts& split) {
 Html where_html(const Run& run) {
   const StepParts split = step_parts(run);
   Html html =
-      paragraph(updates_of(run) ? "The time of an update in parts that add up to it: means over the ranks."
-                                : "The step in parts that add up to it, along the compute stream of rank 0.");
+      paragraph(updates_of(run) ? "The time of an update, split into parts: means over the ranks."
+                                : "The step time, split into parts along the compute stream of rank 0.");
   html += parts_html(run, split);
   if (!updates_of(run) && run.ranks > 1 && communication_time(run) > Seconds{}) {
     const double hidden = overlap(run).hidden / communication_time(run);
-    html += paragraph(fmt::format("Communication takes {} in all; {} of it runs behind compute.",
+    html += paragraph(fmt::format("Communication takes {} in total; {} of it is hidden by compute.",
                                   human(communication_time(run)), percent(hidden)));
   }
   return html + exposed_html(run, split) + kinds_html(run);
@@ -113,7 +113,7 @@ Html layers_html(const Run& run) {
                            {"share"},
                            {"FLOP rate"},
                            {"bytes"},
-                           {"rests on"}});
+                           {"source of the time"}});
     Seconds all;
     for (const OpRow& row : step_of(run).ops) all += row.duration;
     for (const OpRow* row : rows) {

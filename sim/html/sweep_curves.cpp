@@ -126,11 +126,11 @@ Html efficiency_plot(const CurvePanel& panel, const CurveFigures& figures, bool 
     }
   }
   const auto percent_tick = [](double share) { return fmt::format("{:.6g} %", 100 * share); };
-  FluidPlot plot(
-      "scaling efficiency over GPUs; " + panel.title, ranks_axis(ranks), "GPUs",
-      linear_axis(shares, FluidPlot::up_begin, FluidPlot::up_length, 8, percent_tick,
-                  std::ranges::min(shares) < drawn_from),
-      is_strong ? "throughput per GPU, of the smallest run's" : "scaling efficiency, of linear scaling");
+  FluidPlot plot("scaling efficiency over GPUs; " + panel.title, ranks_axis(ranks), "GPUs",
+                 linear_axis(shares, FluidPlot::up_begin, FluidPlot::up_length, 8, percent_tick,
+                             std::ranges::min(shares) < drawn_from),
+                 is_strong ? "throughput per GPU, relative to the smallest run"
+                           : "scaling efficiency, relative to linear scaling");
   plot.level("least", scales_well);
   for (std::size_t i = 0; i < panel.series.size(); ++i) {
     std::vector<PlotPoint> points;
@@ -196,7 +196,7 @@ Html scaling_curves(const SweepResult& result) {
     html += legend(entries);
   }
   if (panels.size() > most_panels) {
-    html += paragraph(fmt::format("The first {} of {} groups of series are drawn; sweep.csv has all.",
+    html += paragraph(fmt::format("The first {} of {} groups of series are drawn; sweep.csv has all of them.",
                                   most_panels, panels.size()));
   }
   return html;

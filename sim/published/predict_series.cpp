@@ -51,7 +51,7 @@ public:
         prediction.reason = error.diagnostics().front().message;
       return predicted;
     }
-    for (Prediction& prediction : predicted.by_protocol) prediction.reason = "not asked for";
+    for (Prediction& prediction : predicted.by_protocol) prediction.reason = "not requested";
     if (is_asked(FitProtocol::spec)) predicted.by_protocol[0] = with_scale(*target.run, 1);
     if (is_asked(FitProtocol::one_gpu) && !target.one_gpu.empty())
       predicted.by_protocol[1] = fitted(target, target.one_gpu);
@@ -101,7 +101,7 @@ private:
   double measured(const PublishedRun& run, const MachineRule& machine) {
     if (run.measured.throughput) return *run.measured.throughput;
     const std::optional<double> samples = resolved(run, machine, 1).samples_per_epoch;
-    if (!samples) throw InputError("nobody says how many samples an epoch of the model has");
+    if (!samples) throw InputError("the number of samples per epoch is not known for this model");
     return *samples / *run.measured.epoch_time;
   }
 
@@ -158,15 +158,15 @@ private:
       try {
         const std::optional<double> scale = scale_of(*one, *target.run->machine);
         if (!scale) {
-          prediction.reason = "no compute scale explains the row that it is fitted to";
+          prediction.reason = "no compute_scale matches the run that is fitted to";
           return prediction;
         }
         logs += std::log(*scale);
       } catch (const InputError& error) {
-        prediction.reason = "the row that is fitted to: " + error.diagnostics().front().message;
+        prediction.reason = "the run that is fitted to: " + error.diagnostics().front().message;
         return prediction;
       } catch (const JobImpossible& error) {
-        prediction.reason = std::string("the row that is fitted to: ") + error.what();
+        prediction.reason = std::string("the run that is fitted to: ") + error.what();
         return prediction;
       }
     }

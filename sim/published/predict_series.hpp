@@ -81,11 +81,13 @@ namespace trainyard::config {
 
 template <>
 struct Names<FitProtocol> {
-  static constexpr std::string_view what = "protocol";
+  static constexpr std::string_view what = "fit";
   static constexpr std::array table{
       Name{"spec", FitProtocol::spec, "nothing is fitted"},
-      Name{"1gpu", FitProtocol::one_gpu, "one compute scale, from the series' run on one GPU"},
-      Name{"1node", FitProtocol::one_node, "one compute scale, from the series' run on one node"}};
+      Name{"1gpu", FitProtocol::one_gpu,
+           "all kernel times scaled by one factor, so that the published one-GPU run is matched"},
+      Name{"1node", FitProtocol::one_node,
+           "all kernel times scaled by one factor, so that the published one-node run is matched"}};
 };
 
 }  // namespace trainyard::config

@@ -51,7 +51,7 @@ public:
     const auto* number = std::get_if<long long>(&parsed);
     if (number != nullptr && *number >= 1 && static_cast<double>(*number) <= most_gpus)
       return static_cast<int>(*number);
-    error(column, "a whole number from 1 on is needed, not " + in_quotes(text(column)));
+    error(column, "a whole number of at least 1 is needed, not " + in_quotes(text(column)));
     return 1;
   }
 

@@ -54,23 +54,31 @@ void add_line(std::string& text, std::string_view name, const RunErrors& errors)
                  percent(errors.coverage), percent(errors.coverage_of_all), percent(errors.with_excluded));
 }
 
+constexpr std::string_view meaning_of_columns =
+    "\n# linear: mean error of the published run that is fitted to, times the number of GPUs\n"
+    "# coverage: predicted share of the eligible runs; of all: the same, counting runs without one to fit "
+    "to\n"
+    "# MAPE all: with the runs that were left out, each with its error of linear scaling\n"
+    "# incomplete: the source does not say everything; implausible: left out by rules R7 and R8 of\n"
+    "# workloads/published/README.md\n";
+
 void add_protocol(std::string& text, const TrainingValidation& validation, FitProtocol protocol) {
   const auto row =
       std::ranges::find(config::Names<FitProtocol>::table, protocol, &config::Name<FitProtocol>::value);
-  fmt::format_to(std::back_inserter(text), "\n# protocol {}: {}; errors of throughput in %\n", row->text,
+  fmt::format_to(std::back_inserter(text), "\n# fit {}: {}; errors of throughput in %\n", row->text,
                  row->doc);
-  fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), "family", "rows", "MAPE", "median",
-                 "90 %", "worst", "linear", "coverage", "of all", "with out");
+  fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), "family", "runs", "MAPE", "median",
+                 "p90", "worst", "linear", "coverage", "of all", "MAPE all");
   for (const FamilyRule* family : families_of(validation)) {
-    const std::string mark = family->not_claimed.empty() ? "" : " (not claimed)";
+    const std::string mark = family->not_claimed.empty() ? "" : " (not in totals)";
     add_line(text, family->family + mark,
              errors_of(validation, protocol, {.family = family->family, .is_partial = false}));
-    add_line(text, family->family + ", partial" + mark,
+    add_line(text, family->family + ", incomplete" + mark,
              errors_of(validation, protocol, {.family = family->family, .is_partial = true}));
   }
-  add_line(text, "all clean rows", errors_of(validation, protocol, {}));
-  add_line(text, "all clean rows, R7 and R8 off", errors_of(validation, protocol, {.by_outcome = false}));
-  add_line(text, "all rows clean in part", errors_of(validation, protocol, {.is_partial = true}));
+  add_line(text, "all runs", errors_of(validation, protocol, {}));
+  add_line(text, "all runs, also implausible ones", errors_of(validation, protocol, {.by_outcome = false}));
+  add_line(text, "all runs with incomplete sources", errors_of(validation, protocol, {.is_partial = true}));
 }
 
 std::string_view family_name(const ScoredRun& scored) {
@@ -88,7 +96,7 @@ std::string error_or_dash(const ScoredRun& scored, FitProtocol protocol) {
 
 void add_runs(std::string& text, const TrainingValidation& validation) {
   const auto out = std::back_inserter(text);
-  fmt::format_to(out, "# every run: samples per second as published, errors of the predictions in %\n");
+  fmt::format_to(out, "# runs: published samples per second, errors of the predictions in %\n");
   constexpr std::string_view format =
       "{:<24} {:<22} {:<24} {:<16} {:<8} {:>6} {:>5} {:>10} {:>7} {:>7} {:>7}\n";
   fmt::format_to(out, fmt::runtime(format), "row", "platform", "stack", "model", "", "batch", "GPUs",
@@ -122,7 +130,7 @@ std::vector<const ScoredRun*> outliers_of(const TrainingValidation& validation, 
 }
 
 std::string_view suspicion_of(const ScoredRun& scored) {
-  return scored.outlier == nullptr ? std::string_view("nothing is known")
+  return scored.outlier == nullptr ? std::string_view("unknown cause")
                                    : std::string_view(scored.outlier->reason);
 }
 
@@ -131,13 +139,13 @@ void add_outliers(std::string& text, const TrainingValidation& validation, FitPr
   if (outliers.empty()) return;
   const auto out = std::back_inserter(text);
   fmt::format_to(
-      out, "\n# runs off by more than {:.0f} % under {}, or excepted from limits, and what is suspected\n",
+      out, "\n# runs with errors above {:.0f} % with fit {}, or named by a rule, with the suspected cause\n",
       100 * far_off_run, config::name_of(protocol));
   for (const ScoredRun* scored : outliers) {
     const PublishedRow& row = *scored->run.row;
     fmt::format_to(out, "{:>+7.1f}  {} {} GPUs, {}, {}, {}, batch {}\n{:>7}  {}{}\n",
                    100 * scored->error(protocol), place_of(*scored), row.gpus_total, row.framework, row.model,
-                   row.precision, row.batch_per_gpu, "", is_excepted(*scored) ? "excepted: " : "",
+                   row.precision, row.batch_per_gpu, "", is_excepted(*scored) ? "always named: " : "",
                    suspicion_of(*scored));
   }
 }
@@ -146,8 +154,7 @@ void add_outliers(std::string& text, const TrainingValidation& validation, FitPr
 void add_stacks(std::string& text, const TrainingValidation& validation, FitProtocol protocol) {
   std::set<std::string> stacks;
   for (const ScoredRun& scored : validation.runs) stacks.insert(scored.run.stack->stack);
-  fmt::format_to(std::back_inserter(text),
-                 "\n# the same by stack under {}, clean rows of all claimed families\n",
+  fmt::format_to(std::back_inserter(text), "\n# errors by stack with fit {}, over the runs in the totals\n",
                  config::name_of(protocol));
   for (const std::string& stack : stacks) {
     const RunErrors errors = errors_of(validation, protocol, {.stack = stack});
@@ -246,6 +253,7 @@ std::string training_validation_table(const TrainingValidation& validation,
                                       const std::vector<FitProtocol>& asked, bool only_families) {
   std::string text;
   if (!only_families) add_runs(text, validation);
+  text += meaning_of_columns;
   for (const FitProtocol protocol : asked) add_protocol(text, validation, protocol);
   for (const FitProtocol protocol : asked) {
     if (protocol == FitProtocol::one_gpu) add_stacks(text, validation, protocol);
@@ -255,7 +263,7 @@ std::string training_validation_table(const TrainingValidation& validation,
   }
   const auto out = std::back_inserter(text);
   for (const FitProtocol protocol : asked) {
-    fmt::format_to(out, "\n# rows left out under {}\n", config::name_of(protocol));
+    fmt::format_to(out, "\n# rows left out with fit {}\n", config::name_of(protocol));
     for (const auto& [reason, count] : excluded_by(validation, protocol))
       fmt::format_to(out, "{:>8}  {}\n", count, reason);
   }

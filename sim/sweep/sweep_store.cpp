@@ -169,9 +169,9 @@ struct SweepStore::Database {
   }
 
   void check() {
-    const std::string hint = "--force begins anew, another --out keeps both";
+    const std::string hint = "replace it with --force, or choose another --out";
     if (noted("layout") != std::to_string(layout))
-      throw InputError(in_quotes(file.path()) + " was written by a trainyard that keeps sweeps otherwise",
+      throw InputError(in_quotes(file.path()) + " was written by a trainyard with another storage format",
                        hint);
     if (noted("version") != what.version) {
       throw InputError(fmt::format("{} was written by version {} of trainyard, this is {}",
@@ -179,7 +179,7 @@ struct SweepStore::Database {
                        hint);
     }
     if (noted("hash") != hash_of(what)) {
-      throw InputError(fmt::format("{} holds other points: of the sweep {} as it was then",
+      throw InputError(fmt::format("{} belongs to another sweep: the points of {} were different",
                                    in_quotes(file.path()), in_quotes(noted("name"))),
                        hint);
     }
@@ -187,7 +187,8 @@ struct SweepStore::Database {
     while (ask.step()) {
       const std::string was = ask.text(1);
       if (was.empty() && !hash_or_nothing(ask.text(0)).empty())
-        throw InputError(in_quotes(ask.text(0)) + " can be read now, and points failed for want of it", hint);
+        throw InputError(in_quotes(ask.text(0)) + " can be read now, but points failed because it could not",
+                         hint);
       if (!was.empty() && hash_of_file(ask.text(0)) != was) {
         throw InputError(
             fmt::format("{} has changed since points were simulated with it", in_quotes(ask.text(0))), hint);
@@ -249,7 +250,8 @@ struct SweepStore::Database {
     }
     if (!is_whole || ask.text(checksum_column()) != checksum_of(row)) {
       throw FileError(
-          fmt::format("{} is damaged: its row of point {} is not as it was written; --force begins it anew",
+          fmt::format("{} is damaged: the row of point {} has changed since it was written; replace the "
+                      "sweep with --force",
                       in_quotes(file.path()), ask.integer(0)));
     }
     return row;

@@ -58,9 +58,9 @@ std::optional<Range> range_of_text(const std::string& text) {
 }
 
 void check(const Range& range, const std::string& text) {
-  if (range.to < range.from) no_range(text, "it goes down");
+  if (range.to < range.from) no_range(text, "it counts down");
   if (range.multiplies && range.by <= 1) no_range(text, "times needs a factor above 1");
-  if (range.multiplies && range.from <= 0) no_range(text, "times needs to begin above 0");
+  if (range.multiplies && range.from <= 0) no_range(text, "times needs a start above 0");
   if (!range.multiplies && range.by <= 0) no_range(text, "step needs a number above 0");
 }
 

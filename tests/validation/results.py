@@ -3,7 +3,7 @@
 
 usage: results.py PROGRAM SOURCE_DIR [--update]
 
-Predicts the shipped measurements under all protocols and compares the table between the two marks in README.md,
+Predicts the shipped measurements with every fit and compares the table between the two marks in README.md,
 training.svg here, and workloads/published/errors/known_errors.csv, which the build puts into the program, with what comes out; --update
 writes all three. Exit status 1: they differ, 2: the program failed.
 """
@@ -19,7 +19,7 @@ BEGIN = "<!-- training runs: tests/validation/results.py PROGRAM . --update -->"
 END = "<!-- end of training runs -->"
 PROTOCOLS = ("1gpu", "1node", "spec")
 
-# family, rows, MAPE, median, 90 %, worst, linear, coverage, of all, with out
+# family, runs, MAPE, median, p90, worst, linear, coverage, of all, MAPE all
 LINE = re.compile(r"(\S.*?)\s+(\d+)" + r"\s+(-|[\d.]+)" * 8)
 
 
@@ -28,7 +28,7 @@ def tables(text):
     found, protocol = {}, None
     for line in text.splitlines():
         if line.startswith("#"):
-            start = re.match(r"# protocol (\w+):", line)
+            start = re.match(r"# fit (\w+):", line)
             protocol = start and start.group(1)
         elif protocol and (match := LINE.fullmatch(line.rstrip())):
             name, *numbers = match.groups()
@@ -78,11 +78,10 @@ def markdown(found):
             cells += [rows, errors] + ([linear] if protocol != "spec" else [])
         if any(cells):
             lines.append("| " + " | ".join([name, *cells]) + " |")
-    totals = {protocol: found[protocol]["all clean rows"] for protocol in PROTOCOLS}
-    coverage = [f"{total['coverage']} % under {protocol}" for protocol, total in totals.items()]
-    of_all = " and ".join(f"{totals[protocol]['of_all']} % under {protocol}" for protocol in PROTOCOLS[:2])
-    lines += ["", f"Coverage of the clean rows of claimed families: {', '.join(coverage)}; {of_all} "
-              "where runs whose series has no row to fit to count as well."]
+    one_gpu, one_node, spec = (found[protocol]["all runs"] for protocol in PROTOCOLS)
+    lines += ["", f"With 1gpu, {one_gpu['coverage']} % of the eligible published runs could be predicted "
+              f"({one_gpu['of_all']} % counting those without a one-GPU run to fit to); with 1node, "
+              f"{one_node['coverage']} % ({one_node['of_all']} %); with spec, {spec['coverage']} %."]
     return "\n".join(lines)
 
 
