@@ -142,13 +142,13 @@ def write_trace(ops, file):
     pathlib.Path(file).write_text("# trainyard trace: 1\n" + ops.to_csv(index=False))
 
 
-def validate(protocol="1gpu", *publications):
+def validate(fit="1gpu", *publications):
     """Predictions and published figures of training runs and collectives: the parsed `trainyard validate --json`.
 
-    `protocol` is spec (nothing is fitted), 1gpu or 1node (all kernel times are scaled by one factor so that the published
-    run on one GPU or one node is matched). `publications` are
-    files or data frames as published() returns them, by default all that are shipped. The `rows` of the answer make a data
-    frame: pandas.DataFrame(validate()["rows"]); `line` of the first row of a publication is 2.
+    `fit` is "nothing", "1gpu" or "1node": all kernel times are scaled by one factor so that the published run on one GPU
+    or one node is matched. `publications` are files or data frames as published() returns them, by default all that are
+    shipped. The `rows` of the answer make a data frame: pandas.DataFrame(validate()["rows"]); `line` of the first row of
+    a publication is 2.
     """
     with tempfile.TemporaryDirectory() as folder:
         files = list(publications)
@@ -156,7 +156,7 @@ def validate(protocol="1gpu", *publications):
             if isinstance(publication, pandas.DataFrame):
                 files[number] = pathlib.Path(folder, f"{number}.csv")
                 publication.to_csv(files[number], index=False)
-        return json.loads(trainyard("validate", "--protocol", protocol, "--json", *files))
+        return json.loads(trainyard("validate", "--fit", fit, "--json", *files))
 
 
 def names(kind):

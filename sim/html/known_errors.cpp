@@ -15,7 +15,7 @@ enum ErrorColumn { family_column, protocol_column, rows_column, mape_column, p90
 std::optional<KnownError>& of_protocol(KnownErrors& errors, std::string_view protocol) {
   if (protocol == "1gpu") return errors.one_gpu;
   if (protocol == "1node") return errors.one_node;
-  if (protocol == "spec") return errors.spec;
+  if (protocol == "nothing") return errors.nothing;
   throw std::logic_error("known_errors.csv names an unknown protocol");
 }
 
@@ -36,7 +36,7 @@ std::vector<KnownErrors> known_errors(std::string_view csv) {
     const std::string& family = row.cells.at(family_column).text;
     auto found = std::ranges::find(all, family, &KnownErrors::family);
     if (found == all.end())
-      found = all.insert(all.end(), KnownErrors{.family = family, .one_gpu = {}, .one_node = {}, .spec = {}});
+      found = all.insert(all.end(), KnownErrors{.family = family, .one_gpu = {}, .one_node = {}, .nothing = {}});
     of_protocol(*found, row.cells.at(protocol_column).text) =
         KnownError{.rows = row.cells.at(rows_column).text,
                    .mape = row.cells.at(mape_column).text,
@@ -59,7 +59,7 @@ Html known_errors_html(std::string_view of_this) {
           element("li",
                   "1node: the same with the published run on one node; runs on more nodes are predicted.") +
           element("li",
-                  "spec: nothing is fitted to a training run, as in an experiment whose stack was not "
+                  "nothing: nothing is fitted to a training run, as in an experiment whose stack was not "
                   "calibrated."));
   HtmlTable table("errors of predictions by family of published runs", {{"published runs", true},
                                                                         {"1gpu: runs"},
@@ -68,14 +68,14 @@ Html known_errors_html(std::string_view of_this) {
                                                                         {"1node: runs"},
                                                                         {"MAPE, %"},
                                                                         {"p90, %"},
-                                                                        {"spec: runs"},
+                                                                        {"nothing: runs"},
                                                                         {"MAPE, %"},
                                                                         {"p90, %"}});
   for (const KnownErrors& errors : known_errors(known_errors_csv)) {
     std::vector<std::string> cells{errors.family};
     add_cells(cells, errors.one_gpu);
     add_cells(cells, errors.one_node);
-    add_cells(cells, errors.spec);
+    add_cells(cells, errors.nothing);
     table.row(cells);
   }
   html += table.html();

@@ -19,7 +19,7 @@ struct KnownError {
 /// Errors of several runs: a family (line of the table), or a total.
 struct KnownErrors {
   std::string family;
-  std::optional<KnownError> one_gpu, one_node, spec;
+  std::optional<KnownError> one_gpu, one_node, nothing;
 };
 
 /// In the order of the file. Throws InputError if the file has another format.

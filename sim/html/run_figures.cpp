@@ -131,7 +131,7 @@ Html limits_html(const Run& run) {
   }
   if (run.input) {
     table.row(
-        std::vector<std::string>{"input", human(run.input->pipeline.time),
+        std::vector<std::string>{"input", human(run.input->loading.time),
                                  fmt::format("time in which a node prepares the samples of a step{}",
                                              run.input->is_prefetched ? ", during the step before" : "")});
     if (run.input->cpu_utilization)

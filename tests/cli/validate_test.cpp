@@ -70,7 +70,7 @@ TEST_CASE("a limit holds for training runs too, under the protocol that is asked
   CHECK(missed.code == 1);
   CHECK(contains(missed.err, "1gpu"));
   CHECK(contains(missed.err, "0.0 %"));
-  const Ended none = run_program({"validate", rows, "--summary", "--protocol", "1node", "--limit", "60"});
+  const Ended none = run_program({"validate", rows, "--summary", "--fit", "1node", "--limit", "60"});
   CHECK(none.code == 1);
   CHECK(contains(none.err, "1node"));
   CHECK_FALSE(contains(none.err, "1 MiB"));  // there are no collectives
@@ -139,26 +139,26 @@ TEST_CASE("training runs of a user are predicted, by families and in JSON, whate
   CAPTURE(text.err);
   REQUIRE(text.code == 0);
   for (const std::string part :
-       {"mine.csv:3", "dgx1v", "fit spec", "fit 1gpu", "fit 1node", "all runs  ", "1  calibration row"})
+       {"mine.csv:3", "dgx1v", "fit nothing", "fit 1gpu", "fit 1node", "all runs  ", "1  calibration row"})
     CHECK_MESSAGE(contains(text.out, part), part);
   CHECK_FALSE(contains(text.out, "busbw"));  // nothing is said of collectives
   const Ended one = run_program({"validate", rows, "--json", "-j", "1"});
   REQUIRE(one.code == 0);
   CHECK(run_program({"validate", rows, "--json", "-j", "4"}).out == one.out);
   const auto json = nlohmann::json::parse(one.out);
-  CHECK(json["protocol"] == "1gpu");
+  CHECK(json["fit"] == "1gpu");
   CHECK(json["overall"]["rows"] == 2);
   CHECK(json["overall"]["coverage"] == 1);
   CHECK(json["rows"][0]["linear_from_one_gpu"].get<double>() == doctest::Approx(1400));
   CHECK(json["baselines"]["linear_from_one_gpu"]["rows"] == 2);
   const auto spec =
-      nlohmann::json::parse(run_program({"validate", rows, "--json", "--protocol", "spec", "--summary"}).out);
-  CHECK(spec["protocol"] == "spec");
+      nlohmann::json::parse(run_program({"validate", rows, "--json", "--fit", "nothing", "--summary"}).out);
+  CHECK(spec["fit"] == "nothing");
   const std::vector<std::string> draw{"validate", rows, "--summary", "--plot-runs", scratch / "runs.svg"};
   REQUIRE(run_program(draw).code == 0);
   CHECK(contains(content(scratch / "runs.svg"), "2 runs"));
   CHECK(run_program(draw).code == 5);
-  CHECK(run_program({"validate", rows, "--protocol", "2gpu"}).code == 3);
+  CHECK(run_program({"validate", rows, "--fit", "2gpu"}).code == 3);
   CHECK(run_program({"validate", rows, "-j", "0"}).code == 2);
 }
 

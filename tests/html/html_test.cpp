@@ -5,7 +5,7 @@
 #include "html/fluid_plot.hpp"
 #include "html/html_page.hpp"
 #include "html/known_errors.hpp"
-#include "html/like_links.hpp"
+#include "html/links_with_same_load.hpp"
 #include "html/page_files.hpp"
 #include "html/time_unit.hpp"
 
@@ -120,10 +120,10 @@ TEST_CASE("the errors that are known are those of the file the build took in, to
 
 TEST_CASE("known errors are read by protocol; an unknown one is a mistake of ours") {
   const auto all =
-      known_errors("family,protocol,rows,mape,p90\n\"a, b\",spec,3,1.5,2.5\n\"a, b\",1node,1,0.5,0.5\n");
+      known_errors("family,protocol,rows,mape,p90\n\"a, b\",nothing,3,1.5,2.5\n\"a, b\",1node,1,0.5,0.5\n");
   REQUIRE(all.size() == 1);
   CHECK(all[0].family == "a, b");
-  CHECK(all[0].spec->p90 == "2.5");
+  CHECK(all[0].nothing->p90 == "2.5");
   CHECK(all[0].one_node->rows == "1");
   CHECK_FALSE(all[0].one_gpu.has_value());
   CHECK_THROWS_AS(known_errors("family,protocol,rows,mape,p90\nx,2gpu,1,1,1\n"), std::logic_error);
@@ -134,7 +134,7 @@ TEST_CASE("links that differ in numbers only are one group, told by their busies
                                   {"node12.gpu3->nvswitch1", Bandwidth(1e9), Bytes(30), 0.3},
                                   {"node0.gpu1->nvswitch0", Bandwidth(2e9), Bytes(20), 0.9},
                                   {"nic0->fabric", Bandwidth(1e9), Bytes(5), 0.2}};
-  const std::vector<LikeLinks> groups = like_links(rows);
+  const std::vector<LinksWithSameLoad> groups = links_with_same_load(rows);
   REQUIRE(groups.size() == 3);
   CHECK(groups[0].busiest == &rows[2]);  // another capacity
   CHECK(groups[1].kind == "node#.gpu#->nvswitch#");

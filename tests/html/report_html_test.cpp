@@ -128,7 +128,7 @@ TEST_CASE("ranks are alike by their times, not by what is printed of them") {
 
 TEST_CASE("what predictions a page's is compared with depends on what was fitted or measured") {
   Run run = sample_result();
-  CHECK(has(report_html(run, origin), "compare with spec"));
+  CHECK(has(report_html(run, origin), "compare with nothing fitted"));
   PageOrigin measured = origin;
   measured.has_measured_times = true;
   CHECK(has(report_html(run, measured), "compare with 1gpu, the error of adding GPUs"));
