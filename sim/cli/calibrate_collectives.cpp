@@ -1,7 +1,7 @@
 #include "calibration/fit_collectives.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
-#include "cli/rule_options.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
 #include "published/published_files.hpp"
@@ -55,8 +55,7 @@ void add_calibrate_collectives(CLI::App& calibrate) {
   command.add_option(
       "CSV", options->files,
       "measurements with the columns of workloads/published/README.md (default: the shipped ones)");
-  command.add_option("-o,--out", options->out, "write the constants to this file, NAME.yaml")
-      ->type_name("FILE");
+  add_value(command, "-o,--out", options->out, "FILE", "write the constants to this file, NAME.yaml");
   add_machines_option(command, options->machines);
   command.add_flag("--skip-left-out", options->skip_left_out,
                    "skip the fits that leave out one machine each; they take most of the time");

@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/kernel_program.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "config/catalogue.hpp"
@@ -237,36 +238,23 @@ void add_gpu(CLI::App& calibrate) {
                                                "CSV files of measured kernels: paths, or names of shipped "
                                                "ones (default: measure this computer's GPU)");
   CLI::Option* specification =
-      command
-          .add_option(
-              "--specification", options->specification,
-              "profile with the memory, peaks and power of this GPU (default: those in the recording)")
-          ->type_name("GPU");
+      add_value(command, "--specification", options->specification, "GPU",
+                "profile with the memory, peaks and power of this GPU (default: those in the recording)");
   CLI::Option* scale_from =
-      command
-          .add_option("--scale-from", options->scale_from,
-                      "profile for kernels that no recording covers; its rates are scaled with the peaks")
-          ->type_name("GPU");
-  CLI::Option* name =
-      command
-          .add_option("--name", options->name, "name of the new profile (default: that of the specification)")
-          ->type_name("NAME");
-  CLI::Option* out = command
-                         .add_option("--out", options->out,
-                                     "folder for NAME.yaml and the recordings (default: platforms/gpus)")
-                         ->type_name("DIR");
+      add_value(command, "--scale-from", options->scale_from, "GPU",
+                "profile for kernels that no recording covers; its rates are scaled with the peaks");
+  CLI::Option* name = add_value(command, "--name", options->name, "NAME",
+                                "name of the new profile (default: that of the specification)");
+  CLI::Option* out = add_value(command, "--out", options->out, "DIR",
+                               "folder for NAME.yaml and the recordings (default: platforms/gpus)");
   command
       .add_flag("--quick", options->quick, "measure only the most important kernels; takes about two minutes")
       ->excludes(recordings, scale_from);
-  CLI::Option* seconds = command
-                             .add_option("--seconds", options->seconds,
-                                         "stop measuring after this time; repeat the command to go on")
-                             ->type_name("N")
+  CLI::Option* seconds = add_value(command, "--seconds", options->seconds, "N",
+                                   "stop measuring after this time; repeat the command to go on")
                              ->excludes(recordings, scale_from);
-  command
-      .add_option("--plan", options->plan,
-                  "only write the list of kernels to measure, for trainyard_gpu_kernels on another computer")
-      ->type_name("FILE")
+  add_value(command, "--plan", options->plan, "FILE",
+            "only write the list of kernels to measure, for trainyard_gpu_kernels on another computer")
       ->excludes(recordings, specification, scale_from, name, out, seconds);
   command.add_flag("--force", options->force, "replace the profile, or the plan, if it exists");
   add_examples(command,

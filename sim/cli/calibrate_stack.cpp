@@ -1,7 +1,7 @@
 #include "calibration/fit_stack.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
-#include "cli/rule_options.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
 #include "config/write.hpp"
@@ -55,13 +55,10 @@ void add_calibrate_stack(CLI::App& calibrate) {
   CLI::App& command = *calibrate.add_subcommand(
       "stack", "fit a stack's compute_scale (a factor on kernel times) to published one-GPU runs");
   command.add_option("STACK", options->stack, "a name in workloads/stacks")->required();
-  command
-      .add_option("--rows", options->files,
-                  "measurements with the columns of workloads/published/README.md; one-GPU rows with split "
-                  "calibrate are fitted to (default: the shipped ones)")
-      ->type_name("CSV");
-  command.add_option("-o,--out", options->out, "write the fitted stack to this file, NAME.yaml")
-      ->type_name("FILE");
+  add_value(command, "--rows", options->files, "CSV",
+            "measurements with the columns of workloads/published/README.md; one-GPU rows with split "
+            "calibrate are fitted to (default: the shipped ones)");
+  add_value(command, "-o,--out", options->out, "FILE", "write the fitted stack to this file, NAME.yaml");
   add_machines_option(command, options->machines);
   add_runs_option(command, options->runs);
   command.add_flag("--force", options->force, "replace the file if it exists");

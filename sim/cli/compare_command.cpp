@@ -1,7 +1,7 @@
 #include "cli/commands.hpp"
-#include "cli/experiment_options.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
+#include "cli/options.hpp"
 #include "cli/saved_run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
@@ -129,24 +129,16 @@ void add_compare(CLI::App& program) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App& command =
       *program.add_subcommand("compare", "compare two runs, and explain the difference of their step times");
-  offer(command
-            .add_option(
-                "A", options->a,
-                "an experiment (a shipped name or a YAML file), or a saved run: the folder that run --out "
-                "wrote, or its summary.json. Write ./NAME if a folder has a shipped experiment's name")
-            ->required(),
-        {"EXPERIMENT", "DIR"});
+  offer(command.add_option("A", options->a, run_argument_text)->required(), {"EXPERIMENT", "DIR"});
   offer(command.add_option("B", options->b,
                            "second experiment or saved run (default: A with the changes of --set)"),
         {"EXPERIMENT", "DIR"});
-  add_set_option(command, options->set,
+  add_repeatable(command, "--set", options->set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: changes a key of the experiment A to make B (nodes=4, "
                  "platform.fabric.nic=\"25 Gbps\")");
-  command
-      .add_option("--fail-above", options->fail_above,
-                  "exit with 1 if B's step time exceeds A's by more than this percentage. Compares time per "
-                  "update: use equal batches")
-      ->type_name("PERCENT");
+  add_value(command, "--fail-above", options->fail_above, "PERCENT",
+            "exit with 1 if B's step time exceeds A's by more than this percentage. Compares time per "
+            "update: use equal batches");
   command.add_flag("--json", options->json,
                    "print JSON in SI base units; null if a figure cannot be compared");
   add_examples(command, {"trainyard compare resnet50_dgx2 --set batch_per_gpu=64",

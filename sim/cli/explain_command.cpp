@@ -1,7 +1,7 @@
 #include "cli/commands.hpp"
-#include "cli/experiment_options.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
+#include "cli/options.hpp"
 #include "cli/saved_run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
@@ -16,6 +16,7 @@
 
 #include <CLI/Error.hpp>
 #include <filesystem>
+#include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -53,9 +54,10 @@ Asked asked_for(const config::Catalogue& catalogue, const ExplainOptions& option
   std::error_code ignored;
   if (!fs::exists(experiment, ignored)) {
     throw FileError(
-        "there is no '" + experiment.string() +
-        "', which trainyard run EXPERIMENT --out DIR writes beside summary.json: what ran cannot be "
-        "simulated again");
+        fmt::format("cannot simulate the saved run again: there is no '{}', which 'trainyard run EXPERIMENT "
+                    "--out DIR' writes next "
+                    "to summary.json",
+                    experiment.string()));
   }
   return {.experiment = experiment.string(), .saved = read_run(*summary)};
 }
@@ -97,17 +99,11 @@ void add_explain(CLI::App& program) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App& command =
       *program.add_subcommand("explain", "explain the step time, and simulate changes that may shorten it");
-  offer(command
-            .add_option("RUN", options->run,
-                        "an experiment (a shipped name or a YAML file), or a saved run: the folder that "
-                        "run --out wrote, or its summary.json. Write ./NAME if a folder has a shipped "
-                        "experiment's name")
-            ->required(),
-        {"EXPERIMENT", "DIR"});
-  add_set_option(command, options->set,
+  offer(command.add_option("RUN", options->run, run_argument_text)->required(), {"EXPERIMENT", "DIR"});
+  add_repeatable(command, "--set", options->set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: overrides a key of the experiment or of a file it names, as in run");
-  command.add_option("-j", options->parallel, "number of parallel simulations (default: one per processor)")
-      ->type_name("N");
+  add_value(command, "-j", options->parallel, "N",
+            "number of parallel simulations (default: one per processor)");
   command.add_flag("--json", options->json, "print JSON in SI base units");
   add_examples(command,
                {"trainyard explain resnet50_p3_16xlarge_x2",

@@ -190,7 +190,7 @@ void run_sweep(const SweepOptions& options) {
 void add_sweep(CLI::App& program) {
   auto options = std::make_shared<SweepOptions>();
   CLI::App& command = *program.add_subcommand(
-      "sweep", "simulate many variants of an experiment; find where scaling stops and what is cheapest");
+      "sweep", "simulate many variants of an experiment; find where scaling stops and the cheapest point");
   add_sweep_options(command, *options);
   command.callback([options] {
     check_sweep_options(*options);

@@ -1,9 +1,9 @@
 #include "cli/sweep_options.hpp"
 
-#include "cli/experiment_options.hpp"
 #include "cli/file_kind.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
+#include "cli/options.hpp"
 #include "cli/values.hpp"
 #include "config/catalogue.hpp"
 #include "config/file_paths.hpp"
@@ -110,48 +110,35 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
                         "name of a shipped sweep or experiment, or the path of a YAML file")
             ->required(),
         {"SWEEP", "EXPERIMENT"});
-  add_set_option(command, options.set,
+  add_repeatable(command, "--set", options.set, "KEY=V1,V2",
                  "KEY=V1,V2, repeatable: replaces the values of a key; a new key with several values is "
-                 "varied too. Ranges: nodes=\"1..64 times 2\", batch_per_gpu=\"32..128 step 32\"",
-                 "KEY=V1,V2");
-  command
-      .add_option("-j,--jobs", options.jobs_text,
-                  "points simulated at the same time (default: one per processor); with --slurm: processors "
-                  "per task (default: sbatch's)")
-      ->type_name("N");
-  command
-      .add_option(
-          "--out", options.out,
-          "store finished points in DIR/sweep.db (SQLite); at the end write report.html (a page for a "
-          "browser), sweep.csv, failures.csv and sweep.resolved.yaml (default: only print the table)")
-      ->type_name("DIR");
+                 "varied too. Ranges: nodes=\"1..64 times 2\", batch_per_gpu=\"32..128 step 32\"");
+  add_value(command, "-j,--jobs", options.jobs_text, "N",
+            "points simulated at the same time (default: one per processor); with --slurm: processors "
+            "per task (default: sbatch's)");
+  add_value(command, "--out", options.out, "DIR",
+            "store finished points in DIR/sweep.db (SQLite); at the end write report.html (a page for a "
+            "browser), sweep.csv, failures.csv and sweep.resolved.yaml (default: only print the table)");
   command.add_flag("--resume", options.resume,
                    "continue the sweep in DIR: finished points are not run again");
   command.add_flag("--force", options.force, "replace the sweep in DIR");
   command.add_flag("--json", options.json, "print points, failures, best points and series as JSON");
-  command.add_option("--shard", options.shard_text, "run part I of N, into DIR/shard-I-of-N.db")
-      ->type_name("I/N");
+  add_value(command, "--shard", options.shard_text, "I/N", "run part I of N, into DIR/shard-I-of-N.db");
   command.add_flag("--merge", options.merge, "merge the shards in DIR");
   command.add_flag("--slurm", options.slurm,
                    "write Slurm scripts to DIR/slurm: an array of shards and a job that merges them");
   command.add_flag("--submit", options.submit, "with --slurm: also submit both jobs");
-  command
-      .add_option("--shards", options.shards_text,
-                  "with --slurm: number of shards (default: one per 100 points)")
-      ->type_name("N");
-  command
-      .add_option("--epochs", options.epochs,
-                  "epochs of a training, for its time, cost and energy (default: 1)")
-      ->type_name("N");
-  command.add_option("--deadline", options.deadline, "longest training time of a chosen point: \"8 h\"")
-      ->type_name("TIME");
-  command.add_option("--budget", options.budget, "highest training cost of a chosen point: \"500 USD\"")
-      ->type_name("COST");
-  command.add_option("--gpus-max", options.gpus_max, "most GPUs of a chosen point")->type_name("N");
-  command
-      .add_option("--efficiency-min", options.efficiency_min,
-                  "lowest scaling efficiency of a chosen point: 0.8")
-      ->type_name("SHARE");
+  add_value(command, "--shards", options.shards_text, "N",
+            "with --slurm: number of shards (default: one per 100 points)");
+  add_value(command, "--epochs", options.epochs, "N",
+            "epochs of a training, for its time, cost and energy (default: 1)");
+  add_value(command, "--deadline", options.deadline, "TIME",
+            "longest training time of a chosen point: \"8 h\"");
+  add_value(command, "--budget", options.budget, "COST",
+            "highest training cost of a chosen point: \"500 USD\"");
+  add_value(command, "--gpus-max", options.gpus_max, "N", "most GPUs of a chosen point");
+  add_value(command, "--efficiency-min", options.efficiency_min, "SHARE",
+            "lowest scaling efficiency of a chosen point: 0.8");
   add_examples(
       command,
       {"trainyard sweep resnet50_dgx2 --set gpus=1,2,4,8,16 --set batch_per_gpu=64,128",

@@ -4,45 +4,35 @@
 #include "workload/csv.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
+#include <utility>
 
 namespace trainyard {
 
 namespace {
 
-enum ErrorColumn { family_column, protocol_column, rows_column, mape_column, p90_column };
-
-std::optional<KnownError>& of_protocol(KnownErrors& errors, std::string_view protocol) {
-  if (protocol == "1gpu") return errors.one_gpu;
-  if (protocol == "1node") return errors.one_node;
-  if (protocol == "nothing") return errors.nothing;
-  throw std::logic_error("known_errors.csv names an unknown protocol");
-}
-
-void add_cells(std::vector<std::string>& cells, const std::optional<KnownError>& error) {
-  cells.push_back(error ? error->rows : "");
-  cells.push_back(error ? error->mape : "");
-  cells.push_back(error ? error->p90 : "");
-}
+constexpr std::array<std::string_view, 3> fits{"1gpu", "1node", "nothing"};
 
 }  // namespace
 
-std::vector<KnownErrors> known_errors(std::string_view csv) {
+std::vector<std::vector<std::string>> known_errors(std::string_view csv) {
   CsvProblems problems("known_errors.csv", csv);
   const CsvFile file = parse_csv(csv, problems);
   problems.finish();
-  std::vector<KnownErrors> all;
+  std::vector<std::vector<std::string>> lines;
   for (const CsvRow& row : file.rows) {
-    const std::string& family = row.cells.at(family_column).text;
-    auto found = std::ranges::find(all, family, &KnownErrors::family);
-    if (found == all.end())
-      found = all.insert(all.end(), KnownErrors{.family = family, .one_gpu = {}, .one_node = {}, .nothing = {}});
-    of_protocol(*found, row.cells.at(protocol_column).text) =
-        KnownError{.rows = row.cells.at(rows_column).text,
-                   .mape = row.cells.at(mape_column).text,
-                   .p90 = row.cells.at(p90_column).text};
+    const std::string& family = row.cells.at(0).text;
+    const auto* const fit = std::ranges::find(fits, row.cells.at(1).text);
+    if (fit == fits.end()) throw std::logic_error("known_errors.csv names an unknown fit");
+    if (lines.empty() || lines.back().front() != family) {
+      lines.emplace_back(1 + 3 * fits.size());
+      lines.back().front() = family;
+    }
+    const auto first = 1 + 3 * static_cast<std::size_t>(fit - fits.begin());
+    for (std::size_t i = 0; i < 3; ++i) lines.back()[first + i] = row.cells.at(2 + i).text;
   }
-  return all;
+  return lines;
 }
 
 Html known_errors_html(std::string_view of_this) {
@@ -61,23 +51,11 @@ Html known_errors_html(std::string_view of_this) {
           element("li",
                   "nothing: nothing is fitted to a training run, as in an experiment whose stack was not "
                   "calibrated."));
-  HtmlTable table("errors of predictions by family of published runs", {{"published runs", true},
-                                                                        {"1gpu: runs"},
-                                                                        {"MAPE, %"},
-                                                                        {"p90, %"},
-                                                                        {"1node: runs"},
-                                                                        {"MAPE, %"},
-                                                                        {"p90, %"},
-                                                                        {"nothing: runs"},
-                                                                        {"MAPE, %"},
-                                                                        {"p90, %"}});
-  for (const KnownErrors& errors : known_errors(known_errors_csv)) {
-    std::vector<std::string> cells{errors.family};
-    add_cells(cells, errors.one_gpu);
-    add_cells(cells, errors.one_node);
-    add_cells(cells, errors.nothing);
-    table.row(cells);
-  }
+  std::vector<HtmlColumn> columns{{"published runs", true}};
+  for (const std::string_view fit : fits)
+    columns.insert(columns.end(), {{std::string(fit) + ": runs"}, {"MAPE, %"}, {"p90, %"}});
+  HtmlTable table("errors of predictions by family of published runs", std::move(columns));
+  for (const std::vector<std::string>& line : known_errors(known_errors_csv)) table.row(line);
   html += table.html();
   html += paragraph(
       "Totals first, then families: groups of similar runs. Incomplete: the source does not say everything "

@@ -16,9 +16,10 @@ namespace {
 std::string_view kind_of_prediction(const Run& run, const PageOrigin& origin) {
   if (origin.has_measured_times)
     return "The trace gave the compute times: compare with 1gpu, the error of adding GPUs.";
-  return run.calibrated_on.empty() ? "No training run was fitted to for this result: compare with nothing fitted."
-                                   : "Training runs were fitted to for this result (Calibrated on, above): "
-                                     "compare with 1gpu and 1node.";
+  return run.calibrated_on.empty()
+             ? "No training run was fitted to for this result: compare with nothing fitted."
+             : "Training runs were fitted to for this result (Calibrated on, above): "
+               "compare with 1gpu and 1node.";
 }
 
 }  // namespace

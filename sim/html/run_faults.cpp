@@ -71,9 +71,8 @@ Html intervals_html(const JobReport& faults) {
   HtmlTable table("checkpoint intervals",
                   {{"interval"}, {"job time"}, {"goodput over throughput"}, {"closed form"}});
   for (const IntervalRow& row : faults.intervals) {
-    table.row(std::vector<std::string>{
-        long_time(row.every), row.wall ? long_time(*row.wall) : "never finishes",
-        row.wall ? percent(faults.work / *row.wall) : "", row.expected ? long_time(*row.expected) : ""});
+    table.row(long_time(row.every), row.wall ? long_time(*row.wall) : "never finishes",
+              row.wall ? percent(faults.work / *row.wall) : "", row.expected ? long_time(*row.expected) : "");
   }
   return folded("The same as a table", table.html());
 }
@@ -94,8 +93,7 @@ Html faults_html(const Run& run) {
     if (time <= Seconds{}) return;
     const double share = time / faults.wall;
     bar.push_back({kind, name, share, fmt::format("{}, {}", long_time(time), percent(share))});
-    table.row(std::vector<Html>{swatch(kind) + as_text(std::string(" ") + name), as_text(long_time(time)),
-                                as_text(percent(share))});
+    table.row(swatch(kind) + as_text(std::string(" ") + name), long_time(time), percent(share));
   };
   add("compute", "work", faults.work);
   add("wasted-compute", "work lost", faults.lost);

@@ -35,44 +35,6 @@ bool has_framework(const Run& run) {
   });
 }
 
-std::string throughput_remark(const Run& run) {
-  const Known<double> tokens = tokens_per_second(run);
-  return tokens ? rounded(*tokens) + " tokens/s" : "of all GPUs together";
-}
-
-std::string efficiency_remark(const Run& run) {
-  return fmt::format("speedup {} x, ideal {}; one GPU alone takes {}", rounded(run.pace.speedup),
-                     grouped(run.ranks), human(run.pace.one_rank));
-}
-
-std::string exposed_remark(const Run& run) {
-  return fmt::format(
-      "{} of the step{}; {} of communication in total", percent(exposed_communication(run) / run.pace.time),
-      has_framework(run) ? ", including the stack's own work around it" : "", human(communication_time(run)));
-}
-
-std::string staleness_remark(const Run& run) {
-  return fmt::format("updates on average, {} at most (1 is fresh)", grouped(updates_of(run)->staleness.max));
-}
-
-std::string goodput_remark(const Run& run) {
-  return goodput_in_words(*run.job) + ", after faults and checkpoints";
-}
-
-std::string mfu_remark(const Run& run) {
-  return fmt::format("{} of matrix FLOPs per GPU, relative to its {} peak{}", human(run.matrix->rate),
-                     matrix_dtype_name(run), above_peak_in_words(run));
-}
-
-std::string memory_remark(const Run& run) {
-  return fmt::format("{} of {}; batch {} is the largest that fits", percent(run.memory->utilization),
-                     human(run.memory->capacity), grouped(run.memory->largest_batch));
-}
-
-std::string energy_remark(const Run& run) { return human(run.energy->average) + " on average"; }
-
-std::string cost_remark(const Run&) { return "rent of all nodes"; }
-
 bool is_always(const Run&) { return true; }
 bool has_peers(const Run& run) { return run.ranks > 1; }
 bool is_steady_with_peers(const Run& run) { return run.ranks > 1 && updates_of(run) == nullptr; }
@@ -86,16 +48,45 @@ struct TileText {
   std::string (*remark)(const Run&);
 };
 
-constexpr TileText tile_texts[] = {{"step_time_s", is_always, update_in_words},
-                                   {"throughput_samples_per_s", is_always, throughput_remark},
-                                   {"goodput_samples_per_s", has_job, goodput_remark},
-                                   {"scaling_efficiency", has_peers, efficiency_remark},
-                                   {"exposed_communication_s", is_steady_with_peers, exposed_remark},
-                                   {"staleness_mean", is_multi_with_peers, staleness_remark},
-                                   {"model_flops_utilization", is_always, mfu_remark},
-                                   {"memory_peak_bytes", is_always, memory_remark},
-                                   {"energy_per_step_j", is_always, energy_remark},
-                                   {"cost_per_epoch_usd", is_always, cost_remark}};
+constexpr TileText tile_texts[] = {
+    {"step_time_s", is_always, update_in_words},
+    {"throughput_samples_per_s", is_always,
+     [](const Run& run) {
+       const Known<double> tokens = tokens_per_second(run);
+       return tokens ? rounded(*tokens) + " tokens/s" : "of all GPUs together";
+     }},
+    {"goodput_samples_per_s", has_job,
+     [](const Run& run) { return goodput_in_words(*run.job) + ", after faults and checkpoints"; }},
+    {"scaling_efficiency", has_peers,
+     [](const Run& run) {
+       return fmt::format("speedup {} x, ideal {}; one GPU alone takes {}", rounded(run.pace.speedup),
+                          grouped(run.ranks), human(run.pace.one_rank));
+     }},
+    {"exposed_communication_s", is_steady_with_peers,
+     [](const Run& run) {
+       return fmt::format("{} of the step{}; {} of communication in total",
+                          percent(exposed_communication(run) / run.pace.time),
+                          has_framework(run) ? ", including the stack's own work around it" : "",
+                          human(communication_time(run)));
+     }},
+    {"staleness_mean", is_multi_with_peers,
+     [](const Run& run) {
+       return fmt::format("updates on average, {} at most (1 is fresh)",
+                          grouped(updates_of(run)->staleness.max));
+     }},
+    {"model_flops_utilization", is_always,
+     [](const Run& run) {
+       return fmt::format("{} of matrix FLOPs per GPU, relative to its {} peak{}", human(run.matrix->rate),
+                          matrix_dtype_name(run), above_peak_in_words(run));
+     }},
+    {"memory_peak_bytes", is_always,
+     [](const Run& run) {
+       return fmt::format("{} of {}; batch {} is the largest that fits", percent(run.memory->utilization),
+                          human(run.memory->capacity), grouped(run.memory->largest_batch));
+     }},
+    {"energy_per_step_j", is_always,
+     [](const Run& run) { return human(run.energy->average) + " on average"; }},
+    {"cost_per_epoch_usd", is_always, [](const Run&) { return std::string("rent of all nodes"); }}};
 
 }  // namespace
 
@@ -121,13 +112,12 @@ Html limits_html(const Run& run) {
     const LinkRow* const link = busiest_link(run);
     std::string text = run.links.busiest;
     if (link != nullptr) text += fmt::format(": {} at {}", human(link->bytes), human(link->capacity));
-    table.row(std::vector<std::string>{"busiest link", percent(run.links.most), text});
+    table.row("busiest link", percent(run.links.most), text);
   }
   if (run.ranks > 1 && updates_of(run) == nullptr) {
-    table.row(std::vector<std::string>{
-        "lower bound", human(step_of(run).lower_bound),
-        fmt::format("every collective as fast as bandwidth and latency allow; the step takes {} longer",
-                    percent(run.pace.time / step_of(run).lower_bound - 1))});
+    table.row("lower bound", human(step_of(run).lower_bound),
+              fmt::format("every collective as fast as bandwidth and latency allow; the step takes {} longer",
+                          percent(run.pace.time / step_of(run).lower_bound - 1)));
   }
   if (run.input) {
     table.row(
@@ -135,11 +125,9 @@ Html limits_html(const Run& run) {
                                  fmt::format("time in which a node prepares the samples of a step{}",
                                              run.input->is_prefetched ? ", during the step before" : "")});
     if (run.input->cpu_utilization)
-      table.row(std::vector<std::string>{"host CPUs", percent(*run.input->cpu_utilization),
-                                         "busy share of a node's cores"});
+      table.row("host CPUs", percent(*run.input->cpu_utilization), "busy share of a node's cores");
     if (run.input->storage_utilization) {
-      table.row(std::vector<std::string>{"storage", percent(*run.input->storage_utilization),
-                                         "of the storage's rate"});
+      table.row("storage", percent(*run.input->storage_utilization), "of the storage's rate");
     }
   }
   return table.empty() ? html : html + table.html();
@@ -148,7 +136,7 @@ Html limits_html(const Run& run) {
 Html needs_html(const Run& run) {
   HtmlTable table("energy and cost", {{"quantity", true}, {"value"}, {"definition", true}});
   const auto add = [&](std::string_view what, const std::string& value, const std::string& how) {
-    table.row(std::vector<std::string>{std::string(what), value, how});
+    table.row(what, value, how);
   };
   if (run.energy) {
     add(updates_of(run) ? "energy of an update" : "energy of a step", human(run.energy->per_step),

@@ -52,10 +52,9 @@ Html collectives_html(const Run& run) {
                                   {"busbw"}});
   for (const CollectiveRow& row : step_of(run).collectives) {
     if (table.rows() == most_rows_listed) break;
-    table.row(std::vector<std::string>{
-        row.name, std::string(config::name_of(row.operation)), row.algorithm, row.protocol,
-        grouped(row.channels), human(row.size), grouped(row.tensors), human(row.ready), human(row.start),
-        human(row.end - row.start), human(row.bound), human(row.algbw), human(row.busbw)});
+    table.row(row.name, config::name_of(row.operation), row.algorithm, row.protocol, grouped(row.channels),
+              human(row.size), grouped(row.tensors), human(row.ready), human(row.start),
+              human(row.end - row.start), human(row.bound), human(row.algbw), human(row.busbw));
   }
   Html html = paragraph(
       "Ready: the gradients of all ranks are complete. Starts: the communication stream is free too. Bound: "
@@ -81,11 +80,9 @@ Html links_html(const Run& run) {
                                      {"links"}});
   for (const LinksWithSameLoad& group : links_with_same_load(run.links.rows)) {
     if (kinds.rows() == most_rows_listed) break;
-    kinds.row(std::vector<Html>{
-        as_text(group.kind), as_text(group.busiest->name),
-        share_bar("communication", group.busiest->utilization), as_text(percent(group.busiest->utilization)),
-        as_text(human(group.busiest->capacity)), as_text(human(group.busiest->bytes)),
-        as_text(range_in_words(group.least, group.most)), as_text(grouped(group.links))});
+    kinds.row(group.kind, group.busiest->name, share_bar("communication", group.busiest->utilization),
+              percent(group.busiest->utilization), human(group.busiest->capacity),
+              human(group.busiest->bytes), range_in_words(group.least, group.most), grouped(group.links));
   }
   std::vector<const LinkRow*> busiest;
   for (const LinkRow& row : run.links.rows) busiest.push_back(&row);
@@ -93,9 +90,8 @@ Html links_html(const Run& run) {
   busiest.resize(std::min(most_links, busiest.size()));
   HtmlTable each("busiest links", {{"link", true}, {"", true}, {"utilization"}, {"capacity"}, {"bytes"}});
   for (const LinkRow* row : busiest) {
-    each.row(std::vector<Html>{as_text(row->name), share_bar("communication", row->utilization),
-                               as_text(percent(row->utilization)), as_text(human(row->capacity)),
-                               as_text(human(row->bytes))});
+    each.row(row->name, share_bar("communication", row->utilization), percent(row->utilization),
+             human(row->capacity), human(row->bytes));
   }
   const std::string time = updates_of(run) ? "the run" : "the step";
   return paragraph(fmt::format("Utilization: bytes relative to what the link could carry in {}. Each "
@@ -122,8 +118,8 @@ Html ranks_html(const Run& run) {
                   {{"rank", true}, {"node", true}, {"GPU", true}, {"kernels"}, {"communication"}, {"ends"}});
   for (const RankRow& row : run.rank_rows) {
     if (table.rows() == most_rows_listed) break;
-    table.row(std::vector<std::string>{grouped(index(row.rank)), grouped(index(row.node)), row.gpu,
-                                       human(row.compute), human(row.communication), human(row.end)});
+    table.row(grouped(index(row.rank)), grouped(index(row.node)), row.gpu, human(row.compute),
+              human(row.communication), human(row.end));
   }
   Html html;
   if (table.rows() < run.rank_rows.size()) {
@@ -147,14 +143,13 @@ Html memory_html(const Run& run) {
     const std::string kind = fmt::format("term{}", number++);
     if (bytes > Bytes{})
       bar.push_back({kind, name, share, fmt::format("{}, {}", human(bytes), percent(share))});
-    table.row(std::vector<Html>{swatch(kind) + as_text(" " + name), as_text(human(bytes)),
-                                as_text(percent(share)), as_text(term.what)});
+    table.row(swatch(kind) + as_text(" " + name), human(bytes), percent(share), term.what);
   }
   bar.push_back(
       {"free", "free", std::max(0.0, 1 - memory.utilization), human(memory.capacity - memory.peak)});
-  table.row(std::vector<std::string>{"peak", human(memory.peak), percent(memory.utilization),
-                                     "highest use of memory: when backward begins"});
-  table.row(std::vector<std::string>{"capacity", human(memory.capacity), "100.0 %", memory.gpu});
+  table.row("peak", human(memory.peak), percent(memory.utilization),
+            "highest use of memory: when backward begins");
+  table.row("capacity", human(memory.capacity), "100.0 %", memory.gpu);
   return stacked_bar("memory per GPU by term", bar) + table.html() +
          paragraph(fmt::format("batch_per_gpu {} {}", grouped(memory.batch_per_gpu), verdict(memory)));
 }

@@ -21,8 +21,7 @@ Html shares_html(const Run& run) {
   HtmlTable table("sources of compute times", {{"compute times", true}, {"share"}, {"meaning", true}});
   const auto add = [&](const char* kind, const char* name, double share, const char* what) {
     bar.push_back({kind, name, share, percent(share)});
-    table.row(std::vector<Html>{swatch(kind) + as_text(std::string(" ") + name), as_text(percent(share)),
-                                as_text(what)});
+    table.row(swatch(kind) + as_text(std::string(" ") + name), percent(share), what);
   };
   add("backward", "measured", shares.measured, "times of kernels of these shapes, measured on this GPU");
   add("forward", "fitted", shares.fitted, "curves fitted to measured kernels");
@@ -35,7 +34,7 @@ Html shares_html(const Run& run) {
 Html sources_html(const std::vector<PageSource>& sources) {
   if (sources.empty()) return {};
   HtmlTable table("sources", {{"file", true}, {"source", true}});
-  for (const PageSource& source : sources) table.row(std::vector<std::string>{source.file, source.source});
+  for (const PageSource& source : sources) table.row(source.file, source.source);
   return subheading("Sources") + table.html();
 }
 
@@ -48,7 +47,7 @@ Html trust_html(const Run& run, const PageOrigin& origin) {
   const auto reasons = unmodelled(run);
   if (!reasons.empty()) {
     HtmlTable table("what is not modelled", {{"field of summary.json", true}, {"why it is null", true}});
-    for (const auto& [field, reason] : reasons) table.row(std::vector<std::string>{field, reason});
+    for (const auto& [field, reason] : reasons) table.row(field, reason);
     html += subheading("Not modelled") + table.html();
   }
   return html + sources_html(origin.sources);

@@ -71,11 +71,9 @@ Html workers_html(const Updates& updates) {
     add("communication", "communicating", row.communicating);
     add("waiting", "waiting", row.waiting);
     add("input", "loading", row.loading);
-    table.row(std::vector<Html>{as_text(grouped(index(row.rank))), as_text(grouped(index(row.node))),
-                                stacked_bar("time of a rank", bar), as_text(human(row.computing)),
-                                as_text(human(row.wasted)), as_text(human(row.communicating)),
-                                as_text(human(row.waiting)), as_text(human(row.loading)),
-                                as_text(grouped(row.gradients))});
+    table.row(grouped(index(row.rank)), grouped(index(row.node)), stacked_bar("time of a rank", bar),
+              human(row.computing), human(row.wasted), human(row.communicating), human(row.waiting),
+              human(row.loading), grouped(row.gradients));
   }
   Html html = subheading("Ranks");
   html += paragraph(fmt::format(
@@ -94,8 +92,7 @@ Html servers_html(const Updates& updates) {
   if (updates.servers.empty()) return {};
   HtmlTable table("servers", {{"server", true}, {"", true}, {"utilization"}});
   for (const ServerRow& row : updates.servers) {
-    table.row(std::vector<Html>{as_text(row.name), share_bar("communication", row.utilization),
-                                as_text(percent(row.utilization))});
+    table.row(row.name, share_bar("communication", row.utilization), percent(row.utilization));
   }
   return subheading("Servers") + table.html(table.rows() > 20);
 }
@@ -107,7 +104,7 @@ Html updates_html(const Run& run) {
   const Updates& updates = *updates_of(run);
   HtmlTable table("updates", {{"quantity", true}, {"value"}, {"", true}});
   const auto add = [&](const char* what, const std::string& value, const std::string& remark) {
-    table.row(std::vector<std::string>{what, value, remark});
+    table.row(what, value, remark);
   };
   add("update rule", rule_in_words(updates.settings), "which gradients an update waits for");
   add("updates", rounded(1 / updates.time.median.si()) + " /s",

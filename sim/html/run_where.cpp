@@ -47,12 +47,11 @@ Html parts_html(const Run& run, const StepParts& split) {
     const PartWords words = words_of(part.part, (updates_of(run) != nullptr));
     const double share = part.time / run.pace.time;
     bar.push_back({words.kind, words.name, share, fmt::format("{}, {}", human(part.time), percent(share))});
-    table.row(std::vector<Html>{swatch(words.kind) + as_text(" " + words.name), as_text(human(part.time)),
-                                as_text(percent(share)), as_text(words.what)});
+    table.row(swatch(words.kind) + as_text(" " + words.name), human(part.time), percent(share), words.what);
     sum += part.time;
   }
-  table.row(std::vector<std::string>{"sum", human(sum), percent(sum / run.pace.time),
-                                     updates_of(run) ? "the time of an update" : "the step time"});
+  table.row("sum", human(sum), percent(sum / run.pace.time),
+            updates_of(run) ? "the time of an update" : "the step time");
   return stacked_bar("parts of the step time", bar) + table.html();
 }
 
@@ -63,9 +62,8 @@ Html kinds_html(const Run& run) {
   HtmlTable table("kernels by kind",
                   {{"kind of kernel", true}, {"", true}, {"time"}, {"share"}, {"kernels"}});
   for (const auto& [kind, time, kernels] : kinds) {
-    table.row(std::vector<Html>{as_text(config::name_of(kind)), share_bar("compute", time / sum),
-                                as_text(human(time)), as_text(percent(time / sum)),
-                                as_text(grouped(kernels))});
+    table.row(config::name_of(kind), share_bar("compute", time / sum), human(time), percent(time / sum),
+              grouped(kernels));
   }
   return subheading("Kernels by kind") + table.html();
 }
@@ -76,9 +74,8 @@ Html exposed_html(const Run& run, const StepParts& split) {
                   {{"collective", true}, {"operation", true}, {"exposed"}, {"of the step"}, {"takes"}});
   for (const ExposedCollective& one : split.collectives) {
     const CollectiveRow& row = step_of(run).collectives[at(one.collective)];
-    table.row(std::vector<std::string>{row.name, std::string(config::name_of(row.operation)),
-                                       human(one.exposed), percent(one.exposed / run.pace.time),
-                                       human(row.end - row.start)});
+    table.row(row.name, config::name_of(row.operation), human(one.exposed),
+              percent(one.exposed / run.pace.time), human(row.end - row.start));
   }
   return subheading("Exposed collectives") +
          paragraph("Time in which rank 0 waits for a collective and computes nothing.") + table.html();
@@ -118,11 +115,10 @@ Html layers_html(const Run& run) {
     for (const OpRow& row : step_of(run).ops) all += row.duration;
     for (const OpRow* row : rows) {
       const bool has_rate = row->flops > Flops{} && row->duration > Seconds{};
-      table.row(std::vector<std::string>{
-          row->layer, std::string(config::name_of(row->phase)), std::string(config::name_of(row->kind)),
-          row->shape, human(row->duration), all > Seconds{} ? percent(row->duration / all) : "",
-          has_rate ? human(row->flops / row->duration) : "", row->bytes > Bytes{} ? human(row->bytes) : "",
-          std::string(config::name_of(row->source))});
+      table.row(row->layer, config::name_of(row->phase), config::name_of(row->kind), row->shape,
+                human(row->duration), all > Seconds{} ? percent(row->duration / all) : "",
+                has_rate ? human(row->flops / row->duration) : "",
+                row->bytes > Bytes{} ? human(row->bytes) : "", config::name_of(row->source));
     }
     return table.html(rows.size() > most_shown);
   };

@@ -35,13 +35,12 @@ Html what_html(const SweepResult& result) {
         values += (values.empty() ? "" : ", ") + point[key];
     }
     if (known.size() > most_values) values += ", ...";
-    table.row(std::vector<std::string>{result.sweep.keys[key],
-                                       grouped(static_cast<std::int64_t>(known.size())), values});
+    table.row(result.sweep.keys[key], grouped(static_cast<std::int64_t>(known.size())), values);
   }
   if (!table.empty()) html += table.html();
   if (result.sweep.set.empty()) return html;
   HtmlTable set("set for every point", {{"set for every point", true}, {"value", true}});
-  for (const auto& [key, value] : result.sweep.set) set.row(std::vector<std::string>{key, value});
+  for (const auto& [key, value] : result.sweep.set) set.row(key, value);
   return html + set.html();
 }
 
@@ -61,9 +60,9 @@ Html stops_html(const SweepResult& result) {
   for (const Series& series : all) {
     if (table.rows() == most_series) break;
     const std::optional<std::size_t> last = efficient_up_to(result, series, scales_well);
-    table.row(std::vector<std::string>{series.name.empty() ? result.sweep.name : series.name,
-                                       last ? ranks(*last) : "none", last ? percent(*reached[*last]) : "",
-                                       ranks(series.rows.back()), percent(*reached[series.rows.back()])});
+    table.row(series.name.empty() ? result.sweep.name : series.name, last ? ranks(*last) : "none",
+              last ? percent(*reached[*last]) : "", ranks(series.rows.back()),
+              percent(*reached[series.rows.back()]));
   }
   std::string rule = "Scales to: " + scaling_rule_in_words(result.sweep) + ".";
   if (table.rows() < all.size()) rule += fmt::format(" The first {} of {} series.", table.rows(), all.size());
@@ -84,8 +83,8 @@ Html choice_html(const SweepResult& result) {
                  {{"choice", true}, {"point"}, {"keys", true}, {"time, cost and energy", true}});
   const auto add = [&](const char* label, const std::optional<std::size_t>& row) {
     if (!row) return;
-    best.row(std::vector<std::string>{label, grouped(static_cast<std::int64_t>(result.rows[*row].point)),
-                                      name(*row), needs_in_words(result, needs[*row])});
+    best.row(label, grouped(static_cast<std::int64_t>(result.rows[*row].point)), name(*row),
+             needs_in_words(result, needs[*row]));
   };
   add("fastest", choice.fastest);
   add("cheapest", choice.cheapest);
@@ -95,8 +94,8 @@ Html choice_html(const SweepResult& result) {
   HtmlTable front("Pareto front", {{"point"}, {"keys", true}, {"time, cost and energy", true}});
   for (const std::size_t row : choice.pareto) {
     if (front.rows() == most_choices) break;
-    front.row(std::vector<std::string>{grouped(static_cast<std::int64_t>(result.rows[row].point)), name(row),
-                                       needs_in_words(result, needs[row])});
+    front.row(grouped(static_cast<std::int64_t>(result.rows[row].point)), name(row),
+              needs_in_words(result, needs[row]));
   }
   return html + subheading("Pareto front of time, cost and energy") +
          paragraph(fmt::format(

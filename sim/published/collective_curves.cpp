@@ -5,10 +5,10 @@
 #include "published/stated_software.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <fmt/format.h>
 #include <set>
-#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -20,8 +20,7 @@ namespace {
 struct CurveKey {
   std::string source, system, gpu, framework, precision, split;
   int gpus_per_node = 0, nodes = 0, gpus_total = 0;
-  const MachineRule* machine = nullptr;
-  int machine_index = 0;  ///< index among the rules: an order that is the same in every run
+  const MachineRule* machine = nullptr;  ///< of one list: their order is the same in every run
   Operation operation{};
   bool in_place = false;
   NcclVersion nccl{};
@@ -29,11 +28,7 @@ struct CurveKey {
   std::optional<Protocol> protocol;
   int gpus_per_process = 1;
 
-  [[nodiscard]] auto tied() const {
-    return std::tie(source, system, gpu, framework, precision, split, gpus_per_node, nodes, gpus_total,
-                    machine_index, operation, in_place, nccl, algorithm, protocol, gpus_per_process);
-  }
-  friend bool operator<(const CurveKey& a, const CurveKey& b) { return a.tied() < b.tied(); }
+  friend auto operator<=>(const CurveKey&, const CurveKey&) = default;
 };
 
 /// Why the row's counts are impossible for a collective; empty if they are possible.
@@ -71,7 +66,6 @@ std::variant<CurveKey, std::string> key_of(const PublishedRow& row, const Collec
                   .nodes = row.nodes,
                   .gpus_total = row.gpus_total,
                   .machine = machine,
-                  .machine_index = static_cast<int>(machine - rules.machines.data()),
                   .operation = read.operation,
                   .in_place = read.in_place,
                   .nccl = stated ? *stated : software->nccl,

@@ -33,6 +33,19 @@ std::string path_of(const FileChange& change) {
   return (is_gpu ? std::string("gpu") : std::string(config::word_of(change.kind))) + "." + change.key;
 }
 
+/// Does the work; returns why it could not be done, or an empty text.
+template <class Work>
+std::string reason_against(const Work& work) {
+  try {
+    work();
+    return {};
+  } catch (const InputError& error) {
+    return error.diagnostics().front().message;
+  } catch (const JobImpossible& error) {
+    return error.what();
+  }
+}
+
 /// The runs of one series, read and simulated on demand.
 class Series {
 public:
@@ -138,13 +151,8 @@ private:
 
   Prediction with_scale(const PublishedRun& run, double scale) {
     Prediction prediction{.throughput = {}, .compute_scale = scale, .reason = {}};
-    try {
-      prediction.throughput = scaled_throughput(run, *run.machine, scale);
-    } catch (const InputError& error) {
-      prediction.reason = error.diagnostics().front().message;
-    } catch (const JobImpossible& error) {
-      prediction.reason = error.what();
-    }
+    prediction.reason =
+        reason_against([&] { prediction.throughput = scaled_throughput(run, *run.machine, scale); });
     return prediction;
   }
 
@@ -152,20 +160,17 @@ private:
     Prediction prediction;
     double logs = 0;
     for (const PublishedRun* one : to) {
-      try {
-        const std::optional<double> scale = scale_of(*one, *target.run->machine);
-        if (!scale) {
-          prediction.reason = "no compute_scale matches the run that is fitted to";
-          return prediction;
-        }
-        logs += std::log(*scale);
-      } catch (const InputError& error) {
-        prediction.reason = "the run that is fitted to: " + error.diagnostics().front().message;
-        return prediction;
-      } catch (const JobImpossible& error) {
-        prediction.reason = std::string("the run that is fitted to: ") + error.what();
+      std::optional<double> scale;
+      if (const std::string reason = reason_against([&] { scale = scale_of(*one, *target.run->machine); });
+          !reason.empty()) {
+        prediction.reason = "the run that is fitted to: " + reason;
         return prediction;
       }
+      if (!scale) {
+        prediction.reason = "no compute_scale matches the run that is fitted to";
+        return prediction;
+      }
+      logs += std::log(*scale);
     }
     return with_scale(*target.run, std::exp(logs / static_cast<double>(to.size())));
   }

@@ -24,22 +24,16 @@ std::string percent(std::optional<double> ratio) {
 
 /// Families of the runs, in the order of the rules that name them; those that count in the totals first.
 std::vector<const FamilyRule*> families_of(const TrainingValidation& validation) {
+  std::set<std::string> present;
+  for (const ScoredRun& run : validation.runs)
+    present.emplace(run.family == nullptr ? "" : run.family->family);
+  for (const MissedRow& row : validation.missed)
+    present.emplace(row.family == nullptr ? "" : row.family->family);
   std::vector<const FamilyRule*> families;
-  const auto has = [&](const FamilyRule& rule) {
-    return std::ranges::any_of(families,
-                               [&](const FamilyRule* known) { return known->family == rule.family; });
-  };
-  for (const bool is_claimed : {true, false}) {
+  for (const bool counts : {true, false}) {
     for (const FamilyRule& rule : validation.rules->families) {
-      const auto is_its = [&](const ScoredRun& run) {
-        return run.family != nullptr && run.family->family == rule.family;
-      };
-      const auto is_missed = [&](const MissedRow& missed) {
-        return missed.family != nullptr && missed.family->family == rule.family;
-      };
-      const bool is_there =
-          std::ranges::any_of(validation.runs, is_its) || std::ranges::any_of(validation.missed, is_missed);
-      if (rule.not_claimed.empty() == is_claimed && !has(rule) && is_there) families.push_back(&rule);
+      // several rules may have the same family
+      if (rule.not_claimed.empty() == counts && present.erase(rule.family) > 0) families.push_back(&rule);
     }
   }
   return families;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/case_conv.hpp>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -75,23 +76,16 @@ std::string name_in_sql(const std::string& name) {
   return text + '"';
 }
 
-std::string in_lower_case(std::string text) {
-  for (char& letter : text) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return text;
-}
-
 /// The columns of `points` between reason and checksum: keys that are not figures, then figures. SQLite
 /// ignores the case of names, and users may vary keys of any name: a key whose name is taken gets the prefix
 /// key_.
 std::vector<std::string> columns_of(const StoredSweep& what) {
   std::set<std::string> taken{"point", "status", "reason", "checksum"};
-  for (const std::string& figure : what.figures) taken.insert(in_lower_case(figure));
+  for (const std::string& figure : what.figures) taken.insert(boost::algorithm::to_lower_copy(figure));
   std::vector<std::string> columns;
   for (std::string key : what.sweep.keys) {
     if (std::ranges::find(what.figures, key) != what.figures.end()) continue;
-    while (!taken.insert(in_lower_case(key)).second) key.insert(0, "key_");
+    while (!taken.insert(boost::algorithm::to_lower_copy(key)).second) key.insert(0, "key_");
     // Stored as a number if it is one: a query for gpus > 8 should find 16, not every text.
     columns.push_back(name_in_sql(key) + " NUMERIC");
   }
