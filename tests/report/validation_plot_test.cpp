@@ -65,7 +65,7 @@ TEST_CASE("axes have round ticks with their unit") {
 }
 
 TEST_CASE("an axis has two to eight ticks and every value lies on it") {
-  rc::check("axes", [] {
+  CHECK(rc::check("axes", [] {
     const double low = std::exp2(*rc::gen::inRange(0, 300) / 10.0);
     const double high = low * std::exp2(*rc::gen::inRange(0, 200) / 10.0);
     for (const PlotAxis& axis : {size_axis({low, high}, 10, 300), bandwidth_axis({low, high}, 10, 300)}) {
@@ -75,5 +75,5 @@ TEST_CASE("an axis has two to eight ticks and every value lies on it") {
       RC_ASSERT(axis.at(high) <= 310 + 1e-6);
       RC_ASSERT(axis.at(axis.ticks.front().value) == 10);
     }
-  });
+  }));
 }
