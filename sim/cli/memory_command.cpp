@@ -1,6 +1,6 @@
 #include "cli/commands.hpp"
-#include "cli/experiment_options.hpp"
 #include "cli/help.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "experiment/resolve.hpp"
@@ -38,7 +38,7 @@ void show_memory(const MemoryOptions& options) {
 void add_memory(CLI::App& program) {
   auto options = std::make_shared<MemoryOptions>();
   CLI::App& command = *program.add_subcommand(
-      "memory", "what a step keeps in a GPU's memory, whether it fits, and the largest batch that does");
+      "memory", "print the memory of a step per GPU, whether it fits, and the largest batch that fits");
   add_experiment_options(command, options->what);
   command.add_flag("--json", options->json, "print the table as JSON, in bytes");
   add_examples(command,

@@ -29,17 +29,17 @@ PartWords words_of(StepPart part, bool is_training) {
   std::ranges::replace(words.name, '_', ' ');
   std::ranges::replace(words.kind, '_', '-');
   if (part == StepPart::communication && is_training)
-    words.what = "gradients or parameters are under way and nothing is computed";
+    words.what = "gradients or parameters are sent and nothing is computed";
   else if (part == StepPart::communication)
     words.name = "exposed collectives";
-  if (part == StepPart::compute) words.what = "all computing that was of use";
+  if (part == StepPart::compute) words.what = "useful computing";
   if (part == StepPart::input) words.what = "GPUs wait for samples";
   return words;
 }
 
 Html parts_html(const Run& run, const StepParts& split) {
   std::vector<BarPart> bar;
-  HtmlTable table("parts of the step time", {{"part", true}, {"time"}, {"share"}, {"what it is", true}});
+  HtmlTable table("parts of the step time", {{"part", true}, {"time"}, {"share"}, {"meaning", true}});
   Seconds sum;
   constexpr double rounding = 1e-9;  // of the step: smaller parts are rounding errors of sums
   for (const PartTime& part : split.parts) {
@@ -47,12 +47,11 @@ Html parts_html(const Run& run, const StepParts& split) {
     const PartWords words = words_of(part.part, (updates_of(run) != nullptr));
     const double share = part.time / run.pace.time;
     bar.push_back({words.kind, words.name, share, fmt::format("{}, {}", human(part.time), percent(share))});
-    table.row(std::vector<Html>{swatch(words.kind) + as_text(" " + words.name), as_text(human(part.time)),
-                                as_text(percent(share)), as_text(words.what)});
+    table.row(swatch(words.kind) + as_text(" " + words.name), human(part.time), percent(share), words.what);
     sum += part.time;
   }
-  table.row(std::vector<std::string>{"sum", human(sum), percent(sum / run.pace.time),
-                                     updates_of(run) ? "the time of an update" : "the step time"});
+  table.row("sum", human(sum), percent(sum / run.pace.time),
+            updates_of(run) ? "the time of an update" : "the step time");
   return stacked_bar("parts of the step time", bar) + table.html();
 }
 
@@ -63,9 +62,8 @@ Html kinds_html(const ClassStep& one) {
   HtmlTable table("kernels by kind",
                   {{"kind of kernel", true}, {"", true}, {"time"}, {"share"}, {"kernels"}});
   for (const auto& [kind, time, kernels] : kinds) {
-    table.row(std::vector<Html>{as_text(config::name_of(kind)), share_bar("compute", time / sum),
-                                as_text(human(time)), as_text(percent(time / sum)),
-                                as_text(grouped(kernels))});
+    table.row(config::name_of(kind), share_bar("compute", time / sum), human(time), percent(time / sum),
+              grouped(kernels));
   }
   return subheading("Kernels by kind") + table.html();
 }
@@ -76,12 +74,11 @@ Html exposed_html(const Run& run, const ClassStep& one_class, const StepParts& s
                   {{"collective", true}, {"operation", true}, {"exposed"}, {"of the step"}, {"takes"}});
   for (const ExposedCollective& one : split.collectives) {
     const CollectiveRow& row = step_of(run).collectives[at(one.collective)];
-    table.row(std::vector<std::string>{row.name, std::string(config::name_of(row.operation)),
-                                       human(one.exposed), percent(one.exposed / run.pace.time),
-                                       human(row.end - row.start)});
+    table.row(row.name, config::name_of(row.operation), human(one.exposed),
+              percent(one.exposed / run.pace.time), human(row.end - row.start));
   }
   return subheading("Exposed collectives") +
-         paragraph(fmt::format("Collectives that keep rank {} from computing, and for how long.",
+         paragraph(fmt::format("Time in which rank {} waits for a collective and computes nothing.",
                                index(one_class.first))) +
          table.html();
 }
@@ -90,10 +87,10 @@ Html exposed_html(const Run& run, const ClassStep& one_class, const StepParts& s
 Html class_html(const Run& run, const ClassStep& one) {
   const StepParts split = step_parts(run, one);
   Html html = paragraph(fmt::format(
-      "The step in parts that add up to it, along the compute stream of rank {}.", index(one.first)));
+      "The step time, split into parts along the compute stream of rank {}.", index(one.first)));
   html += parts_html(run, split);
   if (run.ranks > 1 && one.communication > Seconds{}) {
-    html += paragraph(fmt::format("Communication takes {} in all; {} of it runs behind compute.",
+    html += paragraph(fmt::format("Communication takes {} in total; {} of it is hidden by compute.",
                                   human(one.communication),
                                   percent(hidden_communication(one) / one.communication)));
   }
@@ -105,7 +102,7 @@ Html class_html(const Run& run, const ClassStep& one) {
 Html where_html(const Run& run) {
   Html html;
   if (updates_of(run)) {
-    html = paragraph("The time of an update in parts that add up to it: means over the ranks.") +
+    html = paragraph("The time of an update, split into parts: means over the ranks.") +
            parts_html(run, step_parts(run));
     for (const ClassStep& one : step_of(run).classes) html += kinds_html(one);
     return html;
@@ -129,16 +126,15 @@ Html layers_of(const std::vector<OpRow>& ops) {
                            {"share"},
                            {"FLOP rate"},
                            {"bytes"},
-                           {"rests on"}});
+                           {"source of the time"}});
     Seconds all;
     for (const OpRow& row : ops) all += row.duration;
     for (const OpRow* row : rows) {
       const bool has_rate = row->flops > Flops{} && row->duration > Seconds{};
-      table.row(std::vector<std::string>{
-          row->layer, std::string(config::name_of(row->phase)), std::string(config::name_of(row->kind)),
-          row->shape, human(row->duration), all > Seconds{} ? percent(row->duration / all) : "",
-          has_rate ? human(row->flops / row->duration) : "", row->bytes > Bytes{} ? human(row->bytes) : "",
-          std::string(config::name_of(row->source))});
+      table.row(row->layer, config::name_of(row->phase), config::name_of(row->kind), row->shape,
+                human(row->duration), all > Seconds{} ? percent(row->duration / all) : "",
+                has_rate ? human(row->flops / row->duration) : "",
+                row->bytes > Bytes{} ? human(row->bytes) : "", config::name_of(row->source));
     }
     return table.html(rows.size() > most_shown);
   };

@@ -67,7 +67,7 @@ private:
       if (last > i) text += fmt::format(" to {}", index(ranks[last]));
       i = last + 1;
     }
-    return fmt::format("ranks {}, alike to the nanosecond", text);
+    return fmt::format("ranks {}, identical to the nanosecond", text);
   }
 
   std::string streams_of(const Track& track) {

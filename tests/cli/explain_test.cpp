@@ -293,6 +293,6 @@ TEST_CASE("explanations that cannot be made end with the code of what is wrong")
   ended({tiny, "--set", "gqus=4"}, 3, "did you mean");
   ended({"resnet50_dgx3"}, 3, "did you mean");
   ended({tiny, "--set", "batch_per_gpu=4096"}, 4, "does not fit");
-  ended({scratch / "empty"}, 5, "holds no summary.json");
+  ended({scratch / "empty"}, 5, "has no summary.json");
   ended({scratch / "half"}, 5, "experiment.resolved.yaml");
 }

@@ -68,7 +68,7 @@ TEST_CASE("what is exposed has two names where the stack does something around c
   Run run = sample_result();
   const std::string without = report_html(run, origin);
   CHECK(has(without, "exposed collectives</td><td>2 ms</td>"));
-  CHECK_FALSE(has(without, "with what the stack does around it"));
+  CHECK_FALSE(has(without, "of the step, including"));
   step_in(run).classes.front().exposed = Seconds(0.003);
   run.pace.time = step_in(run).time = Seconds(0.014);
   step_in(run).bars.push_back({.rank = Rank{0},
@@ -78,7 +78,7 @@ TEST_CASE("what is exposed has two names where the stack does something around c
                                .end = Seconds(0.014)});
   const std::string page = report_html(run, origin);
   CHECK(has(page, "exposed communication</dt><dd class=\"value\">3.00 ms</dd>"));
-  CHECK(has(page, "of the step, with what the stack does around it"));
+  CHECK(has(page, "of the step, including"));
   CHECK(has(page, "exposed collectives</td><td>2 ms</td>"));
 }
 
@@ -121,17 +121,17 @@ TEST_CASE("tiles have times as people write them, and no code") {
 
 TEST_CASE("ranks are alike by their times, not by what is printed of them") {
   Run run = sample_result();
-  CHECK(has(report_html(run, origin), "All 2 ranks are alike"));
+  CHECK_FALSE(has(report_html(run, origin), "aria-label=\"ranks\""));
   run.rank_rows[1].compute = (1 + 1e-6) * run.rank_rows[1].compute;
-  CHECK_FALSE(has(report_html(run, origin), "All 2 ranks are alike"));
+  CHECK(has(report_html(run, origin), "aria-label=\"ranks\""));
 }
 
 TEST_CASE("what predictions a page's is compared with depends on what was fitted or measured") {
   Run run = sample_result();
-  CHECK(has(report_html(run, origin), "compare with spec"));
+  CHECK(has(report_html(run, origin), "compare with nothing fitted"));
   PageOrigin measured = origin;
   measured.has_measured_times = true;
-  CHECK(has(report_html(run, measured), "Compute times were given by the trace: nearest is 1gpu"));
+  CHECK(has(report_html(run, measured), "compare with 1gpu, the error of adding GPUs"));
   run.calibrated_on = {"a run"};
   CHECK(has(report_html(run, origin), "compare with 1gpu and 1node"));
 }
@@ -154,7 +154,7 @@ TEST_CASE("the timeline's data reads back: bars end where the result's do, alike
   const Json json = Json::parse(timeline_json(run));
   CHECK(json["end"] == 13000000);
   REQUIRE(json["tracks"].size() == 1);
-  CHECK(json["tracks"][0][0] == "ranks 0 to 1, alike to the nanosecond");
+  CHECK(json["tracks"][0][0] == "ranks 0 to 1, identical to the nanosecond");
   const Json& compute = json["tracks"][0][1][0];
   CHECK(compute[0] == "compute");
   REQUIRE(compute[1].size() == 16);  // four bars of gap, length, kind, item
@@ -262,11 +262,9 @@ TEST_CASE("a job with faults shows where its time goes and the intervals that we
                       {Seconds(1800), Seconds(40000), {}},
                       {Seconds(9000), {}, {}}};
   const std::string page = report_html(run, origin);
-  CHECK(has(page,
-            "10 h 00 min of work take 11 h 06 min (mean of 3 runs): 90.0 % of the throughput (95 % "
-            "confidence: 85.0 % to 93.0 %)"));
+  CHECK(has(page, "10 h 00 min of work take 11 h 06 min (mean of 3 runs)"));
   CHECK(has(page, "90.0 % of the throughput (95 % confidence: 85.0 % to 93.0 %), after faults"));
-  CHECK(has(page, "is never done"));
+  CHECK(has(page, "never finishes"));
   CHECK(has(page, "Daly&#39;s interval: 30 min 00 s"));
   CHECK(has(page, "</svg> simulated"));
   for (IntervalRow& row : faults.intervals) row.wall.reset();
