@@ -99,8 +99,8 @@ Kind kind_of(const std::filesystem::path& file, const config::Document& document
     throw InputError(
         {Diagnostic{.file = document.name,
                     .key_path = {},
-                    .message = "no key of this file is one of a platform, GPU profile, constants of "
-                               "protocols, machine rules, run rules, model, stack, experiment or sweep",
+                    .message = "no key of this file belongs to a platform, GPU profile, protocol "
+                               "constants, machine rules, run rules, model, stack, experiment or sweep",
                     .hint = "trainyard schema platform prints the keys of a platform",
                     .source_line = {}}});
   }
