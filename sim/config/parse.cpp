@@ -8,18 +8,16 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 namespace trainyard::config {
 
 namespace {
 
-std::vector<std::string> lines_of(std::string_view text) {
+std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
 }
 

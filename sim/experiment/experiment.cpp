@@ -1,6 +1,7 @@
 #include "experiment/experiment.hpp"
 
 #include "config/read.hpp"
+#include "experiment/resolve.hpp"
 
 #include <fmt/format.h>
 #include <string>
@@ -126,9 +127,7 @@ Experiment load_experiment(const config::Document& document) {
     check_random(experiment.random, problems);
     if (experiment.faults) check_faults(*experiment.faults, problems);
     for (const auto& [path, value] : experiment.set) {
-      const std::string_view first = std::string_view(path).substr(0, path.find('.'));
-      if (first.size() == path.size() ||
-          (first != "platform" && first != "gpu" && first != "model" && first != "stack")) {
+      if (file_named_by(path).empty()) {
         problems.error("set." + path, "'" + path + "' names no file of this experiment",
                        "paths start with platform., gpu., model. or stack.");
       }

@@ -305,14 +305,10 @@ private:
 
   void read_platform() {
     const fs::path path = find(config::Kind::platform, settings_.platform);
-    resolved_.platform = read(files_.platforms, path, "platform", [](const auto& document, auto* warnings) {
-      return load_platform(document, warnings);
-    });
+    resolved_.platform = read(files_.platforms, path, "platform", load_platform);
     has_platform_ = true;
     const fs::path gpu = config::find(catalogue_, config::Kind::gpu, resolved_.platform.gpu_profile, path);
-    resolved_.gpu = read(files_.gpus, gpu, "gpu", [](const auto& document, auto* warnings) {
-      return load_gpu_profile(document, warnings);
-    });
+    resolved_.gpu = read(files_.gpus, gpu, "gpu", load_gpu_profile);
     for (const auto& table : {resolved_.gpu.kernels, resolved_.gpu.vector_kernels}) {
       if (table) files_.paths.insert((gpu.parent_path() / *table).string());
     }
@@ -321,9 +317,7 @@ private:
 
   void read_stack() {
     const fs::path path = find(config::Kind::stack, settings_.stack);
-    resolved_.stack = read(files_.stacks, path, "stack", [](const auto& document, auto* warnings) {
-      return load_stack(document, warnings);
-    });
+    resolved_.stack = read(files_.stacks, path, "stack", load_stack);
     has_stack_ = true;
     require_usable(resolved_.stack, settings_);
   }
@@ -356,10 +350,7 @@ private:
 
   void trace_model() {
     const fs::path path = find(config::Kind::model, *settings_.model);
-    const Model& model =
-        resolved_.model.emplace(read(files_.models, path, "model", [](const auto& document, auto* warnings) {
-          return load_model(document, warnings);
-        }));
+    const Model& model = resolved_.model.emplace(read(files_.models, path, "model", load_model));
     trace() = make_trace(model, settings_.batch_per_gpu, settings_.precision, settings_.optimizer);
     if (resolved_.stack.fused_elementwise) fuse_elementwise(trace(), model.layers);
     add_layer_work(trace(), model.layers, resolved_.stack.layer_work);

@@ -154,25 +154,21 @@ std::string channels_section(const Platform& platform) try {
 
 std::string box_section(const Platform& platform, Footnotes& notes) {
   std::vector<Row> rows;
-  if (platform.cores_per_cpu) {
-    rows.push_back({"cores per CPU", fmt::format("{} {}", platform.cores_per_cpu->value,
-                                                 notes.mark(*platform.cores_per_cpu))});
-  }
-  if (platform.host_memory_bandwidth) {
-    rows.push_back({"memory bandwidth per CPU", figure(*platform.host_memory_bandwidth, notes)});
-  }
-  if (platform.storage) rows.push_back({"storage", figure(*platform.storage, notes)});
-  if (platform.shared_storage) rows.push_back({"shared storage", figure(*platform.shared_storage, notes)});
-  if (platform.power_max) rows.push_back({"maximum power", figure(*platform.power_max, notes)});
-  if (platform.power_overhead) {
-    rows.push_back({"power without GPUs", figure(*platform.power_overhead, notes)});
-  }
-  const auto priced = [&](std::string_view what, const Sourced<Dollars>& price) {
-    rows.push_back({std::string(what), fmt::format("{} USD, {} {}", shortest(price.value.si()),
-                                                   platform.price_date, notes.mark(price))});
+  const auto add = [&](const char* what, const auto& value, const auto& print) {
+    if (value) rows.push_back({what, fmt::format("{} {}", print(value->value), notes.mark(*value))});
   };
-  if (platform.price) priced("list price", *platform.price);
-  if (platform.price_per_hour) priced("rent per hour", *platform.price_per_hour);
+  const auto print = [](auto quantity) { return human(quantity); };
+  const auto in_dollars = [&](Dollars price) {
+    return fmt::format("{} USD, {}", shortest(price.si()), platform.price_date);
+  };
+  add("cores per CPU", platform.cores_per_cpu, [](int cores) { return cores; });
+  add("memory bandwidth per CPU", platform.host_memory_bandwidth, print);
+  add("storage", platform.storage, print);
+  add("shared storage", platform.shared_storage, print);
+  add("maximum power", platform.power_max, print);
+  add("power without GPUs", platform.power_overhead, print);
+  add("list price", platform.price, in_dollars);
+  add("rent per hour", platform.price_per_hour, in_dollars);
   return rows.empty() ? "" : "Whole node\n" + aligned(rows) + "\n";
 }
 

@@ -102,7 +102,7 @@ TEST_CASE("an alias bomb stops at 200,000 values") {
         "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + last + repeated(", " + last, 8) + "]\n";
   }
   const std::string message = first_error(bomb);
-  CHECK(message.substr(message.find(' ') + 1) == "the document has more than 200000 values");
+  CHECK(message.substr(message.find(' ') + 1) == "200000");
   CHECK(first_error(repeated("- 1\n", 200'001)) == "200001:3 200000");
 }
 
