@@ -10,7 +10,7 @@ namespace trainyard {
 namespace {
 
 /// Significant digits of predictions.
-constexpr int digits = 3;
+constexpr int prediction_digits = 3;
 
 /// Puts commas into the whole part of a plain decimal number.
 std::string separated(std::string digits) {
@@ -53,10 +53,11 @@ std::string rounded(double number) { return rounded_like(number, number); }
 
 std::string rounded_like(double number, double largest) {
   if (!std::isfinite(number) || !std::isfinite(largest)) return fmt::format("{}", number);
-  const std::string scientific = fmt::format("{:.{}e}", largest, digits - 1);
+  const std::string scientific = fmt::format("{:.{}e}", largest, prediction_digits - 1);
   const int exponent = std::atoi(scientific.c_str() + scientific.find('e') + 1);
-  const double value = std::strtod(fmt::format("{:.{}e}", number, digits - 1).c_str(), nullptr);
-  return separated(fmt::format("{:.{}f}", value, largest == 0 ? 0 : std::max(0, digits - 1 - exponent)));
+  const double value = std::strtod(fmt::format("{:.{}e}", number, prediction_digits - 1).c_str(), nullptr);
+  return separated(
+      fmt::format("{:.{}f}", value, largest == 0 ? 0 : std::max(0, prediction_digits - 1 - exponent)));
 }
 
 std::string with_sign(std::string number) {

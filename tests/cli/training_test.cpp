@@ -189,6 +189,6 @@ TEST_CASE("keys that a rule lacks or does not know are errors at their places") 
         std::string::npos);
   CHECK(error_of({"random.slow=[{node: 9, factor: 2}]"}).find("nodes 0 to 0") != std::string::npos);
   CHECK(error_of({"sync.shards=2"}).find("(in sync.shards)") != std::string::npos);
-  CHECK(error_of({"sync.kind=parameter_server", "fidelity=closed"}).find("knows no servers") !=
+  CHECK(error_of({"sync.kind=parameter_server", "fidelity=closed"}).find("cannot simulate servers") !=
         std::string::npos);
 }

@@ -29,38 +29,38 @@ TEST_CASE("the summary of a small step reads as it should") {
   CHECK(summary_text(sample_result(), false) == R"(tiny: toy training step
   2 GPUs of 1 x Two GPUs; pytorch_ddp, fp32, momentum, batch 64 per GPU
 
-  step time       13 ms             one optimizer update with 128 samples
-  throughput      9,846 samples/s   630,154 tokens/s; an epoch takes 2 min 10 s
-  one GPU alone   11 ms             5,818 samples/s with the same batch per GPU
-  speedup         1.692 x           of 2 (84.6 %); 2 ms longer than one GPU alone
+  step time       13.0 ms           one optimizer update with 128 samples
+  throughput      9,850 samples/s   630,000 tokens/s; an epoch takes 2 min 10 s
+  one GPU alone   11.0 ms           5,820 samples/s with the same batch per GPU
+  speedup         1.69 x            of 2 (84.6 %); 2.00 ms longer than one GPU alone
 
 where the time goes  rank 0, share of the step
-  forward         4 ms         30.8 % #################
-  backward        6 ms         46.2 % ##########################
-  optimizer       1 ms          7.7 % ####
-  exposed comm.   2 ms         15.4 % #########
-  communication   4 ms              in total, 50.0 % of it overlaps with compute; 1 collective
-  kernels         11 ms in total: conv_forward 36.4 %, gemm 36.4 %, conv_wgrad 18.2 %, optimizer
+  forward         4.00 ms      30.8 % #################
+  backward        6.00 ms      46.2 % ##########################
+  optimizer       1.00 ms       7.7 % ####
+  exposed comm.   2.00 ms      15.4 % #########
+  communication   4.00 ms           in total, 50.0 % of it overlaps with compute; 1 collective
+  kernels         11.0 ms in total: conv_forward 36.4 %, gemm 36.4 %, conv_wgrad 18.2 %, optimizer
                   9.1 %
 
 timeline of rank 0  f forward, b backward, o optimizer, . waiting; = communication
   compute         |fffffffffffffffffffffffbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb............oooooo|
   communication   |                                              -=======================-     |
-                   0                                                                      13 ms
+                   0                                                                    13.0 ms
 
 what limits it
-  Communication: 2 ms is exposed, 15.4 % of the step. The last collective ends 2 ms after the last
-  gradient is ready. The limit is bandwidth: node0.gpu0->node0.gpu1 carries 97.5 % of its capacity
-  while collectives run.
-  busiest link    node0.gpu0->node0.gpu1, busy for 30.0 % of the step (100 MB at 25 GB/s)
+  Communication: 2.00 ms is exposed, 15.4 % of the step. The last collective ends 2.00 ms after the
+  last gradient is ready. The limit is bandwidth: node0.gpu0->node0.gpu1 carries 97.5 % of its
+  capacity while collectives run.
+  busiest link    node0.gpu0->node0.gpu1, busy for 30.0 % of the step (100 MB at 25.0 GB/s)
   lower bound     12.5 ms           all collectives at their bound; the step takes 4.0 % longer
-  matrix FLOPs    3.385 TFLOP/s per GPU, 21.0 % of the fp32 peak (model FLOPs utilisation)
+  matrix FLOPs    3.38 TFLOP/s per GPU, 21.0 % of the fp32 peak (model FLOPs utilisation)
 
 resources
-  memory          5.36 GB           of 16 GB per GPU (33.5 %): activations 3 GB, optimizer state
-                                    800 MB, parameters 400 MB; largest batch that fits: 290
-  energy          6.5 J             per step; 500 W on average for all GPUs and nodes
-  cost            0.1107 USD        per epoch, at 3.060 USD per node and hour (2020-09)
+  memory          4.99 GB           of 14.9 GB per GPU (33.5 %): activations 2.79 GB, optimizer
+                                    state 763 MB, parameters 381 MB; largest batch that fits: 290
+  energy          6.50 J            per step; 500 W on average for all GPUs and nodes
+  cost            0.111 USD         per epoch, at 3.06 USD per node and hour (2020-09)
 
 basis of the numbers
   compute times   75.0 % measured kernels, 0.0 % curves fitted to kernels, 25.0 % roofline
