@@ -155,7 +155,7 @@ def validate(protocol="1gpu", *publications):
             if isinstance(publication, pandas.DataFrame):
                 files[number] = pathlib.Path(folder, f"{number}.csv")
                 publication.to_csv(files[number], index=False)
-        return json.loads(trainyard("validate", "--protocol", protocol, "--json", *files))
+        return json.loads(trainyard("validate", "--fit", protocol, "--json", *files))
 
 
 def names(kind):

@@ -35,13 +35,13 @@ SourcedByProtocol<Seconds> assumed_times(const Times& times, std::string_view wh
   return {time(times[0]), time(times[1]), time(times[2])};
 }
 
-MediumCosts assumed_medium(const Times& times, std::string_view why) {
+MediumOverheads assumed_medium(const Times& times, std::string_view why) {
   return {.step = assumed_times(times, why),
           .efficiency = {specified(0.5, halves), specified(0.9375, flags), specified(1, whole)},
           .startup = assumed(0.0, "no curve shows one")};
 }
 
-using Media = std::vector<MediumCosts*>;
+using Media = std::vector<MediumOverheads*>;
 using PickMedia = Media (*)(Protocols&);
 
 Media nvlinks(Protocols& all) { return {&all.paths.nvlink2, &all.paths.nvlink3}; }
@@ -69,7 +69,8 @@ FitConstant step(std::string name, PickMedia pick, Protocol protocol, double pri
   return {.name = std::move(name),
           .prior = prior * us,
           .set = [=](Protocols& all, double value, Provenance provenance, const std::string& source) {
-            for (MediumCosts* medium : pick(all)) put(medium->step.of(protocol), value, provenance, source);
+            for (MediumOverheads* medium : pick(all))
+              put(medium->step.of(protocol), value, provenance, source);
           }};
 }
 
@@ -78,12 +79,12 @@ FitConstant efficiency(std::string name, PickMedia pick, Protocol protocol, doub
           .prior = prior,
           .is_time = false,
           .set = [=](Protocols& all, double value, Provenance provenance, const std::string& source) {
-            for (MediumCosts* medium : pick(all))
+            for (MediumOverheads* medium : pick(all))
               put(medium->efficiency.of(protocol), value, provenance, source);
           }};
 }
 
-Protocols& as_relative(Protocols& constants, MediumCosts& place, const MediumCosts& relative,
+Protocols& as_relative(Protocols& constants, MediumOverheads& place, const MediumOverheads& relative,
                        std::string_view why) {
   place = relative;
   const std::string reason(why);
@@ -144,9 +145,9 @@ std::vector<FitConstant> fit_constants() {
        .is_time = false,
        .set =
            [](Protocols& all, double value, Provenance provenance, const std::string& source) {
-             for (MediumCosts* medium : nvlinks(all))
+             for (MediumOverheads* medium : nvlinks(all))
                put(medium->step.ll, value * nvlink_ll_step * us, provenance, source);
-             for (MediumCosts* medium : pcies_and_staged(all))
+             for (MediumOverheads* medium : pcies_and_staged(all))
                put(medium->step.ll, value * pcie_ll_step * us, provenance, source);
            }},
       step("paths.nvlink2.step.ll128", nvlink2, ll128, 1.9),
@@ -191,7 +192,7 @@ void copy_to_relatives(Protocols& constants) {
 
 void round_shared_steps(Protocols& constants) {
   for (const Media& media : {nvlinks(constants), pcies_and_staged(constants)}) {
-    for (MediumCosts* medium : media)
+    for (MediumOverheads* medium : media)
       medium->step.ll.value = Seconds{rounded_constant(medium->step.ll.value.si(), true)};
   }
 }

@@ -26,7 +26,7 @@ std::string missed(const std::string& one, const std::string& many, const std::o
 
 }  // namespace
 
-void check_limit(const Validation& collectives, const TrainingValidation& training, FitProtocol protocol,
+void check_limit(const Validation& collectives, const TrainingValidation& training, FitKind fit,
                  double limit) {
   const bool has_runs = !training.runs.empty() || !training.missed.empty();
   std::string all;
@@ -34,10 +34,10 @@ void check_limit(const Validation& collectives, const TrainingValidation& traini
     all = missed("row from 1 MiB on", "curves from 1 MiB on", summary_of(collectives).large.mape, limit);
   }
   if (has_runs) {
-    const std::string_view under = config::name_of(protocol);
-    const std::string its = missed(fmt::format("clean training run under {}", under),
-                                   fmt::format("clean training runs under {}", under),
-                                   errors_of(training, protocol, {}).mape, limit);
+    const std::string_view under = config::name_of(fit);
+    const std::string its =
+        missed(fmt::format("clean training run under {}", under),
+               fmt::format("clean training runs under {}", under), errors_of(training, fit, {}).mape, limit);
     all += (all.empty() || its.empty() ? "" : "\n") + its;
   }
   if (!all.empty()) throw LimitMissed(all);

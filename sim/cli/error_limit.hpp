@@ -6,11 +6,11 @@
 
 namespace trainyard {
 
-/// For collectives, the mean over curves from 1 MiB up; for training under `protocol`, the mean over complete
+/// For collectives, the mean over curves from 1 MiB up; for training under `fit`, the mean over complete
 /// runs of families that count in the totals. `limit` is a ratio. Throws LimitMissed if either mean is above
 /// it, if rows of a kind were predicted but none of them is part of the mean, or if nothing was scored at
 /// all.
-void check_limit(const Validation& collectives, const TrainingValidation& training, FitProtocol protocol,
+void check_limit(const Validation& collectives, const TrainingValidation& training, FitKind fit,
                  double limit);
 
 }  // namespace trainyard

@@ -38,7 +38,7 @@ using Files = std::map<std::string, std::string>;
 
 /// The names of files that --out may contain; their contents are filled in after the run.
 Files empty_files() {
-  return {{"summary.json", {}},    {"layers.csv", {}},  {"ranks.csv", {}},
+  return {{"summary.json", {}},    {"ops.csv", {}},     {"ranks.csv", {}},
           {"links.csv", {}},       {"trace.json", {}},  {"report.html", {}},
           {"collectives.csv", {}}, {"workers.csv", {}}, {"staleness.csv", {}},
           {"checkpoints.csv", {}}, {"servers.csv", {}}, {"experiment.resolved.yaml", {}}};
@@ -47,7 +47,7 @@ Files empty_files() {
 Files files_of(const ResolvedExperiment& resolved, const Run& run, const std::string& summary) {
   Files files;
   files["summary.json"] = summary;
-  files["layers.csv"] = layers_csv(run);
+  files["ops.csv"] = ops_csv(run);
   files["ranks.csv"] = ranks_csv(run);
   files["links.csv"] = links_csv(run.links.rows);
   files["collectives.csv"] = collectives_csv(run);
@@ -87,7 +87,7 @@ void add_run(CLI::App& program) {
   command
       .add_option(
           "--out", options->out,
-          "write report.html (the result as a page for a browser), summary.json, layers.csv, ranks.csv, "
+          "write report.html (the result as a page for a browser), summary.json, ops.csv, ranks.csv, "
           "links.csv, collectives.csv, trace.json (Perfetto) and experiment.resolved.yaml into this new "
           "folder; "
           "of runs of many updates also workers.csv, staleness.csv and servers.csv, of jobs with faults "

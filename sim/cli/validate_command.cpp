@@ -38,7 +38,7 @@ struct ValidateOptions {
   std::string machines = "published";
   std::string protocols = "nccl";
   std::string runs = "published";
-  std::optional<std::string> protocol, parallel;
+  std::optional<std::string> fit, parallel;
   std::optional<std::string> plot, plot_runs, limit;
   bool summary = false;
   bool assumed = false;
@@ -64,11 +64,10 @@ std::vector<PublishedRow> both(std::vector<PublishedRow> rows, const std::vector
 
 /// Training runs if there are any, with the results for collectives as a member; otherwise only collectives.
 nlohmann::ordered_json combined_json(const Validation& collectives, bool has_collectives,
-                                     const TrainingValidation& training, bool has_training,
-                                     FitProtocol protocol) {
+                                     const TrainingValidation& training, bool has_training, FitKind fit) {
   if (!has_training) return validation_json(collectives);
   nlohmann::ordered_json json{{"schema_version", 2}};
-  json.update(training_validation_json(training, protocol));
+  json.update(training_validation_json(training, fit));
   if (has_collectives) json["collectives"] = validation_json(collectives);
   return json;
 }
@@ -76,8 +75,8 @@ nlohmann::ordered_json combined_json(const Validation& collectives, bool has_col
 void validate(const ValidateOptions& options) {
   // read before anything slow
   const double limit = options.limit ? percentage("--limit", *options.limit) : 0;
-  std::vector<FitProtocol> asked{FitProtocol::spec, FitProtocol::one_gpu, FitProtocol::one_node};
-  if (options.protocol) asked = {choice<FitProtocol>(*options.protocol)};
+  std::vector<FitKind> asked{FitKind::nothing, FitKind::one_gpu, FitKind::one_node};
+  if (options.fit) asked = {choice<FitKind>(*options.fit)};
   const int parallel = options.parallel ? whole_number("-j", *options.parallel, 1, 1024) : processors();
   for (const auto* file : {&options.plot, &options.plot_runs}) {
     if (*file) check_out_file(**file, options.force);
@@ -98,26 +97,25 @@ void validate(const ValidateOptions& options) {
   const PredictionOptions predictions{.has_spread = options.spread};
   const TrainingValidation training =
       validate_training(catalogue, about_training, shipped, rules, runs, parallel, predictions);
-  const FitProtocol protocol = options.protocol ? asked.front() : FitProtocol::one_gpu;
+  const FitKind fit = options.fit ? asked.front() : FitKind::one_gpu;
   std::vector<AssumptionEffect> effects;
   if (options.assumed)
     effects = assumption_effects(catalogue, training, both(about_training, shipped), rules, runs, parallel,
-                                 protocol, predictions);
+                                 fit, predictions);
   if (options.plot) write_out_file(*options.plot, validation_plot(collectives), options.force);
   if (options.plot_runs) write_out_file(*options.plot_runs, training_plot(training), options.force);
   const bool has_collectives = !about_collectives.empty();
   const bool has_training = !about_training.empty() || !has_collectives;
   if (options.json) {
-    nlohmann::ordered_json json =
-        combined_json(collectives, has_collectives, training, has_training, protocol);
+    nlohmann::ordered_json json = combined_json(collectives, has_collectives, training, has_training, fit);
     if (options.assumed) json["assumptions"] = assumptions_json(effects);
     print_result(json_text(json));
   } else {
     if (has_collectives) print_result(validation_table(collectives, options.summary));
     if (has_training) print_result(training_validation_table(training, asked, options.summary));
-    if (options.assumed) print_result(assumptions_table(effects, protocol));
+    if (options.assumed) print_result(assumptions_table(effects, fit));
   }
-  if (options.limit) check_limit(collectives, training, protocol, limit);
+  if (options.limit) check_limit(collectives, training, fit, limit);
 }
 
 }  // namespace
@@ -135,12 +133,12 @@ void add_validate(CLI::App& program) {
       ->type_name("PROTOCOLS")
       ->capture_default_str();
   add_runs_option(command, options->runs);
-  offer_names_of<FitProtocol>(
+  offer_names_of<FitKind>(
       command
-          .add_option("--protocol", options->protocol,
-                      "what predictions of training may be fitted to: " + names_of<FitProtocol>() +
+          .add_option("--fit", options->fit,
+                      "what predictions of training may be fitted to: " + names_of<FitKind>() +
                           " (default: all of them; with --json 1gpu)")
-          ->type_name("PROTOCOL"));
+          ->type_name("FIT"));
   command.add_option("-j", options->parallel, "processes that predict (default: as many as processors)")
       ->type_name("N");
   command.add_flag(
@@ -150,7 +148,7 @@ void add_validate(CLI::App& program) {
   command.add_flag(
       "--assumed", options->assumed,
       "also predict with each assumed value 30 % smaller and larger, which takes minutes; the errors "
-      "are those of the protocol (default: 1gpu)");
+      "are those of the fit (default: 1gpu)");
   command.add_flag("--summary", options->summary, "print curves and families, not every size");
   command
       .add_option("--plot", options->plot, "draw the curves of three sizes and more into this file, as SVG")
@@ -163,13 +161,13 @@ void add_validate(CLI::App& program) {
       .add_option(
           "--limit", options->limit,
           "end with 1 if a mean error is above this many per cent: of collectives the one over curves from "
-          "1 MiB on, of training the one over all clean runs of claimed families under the protocol "
+          "1 MiB on, of training the one over all clean runs of claimed families under the fit "
           "(default: 1gpu)")
       ->type_name("PERCENT");
   command.add_flag("--json", options->json, "print JSON with errors as ratios instead of the table");
   command.add_flag("--force", options->force, "replace the files of --plot and --plot-runs if they exist");
   add_examples(command, {"trainyard validate --summary --limit 15",
-                         "trainyard validate my_runs.csv --protocol 1gpu --plot-runs my_runs.svg"});
+                         "trainyard validate my_runs.csv --fit 1gpu --plot-runs my_runs.svg"});
   command.callback([options] { validate(*options); });
 }
 

@@ -13,16 +13,16 @@ namespace {
 /// Counts uses of links and collects the costs of the messages over them.
 class Counter {
 public:
-  Counter(const Cluster& cluster, const Costs& costs, Protocol protocol)
+  Counter(const Cluster& cluster, const ProtocolOverheads& overheads, Protocol protocol)
       : cluster_(cluster),
-        costs_(costs),
+        overheads_(overheads),
         protocol_(protocol),
         times_(link_count(cluster), 0),
         efficiencies_(link_count(cluster), 1) {}
 
   /// Counts messages over these links, which are part of paths of this type.
   void add(std::span<const LinkId> links, std::int64_t messages, PathType type) {
-    const double reached = efficiency(type, costs_, protocol_);
+    const double reached = efficiency(type, overheads_, protocol_);
     for (const LinkId link : links) {
       times_[index(link)] += messages;
       efficiencies_[index(link)] = std::min(efficiencies_[index(link)], reached);
@@ -32,11 +32,11 @@ public:
   /// Takes a whole path of this kind into account.
   void note(const RouteSummary& way) {
     const auto type = static_cast<std::size_t>(way.type);
-    all_.latency = std::max(all_.latency, message_latency(way, costs_, protocol_));
-    all_.startup = std::max(all_.startup, costs_.startup[type]);
-    const double reached = efficiency(way.type, costs_, protocol_);
+    all_.latency = std::max(all_.latency, message_latency(way, overheads_, protocol_));
+    all_.startup = std::max(all_.startup, overheads_.startup[type]);
+    const double reached = efficiency(way.type, overheads_, protocol_);
     all_.limit = std::min(all_.limit, way.limit * reached);
-    is_held_ = is_held_ || std::isfinite(way.limit.si()) || reached < 1 || costs_.startup[type] > 0;
+    is_held_ = is_held_ || std::isfinite(way.limit.si()) || reached < 1 || overheads_.startup[type] > 0;
   }
 
   AllPairs finish(std::size_t ranks) {
@@ -58,7 +58,7 @@ public:
 
 private:
   const Cluster& cluster_;
-  const Costs& costs_;
+  const ProtocolOverheads& overheads_;
   Protocol protocol_;
   AllPairs all_;
   bool is_held_ = false;
@@ -68,9 +68,9 @@ private:
 
 }  // namespace
 
-AllPairs counted_pairs(const Cluster& cluster, const Costs& costs, Protocol protocol,
+AllPairs counted_pairs(const Cluster& cluster, const ProtocolOverheads& overheads, Protocol protocol,
                        std::span<const Rank> group) {
-  Counter counter(cluster, costs, protocol);
+  Counter counter(cluster, overheads, protocol);
   const std::vector<NodeShare> shares = node_shares(cluster, group);
   std::vector<LinkId> links;
   for (const NodeShare& share : shares) {
@@ -92,10 +92,10 @@ AllPairs counted_pairs(const Cluster& cluster, const Costs& costs, Protocol prot
   return counter.finish(group.size());
 }
 
-AllPairs all_pairs(const Cluster& cluster, const Costs& costs, Protocol protocol,
+AllPairs all_pairs(const Cluster& cluster, const ProtocolOverheads& overheads, Protocol protocol,
                    std::span<const Rank> group) {
-  if (group.size() > most_ranks_with_edges) return counted_pairs(cluster, costs, protocol, group);
-  PatternMaker maker(cluster, costs, protocol);
+  if (group.size() > most_ranks_with_edges) return counted_pairs(cluster, overheads, protocol, group);
+  PatternMaker maker(cluster, overheads, protocol);
   maker.reserve(group.size() * (group.size() - 1));
   // in order of distance, as NCCL's peer-to-peer schedules begin
   for (std::size_t distance = 1; distance < group.size(); ++distance) {

@@ -18,12 +18,12 @@ struct AllPairs {
 /// Groups up to this size have a pattern of edges.
 constexpr std::size_t most_ranks_with_edges = 256;
 
-AllPairs all_pairs(const Cluster& cluster, const Costs& costs, Protocol protocol,
+AllPairs all_pairs(const Cluster& cluster, const ProtocolOverheads& overheads, Protocol protocol,
                    std::span<const Rank> group);
 
 /// With `uses` instead of edges, for any number of ranks. Throws Unreachable if some ranks cannot reach each
 /// other, InputError if more than 2^31 - 1 messages cross one link.
-AllPairs counted_pairs(const Cluster& cluster, const Costs& costs, Protocol protocol,
+AllPairs counted_pairs(const Cluster& cluster, const ProtocolOverheads& overheads, Protocol protocol,
                        std::span<const Rank> group);
 
 }  // namespace trainyard

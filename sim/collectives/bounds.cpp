@@ -121,7 +121,7 @@ Seconds fabric_bound(const Cluster& cluster, Operation operation, const std::vec
 }
 
 /// Latency of the quickest message between two ranks of one node, by the quickest protocol.
-Seconds quickest_inside(const Cluster& cluster, const Costs& costs, const NodeShare& share) {
+Seconds quickest_inside(const Cluster& cluster, const ProtocolOverheads& overheads, const NodeShare& share) {
   std::optional<Seconds> quickest;
   for (const Rank from : share.ranks) {
     for (const Rank to : share.ranks) {
@@ -129,7 +129,7 @@ Seconds quickest_inside(const Cluster& cluster, const Costs& costs, const NodeSh
       if (from == to || !path.reachable) continue;
       for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
         const Seconds one =
-            message_latency({path.latency, path.type, path.limit, path.beyond_usual}, costs, protocol);
+            message_latency({path.latency, path.type, path.limit, path.beyond_usual}, overheads, protocol);
         quickest = std::min(quickest.value_or(one), one);
       }
     }
@@ -139,7 +139,7 @@ Seconds quickest_inside(const Cluster& cluster, const Costs& costs, const NodeSh
 
 }  // namespace
 
-Seconds collective_bound(const Cluster& cluster, const Costs& costs, Operation operation,
+Seconds collective_bound(const Cluster& cluster, const ProtocolOverheads& overheads, Operation operation,
                          std::span<const Rank> group, Bytes size) {
   if (group.size() < 2) return Seconds{};
   Bandwidth best_gpu;
@@ -148,7 +148,7 @@ Seconds collective_bound(const Cluster& cluster, const Costs& costs, Operation o
   const auto ranks = static_cast<int>(group.size());
   const Seconds by_ranks = size / best_gpu * sent_share(operation, ranks);
   const std::vector<NodeShare> shares = node_shares(cluster, group);
-  if (shares.size() == 1) return std::max(by_ranks, quickest_inside(cluster, costs, shares.front()));
+  if (shares.size() == 1) return std::max(by_ranks, quickest_inside(cluster, overheads, shares.front()));
 
   const Fabric& fabric = cluster.platform.fabric;
   std::vector<int> of_nodes;

@@ -1,9 +1,9 @@
 #pragma once
 // Lower bounds for collectives on a given machine, from specified bandwidths and the latencies of messages
-// (costs.hpp): a run whose numbers are better than physics fails this check.
+// (protocol_overheads.hpp): a run whose numbers are better than physics fails this check.
 
-#include "collectives/costs.hpp"
 #include "collectives/operation.hpp"
+#include "collectives/protocol_overheads.hpp"
 #include "platform/cluster.hpp"
 #include "units/quantity.hpp"
 
@@ -20,8 +20,8 @@ namespace trainyard {
 /// - latency: between nodes one hop through the fabric; on one node one message over the quickest path, with
 ///   the quickest protocol. The ceil(log2 n) hops of the literature hold only if a rank sends one message at
 ///   a time.
-/// `costs`: the software's latencies, which stand in place of the wire's inside a node.
-Seconds collective_bound(const Cluster& cluster, const Costs& costs, Operation operation,
+/// `overheads`: the software's latencies, which stand in place of the wire's inside a node.
+Seconds collective_bound(const Cluster& cluster, const ProtocolOverheads& overheads, Operation operation,
                          std::span<const Rank> group, Bytes size);
 
 }  // namespace trainyard

@@ -16,16 +16,17 @@ RankTree tree_of(const Channel& channel, const CollectiveRequest& request) {
 
 }  // namespace
 
-CollectivePlan chain(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request) {
+CollectivePlan chain(const Cluster& cluster, const ProtocolOverheads& overheads,
+                     const CollectiveRequest& request) {
   require(cluster, request, Algorithm::chain);
-  if (request.group.size() < 2) return new_plan(costs, request, Algorithm::chain);
-  return chain(cluster, costs, request, ring_channels(cluster, request.group));
+  if (request.group.size() < 2) return new_plan(overheads, request, Algorithm::chain);
+  return chain(cluster, overheads, request, ring_channels(cluster, request.group));
 }
 
-CollectivePlan chain(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request,
-                     std::span<const Channel> channels) {
-  CollectivePlan plan = new_plan(costs, request, Algorithm::chain, channels.size());
-  PatternMaker maker(cluster, costs, request.protocol);
+CollectivePlan chain(const Cluster& cluster, const ProtocolOverheads& overheads,
+                     const CollectiveRequest& request, std::span<const Channel> channels) {
+  CollectivePlan plan = new_plan(overheads, request, Algorithm::chain, channels.size());
+  PatternMaker maker(cluster, overheads, request.protocol);
   maker.reserve(2 * request.group.size() * channels.size());
   for (const Channel& channel : channels)
     add_edges(maker, tree_of(channel, request), request.operation, channel.nic);
@@ -33,18 +34,18 @@ CollectivePlan chain(const Cluster& cluster, const Costs& costs, const Collectiv
     for (int edge = 0; edge < static_cast<int>(maker.pattern().edges.size()); ++edge)
       maker.hold_to_one_lane(edge);
   }
-  add_pipeline(plan, maker, 1.0 / static_cast<double>(channels.size()),
-               flows_per_channel(cluster, request.group, channels.size()));
+  add_chunked(plan, maker, 1.0 / static_cast<double>(channels.size()),
+              flows_per_channel(cluster, request.group, channels.size()));
   return plan;
 }
 
 Seconds chain_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
   if (ranks < 2) return Seconds{};
   const bool is_both_ways = operation == Operation::all_reduce;
-  const int depth = is_both_ways ? 2 * (ranks - 1) : ranks - 1;
+  const int hops = is_both_ways ? 2 * (ranks - 1) : ranks - 1;
   const double port_uses = is_both_ways && ranks > 2 ? 2 : 1;
-  const int chunks = pipeline_chunks(size, depth);
-  return latency * depth + size / bandwidth * (port_uses * (chunks + depth - 1) / chunks);
+  const int chunks = chunk_count(size, hops);
+  return latency * hops + size / bandwidth * (port_uses * (chunks + hops - 1) / chunks);
 }
 
 }  // namespace trainyard

@@ -43,13 +43,13 @@ Bandwidth lockstep_rate(std::span<const LinkUse> uses, std::span<const Bandwidth
   return rate;
 }
 
-Seconds closed_form(const Stage& stage, Bandwidth rate) {
-  if (stage.depth == 0) return (stage.latency + stage.bytes / rate) * stage.messages;
-  return stage.latency * stage.depth + stage.bytes / rate * (stage.messages + stage.depth - 1);
+Seconds closed_form(const CollectivePhase& phase, Bandwidth rate) {
+  if (phase.hops == 0) return (phase.latency + phase.bytes / rate) * phase.messages;
+  return phase.latency * phase.hops + phase.bytes / rate * (phase.messages + phase.hops - 1);
 }
 
-Bytes bytes_sent(const Stage& stage, const Pattern& pattern) {
-  return stage.bytes * (static_cast<double>(stage.messages) * static_cast<double>(pattern.edge_count()));
+Bytes bytes_sent(const CollectivePhase& phase, const Pattern& pattern) {
+  return phase.bytes * (static_cast<double>(phase.messages) * static_cast<double>(pattern.edge_count()));
 }
 
 }  // namespace trainyard

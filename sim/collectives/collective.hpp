@@ -1,6 +1,6 @@
 #pragma once
-// A collective in the form the engine replays: stages, one after the other, each a repeated pattern of
-// simultaneous transfers. Algorithms (one file each) turn an operation and a group of ranks into stages
+// A collective in the form the engine replays: phases, one after the other, each a repeated pattern of
+// simultaneous transfers. Algorithms (one file each) turn an operation and a group of ranks into phases
 // (plan.hpp). Does not depend on SimGrid.
 
 #include "collectives/operation.hpp"
@@ -49,19 +49,19 @@ struct Pattern {
 std::vector<LinkUse> link_uses(const Pattern& pattern);
 
 /// One part of a collective. Two ways to repeat a pattern:
-/// - in rounds (depth 0): message m of an edge starts when its message m-1 and those of the edges it passes
+/// - in rounds (hops 0): message m of an edge starts when its message m-1 and those of the edges it passes
 ///   on have arrived, as in a ring;
-/// - as a pipeline (depth > 0): message m starts when message m of all edges it passes on has arrived; an
+/// - chunked (hops > 0): message m starts when message m of all edges it passes on has arrived; an
 ///   edge sends one after the other, and their latencies overlap, as chunks flow down a tree.
-/// A rank begins a stage when all messages of the previous stage, to and from it, have arrived.
-struct Stage {
+/// A rank begins a phase when all messages of the previous phase, to and from it, have arrived.
+struct CollectivePhase {
   int pattern = -1;
   int messages = 0;  ///< per edge
-  int depth = 0;     ///< of a pipeline: edges on its longest path
+  int hops = 0;      ///< if chunked: edges on its longest path
   Seconds latency;   ///< per message
   Bytes bytes;       ///< per message
-  /// Upper limit on the rate of every edge: that of one connection. Pipelines have one, at most the rate of
-  /// an edge when all are busy, so that filling the pipeline cannot outrun it.
+  /// Upper limit on the rate of every edge: that of one connection. Chunked phases have one, at most the rate
+  /// of an edge when all are busy, so that filling it cannot outrun it.
   Bandwidth limit{std::numeric_limits<double>::infinity()};
 };
 
@@ -70,7 +70,7 @@ struct Collective {
   Bytes size;            ///< as nccl-tests counts it (operation.hpp)
   int participants = 0;  ///< ranks that meet in it
   Seconds overhead;      ///< once, before the first message
-  std::vector<Stage> stages;
+  std::vector<CollectivePhase> phases;
 };
 
 /// The rate of every edge of a pattern when all of them send at once and nothing else uses the network: the
@@ -78,12 +78,12 @@ struct Collective {
 /// link_uses().
 Bandwidth lockstep_rate(std::span<const LinkUse> uses, std::span<const Bandwidth> capacities);
 
-/// Time of a stage alone on the network, at the rate of its edges (including the stage's limit): in rounds
-/// messages x (latency + bytes / rate), for a pipeline depth x latency + (messages + depth - 1) x bytes /
-/// rate, since its last edge begins depth - 1 messages late.
-Seconds closed_form(const Stage& stage, Bandwidth rate);
+/// Time of a phase alone on the network, at the rate of its edges (including the phase's limit): in rounds
+/// messages x (latency + bytes / rate), chunked hops x latency + (messages + hops - 1) x bytes /
+/// rate, since its last edge begins hops - 1 messages late.
+Seconds closed_form(const CollectivePhase& phase, Bandwidth rate);
 
-/// Bytes carried by all edges of a stage together.
-Bytes bytes_sent(const Stage& stage, const Pattern& pattern);
+/// Bytes carried by all edges of a phase together.
+Bytes bytes_sent(const CollectivePhase& phase, const Pattern& pattern);
 
 }  // namespace trainyard

@@ -7,13 +7,13 @@ namespace trainyard {
 
 namespace {
 
-void add_all_pairs(CollectivePlan& plan, const Cluster& cluster, const Costs& costs,
+void add_all_pairs(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
                    std::span<const Rank> group) {
-  AllPairs all = all_pairs(cluster, costs, plan.protocol, group);
-  plan.stages.push_back({.pattern = static_cast<int>(plan.patterns.size()),
+  AllPairs all = all_pairs(cluster, overheads, plan.protocol, group);
+  plan.phases.push_back({.pattern = static_cast<int>(plan.patterns.size()),
                          .messages = 1,
                          .share = 1.0 / static_cast<double>(group.size()),
-                         .depth = 0,
+                         .hops = 0,
                          .latency = all.latency,
                          .limit = all.limit,
                          .startup = all.startup});
@@ -22,20 +22,21 @@ void add_all_pairs(CollectivePlan& plan, const Cluster& cluster, const Costs& co
 
 }  // namespace
 
-CollectivePlan direct(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request) {
+CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads,
+                      const CollectiveRequest& request) {
   require(cluster, request, Algorithm::direct);
-  CollectivePlan plan = new_plan(costs, request, Algorithm::direct);
+  CollectivePlan plan = new_plan(overheads, request, Algorithm::direct);
   const std::vector<Rank>& group = request.group;
   if (group.size() < 2) return plan;
-  PatternMaker maker(cluster, costs, request.protocol);
+  PatternMaker maker(cluster, overheads, request.protocol);
   switch (request.operation) {
     case Operation::all_to_all:
     case Operation::reduce_scatter:
     case Operation::all_gather:
-      add_all_pairs(plan, cluster, costs, group);
+      add_all_pairs(plan, cluster, overheads, group);
       return plan;
     case Operation::all_reduce:
-      add_all_pairs(plan, cluster, costs, group);
+      add_all_pairs(plan, cluster, overheads, group);
       repeat_rounds(plan, 0);
       return plan;
     case Operation::broadcast:

@@ -12,7 +12,8 @@ namespace trainyard {
 /// reduce from all to the root, send_recv from each rank to the next. Every message costs the latency of the
 /// slowest. Above 256 ranks, patterns of all pairs hold link uses instead of edges (all_pairs.hpp). Throws
 /// Unreachable if some ranks cannot reach each other.
-CollectivePlan direct(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
+CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads,
+                      const CollectiveRequest& request);
 
 /// The formula for ranks with one full-duplex port of one bandwidth: all_to_all, reduce_scatter and
 /// all_gather latency + (n-1)/n * size/bandwidth, all_reduce twice that, send_recv latency + size/bandwidth,

@@ -16,19 +16,19 @@ Folded folded(std::span<const Rank> group) {
   return ranks;
 }
 
-void add_fold(CollectivePlan& plan, const Cluster& cluster, const Costs& costs, const Folded& ranks,
-              bool is_end) {
+void add_fold(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
+              const Folded& ranks, bool is_end) {
   if (ranks.folded.empty()) return;
-  PatternMaker maker(cluster, costs, plan.protocol);
+  PatternMaker maker(cluster, overheads, plan.protocol);
   maker.reserve(ranks.folded.size());
   for (const auto& [gone, stays] : ranks.folded) maker.add(is_end ? stays : gone, is_end ? gone : stays);
   const Seconds latency = maker.largest_latency();
   add_rounds(plan, maker, 1, 1, latency);
 }
 
-void add_exchange(CollectivePlan& plan, const Cluster& cluster, const Costs& costs,
+void add_exchange(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
                   std::span<const Rank> ranks, int distance, double share) {
-  PatternMaker maker(cluster, costs, plan.protocol);
+  PatternMaker maker(cluster, overheads, plan.protocol);
   maker.reserve(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) maker.add(ranks[i], ranks[i ^ at(distance)]);
   const Seconds latency = maker.largest_latency();

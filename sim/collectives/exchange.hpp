@@ -20,11 +20,11 @@ struct Folded {
 Folded folded(std::span<const Rank> group);
 
 /// One round in which every folded rank sends its whole buffer or, at the end, receives the result.
-void add_fold(CollectivePlan& plan, const Cluster& cluster, const Costs& costs, const Folded& ranks,
-              bool is_end);
+void add_fold(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
+              const Folded& ranks, bool is_end);
 
 /// One round in which ranks `distance` apart, counted in `ranks`, send each other `share` of the size.
-void add_exchange(CollectivePlan& plan, const Cluster& cluster, const Costs& costs,
+void add_exchange(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
                   std::span<const Rank> ranks, int distance, double share);
 
 }  // namespace trainyard

@@ -7,14 +7,14 @@
 
 namespace trainyard {
 
-CollectivePlan halving_doubling(const Cluster& cluster, const Costs& costs,
+CollectivePlan halving_doubling(const Cluster& cluster, const ProtocolOverheads& overheads,
                                 const CollectiveRequest& request) {
   require(cluster, request, Algorithm::halving_doubling);
-  CollectivePlan plan = new_plan(costs, request, Algorithm::halving_doubling);
+  CollectivePlan plan = new_plan(overheads, request, Algorithm::halving_doubling);
   const Folded ranks = folded(request.group);
   const auto count = static_cast<int>(ranks.active.size());
   const auto exchange = [&](int distance, double share) {
-    add_exchange(plan, cluster, costs, ranks.active, distance, share);
+    add_exchange(plan, cluster, overheads, ranks.active, distance, share);
   };
   switch (request.operation) {
     case Operation::reduce_scatter:
@@ -26,11 +26,11 @@ CollectivePlan halving_doubling(const Cluster& cluster, const Costs& costs,
         exchange(distance, static_cast<double>(distance) / count);
       break;
     default:
-      add_fold(plan, cluster, costs, ranks, false);
-      const std::size_t first = plan.stages.size();
+      add_fold(plan, cluster, overheads, ranks, false);
+      const std::size_t first = plan.phases.size();
       for (int distance = 1; distance < count; distance *= 2) exchange(distance, 0.5 / distance);
-      for (std::size_t stage = plan.stages.size(); stage-- > first;) repeat_rounds(plan, stage);
-      add_fold(plan, cluster, costs, ranks, true);
+      for (std::size_t phase = plan.phases.size(); phase-- > first;) repeat_rounds(plan, phase);
+      add_fold(plan, cluster, overheads, ranks, true);
   }
   return plan;
 }

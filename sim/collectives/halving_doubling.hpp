@@ -13,7 +13,8 @@ namespace trainyard {
 /// other operations, and for reduce_scatter and all_gather unless the number of ranks is a power of two;
 /// Unreachable if some ranks cannot reach each other. Source: Thakur, Rabenseifner and Gropp 2005,
 /// "Optimization of collective communication operations in MPICH", sections 4.2 to 4.5.
-CollectivePlan halving_doubling(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
+CollectivePlan halving_doubling(const Cluster& cluster, const ProtocolOverheads& overheads,
+                                const CollectiveRequest& request);
 
 /// The formula for ranks with one full-duplex port of one bandwidth, p the power of two at or below n:
 /// all_reduce 2 log2(p) * latency + 2(p-1)/p * size/bandwidth, reduce_scatter and all_gather half of it; plus

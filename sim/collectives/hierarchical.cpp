@@ -82,18 +82,18 @@ void add_trees_between(CollectivePlan& plan, PatternMaker& maker, const std::vec
     const std::array<BinaryTree, 2> trees = double_binary_tree(static_cast<int>(shares.size()));
     for (const BinaryTree& between : trees) add_edges(maker, over_nodes(between, ranks), plan.operation);
   }
-  add_pipeline(plan, maker, 0.5 / static_cast<double>(per_node));
+  add_chunked(plan, maker, 0.5 / static_cast<double>(per_node));
 }
 
-CollectivePlan two_levels(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request,
-                          Algorithm algorithm) {
+CollectivePlan two_levels(const Cluster& cluster, const ProtocolOverheads& overheads,
+                          const CollectiveRequest& request, Algorithm algorithm) {
   require(cluster, request, algorithm);
-  CollectivePlan plan = new_plan(costs, request, algorithm);
+  CollectivePlan plan = new_plan(overheads, request, algorithm);
   if (request.group.size() < 2) return plan;
   const std::vector<NodeShare> shares = node_shares(cluster, request.group);
   const auto per_node = static_cast<int>(shares.front().ranks.size());
 
-  PatternMaker between(cluster, costs, request.protocol);
+  PatternMaker between(cluster, overheads, request.protocol);
   const auto add_between = [&] {
     if (algorithm == Algorithm::hierarchical) {
       add_rings_between(plan, between, shares);
@@ -105,7 +105,7 @@ CollectivePlan two_levels(const Cluster& cluster, const Costs& costs, const Coll
     add_between();
     return plan;
   }
-  PatternMaker inside(cluster, costs, request.protocol);
+  PatternMaker inside(cluster, overheads, request.protocol);
   const std::size_t rings = add_rings_inside(inside, cluster, request, algorithm, shares);
   const Seconds latency = ring_latency(inside, per_node);
   const auto add_inside = [&] {
@@ -125,13 +125,14 @@ CollectivePlan two_levels(const Cluster& cluster, const Costs& costs, const Coll
 
 }  // namespace
 
-CollectivePlan hierarchical(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request) {
-  return two_levels(cluster, costs, request, Algorithm::hierarchical);
+CollectivePlan hierarchical(const Cluster& cluster, const ProtocolOverheads& overheads,
+                            const CollectiveRequest& request) {
+  return two_levels(cluster, overheads, request, Algorithm::hierarchical);
 }
 
-CollectivePlan hierarchical_tree(const Cluster& cluster, const Costs& costs,
+CollectivePlan hierarchical_tree(const Cluster& cluster, const ProtocolOverheads& overheads,
                                  const CollectiveRequest& request) {
-  return two_levels(cluster, costs, request, Algorithm::hierarchical_tree);
+  return two_levels(cluster, overheads, request, Algorithm::hierarchical_tree);
 }
 
 Seconds hierarchical_time(Operation operation, int nodes, int ranks_per_node, Bytes size, Bandwidth bandwidth,

@@ -7,14 +7,15 @@
 
 namespace trainyard {
 
-/// The plan with rings between the nodes: all_reduce in three stages, reduce_scatter and all_gather in two.
+/// The plan with rings between the nodes: all_reduce in three phases, reduce_scatter and all_gather in two.
 /// Needs two or more nodes with equally many ranks, on any GPUs; every node uses as many rings as the node
 /// with the fewest. Throws InputError for other groups and if the NVLinks of a node form only a chain,
 /// Unreachable if some ranks cannot reach each other.
-CollectivePlan hierarchical(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
+CollectivePlan hierarchical(const Cluster& cluster, const ProtocolOverheads& overheads,
+                            const CollectiveRequest& request);
 
 /// The same with double binary trees between the nodes; all_reduce only.
-CollectivePlan hierarchical_tree(const Cluster& cluster, const Costs& costs,
+CollectivePlan hierarchical_tree(const Cluster& cluster, const ProtocolOverheads& overheads,
                                  const CollectiveRequest& request);
 
 /// The formula for nodes of k ranks, each with one full-duplex port of one bandwidth: all_reduce

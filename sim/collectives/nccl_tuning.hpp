@@ -1,16 +1,16 @@
 #pragma once
 // The algorithm and protocol that a version of NCCL would choose: its own tuning model with its own
 // assumptions on link speeds and step times, which differ from real ones. The planner follows the choice and
-// times it with measured costs (costs.hpp). The input is plain numbers, not a machine.
+// times it with measured costs (protocol_overheads.hpp). The input is plain numbers, not a machine.
 //
 // Sources: NVIDIA/nccl at v2.4.8-1 (src/enqueue.cc getKernelInfo, src/init.cc ncclTreeThreshold), v2.7.8-1,
 // v2.12.10-1 and v2.30.7-1 (src/graph/tuning.cc ncclTopoTuneModel and ncclTopoGetAlgoTime). Left out:
 // CollNet, NVLS and PAT, which need switches that compute, or one GPU per node.
 
 #include "collectives/algorithm.hpp"
-#include "collectives/costs.hpp"
 #include "collectives/nccl.hpp"
 #include "collectives/operation.hpp"
+#include "collectives/protocol_overheads.hpp"
 #include "platform/path_type.hpp"
 #include "units/quantity.hpp"
 

@@ -6,10 +6,10 @@
 
 namespace trainyard {
 
-int pipeline_chunks(Bytes carried, int depth, Protocol protocol) {
+int chunk_count(Bytes carried, int hops, Protocol protocol) {
   constexpr double kib = 1024;
   const Bytes chunk{protocol == Protocol::simple ? 32 * kib : 4 * kib};
-  const double most = std::max(512.0, 16.0 * depth);
+  const double most = std::max(512.0, 16.0 * hops);
   return static_cast<int>(std::clamp(std::ceil(carried / chunk), 1.0, most));
 }
 
@@ -18,14 +18,14 @@ Collective collective(const CollectivePlan& plan, Bytes size, int first_pattern)
                     .size = size,
                     .participants = plan.participants,
                     .overhead = plan.overhead,
-                    .stages = {}};
-  for (const StagePlan& part : plan.stages) {
+                    .phases = {}};
+  for (const PhasePlan& part : plan.phases) {
     const int messages =
-        part.depth == 0 ? part.messages : pipeline_chunks(size * part.share, part.depth, plan.protocol);
-    const double share = part.depth == 0 ? part.share : part.share / messages;
-    result.stages.push_back({.pattern = first_pattern + part.pattern,
+        part.hops == 0 ? part.messages : chunk_count(size * part.share, part.hops, plan.protocol);
+    const double share = part.hops == 0 ? part.share : part.share / messages;
+    result.phases.push_back({.pattern = first_pattern + part.pattern,
                              .messages = messages,
-                             .depth = part.depth,
+                             .hops = part.hops,
                              .latency = part.latency,
                              .bytes = size * share,
                              .limit = part.limit});
@@ -34,16 +34,16 @@ Collective collective(const CollectivePlan& plan, Bytes size, int first_pattern)
   return result;
 }
 
-CollectivePlan new_plan(const Costs& costs, const CollectiveRequest& request, Algorithm algorithm,
-                        std::size_t channels) {
+CollectivePlan new_plan(const ProtocolOverheads& overheads, const CollectiveRequest& request,
+                        Algorithm algorithm, std::size_t channels) {
   return {.operation = request.operation,
           .algorithm = algorithm,
           .protocol = request.protocol,
           .channels = static_cast<int>(channels),
           .participants = static_cast<int>(request.group.size()),
-          .overhead = costs.base[static_cast<std::size_t>(request.protocol)],
+          .overhead = overheads.base[static_cast<std::size_t>(request.protocol)],
           .patterns = {},
-          .stages = {},
+          .phases = {},
           .notes = {}};
 }
 
@@ -62,7 +62,7 @@ int PatternMaker::add(Rank from, Rank to, int nic, std::span<const std::int32_t>
   const RouteSummary way = append_route(cluster_, from, to, nic, pattern_.links);
   pattern_.add_edge({from, to}, {}, passes_on);
   types_.push_back(way.type);
-  latencies_.push_back(message_latency(way, costs_, protocol_));
+  latencies_.push_back(message_latency(way, overheads_, protocol_));
   limits_.push_back(way.limit);
   return static_cast<int>(types_.size()) - 1;
 }
@@ -83,7 +83,7 @@ Seconds PatternMaker::largest_mean_latency(std::size_t edges) const {
   const auto keeps_pace = [&](std::size_t edge) {
     const auto type = static_cast<std::size_t>(types_[edge]);
     return !is_nvlink(types_[edge]) && types_[edge] != PathType::network &&
-           costs_.step[type][static_cast<std::size_t>(protocol_)] > Seconds{};
+           overheads_.step[type][static_cast<std::size_t>(protocol_)] > Seconds{};
   };
   Seconds largest;
   for (std::size_t first = 0; first + edges <= latencies_.size(); first += edges) {
@@ -107,7 +107,7 @@ Bandwidth PatternMaker::pace(double flows_per_edge) const {
   for (std::size_t edge = 0; edge < types_.size(); ++edge) {
     Bandwidth rate = limits_[edge] * (types_[edge] == PathType::network ? flows_per_edge : 1.0);
     for (const LinkId link : pattern_.route(edge)) rate = std::min(rate, shares[index(link)]);
-    slowest = std::min(slowest, rate * efficiency(types_[edge], costs_, protocol_));
+    slowest = std::min(slowest, rate * efficiency(types_[edge], overheads_, protocol_));
   }
   return slowest;
 }
@@ -116,22 +116,24 @@ Bandwidth PatternMaker::limit(double flows_per_edge) const {
   const bool is_held =
       std::any_of(limits_.begin(), limits_.end(), [](Bandwidth each) { return std::isfinite(each.si()); }) ||
       std::any_of(types_.begin(), types_.end(), [&](PathType type) {
-        return efficiency(type, costs_, protocol_) < 1 || costs_.startup[static_cast<std::size_t>(type)] > 0;
+        return efficiency(type, overheads_, protocol_) < 1 ||
+               overheads_.startup[static_cast<std::size_t>(type)] > 0;
       });
   return is_held ? pace(flows_per_edge) : Bandwidth{std::numeric_limits<double>::infinity()};
 }
 
 double PatternMaker::startup() const {
   double most = 0;
-  for (const PathType type : types_) most = std::max(most, costs_.startup[static_cast<std::size_t>(type)]);
+  for (const PathType type : types_)
+    most = std::max(most, overheads_.startup[static_cast<std::size_t>(type)]);
   return most;
 }
 
-PatternMaker::Way PatternMaker::longest_way() const {
-  std::vector<Way> until(types_.size());
-  Way longest;
+PatternMaker::Path PatternMaker::longest_path() const {
+  std::vector<Path> until(types_.size());
+  Path longest;
   for (std::size_t edge = 0; edge < until.size(); ++edge) {
-    Way& way = until[edge];
+    Path& way = until[edge];
     for (const std::int32_t before : pattern_.passed_on_by(edge)) {
       way.edges = std::max(way.edges, until[at(before)].edges);
       way.latency = std::max(way.latency, until[at(before)].latency);
@@ -164,28 +166,28 @@ double flows_per_channel(const Cluster& cluster, std::span<const Rank> group, st
 
 void add_rounds(CollectivePlan& plan, PatternMaker& maker, int messages, double share, Seconds latency,
                 double flows_per_edge) {
-  plan.stages.push_back({.pattern = static_cast<int>(plan.patterns.size()),
+  plan.phases.push_back({.pattern = static_cast<int>(plan.patterns.size()),
                          .messages = messages,
                          .share = share,
-                         .depth = 0,
+                         .hops = 0,
                          .latency = latency,
                          .limit = maker.limit(flows_per_edge),
-                         .startup = plan.stages.empty() ? maker.startup() : 0});
+                         .startup = plan.phases.empty() ? maker.startup() : 0});
   plan.patterns.push_back(maker.take());
 }
 
-void repeat_rounds(CollectivePlan& plan, std::size_t stage) {
-  StagePlan again = plan.stages[stage];
+void repeat_rounds(CollectivePlan& plan, std::size_t phase) {
+  PhasePlan again = plan.phases[phase];
   again.startup = 0;
-  plan.stages.push_back(again);
+  plan.phases.push_back(again);
 }
 
-void add_pipeline(CollectivePlan& plan, PatternMaker& maker, double share, double flows_per_edge) {
-  const PatternMaker::Way way = maker.longest_way();
-  plan.stages.push_back({.pattern = static_cast<int>(plan.patterns.size()),
+void add_chunked(CollectivePlan& plan, PatternMaker& maker, double share, double flows_per_edge) {
+  const PatternMaker::Path way = maker.longest_path();
+  plan.phases.push_back({.pattern = static_cast<int>(plan.patterns.size()),
                          .messages = 0,
                          .share = share,
-                         .depth = way.edges,
+                         .hops = way.edges,
                          .latency = way.latency / way.edges,
                          .limit = maker.pace(flows_per_edge),
                          .startup = 0});

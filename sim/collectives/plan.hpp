@@ -1,11 +1,11 @@
 #pragma once
 // How one algorithm with one protocol carries out an operation, independent of the size: patterns of edges
-// and the stages that use them. Algorithms (ring.hpp, tree.hpp ...) make it; collective() turns it and a size
+// and the phases that use them. Algorithms (ring.hpp, tree.hpp ...) make it; collective() turns it and a size
 // into the engine's input.
 
 #include "collectives/algorithm.hpp"
 #include "collectives/collective.hpp"
-#include "collectives/costs.hpp"
+#include "collectives/protocol_overheads.hpp"
 #include "platform/cluster.hpp"
 
 #include <span>
@@ -22,12 +22,12 @@ struct CollectiveRequest {
   Protocol protocol = Protocol::simple;
 };
 
-/// A stage (collective.hpp) before the size is known.
-struct StagePlan {
+/// A phase (collective.hpp) before the size is known.
+struct PhasePlan {
   int pattern = -1;  ///< index in the plan's patterns
-  int messages = 0;  ///< per edge, in rounds; in a pipeline the number depends on the size
-  double share = 0;  ///< part of the size: per message in rounds, per edge in a pipeline
-  int depth = 0;     ///< of a pipeline
+  int messages = 0;  ///< per edge, in rounds; if chunked the number depends on the size
+  double share = 0;  ///< part of the size: per message in rounds, per edge if chunked
+  int hops = 0;      ///< if chunked: edges on its longest path
   Seconds latency;   ///< per message
   Bandwidth limit{std::numeric_limits<double>::infinity()};
   double startup = 0;  ///< extra cost of the first message, in messages' worth of bytes
@@ -41,33 +41,33 @@ struct CollectivePlan {
   int participants = 0;
   Seconds overhead;
   std::vector<Pattern> patterns;
-  std::vector<StagePlan> stages;
+  std::vector<PhasePlan> phases;
   std::vector<std::string> notes;  ///< remarks for the reader of the result
 };
 
 /// The plan at a size. `first_pattern`: the index its first pattern has in the task graph.
 Collective collective(const CollectivePlan& plan, Bytes size, int first_pattern);
 
-/// A plan without stages, with the fields that all algorithms fill in the same way.
-CollectivePlan new_plan(const Costs& costs, const CollectiveRequest& request, Algorithm algorithm,
-                        std::size_t channels = 1);
+/// A plan without phases, with the fields that all algorithms fill in the same way.
+CollectivePlan new_plan(const ProtocolOverheads& overheads, const CollectiveRequest& request,
+                        Algorithm algorithm, std::size_t channels = 1);
 
-/// Number of chunks into which a pipeline of `depth` edges cuts the bytes of each edge. Chunks are of 32 KiB,
-/// the smallest NCCL uses (NVIDIA/nccl src/enqueue.cc v2.7.8-1, trees with protocol Simple), but at most 512,
-/// or 16 times the depth if that is more. NCCL's own chunks grow with the size up to 512 KiB; on the one
-/// published chain of five V100 (VIA-Research/vTrain) filling the pipeline takes no longer at 32 MiB than at
-/// 1 MiB, so chunks cannot be stored and forwarded whole. LL and LL128 pass on the part of a chunk that has
-/// arrived, each warp by itself: 4 KiB is one round of LL's 512 threads (NVIDIA/nccl src/device/prims_ll.h,
-/// prims_ll128.h).
-int pipeline_chunks(Bytes carried, int depth, Protocol protocol = Protocol::simple);
+/// Number of chunks into which a chunked phase of `hops` edges cuts the bytes of each edge. Chunks are of 32
+/// KiB, the smallest NCCL uses (NVIDIA/nccl src/enqueue.cc v2.7.8-1, trees with protocol Simple), but at most
+/// 512, or 16 per edge of its longest path if that is more. NCCL's own chunks grow with the size up to 512
+/// KiB; on the one published chain of five V100 (VIA-Research/vTrain) filling the chain takes no longer at 32
+/// MiB than at 1 MiB, so chunks cannot be stored and forwarded whole. LL and LL128 pass on the part of a
+/// chunk that has arrived, each warp by itself: 4 KiB is one round of LL's 512 threads (NVIDIA/nccl
+/// src/device/prims_ll.h, prims_ll128.h).
+int chunk_count(Bytes carried, int hops, Protocol protocol = Protocol::simple);
 
 /// Makes a pattern edge by edge and keeps the edges' costs other than bytes.
 class PatternMaker {
 public:
-  /// Keeps references to `cluster` and `costs`.
-  PatternMaker(const Cluster& cluster, const Costs& costs, Protocol protocol)
-      : cluster_(cluster), costs_(costs), protocol_(protocol) {}
-  PatternMaker(const Cluster& cluster, const Costs&& costs, Protocol protocol) = delete;
+  /// Keeps references to `cluster` and `overheads`.
+  PatternMaker(const Cluster& cluster, const ProtocolOverheads& overheads, Protocol protocol)
+      : cluster_(cluster), overheads_(overheads), protocol_(protocol) {}
+  PatternMaker(const Cluster& cluster, const ProtocolOverheads&& overheads, Protocol protocol) = delete;
 
   /// Reserves memory for this many edges.
   void reserve(std::size_t edges);
@@ -81,19 +81,19 @@ public:
   /// The largest mean latency of `edges` consecutive edges, in groups counted from the first edge.
   [[nodiscard]] Seconds largest_mean_latency(std::size_t edges) const;
   /// The rate of the slowest edge when all send at once, including the limits of single connections and the
-  /// protocol's efficiency: the pace of a pipeline. `flows_per_edge`: connections that share an edge between
-  /// nodes.
+  /// protocol's efficiency: the pace of a chunked phase. `flows_per_edge`: connections that share an edge
+  /// between nodes.
   [[nodiscard]] Bandwidth pace(double flows_per_edge = 1) const;
   /// pace() if anything keeps edges below the rate of their links, otherwise infinite: for rounds.
   [[nodiscard]] Bandwidth limit(double flows_per_edge = 1) const;
   /// The largest startup of the edges.
   [[nodiscard]] double startup() const;
-  /// The longest path of a pipeline: its number of edges, and the latency of the slowest path.
-  struct Way {
+  /// The longest path of the pattern: its number of edges, and the latency of the slowest path.
+  struct Path {
     int edges = 0;
     Seconds latency;
   };
-  [[nodiscard]] Way longest_way() const;
+  [[nodiscard]] Path longest_path() const;
 
   [[nodiscard]] const Pattern& pattern() const { return pattern_; }
   /// Moves the pattern out; the maker cannot be used afterwards.
@@ -101,7 +101,7 @@ public:
 
 private:
   const Cluster& cluster_;
-  const Costs& costs_;
+  const ProtocolOverheads& overheads_;
   Protocol protocol_;
   Pattern pattern_;
   // by edge
@@ -123,15 +123,15 @@ std::vector<NodeShare> node_shares(const Cluster& cluster, std::span<const Rank>
 /// its own.
 double flows_per_channel(const Cluster& cluster, std::span<const Rank> group, std::size_t channels);
 
-/// A stage of `messages` rounds, each carrying `share` of the size; moves the maker's pattern into the plan.
+/// A phase of `messages` rounds, each carrying `share` of the size; moves the maker's pattern into the plan.
 void add_rounds(CollectivePlan& plan, PatternMaker& maker, int messages, double share, Seconds latency,
                 double flows_per_edge = 1);
 
-/// Repeats stage number `stage`: rounds over the same pattern.
-void repeat_rounds(CollectivePlan& plan, std::size_t stage);
+/// Repeats phase number `phase`: rounds over the same pattern.
+void repeat_rounds(CollectivePlan& plan, std::size_t phase);
 
-/// A stage whose edges carry `share` of the size each, in chunks, along the paths formed by the pattern's
+/// A phase whose edges carry `share` of the size each, in chunks, along the paths formed by the pattern's
 /// edges that pass data on.
-void add_pipeline(CollectivePlan& plan, PatternMaker& maker, double share, double flows_per_edge = 1);
+void add_chunked(CollectivePlan& plan, PatternMaker& maker, double share, double flows_per_edge = 1);
 
 }  // namespace trainyard

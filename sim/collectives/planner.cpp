@@ -34,29 +34,29 @@ bool runs_on_chain(Operation operation) { return operation == Operation::all_red
 
 }  // namespace
 
-CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const Costs& costs,
+CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const ProtocolOverheads& overheads,
                        const CollectiveRequest& request) {
   switch (algorithm) {
     case Algorithm::automatic:
       break;
     case Algorithm::ring:
-      return ring(cluster, costs, request);
+      return ring(cluster, overheads, request);
     case Algorithm::chain:
-      return chain(cluster, costs, request);
+      return chain(cluster, overheads, request);
     case Algorithm::tree:
-      return tree(cluster, costs, request);
+      return tree(cluster, overheads, request);
     case Algorithm::hierarchical:
-      return hierarchical(cluster, costs, request);
+      return hierarchical(cluster, overheads, request);
     case Algorithm::hierarchical_tree:
-      return hierarchical_tree(cluster, costs, request);
+      return hierarchical_tree(cluster, overheads, request);
     case Algorithm::torus2d:
-      return torus2d(cluster, costs, request);
+      return torus2d(cluster, overheads, request);
     case Algorithm::halving_doubling:
-      return halving_doubling(cluster, costs, request);
+      return halving_doubling(cluster, overheads, request);
     case Algorithm::recursive_doubling:
-      return recursive_doubling(cluster, costs, request);
+      return recursive_doubling(cluster, overheads, request);
     case Algorithm::direct:
-      return direct(cluster, costs, request);
+      return direct(cluster, overheads, request);
   }
   throw std::logic_error("auto is a choice and no algorithm");
 }
@@ -102,13 +102,13 @@ std::optional<Algorithm> Planner::demanded_of_nccl() const {
 const Planner::Made& Planner::make(Bytes size, std::vector<Pattern>& patterns) {
   const Choice choice = choose(size);
   if (const auto found = made_.find(choice); found != made_.end()) return found->second;
-  Made made{plan_by(choice.algorithm, cluster_, software_.costs,
+  Made made{plan_by(choice.algorithm, cluster_, software_.overheads,
                     {.operation = request_.operation,
                      .group = request_.group,
                      .root = request_.root,
                      .protocol = choice.protocol}),
             static_cast<int>(patterns.size())};
-  if (auto note = note_on_latencies(cluster_, software_.costs, request_.group))
+  if (auto note = note_on_latencies(cluster_, software_.overheads, request_.group))
     made.plan.notes.push_back(*std::move(note));
   // Another protocol of the same algorithm sends over the same edges at another pace.
   const auto same = std::find_if(made_.begin(), made_.end(), [&](const auto& other) {

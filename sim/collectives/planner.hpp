@@ -16,7 +16,7 @@ namespace trainyard {
 /// The communication library of a job.
 struct CollectiveSoftware {
   NcclVersion version = NcclVersion::none;  ///< the version whose choices `auto` follows
-  Costs costs;                              ///< added to the wire
+  ProtocolOverheads overheads;              ///< added to the wire
   int compute_capability = 70;              ///< of the GPUs, affects NCCL's choices: 75 is CUDA's 7.5
 };
 
@@ -30,7 +30,7 @@ struct PlannerRequest {
 
 /// The plan of one algorithm, not auto. Throws InputError if it cannot run on this group, Unreachable if some
 /// ranks cannot reach each other.
-CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const Costs& costs,
+CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const ProtocolOverheads& overheads,
                        const CollectiveRequest& request);
 
 class Planner {
@@ -38,7 +38,7 @@ public:
   /// Keeps a reference to `cluster`.
   Planner(const Cluster& cluster, CollectiveSoftware software, PlannerRequest request);
 
-  /// The collective at a size. Appends patterns not used before to `patterns`; stages refer to them by index,
+  /// The collective at a size. Appends patterns not used before to `patterns`; phases refer to them by index,
   /// so this must always be the same vector. Throws InputError if the algorithm cannot run on this group,
   /// Unreachable if some ranks cannot reach each other.
   Collective collective(Bytes size, std::vector<Pattern>& patterns);

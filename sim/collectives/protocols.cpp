@@ -10,17 +10,17 @@ namespace {
 
 constexpr std::array all_protocols{Protocol::ll, Protocol::ll128, Protocol::simple};
 
-void set_medium(Costs& costs, PathType type, const MediumCosts& medium) {
+void set_medium(ProtocolOverheads& overheads, PathType type, const MediumOverheads& medium) {
   const auto row = static_cast<std::size_t>(type);
   for (const Protocol protocol : all_protocols) {
     const auto column = static_cast<std::size_t>(protocol);
-    costs.step[row][column] = medium.step.of(protocol).value;
-    costs.efficiency[row][column] = medium.efficiency.of(protocol).value;
+    overheads.step[row][column] = medium.step.of(protocol).value;
+    overheads.efficiency[row][column] = medium.efficiency.of(protocol).value;
   }
-  costs.startup[row] = medium.startup.value;
+  overheads.startup[row] = medium.startup.value;
 }
 
-const MediumCosts& network_of(const NetworkCosts& networks, const Fabric& fabric) {
+const MediumOverheads& network_of(const NetworkCosts& networks, const Fabric& fabric) {
   switch (fabric.transport) {
     case Transport::efa:
       return networks.efa;
@@ -44,7 +44,7 @@ const MediumCosts& network_of(const NetworkCosts& networks, const Fabric& fabric
 
 }  // namespace
 
-const MediumCosts& medium_of(const PathCosts& paths, PathType type) {
+const MediumOverheads& medium_of(const PathOverheads& paths, PathType type) {
   switch (type) {
     case PathType::nvlink1:
       return paths.nvlink1;
@@ -74,23 +74,24 @@ Protocols load_protocols(const config::Document& document) {
       document, [](const Protocols& read, config::Problems& problems) { problems.check_name(read.name); });
 }
 
-Costs costs_of(const Protocols& constants, NcclVersion version, const Fabric& fabric) {
-  if (version == NcclVersion::none) return no_costs();
-  Costs costs;
+ProtocolOverheads overheads_of(const Protocols& constants, NcclVersion version, const Fabric& fabric) {
+  if (version == NcclVersion::none) return no_overheads();
+  ProtocolOverheads overheads;
   for (const Protocol protocol : all_protocols)
-    costs.base[static_cast<std::size_t>(protocol)] = constants.base.of(protocol).value;
-  costs.launch = constants.launch.value;
+    overheads.base[static_cast<std::size_t>(protocol)] = constants.base.of(protocol).value;
+  overheads.launch = constants.launch.value;
   for (int type = 0; type < static_cast<int>(PathType::network); ++type)
-    set_medium(costs, static_cast<PathType>(type), medium_of(constants.paths, static_cast<PathType>(type)));
-  set_medium(costs, PathType::network, network_of(constants.networks, fabric));
+    set_medium(overheads, static_cast<PathType>(type),
+               medium_of(constants.paths, static_cast<PathType>(type)));
+  set_medium(overheads, PathType::network, network_of(constants.networks, fabric));
   if (version == NcclVersion::v2_4) {
     constexpr auto simple = static_cast<std::size_t>(Protocol::simple);
     for (int type = 0; is_nvlink(static_cast<PathType>(type)); ++type) {
-      Seconds& step = costs.step[static_cast<std::size_t>(type)][simple];
+      Seconds& step = overheads.step[static_cast<std::size_t>(type)][simple];
       step = step * constants.versions.v2_4.nvlink_simple_step.value;
     }
   }
-  return costs;
+  return overheads;
 }
 
 std::string protocols_text(const Protocols& constants) {

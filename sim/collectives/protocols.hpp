@@ -1,11 +1,11 @@
 #pragma once
 // The measured constants of a communication library as in their file (platforms/protocols/NAME.yaml): costs
 // of a collective besides bytes over bandwidth, by protocol, medium, network and version, each with its
-// provenance. `trainyard calibrate collectives` fits and writes the file; costs_of() selects those for a
+// provenance. `trainyard calibrate collectives` fits and writes the file; overheads_of() selects those for a
 // machine.
 
-#include "collectives/costs.hpp"
 #include "collectives/nccl.hpp"
+#include "collectives/protocol_overheads.hpp"
 #include "config/document.hpp"
 #include "config/keys.hpp"
 #include "units/sourced.hpp"
@@ -28,21 +28,21 @@ struct SourcedByProtocol {
 };
 
 /// The costs of one kind of path between two GPUs.
-struct MediumCosts {
+struct MediumOverheads {
   SourcedByProtocol<Seconds> step;       ///< per message
   SourcedByProtocol<double> efficiency;  ///< fraction of the links' effective rate
   Sourced<double> startup;               ///< extra cost of the first message, in messages' worth of bytes
 };
 
 /// Inside a node, by PathType.
-struct PathCosts {
-  MediumCosts nvlink1, nvlink2, nvlink3, nvlink4, pix, pxb, phb, sys, staged;
+struct PathOverheads {
+  MediumOverheads nvlink1, nvlink2, nvlink3, nvlink4, pix, pxb, phb, sys, staged;
 };
 
 /// Between nodes, by transport, if NICs read and write GPU memory; otherwise `through_host` holds, except for
 /// TCP and EFA, whose own figures were measured through the host.
 struct NetworkCosts {
-  MediumCosts infiniband, roce, efa, tcp, aries, omni_path, through_host;
+  MediumOverheads infiniband, roce, efa, tcp, aries, omni_path, through_host;
 };
 
 /// Factors for old versions.
@@ -59,7 +59,7 @@ struct Protocols {
   std::string title;
   SourcedByProtocol<Seconds> base;  ///< once per collective
   Sourced<Seconds> launch;          ///< per GPU driven by one process
-  PathCosts paths;
+  PathOverheads paths;
   NetworkCosts networks;
   VersionsCosts versions;
   std::vector<std::string> source;
@@ -69,13 +69,13 @@ struct Protocols {
 Protocols load_protocols(const config::Document& document);
 
 /// The constants for a version and the network of `fabric` between nodes; no costs for NcclVersion::none.
-Costs costs_of(const Protocols& constants, NcclVersion version, const Fabric& fabric);
+ProtocolOverheads overheads_of(const Protocols& constants, NcclVersion version, const Fabric& fabric);
 
 /// The file's text, with a heading that names its origin. Reads back to an equal value.
 std::string protocols_text(const Protocols& constants);
 
 /// The constants inside nodes by PathType (not network).
-const MediumCosts& medium_of(const PathCosts& paths, PathType type);
+const MediumOverheads& medium_of(const PathOverheads& paths, PathType type);
 
 }  // namespace trainyard
 
@@ -95,30 +95,31 @@ struct Keys<SourcedByProtocol<T>> {
 };
 
 template <>
-struct Keys<MediumCosts> {
+struct Keys<MediumOverheads> {
   static auto table() {
     return keys(
-        required("step", &MediumCosts::step,
+        required("step", &MediumOverheads::step,
                  "what one message costs besides its bytes; between nodes the wire's latency is added"),
-        required("efficiency", &MediumCosts::efficiency, "part of the links' effective rate that is reached"),
-        optional("startup", &MediumCosts::startup, "messages' worth of bytes that the first costs more")
+        required("efficiency", &MediumOverheads::efficiency,
+                 "part of the links' effective rate that is reached"),
+        optional("startup", &MediumOverheads::startup, "messages' worth of bytes that the first costs more")
             .at_least(0)
             .at_most(10));
   }
 };
 
 template <>
-struct Keys<PathCosts> {
+struct Keys<PathOverheads> {
   static auto table() {
-    return keys(required("nvlink1", &PathCosts::nvlink1, "NVLinks of the first generation (P100)"),
-                required("nvlink2", &PathCosts::nvlink2, "of the second (V100)"),
-                required("nvlink3", &PathCosts::nvlink3, "of the third (A100)"),
-                required("nvlink4", &PathCosts::nvlink4, "of the fourth (H100)"),
-                required("pix", &PathCosts::pix, "one PCIe switch, or none"),
-                required("pxb", &PathCosts::pxb, "several PCIe switches"),
-                required("phb", &PathCosts::phb, "through one CPU"),
-                required("sys", &PathCosts::sys, "between sockets"),
-                required("staged", &PathCosts::staged, "through host memory: no peer-to-peer"));
+    return keys(required("nvlink1", &PathOverheads::nvlink1, "NVLinks of the first generation (P100)"),
+                required("nvlink2", &PathOverheads::nvlink2, "of the second (V100)"),
+                required("nvlink3", &PathOverheads::nvlink3, "of the third (A100)"),
+                required("nvlink4", &PathOverheads::nvlink4, "of the fourth (H100)"),
+                required("pix", &PathOverheads::pix, "one PCIe switch, or none"),
+                required("pxb", &PathOverheads::pxb, "several PCIe switches"),
+                required("phb", &PathOverheads::phb, "through one CPU"),
+                required("sys", &PathOverheads::sys, "between sockets"),
+                required("staged", &PathOverheads::staged, "through host memory: no peer-to-peer"));
   }
 };
 

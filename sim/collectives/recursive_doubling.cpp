@@ -8,19 +8,19 @@
 
 namespace trainyard {
 
-CollectivePlan recursive_doubling(const Cluster& cluster, const Costs& costs,
+CollectivePlan recursive_doubling(const Cluster& cluster, const ProtocolOverheads& overheads,
                                   const CollectiveRequest& request) {
   require(cluster, request, Algorithm::recursive_doubling);
-  CollectivePlan plan = new_plan(costs, request, Algorithm::recursive_doubling);
+  CollectivePlan plan = new_plan(overheads, request, Algorithm::recursive_doubling);
   const Folded ranks = folded(request.group);
   const auto count = static_cast<int>(ranks.active.size());
-  add_fold(plan, cluster, costs, ranks, false);
+  add_fold(plan, cluster, overheads, ranks, false);
   for (int distance = 1; distance < count; distance *= 2) {
     const bool is_gathering = request.operation == Operation::all_gather;
-    add_exchange(plan, cluster, costs, ranks.active, distance,
+    add_exchange(plan, cluster, overheads, ranks.active, distance,
                  is_gathering ? static_cast<double>(distance) / count : 1.0);
   }
-  add_fold(plan, cluster, costs, ranks, true);
+  add_fold(plan, cluster, overheads, ranks, true);
   return plan;
 }
 

@@ -10,7 +10,7 @@ namespace trainyard {
 /// ranks is not a power of two; an all_gather exchanges the parts gathered so far. Throws InputError for
 /// other operations, and for all_gather unless the number of ranks is a power of two; Unreachable if some
 /// ranks cannot reach each other. Source: Thakur, Rabenseifner and Gropp 2005, sections 4.1 and 4.5.
-CollectivePlan recursive_doubling(const Cluster& cluster, const Costs& costs,
+CollectivePlan recursive_doubling(const Cluster& cluster, const ProtocolOverheads& overheads,
                                   const CollectiveRequest& request);
 
 /// The formula for ranks with one full-duplex port of one bandwidth, p the power of two at or below n:

@@ -20,24 +20,25 @@ int ring_rounds(Operation operation, int ranks) {
   return operation == Operation::all_reduce ? 2 * (ranks - 1) : ranks - 1;
 }
 
-CollectivePlan ring(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request) {
+CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
+                    const CollectiveRequest& request) {
   require(cluster, request, Algorithm::ring);
-  if (request.group.size() < 2) return new_plan(costs, request, Algorithm::ring);
+  if (request.group.size() < 2) return new_plan(overheads, request, Algorithm::ring);
   std::vector<std::string> notes;
   const std::vector<Channel> channels = ring_channels(cluster, request.group, &notes);
   if (channels.front().is_chain) refuse(cluster, request, Algorithm::ring, no_ring(request.group.size()));
-  CollectivePlan plan = ring(cluster, costs, request, channels);
+  CollectivePlan plan = ring(cluster, overheads, request, channels);
   plan.notes = std::move(notes);
   return plan;
 }
 
-CollectivePlan ring(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request,
-                    std::span<const Channel> channels) {
-  CollectivePlan plan = new_plan(costs, request, Algorithm::ring, channels.size());
+CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
+                    const CollectiveRequest& request, std::span<const Channel> channels) {
+  CollectivePlan plan = new_plan(overheads, request, Algorithm::ring, channels.size());
   const auto ranks = static_cast<int>(request.group.size());
   const double share = 1.0 / static_cast<double>(channels.size());
   const double flows = flows_per_channel(cluster, request.group, channels.size());
-  PatternMaker maker(cluster, costs, request.protocol);
+  PatternMaker maker(cluster, overheads, request.protocol);
   maker.reserve(request.group.size() * channels.size());
   if (has_root(request.operation)) {
     for (const Channel& channel : channels) {
@@ -45,7 +46,7 @@ CollectivePlan ring(const Cluster& cluster, const Costs& costs, const Collective
       add_edges(maker, opened_ring(channel.order, request.root, is_towards_root), request.operation,
                 channel.nic);
     }
-    add_pipeline(plan, maker, share, flows);
+    add_chunked(plan, maker, share, flows);
   } else {
     for (const Channel& channel : channels) add_ring(maker, channel.order, channel.nic);
     const Seconds latency = ring_latency(maker, ranks);
@@ -57,7 +58,7 @@ CollectivePlan ring(const Cluster& cluster, const Costs& costs, const Collective
 Seconds ring_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
   if (ranks < 2) return Seconds{};
   if (has_root(operation)) {
-    const int chunks = pipeline_chunks(size, ranks - 1);
+    const int chunks = chunk_count(size, ranks - 1);
     return latency * (ranks - 1) + size / bandwidth * (static_cast<double>(chunks + ranks - 2) / chunks);
   }
   const double rounds = ring_rounds(operation, ranks);

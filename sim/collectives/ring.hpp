@@ -1,7 +1,7 @@
 #pragma once
 // Rings over any number of channels. All-reduce is reduce-scatter then all-gather, 2(n-1) rounds in which
 // every rank sends 1/n of its channel's share to its neighbour; each half alone takes n-1 rounds. Broadcast
-// and reduce run along the ring as a pipeline that begins or ends at the root.
+// and reduce run along the ring in chunks, a chain that begins or ends at the root.
 
 #include "collectives/plan.hpp"
 #include "platform/channels.hpp"
@@ -13,11 +13,12 @@ namespace trainyard {
 /// The plan over the group's channels in the link graph. Operations: all but all_to_all and send_recv. Throws
 /// InputError if NVLinks form only a chain through the group, Unreachable if some ranks cannot reach each
 /// other.
-CollectivePlan ring(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
+CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
+                    const CollectiveRequest& request);
 
 /// The same with the group's channels, if the caller already knows them; none may be a chain.
-CollectivePlan ring(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request,
-                    std::span<const Channel> channels);
+CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
+                    const CollectiveRequest& request, std::span<const Channel> channels);
 
 /// One edge from each rank of the order to the next and from the last to the first; each passes on the data
 /// delivered by the previous edge.
@@ -33,7 +34,7 @@ int ring_rounds(Operation operation, int ranks);
 
 /// The textbook formula for one ring over links of one bandwidth, `size` as nccl-tests counts it: all_reduce
 /// 2(n-1)/n * size/bandwidth + 2(n-1) * latency, reduce_scatter and all_gather half of it. Source: Patarasuk
-/// and Yuan 2009, section 3; Thakur et al. 2005. broadcast and reduce in c chunks (pipeline_chunks):
+/// and Yuan 2009, section 3; Thakur et al. 2005. broadcast and reduce in c chunks (chunk_count):
 /// (n-1) * latency + (c+n-2)/c * size/bandwidth.
 Seconds ring_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency);
 

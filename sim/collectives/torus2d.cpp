@@ -63,15 +63,16 @@ std::optional<Grid> torus_grid(const Cluster& cluster, std::span<const Rank> gro
   return squarest_of_nodes ? squarest_of_nodes : squarest;
 }
 
-CollectivePlan torus2d(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request) {
+CollectivePlan torus2d(const Cluster& cluster, const ProtocolOverheads& overheads,
+                       const CollectiveRequest& request) {
   require(cluster, request, Algorithm::torus2d);
-  CollectivePlan plan = new_plan(costs, request, Algorithm::torus2d);
+  CollectivePlan plan = new_plan(overheads, request, Algorithm::torus2d);
   const std::optional<Grid> found = torus_grid(cluster, request.group);
   if (!found) return plan;
   const auto [columns, rows] = *found;
-  PatternMaker along_rows(cluster, costs, request.protocol);
+  PatternMaker along_rows(cluster, overheads, request.protocol);
   add_lines(along_rows, request.group, rows, columns, 1, [&](int row) { return row * columns; });
-  PatternMaker along_columns(cluster, costs, request.protocol);
+  PatternMaker along_columns(cluster, overheads, request.protocol);
   add_lines(along_columns, request.group, columns, rows, columns, [](int column) { return column; });
 
   const auto add_rows = [&] {

@@ -23,7 +23,8 @@ std::optional<Grid> torus_grid(const Cluster& cluster, std::span<const Rank> gro
 
 /// Operations: all_reduce, reduce_scatter (rows, then columns) and all_gather (columns, then rows). Throws
 /// InputError for others and if there is no grid, Unreachable if some ranks cannot reach each other.
-CollectivePlan torus2d(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request);
+CollectivePlan torus2d(const Cluster& cluster, const ProtocolOverheads& overheads,
+                       const CollectiveRequest& request);
 
 /// The formula for ranks with one full-duplex port of one bandwidth, x columns and y rows: all_reduce 2(x-1)
 /// * (latency + size/(x * bandwidth)) + 2(y-1) * (latency + size/(x * y * bandwidth)); reduce_scatter and

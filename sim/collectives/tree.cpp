@@ -44,11 +44,12 @@ RankTree over_ranks(const BinaryTree& nodes, const Orders& orders, const RankTre
 
 }  // namespace
 
-CollectivePlan tree(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request) {
+CollectivePlan tree(const Cluster& cluster, const ProtocolOverheads& overheads,
+                    const CollectiveRequest& request) {
   require(cluster, request, Algorithm::tree);
   const std::vector<NodeShare> shares = node_shares(cluster, request.group);
   if (shares.size() < 2) {
-    CollectivePlan plan = chain(cluster, costs, request);
+    CollectivePlan plan = chain(cluster, overheads, request);
     plan.algorithm = Algorithm::tree;
     return plan;
   }
@@ -59,8 +60,8 @@ CollectivePlan tree(const Cluster& cluster, const Costs& costs, const Collective
       has_root(request.operation) ? double_binary_tree(nodes, static_cast<int>(root_share - shares.begin()))
                                   : double_binary_tree(nodes);
 
-  CollectivePlan plan = new_plan(costs, request, Algorithm::tree, channels.size());
-  PatternMaker maker(cluster, costs, request.protocol);
+  CollectivePlan plan = new_plan(overheads, request, Algorithm::tree, channels.size());
+  PatternMaker maker(cluster, overheads, request.protocol);
   maker.reserve(4 * request.group.size() * channels.size());
   for (const Channel& channel : channels) {
     const Orders orders = orders_in_nodes(channel.order, shares);
@@ -70,8 +71,8 @@ CollectivePlan tree(const Cluster& cluster, const Costs& costs, const Collective
       add_edges(maker, over_ranks(between, orders, root_tree), request.operation, channel.nic);
     }
   }
-  add_pipeline(plan, maker, 0.5 / static_cast<double>(channels.size()),
-               flows_per_channel(cluster, request.group, channels.size()));
+  add_chunked(plan, maker, 0.5 / static_cast<double>(channels.size()),
+              flows_per_channel(cluster, request.group, channels.size()));
   return plan;
 }
 
@@ -79,10 +80,10 @@ Seconds tree_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidt
   if (ranks < 2) return Seconds{};
   const int height = std::bit_width(static_cast<unsigned>(ranks - 1));
   const bool is_both_ways = operation == Operation::all_reduce;
-  const int depth = is_both_ways ? 2 * height : height;
+  const int hops = is_both_ways ? 2 * height : height;
   const int port_uses = is_both_ways ? std::min(ranks, 4) : 2;
-  const int chunks = pipeline_chunks(size / 2, depth);
-  return latency * depth + size / bandwidth * (0.5 * port_uses * (chunks + depth - 1) / chunks);
+  const int chunks = chunk_count(size / 2, hops);
+  return latency * hops + size / bandwidth * (0.5 * port_uses * (chunks + hops - 1) / chunks);
 }
 
 }  // namespace trainyard

@@ -278,8 +278,8 @@ struct Keys<GpuVariation> {
 template <>
 struct Keys<HeldOutError> {
   static auto table() {
-    constexpr double absurd_error = 1e3;
-    const auto error = [](auto key) { return key.at_least(0).at_most(absurd_error); };
+    constexpr double most_error = 1e3;
+    const auto error = [](auto key) { return key.at_least(0).at_most(most_error); };
     return keys(required("kernels", &HeldOutError::kernels, "which kernels"),
                 required("count", &HeldOutError::count, "kernels, each held out once").at_least(1),
                 error(required("mape", &HeldOutError::mape, "mean absolute relative error, as a ratio")),

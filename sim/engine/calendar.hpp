@@ -12,7 +12,7 @@ enum class EventKind : std::uint8_t {
   wake,         ///< a stream (item) of a rank (target), and of the ranks simulated by it, goes on
   over,         ///< the collective (target) ends for all at once
   begin,        ///< a rank (item) has finished the overhead of a collective (target)
-  ready,        ///< an edge or group (item) of a stage or collective (target) may send a message or flow
+  ready,        ///< an edge or group (item) of a phase or collective (target) may send a message or flow
   link_change,  ///< link event number (target) of the graph
 };
 

@@ -1,5 +1,5 @@
 #include "config/diagnostic.hpp"
-#include "engine/carriers.hpp"
+#include "engine/executors.hpp"
 #include "engine/link_bytes.hpp"
 
 #include <algorithm>
@@ -8,9 +8,9 @@ namespace trainyard::engine {
 
 namespace {
 
-class ClosedCarrier final : public Carrier {
+class ClosedExecutor final : public CollectiveExecutor {
 public:
-  ClosedCarrier(std::vector<Seconds> durations, Calendar& calendar)
+  ClosedExecutor(std::vector<Seconds> durations, Calendar& calendar)
       : durations_(std::move(durations)), calendar_(calendar) {}
 
   void arrive(int, int, double) override {}
@@ -29,8 +29,8 @@ std::vector<Seconds> durations(const TaskGraph& graph, std::span<const std::vect
   std::vector<Seconds> all;
   for (const Collective& collective : graph.collectives) {
     Seconds sum = collective.overhead;
-    for (const Stage& stage : collective.stages)
-      sum += closed_form(stage, std::min(rates[at(stage.pattern)], stage.limit));
+    for (const CollectivePhase& phase : collective.phases)
+      sum += closed_form(phase, std::min(rates[at(phase.pattern)], phase.limit));
     all.push_back(sum);
   }
   return all;
@@ -46,15 +46,15 @@ Timeline run_closed(const TaskGraph& graph, const EngineOptions& options) {
   std::vector<std::vector<LinkUse>> uses;
   for (const Pattern& pattern : graph.patterns) uses.push_back(link_uses(pattern));
   Calendar calendar;
-  ClosedCarrier carrier(durations(graph, uses), calendar);
+  ClosedExecutor executor(durations(graph, uses), calendar);
   std::vector<Bytes> carried(graph.patterns.size());  // per edge
   Replay replay(graph, options, calendar);
-  replay.begin(carrier);
+  replay.begin(executor);
   while (!calendar.empty() && !replay.done()) {
     const Event event = calendar.pop();
     if (event.kind == EventKind::over) {
-      for (const Stage& stage : graph.collectives[at(event.target)].stages)
-        carried[at(stage.pattern)] += stage.bytes * stage.messages;
+      for (const CollectivePhase& phase : graph.collectives[at(event.target)].phases)
+        carried[at(phase.pattern)] += phase.bytes * phase.messages;
       replay.leave_all(event.target, event.date);
     } else {
       replay.wake(event.target, event.item, event.date);

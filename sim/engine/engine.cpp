@@ -1,6 +1,6 @@
 #include "engine/engine.hpp"
 
-#include "engine/carriers.hpp"
+#include "engine/executors.hpp"
 
 namespace trainyard {
 
@@ -11,7 +11,7 @@ Timeline run(const TaskGraph& graph, const EngineOptions& options) {
     case Fidelity::flow:
     case Fidelity::rounds:
       return engine::run_macro(graph, options);
-    case Fidelity::steps:
+    case Fidelity::messages:
       return engine::run_steps(graph, options);
   }
   throw EngineError("unknown fidelity");

@@ -59,9 +59,9 @@ void check_failed_links(const TaskGraph& graph, const Replay& replay) {
   const std::map<LinkId, const LinkEvent*> failed = failed_links(graph);
   if (failed.empty()) return;
   for (const int collective : replay.waiting_collectives()) {
-    for (const Stage& stage : graph.collectives[at(collective)].stages) {
+    for (const CollectivePhase& phase : graph.collectives[at(collective)].phases) {
       for (const auto& [link, event] : failed) {
-        if (!crosses(graph.patterns[at(stage.pattern)], link)) continue;
+        if (!crosses(graph.patterns[at(phase.pattern)], link)) continue;
         const std::string link_name =
             event->name.empty() ? fmt::format("number {}", index(link)) : event->name;
         throw LinkFailed(

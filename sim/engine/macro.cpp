@@ -1,4 +1,4 @@
-#include "engine/carriers.hpp"
+#include "engine/executors.hpp"
 #include "engine/link_bytes.hpp"
 #include "engine/link_faults.hpp"
 #include "engine/macro_flows.hpp"
@@ -10,11 +10,11 @@ namespace trainyard::engine {
 
 namespace {
 
-/// Sends the flows of a collective, stage by stage; all ranks leave at the end of the last flow.
-class MacroCarrier final : public Carrier, public Listener {
+/// Sends the flows of a collective, phase by phase; all ranks leave at the end of the last flow.
+class MacroExecutor final : public CollectiveExecutor, public Listener {
 public:
-  MacroCarrier(const TaskGraph& graph, const MacroFlows& flows, SimgridNetwork& network, Calendar& calendar,
-               Replay& replay)
+  MacroExecutor(const TaskGraph& graph, const MacroFlows& flows, SimgridNetwork& network, Calendar& calendar,
+                Replay& replay)
       : graph_(graph),
         flows_(flows),
         network_(network),
@@ -30,7 +30,7 @@ public:
     if (flows_.collectives[at(collective)].empty()) {
       calendar_.enter(date + overhead.si(), EventKind::over, collective);
     } else {
-      begin_stage(collective, 0, date + overhead.si());
+      begin_phase(collective, 0, date + overhead.si());
     }
   }
 
@@ -57,18 +57,18 @@ public:
     if (is_over_) return;
     const int collective = collective_of(tag);
     const int group = group_of(tag);
-    const StageFlows& stage = stage_of(collective);
-    carried_[at(stage.groups[at(group)].part)] += stage.bytes;
+    const PhaseFlows& phase = phase_of(collective);
+    carried_[at(phase.groups[at(group)].part)] += phase.bytes;
     GroupProgress& mine = progress_[at(collective)].groups[at(group)];
     ++mine.delivered;
-    if (at(group) + 1 < stage.groups.size()) {
+    if (at(group) + 1 < phase.groups.size()) {
       prepare(collective, group + 1, date);
-    } else if (mine.delivered == stage.count) {
-      begin_stage(collective, progress_[at(collective)].stage + 1, date);
+    } else if (mine.delivered == phase.count) {
+      begin_phase(collective, progress_[at(collective)].phase + 1, date);
       look_for_the_end();
       return;
     }
-    if (stage.groups.size() == 1) {
+    if (phase.groups.size() == 1) {
       prepare(collective, group, date);
     } else {
       try_send(collective, group);
@@ -90,7 +90,7 @@ private:
     int delivered = 0;
   };
   struct Progress {
-    int stage = 0;
+    int phase = 0;
     std::vector<GroupProgress> groups;
   };
 
@@ -100,48 +100,48 @@ private:
   static int collective_of(std::uint64_t tag) { return static_cast<int>(tag >> 32U); }
   static int group_of(std::uint64_t tag) { return static_cast<int>(tag & 0xffffffffU); }
 
-  [[nodiscard]] const StageFlows& stage_of(int collective) const {
-    return flows_.collectives[at(collective)][at(progress_[at(collective)].stage)];
+  [[nodiscard]] const PhaseFlows& phase_of(int collective) const {
+    return flows_.collectives[at(collective)][at(progress_[at(collective)].phase)];
   }
-  [[nodiscard]] double unit_of(const StageFlows::Group& group) const {
+  [[nodiscard]] double unit_of(const PhaseFlows::Group& group) const {
     return flows_.network.units[at(group.part)];
   }
 
-  void begin_stage(int collective, int stage, double date) {
-    const std::vector<StageFlows>& stages = flows_.collectives[at(collective)];
-    if (stage == static_cast<int>(stages.size())) {
+  void begin_phase(int collective, int phase, double date) {
+    const std::vector<PhaseFlows>& phases = flows_.collectives[at(collective)];
+    if (phase == static_cast<int>(phases.size())) {
       replay_.leave_all(collective, date);
       return;
     }
     Progress& progress = progress_[at(collective)];
-    progress.stage = stage;
-    progress.groups.assign(stages[at(stage)].groups.size(), {});
+    progress.phase = phase;
+    progress.groups.assign(phases[at(phase)].groups.size(), {});
     prepare(collective, 0, date);
   }
 
   /// Begins the latencies of a group's flows whose data is there: all at once for the first group, otherwise
   /// as many as the previous group has delivered. In rounds, a flow waits for the one before it.
   void prepare(int collective, int group, double date) {
-    const StageFlows& stage = stage_of(collective);
+    const PhaseFlows& phase = phase_of(collective);
     std::vector<GroupProgress>& groups = progress_[at(collective)].groups;
     GroupProgress& mine = groups[at(group)];
-    int come = stage.count;
-    if (stage.groups.size() == 1) {
+    int come = phase.count;
+    if (phase.groups.size() == 1) {
       come = std::min(come, mine.delivered + 1);
     } else if (group > 0) {
       come = groups[at(group - 1)].delivered;
     }
     for (; mine.begun < come; ++mine.begun)
-      calendar_.enter(date + stage.groups[at(group)].latency.si(), EventKind::ready, collective, group);
+      calendar_.enter(date + phase.groups[at(group)].latency.si(), EventKind::ready, collective, group);
   }
 
   void try_send(int collective, int group) {
-    const StageFlows& stage = stage_of(collective);
+    const PhaseFlows& phase = phase_of(collective);
     GroupProgress& mine = progress_[at(collective)].groups[at(group)];
     if (mine.sent == mine.ready || mine.sent > mine.delivered) return;
     ++mine.sent;
-    const StageFlows::Group& what = stage.groups[at(group)];
-    network_.start(what.route, stage.bytes * unit_of(what), tag_of(collective, group));
+    const PhaseFlows::Group& what = phase.groups[at(group)];
+    network_.start(what.route, phase.bytes * unit_of(what), tag_of(collective, group));
   }
 
   void change_link(int event) {
@@ -155,7 +155,7 @@ private:
     if (is_over_ || !replay_.done()) return;
     is_over_ = true;
     for (const SimgridNetwork::InFlight& flow : network_.in_flight()) {
-      const StageFlows::Group& group = stage_of(collective_of(flow.tag)).groups[at(group_of(flow.tag))];
+      const PhaseFlows::Group& group = phase_of(collective_of(flow.tag)).groups[at(group_of(flow.tag))];
       carried_[at(group.part)] += flow.delivered / unit_of(group);
     }
   }
@@ -199,13 +199,13 @@ Timeline run_macro(const TaskGraph& graph, const EngineOptions& options) {
   for (const MacroFlows::Route& route : flows.routes)
     network.add_route(route.links, flows.network.units[at(route.part)]);
   Replay replay(graph, options, calendar);
-  MacroCarrier carrier(graph, flows, network, calendar, replay);
-  replay.begin(carrier);
-  network.run(calendar, carrier);
+  MacroExecutor executor(graph, flows, network, calendar, replay);
+  replay.begin(executor);
+  network.run(calendar, executor);
   check_failed_links(graph, replay);
   Timeline timeline = replay.finish();
   timeline.events += network.flows();
-  timeline.link_bytes = carrier.link_bytes();
+  timeline.link_bytes = executor.link_bytes();
   return timeline;
 }
 

@@ -1,6 +1,6 @@
 #include "engine/macro_flows.hpp"
 
-#include "engine/pipeline_groups.hpp"
+#include "engine/edge_groups.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,37 +10,37 @@ namespace trainyard::engine {
 
 namespace {
 
-StageFlows rounds_of(const Stage& stage, int most) {
-  const int count = std::min(most, stage.messages);
-  const double rounds = static_cast<double>(stage.messages) / count;
-  return {.groups = {{.part = -1, .route = -1, .latency = stage.latency * rounds}},
+PhaseFlows rounds_of(const CollectivePhase& phase, int most) {
+  const int count = std::min(most, phase.messages);
+  const double rounds = static_cast<double>(phase.messages) / count;
+  return {.groups = {{.part = -1, .route = -1, .latency = phase.latency * rounds}},
           .count = count,
-          .bytes = stage.bytes * rounds};
+          .bytes = phase.bytes * rounds};
 }
 
 /// On an idle network, the flows take as long as the messages: passing a flow from group to group takes at
 /// most as long as passing a message from edge to edge, and the difference is added as latency.
-StageFlows pipeline_of(const Stage& stage, std::span<const int> levels) {
+PhaseFlows chunked_flows(const CollectivePhase& phase, std::span<const int> levels) {
   const auto groups = static_cast<int>(levels.size());
-  StageFlows flows{.groups = {}, .count = 1, .bytes = {}};
+  PhaseFlows flows{.groups = {}, .count = 1, .bytes = {}};
   if (groups > 1) {
-    flows.count = std::max(1, static_cast<int>(std::ceil(static_cast<double>(stage.messages) * (groups - 1) /
-                                                         std::max(1, stage.depth - 1))));
+    flows.count = std::max(1, static_cast<int>(std::ceil(static_cast<double>(phase.messages) * (groups - 1) /
+                                                         std::max(1, phase.hops - 1))));
   }
-  flows.bytes = stage.bytes * (static_cast<double>(stage.messages) / flows.count);
+  flows.bytes = phase.bytes * (static_cast<double>(phase.messages) / flows.count);
   const Seconds filling =
-      stage.bytes / stage.limit * (stage.depth - 1) - flows.bytes / stage.limit * (groups - 1);
+      phase.bytes / phase.limit * (phase.hops - 1) - flows.bytes / phase.limit * (groups - 1);
   int all_levels = 0;
   for (const int of_group : levels) all_levels += of_group;
   for (const int of_group : levels) {
     const double share = all_levels > 0 ? static_cast<double>(of_group) / all_levels : 1;
     flows.groups.push_back(
-        {.part = -1, .route = -1, .latency = (stage.latency * stage.depth + filling) * share});
+        {.part = -1, .route = -1, .latency = (phase.latency * phase.hops + filling) * share});
   }
   return flows;
 }
 
-/// Collects the parts and routes that the stages need.
+/// Collects the parts and routes that the phases need.
 class FlowPlanner {
 public:
   FlowPlanner(const TaskGraph& graph, const MacroLimits& limits) : graph_(graph), limits_(limits) {}
@@ -49,7 +49,7 @@ public:
     for (const Collective& collective : graph_.collectives) add(collective);
     std::vector<std::span<const LinkUse>> uses;
     for (const MacroFlows::Part& part : macro_.parts) uses.emplace_back(part.uses);
-    macro_.network = merge_links(graph_, uses);
+    macro_.network = links_as_one(graph_, uses);
     for (std::size_t route = 0; route < macro_.routes.size(); ++route)
       finish(macro_.routes[route], pace_[route]);
     return std::move(macro_);
@@ -57,42 +57,41 @@ public:
 
 private:
   void add(const Collective& collective) {
-    std::vector<StageFlows>& stages = macro_.collectives.emplace_back();
-    for (const Stage& stage : collective.stages) {
-      if (stage.messages == 0) continue;
-      const std::vector<int>& parts = parts_of(stage);
+    std::vector<PhaseFlows>& phases = macro_.collectives.emplace_back();
+    for (const CollectivePhase& phase : collective.phases) {
+      if (phase.messages == 0) continue;
+      const std::vector<int>& parts = parts_of(phase);
       std::vector<int> levels;
       for (const int part : parts) levels.push_back(levels_[at(part)]);
-      StageFlows flows = stage.depth == 0 ? rounds_of(stage, most_flows(stage, collective.stages.size()))
-                                          : pipeline_of(stage, levels);
+      PhaseFlows flows = phase.hops == 0 ? rounds_of(phase, most_flows(phase, collective.phases.size()))
+                                         : chunked_flows(phase, levels);
       for (std::size_t g = 0; g < parts.size(); ++g) {
         flows.groups[g].part = parts[g];
-        flows.groups[g].route = route_of(parts[g], stage.limit);
+        flows.groups[g].route = route_of(parts[g], phase.limit);
       }
-      stages.push_back(std::move(flows));
+      phases.push_back(std::move(flows));
     }
   }
 
-  [[nodiscard]] int most_flows(const Stage& stage, std::size_t stages) const {
-    return limits_.flows == 0 ? stage.messages : std::max(1, limits_.flows / static_cast<int>(stages));
+  [[nodiscard]] int most_flows(const CollectivePhase& phase, std::size_t phases) const {
+    return limits_.flows == 0 ? phase.messages : std::max(1, limits_.flows / static_cast<int>(phases));
   }
 
   /// Few enough groups that none needs more than limits_.flows_of_group flows.
-  [[nodiscard]] int most_groups(const Stage& stage) const {
-    if (stage.depth == 0) return 1;
-    const double enough =
-        1 + static_cast<double>(limits_.flows_of_group) * (stage.depth - 1) / stage.messages;
+  [[nodiscard]] int most_groups(const CollectivePhase& phase) const {
+    if (phase.hops == 0) return 1;
+    const double enough = 1 + static_cast<double>(limits_.flows_of_group) * (phase.hops - 1) / phase.messages;
     return static_cast<int>(std::min<double>(limits_.groups, enough));
   }
 
-  const std::vector<int>& parts_of(const Stage& stage) {
-    const int most = most_groups(stage);
-    const auto [entry, is_new] = known_parts_.try_emplace({stage.pattern, most});
+  const std::vector<int>& parts_of(const CollectivePhase& phase) {
+    const int most = most_groups(phase);
+    const auto [entry, is_new] = known_parts_.try_emplace({phase.pattern, most});
     if (!is_new) return entry->second;
-    const Pattern& pattern = graph_.patterns[at(stage.pattern)];
+    const Pattern& pattern = graph_.patterns[at(phase.pattern)];
     std::vector<EdgeGroup> groups;
     if (most > 1) {
-      groups = pipeline_groups(pattern, most);
+      groups = edge_groups(pattern, most);
     } else {
       groups.push_back({.levels = 1, .uses = link_uses(pattern)});
     }

@@ -14,9 +14,9 @@ void require_edges(const TaskGraph& graph) {
   double messages = 0;
   bool has_sums = false;
   for (const Collective& collective : graph.collectives) {
-    for (const Stage& stage : collective.stages) {
-      const Pattern& pattern = graph.patterns[at(stage.pattern)];
-      messages += static_cast<double>(stage.messages) * static_cast<double>(pattern.edge_count());
+    for (const CollectivePhase& phase : collective.phases) {
+      const Pattern& pattern = graph.patterns[at(phase.pattern)];
+      messages += static_cast<double>(phase.messages) * static_cast<double>(pattern.edge_count());
       has_sums = has_sums || pattern.summed_edges > 0;
     }
   }
@@ -29,21 +29,21 @@ void require_edges(const TaskGraph& graph) {
 
 StepRoutes step_routes(const TaskGraph& graph) {
   require_edges(graph);
-  StepRoutes steps{.links = graph.links, .routes = {}, .first_of_stage = {}};
+  StepRoutes steps{.links = graph.links, .routes = {}, .first_of_phase = {}};
   std::map<std::pair<int, Bandwidth>, int> known;
   for (const Collective& collective : graph.collectives) {
-    for (const Stage& stage : collective.stages) {
+    for (const CollectivePhase& phase : collective.phases) {
       const auto [entry, is_new] =
-          known.try_emplace({stage.pattern, stage.limit}, static_cast<int>(steps.routes.size()));
-      steps.first_of_stage.push_back(entry->second);
+          known.try_emplace({phase.pattern, phase.limit}, static_cast<int>(steps.routes.size()));
+      steps.first_of_phase.push_back(entry->second);
       if (!is_new) continue;
-      const Pattern& pattern = graph.patterns[at(stage.pattern)];
+      const Pattern& pattern = graph.patterns[at(phase.pattern)];
       for (std::size_t e = 0; e < pattern.edges.size(); ++e) {
         std::vector<int>& route = steps.routes.emplace_back();
         for (const LinkId link : pattern.route(e)) route.push_back(static_cast<int>(index(link)));
-        if (!std::isfinite(stage.limit.si())) continue;
+        if (!std::isfinite(phase.limit.si())) continue;
         route.push_back(static_cast<int>(steps.links.size()));
-        steps.links.push_back(stage.limit);
+        steps.links.push_back(phase.limit);
       }
     }
   }

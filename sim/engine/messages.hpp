@@ -11,11 +11,11 @@
 
 namespace trainyard::engine {
 
-/// The network with a route for every edge of every stage, and a private link for each stage with a limit.
+/// The network with a route for every edge of every phase, and a private link for each phase with a limit.
 struct StepRoutes {
   std::vector<Bandwidth> links;
   std::vector<std::vector<int>> routes;
-  std::vector<int> first_of_stage;  ///< by stage, over all collectives: the route of its edge 0
+  std::vector<int> first_of_phase;  ///< by phase, over all collectives: the route of its edge 0
 };
 
 /// Throws InputError for patterns without edges: their messages cannot be sent one by one.

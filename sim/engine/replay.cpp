@@ -24,12 +24,12 @@ Replay::Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& c
       calendar_(calendar),
       ranks_(at(graph.ranks())),
       stands_in_(at(graph.ranks())),
-      meetings_(graph.collectives.size()),
+      rendezvous_(graph.collectives.size()),
       recorded_(options.recorded) {
   // Ranks that run the same program start together, meet in the same collectives and leave them together: by
   // induction they do everything at the same dates. This does not hold message by message (steps), where each
   // rank leaves at its own date.
-  const bool fold = options.fold && options.fidelity != Fidelity::steps;
+  const bool fold = options.fold && options.fidelity != Fidelity::messages;
   std::map<std::pair<int, int>, int> first_alike;  // key: job and program
   for (int rank = 0; rank < graph.ranks(); ++rank) {
     const std::pair kind{job_of(rank), graph.program_of_rank[at(rank)]};
@@ -49,8 +49,8 @@ const Program& Replay::program(int rank) const {
   return graph_.programs[at(graph_.program_of_rank[at(rank)])];
 }
 
-void Replay::begin(Carrier& carrier) {
-  carrier_ = &carrier;
+void Replay::begin(CollectiveExecutor& executor) {
+  executor_ = &executor;
   for (Job& job : jobs_) {
     job.open_streams = static_cast<int>(job.simulated.size()) * stream_count;
     for (const int rank : job.simulated) {
@@ -93,8 +93,8 @@ void Replay::walk(int rank, int stream, double date) {
       begin_kernel(rank, stream, *compute, date);
       return;
     }
-    if (const auto* meeting = std::get_if<Join>(&task)) {
-      join(rank, stream, meeting->collective, date);
+    if (const auto* rendezvous = std::get_if<Join>(&task)) {
+      join(rank, stream, rendezvous->collective, date);
       return;
     }
     if (const auto* wait = std::get_if<Wait>(&task)) {
@@ -153,21 +153,21 @@ GpuUse Replay::taken_by(int rank, int stream) const {
 }
 
 void Replay::join(int rank, int stream, int collective, double date) {
-  Meeting& meeting = meetings_[at(collective)];
-  if (meeting.arrived == 0 && !meeting.has_span) meeting.span.first_arrival = Seconds{date};
+  Rendezvous& rendezvous = rendezvous_[at(collective)];
+  if (rendezvous.arrived == 0 && !rendezvous.has_span) rendezvous.span.first_arrival = Seconds{date};
   ranks_[at(rank)].cursors[at(stream)].joined_at = date;
-  meeting.arrived += ranks_[at(rank)].weight;
-  meeting.members.push_back(rank);
-  ++meeting.inside;
+  rendezvous.arrived += ranks_[at(rank)].weight;
+  rendezvous.members.push_back(rank);
+  ++rendezvous.inside;
   const bool all_there = is_complete(collective);
-  if (all_there && !meeting.has_span) meeting.span.start = Seconds{date};
+  if (all_there && !rendezvous.has_span) rendezvous.span.start = Seconds{date};
   if (all_there) {
-    for (const int member : meeting.members) {
+    for (const int member : rendezvous.members) {
       for (int other = 0; other < stream_count; ++other) settle_pace(member, other, date);
     }
   }
-  carrier_->arrive(collective, rank, date);
-  if (all_there) carrier_->start(collective, date);
+  executor_->arrive(collective, rank, date);
+  if (all_there) executor_->start(collective, date);
 }
 
 void Replay::record(int rank, int event, double date) {
@@ -214,15 +214,15 @@ void Replay::repeat(Job& job, double date) {
 
 void Replay::leave(int collective, int rank, double date) {
   if (done()) return;
-  Meeting& meeting = meetings_[at(collective)];
+  Rendezvous& rendezvous = rendezvous_[at(collective)];
   RankState& state = ranks_[at(rank)];
-  if (!meeting.has_span) meeting.span.end = std::max(meeting.span.end, Seconds{date});
-  // The last rank to leave resets the meeting for the next round of a repeating job.
-  --meeting.inside;
-  if (meeting.inside == 0 && is_complete(collective)) {
-    meeting.arrived = 0;
-    meeting.members.clear();
-    meeting.has_span = true;
+  if (!rendezvous.has_span) rendezvous.span.end = std::max(rendezvous.span.end, Seconds{date});
+  // The last rank to leave resets the rendezvous for the next round of a repeating job.
+  --rendezvous.inside;
+  if (rendezvous.inside == 0 && is_complete(collective)) {
+    rendezvous.arrived = 0;
+    rendezvous.members.clear();
+    rendezvous.has_span = true;
   }
   for (int stream = 0; stream < stream_count; ++stream) {
     Cursor& cursor = state.cursors[at(stream)];
@@ -231,7 +231,7 @@ void Replay::leave(int collective, int rank, double date) {
     if (join == nullptr || join->collective != collective) continue;
     if (!jobs_[at(job_of(rank))].repeats) {
       // Waiting for late ranks is not communication.
-      const double begun = std::max(cursor.joined_at, meeting.span.start.si());
+      const double begun = std::max(cursor.joined_at, rendezvous.span.start.si());
       state.span.communication += Seconds{std::max(0.0, date - begun)};
       if (state.recorded) {
         spans_.push_back(
@@ -246,7 +246,7 @@ void Replay::leave(int collective, int rank, double date) {
 }
 
 void Replay::leave_all(int collective, double date) {
-  const std::vector<int> members = meetings_[at(collective)].members;
+  const std::vector<int> members = rendezvous_[at(collective)].members;
   for (const int rank : members) leave(collective, rank, date);
 }
 

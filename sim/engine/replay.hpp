@@ -1,6 +1,6 @@
 #pragma once
 // Walks every rank through its program: one cursor per rank and stream, events between streams, arrivals at
-// collectives, kernels that slow each other down. A Carrier carries out the collectives.
+// collectives, kernels that slow each other down. A CollectiveExecutor carries out the collectives.
 
 #include "engine/calendar.hpp"
 #include "engine/engine.hpp"
@@ -12,9 +12,9 @@
 namespace trainyard::engine {
 
 /// Carries out collectives once ranks arrive; tells the Replay when a rank may go on.
-class Carrier {
+class CollectiveExecutor {
 public:
-  virtual ~Carrier() = default;
+  virtual ~CollectiveExecutor() = default;
   /// `rank` has arrived at the collective at `date`. Called once for each simulated rank.
   virtual void arrive(int collective, int rank, double date) = 0;
   /// All ranks have arrived. Called after the last arrive().
@@ -26,7 +26,7 @@ public:
   Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& calendar);
 
   /// Enters the start of every rank at date 0 into the calendar.
-  void begin(Carrier& carrier);
+  void begin(CollectiveExecutor& executor);
   /// Continues a rank's stream, unless its wake has been moved to another date.
   void wake(int rank, int stream, double date);
   /// `rank` leaves its collective; the last rank to leave ends it.
@@ -61,7 +61,7 @@ private:
     RankSpan span;
     bool recorded = false;
   };
-  struct Meeting {
+  struct Rendezvous {
     int arrived = 0;
     int inside = 0;            ///< members that have not left yet
     std::vector<int> members;  ///< simulated ranks that have arrived
@@ -83,7 +83,7 @@ private:
   void settle_pace(int rank, int stream, double date);
   [[nodiscard]] GpuUse taken_by(int rank, int stream) const;
   [[nodiscard]] bool is_complete(int collective) const {
-    return meetings_[at(collective)].arrived == graph_.collectives[at(collective)].participants;
+    return rendezvous_[at(collective)].arrived == graph_.collectives[at(collective)].participants;
   }
   void join(int rank, int stream, int collective, double date);
   void record(int rank, int event, double date);
@@ -96,11 +96,11 @@ private:
 
   const TaskGraph& graph_;
   Calendar& calendar_;
-  Carrier* carrier_ = nullptr;
+  CollectiveExecutor* executor_ = nullptr;
   std::vector<RankState> ranks_;
   std::vector<int> stands_in_;  ///< for each rank, the rank simulated in its place
   std::vector<Job> jobs_{1};
-  std::vector<Meeting> meetings_;
+  std::vector<Rendezvous> rendezvous_;
   std::vector<TaskSpan> spans_;
   std::vector<Rank> recorded_;
   double last_date_ = 0;

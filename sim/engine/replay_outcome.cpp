@@ -39,7 +39,7 @@ std::string Replay::who_waits() const {
                              cursor.task, join != nullptr ? "collective" : "event",
                              join != nullptr ? join->collective : cursor.waiting_for);
       if (join == nullptr) continue;
-      waiting += fmt::format(" ({} of {} ranks there)", meetings_[at(join->collective)].arrived,
+      waiting += fmt::format(" ({} of {} ranks there)", rendezvous_[at(join->collective)].arrived,
                              graph_.collectives[at(join->collective)].participants);
     }
   }
@@ -54,7 +54,7 @@ Timeline Replay::finish() {
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
     timeline.ranks[rank] = ranks_[at(stands_in_[rank])].span;
   timeline.makespan = Seconds{last_date_};
-  for (const Meeting& meeting : meetings_) timeline.collectives.push_back(meeting.span);
+  for (const Rendezvous& rendezvous : rendezvous_) timeline.collectives.push_back(rendezvous.span);
   std::sort(spans_.begin(), spans_.end(), [](const TaskSpan& a, const TaskSpan& b) {
     return std::tuple(a.rank, a.stream, a.task) < std::tuple(b.rank, b.stream, b.task);
   });

@@ -1,6 +1,6 @@
 #include "engine/server_connections.hpp"
 
-#include "engine/tight_links.hpp"
+#include "engine/limiting_links.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ ServerConnections::ServerConnections(const ServerPlan& plan, std::span<const dou
   assert(static_cast<std::uint64_t>(2 * messages_) <= mask(way_bits));
   std::vector<std::span<const int>> roads;
   for (const WorkerWays& worker : plan_.workers) {
-    std::vector<Way>& mine = ways_of_worker_.emplace_back(at(2 * ways_));
+    std::vector<Path>& mine = ways_of_worker_.emplace_back(at(2 * ways_));
     for (std::size_t i = 0; i < mine.size(); ++i) {
       const std::vector<int>& links = links_of(worker, i);
       if (links.empty()) continue;
@@ -53,13 +53,13 @@ ServerConnections::ServerConnections(const ServerPlan& plan, std::span<const dou
       roads.push_back(links);
     }
   }
-  TightLinks tight = tight_links(plan_.links, roads);
+  LimitingLinks tight = limiting_links(plan_.links, roads);
   for (Bandwidth& link : tight.links) link = static_cast<double>(plan_.parts) * link;
   network_.emplace(tight.links);
   for (const std::vector<int>& route : tight.routes) network_->add_route(route);
 }
 
-ServerConnections::Way& ServerConnections::way_of(const Delivery& message) {
+ServerConnections::Path& ServerConnections::way_of(const Delivery& message) {
   const int number = plan_.way_of_message[at(message.way % messages_)];
   return ways_of_worker_[at(message.worker)][at(message.way < messages_ ? number : ways_ + number)];
 }
@@ -80,7 +80,7 @@ bool ServerConnections::send(const Delivery& message) {
 }
 
 void ServerConnections::start(const Delivery& message, Connection& connection) {
-  // tight_links relies on this: no way ever has two flows
+  // limiting_links relies on this: no way ever has two flows
   assert(!connection.is_busy);
   connection.is_busy = true;
   ++under_way_;

@@ -40,7 +40,7 @@ public:
   [[nodiscard]] std::vector<double> link_bytes() const;
 
 private:
-  struct Way {
+  struct Path {
     int route = -1;      ///< index in the network; -1: the way has no links
     double carried = 0;  ///< bytes delivered to each shard
   };
@@ -50,7 +50,7 @@ private:
     std::set<std::tuple<int, long, int, int>> waiting;  ///< rank, order of sending, way, attempt
   };
 
-  Way& way_of(const Delivery& message);
+  Path& way_of(const Delivery& message);
   Connection& connection_of(const Delivery& message);
   void start(const Delivery& message, Connection& connection);
 
@@ -60,7 +60,7 @@ private:
   int ways_;  ///< per worker and direction
   int connections_each_;
   std::vector<int> rank_of_message_;
-  std::vector<std::vector<Way>> ways_of_worker_;      ///< pushing ways before pulling ways
+  std::vector<std::vector<Path>> ways_of_worker_;     ///< pushing ways before pulling ways
   std::vector<std::vector<Connection>> connections_;  ///< by worker, pushing ones first
   long sent_ = 0;
   long under_way_ = 0;

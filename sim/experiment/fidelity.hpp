@@ -10,10 +10,10 @@ namespace trainyard {
 
 /// Cheapest first.
 enum class Fidelity {
-  closed,  ///< every collective takes its closed-form time, as if it had the network to itself
-  flow,    ///< 16 macro rounds that share links with all other traffic; the default
-  rounds,  ///< every round, all edges of a round in lock step
-  steps,   ///< every message; the reference
+  closed,    ///< every collective takes its closed-form time, as if it had the network to itself
+  flow,      ///< 16 macro rounds that share links with all other traffic; the default
+  rounds,    ///< every round, all edges of a round in lock step
+  messages,  ///< every message; the reference
 };
 
 namespace config {
@@ -25,7 +25,8 @@ struct Names<Fidelity> {
       Name{"closed", Fidelity::closed, "the formula: every collective alone on the network"},
       Name{"flow", Fidelity::flow, "16 macro rounds per collective, sharing links with everything else"},
       Name{"rounds", Fidelity::rounds, "every round, its edges in lock-step"},
-      Name{"steps", Fidelity::steps, "every message: the slow reference"}};
+      Name{"messages", Fidelity::messages, "every message: the slow reference"},
+      Name{"steps", Fidelity::messages, "the former name of messages"}};
 };
 
 }  // namespace config

@@ -21,7 +21,7 @@ namespace trainyard {
 
 /// Values by source: a path and the overrides in it. Errors are not cached: they occur again.
 template <class T>
-class Kept {
+class Cache {
 public:
   /// The result of `load`, with its warnings, from the first call for `key`.
   template <class Load>
@@ -48,11 +48,11 @@ private:
 
 /// Assumes that files do not change while this exists.
 struct InputFiles {
-  Kept<config::Document> documents;  ///< as written in the file
-  Kept<Platform> platforms;
-  Kept<GpuProfile> gpus;
-  Kept<Stack> stacks;
-  Kept<Model> models;
+  Cache<config::Document> documents;  ///< as written in the file
+  Cache<Platform> platforms;
+  Cache<GpuProfile> gpus;
+  Cache<Stack> stacks;
+  Cache<Model> models;
   std::optional<Protocols> protocols;
   std::set<std::string> paths;  ///< of all files read
 };

@@ -5,7 +5,7 @@
 #include "config/read.hpp"
 #include "config/read_file.hpp"
 #include "experiment/collective_software.hpp"
-#include "experiment/input_pipeline.hpp"
+#include "experiment/data_loading.hpp"
 #include "experiment/read_factors.hpp"
 #include "experiment/shared_network.hpp"
 #include "experiment/stack_rules.hpp"
@@ -387,7 +387,7 @@ private:
       files_.protocols = shipped_protocols(catalogue_);
       files_.paths.insert(config::find(catalogue_, config::Kind::protocols, "nccl").string());
     }
-    resolved_.costs = costs_of(*files_.protocols, resolved_.stack.nccl, resolved_.platform.fabric);
+    resolved_.overheads = overheads_of(*files_.protocols, resolved_.stack.nccl, resolved_.platform.fabric);
   }
 
   void place_ranks() {

@@ -1,7 +1,7 @@
 #pragma once
 // An experiment whose files have all been read and checked: the input of the simulation.
 
-#include "collectives/costs.hpp"
+#include "collectives/protocol_overheads.hpp"
 #include "compute/gpu_profile.hpp"
 #include "config/catalogue.hpp"
 #include "experiment/experiment.hpp"
@@ -34,9 +34,9 @@ struct ResolvedExperiment {
   Platform platform;
   GpuProfile gpu;
   Stack stack;
-  Costs costs;                 ///< costs of the stack's communication library in addition to the wire
-  Trace trace;                 ///< without durations unless the user's trace has them
-  std::optional<Model> model;  ///< the source of the trace; none if the experiment replays a trace
+  ProtocolOverheads overheads;  ///< costs of the stack's communication library in addition to the wire
+  Trace trace;                  ///< without durations unless the user's trace has them
+  std::optional<Model> model;   ///< the source of the trace; none if the experiment replays a trace
   std::optional<double> samples_per_epoch;
   std::vector<ResolvedExperiment> neighbours;  ///< of the experiment, on the same platform
   /// The ranks of the experiment, and the same with the nodes of neighbours and of background traffic. Routes

@@ -152,7 +152,7 @@ std::vector<Rank> ranks_on_paths(const TaskGraph& graph, Fidelity fidelity) {
     if (!graph.job_of_rank.empty() && graph.job_of_rank[at(rank)] != 0) continue;
     const std::size_t program = at(graph.program_of_rank[at(rank)]);
     if (is_idle(graph.programs[program])) continue;
-    if (fidelity != Fidelity::steps && is_known[program]) continue;
+    if (fidelity != Fidelity::messages && is_known[program]) continue;
     is_known[program] = true;
     ranks.push_back(Rank{rank});
   }

@@ -1,6 +1,6 @@
 #include "explain/explain_step.hpp"
 
-#include "collectives/costs.hpp"
+#include "collectives/protocol_overheads.hpp"
 #include "explain/critical_path.hpp"
 #include "platform/path_type.hpp"
 #include "run/simulate.hpp"
@@ -55,18 +55,18 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
 /// The reason why an edge over these links stays below their bandwidth.
 ConnectionLimit holder_of(const ReplayedStep& step, Protocol protocol, Bandwidth limit,
                           std::span<const LinkUse> uses) {
-  const Costs& costs = step.resolved.costs;
+  const ProtocolOverheads& overheads = step.resolved.overheads;
   const auto is_limit = [&](Bandwidth other) {
     constexpr double rounding = 1e-9;
     return std::abs(limit / other - 1) < rounding;
   };
-  if (is_limit(step.cluster.platform.staged.value * efficiency(PathType::staged, costs, protocol)))
+  if (is_limit(step.cluster.platform.staged.value * efficiency(PathType::staged, overheads, protocol)))
     return ConnectionLimit::host_memory;
   const auto is_left_of = [&](const LinkUse& use) {
     const Bandwidth share =
         step.plan.graph.links[at(static_cast<int>(use.link))] / static_cast<double>(use.times);
     for (int type = 0; type < path_types; ++type) {
-      const double reached = efficiency(static_cast<PathType>(type), costs, protocol);
+      const double reached = efficiency(static_cast<PathType>(type), overheads, protocol);
       if (reached < 1 && is_limit(share * reached)) return true;
     }
     return false;
@@ -89,21 +89,21 @@ CollectivePace collective_pace(const ReplayedStep& step, int number) {
   pace.collective = number;
   pace.overhead = collective.overhead;
   Seconds longest;
-  for (const Stage& stage : collective.stages) {
-    const std::vector<LinkUse> uses = link_uses(graph.patterns[at(stage.pattern)]);
+  for (const CollectivePhase& phase : collective.phases) {
+    const std::vector<LinkUse> uses = link_uses(graph.patterns[at(phase.pattern)]);
     const Bandwidth lockstep = lockstep_rate(uses, graph.links);
-    const Bandwidth rate = std::min(lockstep, stage.limit);
-    const Seconds its_time = closed_form(stage, rate);
-    const Seconds latency = stage.latency * (stage.depth == 0 ? stage.messages : stage.depth);
+    const Bandwidth rate = std::min(lockstep, phase.limit);
+    const Seconds its_time = closed_form(phase, rate);
+    const Seconds latency = phase.latency * (phase.hops == 0 ? phase.messages : phase.hops);
     pace.latency += latency;
     pace.transfer += its_time - latency;
     if (its_time - latency <= longest) continue;
     longest = its_time - latency;
     pace.edge = rate;
     constexpr double rounding = 1e-9;
-    pace.is_connection = stage.limit < (1 - rounding) * lockstep;
+    pace.is_connection = phase.limit < (1 - rounding) * lockstep;
     pace.held_by = pace.is_connection
-                       ? holder_of(step, step.plan.collectives[at(number)].protocol, stage.limit, uses)
+                       ? holder_of(step, step.plan.collectives[at(number)].protocol, phase.limit, uses)
                        : ConnectionLimit::none;
     pace.alike = 0;
     for (const LinkUse& use : uses) {
@@ -140,7 +140,7 @@ Explained simulate_and_explain(ResolvedExperiment resolved) {
                     .cluster = *run.experiment.network,
                     .plan = step.plan,
                     .timeline = step.timeline,
-                    .input = run.input ? std::optional(run.input->pipeline) : std::nullopt});
+                    .input = run.input ? std::optional(run.input->loading) : std::nullopt});
   return explained;
 }
 

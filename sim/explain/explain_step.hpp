@@ -2,7 +2,7 @@
 // Makes the Explanation of a steady step from its plan and its timeline.
 
 #include "engine/engine.hpp"
-#include "experiment/input_pipeline.hpp"
+#include "experiment/data_loading.hpp"
 #include "experiment/resolve.hpp"
 #include "explain/explanation.hpp"
 #include "platform/cluster.hpp"
@@ -18,8 +18,8 @@ struct ReplayedStep {
   const ResolvedExperiment& resolved;
   const Cluster& cluster;  ///< including the nodes of neighbours
   const StepPlan& plan;
-  const Timeline& timeline;            ///< with the spans of ranks_on_paths(plan.graph)
-  std::optional<InputPipeline> input;  ///< for runs that read real data
+  const Timeline& timeline;          ///< with the spans of ranks_on_paths(plan.graph)
+  std::optional<DataLoading> input;  ///< for runs that read real data
 };
 
 /// Replays the step several more times, always without SimGrid.

@@ -40,7 +40,7 @@ struct CollectivePace {
   Seconds overhead;            ///< time before its first message
   Seconds latency;             ///< latency of its messages
   Seconds transfer;            ///< transfer time of their bytes
-  Bandwidth edge;              ///< bandwidth of each connection in the stage whose bytes take longest
+  Bandwidth edge;              ///< bandwidth of each connection in the phase whose bytes take longest
   std::string link;            ///< the tightest link there, the first of equals; empty: none
   int alike = 0;               ///< number of equally tight links, including this one
   int crossed = 0;             ///< number of connections that share it

@@ -130,7 +130,7 @@ Html limits_html(const Run& run) {
                     percent(run.pace.time / step_of(run).lower_bound - 1))});
   }
   if (run.input) {
-    table.row(std::vector<std::string>{"input", human(run.input->pipeline.time),
+    table.row(std::vector<std::string>{"input", human(run.input->loading.time),
                                        fmt::format("in which a node makes the samples of a step ready{}",
                                                    run.input->is_prefetched ? ", beside the step" : "")});
     if (run.input->cpu_utilization)

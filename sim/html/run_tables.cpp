@@ -1,5 +1,5 @@
 #include "html/fluid_plot.hpp"
-#include "html/like_links.hpp"
+#include "html/links_with_same_load.hpp"
 #include "html/run_sections.hpp"
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
@@ -79,7 +79,7 @@ Html links_html(const Run& run) {
                                      {"its bytes"},
                                      {"bytes of all alike"},
                                      {"links"}});
-  for (const LikeLinks& group : like_links(run.links.rows)) {
+  for (const LinksWithSameLoad& group : links_with_same_load(run.links.rows)) {
     if (kinds.rows() == most_rows_listed) break;
     kinds.row(std::vector<Html>{
         as_text(group.kind), as_text(group.busiest->name),

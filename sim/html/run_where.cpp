@@ -138,11 +138,10 @@ Html layers_html(const Run& run) {
                              : "Kernels, the longest first");
   html += table_of(longest, "longest kernels");
   if (longest.size() == step_of(run).ops.size()) return html;
-  const std::string all =
-      in_order.size() == step_of(run).ops.size()
-          ? fmt::format("All {} kernels in the order they run", grouped(ops))
-          : fmt::format("The first {} kernels in the order they run; layers.csv has all {}", in_order.size(),
-                        grouped(ops));
+  const std::string all = in_order.size() == step_of(run).ops.size()
+                              ? fmt::format("All {} kernels in the order they run", grouped(ops))
+                              : fmt::format("The first {} kernels in the order they run; ops.csv has all {}",
+                                            in_order.size(), grouped(ops));
   return html + folded(all, table_of(in_order, "kernels in order"));
 }
 

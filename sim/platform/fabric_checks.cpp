@@ -104,9 +104,9 @@ void check_torus(const FabricFile& fabric, config::Problems& problems) {
   }
   double routers = 1;
   for (const int size : fabric.dimensions) routers *= size;
-  if (routers > config::absurd_nodes) {
+  if (routers > config::most_nodes) {
     problems.error("fabric.dimensions", fmt::format("{} routers", routers),
-                   fmt::format("{} at most", config::absurd_nodes));
+                   fmt::format("{} at most", config::most_nodes));
   }
 }
 
@@ -119,12 +119,12 @@ void check_dragonfly(const FabricFile& fabric, config::Problems& problems) {
   const double routers = fabric.routers_per_group->value;
   const double links = groups * (routers * (routers - 1) + groups - 1);
   constexpr double most_links = 1 << 24;
-  if (links > most_links || groups * routers * fabric.nodes_per_router->value > config::absurd_nodes) {
+  if (links > most_links || groups * routers * fabric.nodes_per_router->value > config::most_nodes) {
     problems.error(
         "fabric.routers_per_group",
         fmt::format("{} groups of {} routers with {} nodes have {} nodes and {} links", groups, routers,
                     fabric.nodes_per_router->value, groups * routers * fabric.nodes_per_router->value, links),
-        fmt::format("{} nodes and {} links at most", config::absurd_nodes, most_links));
+        fmt::format("{} nodes and {} links at most", config::most_nodes, most_links));
   }
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // The fabric of a platform file as written: structs that mirror the YAML, and their key tables.
 
-#include "platform/absurd.hpp"
 #include "platform/names.hpp"
+#include "platform/plausible_limits.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
 
@@ -56,7 +56,7 @@ struct Keys<TreeLevelFile> {
     return keys(
         required("nodes_per_switch", &TreeLevelFile::nodes_per_switch, "nodes below one switch of this level")
             .at_least(1)
-            .at_most(absurd_nodes),
+            .at_most(most_nodes),
         optional("oversubscription", &TreeLevelFile::oversubscription,
                  "bandwidth into a switch from below over bandwidth upwards; 1 never blocks")
             .at_least(1)
@@ -71,10 +71,10 @@ struct Keys<FabricLinkFile> {
                          "two ends, each a switch, a NIC (node0.nic0) or a list (\"node[0-3].nic0\")"),
                 required("bandwidth", &FabricLinkFile::bandwidth, "by specification, per direction")
                     .above(0)
-                    .at_most(absurd_bandwidth),
+                    .at_most(most_bandwidth),
                 optional("latency", &FabricLinkFile::latency, "added to fabric.latency; default: none")
                     .at_least(0)
-                    .at_most(absurd_latency));
+                    .at_most(most_latency));
   }
 };
 
@@ -87,7 +87,7 @@ struct Keys<FabricFile> {
         optional("nic", &FabricFile::nic,
                  "by specification, per NIC and direction; required unless kind is none")
             .above(0)
-            .at_most(absurd_bandwidth),
+            .at_most(most_bandwidth),
         optional("efficiency", &FabricFile::efficiency,
                  "part of nic, and of the fabric's links, that collectives reach")
             .above(0)
@@ -95,20 +95,20 @@ struct Keys<FabricFile> {
         optional("latency", &FabricFile::latency,
                  "from NIC to NIC, one way, all switches included; required unless kind is none")
             .above(0)
-            .at_most(absurd_latency),
+            .at_most(most_latency),
         optional("per_flow", &FabricFile::per_flow, "what one connection reaches; default: all of nic")
             .above(0)
-            .at_most(absurd_bandwidth),
+            .at_most(most_bandwidth),
         optional("gpudirect", &FabricFile::gpudirect,
                  "NICs read and write GPU memory; false: data goes through host memory on both sides"),
         optional("hop_latency", &FabricFile::hop_latency,
                  "added to latency for each link crossed between switches or routers")
             .at_least(0)
-            .at_most(absurd_latency),
+            .at_most(most_latency),
         optional("nodes_per_leaf", &FabricFile::nodes_per_leaf,
                  "of a fat_tree of one level: nodes on one leaf switch; default: 16")
             .at_least(1)
-            .at_most(absurd_nodes),
+            .at_most(most_nodes),
         optional(
             "oversubscription", &FabricFile::oversubscription,
             "bandwidth into a leaf or rail from its nodes over bandwidth upwards; default: 1, never blocks")
@@ -118,16 +118,16 @@ struct Keys<FabricFile> {
         optional("nodes_per_rail", &FabricFile::nodes_per_rail,
                  "of rail_optimised: nodes of a unit, whose NICs of one number share a switch")
             .at_least(1)
-            .at_most(absurd_nodes),
+            .at_most(most_nodes),
         optional("pxn", &FabricFile::pxn,
                  "of rail_optimised: data for another rail takes NVLinks to the GPU beside that rail's NIC"),
         optional("dimensions", &FabricFile::dimensions,
                  "of a torus: routers along x, y (and z), one per node")
             .at_least(1)
-            .at_most(absurd_nodes),
+            .at_most(most_nodes),
         optional("link", &FabricFile::link, "of a torus: each link between routers, per direction")
             .above(0)
-            .at_most(absurd_bandwidth),
+            .at_most(most_bandwidth),
         optional("groups", &FabricFile::groups, "of a dragonfly").at_least(1).at_most(4096),
         optional("routers_per_group", &FabricFile::routers_per_group, "of a dragonfly")
             .at_least(1)
@@ -138,11 +138,11 @@ struct Keys<FabricFile> {
         optional("local_link", &FabricFile::local_link,
                  "of a dragonfly: between two routers of a group, per direction")
             .above(0)
-            .at_most(absurd_bandwidth),
+            .at_most(most_bandwidth),
         optional("global_link", &FabricFile::global_link,
                  "of a dragonfly: between two groups, all cables together, per direction")
             .above(0)
-            .at_most(absurd_bandwidth),
+            .at_most(most_bandwidth),
         optional("switches", &FabricFile::switches,
                  "of custom: names of the switches, or lists (\"leaf[0-3]\")"),
         optional("links", &FabricFile::links, "of custom: what joins switches and NICs, full duplex"));

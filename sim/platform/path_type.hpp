@@ -1,6 +1,6 @@
 #pragma once
-// The medium of a transfer: it decides the cost that software adds to the wire (collectives/costs.hpp) and
-// affects NCCL's choice of algorithm.
+// The medium of a transfer: it decides the cost that software adds to the wire
+// (collectives/protocol_overheads.hpp) and affects NCCL's choice of algorithm.
 
 namespace trainyard {
 

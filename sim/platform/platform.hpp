@@ -45,9 +45,9 @@ constexpr bool is_nvlink(LinkKind kind) { return kind <= LinkKind::nvlink4; }
 constexpr bool is_pcie(LinkKind kind) { return kind >= LinkKind::pcie3 && kind <= LinkKind::pcie5; }
 
 /// The latency of a link of this kind on the shipped machines, those on which the measured steps of protocols
-/// rest (collectives/costs.hpp). NVLink: half of a peer-to-peer write between two GPUs of a DGX-2, 2.3-2.7
-/// us, which crosses two links (gpu-micro README). Others: assumed, as a switch or port forwards in 0.1-0.2
-/// us.
+/// rest (collectives/protocol_overheads.hpp). NVLink: half of a peer-to-peer write between two GPUs of a
+/// DGX-2, 2.3-2.7 us, which crosses two links (gpu-micro README). Others: assumed, as a switch or port
+/// forwards in 0.1-0.2 us.
 constexpr Seconds usual_latency(LinkKind kind) { return Seconds{is_nvlink(kind) ? 1.25e-6 : 0.2e-6}; }
 
 /// A full-duplex link; every rate is per direction and for all lanes together.

@@ -2,10 +2,10 @@
 // A platform file as written: structs that mirror the YAML, and their key tables. load.hpp turns this into a
 // Platform; platforms/README.md documents the keys.
 
-#include "platform/absurd.hpp"
 #include "platform/fabric_file.hpp"
 #include "platform/names.hpp"
 #include "platform/platform.hpp"
+#include "platform/plausible_limits.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
 
@@ -118,7 +118,7 @@ struct Keys<GpusFile> {
   static auto table() {
     return keys(required("count", &GpusFile::count, "GPUs of a node, gpu0 first; each can hold one rank")
                     .at_least(1)
-                    .at_most(absurd_count),
+                    .at_most(most_count),
                 required("profile", &GpusFile::profile,
                          "GPU profile by name (platforms/gpus): decides compute times and memory"));
   }
@@ -129,7 +129,7 @@ struct Keys<DevicesFile> {
   static auto table() {
     return keys(required("count", &DevicesFile::count, "devices of this kind in a node, numbered from 0")
                     .at_least(1)
-                    .at_most(absurd_count),
+                    .at_most(most_count),
                 optional("model", &DevicesFile::model, "what it is called; printed only"));
   }
 };
@@ -140,7 +140,7 @@ struct Keys<CpusFile> {
     return keys(
         required("count", &CpusFile::count, "CPU sockets of a node, numbered from 0")
             .at_least(1)
-            .at_most(absurd_count),
+            .at_most(most_count),
         optional("model", &CpusFile::model, "what it is called; printed only"),
         optional(
             "host_bridge_per_port", &CpusFile::host_bridge_per_port,
@@ -151,7 +151,7 @@ struct Keys<CpusFile> {
         optional("memory_bandwidth", &CpusFile::memory_bandwidth,
                  "of the memory of one socket, reads and writes together, by specification")
             .above(0)
-            .at_most(absurd_bandwidth));
+            .at_most(most_bandwidth));
   }
 };
 
@@ -176,15 +176,13 @@ struct Keys<LinkFile> {
         optional("lanes", &LinkFile::lanes, "parallel lanes; every ring takes one").at_least(1).at_most(1024),
         required("bandwidth", &LinkFile::bandwidth, "by specification, per direction, all lanes together")
             .above(0)
-            .at_most(absurd_bandwidth),
+            .at_most(most_bandwidth),
         optional(
             "effective", &LinkFile::effective,
             "what collectives reach, per direction, all lanes together; default: node.effective times lanes")
             .above(0)
-            .at_most(absurd_bandwidth),
-        required("latency", &LinkFile::latency, "of this link alone, one way")
-            .above(0)
-            .at_most(absurd_latency),
+            .at_most(most_bandwidth),
+        required("latency", &LinkFile::latency, "of this link alone, one way").above(0).at_most(most_latency),
         optional("source", &LinkFile::source,
                  "where figures of this entry come from that do not say it themselves"));
   }
@@ -197,7 +195,7 @@ struct Keys<EffectiveFile> {
       return optional(name, member,
                       "what collectives reach per lane and direction; default: the specification")
           .above(0)
-          .at_most(absurd_bandwidth);
+          .at_most(most_bandwidth);
     };
     return keys(rate("nvlink1", &EffectiveFile::nvlink1), rate("nvlink2", &EffectiveFile::nvlink2),
                 rate("nvlink3", &EffectiveFile::nvlink3), rate("nvlink4", &EffectiveFile::nvlink4),
@@ -208,7 +206,7 @@ struct Keys<EffectiveFile> {
                 optional("staged", &EffectiveFile::staged,
                          "what one connection through host memory reaches; default: its links' rate")
                     .above(0)
-                    .at_most(absurd_bandwidth));
+                    .at_most(most_bandwidth));
   }
 };
 
@@ -228,11 +226,11 @@ struct Keys<StorageFile> {
   static auto table() {
     return keys(optional("bandwidth", &StorageFile::bandwidth, "what one node reads from its storage")
                     .above(0)
-                    .at_most(absurd_bandwidth),
+                    .at_most(most_bandwidth),
                 optional("shared", &StorageFile::shared,
                          "what all nodes of a job together read from a storage they share")
                     .above(0)
-                    .at_most(absurd_bandwidth));
+                    .at_most(most_bandwidth));
   }
 };
 
@@ -240,11 +238,11 @@ template <>
 struct Keys<PowerFile> {
   static auto table() {
     return keys(
-        optional("max", &PowerFile::max, "what the whole node may draw").above(0).at_most(absurd_power),
+        optional("max", &PowerFile::max, "what the whole node may draw").above(0).at_most(most_power),
         optional("overhead", &PowerFile::overhead,
                  "what a node draws besides its GPUs: CPUs, fans, disks; default: max less the GPUs' TDP")
             .at_least(0)
-            .at_most(absurd_power));
+            .at_most(most_power));
   }
 };
 
@@ -252,10 +250,10 @@ template <>
 struct Keys<PriceFile> {
   static auto table() {
     return keys(
-        optional("list", &PriceFile::list, "list price of one node").above(0).at_most(absurd_price),
+        optional("list", &PriceFile::list, "list price of one node").above(0).at_most(most_price),
         optional("hour", &PriceFile::hour, "rent of one whole node for an hour; gives the cost of an epoch")
             .above(0)
-            .at_most(absurd_price),
+            .at_most(most_price),
         required("date", &PriceFile::date, "when it was asked: 2018-03 or 2018-03-27"),
         optional("source", &PriceFile::source, "where the price comes from if it does not say it itself"));
   }

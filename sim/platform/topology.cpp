@@ -5,9 +5,9 @@
 #include "platform/connection.hpp"
 #include "platform/fabric_report.hpp"
 #include "platform/footnotes.hpp"
-#include "platform/link_groups.hpp"
 #include "platform/min_cut.hpp"
 #include "platform/names.hpp"
+#include "platform/parallel_links.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ std::string matrix_section(const Platform& platform) {
 
 std::string links_section(const Platform& platform, Footnotes& notes) {
   std::vector<Row> rows{{"between", "links", "kind", "lanes", "bandwidth", "effective", "latency"}};
-  for (const LinkGroup& group : link_groups(platform.node)) {
+  for (const ParallelLinks& group : parallel_links(platform.node)) {
     const Link& link = group.link;
     rows.push_back({group.between, std::to_string(group.edges.size()),
                     std::string(config::name_of(link.kind)), std::to_string(link.lanes),

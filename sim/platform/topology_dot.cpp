@@ -1,6 +1,6 @@
 #include "platform/fabric_report.hpp"
-#include "platform/link_groups.hpp"
 #include "platform/names.hpp"
+#include "platform/parallel_links.hpp"
 #include "platform/topology.hpp"
 #include "units/text.hpp"
 
@@ -134,7 +134,7 @@ std::string device_lines(const NodeGraph& graph) {
 }
 
 /// Colour, width and label of the links of a group.
-std::string look_of(const NodeGraph& graph, const LinkGroup& group) {
+std::string look_of(const NodeGraph& graph, const ParallelLinks& group) {
   const auto joins = [&](DeviceKind kind) {
     const EdgeId edge = group.edges.front();
     return graph[source(edge, graph)].kind == kind && graph[target(edge, graph)].kind == kind;
@@ -155,7 +155,7 @@ std::string look_of(const NodeGraph& graph, const LinkGroup& group) {
 std::string link_lines(const NodeGraph& graph) {
   const std::vector<int> depth = depths(graph);
   std::string text;
-  for (const LinkGroup& group : link_groups(graph)) {
+  for (const ParallelLinks& group : parallel_links(graph)) {
     const std::string look = look_of(graph, group);
     for (const EdgeId edge : group.edges) {
       DeviceId upper = source(edge, graph);
@@ -181,7 +181,7 @@ std::string table_row(std::string_view colour, const std::vector<std::string>& c
 
 std::string table(const Platform& platform) {
   std::string rows = table_row("white", {"links", "kind", "lanes", "bandwidth", "effective", "latency"});
-  for (const LinkGroup& group : link_groups(platform.node)) {
+  for (const ParallelLinks& group : parallel_links(platform.node)) {
     const Link& link = group.link;
     rows += table_row(line_colour(link.kind),
                       {group.between, std::string(config::name_of(link.kind)), std::to_string(link.lanes),

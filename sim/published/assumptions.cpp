@@ -106,26 +106,26 @@ std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalo
                                                  const TrainingValidation& validation,
                                                  const std::vector<PublishedRow>& lookup,
                                                  const MachineRules& machines, const RunRules& rules,
-                                                 int parallel, FitProtocol protocol,
+                                                 int parallel, FitKind fit,
                                                  const PredictionOptions& as_predicted) {
   std::map<const ScoredRun*, std::vector<File>> files;
   for (const ScoredRun& scored : validation.runs) files[&scored] = files_of(catalogue, scored.run);
   std::vector<AssumptionEffect> effects;
   for (Assumption& assumption : assumptions_of(catalogue, validation)) {
     const TrainingValidation part = runs_with(assumption, validation, files);
-    const RunErrors as_it_is = errors_of(part, protocol, {.by_outcome = false});
+    const RunErrors as_it_is = errors_of(part, fit, {.by_outcome = false});
     if (as_it_is.rows == 0) continue;
     std::vector<PublishedRow> rows;
     for (const ScoredRun& scored : part.runs) rows.push_back(*scored.run.row);
     const auto with = [&](double factor) {
       PredictionOptions options = as_predicted;
-      options.only = protocol;
+      options.only = fit;
       for (FileChange place : assumption.places) {
         place.value = *scaled_text(place.value, factor);
         options.changes.push_back(std::move(place));
       }
-      return errors_of(validate_training(catalogue, rows, lookup, machines, rules, parallel, options),
-                       protocol, {.by_outcome = false});
+      return errors_of(validate_training(catalogue, rows, lookup, machines, rules, parallel, options), fit,
+                       {.by_outcome = false});
     };
     const auto same_rows = [&](const RunErrors& errors) {
       return errors.rows == as_it_is.rows ? errors.mape : std::optional<double>();

@@ -3,8 +3,8 @@
 // the platform and software that the rules assign to it. Omitted rows are counted by reason.
 
 #include "collectives/algorithm.hpp"
-#include "collectives/costs.hpp"
 #include "collectives/operation.hpp"
+#include "collectives/protocol_overheads.hpp"
 #include "published/machine_rules.hpp"
 #include "published/published_rows.hpp"
 

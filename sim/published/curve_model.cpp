@@ -15,20 +15,21 @@ namespace {
 constexpr std::size_t most_known = 64;
 
 /// The same as plan_by, without the search for rings, which the curve has already done.
-CollectivePlan plan_of(const Cluster& cluster, const Costs& costs, const CollectiveRequest& request,
-                       Algorithm algorithm, const std::vector<Channel>& channels) {
-  if (algorithm == Algorithm::chain) return chain(cluster, costs, request, channels);
-  if (algorithm == Algorithm::ring) return ring(cluster, costs, request, channels);
-  return plan_by(algorithm, cluster, costs, request);
+CollectivePlan plan_of(const Cluster& cluster, const ProtocolOverheads& overheads,
+                       const CollectiveRequest& request, Algorithm algorithm,
+                       const std::vector<Channel>& channels) {
+  if (algorithm == Algorithm::chain) return chain(cluster, overheads, request, channels);
+  if (algorithm == Algorithm::ring) return ring(cluster, overheads, request, channels);
+  return plan_by(algorithm, cluster, overheads, request);
 }
 
-/// The bandwidth of each stage's edges when all send at once.
+/// The bandwidth of each phase's edges when all send at once.
 std::vector<Bandwidth> lockstep_rates(const Cluster& cluster, const CollectivePlan& plan) {
   const std::vector<Bandwidth> links = capacities(cluster);
   std::vector<Bandwidth> rates;
-  for (const StagePlan& stage : plan.stages) {
-    const std::vector<LinkUse> uses = link_uses(plan.patterns[static_cast<std::size_t>(stage.pattern)]);
-    rates.push_back(std::min(stage.limit, lockstep_rate(uses, links)));
+  for (const PhasePlan& phase : plan.phases) {
+    const std::vector<LinkUse> uses = link_uses(plan.patterns[static_cast<std::size_t>(phase.pattern)]);
+    rates.push_back(std::min(phase.limit, lockstep_rate(uses, links)));
   }
   return rates;
 }
@@ -76,7 +77,7 @@ CurveModel::CurveModel(const config::Catalogue& catalogue, const CollectiveCurve
       .operation = curve.operation, .group = group_, .root = group_.front(), .protocol = Protocol::simple};
   const Algorithm algorithm = channels_.front().is_chain ? Algorithm::chain : Algorithm::ring;
   ring_rate_ =
-      lockstep_rates(*cluster_, plan_of(*cluster_, no_costs(), request, algorithm, channels_)).front();
+      lockstep_rates(*cluster_, plan_of(*cluster_, no_overheads(), request, algorithm, channels_)).front();
   const NcclShape shape =
       nccl_shape(*cluster_, curve.nccl, software.compute_capability, curve.operation, group_, channels_);
   const NcclChannels planned = nccl_channels(curve.nccl, 1, worst_, shape.compute_capability);
@@ -86,49 +87,49 @@ CurveModel::CurveModel(const config::Catalogue& catalogue, const CollectiveCurve
       shape.nodes > 1 ? shape.between * channels_per_ring : planned.each * static_cast<double>(planned.count);
 }
 
-std::vector<double> CurveModel::relevant(const Costs& costs) const {
-  std::vector<double> values{costs.launch.si()};
+std::vector<double> CurveModel::relevant(const ProtocolOverheads& overheads) const {
+  std::vector<double> values{overheads.launch.si()};
   for (const NcclChoice& choice : choices_) {
     const auto protocol = static_cast<std::size_t>(choice.protocol);
-    values.push_back(costs.base[protocol].si());
+    values.push_back(overheads.base[protocol].si());
     for (const PathType type : types_) {
       const auto row = static_cast<std::size_t>(type);
-      values.insert(values.end(),
-                    {costs.step[row][protocol].si(), costs.efficiency[row][protocol], costs.startup[row]});
+      values.insert(values.end(), {overheads.step[row][protocol].si(), overheads.efficiency[row][protocol],
+                                   overheads.startup[row]});
     }
   }
   return values;
 }
 
-std::vector<Seconds> CurveModel::compute(const Costs& costs, double rate_factor) const {
+std::vector<Seconds> CurveModel::compute(const ProtocolOverheads& overheads, double rate_factor) const {
   std::map<std::pair<Algorithm, Protocol>, CollectivePlan> plans;
   std::vector<Seconds> times;
   for (std::size_t i = 0; i < choices_.size(); ++i) {
     const auto [algorithm, protocol] = choices_[i];
     CollectivePlan& plan = plans[{algorithm, protocol}];
-    if (plan.stages.empty()) {
+    if (plan.phases.empty()) {
       const CollectiveRequest request{
           .operation = curve_.operation, .group = group_, .root = group_.front(), .protocol = protocol};
-      plan = plan_of(*cluster_, costs, request, algorithm, channels_);
+      plan = plan_of(*cluster_, overheads, request, algorithm, channels_);
       const std::vector<Bandwidth> rates = lockstep_rates(*cluster_, plan);
-      for (std::size_t stage = 0; stage < rates.size(); ++stage)
-        plan.stages[stage].limit = rates[stage] * rate_factor;
+      for (std::size_t phase = 0; phase < rates.size(); ++phase)
+        plan.phases[phase].limit = rates[phase] * rate_factor;
     }
     const Collective collective = trainyard::collective(plan, curve_.points[i].size(), 0);
     Seconds time = collective.overhead;
-    for (const Stage& stage : collective.stages) time += closed_form(stage, stage.limit);
-    times.push_back(with_launches(time, costs.launch * curve_.gpus_per_process));
+    for (const CollectivePhase& phase : collective.phases) time += closed_form(phase, phase.limit);
+    times.push_back(with_launches(time, overheads.launch * curve_.gpus_per_process));
   }
   return times;
 }
 
 const std::vector<Seconds>& CurveModel::times(const Protocols& constants, double rate_factor) {
-  const Costs costs = costs_of(constants, curve_.nccl, cluster_->platform.fabric);
-  std::vector<double> key = relevant(costs);
+  const ProtocolOverheads overheads = overheads_of(constants, curve_.nccl, cluster_->platform.fabric);
+  std::vector<double> key = relevant(overheads);
   key.push_back(rate_factor);
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
   if (known_.size() >= most_known) known_.clear();
-  return known_.emplace(std::move(key), compute(costs, rate_factor)).first->second;
+  return known_.emplace(std::move(key), compute(overheads, rate_factor)).first->second;
 }
 
 }  // namespace trainyard

@@ -36,8 +36,8 @@ public:
   [[nodiscard]] Bandwidth planned_rate() const { return planned_rate_; }
 
 private:
-  [[nodiscard]] std::vector<double> relevant(const Costs& costs) const;
-  [[nodiscard]] std::vector<Seconds> compute(const Costs& costs, double rate_factor) const;
+  [[nodiscard]] std::vector<double> relevant(const ProtocolOverheads& overheads) const;
+  [[nodiscard]] std::vector<Seconds> compute(const ProtocolOverheads& overheads, double rate_factor) const;
 
   const CollectiveCurve& curve_;
   std::unique_ptr<const Cluster> cluster_;  ///< at a fixed address, which the planner keeps

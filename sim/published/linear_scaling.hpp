@@ -12,9 +12,9 @@
 
 namespace trainyard {
 
-/// linear / measured - 1|, where linear scales the row to which a protocol fits, by FitProtocol; nothing if
+/// linear / measured - 1|, where linear scales the row to which a fit fits, by FitKind; nothing if
 /// the series has no such row.
-using LinearErrors = std::array<std::optional<double>, protocol_count>;
+using LinearErrors = std::array<std::optional<double>, fit_count>;
 
 /// A series' rows on one GPU and on one full node are looked up in `rows`, then in `lookup`. If there are
 /// several, their geometric mean counts.

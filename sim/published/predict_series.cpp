@@ -47,16 +47,15 @@ public:
       predicted.linear_from_one_gpu = linear(*target.run, target.one_gpu, machine);
       predicted.linear_from_one_node = linear(*target.run, target.one_node, machine);
     } catch (const InputError& error) {
-      for (Prediction& prediction : predicted.by_protocol)
-        prediction.reason = error.diagnostics().front().message;
+      for (Prediction& prediction : predicted.by_fit) prediction.reason = error.diagnostics().front().message;
       return predicted;
     }
-    for (Prediction& prediction : predicted.by_protocol) prediction.reason = "not asked for";
-    if (is_asked(FitProtocol::spec)) predicted.by_protocol[0] = with_scale(*target.run, 1);
-    if (is_asked(FitProtocol::one_gpu) && !target.one_gpu.empty())
-      predicted.by_protocol[1] = fitted(target, target.one_gpu);
-    if (is_asked(FitProtocol::one_node) && !target.one_node.empty())
-      predicted.by_protocol[2] = fitted(target, target.one_node);
+    for (Prediction& prediction : predicted.by_fit) prediction.reason = "not asked for";
+    if (is_asked(FitKind::nothing)) predicted.by_fit[0] = with_scale(*target.run, 1);
+    if (is_asked(FitKind::one_gpu) && !target.one_gpu.empty())
+      predicted.by_fit[1] = fitted(target, target.one_gpu);
+    if (is_asked(FitKind::one_node) && !target.one_node.empty())
+      predicted.by_fit[2] = fitted(target, target.one_node);
     return predicted;
   }
 
@@ -67,9 +66,7 @@ public:
   }
 
 private:
-  [[nodiscard]] bool is_asked(FitProtocol protocol) const {
-    return !options_.only || *options_.only == protocol;
-  }
+  [[nodiscard]] bool is_asked(FitKind fit) const { return !options_.only || *options_.only == fit; }
 
   /// The run with this number of micro-batches per step.
   const ResolvedExperiment& resolved(PublishedRun run, const MachineRule& machine, int micro_batches) {

@@ -15,8 +15,8 @@
 
 namespace trainyard {
 
-enum class FitProtocol { spec, one_gpu, one_node };
-inline constexpr int protocol_count = 3;
+enum class FitKind { nothing, one_gpu, one_node };
+inline constexpr int fit_count = 3;
 
 /// A run to predict and the runs of its series to which a protocol may fit.
 struct SeriesTarget {
@@ -34,7 +34,7 @@ struct Prediction {
 struct PredictedRun {
   std::optional<double>
       measured;  ///< samples per second; nothing if no experiment could be made from the row
-  std::array<Prediction, protocol_count> by_protocol;               ///< by FitProtocol
+  std::array<Prediction, fit_count> by_fit;                         ///< by FitKind
   std::optional<double> linear_from_one_gpu, linear_from_one_node;  ///< samples per second
 };
 
@@ -51,7 +51,7 @@ struct PredictionOptions {
   std::vector<FileChange> changes = {};  ///< in the runs that use the files
   /// GPUs differ according to their profiles, and a step takes the expected time of the slowest of its ranks.
   bool has_spread = false;
-  std::optional<FitProtocol> only = {};  ///< the others are left out
+  std::optional<FitKind> only = {};  ///< the others are left out
 };
 
 /// Predicts all targets of a series. The fitted number is the stack's compute_scale for which the prediction
@@ -80,12 +80,13 @@ std::optional<double> solve_scale(double wanted, const std::function<double(doub
 namespace trainyard::config {
 
 template <>
-struct Names<FitProtocol> {
-  static constexpr std::string_view what = "protocol";
+struct Names<FitKind> {
+  static constexpr std::string_view what = "fit";
   static constexpr std::array table{
-      Name{"spec", FitProtocol::spec, "nothing is fitted"},
-      Name{"1gpu", FitProtocol::one_gpu, "one compute scale, from the series' run on one GPU"},
-      Name{"1node", FitProtocol::one_node, "one compute scale, from the series' run on one node"}};
+      Name{"nothing", FitKind::nothing, "nothing is fitted"},
+      Name{"1gpu", FitKind::one_gpu, "one compute scale, from the series' run on one GPU"},
+      Name{"1node", FitKind::one_node, "one compute scale, from the series' run on one node"},
+      Name{"spec", FitKind::nothing, "the former name of nothing"}};
 };
 
 }  // namespace trainyard::config

@@ -23,24 +23,22 @@ bool is_selected(const RunSelection& selection, const FamilyRule* family, const 
   return family != nullptr && family->not_claimed.empty();
 }
 
-/// Whether a protocol applies to rows with this number of GPUs and nodes.
-bool is_for(FitProtocol protocol, const PublishedRow& row) {
-  return protocol == FitProtocol::spec || (protocol == FitProtocol::one_gpu && row.gpus_total > 1) ||
-         row.nodes > 1;
+/// Whether a fit applies to rows with this number of GPUs and nodes.
+bool is_for(FitKind fit, const PublishedRow& row) {
+  return fit == FitKind::nothing || (fit == FitKind::one_gpu && row.gpus_total > 1) || row.nodes > 1;
 }
 
-/// The error of linear scaling from the run to which the protocol fits; nothing without a fit.
-std::optional<double> linear_error(const PredictedRun& run, FitProtocol protocol) {
+/// The error of linear scaling from the run to which the fit fits; nothing without a fit.
+std::optional<double> linear_error(const PredictedRun& run, FitKind fit) {
   const std::optional<double>& line =
-      protocol == FitProtocol::one_node ? run.linear_from_one_node : run.linear_from_one_gpu;
+      fit == FitKind::one_node ? run.linear_from_one_node : run.linear_from_one_gpu;
   if (!line || !run.measured) return {};
   return std::abs(*line / *run.measured - 1);
 }
 
 }  // namespace
 
-RunErrors errors_of(const TrainingValidation& validation, FitProtocol protocol,
-                    const RunSelection& selection) {
+RunErrors errors_of(const TrainingValidation& validation, FitKind fit, const RunSelection& selection) {
   std::vector<double> errors;
   std::vector<double> judged;  // those that may be the worst
   std::vector<double> linear;
@@ -48,28 +46,28 @@ RunErrors errors_of(const TrainingValidation& validation, FitProtocol protocol,
   int should_be = 0;
   int unfitted = 0;  // rule R4 (validate_training.hpp): no run to fit to
   for (const ScoredRun& scored : validation.runs) {
-    const Verdict& verdict = scored.verdict(protocol);
+    const Verdict& verdict = scored.verdict(fit);
     if (!is_selected(selection, scored.family, *scored.run.row)) continue;
     if (selection.stack && scored.run.stack->stack != *selection.stack) continue;
     if (!verdict.is_asked) {
-      if (is_for(protocol, *scored.run.row)) ++unfitted;
+      if (is_for(fit, *scored.run.row)) ++unfitted;
       continue;
     }
     ++should_be;
-    const std::optional<double> line_error = linear_error(scored.predicted, protocol);
+    const std::optional<double> line_error = linear_error(scored.predicted, fit);
     if (!verdict.excluded.empty() || (selection.by_outcome && !verdict.outcome.empty())) {
       if (line_error) left_out.push_back(*line_error);
       continue;
     }
-    errors.push_back(std::abs(scored.error(protocol)));
+    errors.push_back(std::abs(scored.error(fit)));
     if (!verdict.is_rounded) judged.push_back(errors.back());
     if (line_error) linear.push_back(*line_error);
   }
   for (const MissedRow& missed : validation.missed) {
-    if (selection.stack || !is_for(protocol, *missed.row)) continue;
+    if (selection.stack || !is_for(fit, *missed.row)) continue;
     if (!is_selected(selection, missed.family, *missed.row)) continue;
     ++should_be;
-    if (const auto& error = missed.linear[static_cast<std::size_t>(protocol)]) left_out.push_back(*error);
+    if (const auto& error = missed.linear[static_cast<std::size_t>(fit)]) left_out.push_back(*error);
   }
   RunErrors result{.rows = static_cast<int>(errors.size()),
                    .mape = mean_or_none(errors),

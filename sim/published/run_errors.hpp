@@ -24,13 +24,12 @@ struct RunErrors {
   std::optional<double> coverage;  ///< scored part of the runs that should be scored and have the reference
                                    ///< run that R4 requires
   std::optional<double> coverage_of_all;  ///< the same, counting also runs whose series has no row to fit to
-  std::optional<double> linear;  ///< MAPE of linear scaling from the protocol's reference run, for the same
-                                 ///< rows
+  std::optional<double> linear;         ///< MAPE of linear scaling from the fit's reference run, for the same
+                                        ///< rows
   std::optional<double> with_excluded;  ///< MAPE including the runs left out, with their errors under linear
                                         ///< scaling
 };
 
-RunErrors errors_of(const TrainingValidation& validation, FitProtocol protocol,
-                    const RunSelection& selection);
+RunErrors errors_of(const TrainingValidation& validation, FitKind fit, const RunSelection& selection);
 
 }  // namespace trainyard

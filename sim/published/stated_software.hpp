@@ -3,8 +3,8 @@
 // allowed by NCCL's environment variables. Used by collective_curves.hpp.
 
 #include "collectives/algorithm.hpp"
-#include "collectives/costs.hpp"
 #include "collectives/nccl.hpp"
+#include "collectives/protocol_overheads.hpp"
 #include "published/published_rows.hpp"
 
 #include <optional>

@@ -104,7 +104,7 @@ std::optional<double> number_of(const nlohmann::json& json) {
 
 nlohmann::json json_of(const PredictedRun& run) {
   nlohmann::json predictions = nlohmann::json::array();
-  for (const Prediction& its : run.by_protocol)
+  for (const Prediction& its : run.by_fit)
     predictions.push_back({json_of(its.throughput), its.compute_scale, its.reason});
   return {json_of(run.measured), json_of(run.linear_from_one_gpu), json_of(run.linear_from_one_node),
           predictions};
@@ -112,12 +112,12 @@ nlohmann::json json_of(const PredictedRun& run) {
 
 PredictedRun predicted_run(const nlohmann::json& json) {
   PredictedRun run{.measured = number_of(json[0]),
-                   .by_protocol = {},
+                   .by_fit = {},
                    .linear_from_one_gpu = number_of(json[1]),
                    .linear_from_one_node = number_of(json[2])};
-  for (std::size_t i = 0; i < run.by_protocol.size(); ++i) {
+  for (std::size_t i = 0; i < run.by_fit.size(); ++i) {
     const nlohmann::json& its = json[3][i];
-    run.by_protocol[i] = {.throughput = number_of(its[0]), .compute_scale = its[1], .reason = its[2]};
+    run.by_fit[i] = {.throughput = number_of(its[0]), .compute_scale = its[1], .reason = its[2]};
   }
   return run;
 }
@@ -145,11 +145,11 @@ void predict_all(const config::Catalogue& catalogue, const std::vector<SeriesTar
 }
 
 void judge(const SeriesTarget& target, ScoredRun& scored) {
-  const std::array<bool, protocol_count> asked{true, !target.one_gpu.empty(), !target.one_node.empty()};
+  const std::array<bool, fit_count> asked{true, !target.one_gpu.empty(), !target.one_node.empty()};
   for (std::size_t i = 0; i < asked.size(); ++i) {
     scored.verdicts[i].is_asked = asked[i];
-    if (asked[i] && !scored.predicted.by_protocol[i].throughput)
-      scored.verdicts[i].excluded = scored.predicted.by_protocol[i].reason;
+    if (asked[i] && !scored.predicted.by_fit[i].throughput)
+      scored.verdicts[i].excluded = scored.predicted.by_fit[i].reason;
   }
   if (scored.run.row->gpus_total == 1)
     scored.verdicts[1].excluded = "runs on one GPU are what is fitted to";
@@ -160,7 +160,7 @@ void judge(const SeriesTarget& target, ScoredRun& scored) {
   else if (!asked[2])
     scored.verdicts[2].excluded = "R4: no row on a full node in its series";
   const auto rounded = [](const PublishedRun* run) { return run->measured.rounding > too_rounded; };
-  const std::array<std::vector<const PublishedRun*>, protocol_count> fitted_to{
+  const std::array<std::vector<const PublishedRun*>, fit_count> fitted_to{
       {{}, target.one_gpu, target.one_node}};
   for (std::size_t i = 0; i < fitted_to.size(); ++i)
     scored.verdicts[i].is_rounded = rounded(&scored.run) || std::ranges::any_of(fitted_to[i], rounded);
@@ -206,21 +206,18 @@ void score_missed(TrainingValidation& validation, const std::vector<PublishedRow
 
 }  // namespace
 
-const Verdict& ScoredRun::verdict(FitProtocol protocol) const {
-  return verdicts[static_cast<std::size_t>(protocol)];
+const Verdict& ScoredRun::verdict(FitKind fit) const { return verdicts[static_cast<std::size_t>(fit)]; }
+
+bool ScoredRun::is_scored(FitKind fit) const {
+  return verdict(fit).is_asked && verdict(fit).excluded.empty();
 }
 
-bool ScoredRun::is_scored(FitProtocol protocol) const {
-  return verdict(protocol).is_asked && verdict(protocol).excluded.empty();
+bool ScoredRun::counts(FitKind fit) const {
+  return is_scored(fit) && verdict(fit).outcome.empty() && family != nullptr && family->not_claimed.empty();
 }
 
-bool ScoredRun::counts(FitProtocol protocol) const {
-  return is_scored(protocol) && verdict(protocol).outcome.empty() && family != nullptr &&
-         family->not_claimed.empty();
-}
-
-double ScoredRun::error(FitProtocol protocol) const {
-  return *predicted.by_protocol[static_cast<std::size_t>(protocol)].throughput / *predicted.measured - 1;
+double ScoredRun::error(FitKind fit) const {
+  return *predicted.by_fit[static_cast<std::size_t>(fit)].throughput / *predicted.measured - 1;
 }
 
 TrainingValidation validate_training(const config::Catalogue& catalogue,

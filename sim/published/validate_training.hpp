@@ -16,9 +16,9 @@
 
 namespace trainyard {
 
-/// The result of a protocol for a run.
+/// The result of a fit for a run.
 struct Verdict {
-  bool is_asked = false;  ///< the protocol applies to the run, and the run to which it fits exists (R4)
+  bool is_asked = false;  ///< the fit applies to the run, and the run to which it fits exists (R4)
   std::string excluded;   ///< why it is not scored; empty: scored
   std::string outcome;    ///< the rule about outcomes (R7, R8) that leaves it out; usually empty
   bool is_rounded =
@@ -30,17 +30,17 @@ struct ScoredRun {
   PublishedRun run;
   const FamilyRule* family = nullptr;  ///< null: no rule matches
   PredictedRun predicted;
-  std::array<Verdict, protocol_count> verdicts;  ///< by FitProtocol
-  const OutlierRule* outlier = nullptr;          ///< the suspected cause if the error is large; null: none
+  std::array<Verdict, fit_count> verdicts;  ///< by FitKind
+  const OutlierRule* outlier = nullptr;     ///< the suspected cause if the error is large; null: none
 
-  [[nodiscard]] const Verdict& verdict(FitProtocol protocol) const;
-  /// Whether the protocol has an error for it.
-  [[nodiscard]] bool is_scored(FitProtocol protocol) const;
+  [[nodiscard]] const Verdict& verdict(FitKind fit) const;
+  /// Whether the fit has an error for it.
+  [[nodiscard]] bool is_scored(FitKind fit) const;
   /// Whether that error is in the totals: scored, not left out by a rule about outcomes, and of a family that
   /// counts.
-  [[nodiscard]] bool counts(FitProtocol protocol) const;
-  /// Predicted / measured - 1, for throughputs. Requires that the protocol scores the run.
-  [[nodiscard]] double error(FitProtocol protocol) const;
+  [[nodiscard]] bool counts(FitKind fit) const;
+  /// Predicted / measured - 1, for throughputs. Requires that the fit scores the run.
+  [[nodiscard]] double error(FitKind fit) const;
 };
 
 /// A throughput for which no experiment could be made; it lowers coverage.

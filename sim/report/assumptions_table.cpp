@@ -26,11 +26,11 @@ std::string places_text(const Assumption& assumption) {
 
 }  // namespace
 
-std::string assumptions_table(const std::vector<AssumptionEffect>& effects, FitProtocol protocol) {
+std::string assumptions_table(const std::vector<AssumptionEffect>& effects, FitKind fit) {
   std::string text = fmt::format(
       "\n# assumed values: mean errors in % under {} of the runs that have one, with 0.7, 1 and 1.3 times "
       "it\n",
-      config::name_of(protocol));
+      config::name_of(fit));
   const auto out = std::back_inserter(text);
   constexpr std::string_view format = "{:>5} {:>8} {:>8} {:>8}  {}\n";
   fmt::format_to(out, fmt::runtime(format), "rows", "x 0.7", "x 1", "x 1.3", "value, and the reason for it");

@@ -10,7 +10,7 @@
 namespace trainyard {
 
 /// Mean errors with a smaller, the current and a larger value of each assumption; the largest effects first.
-std::string assumptions_table(const std::vector<AssumptionEffect>& effects, FitProtocol protocol);
+std::string assumptions_table(const std::vector<AssumptionEffect>& effects, FitKind fit);
 
 /// The same, errors as ratios.
 nlohmann::ordered_json assumptions_json(const std::vector<AssumptionEffect>& effects);

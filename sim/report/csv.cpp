@@ -27,7 +27,7 @@ std::string si(Q quantity) {
 
 }  // namespace
 
-std::string layers_csv(const Run& run) {
+std::string ops_csv(const Run& run) {
   std::string csv = "phase,layer,kind,shape,flops,bytes,parameter_bytes,duration_s,source,start_s,end_s\n";
   for (const OpRow& row : step_of(run).ops) {
     append_row(csv, {config::name_of(row.phase), row.layer, config::name_of(row.kind), row.shape,

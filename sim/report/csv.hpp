@@ -11,7 +11,7 @@ namespace trainyard {
 
 /// The ops of one rank's step in the order in which they run: kind, work, duration, source of the duration,
 /// date on rank 0.
-std::string layers_csv(const Run& run);
+std::string ops_csv(const Run& run);
 
 /// Every rank: its place and the busy time of its two streams.
 std::string ranks_csv(const Run& run);

@@ -80,7 +80,7 @@ std::string communication_in_words(const Run& run) {
 }
 
 /// "24 of 40 cores of a node decode 6,000 samples/s".
-std::string pipeline_in_words(const InputPipeline& input) {
+std::string loading_in_words(const DataLoading& input) {
   const std::string rate = rounded(input.samples / input.time.si()) + " samples/s";
   switch (input.limit) {
     case InputLimit::cores:
@@ -98,7 +98,7 @@ std::string pipeline_in_words(const InputPipeline& input) {
 /// `share`: fraction of the time for which GPUs wait for samples.
 std::string waiting_in_words(const InputReport& input, double share) {
   const std::string text =
-      fmt::format("Input: limited by the input pipeline: {}", pipeline_in_words(input.pipeline));
+      fmt::format("Input: limited by the input pipeline: {}", loading_in_words(input.loading));
   if (!input.is_prefetched)
     return fmt::format("{}, and every step waits for its own. Prefetching would gain up to {}.", text,
                        percent(share));

@@ -89,9 +89,9 @@ void write_chart(Page& out, const Run& run) {
 
 /// "48 of 48 cores busy for 62 %; storage for 8 %".
 std::string input_in_words(const InputReport& input) {
-  std::string text = fmt::format("made ready in {} beside the step", human(input.pipeline.time));
+  std::string text = fmt::format("made ready in {} beside the step", human(input.loading.time));
   if (!input.is_prefetched)
-    text = fmt::format("made ready in {} before each step", human(input.pipeline.time));
+    text = fmt::format("made ready in {} before each step", human(input.loading.time));
   if (input.cpu_utilization)
     text += fmt::format("; a node's cores are busy for {}", percent(*input.cpu_utilization));
   if (input.storage_utilization)

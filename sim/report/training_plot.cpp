@@ -30,7 +30,7 @@ constexpr std::size_t panels_beside = 3;
 
 constexpr double band = 0.1;
 constexpr double widest_column = 0.76;  ///< width of the marks on one number of GPUs, relative to a doubling
-constexpr FitProtocol drawn = FitProtocol::one_gpu;
+constexpr FitKind drawn = FitKind::one_gpu;
 
 enum class MarkKind { linear, predicted, predicted_in_part };
 

@@ -54,23 +54,22 @@ void add_line(std::string& text, std::string_view name, const RunErrors& errors)
                  percent(errors.coverage), percent(errors.coverage_of_all), percent(errors.with_excluded));
 }
 
-void add_protocol(std::string& text, const TrainingValidation& validation, FitProtocol protocol) {
-  const auto row =
-      std::ranges::find(config::Names<FitProtocol>::table, protocol, &config::Name<FitProtocol>::value);
-  fmt::format_to(std::back_inserter(text), "\n# protocol {}: {}; errors of throughput in %\n", row->text,
+void add_fit(std::string& text, const TrainingValidation& validation, FitKind fit) {
+  const auto row = std::ranges::find(config::Names<FitKind>::table, fit, &config::Name<FitKind>::value);
+  fmt::format_to(std::back_inserter(text), "\n# fit {}: {}; errors of throughput in %\n", row->text,
                  row->doc);
   fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), "family", "rows", "MAPE", "median",
                  "90 %", "worst", "linear", "coverage", "of all", "with out");
   for (const FamilyRule* family : families_of(validation)) {
     const std::string mark = family->not_claimed.empty() ? "" : " (not claimed)";
     add_line(text, family->family + mark,
-             errors_of(validation, protocol, {.family = family->family, .is_partial = false}));
+             errors_of(validation, fit, {.family = family->family, .is_partial = false}));
     add_line(text, family->family + ", partial" + mark,
-             errors_of(validation, protocol, {.family = family->family, .is_partial = true}));
+             errors_of(validation, fit, {.family = family->family, .is_partial = true}));
   }
-  add_line(text, "all clean rows", errors_of(validation, protocol, {}));
-  add_line(text, "all clean rows, R7 and R8 off", errors_of(validation, protocol, {.by_outcome = false}));
-  add_line(text, "all rows clean in part", errors_of(validation, protocol, {.is_partial = true}));
+  add_line(text, "all clean rows", errors_of(validation, fit, {}));
+  add_line(text, "all clean rows, R7 and R8 off", errors_of(validation, fit, {.by_outcome = false}));
+  add_line(text, "all rows clean in part", errors_of(validation, fit, {.is_partial = true}));
 }
 
 std::string_view family_name(const ScoredRun& scored) {
@@ -82,8 +81,8 @@ std::string place_of(const ScoredRun& scored) {
   return fmt::format("{}:{}", std::filesystem::path(row.file).filename().string(), row.line);
 }
 
-std::string error_or_dash(const ScoredRun& scored, FitProtocol protocol) {
-  return scored.is_scored(protocol) ? fmt::format("{:+.1f}", 100 * scored.error(protocol)) : std::string("-");
+std::string error_or_dash(const ScoredRun& scored, FitKind fit) {
+  return scored.is_scored(fit) ? fmt::format("{:+.1f}", 100 * scored.error(fit)) : std::string("-");
 }
 
 void add_runs(std::string& text, const TrainingValidation& validation) {
@@ -102,22 +101,22 @@ void add_runs(std::string& text, const TrainingValidation& validation) {
                        : fmt::format("{}x{}", run.measured.batch_per_gpu, run.measured.accumulation),
                    run.row->gpus_total,
                    scored.predicted.measured ? fmt::format("{:.5g}", *scored.predicted.measured) : "-",
-                   error_or_dash(scored, FitProtocol::spec), error_or_dash(scored, FitProtocol::one_gpu),
-                   error_or_dash(scored, FitProtocol::one_node));
+                   error_or_dash(scored, FitKind::nothing), error_or_dash(scored, FitKind::one_gpu),
+                   error_or_dash(scored, FitKind::one_node));
   }
 }
 
 bool is_excepted(const ScoredRun& scored) { return scored.outlier != nullptr && scored.outlier->excepted; }
 
-/// Scored runs of a protocol with a large error or excepted by a rule, the worst first.
-std::vector<const ScoredRun*> outliers_of(const TrainingValidation& validation, FitProtocol protocol) {
+/// Scored runs of a fit with a large error or excepted by a rule, the worst first.
+std::vector<const ScoredRun*> outliers_of(const TrainingValidation& validation, FitKind fit) {
   std::vector<const ScoredRun*> found;
   for (const ScoredRun& scored : validation.runs) {
-    if (!scored.counts(protocol)) continue;
-    if (std::abs(scored.error(protocol)) > far_off_run || is_excepted(scored)) found.push_back(&scored);
+    if (!scored.counts(fit)) continue;
+    if (std::abs(scored.error(fit)) > far_off_run || is_excepted(scored)) found.push_back(&scored);
   }
   std::ranges::stable_sort(found, std::ranges::greater{},
-                           [&](const ScoredRun* run) { return std::abs(run->error(protocol)); });
+                           [&](const ScoredRun* run) { return std::abs(run->error(fit)); });
   return found;
 }
 
@@ -126,40 +125,40 @@ std::string_view suspicion_of(const ScoredRun& scored) {
                                    : std::string_view(scored.outlier->reason);
 }
 
-void add_outliers(std::string& text, const TrainingValidation& validation, FitProtocol protocol) {
-  const std::vector<const ScoredRun*> outliers = outliers_of(validation, protocol);
+void add_outliers(std::string& text, const TrainingValidation& validation, FitKind fit) {
+  const std::vector<const ScoredRun*> outliers = outliers_of(validation, fit);
   if (outliers.empty()) return;
   const auto out = std::back_inserter(text);
   fmt::format_to(
       out, "\n# runs off by more than {:.0f} % under {}, or excepted from limits, and what is suspected\n",
-      100 * far_off_run, config::name_of(protocol));
+      100 * far_off_run, config::name_of(fit));
   for (const ScoredRun* scored : outliers) {
     const PublishedRow& row = *scored->run.row;
     fmt::format_to(out, "{:>+7.1f}  {} {} GPUs, {}, {}, {}, batch {}\n{:>7}  {}{}\n",
-                   100 * scored->error(protocol), place_of(*scored), row.gpus_total, row.framework, row.model,
+                   100 * scored->error(fit), place_of(*scored), row.gpus_total, row.framework, row.model,
                    row.precision, row.batch_per_gpu, "", is_excepted(*scored) ? "excepted: " : "",
                    suspicion_of(*scored));
   }
 }
 
 /// Nothing is fitted to the runs of a stack on several GPUs, so each is predicted without knowledge of it.
-void add_stacks(std::string& text, const TrainingValidation& validation, FitProtocol protocol) {
+void add_stacks(std::string& text, const TrainingValidation& validation, FitKind fit) {
   std::set<std::string> stacks;
   for (const ScoredRun& scored : validation.runs) stacks.insert(scored.run.stack->stack);
   fmt::format_to(std::back_inserter(text),
                  "\n# the same by stack under {}, clean rows of all claimed families\n",
-                 config::name_of(protocol));
+                 config::name_of(fit));
   for (const std::string& stack : stacks) {
-    const RunErrors errors = errors_of(validation, protocol, {.stack = stack});
+    const RunErrors errors = errors_of(validation, fit, {.stack = stack});
     if (errors.rows > 0) add_line(text, stack, errors);
   }
 }
 
-/// Rows left out by a protocol, including those that no protocol uses.
-std::map<std::string, int> excluded_by(const TrainingValidation& validation, FitProtocol protocol) {
+/// Rows left out by a fit, including those that no fit uses.
+std::map<std::string, int> excluded_by(const TrainingValidation& validation, FitKind fit) {
   std::map<std::string, int> reasons = validation.excluded;
   for (const ScoredRun& scored : validation.runs) {
-    const Verdict& verdict = scored.verdict(protocol);
+    const Verdict& verdict = scored.verdict(fit);
     if (!verdict.excluded.empty())
       ++reasons[verdict.excluded];
     else if (!verdict.outcome.empty())
@@ -180,12 +179,10 @@ nlohmann::ordered_json errors_json(const RunErrors& errors) {
           {"mape_with_excluded", number_or_null(errors.with_excluded)}};
 }
 
-nlohmann::ordered_json families_json(const TrainingValidation& validation, FitProtocol protocol,
-                                     bool is_partial) {
+nlohmann::ordered_json families_json(const TrainingValidation& validation, FitKind fit, bool is_partial) {
   nlohmann::ordered_json families = nlohmann::ordered_json::object();
   for (const FamilyRule* family : families_of(validation)) {
-    const RunErrors errors =
-        errors_of(validation, protocol, {.family = family->family, .is_partial = is_partial});
+    const RunErrors errors = errors_of(validation, fit, {.family = family->family, .is_partial = is_partial});
     if (errors.rows == 0 && !errors.coverage_of_all) continue;
     families[family->family] = errors_json(errors);
     if (!family->not_claimed.empty()) families[family->family]["not_claimed"] = family->not_claimed;
@@ -193,10 +190,10 @@ nlohmann::ordered_json families_json(const TrainingValidation& validation, FitPr
   return families;
 }
 
-nlohmann::ordered_json row_json(const ScoredRun& scored, FitProtocol protocol) {
+nlohmann::ordered_json row_json(const ScoredRun& scored, FitKind fit) {
   const PublishedRun& run = scored.run;
-  const Prediction& prediction = scored.predicted.by_protocol[static_cast<std::size_t>(protocol)];
-  const Verdict& verdict = scored.verdict(protocol);
+  const Prediction& prediction = scored.predicted.by_fit[static_cast<std::size_t>(fit)];
+  const Verdict& verdict = scored.verdict(fit);
   nlohmann::ordered_json row{{"file", run.row->file},
                              {"line", run.row->line},
                              {"family", family_name(scored)},
@@ -215,24 +212,22 @@ nlohmann::ordered_json row_json(const ScoredRun& scored, FitProtocol protocol) {
                              {"compute_scale", prediction.compute_scale},
                              {"linear_from_one_gpu", number_or_null(scored.predicted.linear_from_one_gpu)},
                              {"linear_from_one_node", number_or_null(scored.predicted.linear_from_one_node)}};
-  const bool counts = scored.is_scored(protocol);
-  row["error"] = counts ? nlohmann::ordered_json(scored.error(protocol)) : nlohmann::ordered_json(nullptr);
+  const bool counts = scored.is_scored(fit);
+  row["error"] = counts ? nlohmann::ordered_json(scored.error(fit)) : nlohmann::ordered_json(nullptr);
   row["scored"] = counts && verdict.outcome.empty();
   const std::string& reason = verdict.excluded.empty() ? verdict.outcome : verdict.excluded;
   if (!reason.empty()) row["excluded"] = reason;
   return row;
 }
 
-/// The errors of a baseline over the runs that the protocol scores.
-nlohmann::ordered_json baseline_json(const TrainingValidation& validation, FitProtocol protocol,
-                                     FitProtocol fitted_to) {
-  const RunErrors errors = errors_of(validation, protocol, {});
+/// The errors of a baseline over the runs that the fit scores.
+nlohmann::ordered_json baseline_json(const TrainingValidation& validation, FitKind fit, FitKind fitted_to) {
+  const RunErrors errors = errors_of(validation, fit, {});
   std::vector<double> its;
   for (const ScoredRun& scored : validation.runs) {
-    const bool counts = scored.counts(protocol) && scored.run.row->clean != "partial";
-    const std::optional<double>& line = fitted_to == FitProtocol::one_node
-                                            ? scored.predicted.linear_from_one_node
-                                            : scored.predicted.linear_from_one_gpu;
+    const bool counts = scored.counts(fit) && scored.run.row->clean != "partial";
+    const std::optional<double>& line = fitted_to == FitKind::one_node ? scored.predicted.linear_from_one_node
+                                                                       : scored.predicted.linear_from_one_gpu;
     if (counts && line) its.push_back(std::abs(*line / *scored.predicted.measured - 1));
   }
   return {{"rows", its.size()},
@@ -242,49 +237,49 @@ nlohmann::ordered_json baseline_json(const TrainingValidation& validation, FitPr
 
 }  // namespace
 
-std::string training_validation_table(const TrainingValidation& validation,
-                                      const std::vector<FitProtocol>& asked, bool only_families) {
+std::string training_validation_table(const TrainingValidation& validation, const std::vector<FitKind>& asked,
+                                      bool only_families) {
   std::string text;
   if (!only_families) add_runs(text, validation);
-  for (const FitProtocol protocol : asked) add_protocol(text, validation, protocol);
-  for (const FitProtocol protocol : asked) {
-    if (protocol == FitProtocol::one_gpu) add_stacks(text, validation, protocol);
+  for (const FitKind fit : asked) add_fit(text, validation, fit);
+  for (const FitKind fit : asked) {
+    if (fit == FitKind::one_gpu) add_stacks(text, validation, fit);
   }
-  for (const FitProtocol protocol : asked) {
-    if (protocol != FitProtocol::spec) add_outliers(text, validation, protocol);
+  for (const FitKind fit : asked) {
+    if (fit != FitKind::nothing) add_outliers(text, validation, fit);
   }
   const auto out = std::back_inserter(text);
-  for (const FitProtocol protocol : asked) {
-    fmt::format_to(out, "\n# rows left out under {}\n", config::name_of(protocol));
-    for (const auto& [reason, count] : excluded_by(validation, protocol))
+  for (const FitKind fit : asked) {
+    fmt::format_to(out, "\n# rows left out under {}\n", config::name_of(fit));
+    for (const auto& [reason, count] : excluded_by(validation, fit))
       fmt::format_to(out, "{:>8}  {}\n", count, reason);
   }
   return text;
 }
 
-nlohmann::ordered_json training_validation_json(const TrainingValidation& validation, FitProtocol protocol) {
+nlohmann::ordered_json training_validation_json(const TrainingValidation& validation, FitKind fit) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const ScoredRun& scored : validation.runs) rows.push_back(row_json(scored, protocol));
+  for (const ScoredRun& scored : validation.runs) rows.push_back(row_json(scored, fit));
   nlohmann::ordered_json excluded = nlohmann::ordered_json::object();
-  for (const auto& [reason, count] : excluded_by(validation, protocol)) excluded[reason] = count;
+  for (const auto& [reason, count] : excluded_by(validation, fit)) excluded[reason] = count;
   nlohmann::ordered_json outliers = nlohmann::ordered_json::array();
-  for (const ScoredRun* scored : outliers_of(validation, protocol)) {
+  for (const ScoredRun* scored : outliers_of(validation, fit)) {
     outliers.push_back({{"file", scored->run.row->file},
                         {"line", scored->run.row->line},
-                        {"error", scored->error(protocol)},
+                        {"error", scored->error(fit)},
                         {"reason", suspicion_of(*scored)},
                         {"excepted", is_excepted(*scored)}});
   }
-  nlohmann::ordered_json overall = errors_json(errors_of(validation, protocol, {}));
-  overall["by_outcome_off"] = errors_json(errors_of(validation, protocol, {.by_outcome = false}));
-  overall["partial"] = errors_json(errors_of(validation, protocol, {.is_partial = true}));
-  return {{"protocol", config::name_of(protocol)},
+  nlohmann::ordered_json overall = errors_json(errors_of(validation, fit, {}));
+  overall["by_outcome_off"] = errors_json(errors_of(validation, fit, {.by_outcome = false}));
+  overall["partial"] = errors_json(errors_of(validation, fit, {.is_partial = true}));
+  return {{"fit", config::name_of(fit)},
           {"overall", std::move(overall)},
-          {"families", families_json(validation, protocol, false)},
-          {"families_partial", families_json(validation, protocol, true)},
+          {"families", families_json(validation, fit, false)},
+          {"families_partial", families_json(validation, fit, true)},
           {"baselines",
-           {{"linear_from_one_gpu", baseline_json(validation, protocol, FitProtocol::one_gpu)},
-            {"linear_from_one_node", baseline_json(validation, protocol, FitProtocol::one_node)}}},
+           {{"linear_from_one_gpu", baseline_json(validation, fit, FitKind::one_gpu)},
+            {"linear_from_one_node", baseline_json(validation, fit, FitKind::one_node)}}},
           {"rows", std::move(rows)},
           {"outliers", std::move(outliers)},
           {"excluded", std::move(excluded)}};

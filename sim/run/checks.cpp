@@ -28,11 +28,11 @@ void check_bytes(const StepPlan& plan, const Timeline& timeline, bool is_shared,
                  std::vector<std::string>& out) {
   double sent = 0;
   for (const Collective& collective : plan.graph.collectives) {
-    for (const Stage& stage : collective.stages) {
-      const Pattern& pattern = plan.graph.patterns[at(stage.pattern)];
+    for (const CollectivePhase& phase : collective.phases) {
+      const Pattern& pattern = plan.graph.patterns[at(phase.pattern)];
       double links = static_cast<double>(pattern.links.size());
       for (const LinkUse& use : pattern.uses) links += use.times;
-      sent += stage.bytes.si() * stage.messages * links;
+      sent += phase.bytes.si() * phase.messages * links;
     }
   }
   const double carried = std::accumulate(timeline.link_bytes.begin(), timeline.link_bytes.end(), 0.0);

@@ -80,7 +80,7 @@ private:
   }
 
   /// No rank begins a size before all ranks of all groups have ended the previous one: message by message,
-  /// the last ranks of a pipeline still receive when its first ones have nothing left to send.
+  /// the last ranks of a chunked phase still receive when its first ones have nothing left to send.
   void add_barrier() {
     int participants = 0;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -91,7 +91,7 @@ private:
                                   .size = Bytes{},
                                   .participants = participants,
                                   .overhead = Seconds{},
-                                  .stages = {}});
+                                  .phases = {}});
   }
 
   void add_collective(std::size_t g, Bytes asked) {
@@ -114,7 +114,7 @@ private:
                        .time = {},
                        .algbw = {},
                        .busbw = {},
-                       .bound = collective_bound(cluster_, sweep_.software.costs, sweep_.operation,
+                       .bound = collective_bound(cluster_, sweep_.software.overheads, sweep_.operation,
                                                  groups_[g].ranks, size),
                        .closed_form = {}}});
     graph_.collectives.push_back(planners_[g].collective(size, graph_.patterns));
@@ -153,7 +153,7 @@ CollectiveReport time_collective(const Cluster& cluster, const CollectiveSweep& 
       return span.end - span.start;
     };
     const auto ranks = static_cast<int>(report.groups[at(row.group)].ranks.size());
-    const Seconds launches = sweep.software.costs.launch * sweep.gpus_per_process;
+    const Seconds launches = sweep.software.overheads.launch * sweep.gpus_per_process;
     row.time = with_launches(duration_in(timeline), launches);
     row.closed_form = with_launches(duration_in(alone), launches);
     if (row.time.si() < row.bound.si() * (1 - 1e-9)) {

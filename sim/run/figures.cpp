@@ -95,7 +95,7 @@ Value overhead(const Run& run) {
 
 Value input_limit(const InputReport& input) {
   const Known<double>& rate = input.samples_per_s_and_node;
-  return rate ? to_value(name_of(input.pipeline.limit)) : Value(unknown(rate.error()));
+  return rate ? to_value(name_of(input.loading.limit)) : Value(unknown(rate.error()));
 }
 
 Value lead(const Updates& updates) {
@@ -227,7 +227,7 @@ std::vector<Figure> figures_of_input_data() {  // Reading real data.
   return {
       Figure{"input_time_s", "input", FigureUnit::time,
              "with real data: the time in which a node makes the samples of its ranks' step ready", "",
-             summary_only, of_input([](auto& input) { return input.pipeline.time; })},
+             summary_only, of_input([](auto& input) { return input.loading.time; })},
       Figure{"input_limit", "input limit", FigureUnit::text,
              "with real data: the longest part of `input_time_s`: `cores`, `storage`, `memory` or `decoder`",
              "input_limit", summary_only, of_input(input_limit)},

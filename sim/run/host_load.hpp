@@ -1,7 +1,7 @@
 #pragma once
 // The load that parameter servers put on the hosts they share with workers.
 
-#include "experiment/input_pipeline.hpp"
+#include "experiment/data_loading.hpp"
 #include "schedule/server_plan.hpp"
 
 namespace trainyard {

@@ -27,21 +27,21 @@ std::string decode_note(const ResolvedExperiment& resolved) {
 
 }  // namespace
 
-InputReport input_report(const ResolvedExperiment& resolved, const InputPipeline& pipeline, Seconds exposed,
+InputReport input_report(const ResolvedExperiment& resolved, const DataLoading& loading, Seconds exposed,
                          double throughput) {
   InputReport report;
-  report.pipeline = pipeline;
+  report.loading = loading;
   report.is_prefetched = is_prefetched(resolved.settings.input);
   report.exposed = exposed;
   const double samples_of_step = static_cast<double>(resolved.settings.batch_per_gpu) *
                                  resolved.settings.accumulation * resolved.cluster->ranks();
   const double steps_per_second = throughput / samples_of_step;
   report.cpu_utilization = unknown("CPUs decode nothing, and what else they do is not modelled");
-  if (pipeline.cores > 0) report.cpu_utilization = pipeline.busy.si() * steps_per_second;
+  if (loading.cores > 0) report.cpu_utilization = loading.busy.si() * steps_per_second;
   report.storage_utilization = unknown("the platform does not state its storage (node.storage)");
-  if (pipeline.storage > Seconds{}) report.storage_utilization = pipeline.storage.si() * steps_per_second;
+  if (loading.storage > Seconds{}) report.storage_utilization = loading.storage.si() * steps_per_second;
   report.samples_per_s_and_node = unknown("nothing is known to limit the input");
-  if (pipeline.time > Seconds{}) report.samples_per_s_and_node = pipeline.samples / pipeline.time.si();
+  if (loading.time > Seconds{}) report.samples_per_s_and_node = loading.samples / loading.time.si();
   return report;
 }
 

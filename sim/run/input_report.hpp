@@ -2,7 +2,7 @@
 // The input of a run that reads real data: how long GPUs wait for samples, and how busy hosts and storage
 // are.
 
-#include "experiment/input_pipeline.hpp"
+#include "experiment/data_loading.hpp"
 #include "experiment/resolve.hpp"
 #include "units/known.hpp"
 
@@ -12,7 +12,7 @@
 namespace trainyard {
 
 struct InputReport {
-  InputPipeline pipeline;  ///< for the nodes with the most ranks
+  DataLoading loading;  ///< for the nodes with the most ranks
   bool is_prefetched = true;
   Seconds exposed;                              ///< average time of a step for which GPUs wait for samples
   Known<double> cpu_utilization = unknown({});  ///< use of a node's cores for decoding and for summing
@@ -22,7 +22,7 @@ struct InputReport {
 };
 
 /// `exposed`: time of a step for which GPUs wait for samples; `throughput`: samples per second of the run.
-InputReport input_report(const ResolvedExperiment& resolved, const InputPipeline& pipeline, Seconds exposed,
+InputReport input_report(const ResolvedExperiment& resolved, const DataLoading& loading, Seconds exposed,
                          double throughput);
 
 /// The assumptions and sources of the report, for the reader.

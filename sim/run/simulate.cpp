@@ -69,7 +69,7 @@ Seconds sum_of_ops(const Trace& trace, const StepPlan& plan, Wanted is_wanted) {
   return sum;
 }
 
-void add_times(const ResolvedExperiment& resolved, const std::optional<InputPipeline>& input, Step& step) {
+void add_times(const ResolvedExperiment& resolved, const std::optional<DataLoading>& input, Step& step) {
   const InputSettings& settings = resolved.settings.input;
   const RankSpan& rank = step.timeline.ranks.front();
   const Seconds makespan = step.timeline.makespan;
@@ -122,7 +122,7 @@ Pace pace_of(const ResolvedExperiment& resolved, const Step& step) {
   const int ranks = resolved.cluster->ranks();
   pace.time = step.time;
   pace.one_rank = with_input(sum_of_ops(resolved.trace, step.plan, has_one_rank),
-                             input_pipeline(resolved, 1, 1), resolved.settings.input);
+                             data_loading(resolved, 1, 1), resolved.settings.input);
   pace.global_batch =
       static_cast<std::int64_t>(resolved.settings.batch_per_gpu) * resolved.settings.accumulation * ranks;
   pace.throughput = static_cast<double>(pace.global_batch) / pace.time.si();
@@ -184,12 +184,12 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
 
 Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
   StepPlan plan = plan_step(resolved.trace, resolved.gpu, resolved.stack, *resolved.network,
-                            all_ranks(*resolved.cluster), resolved.settings.sync, resolved.costs);
+                            all_ranks(*resolved.cluster), resolved.settings.sync, resolved.overheads);
   Run run;
   run.memory = checked_memory(resolved, plan);
   const Fidelity fidelity = options.fidelity.value_or(resolved.settings.fidelity);
   Step step = replayed_step(resolved, std::move(plan), fidelity, options);
-  const std::optional<InputPipeline> input = input_pipeline(resolved, *resolved.cluster);
+  const std::optional<DataLoading> input = data_loading(resolved, *resolved.cluster);
   add_times(resolved, input, step);
   add_rows(resolved.trace, step);
 

@@ -283,7 +283,7 @@ Pace pace_of(const ResolvedExperiment& resolved, const Updates& updates, const R
   const double per_gradient = per_step * updates.settings.push_every * updates.ranks_per_worker;
   Pace pace;
   pace.time = updates.time.median;
-  pace.one_rank = with_input(steady.pace.one_rank, input_pipeline(resolved, 1, 1), resolved.settings.input);
+  pace.one_rank = with_input(steady.pace.one_rank, data_loading(resolved, 1, 1), resolved.settings.input);
   pace.global_batch = std::llround(per_gradient * updates.gradients_per_update);
   pace.throughput = per_gradient * updates.gradients_per_update / pace.time.si();
   pace.speedup = pace.throughput * pace.one_rank.si() / per_step;
@@ -354,9 +354,9 @@ Run run_from(ResolvedExperiment resolved, Training training, Run steady) {
     run.notes.push_back(fmt::format("trace.json and report.html show the first {} of the measured {}",
                                     human(*until), human(updates.measured)));
   }
-  if (const auto pipeline = input_pipeline(resolved, *resolved.cluster, training.load)) {
-    const Seconds loading = sum_of(updates.workers).loading / steps_of(updates);
-    run.input = input_report(resolved, *pipeline, loading, run.pace.throughput);
+  if (const auto loading = data_loading(resolved, *resolved.cluster, training.load)) {
+    const Seconds exposed = sum_of(updates.workers).loading / steps_of(updates);
+    run.input = input_report(resolved, *loading, exposed, run.pace.throughput);
     std::ranges::copy(input_notes(resolved, *run.input), std::back_inserter(run.notes));
   }
   std::ranges::copy(training.notes_after, std::back_inserter(run.notes));

@@ -12,7 +12,7 @@
 
 namespace trainyard {
 
-/// One op of the trace with its duration; a row of layers.csv.
+/// One op of the trace with its duration; a row of ops.csv.
 struct OpRow {
   Phase phase{};
   std::string layer;

@@ -60,7 +60,7 @@ LoadingTimes loading_times(const ResolvedExperiment& resolved, const Cluster& cl
   for (int worker = 0; worker < workers; ++worker) {
     const int node = index(cluster.node_of(Rank{worker * per_worker}));
     times.per_step.push_back(
-        input_pipeline(resolved, cluster.gpus_on_node[at(node)], nodes, load).value().time);
+        data_loading(resolved, cluster.gpus_on_node[at(node)], nodes, load).value().time);
   }
   return times;
 }

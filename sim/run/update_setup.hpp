@@ -2,7 +2,7 @@
 // Setup of a run of many updates: its length, and the times of each worker's steps.
 
 #include "engine/training.hpp"
-#include "experiment/input_pipeline.hpp"
+#include "experiment/data_loading.hpp"
 #include "experiment/resolve.hpp"
 #include "run/step.hpp"
 

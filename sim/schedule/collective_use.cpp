@@ -30,7 +30,8 @@ Bytes own_bytes(const Collective& collective) {
 
 Bytes memory_traffic(const Collective& collective, std::span<const Pattern> patterns) {
   Bytes sent;
-  for (const Stage& stage : collective.stages) sent += bytes_sent(stage, patterns[at(stage.pattern)]);
+  for (const CollectivePhase& phase : collective.phases)
+    sent += bytes_sent(phase, patterns[at(phase.pattern)]);
   return 2 * (sent / collective.participants) + own_bytes(collective);
 }
 
@@ -43,8 +44,8 @@ std::vector<GpuUse> collective_uses(const StepPlan& plan, const GpuProfile& gpu)
   for (std::size_t i = 0; i < graph.collectives.size(); ++i) {
     const Collective& collective = graph.collectives[i];
     Seconds moving;
-    for (const Stage& stage : collective.stages)
-      moving += closed_form(stage, std::min(rates[at(stage.pattern)], stage.limit));
+    for (const CollectivePhase& phase : collective.phases)
+      moving += closed_form(phase, std::min(rates[at(phase.pattern)], phase.limit));
     GpuUse& use = uses.emplace_back();
     if (gpu.sms) {
       const double blocks = blocks_of_ring * plan.collectives[i].channels;

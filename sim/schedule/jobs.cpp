@@ -35,7 +35,7 @@ void add_job(TaskGraph& graph, const TaskGraph& other) {
   if (graph.links.empty()) graph.links = other.links;
   graph.patterns.insert(graph.patterns.end(), other.patterns.begin(), other.patterns.end());
   for (Collective collective : other.collectives) {
-    for (Stage& stage : collective.stages) stage.pattern += first_pattern;
+    for (CollectivePhase& phase : collective.phases) phase.pattern += first_pattern;
     graph.collectives.push_back(std::move(collective));
   }
   for (const Program& program : other.programs)
@@ -60,9 +60,9 @@ void add_background(TaskGraph& graph, const Route& way, Bandwidth rate) {
                                .size = rate * piece,
                                .participants = 2,
                                .overhead = Seconds{},
-                               .stages = {{.pattern = static_cast<int>(graph.patterns.size()),
+                               .phases = {{.pattern = static_cast<int>(graph.patterns.size()),
                                            .messages = 1,
-                                           .depth = 0,
+                                           .hops = 0,
                                            .latency = Seconds{},
                                            .bytes = rate * piece,
                                            .limit = rate}}});

@@ -40,7 +40,7 @@ TaskGraph paced_step(const StepPlan& plan, std::span<const Seconds> collectives,
                                  .size = planned.size,
                                  .participants = 0,
                                  .overhead = collectives[i],
-                                 .stages = {}});
+                                 .phases = {}});
   }
   count_participants(graph);
   for (Program& program : graph.programs) {

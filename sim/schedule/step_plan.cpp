@@ -35,7 +35,7 @@ TaskGraph with_durations(const StepPlan& plan, DurationOf duration_of) {
                                  .size = collective.size,
                                  .participants = collective.participants,
                                  .overhead = duration_of(graph.collectives.size()),
-                                 .stages = {}});
+                                 .phases = {}});
   }
   for (Program& program : graph.programs) {
     for (Task& task : program.streams[static_cast<int>(Stream::communication)]) {
@@ -103,7 +103,7 @@ void add_collectives(const std::vector<Launch>& launches, const Cluster& cluster
          .held = held,
          .before = launch.before.name,
          .after = launch.after.name,
-         .bound = collective_bound(cluster, software.costs, launch.operation, ranks, launch.size)});
+         .bound = collective_bound(cluster, software.overheads, launch.operation, ranks, launch.size)});
     plan.graph.collectives.push_back(planner.collective(launch.size, plan.graph.patterns));
   }
 }
@@ -136,12 +136,12 @@ std::vector<Bandwidth> capacities(const Cluster& cluster) {
 }
 
 StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack, const Cluster& cluster,
-                   const Sync& sync, const Costs& costs) {
-  return plan_step(trace, gpu, stack, cluster, all_ranks(cluster), sync, costs);
+                   const Sync& sync, const ProtocolOverheads& overheads) {
+  return plan_step(trace, gpu, stack, cluster, all_ranks(cluster), sync, overheads);
 }
 
 StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack, const Cluster& cluster,
-                   std::span<const Rank> ranks, const Sync& sync, const Costs& costs) {
+                   std::span<const Rank> ranks, const Sync& sync, const ProtocolOverheads& overheads) {
   StepPlan plan;
   plan.op_times = op_times(trace, gpu, stack);
   std::vector<Launch> launches;
@@ -153,7 +153,7 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
     add_notes(notes_on_kind(sync, stack), plan);
   }
   const CollectiveSoftware software{
-      .version = stack.nccl, .costs = costs, .compute_capability = compute_capability(gpu)};
+      .version = stack.nccl, .overheads = overheads, .compute_capability = compute_capability(gpu)};
   const bool has_cycle = stack.fusion && !has_owner;
   add_collectives(launches, cluster, ranks, sync, has_cycle ? "cycle" : "negotiation", software, plan);
   if (stack.overlap_slows) set_uses(plan, gpu, launches);

@@ -42,14 +42,14 @@ struct StepPlan {
 /// Plans one step: compute ops in trace order on the compute stream; collectives in bucket order on the
 /// communication stream, each once its gradients are complete; optimizer ops after the last collective, for
 /// dataparallel_gpu0 only on the first rank. The trace's own communication is used if it names any, else that
-/// of launches.hpp. `costs`: costs of the stack's communication library in addition to the wire. Throws
+/// of launches.hpp. `overheads`: costs of the stack's communication library in addition to the wire. Throws
 /// InputError (an impossible algorithm or precision, dataparallel_gpu0 on several nodes) or Unreachable.
 StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack, const Cluster& cluster,
-                   const Sync& sync, const Costs& costs);
+                   const Sync& sync, const ProtocolOverheads& overheads);
 
 /// The same for some ranks of the cluster (ascending); the others have the last program, which is empty.
 StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack, const Cluster& cluster,
-                   std::span<const Rank> ranks, const Sync& sync, const Costs& costs);
+                   std::span<const Rank> ranks, const Sync& sync, const ProtocolOverheads& overheads);
 
 /// The capacities of all links of a cluster, by LinkId.
 std::vector<Bandwidth> capacities(const Cluster& cluster);

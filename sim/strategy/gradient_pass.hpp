@@ -70,14 +70,14 @@ struct Names<PassTime> {
 template <>
 struct Keys<GradientPass> {
   static auto table() {
-    constexpr double absurd_passes = 100;
+    constexpr double most_passes = 100;
     return keys(required("name", &GradientPass::name, "what it does: unscale, norm, clip, copy"),
                 optional("reads", &GradientPass::reads, "values that it reads per gradient")
                     .at_least(0)
-                    .at_most(absurd_passes),
+                    .at_most(most_passes),
                 optional("writes", &GradientPass::writes, "values that it writes per gradient")
                     .at_least(0)
-                    .at_most(absurd_passes),
+                    .at_most(most_passes),
                 optional("of", &GradientPass::of, "their type"),
                 optional("only", &GradientPass::only, "precisions with which it happens; all when absent"),
                 optional("ranks", &GradientPass::ranks, "jobs in which it happens"),

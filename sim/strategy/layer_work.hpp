@@ -50,15 +50,15 @@ struct Names<WorkDtype> {
 template <>
 struct Keys<LayerWork> {
   static auto table() {
-    constexpr double absurd_passes = 100;
+    constexpr double most_passes = 100;
     return keys(
         required("name", &LayerWork::name, "what it does: bias, heads, cast"),
         required("layer", &LayerWork::layer, "the kind of layer that it belongs to"),
         optional("forward", &LayerWork::forward,
                  "passes over the layer's values in forward: each read or written once")
             .at_least(0)
-            .at_most(absurd_passes),
-        optional("backward", &LayerWork::backward, "the same in backward").at_least(0).at_most(absurd_passes),
+            .at_most(most_passes),
+        optional("backward", &LayerWork::backward, "the same in backward").at_least(0).at_most(most_passes),
         optional("of", &LayerWork::of, "the type of the values"),
         optional("only", &LayerWork::only, "precisions with which it happens; all when absent"),
         optional("fusible", &LayerWork::fusible,

@@ -126,17 +126,17 @@ struct Keys<ScalarRings> {
 template <>
 struct Keys<Stack> {
   static auto table() {
-    constexpr double absurd_bucket = 1e12;
+    constexpr double most_bucket = 1e12;
     return keys(
         required("name", &Stack::name, "the file's name without .yaml"),
         optional("title", &Stack::title, "for people"),
         optional("bucket_first", &Stack::bucket_first, "size at which the first gradient bucket closes")
             .above(0)
-            .at_most(absurd_bucket),
+            .at_most(most_bucket),
         optional("bucket_cap", &Stack::bucket_cap,
                  "size at which the other buckets close; one larger than the model gives one flat bucket")
             .above(0)
-            .at_most(absurd_bucket),
+            .at_most(most_bucket),
         optional("fusion", &Stack::fusion, "Horovod's tensor fusion, in place of buckets"),
         optional("gradient_dtype", &Stack::gradient_dtype, "type of the reduced gradients: their bytes"),
         optional("overlap", &Stack::overlap,

@@ -133,7 +133,7 @@ Layer average_pool_layer(std::string name, FeatureMap in);
 /// Mean over each window. Keeps nothing.
 Layer average_pool_layer(std::string name, FeatureMap in, Window window);
 
-/// y = x W^T + b for each row. Costs as conv_layer. Keeps its input.
+/// y = x W^T + b for each row. ProtocolOverheads as conv_layer. Keeps its input.
 Layer linear_layer(std::string name, LinearSize size);
 /// The same for one row.
 Layer linear_layer(std::string name, int in_features, int out_features);

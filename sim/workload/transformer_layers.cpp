@@ -5,7 +5,8 @@
 namespace trainyard {
 namespace {
 
-/// Costs of a layer with one output value per input value: FLOPs per value, passes over the values.
+/// ProtocolOverheads of a layer with one output value per input value: FLOPs per value, passes over the
+/// values.
 struct VectorCosts {
   int forward_flops = 0, backward_flops = 0, forward_passes = 2, backward_passes = 3;
 };

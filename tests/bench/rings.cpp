@@ -40,7 +40,7 @@ Rings measure(const TaskGraph& graph, Fidelity fidelity) {
 bool contending_rings() {
   constexpr int hosts = 256;
   const TaskGraph graph = testing::two_rings(hosts, Bytes{25.0 * 1048576}, Bandwidth{12.5e9}, Seconds{5e-6});
-  const Rings steps = measure(graph, Fidelity::steps);
+  const Rings steps = measure(graph, Fidelity::messages);
   bool all_within = true;
   fmt::print("\ntwo contending rings, {} hosts, 25 and 15 MiB, 12.5 GB/s, 5 us, the second 1 ms later\n",
              hosts);

@@ -64,7 +64,7 @@ TEST_CASE("constants that made curves are found again from the curves") {
   const MachineRules rules = read_machine_rules(source_catalogue(), "published");
   const auto rows = rows_of(synthetic_rows(truth));
   const CollectiveFit fit = fit_collectives(source_catalogue(), collective_curves(rows, rules), false);
-  const MediumCosts& found = fit.constants.paths.nvlink2;
+  const MediumOverheads& found = fit.constants.paths.nvlink2;
   CHECK(fit.constants.base.simple.value.si() == doctest::Approx(21e-6).epsilon(0.02));
   CHECK(found.step.simple.value.si() == doctest::Approx(2.5e-6).epsilon(0.02));
   CHECK(found.efficiency.ll128.value == doctest::Approx(0.7).epsilon(0.02));

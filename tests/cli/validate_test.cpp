@@ -70,7 +70,7 @@ TEST_CASE("a limit holds for training runs too, under the protocol that is asked
   CHECK(missed.code == 1);
   CHECK(contains(missed.err, "the mean error over clean training runs under 1gpu is"));
   CHECK(contains(missed.err, "above the limit of 0.0 %"));
-  const Ended none = run_program({"validate", rows, "--summary", "--protocol", "1node", "--limit", "60"});
+  const Ended none = run_program({"validate", rows, "--summary", "--fit", "1node", "--limit", "60"});
   CHECK(none.code == 1);
   CHECK(contains(none.err, "no clean training run under 1node could be scored"));
   CHECK_FALSE(contains(none.err, "1 MiB"));  // there are no collectives
@@ -138,7 +138,7 @@ TEST_CASE("training runs of a user are predicted, by families and in JSON, whate
   const Ended text = run_program({"validate", rows, "-j", "2"});
   CAPTURE(text.err);
   REQUIRE(text.code == 0);
-  for (const std::string part : {"mine.csv:3", "dgx1v", "protocol spec", "protocol 1gpu", "protocol 1node",
+  for (const std::string part : {"mine.csv:3", "dgx1v", "fit nothing", "fit 1gpu", "fit 1node",
                                  "all clean rows", "may be fitted to: not to be predicted"})
     CHECK_MESSAGE(contains(text.out, part), part);
   CHECK_FALSE(contains(text.out, "busbw"));  // nothing is said of collectives
@@ -146,19 +146,19 @@ TEST_CASE("training runs of a user are predicted, by families and in JSON, whate
   REQUIRE(one.code == 0);
   CHECK(run_program({"validate", rows, "--json", "-j", "4"}).out == one.out);
   const auto json = nlohmann::json::parse(one.out);
-  CHECK(json["protocol"] == "1gpu");
+  CHECK(json["fit"] == "1gpu");
   CHECK(json["overall"]["rows"] == 2);
   CHECK(json["overall"]["coverage"] == 1);
   CHECK(json["rows"][0]["linear_from_one_gpu"].get<double>() == doctest::Approx(1400));
   CHECK(json["baselines"]["linear_from_one_gpu"]["rows"] == 2);
   const auto spec =
-      nlohmann::json::parse(run_program({"validate", rows, "--json", "--protocol", "spec", "--summary"}).out);
-  CHECK(spec["protocol"] == "spec");
+      nlohmann::json::parse(run_program({"validate", rows, "--json", "--fit", "nothing", "--summary"}).out);
+  CHECK(spec["fit"] == "nothing");
   const std::vector<std::string> draw{"validate", rows, "--summary", "--plot-runs", scratch / "runs.svg"};
   REQUIRE(run_program(draw).code == 0);
   CHECK(contains(content(scratch / "runs.svg"), "2 runs"));
   CHECK(run_program(draw).code == 5);
-  CHECK(run_program({"validate", rows, "--protocol", "2gpu"}).code == 3);
+  CHECK(run_program({"validate", rows, "--fit", "2gpu"}).code == 3);
   CHECK(run_program({"validate", rows, "-j", "0"}).code == 2);
 }
 

@@ -19,7 +19,7 @@
 namespace trainyard {
 
 inline CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const CollectiveRequest& request) {
-  return plan_by(algorithm, cluster, no_costs(), request);
+  return plan_by(algorithm, cluster, no_overheads(), request);
 }
 
 /// On nodes with one rank each.
@@ -94,10 +94,10 @@ struct Traffic {
 inline Traffic traffic_of(const Cluster& cluster, const CollectivePlan& plan, Bytes size) {
   Traffic traffic{std::vector<double>(at(cluster.ranks()), 0), std::vector<double>(at(cluster.ranks()), 0)};
   const Collective made = collective(plan, size, 0);
-  for (const Stage& stage : made.stages) {
-    for (const Pattern::Edge& edge : plan.patterns[at(stage.pattern)].edges) {
-      traffic.sent[at(index(edge.from))] += stage.bytes.si() * stage.messages;
-      traffic.received[at(index(edge.to))] += stage.bytes.si() * stage.messages;
+  for (const CollectivePhase& phase : made.phases) {
+    for (const Pattern::Edge& edge : plan.patterns[at(phase.pattern)].edges) {
+      traffic.sent[at(index(edge.from))] += phase.bytes.si() * phase.messages;
+      traffic.received[at(index(edge.to))] += phase.bytes.si() * phase.messages;
     }
   }
   return traffic;

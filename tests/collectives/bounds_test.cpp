@@ -59,7 +59,7 @@ TEST_CASE("no algorithm beats the bound of its operation, on any fabric and grou
     const Cluster cluster = some_cluster();
     const CollectiveRequest request = some_request(cluster);
     const Bytes size = some_size();
-    const Seconds bound = collective_bound(cluster, no_costs(), request.operation, request.group, size);
+    const Seconds bound = collective_bound(cluster, no_overheads(), request.operation, request.group, size);
     RC_ASSERT(bound > Seconds{});
     const std::vector<Algorithm> possible = possible_algorithms(cluster, request);
     RC_ASSERT(!possible.empty());
@@ -75,7 +75,7 @@ TEST_CASE("no algorithm beats the bound of its operation, on any fabric and grou
 TEST_CASE("what the bound is, by hand") {
   const Cluster flat = flat_cluster(8);
   const auto bound = [](const Cluster& cluster, Operation operation, double size) {
-    return collective_bound(cluster, no_costs(), operation, all_ranks(cluster), Bytes{size}).si();
+    return collective_bound(cluster, no_overheads(), operation, all_ranks(cluster), Bytes{size}).si();
   };
   // the NICs, at 10 GB/s
   CHECK(bound(flat, Operation::all_reduce, 8e9) == doctest::Approx(1.4));
@@ -102,10 +102,10 @@ TEST_CASE("what the bound is, by hand") {
 TEST_CASE("a DGX-2 is bound by its GPUs' links, two of one GPU each by their nodes' NICs") {
   const Cluster one = shipped_cluster("dgx2", 1);
   const std::vector<Rank> pair{Rank{0}, Rank{1}};
-  CHECK(collective_bound(one, no_costs(), Operation::all_reduce, pair, Bytes{1e9}) <
-        collective_bound(one, no_costs(), Operation::all_reduce, all_ranks(one), Bytes{1e9}));
+  CHECK(collective_bound(one, no_overheads(), Operation::all_reduce, pair, Bytes{1e9}) <
+        collective_bound(one, no_overheads(), Operation::all_reduce, all_ranks(one), Bytes{1e9}));
   const Cluster two = shipped_cluster("dgx2", 2);
   const std::vector<Rank> apart{Rank{0}, Rank{16}};
-  CHECK(collective_bound(two, no_costs(), Operation::all_reduce, apart, Bytes{1e9}).si() ==
+  CHECK(collective_bound(two, no_overheads(), Operation::all_reduce, apart, Bytes{1e9}).si() ==
         doctest::Approx(1e9 / 100e9).epsilon(1e-9));
 }

@@ -40,7 +40,7 @@ TEST_CASE("the chain's formula: every byte crosses each port twice, chunk after 
 
 TEST_CASE("a chain runs to its last rank and back, and each edge passes on what the one before delivered") {
   const Cluster cluster = cube_mesh_of(5);
-  const CollectivePlan plan = chain(cluster, no_costs(), over_all_ranks(cluster, Operation::all_reduce));
+  const CollectivePlan plan = chain(cluster, no_overheads(), over_all_ranks(cluster, Operation::all_reduce));
   const std::vector<Rank> order = ring_channels(cluster).front().order;
   const Pattern& pattern = plan.patterns.at(0);
   REQUIRE(pattern.edges.size() == 8);
@@ -50,16 +50,16 @@ TEST_CASE("a chain runs to its last rank and back, and each edge passes on what 
     CHECK(pattern.passed_on_by(i).size() == (i == 0 ? 0 : 1));
     CHECK(pattern.route(i).size() == 1);
   }
-  CHECK(plan.stages.at(0).depth == 8);
+  CHECK(plan.phases.at(0).hops == 8);
   // every hop of this chain has two lanes, but it uses one
-  CHECK(plan.stages[0].limit.si() == doctest::Approx(22.6e9));
+  CHECK(plan.phases[0].limit.si() == doctest::Approx(22.6e9));
 }
 
 TEST_CASE("chains deliver from and to any root, also from the middle of a chain of NVLinks") {
   for (const Cluster& cluster : {flat_cluster(6), cube_mesh_of(5)}) {
     for (int root = 0; root < cluster.ranks(); ++root) {
       for (const Operation operation : {Operation::all_reduce, Operation::broadcast, Operation::reduce}) {
-        const CollectivePlan plan = chain(cluster, no_costs(), over_all_ranks(cluster, operation, root));
+        const CollectivePlan plan = chain(cluster, no_overheads(), over_all_ranks(cluster, operation, root));
         CHECK(tree_delivers(plan.patterns[0], at(plan.channels), operation, cluster.ranks(), root));
       }
     }
@@ -67,13 +67,13 @@ TEST_CASE("chains deliver from and to any root, also from the middle of a chain 
   const Cluster cluster = cube_mesh_of(5);
   const int middle = index(ring_channels(cluster).front().order[2]);
   const CollectivePlan plan =
-      chain(cluster, no_costs(), over_all_ranks(cluster, Operation::broadcast, middle));
-  CHECK(plan.stages[0].depth == 2);
+      chain(cluster, no_overheads(), over_all_ranks(cluster, Operation::broadcast, middle));
+  CHECK(plan.phases[0].hops == 2);
 }
 
 TEST_CASE("a chain's ends send its bytes once, and those between them once each way") {
   const Cluster cluster = flat_cluster(5);
-  const CollectivePlan plan = chain(cluster, no_costs(), over_all_ranks(cluster, Operation::all_reduce));
+  const CollectivePlan plan = chain(cluster, no_overheads(), over_all_ranks(cluster, Operation::all_reduce));
   const Traffic traffic = traffic_of(cluster, plan, Bytes{1e6});
   const std::vector<Rank> order = ring_channels(cluster).front().order;
   for (std::size_t i = 0; i < 5; ++i) {

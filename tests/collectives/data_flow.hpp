@@ -29,9 +29,9 @@ inline bool has_each_once(const Contributions& data) {
   return std::ranges::all_of(data, [](int times) { return times == 1; });
 }
 
-/// Edges [first, first + count) of a pipeline for one chunk: an edge sends the sum of the data it passes on
-/// and, if the operation sums and it is not included yet, of its sender's own data; a source sends its own.
-/// Empty if an edge passes on one that ends elsewhere or comes later.
+/// Edges [first, first + count) of a chunked phase for one chunk: an edge sends the sum of the data it passes
+/// on and, if the operation sums and it is not included yet, of its sender's own data; a source sends its
+/// own. Empty if an edge passes on one that ends elsewhere or comes later.
 inline std::vector<Contributions> carried_by(const Pattern& pattern, std::size_t first, std::size_t count,
                                              int ranks, bool adds_up) {
   std::vector<Contributions> carried;
@@ -51,8 +51,8 @@ inline std::vector<Contributions> carried_by(const Pattern& pattern, std::size_t
   return carried;
 }
 
-/// Whether a pipeline of `trees` trees with equally many edges carries out the operation: every rank gets the
-/// root's data once, or the sum with each rank's data once.
+/// Whether a chunked phase of `trees` trees with equally many edges carries out the operation: every rank
+/// gets the root's data once, or the sum with each rank's data once.
 inline bool tree_delivers(const Pattern& pattern, std::size_t trees, Operation operation, int ranks,
                           int root) {
   const std::size_t count = pattern.edges.size() / trees;

@@ -37,9 +37,9 @@ const char* const cables_text = R"(
     - {between: [left, right], bandwidth: 15 GB/s, latency: 1 us})";
 
 /// Checks that counting by switches equals the sum over all edges.
-void check_counts(const Cluster& cluster, std::span<const Rank> group, const Costs& costs) {
-  const AllPairs counted = counted_pairs(cluster, costs, Protocol::simple, group);
-  const AllPairs edges = all_pairs(cluster, costs, Protocol::simple, group);
+void check_counts(const Cluster& cluster, std::span<const Rank> group, const ProtocolOverheads& overheads) {
+  const AllPairs counted = counted_pairs(cluster, overheads, Protocol::simple, group);
+  const AllPairs edges = all_pairs(cluster, overheads, Protocol::simple, group);
   REQUIRE(!edges.pattern.edges.empty());
   CHECK(counted.pattern.edges.empty());
   CHECK(counted.pattern.edge_count() == edges.pattern.edge_count());
@@ -66,7 +66,7 @@ TEST_CASE("direct equals its formula for every operation at 2 to 64 ranks") {
 
 TEST_CASE("all pairs are all pairs, once each") {
   const Cluster cluster = flat_cluster(9);
-  const CollectivePlan plan = direct(cluster, no_costs(), over_all_ranks(cluster, Operation::all_to_all));
+  const CollectivePlan plan = direct(cluster, no_overheads(), over_all_ranks(cluster, Operation::all_to_all));
   std::set<std::pair<int, int>> pairs;
   for (const Pattern::Edge& edge : plan.patterns.at(0).edges) {
     CHECK(edge.from != edge.to);
@@ -79,7 +79,8 @@ TEST_CASE("all pairs are all pairs, once each") {
 TEST_CASE("direct: what every rank sends, by operation") {
   const Cluster cluster = flat_cluster(5);
   const auto sent = [&](Operation operation) {
-    return traffic_of(cluster, direct(cluster, no_costs(), over_all_ranks(cluster, operation, 2)), Bytes{5.0})
+    return traffic_of(cluster, direct(cluster, no_overheads(), over_all_ranks(cluster, operation, 2)),
+                      Bytes{5.0})
         .sent;
   };
   CHECK(sent(Operation::all_to_all) == std::vector<double>(5, 4.0));
@@ -90,7 +91,7 @@ TEST_CASE("direct: what every rank sends, by operation") {
 }
 
 TEST_CASE("counting by switches equals adding up edges on every kind of fabric") {
-  Costs held;
+  ProtocolOverheads held;
   for (ByProtocol<double>& part : held.efficiency) part.fill(0.9);
   held.efficiency[static_cast<std::size_t>(PathType::network)].fill(0.5);
   held.efficiency[static_cast<std::size_t>(PathType::nvlink2)].fill(0.1);
@@ -100,9 +101,9 @@ TEST_CASE("counting by switches equals adding up edges on every kind of fabric")
     const Cluster cluster = even_cluster(8, 4, fabric);
     const std::vector<Rank> uneven{Rank{0},  Rank{1},  Rank{4},  Rank{10}, Rank{13},
                                    Rank{14}, Rank{15}, Rank{22}, Rank{31}};
-    for (const Costs& costs : {no_costs(), held}) {
-      check_counts(cluster, all_ranks(cluster), costs);
-      check_counts(cluster, uneven, costs);
+    for (const ProtocolOverheads& costs : {no_overheads(), held}) {
+      check_counts(cluster, all_ranks(cluster), overheads);
+      check_counts(cluster, uneven, overheads);
     }
   }
   const Cluster one_node = shipped_cluster("dgx1v", 1);
@@ -113,10 +114,10 @@ TEST_CASE("counting by switches equals adding up edges on every kind of fabric")
 
 TEST_CASE("all_to_all over 1,024 ranks holds no edges, and its time is still the formula's") {
   const Cluster cluster = flat_cluster(1024);
-  const CollectivePlan plan = direct(cluster, no_costs(), over_all_ranks(cluster, Operation::all_to_all));
+  const CollectivePlan plan = direct(cluster, no_overheads(), over_all_ranks(cluster, Operation::all_to_all));
   CHECK(plan.patterns[0].edges.empty());
   CHECK(plan.patterns[0].edge_count() == 1024 * 1023);
-  CHECK(bytes_sent(collective(plan, Bytes{1e6}, 0).stages[0], plan.patterns[0]).si() ==
+  CHECK(bytes_sent(collective(plan, Bytes{1e6}, 0).phases[0], plan.patterns[0]).si() ==
         doctest::Approx(1e6 * 1023).epsilon(1e-12));
   const Seconds latency = route(cluster, Rank{0}, Rank{1}).latency;
   const Seconds formula = direct_time(Operation::all_to_all, 1024, Bytes{1e6}, Bandwidth{10e9}, latency);

@@ -15,8 +15,8 @@ bool exchanges_deliver(const CollectivePlan& plan, int ranks) {
   const bool adds_up = reduces(plan.operation);
   const int parts = adds_up ? static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks))) : ranks;
   PartExchange exchange(ranks, parts, adds_up);
-  for (const StagePlan& stage : plan.stages) {
-    if (stage.messages != 1 || !exchange.exchange(plan.patterns[at(stage.pattern)], stage.share))
+  for (const PhasePlan& phase : plan.phases) {
+    if (phase.messages != 1 || !exchange.exchange(plan.patterns[at(phase.pattern)], phase.share))
       return false;
   }
   for (int rank = 0; rank < ranks; ++rank) {
@@ -43,22 +43,22 @@ TEST_CASE("halving and doubling deliver: every contribution once in every sum") 
     const Cluster cluster = flat_cluster(ranks);
     CAPTURE(ranks);
     const CollectiveRequest request = over_all_ranks(cluster, Operation::all_reduce);
-    CHECK(exchanges_deliver(halving_doubling(cluster, no_costs(), request), ranks));
-    CHECK(exchanges_deliver(recursive_doubling(cluster, no_costs(), request), ranks));
+    CHECK(exchanges_deliver(halving_doubling(cluster, no_overheads(), request), ranks));
+    CHECK(exchanges_deliver(recursive_doubling(cluster, no_overheads(), request), ranks));
     if (!std::has_single_bit(static_cast<unsigned>(ranks))) continue;
     const CollectiveRequest scatter = over_all_ranks(cluster, Operation::reduce_scatter);
-    CHECK(exchanges_deliver(halving_doubling(cluster, no_costs(), scatter), ranks));
+    CHECK(exchanges_deliver(halving_doubling(cluster, no_overheads(), scatter), ranks));
     const CollectiveRequest gather = over_all_ranks(cluster, Operation::all_gather);
-    CHECK(exchanges_deliver(halving_doubling(cluster, no_costs(), gather), ranks));
-    CHECK(exchanges_deliver(recursive_doubling(cluster, no_costs(), gather), ranks));
+    CHECK(exchanges_deliver(halving_doubling(cluster, no_overheads(), gather), ranks));
+    CHECK(exchanges_deliver(recursive_doubling(cluster, no_overheads(), gather), ranks));
   }
 }
 
 TEST_CASE("halving-doubling sends 2(n-1)/n of the buffer from every rank of a power of two") {
   const Cluster cluster = flat_cluster(16);
   const CollectivePlan plan =
-      halving_doubling(cluster, no_costs(), over_all_ranks(cluster, Operation::all_reduce));
-  CHECK(plan.stages.size() == 8);
+      halving_doubling(cluster, no_overheads(), over_all_ranks(cluster, Operation::all_reduce));
+  CHECK(plan.phases.size() == 8);
   CHECK(plan.patterns.size() == 4);
   const Traffic traffic = traffic_of(cluster, plan, Bytes{1e6});
   for (int rank = 0; rank < 16; ++rank) {
@@ -67,13 +67,13 @@ TEST_CASE("halving-doubling sends 2(n-1)/n of the buffer from every rank of a po
   }
   // most bytes between neighbours
   CHECK(plan.patterns[0].edges[0].to == Rank{1});
-  CHECK(plan.stages[0].share == 0.5);
+  CHECK(plan.phases[0].share == 0.5);
 }
 
 TEST_CASE("recursive doubling sends the whole buffer once for each doubling of the ranks") {
   const Cluster cluster = flat_cluster(6);
   const CollectivePlan plan =
-      recursive_doubling(cluster, no_costs(), over_all_ranks(cluster, Operation::all_reduce));
+      recursive_doubling(cluster, no_overheads(), over_all_ranks(cluster, Operation::all_reduce));
   const Traffic traffic = traffic_of(cluster, plan, Bytes{1e6});
   // 0 and 2 are folded into 1 and 3, which also send the result back
   CHECK(traffic.sent == std::vector<double>{1e6, 3e6, 1e6, 3e6, 2e6, 2e6});

@@ -20,13 +20,13 @@ TEST_CASE("hierarchical equals its formula on nodes of several ranks, whose link
       REQUIRE(route(cluster, Rank{0}, Rank{gpus}).latency.si() == doctest::Approx(latency.si()));
       for (const Operation operation :
            {Operation::all_reduce, Operation::reduce_scatter, Operation::all_gather}) {
-        const CollectivePlan plan = hierarchical(cluster, no_costs(), over_all_ranks(cluster, operation));
+        const CollectivePlan plan = hierarchical(cluster, no_overheads(), over_all_ranks(cluster, operation));
         const Seconds formula =
             hierarchical_time(operation, nodes, gpus, Bytes{1e8}, Bandwidth{10e9}, latency);
         CHECK(time_alone(cluster, plan, Bytes{1e8}).si() == doctest::Approx(formula.si()).epsilon(1e-12));
       }
       const CollectivePlan plan =
-          hierarchical_tree(cluster, no_costs(), over_all_ranks(cluster, Operation::all_reduce));
+          hierarchical_tree(cluster, no_overheads(), over_all_ranks(cluster, Operation::all_reduce));
       const Seconds formula = hierarchical_tree_time(nodes, gpus, Bytes{1e8}, Bandwidth{10e9}, latency);
       CHECK(time_alone(cluster, plan, Bytes{1e8}).si() == doctest::Approx(formula.si()).epsilon(1e-12));
     }
@@ -36,23 +36,23 @@ TEST_CASE("hierarchical equals its formula on nodes of several ranks, whose link
 TEST_CASE("hierarchical sends 2(n-1)/n of the buffer from every rank, and 2(N-1)/(Nk) of it between nodes") {
   const Cluster cluster = even_cluster(4, 8);
   const CollectivePlan plan =
-      hierarchical(cluster, no_costs(), over_all_ranks(cluster, Operation::all_reduce));
-  REQUIRE(plan.stages.size() == 3);
+      hierarchical(cluster, no_overheads(), over_all_ranks(cluster, Operation::all_reduce));
+  REQUIRE(plan.phases.size() == 3);
   const Traffic traffic = traffic_of(cluster, plan, Bytes{1e6});
   for (int rank = 0; rank < 32; ++rank) {
     CHECK(traffic.sent[at(rank)] == doctest::Approx(1e6 * 2 * 31 / 32).epsilon(1e-12));
     CHECK(traffic.received[at(rank)] == doctest::Approx(1e6 * 2 * 31 / 32).epsilon(1e-12));
   }
-  const StagePlan& between = plan.stages[1];
+  const PhasePlan& between = plan.phases[1];
   CHECK(between.share * between.messages == doctest::Approx(2.0 * 3 / 4 / 8).epsilon(1e-12));
   for (const Pattern::Edge& edge : plan.patterns[at(between.pattern)].edges)
     CHECK(cluster.node_of(edge.from) != cluster.node_of(edge.to));
 }
 
-TEST_CASE("each stage of hierarchical delivers to its rings or trees") {
+TEST_CASE("each phase of hierarchical delivers to its rings or trees") {
   const Cluster cluster = even_cluster(3, 4);
   const CollectivePlan plan =
-      hierarchical(cluster, no_costs(), over_all_ranks(cluster, Operation::all_reduce));
+      hierarchical(cluster, no_overheads(), over_all_ranks(cluster, Operation::all_reduce));
   for (std::size_t node = 0; node < 3; ++node) {
     for (const std::set<int>& parts : parts_after_ring(plan.patterns[0], 4 * node, 4, 3, true))
       CHECK(parts.size() == 1);
@@ -70,8 +70,8 @@ TEST_CASE("hierarchical takes any equal numbers of ranks on the nodes of a group
   const Cluster cluster = even_cluster(3, 4);
   CollectiveRequest request = over_all_ranks(cluster, Operation::all_reduce);
   request.group = {Rank{0}, Rank{2}, Rank{9}, Rank{11}};
-  const CollectivePlan plan = hierarchical(cluster, no_costs(), request);
-  CHECK(plan.stages.size() == 3);
+  const CollectivePlan plan = hierarchical(cluster, no_overheads(), request);
+  CHECK(plan.phases.size() == 3);
   CHECK(plan.patterns[1].edges.size() == 4);
 
   request.group = {Rank{0}, Rank{2}, Rank{9}};

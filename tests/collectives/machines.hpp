@@ -60,16 +60,16 @@ inline CollectiveRequest over_all_ranks(const Cluster& cluster, Operation operat
   return {.operation = operation, .group = all_ranks(cluster), .root = Rank{root}};
 }
 
-/// By formula, stage after stage.
+/// By formula, phase after phase.
 inline Seconds time_alone(const Cluster& cluster, const CollectivePlan& plan, Bytes size) {
   std::vector<Bandwidth> capacities;
   for (std::uint32_t link = 0; link < link_count(cluster); ++link)
     capacities.push_back(capacity(cluster, LinkId{link}));
   const Collective made = collective(plan, size, 0);
   Seconds time = made.overhead;
-  for (const Stage& stage : made.stages) {
-    const std::vector<LinkUse> uses = link_uses(plan.patterns[at(stage.pattern)]);
-    time += closed_form(stage, std::min(lockstep_rate(uses, capacities), stage.limit));
+  for (const CollectivePhase& phase : made.phases) {
+    const std::vector<LinkUse> uses = link_uses(plan.patterns[at(phase.pattern)]);
+    time += closed_form(phase, std::min(lockstep_rate(uses, capacities), phase.limit));
   }
   return time;
 }

@@ -51,10 +51,10 @@ TEST_CASE("in rounds, twice the bytes over twice the bandwidth change nothing bu
     const Cluster slow = flat_cluster(any.ranks, 10, 5);
     const Cluster fast = flat_cluster(any.ranks, 20, 7);
     const CollectivePlan plan = plan_by(any.algorithm, slow, over_all_ranks(slow, any.operation));
-    // a pipeline cuts other sizes into other numbers of chunks
-    for (const StagePlan& stage : plan.stages) RC_PRE(stage.depth == 0);
+    // a chunked phase cuts other sizes into other numbers of chunks
+    for (const PhasePlan& phase : plan.phases) RC_PRE(phase.hops == 0);
     int messages = 0;
-    for (const StagePlan& stage : plan.stages) messages += stage.messages;
+    for (const PhasePlan& phase : plan.phases) messages += phase.messages;
     const Seconds once = time_of(any, slow);
     any.size = any.size * 2;
     const Seconds twice = time_of(any, fast);
@@ -88,10 +88,10 @@ TEST_CASE("as many bytes are received as sent, and the links out of hosts carry 
     const double received = std::accumulate(traffic.received.begin(), traffic.received.end(), 0.0);
     double out = 0;
     const Collective made = collective(plan, any.size, 0);
-    for (const Stage& stage : made.stages) {
-      for (const LinkUse& use : link_uses(plan.patterns[at(stage.pattern)])) {
+    for (const CollectivePhase& phase : made.phases) {
+      for (const LinkUse& use : link_uses(plan.patterns[at(phase.pattern)])) {
         if (link_name(cluster, use.link).ends_with("->fabric"))
-          out += stage.bytes.si() * stage.messages * use.times;
+          out += phase.bytes.si() * phase.messages * use.times;
       }
     }
     RC_ASSERT(std::abs(received - sent) <= 1e-12 * sent);
@@ -102,7 +102,7 @@ TEST_CASE("as many bytes are received as sent, and the links out of hosts carry 
 }
 
 TEST_CASE("a protocol that reaches half of the links' rate takes twice as long for large sizes") {
-  Costs half;
+  ProtocolOverheads half;
   for (ByProtocol<double>& part : half.efficiency) part.fill(0.5);
   for (const Cluster& cluster : {flat_cluster(8), even_cluster(4, 4)}) {
     for (const Operation operation : all_operations) {
@@ -122,8 +122,8 @@ TEST_CASE("a connection's cap holds each edge between nodes, as many of them as 
   const std::string capped = "{kind: single_switch, nic: 10 GB/s, latency: 2 us, per_flow: 2 GB/s}";
   const Cluster cluster = single_gpus(4, capped);
   const CollectiveRequest request = over_all_ranks(cluster, Operation::all_reduce);
-  CHECK(plan_by(Algorithm::ring, cluster, request).stages[0].limit.si() == doctest::Approx(2e9));
+  CHECK(plan_by(Algorithm::ring, cluster, request).phases[0].limit.si() == doctest::Approx(2e9));
   // two children, a parent and the other tree's share the port: 2.5 GB/s each
-  CHECK(plan_by(Algorithm::tree, cluster, request).stages[0].limit.si() == doctest::Approx(2e9));
-  CHECK(plan_by(Algorithm::torus2d, cluster, request).stages[0].limit.si() == doctest::Approx(2e9));
+  CHECK(plan_by(Algorithm::tree, cluster, request).phases[0].limit.si() == doctest::Approx(2e9));
+  CHECK(plan_by(Algorithm::torus2d, cluster, request).phases[0].limit.si() == doctest::Approx(2e9));
 }

@@ -12,8 +12,8 @@ Protocols shipped_protocols() {
   return load_protocols(config::load(TRAINYARD_SOURCE_DIR "/platforms/protocols/nccl.yaml"));
 }
 
-Seconds step(const Costs& costs, PathType type, Protocol protocol) {
-  return costs.step[static_cast<std::size_t>(type)][static_cast<std::size_t>(protocol)];
+Seconds step(const ProtocolOverheads& overheads, PathType type, Protocol protocol) {
+  return overheads.step[static_cast<std::size_t>(type)][static_cast<std::size_t>(protocol)];
 }
 
 Fabric network(Transport transport, bool gpudirect) {
@@ -34,7 +34,7 @@ TEST_CASE("the shipped constants read back to equal ones, to the byte") {
 TEST_CASE("every shipped constant says what it rests on") {
   const Protocols shipped = shipped_protocols();
   for (int type = 0; type < static_cast<int>(PathType::network); ++type) {
-    const MediumCosts& medium = medium_of(shipped.paths, static_cast<PathType>(type));
+    const MediumOverheads& medium = medium_of(shipped.paths, static_cast<PathType>(type));
     for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
       CHECK(medium.step.of(protocol).provenance != Provenance::unstated);
       CHECK(medium.efficiency.of(protocol).provenance != Provenance::unstated);
@@ -46,8 +46,8 @@ TEST_CASE("every shipped constant says what it rests on") {
 TEST_CASE("the network decides which constants hold between nodes") {
   const Protocols all = shipped_protocols();
   const auto of_network = [&](Transport transport, bool gpudirect) {
-    const Costs costs = costs_of(all, NcclVersion::v2_12, network(transport, gpudirect));
-    return step(costs, PathType::network, Protocol::simple);
+    const ProtocolOverheads overheads = overheads_of(all, NcclVersion::v2_12, network(transport, gpudirect));
+    return step(overheads, PathType::network, Protocol::simple);
   };
   CHECK(of_network(Transport::tcp, false) == all.networks.tcp.step.simple.value);
   CHECK(of_network(Transport::efa, true) == all.networks.efa.step.simple.value);
@@ -58,8 +58,8 @@ TEST_CASE("the network decides which constants hold between nodes") {
 
 TEST_CASE("2.4 takes longer steps over NVLink with Simple alone") {
   const Protocols all = shipped_protocols();
-  const Costs old = costs_of(all, NcclVersion::v2_4, {});
-  const Costs newer = costs_of(all, NcclVersion::v2_12, {});
+  const ProtocolOverheads old = overheads_of(all, NcclVersion::v2_4, {});
+  const ProtocolOverheads newer = overheads_of(all, NcclVersion::v2_12, {});
   const double factor = all.versions.v2_4.nvlink_simple_step.value;
   CHECK(step(old, PathType::nvlink2, Protocol::simple).si() ==
         doctest::Approx(factor * step(newer, PathType::nvlink2, Protocol::simple).si()));
@@ -68,9 +68,9 @@ TEST_CASE("2.4 takes longer steps over NVLink with Simple alone") {
 }
 
 TEST_CASE("without NCCL there are no costs") {
-  const Costs costs = costs_of(shipped_protocols(), NcclVersion::none, {});
-  CHECK(step(costs, PathType::nvlink2, Protocol::simple) == Seconds{});
-  CHECK(costs.launch == Seconds{});
+  const ProtocolOverheads overheads = overheads_of(shipped_protocols(), NcclVersion::none, {});
+  CHECK(step(overheads, PathType::nvlink2, Protocol::simple) == Seconds{});
+  CHECK(overheads.launch == Seconds{});
 }
 
 TEST_CASE("constants without a unit, a negative one and a missing medium are all reported") {

@@ -23,10 +23,10 @@ TEST_CASE("rings: 25 MiB at 12.5 GB/s and 5 us, by hand") {
   }
 }
 
-TEST_CASE("a ring on one rank costs nothing and has no stages") {
+TEST_CASE("a ring on one rank costs nothing and has no phases") {
   CHECK(ring_time(Operation::all_reduce, 1, Bytes{1e9}, Bandwidth{10e9}, Seconds{1e-6}) == Seconds{});
   const Cluster cluster = flat_cluster(1);
-  CHECK(ring(cluster, no_costs(), over_all_ranks(cluster, Operation::all_reduce)).stages.empty());
+  CHECK(ring(cluster, no_overheads(), over_all_ranks(cluster, Operation::all_reduce)).phases.empty());
 }
 
 TEST_CASE("rings equal their formula at 2 to 64 ranks") { CHECK(check_formula(Algorithm::ring) == 5 * 63); }
@@ -35,7 +35,7 @@ TEST_CASE("every rank of a ring sends 2(n-1)/n of its buffer, whatever the numbe
   CHECK(rc::check("bytes sent", [] {
     const Cluster cluster = shipped_cluster("dgx2", *rc::gen::inRange(1, 5));
     const double size = *rc::gen::inRange(1, 1 << 30);
-    const CollectivePlan plan = ring(cluster, no_costs(), over_all_ranks(cluster, Operation::all_reduce));
+    const CollectivePlan plan = ring(cluster, no_overheads(), over_all_ranks(cluster, Operation::all_reduce));
     RC_ASSERT(plan.channels > 1);
     const Traffic traffic = traffic_of(cluster, plan, Bytes{size});
     const double expected = size * 2 * (cluster.ranks() - 1) / cluster.ranks();
@@ -51,16 +51,16 @@ TEST_CASE("rings deliver: every rank has all sums, its own sum, or all parts") {
     const Cluster cluster = flat_cluster(ranks);
     for (const Operation operation :
          {Operation::all_reduce, Operation::reduce_scatter, Operation::all_gather}) {
-      const CollectivePlan plan = ring(cluster, no_costs(), over_all_ranks(cluster, operation));
+      const CollectivePlan plan = ring(cluster, no_overheads(), over_all_ranks(cluster, operation));
       const auto has =
-          parts_after_ring(plan.patterns[0], 0, ranks, plan.stages[0].messages, reduces(operation));
+          parts_after_ring(plan.patterns[0], 0, ranks, plan.phases[0].messages, reduces(operation));
       REQUIRE(has.size() == at(ranks));
       for (const std::set<int>& parts : has)
         CHECK(parts.size() == (operation == Operation::reduce_scatter ? 1 : at(ranks)));
     }
     for (const Operation operation : {Operation::broadcast, Operation::reduce}) {
       for (int root = 0; root < ranks; ++root) {
-        const CollectivePlan plan = ring(cluster, no_costs(), over_all_ranks(cluster, operation, root));
+        const CollectivePlan plan = ring(cluster, no_overheads(), over_all_ranks(cluster, operation, root));
         CHECK(tree_delivers(plan.patterns[0], 1, operation, ranks, root));
       }
     }
@@ -85,9 +85,9 @@ TEST_CASE("DGX-2, 12 GPUs: within 4 % of the measured bus bandwidth at 128 MiB a
   // nccl-tests on a DGX-2, jgwohlbier's fork, README; 12 of 16 GPUs. Steps as in NVIDIA/nccl v2.7.8.
   const std::pair<double, double> measured[] = {{134217728, 120.17}, {1073741824, 123.14}};
   const Cluster cluster = shipped_cluster("dgx2", 1, 12);
-  Costs costs;
-  costs.step[static_cast<std::size_t>(PathType::nvlink2)].fill(Seconds{3.4e-6});
-  const CollectivePlan plan = ring(cluster, costs, over_all_ranks(cluster, Operation::all_reduce));
+  ProtocolOverheads overheads;
+  overheads.step[static_cast<std::size_t>(PathType::nvlink2)].fill(Seconds{3.4e-6});
+  const CollectivePlan plan = ring(cluster, overheads, over_all_ranks(cluster, Operation::all_reduce));
   for (const auto& [size, rate] : measured) {
     const Seconds time = time_alone(cluster, plan, Bytes{size});
     CHECK(busbw(Operation::all_reduce, 12, Bytes{size}, time).si() / 1e9 ==
@@ -97,13 +97,13 @@ TEST_CASE("DGX-2, 12 GPUs: within 4 % of the measured bus bandwidth at 128 MiB a
 
 TEST_CASE("a chunk crosses the network 2N(n-1)/n times in a ring over N nodes") {
   const Cluster cluster = shipped_cluster("dgx2", 4);
-  Costs costs;
-  for (ByProtocol<Seconds>& step : costs.step) step.fill(Seconds{1e-3});
-  costs.step[static_cast<std::size_t>(PathType::network)].fill(Seconds{2.0});
-  const CollectivePlan plan = ring(cluster, costs, over_all_ranks(cluster, Operation::all_reduce));
-  const double total = plan.stages[0].latency.si() * plan.stages[0].messages;
+  ProtocolOverheads overheads;
+  for (ByProtocol<Seconds>& step : overheads.step) step.fill(Seconds{1e-3});
+  overheads.step[static_cast<std::size_t>(PathType::network)].fill(Seconds{2.0});
+  const CollectivePlan plan = ring(cluster, overheads, over_all_ranks(cluster, Operation::all_reduce));
+  const double total = plan.phases[0].latency.si() * plan.phases[0].messages;
   const double crossings = 2.0 * 4 * 63 / 64;
-  CHECK(plan.stages[0].messages == 126);
+  CHECK(plan.phases[0].messages == 126);
   CHECK(total == doctest::Approx(crossings * 2.0 + (126 - crossings) * 1e-3).epsilon(1e-4));
 }
 

@@ -43,9 +43,10 @@ TEST_CASE("on a torus of the same shape every link carries the same, both ways r
   const Cluster cluster = single_gpus(
       16,
       "{kind: torus2d, nic: 40 GB/s, latency: 2 us, hop_latency: 1 us, dimensions: [4, 4], link: 10 GB/s}");
-  const CollectivePlan plan = torus2d(cluster, no_costs(), over_all_ranks(cluster, Operation::all_reduce));
-  for (const StagePlan& stage : plan.stages) {
-    const Pattern& pattern = plan.patterns[at(stage.pattern)];
+  const CollectivePlan plan =
+      torus2d(cluster, no_overheads(), over_all_ranks(cluster, Operation::all_reduce));
+  for (const PhasePlan& phase : plan.phases) {
+    const Pattern& pattern = plan.patterns[at(phase.pattern)];
     for (std::size_t edge = 0; edge < pattern.edges.size(); ++edge) {
       // out of the GPU, its NIC, one link between routers, in at the other NIC
       CHECK(pattern.route(edge).size() == 5);
@@ -63,8 +64,9 @@ TEST_CASE("on a torus of the same shape every link carries the same, both ways r
 
 TEST_CASE("torus2d: every rank sends 2(n-1)/n of its buffer, and rows and columns deliver") {
   const Cluster cluster = flat_cluster(12);
-  const CollectivePlan plan = torus2d(cluster, no_costs(), over_all_ranks(cluster, Operation::all_reduce));
-  REQUIRE(plan.stages.size() == 3);
+  const CollectivePlan plan =
+      torus2d(cluster, no_overheads(), over_all_ranks(cluster, Operation::all_reduce));
+  REQUIRE(plan.phases.size() == 3);
   const Traffic traffic = traffic_of(cluster, plan, Bytes{1e6});
   for (int rank = 0; rank < 12; ++rank)
     CHECK(traffic.sent[at(rank)] == doctest::Approx(1e6 * 2 * 11 / 12).epsilon(1e-12));

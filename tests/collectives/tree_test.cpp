@@ -77,7 +77,7 @@ TEST_CASE("trees deliver, from and to any root, on nodes of one GPU and of sever
     const Cluster cluster = flat_cluster(ranks);
     for (const Operation operation : {Operation::all_reduce, Operation::broadcast, Operation::reduce}) {
       for (int root = 0; root < ranks; ++root) {
-        const CollectivePlan plan = tree(cluster, no_costs(), over_all_ranks(cluster, operation, root));
+        const CollectivePlan plan = tree(cluster, no_overheads(), over_all_ranks(cluster, operation, root));
         CHECK(tree_delivers(plan.patterns[0], 2, operation, ranks, root));
       }
     }
@@ -85,7 +85,7 @@ TEST_CASE("trees deliver, from and to any root, on nodes of one GPU and of sever
   const Cluster cluster = shipped_cluster("dgx1v", 3);
   for (const Operation operation : {Operation::all_reduce, Operation::broadcast, Operation::reduce}) {
     for (int root = 0; root < 24; root += 5) {
-      const CollectivePlan plan = tree(cluster, no_costs(), over_all_ranks(cluster, operation, root));
+      const CollectivePlan plan = tree(cluster, no_overheads(), over_all_ranks(cluster, operation, root));
       CHECK(tree_delivers(plan.patterns[0], 2 * at(plan.channels), operation, 24, root));
     }
   }
@@ -94,7 +94,7 @@ TEST_CASE("trees deliver, from and to any root, on nodes of one GPU and of sever
 TEST_CASE("between two nodes a tree sends every byte once in each direction, between more nodes twice") {
   for (const int nodes : {2, 8}) {
     const Cluster cluster = flat_cluster(nodes);
-    const CollectivePlan plan = tree(cluster, no_costs(), over_all_ranks(cluster, Operation::all_reduce));
+    const CollectivePlan plan = tree(cluster, no_overheads(), over_all_ranks(cluster, Operation::all_reduce));
     const Traffic traffic = traffic_of(cluster, plan, Bytes{1e6});
     CHECK(*std::ranges::max_element(traffic.sent) == doctest::Approx(nodes == 2 ? 1e6 : 2e6).epsilon(1e-12));
     double sent = 0;
@@ -108,19 +108,19 @@ TEST_CASE("between two nodes a tree sends every byte once in each direction, bet
 
 TEST_CASE("a tree's way is the chain of its node, the tree's height and the same back") {
   const Cluster cluster = shipped_cluster("dgx1v", 4);
-  const CollectivePlan plan = tree(cluster, no_costs(), over_all_ranks(cluster, Operation::all_reduce));
-  CHECK(plan.stages.at(0).depth == 2 * (7 + 2));
+  const CollectivePlan plan = tree(cluster, no_overheads(), over_all_ranks(cluster, Operation::all_reduce));
+  CHECK(plan.phases.at(0).hops == 2 * (7 + 2));
   CHECK(plan.patterns.at(0).edges.size() == at(plan.channels) * 2 * 2 * 31);
 }
 
 TEST_CASE("on one node a tree is the chain") {
   const Cluster cluster = shipped_cluster("dgx1v", 1);
   const CollectiveRequest request = over_all_ranks(cluster, Operation::all_reduce);
-  const CollectivePlan plan = tree(cluster, no_costs(), request);
+  const CollectivePlan plan = tree(cluster, no_overheads(), request);
   CHECK(plan.algorithm == Algorithm::tree);
-  CHECK(plan.stages.size() == 1);
+  CHECK(plan.phases.size() == 1);
   CHECK(time_alone(cluster, plan, Bytes{1e8}) ==
-        time_alone(cluster, chain(cluster, no_costs(), request), Bytes{1e8}));
+        time_alone(cluster, chain(cluster, no_overheads(), request), Bytes{1e8}));
 }
 
 TEST_CASE("a root outside the group is no root") {

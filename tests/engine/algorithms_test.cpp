@@ -59,7 +59,7 @@ TEST_CASE("uncontended, every algorithm and operation takes its closed form in e
         const TaskGraph graph = graph_of_plan(cluster, plan, size);
         const Timeline closed = run(graph, {.fidelity = Fidelity::closed, .recorded = {}});
         CHECK(closed.makespan.si() == doctest::Approx(formula).epsilon(1e-9));
-        for (const Fidelity fidelity : {Fidelity::flow, Fidelity::rounds, Fidelity::steps}) {
+        for (const Fidelity fidelity : {Fidelity::flow, Fidelity::rounds, Fidelity::messages}) {
           CAPTURE(config::name_of(fidelity));
           const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {}});
           CHECK(timeline.makespan.si() == doctest::Approx(formula).epsilon(1e-9));

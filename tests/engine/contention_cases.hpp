@@ -38,14 +38,14 @@ public:
   CaseGraph& chain(const std::vector<int>& order, Bytes size, Seconds date = {}) {
     graph_.patterns.push_back(flat_chain(order));
     const auto hosts = static_cast<int>(order.size());
-    return add_pipeline(order, size, hosts - 1, case_bandwidth, date);
+    return add_chunked(order, size, hosts - 1, case_bandwidth, date);
   }
 
   CaseGraph& tree(const std::vector<int>& order, Bytes size, Seconds date = {}) {
     graph_.patterns.push_back(flat_tree(order));
     const auto hosts = static_cast<int>(order.size());
     // a rank inside the tree sends to its parent and to two children
-    return add_pipeline(order, size, flat_tree_depth(hosts), case_bandwidth / 3, date);
+    return add_chunked(order, size, flat_tree_hops(hosts), case_bandwidth / 3, date);
   }
 
   CaseGraph& link_event(Seconds date, int link, Bandwidth bandwidth) {
@@ -79,11 +79,10 @@ public:
 private:
   [[nodiscard]] int next() const { return static_cast<int>(graph_.patterns.size()) - 1; }
 
-  CaseGraph& add_pipeline(const std::vector<int>& order, Bytes size, int depth, Bandwidth limit,
-                          Seconds date) {
+  CaseGraph& add_chunked(const std::vector<int>& order, Bytes size, int hops, Bandwidth limit, Seconds date) {
     return add(order,
-               pipeline_collective(next(), static_cast<int>(order.size()), size, pipeline_chunks(size, depth),
-                                   depth, case_latency, limit),
+               chunked_collective(next(), static_cast<int>(order.size()), size, chunk_count(size, hops), hops,
+                                  case_latency, limit),
                date);
   }
 

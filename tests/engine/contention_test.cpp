@@ -39,7 +39,7 @@ TEST_CASE("flow and rounds stay as near to steps as README.md says, and never be
       if (hosts > all_cases_up_to && !one.is_quick) continue;
       CAPTURE(hosts);
       CAPTURE(one.name);
-      const Timeline steps = run_in_child(one.graph, {.fidelity = Fidelity::steps, .recorded = {}});
+      const Timeline steps = run_in_child(one.graph, {.fidelity = Fidelity::messages, .recorded = {}});
       TaskGraph calm = one.graph;
       calm.link_events.clear();
       const Timeline ideal = run(calm, {.fidelity = Fidelity::closed, .recorded = {}});

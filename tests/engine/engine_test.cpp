@@ -35,9 +35,9 @@ TaskGraph messages(std::vector<double> latencies, Bytes bytes) {
                                  .size = bytes,
                                  .participants = 2 * pairs,
                                  .overhead = {},
-                                 .stages = {{.pattern = i,
+                                 .phases = {{.pattern = i,
                                              .messages = 1,
-                                             .depth = 0,
+                                             .hops = 0,
                                              .latency = Seconds{latencies[at(i)]},
                                              .bytes = bytes}}});
     graph.programs[0].streams[i] = {Join{i}};
@@ -49,7 +49,7 @@ TaskGraph messages(std::vector<double> latencies, Bytes bytes) {
 
 TEST_CASE("a message alone takes latency plus bytes over bandwidth in every fidelity") {
   const double exact = 5e-6 + 1e6 / 12.5e9;
-  for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::steps}) {
+  for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::messages}) {
     const Timeline timeline =
         run_in_child(messages({5e-6}, Bytes{1e6}), {.fidelity = fidelity, .recorded = {}});
     CHECK(duration(timeline, 0) == doctest::Approx(exact).epsilon(1e-9));
@@ -58,7 +58,7 @@ TEST_CASE("a message alone takes latency plus bytes over bandwidth in every fide
 
 TEST_CASE("two messages on one link share half and half whatever their latencies") {
   const double bytes = 25e6;
-  for (const Fidelity fidelity : {Fidelity::flow, Fidelity::rounds, Fidelity::steps}) {
+  for (const Fidelity fidelity : {Fidelity::flow, Fidelity::rounds, Fidelity::messages}) {
     const Timeline timeline =
         run_in_child(messages({5e-6, 15e-6}, Bytes{bytes}), {.fidelity = fidelity, .recorded = {}});
     // The first has the link alone for 10 us, then both get half until it ends; then the second gets the
@@ -86,23 +86,23 @@ TEST_CASE("a ring all-reduce alone equals the textbook formula") {
     }
     if (hosts > 64) continue;
     const Timeline timeline = run_in_child(one_ring(hosts, size, bandwidth, latency),
-                                           {.fidelity = Fidelity::steps, .recorded = {}});
+                                           {.fidelity = Fidelity::messages, .recorded = {}});
     CHECK(duration(timeline, 0) == doctest::Approx(formula.si()).epsilon(1e-9));
   }
 }
 
-TEST_CASE("a pipeline alone equals its formula in every fidelity, at the pace of its connections") {
+TEST_CASE("a chunked phase alone equals its formula in every fidelity, at the pace of its connections") {
   constexpr int ranks = 5;
   constexpr int chunks = 7;
   TaskGraph graph = graph_of(ranks, Program{}, flat_links(ranks, bandwidth));
   graph.programs[0].streams[0] = {Join{0}};
-  const auto check = [&](const Pattern& pattern, int depth, Bandwidth limit) {
-    CAPTURE(depth);
+  const auto check = [&](const Pattern& pattern, int hops, Bandwidth limit) {
+    CAPTURE(hops);
     graph.patterns = {pattern};
-    graph.collectives = {pipeline_collective(0, ranks, size, chunks, depth, latency, limit)};
+    graph.collectives = {chunked_collective(0, ranks, size, chunks, hops, latency, limit)};
     graph.collectives[0].overhead = Seconds{2e-6};
-    const double formula = 2e-6 + depth * latency.si() + (chunks + depth - 1) * (size / chunks / limit).si();
-    for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::steps}) {
+    const double formula = 2e-6 + hops * latency.si() + (chunks + hops - 1) * (size / chunks / limit).si();
+    for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::messages}) {
       const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {}});
       CHECK(duration(timeline, 0) == doctest::Approx(formula).epsilon(1e-9));
       // Each edge carries the whole buffer: from host 0 to 1, and in a tree to 2 as well.
@@ -112,19 +112,19 @@ TEST_CASE("a pipeline alone equals its formula in every fidelity, at the pace of
   };
   check(flat_chain(hosts_in_order(ranks)), ranks - 1, Bandwidth{4e9});
   check(flat_chain(hosts_in_order(ranks)), ranks - 1, bandwidth);
-  check(flat_tree(hosts_in_order(ranks)), flat_tree_depth(ranks), bandwidth / 3);
+  check(flat_tree(hosts_in_order(ranks)), flat_tree_hops(ranks), bandwidth / 3);
 }
 
-TEST_CASE("stages follow one another and the overhead counts once") {
+TEST_CASE("phases follow one another and the overhead counts once") {
   constexpr int ranks = 4;
   TaskGraph graph = one_ring(ranks, size, bandwidth, latency);
   graph.patterns.push_back(flat_chain(hosts_in_order(ranks)));
   Collective& both = graph.collectives[0];
   both.overhead = Seconds{7e-6};
-  both.stages.push_back(pipeline_collective(1, ranks, size, 16, ranks - 1, latency, bandwidth).stages[0]);
+  both.phases.push_back(chunked_collective(1, ranks, size, 16, ranks - 1, latency, bandwidth).phases[0]);
   const double formula = 7e-6 + flat_ring_time(ranks, size, bandwidth, latency).si() + 3 * latency.si() +
                          18 * (size / 16 / bandwidth).si();
-  for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::steps}) {
+  for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::messages}) {
     // In steps, the last rank of the chain is also the last of the ring: no rank is ahead.
     const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {}});
     CHECK(duration(timeline, 0) == doctest::Approx(formula).epsilon(1e-9));
@@ -136,7 +136,7 @@ TEST_CASE("two contending rings by rounds and by flow agree with every message s
   for (const int hosts : {8, 64}) {
     CAPTURE(hosts);
     const TaskGraph graph = two_rings(hosts, size, bandwidth, latency);
-    const Timeline steps = run_in_child(graph, {.fidelity = Fidelity::steps, .recorded = {}});
+    const Timeline steps = run_in_child(graph, {.fidelity = Fidelity::messages, .recorded = {}});
     const Timeline rounds = run_in_child(graph, {.fidelity = Fidelity::rounds, .recorded = {}});
     const Timeline flow = run_in_child(graph, {.fidelity = Fidelity::flow, .recorded = {}});
     for (const std::size_t ring : {0U, 1U}) {

@@ -86,7 +86,7 @@ inline Pattern flat_tree(const std::vector<int>& order) {
 }
 
 /// Edges on the longest path of flat_tree.
-inline int flat_tree_depth(int hosts) {
+inline int flat_tree_hops(int hosts) {
   int levels = 0;
   for (int last = hosts - 1; last > 0; last = (last - 1) / 2) ++levels;
   return 2 * levels;
@@ -106,23 +106,23 @@ inline Collective ring_collective(int pattern, int hosts, Bytes size, Seconds la
           .size = size,
           .participants = hosts,
           .overhead = {},
-          .stages = {{.pattern = pattern,
+          .phases = {{.pattern = pattern,
                       .messages = 2 * (hosts - 1),
-                      .depth = 0,
+                      .hops = 0,
                       .latency = latency,
                       .bytes = size / hosts}}};
 }
 
 /// A collective that carries `size` over each edge of a pattern in chunks.
-inline Collective pipeline_collective(int pattern, int hosts, Bytes size, int chunks, int depth,
-                                      Seconds latency, Bandwidth limit) {
+inline Collective chunked_collective(int pattern, int hosts, Bytes size, int chunks, int hops,
+                                     Seconds latency, Bandwidth limit) {
   return {.operation = Operation::broadcast,
           .size = size,
           .participants = hosts,
           .overhead = {},
-          .stages = {{.pattern = pattern,
+          .phases = {{.pattern = pattern,
                       .messages = chunks,
-                      .depth = depth,
+                      .hops = hops,
                       .latency = latency,
                       .bytes = size / chunks,
                       .limit = limit}}};

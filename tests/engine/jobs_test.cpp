@@ -11,7 +11,7 @@ using namespace trainyard::testing;
 namespace {
 
 constexpr Bandwidth wire{10e9};
-constexpr Fidelity with_simgrid[] = {Fidelity::flow, Fidelity::rounds, Fidelity::steps};
+constexpr Fidelity with_simgrid[] = {Fidelity::flow, Fidelity::rounds, Fidelity::messages};
 
 Collective message(int pattern, int participants, double bytes,
                    Bandwidth limit = Bandwidth{std::numeric_limits<double>::infinity()}) {
@@ -19,9 +19,9 @@ Collective message(int pattern, int participants, double bytes,
           .size = Bytes{bytes},
           .participants = participants,
           .overhead = {},
-          .stages = {{.pattern = pattern,
+          .phases = {{.pattern = pattern,
                       .messages = 1,
-                      .depth = 0,
+                      .hops = 0,
                       .latency = {},
                       .bytes = Bytes{bytes},
                       .limit = limit}}};
@@ -116,7 +116,7 @@ TEST_CASE("groups meet by themselves, folded or not") {
   graph.patterns = {flat_ring({0, 1, 2, 3}), flat_ring({4, 6, 5, 7})};
   graph.collectives = {ring_collective(0, 4, Bytes{1e9}, Seconds{1e-3}),
                        ring_collective(1, 4, Bytes{2e9}, Seconds{1e-3})};
-  for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::steps}) {
+  for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::messages}) {
     for (const bool fold : {true, false}) {
       const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .fold = fold, .recorded = {}});
       CHECK(timeline.ranks[3].end.si() == doctest::Approx(0.156).epsilon(1e-9));

@@ -11,7 +11,7 @@ using namespace trainyard::testing;
 namespace {
 
 constexpr Bandwidth port{10e9};
-constexpr Fidelity on_a_network[] = {Fidelity::flow, Fidelity::rounds, Fidelity::steps};
+constexpr Fidelity on_a_network[] = {Fidelity::flow, Fidelity::rounds, Fidelity::messages};
 
 /// 10 GB from host 0 to host 1 at date 0: one second.
 TaskGraph one_message() {
@@ -25,7 +25,7 @@ TaskGraph one_message() {
        .size = Bytes{10e9},
        .participants = 2,
        .overhead = {},
-       .stages = {{.pattern = 0, .messages = 1, .depth = 0, .latency = {}, .bytes = Bytes{10e9}}}}};
+       .phases = {{.pattern = 0, .messages = 1, .hops = 0, .latency = {}, .bytes = Bytes{10e9}}}}};
   return graph;
 }
 

@@ -36,7 +36,7 @@ TaskGraph beside_ring(GpuUse kernel, Seconds overhead, Seconds first, Seconds se
 
 /// The ends of the kernels of both ranks, in every fidelity.
 void check_kernels(const TaskGraph& graph, double first, double second) {
-  for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::steps}) {
+  for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::messages}) {
     const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {Rank{1}}});
     CHECK(timeline.ranks[0].compute.si() == doctest::Approx(first).epsilon(1e-9));
     CHECK(timeline.ranks[1].compute.si() == doctest::Approx(second).epsilon(1e-9));
@@ -75,7 +75,7 @@ TEST_CASE("a collective starts when its last rank arrives, and waiting is not co
   late.streams[0].insert(late.streams[0].begin(), Compute{Seconds{3}, 0});
   graph.programs.push_back(late);
   graph.program_of_rank = {0, 1};
-  for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::steps}) {
+  for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::messages}) {
     const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {}});
     CHECK(timeline.collectives[0].first_arrival == Seconds{});
     CHECK(timeline.collectives[0].start == Seconds{3});
@@ -174,7 +174,7 @@ TEST_CASE("links carry the same bytes in every fidelity") {
   const Timeline formula = closed(graph);
   // Each host sends 2(n-1)/n of both buffers.
   CHECK(formula.link_bytes[0] == doctest::Approx(1.6 * 25e6 * 14 / 8).epsilon(1e-12));
-  for (const Fidelity fidelity : {Fidelity::flow, Fidelity::steps}) {
+  for (const Fidelity fidelity : {Fidelity::flow, Fidelity::messages}) {
     const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {}});
     for (std::size_t link = 0; link < formula.link_bytes.size(); ++link) {
       CHECK(timeline.link_bytes[link] == doctest::Approx(formula.link_bytes[link]).epsilon(1e-9));

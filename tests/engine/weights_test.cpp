@@ -2,7 +2,7 @@
 #include "config/diagnostic.hpp"
 #include "engine/child.hpp"
 #include "engine/flat_network.hpp"
-#include "engine/merge_links.hpp"
+#include "engine/links_as_one.hpp"
 
 #include <doctest/doctest.h>
 
@@ -38,9 +38,9 @@ TaskGraph exchange_and_ring(int hosts, bool summed) {
                                .size = Bytes{25e6},
                                .participants = hosts,
                                .overhead = {},
-                               .stages = {{.pattern = 1,
+                               .phases = {{.pattern = 1,
                                            .messages = 1,
-                                           .depth = 0,
+                                           .hops = 0,
                                            .latency = Seconds{5e-6},
                                            .bytes = Bytes{25e6} / hosts}}});
   return graph;
@@ -51,7 +51,7 @@ TaskGraph exchange_and_ring(int hosts, bool summed) {
 TEST_CASE("every edge of a pattern counts as a flow, whatever else shares its links") {
   constexpr int hosts = 8;
   const Timeline steps =
-      run_in_child(exchange_and_ring(hosts, false), {.fidelity = Fidelity::steps, .recorded = {}});
+      run_in_child(exchange_and_ring(hosts, false), {.fidelity = Fidelity::messages, .recorded = {}});
   for (const bool summed : {false, true}) {
     const Timeline rounds =
         run_in_child(exchange_and_ring(hosts, summed), {.fidelity = Fidelity::rounds, .recorded = {}});
@@ -64,7 +64,7 @@ TEST_CASE("every edge of a pattern counts as a flow, whatever else shares its li
 TEST_CASE("steps refuses messages that nobody has listed") {
   const TaskGraph graph = exchange_and_ring(64, true);
   try {
-    run_in_child(graph, {.fidelity = Fidelity::steps, .recorded = {}});
+    run_in_child(graph, {.fidelity = Fidelity::messages, .recorded = {}});
     FAIL("they were simulated");
   } catch (const InputError& error) {
     CHECK(error.diagnostics().front().message ==
@@ -78,7 +78,7 @@ TEST_CASE("links are merged where every pattern uses them alike, with the smalle
   std::vector<std::vector<LinkUse>> owned;
   for (const Pattern& pattern : graph.patterns) owned.push_back(link_uses(pattern));
   for (const std::vector<LinkUse>& of_pattern : owned) uses.emplace_back(of_pattern);
-  const engine::MergedLinks merged = engine::merge_links(graph, uses);
+  const engine::LinksAsOne merged = engine::links_as_one(graph, uses);
   REQUIRE(merged.links.size() == 1);
   CHECK(merged.links[0] == nic_rate);
   CHECK(merged.units == std::vector<double>{1, 7});
@@ -90,7 +90,7 @@ TEST_CASE("links are merged where every pattern uses them alike, with the smalle
   graph.links.resize(41, nic_rate);
   owned[1][7].times = 21;
   owned[0][7].times = 2;
-  const engine::MergedLinks apart = engine::merge_links(graph, uses);
+  const engine::LinksAsOne apart = engine::links_as_one(graph, uses);
   REQUIRE(apart.links.size() == 4);
   CHECK(apart.of_event == std::vector<int>{2, -1});
   CHECK(apart.scales[3] == 1);

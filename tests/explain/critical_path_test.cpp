@@ -20,7 +20,7 @@ Collective lasting(double seconds, int ranks) {
           .size = Bytes{1},
           .participants = ranks,
           .overhead = Seconds{seconds},
-          .stages = {}};
+          .phases = {}};
 }
 
 Compute kernel(double seconds) { return {.duration = Seconds{seconds}}; }
@@ -139,7 +139,7 @@ TEST_CASE("ranks of a program stand for each other but where every message is si
   graph.programs.emplace_back();  // of ranks that have nothing to do
   graph.program_of_rank = {1, 0, 0};
   CHECK(ranks_on_paths(graph, Fidelity::flow) == std::vector{Rank{1}});
-  CHECK(ranks_on_paths(graph, Fidelity::steps) == std::vector{Rank{1}, Rank{2}});
+  CHECK(ranks_on_paths(graph, Fidelity::messages) == std::vector{Rank{1}, Rank{2}});
 }
 
 TEST_CASE("the walk says where spans are missing") {

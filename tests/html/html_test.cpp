@@ -5,7 +5,7 @@
 #include "html/fluid_plot.hpp"
 #include "html/html_page.hpp"
 #include "html/known_errors.hpp"
-#include "html/like_links.hpp"
+#include "html/links_with_same_load.hpp"
 #include "html/page_files.hpp"
 #include "html/time_unit.hpp"
 
@@ -134,7 +134,7 @@ TEST_CASE("links that differ in numbers only are one group, told by their busies
                                   {"node12.gpu3->nvswitch1", Bandwidth(1e9), Bytes(30), 0.3},
                                   {"node0.gpu1->nvswitch0", Bandwidth(2e9), Bytes(20), 0.9},
                                   {"nic0->fabric", Bandwidth(1e9), Bytes(5), 0.2}};
-  const std::vector<LikeLinks> groups = like_links(rows);
+  const std::vector<LinksWithSameLoad> groups = links_with_same_load(rows);
   REQUIRE(groups.size() == 3);
   CHECK(groups[0].busiest == &rows[2]);  // another capacity
   CHECK(groups[1].kind == "node#.gpu#->nvswitch#");

@@ -1,9 +1,9 @@
 #include "platform/topology.hpp"
 
 #include "platform/connection.hpp"
-#include "platform/link_groups.hpp"
 #include "platform/machines.hpp"
 #include "platform/min_cut.hpp"
+#include "platform/parallel_links.hpp"
 
 #include <doctest/doctest.h>
 #include <string>

@@ -140,9 +140,9 @@ TEST_CASE("platforms/README.md names every key of machine rules and of constants
   check_documented<OutlierRule>(readme);
   check_documented<RowPattern>(readme);
   check_documented<Protocols>(readme);
-  check_documented<PathCosts>(readme);
+  check_documented<PathOverheads>(readme);
   check_documented<NetworkCosts>(readme);
-  check_documented<MediumCosts>(readme);
+  check_documented<MediumOverheads>(readme);
   check_documented<VersionsCosts>(readme);
   check_documented<VersionCosts>(readme);
   check_documented<SourcedByProtocol<Seconds>>(readme);

@@ -116,7 +116,7 @@ struct OwnCase {
   }
 };
 
-bool counts(const ScoredRun& scored, FitProtocol protocol) {
+bool counts(const ScoredRun& scored, FitKind fit) {
   const Verdict& verdict = scored.verdict(protocol);
   return verdict.is_asked && verdict.excluded.empty() && verdict.outcome.empty();
 }
@@ -310,7 +310,7 @@ TEST_CASE(
   const RunRules rules = read_run_rules(shipped, "published");
   const TrainingValidation validation = validate_training(shipped, rows, {}, machines, rules, 1);
   const std::vector<AssumptionEffect> effects =
-      assumption_effects(shipped, validation, rows, machines, rules, 1, FitProtocol::one_gpu, {});
+      assumption_effects(shipped, validation, rows, machines, rules, 1, FitKind::one_gpu, {});
   const auto effect_of = [&](const std::string& key) -> const AssumptionEffect& {
     return *std::ranges::find_if(effects, [&](const AssumptionEffect& effect) {
       return effect.assumption.places.front().key.find(key) != std::string::npos;
@@ -336,12 +336,12 @@ TEST_CASE("a run is fitted with the scale that undoes by how much it was wrong")
   const SeriesTarget itself{.run = &fitting, .one_gpu = {&fitting}, .one_node = {}};
   const SeriesTarget larger{.run = &many, .one_gpu = {&fitting}, .one_node = {}};
   const std::vector<PredictedRun> both = predict_series(run_catalogue(), {itself, larger});
-  CHECK(both[0].by_protocol[0].throughput == predicted);
-  CHECK(both[0].by_protocol[1].throughput.value() == doctest::Approx(1.25 * predicted).epsilon(1e-8));
-  CHECK(both[1].by_protocol[1].compute_scale == *solved.scale);
-  CHECK(*both[1].by_protocol[1].throughput > *both[1].by_protocol[0].throughput);
+  CHECK(both[0].by_fit[0].throughput == predicted);
+  CHECK(both[0].by_fit[1].throughput.value() == doctest::Approx(1.25 * predicted).epsilon(1e-8));
+  CHECK(both[1].by_fit[1].compute_scale == *solved.scale);
+  CHECK(*both[1].by_fit[1].throughput > *both[1].by_fit[0].throughput);
   CHECK(both[1].linear_from_one_gpu.value() == doctest::Approx(4 * 1.25 * predicted).epsilon(1e-12));
-  CHECK_FALSE(both[1].by_protocol[2].throughput);
+  CHECK_FALSE(both[1].by_fit[2].throughput);
 }
 
 TEST_CASE("where GPUs differ, many wait for the slowest and one for none") {
@@ -360,9 +360,9 @@ TEST_CASE("where GPUs differ, many wait for the slowest and one for none") {
                                           {.run = &four, .one_gpu = {}, .one_node = {}}};
   const auto alike = predict_series(run_catalogue(), targets);
   const auto differ = predict_series(run_catalogue(), targets, {.has_spread = true});
-  CHECK(differ[0].by_protocol[0].throughput == alike[0].by_protocol[0].throughput);
-  CHECK(*differ[1].by_protocol[0].throughput < *alike[1].by_protocol[0].throughput);
-  CHECK(*differ[1].by_protocol[0].throughput > 0.95 * *alike[1].by_protocol[0].throughput);
+  CHECK(differ[0].by_fit[0].throughput == alike[0].by_fit[0].throughput);
+  CHECK(*differ[1].by_fit[0].throughput < *alike[1].by_fit[0].throughput);
+  CHECK(*differ[1].by_fit[0].throughput > 0.95 * *alike[1].by_fit[0].throughput);
 }
 
 TEST_CASE("steps of many micro-batches are as if each were simulated") {
@@ -384,20 +384,20 @@ TEST_CASE("what a protocol fits to it does not score, and what is not there it d
                     run_line(16, 13000, {{"framework", "torch without one"}}));
   const TrainingValidation& all = own.validation;
   REQUIRE(all.runs.size() == 6);
-  const RunErrors one_gpu = errors_of(all, FitProtocol::one_gpu, {});
+  const RunErrors one_gpu = errors_of(all, FitKind::one_gpu, {});
   CHECK(one_gpu.rows == 3);
   CHECK(one_gpu.coverage == 1.0);
   CHECK(one_gpu.coverage_of_all == 3.0 / 5);  // two have no run on one GPU in their series
-  CHECK_FALSE(own.run("torch", 1).verdict(FitProtocol::one_gpu).excluded.empty());
-  CHECK(own.run("torch without one", 8).verdict(FitProtocol::one_gpu).excluded.starts_with("R4"));
-  CHECK_FALSE(counts(own.run("torch", 8), FitProtocol::one_node));
-  CHECK(counts(own.run("torch", 16), FitProtocol::one_node));
-  CHECK(counts(own.run("torch without one", 16), FitProtocol::one_node));
-  CHECK(errors_of(all, FitProtocol::one_node, {}).rows == 2);
-  CHECK(errors_of(all, FitProtocol::spec, {}).rows == 6);
+  CHECK_FALSE(own.run("torch", 1).verdict(FitKind::one_gpu).excluded.empty());
+  CHECK(own.run("torch without one", 8).verdict(FitKind::one_gpu).excluded.starts_with("R4"));
+  CHECK_FALSE(counts(own.run("torch", 8), FitKind::one_node));
+  CHECK(counts(own.run("torch", 16), FitKind::one_node));
+  CHECK(counts(own.run("torch without one", 16), FitKind::one_node));
+  CHECK(errors_of(all, FitKind::one_node, {}).rows == 2);
+  CHECK(errors_of(all, FitKind::nothing, {}).rows == 6);
   const ScoredRun& sixteen = own.run("torch", 16);
-  CHECK(sixteen.error(FitProtocol::one_gpu) ==
-        doctest::Approx(*sixteen.predicted.by_protocol[1].throughput / 13000 - 1));
+  CHECK(sixteen.error(FitKind::one_gpu) ==
+        doctest::Approx(*sixteen.predicted.by_fit[1].throughput / 13000 - 1));
   CHECK(sixteen.predicted.linear_from_one_node.value() == doctest::Approx(14000));
   CHECK(one_gpu.linear.value() == doctest::Approx((2000.0 / 1900 + 8000.0 / 7000 + 16000.0 / 13000) / 3 - 1));
 }
@@ -405,7 +405,7 @@ TEST_CASE("what a protocol fits to it does not score, and what is not there it d
 TEST_CASE("without a run on one GPU or one node the smallest of the series is fitted to") {
   const OwnCase own(run_line(4, 3700, {{"batch_per_gpu", "32"}}) + run_line(4, 3600) + run_line(16, 13000));
   const ScoredRun& sixteen = own.run("torch", 16);
-  CHECK(counts(sixteen, FitProtocol::one_node));
+  CHECK(counts(sixteen, FitKind::one_node));
   CHECK(sixteen.predicted.linear_from_one_node.value() == doctest::Approx(4 * std::sqrt(3700.0 * 3600)));
 }
 
@@ -418,21 +418,21 @@ TEST_CASE("rows given come before those looked up") {
   CHECK(alone.run("torch", 8).predicted.linear_from_one_gpu.value() == doctest::Approx(7200));
   const OwnCase not_clean(target, run_line(1, 900, {{"clean", "no"}}));
   CHECK_FALSE(not_clean.run("torch", 8).predicted.linear_from_one_gpu);
-  CHECK(own.run("torch", 8).predicted.by_protocol[1].compute_scale <
-        alone.run("torch", 8).predicted.by_protocol[1].compute_scale);
+  CHECK(own.run("torch", 8).predicted.by_fit[1].compute_scale <
+        alone.run("torch", 8).predicted.by_fit[1].compute_scale);
 }
 
 TEST_CASE("what a series is fitted to is judged less strictly where it is rounded (R6)") {
   const Cells rounded{{"framework", "torch rounded"}, {"metric", "iteration_time"}, {"unit", "s"}};
   const OwnCase own(run_line(1, 0.1, rounded) + run_line(2, 0.1503, rounded) + run_line(1, 1000) +
                     run_line(2, 1900));
-  CHECK(own.run("torch rounded", 2).verdict(FitProtocol::one_gpu).is_rounded);
-  CHECK_FALSE(own.run("torch rounded", 2).verdict(FitProtocol::spec).is_rounded);  // fits to nothing
-  CHECK_FALSE(own.run("torch", 2).verdict(FitProtocol::one_gpu).is_rounded);
-  const RunErrors errors = errors_of(own.validation, FitProtocol::one_gpu, {});
+  CHECK(own.run("torch rounded", 2).verdict(FitKind::one_gpu).is_rounded);
+  CHECK_FALSE(own.run("torch rounded", 2).verdict(FitKind::nothing).is_rounded);  // fits to nothing
+  CHECK_FALSE(own.run("torch", 2).verdict(FitKind::one_gpu).is_rounded);
+  const RunErrors errors = errors_of(own.validation, FitKind::one_gpu, {});
   CHECK(errors.rows == 2);
-  CHECK(errors.worst.value() == std::abs(own.run("torch", 2).error(FitProtocol::one_gpu)));
-  CHECK(std::abs(own.run("torch rounded", 2).error(FitProtocol::one_gpu)) > errors.worst.value());
+  CHECK(errors.worst.value() == std::abs(own.run("torch", 2).error(FitKind::one_gpu)));
+  CHECK(std::abs(own.run("torch rounded", 2).error(FitKind::one_gpu)) > errors.worst.value());
 }
 
 TEST_CASE("outcomes that leave runs out are a collapse (R7) and more than linear scaling (R8)") {
@@ -441,16 +441,16 @@ TEST_CASE("outcomes that leave runs out are a collapse (R7) and more than linear
   const OwnCase own(run_line(1, 1000, collapse) + run_line(2, 1900, collapse) + run_line(4, 2300, collapse) +
                     run_line(8, 4500, collapse) + run_line(1, 1000, too_fast) + run_line(2, 1990, too_fast) +
                     run_line(4, 4210, too_fast) + run_line(1, 1000) + run_line(2, 2090));
-  CHECK(counts(own.run("torch collapse", 2), FitProtocol::one_gpu));
+  CHECK(counts(own.run("torch collapse", 2), FitKind::one_gpu));
   for (const int gpus : {4, 8}) {
-    CHECK(own.run("torch collapse", gpus).verdict(FitProtocol::one_gpu).outcome.starts_with("R7"));
-    CHECK(own.run("torch collapse", gpus).verdict(FitProtocol::spec).outcome.starts_with("R7"));
+    CHECK(own.run("torch collapse", gpus).verdict(FitKind::one_gpu).outcome.starts_with("R7"));
+    CHECK(own.run("torch collapse", gpus).verdict(FitKind::nothing).outcome.starts_with("R7"));
   }
-  CHECK(own.run("torch too fast", 2).verdict(FitProtocol::one_gpu).outcome.starts_with("R8"));
-  CHECK(own.run("torch too fast", 2).verdict(FitProtocol::spec).outcome.empty());
-  CHECK(counts(own.run("torch", 2), FitProtocol::one_gpu));
-  CHECK(errors_of(own.validation, FitProtocol::one_gpu, {}).rows == 2);
-  CHECK(errors_of(own.validation, FitProtocol::one_gpu, {.by_outcome = false}).rows == 6);
+  CHECK(own.run("torch too fast", 2).verdict(FitKind::one_gpu).outcome.starts_with("R8"));
+  CHECK(own.run("torch too fast", 2).verdict(FitKind::nothing).outcome.empty());
+  CHECK(counts(own.run("torch", 2), FitKind::one_gpu));
+  CHECK(errors_of(own.validation, FitKind::one_gpu, {}).rows == 2);
+  CHECK(errors_of(own.validation, FitKind::one_gpu, {.by_outcome = false}).rows == 6);
 }
 
 TEST_CASE("coverage counts throughputs that could not be predicted, and nothing else") {
@@ -461,12 +461,12 @@ TEST_CASE("coverage counts throughputs that could not be predicted, and nothing 
                     run_line(2, 1900, {{"clean", "partial"}, {"batch_per_gpu", ""}}) +
                     run_line(2, 1900, {{"notes", "unclaimed odd"}}));
   const TrainingValidation& all = own.validation;
-  const RunErrors one_gpu = errors_of(all, FitProtocol::one_gpu, {});
+  const RunErrors one_gpu = errors_of(all, FitKind::one_gpu, {});
   CHECK(one_gpu.rows == 1);
   CHECK(one_gpu.coverage.value() == doctest::Approx(1.0 / 3));
   CHECK(one_gpu.coverage_of_all == one_gpu.coverage);
-  CHECK(errors_of(all, FitProtocol::one_gpu, {.is_partial = true}).coverage == 0.0);
-  CHECK(errors_of(all, FitProtocol::one_gpu, {.family = "apart"}).rows == 1);
+  CHECK(errors_of(all, FitKind::one_gpu, {.is_partial = true}).coverage == 0.0);
+  CHECK(errors_of(all, FitKind::one_gpu, {.family = "apart"}).rows == 1);
   CHECK(all.excluded.at("it is strange") == 1);
   CHECK(all.excluded.at("no layer table of the model") == 2);
   CHECK(all.excluded.at("no batch per GPU") == 1);
@@ -488,16 +488,16 @@ TEST_CASE(
                     run_line(1, 1000, unknown) + run_line(8, 6000, unknown));
   const TrainingValidation& all = own.validation;
   REQUIRE(all.missed.size() == 4);
-  const auto linear = [&](std::size_t i, FitProtocol protocol) {
+  const auto linear = [&](std::size_t i, FitKind fit) {
     return all.missed[i].linear[static_cast<std::size_t>(protocol)];
   };
-  CHECK(linear(0, FitProtocol::one_gpu).value() == doctest::Approx(2000.0 / 1600 - 1));
-  CHECK_FALSE(linear(0, FitProtocol::one_node));
-  CHECK(linear(1, FitProtocol::one_gpu).value() == doctest::Approx(0.6));
-  CHECK(linear(1, FitProtocol::one_node).value() == doctest::Approx(0.2));
-  CHECK_FALSE(linear(2, FitProtocol::one_gpu));  // its one-GPU row counts something else
-  const double own_error = std::abs(own.run("torch", 2).error(FitProtocol::one_gpu));
-  const RunErrors errors = errors_of(all, FitProtocol::one_gpu, {});
+  CHECK(linear(0, FitKind::one_gpu).value() == doctest::Approx(2000.0 / 1600 - 1));
+  CHECK_FALSE(linear(0, FitKind::one_node));
+  CHECK(linear(1, FitKind::one_gpu).value() == doctest::Approx(0.6));
+  CHECK(linear(1, FitKind::one_node).value() == doctest::Approx(0.2));
+  CHECK_FALSE(linear(2, FitKind::one_gpu));  // its one-GPU row counts something else
+  const double own_error = std::abs(own.run("torch", 2).error(FitKind::one_gpu));
+  const RunErrors errors = errors_of(all, FitKind::one_gpu, {});
   CHECK(errors.rows == 1);
   CHECK(errors.with_excluded.value() == doctest::Approx((own_error + 0.25 + 0.6) / 3));
 }
@@ -509,9 +509,9 @@ TEST_CASE("one process predicts what four do") {
   const OwnCase alone(lines, {}, 1);
   const OwnCase four(lines, {}, 4);
   for (std::size_t i = 0; i < alone.validation.runs.size(); ++i) {
-    for (std::size_t k = 0; k < protocol_count; ++k) {
-      const Prediction& one = alone.validation.runs[i].predicted.by_protocol[k];
-      const Prediction& other = four.validation.runs[i].predicted.by_protocol[k];
+    for (std::size_t k = 0; k < fit_count; ++k) {
+      const Prediction& one = alone.validation.runs[i].predicted.by_fit[k];
+      const Prediction& other = four.validation.runs[i].predicted.by_fit[k];
       CHECK(one.throughput == other.throughput);
       CHECK(one.compute_scale == other.compute_scale);
     }

@@ -6,8 +6,8 @@
 
 using namespace trainyard;
 
-TEST_CASE("layers.csv has one row per op with units in the column names") {
-  CHECK(layers_csv(sample_result()) ==
+TEST_CASE("ops.csv has one row per op with units in the column names") {
+  CHECK(ops_csv(sample_result()) ==
         "phase,layer,kind,shape,flops,bytes,parameter_bytes,duration_s,source,start_s,end_s\n"
         "forward,conv1,conv_forward,n64,1000000000,2000000,4000,0.004,measured,0,0.004\n"
         "backward,fc,gemm,n64,1000000000,2000000,4000,0.004,measured,0.004,0.008\n"
@@ -37,5 +37,5 @@ TEST_CASE("a field with a comma, a quote or a line break is quoted") {
   Run run = sample_result();
   step_in(run).ops.resize(1);
   step_in(run).ops[0].layer = "a,\"b\"\nc";
-  CHECK(layers_csv(run).find("forward,\"a,\"\"b\"\"\nc\",conv_forward") != std::string::npos);
+  CHECK(ops_csv(run).find("forward,\"a,\"\"b\"\"\nc\",conv_forward") != std::string::npos);
 }

@@ -1,6 +1,6 @@
 // Samples that are read and decoded while a job trains, against sums that can be made by hand.
 
-#include "experiment/input_pipeline.hpp"
+#include "experiment/data_loading.hpp"
 #include "platform/load.hpp"
 #include "random/order_statistics.hpp"
 #include "report/limits.hpp"
@@ -100,7 +100,7 @@ TEST_CASE("GPUs decode beside their kernels where they have a decoder, and token
   CHECK(is_in(limit_in_words(decoded), "the decoders of a node's GPUs decode 800"));
   CHECK(summary_json(decoded, {})["cpu_utilization"].is_null());
   const ResolvedExperiment text = input_job({{"input.data", "real"}}, "bert_large_dgx_a100");
-  const InputPipeline read = input_pipeline(text, *text.cluster).value();
+  const DataLoading read = data_loading(text, *text.cluster).value();
   CHECK(read.cores == 0);
   CHECK(read.time == read.storage);
   CHECK(read.time.si() == doctest::Approx(read.samples * *text.model->sequence_length * 6 / 25e9));
@@ -156,7 +156,7 @@ node:
   CHECK(load.memory.si() == doctest::Approx(2 * (4 + 1) * 1e9 / 100e9));  // each five times through memory
   CHECK(host_load(plan, 1, 1, 5).cores.si() == doctest::Approx(load.cores.si() / 5));
   const ResolvedExperiment job = input_job({{"input.data", "real"}});
-  CHECK(input_pipeline(job, 16, 1, load)->decode.si() == doctest::Approx(step_samples * 4e-3 / 48 + 0.5));
+  CHECK(data_loading(job, 16, 1, load)->decode.si() == doctest::Approx(step_samples * 4e-3 / 48 + 0.5));
 }
 
 TEST_CASE("GPUs differ as their profile says where an experiment asks for it") {

@@ -57,7 +57,7 @@ struct SampleRuns {
     scored.run.measured.batch_per_gpu = 64;
     scored.family = &rules.families.front();
     scored.predicted.measured = measured;
-    for (Prediction& prediction : scored.predicted.by_protocol) prediction.throughput = predicted;
+    for (Prediction& prediction : scored.predicted.by_fit) prediction.throughput = predicted;
     scored.verdicts[0].is_asked = true;
     scored.verdicts[1].is_asked = gpus > 1;
     if (gpus == 1) scored.verdicts[1].excluded = "runs on one GPU are what is fitted to";
@@ -77,23 +77,23 @@ int occurrences(const std::string& text, const std::string& word) {
 TEST_CASE("the table of training runs has runs, families, totals, outliers and what was left out") {
   const SampleRuns sample;
   const std::string table =
-      training_validation_table(sample.validation, {FitProtocol::spec, FitProtocol::one_gpu}, false);
+      training_validation_table(sample.validation, {FitKind::nothing, FitKind::one_gpu}, false);
   for (const std::string part :
-       {"rows.csv:3", "horovod", "+2.5", "protocol spec", "protocol 1gpu", "first & best, partial",
+       {"rows.csv:3", "horovod", "+2.5", "fit nothing", "fit 1gpu", "first & best, partial",
         "all clean rows, R7 and R8 off", "all rows clean in part", "off by more than 20 % under 1gpu",
         "+30.0  rows.csv:4 8 GPUs", "a <reason>", "7  context", "1  R7: a collapse",
         "the same by stack under 1gpu"}) {
     CAPTURE(part);
     CHECK(table.find(part) != std::string::npos);
   }
-  const std::string families = training_validation_table(sample.validation, {FitProtocol::one_gpu}, true);
+  const std::string families = training_validation_table(sample.validation, {FitKind::one_gpu}, true);
   CHECK(families.find("rows.csv:3") == std::string::npos);
-  CHECK(families.find("protocol spec") == std::string::npos);
+  CHECK(families.find("fit nothing") == std::string::npos);
 }
 
 TEST_CASE("JSON of training runs has errors as ratios, coverage, baselines and reasons") {
   const SampleRuns sample;
-  const auto json = training_validation_json(sample.validation, FitProtocol::one_gpu);
+  const auto json = training_validation_json(sample.validation, FitKind::one_gpu);
   CHECK(json["overall"]["rows"] == 2);
   CHECK(json["overall"]["mape"].get<double>() == doctest::Approx((0.025 + 0.3) / 2));
   CHECK(json["overall"]["worst"].get<double>() == doctest::Approx(0.3));
@@ -117,10 +117,10 @@ TEST_CASE("a run that a rule excepts is named however small its error") {
   SampleRuns sample;
   OutlierRule excepted{.when = {}, .reason = "known", .excepted = true};
   sample.validation.runs[1].outlier = &excepted;
-  const std::string table = training_validation_table(sample.validation, {FitProtocol::one_gpu}, true);
+  const std::string table = training_validation_table(sample.validation, {FitKind::one_gpu}, true);
   CHECK(table.find("+2.5  rows.csv:3 4 GPUs") != std::string::npos);
   CHECK(table.find("  excepted: known\n") != std::string::npos);
-  const auto outliers = training_validation_json(sample.validation, FitProtocol::one_gpu)["outliers"];
+  const auto outliers = training_validation_json(sample.validation, FitKind::one_gpu)["outliers"];
   REQUIRE(outliers.size() == 2);
   CHECK(outliers[0]["excepted"] == false);
   CHECK(outliers[1]["excepted"] == true);
@@ -129,7 +129,7 @@ TEST_CASE("a run that a rule excepts is named however small its error") {
 TEST_CASE("families that nothing is claimed for count by themselves, not in the totals") {
   SampleRuns sample;
   for (ScoredRun& run : sample.validation.runs) run.family = &sample.rules.families.back();
-  const auto json = training_validation_json(sample.validation, FitProtocol::one_gpu);
+  const auto json = training_validation_json(sample.validation, FitKind::one_gpu);
   CHECK(json["overall"]["rows"] == 0);
   CHECK(json["overall"]["mape"].is_null());
   CHECK(json["families"]["old"]["rows"] == 2);

@@ -39,7 +39,7 @@ std::vector<std::string> shipped_names() {
 
 CollectiveSoftware software_of(const Platform& platform, NcclVersion version) {
   const Protocols constants = shipped_protocols({{TRAINYARD_SOURCE_DIR}});
-  return {.version = version, .costs = costs_of(constants, version, platform.fabric)};
+  return {.version = version, .overheads = overheads_of(constants, version, platform.fabric)};
 }
 
 CollectiveSweep sweep_of(Operation operation, std::vector<Bytes> sizes, const Platform& platform,
@@ -73,8 +73,8 @@ TEST_CASE("a size takes the time that it has alone, whatever was timed before it
     const Cluster cluster = make_cluster(shipped(name), *rc::gen::inRange(1, 4), 0, 4);
     CollectiveSweep sweep = sweep_of(*rc::gen::elementOf(operations), {}, cluster.platform,
                                      *rc::gen::element(NcclVersion::none, NcclVersion::v2_7_8));
-    sweep.fidelity = *rc::gen::element(Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::steps,
-                                       Fidelity::steps);
+    sweep.fidelity = *rc::gen::element(Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::messages,
+                                       Fidelity::messages);
     if (*rc::gen::arbitrary<bool>()) {
       const std::vector<Rank> ranks = all_ranks(cluster);
       sweep.groups = {{{ranks.begin(), ranks.begin() + 2}, Seconds{}},
@@ -147,7 +147,7 @@ TEST_CASE(
     "a slow link inside a node costs every step what it is slower, a fast one changes nothing and says so") {
   Platform platform = shipped("dgx2");
   CollectiveSweep sweep = sweep_of(Operation::send_recv, {Bytes{4}}, platform, NcclVersion::v2_7_8);
-  sweep.software.costs.launch = {};  // a floor of its own
+  sweep.software.overheads.launch = {};  // a floor of its own
   const auto report_at = [&](double latency) {
     set_latency(platform, Seconds{latency});
     return time_collective(make_cluster(platform, 1), sweep);

@@ -379,7 +379,8 @@ TEST_CASE("warnings of every file reach the result") {
 
 TEST_CASE("a run that beats physics is found out") {
   const ResolvedExperiment some = resolved({{"gpus", "4"}});
-  StepPlan plan = plan_step(some.trace, some.gpu, some.stack, *some.cluster, some.settings.sync, some.costs);
+  StepPlan plan =
+      plan_step(some.trace, some.gpu, some.stack, *some.cluster, some.settings.sync, some.overheads);
   const Timeline good = run(plan.graph, {.fidelity = Fidelity::closed, .recorded = {Rank{0}}});
   CHECK(violations(plan, good, good.makespan, false).empty());
 

@@ -33,7 +33,7 @@ Sync to_peers(Compression compression = Compression::none, std::optional<double>
 
 StepPlan plan_of(const Cluster& cluster, const Sync& sync, const Trace& trace = two_layers(),
                  const Stack& stack = {}) {
-  return plan_step(trace, round_gpu(), stack, cluster, sync, no_costs());
+  return plan_step(trace, round_gpu(), stack, cluster, sync, no_overheads());
 }
 
 Timeline run_closed(const TaskGraph& graph) {

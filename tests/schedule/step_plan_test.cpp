@@ -22,7 +22,7 @@ namespace {
 StepPlan plan(const Trace& trace, int gpus, const Stack& stack = {}, const GpuProfile& gpu = {}) {
   const Cluster cluster =
       make_cluster(load_platform(config::load(TRAINYARD_SOURCE_DIR "/platforms/dgx2.yaml")), 1, gpus);
-  return plan_step(trace, gpu, stack, cluster, Sync{}, no_costs());
+  return plan_step(trace, gpu, stack, cluster, Sync{}, no_overheads());
 }
 
 Timeline closed(const StepPlan& plan) {
@@ -195,7 +195,7 @@ TEST_CASE("the memory traffic of a collective is what its primitives read and wr
         .size = Bytes{4e6},
         .participants = 4,
         .overhead = {},
-        .stages = {{.pattern = 0, .messages = messages, .depth = 0, .latency = {}, .bytes = Bytes{bytes}}}};
+        .phases = {{.pattern = 0, .messages = messages, .depth = 0, .latency = {}, .bytes = Bytes{bytes}}}};
     return memory_traffic(collective, std::span(&ring, 1)).si();
   };
   // Chunks of 1 MB of four ranks, hop by hop: send 1; recvReduceSend 3, twice; recvReduceCopySend 4;
@@ -208,13 +208,13 @@ TEST_CASE("the memory traffic of a collective is what its primitives read and wr
 TEST_CASE("five GPUs of a cube mesh reduce along a chain unless a ring was asked for") {
   const Cluster cluster =
       make_cluster(load_platform(config::load(TRAINYARD_SOURCE_DIR "/platforms/dgx1v.yaml")), 1, 5);
-  const StepPlan five = plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, Sync{}, no_costs());
+  const StepPlan five = plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, Sync{}, no_overheads());
   REQUIRE(five.collectives.size() == 2);
   CHECK(five.collectives[0].algorithm == Algorithm::chain);
-  CHECK(five.graph.collectives[0].stages.at(0).depth == 8);
+  CHECK(five.graph.collectives[0].phases.at(0).depth == 8);
   CHECK(closed(five).makespan > Seconds{40e-3} + Bytes{400e6} / Bandwidth{22.6e9});
   CHECK_THROWS_AS((void)plan_step(two_layers(), GpuProfile{}, Stack{}, cluster,
-                                  Sync{.algorithm = Algorithm::ring}, no_costs()),
+                                  Sync{.algorithm = Algorithm::ring}, no_overheads()),
                   InputError);
 }
 
@@ -223,7 +223,7 @@ TEST_CASE("a job on some ranks of a cluster leaves the others idle, and goes on 
       make_cluster(load_platform(config::load(TRAINYARD_SOURCE_DIR "/platforms/dgx2.yaml")), 2, 8, 4);
   const auto on = [&](int first) {
     const std::vector<Rank> ranks{Rank{first}, Rank{first + 1}, Rank{first + 2}, Rank{first + 3}};
-    return plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, ranks, Sync{}, no_costs());
+    return plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, ranks, Sync{}, no_overheads());
   };
   const StepPlan one = on(0);
   CHECK(one.graph.program_of_rank == std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1});

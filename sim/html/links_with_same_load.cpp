@@ -1,4 +1,4 @@
-#include "html/like_links.hpp"
+#include "html/links_with_same_load.hpp"
 
 #include <algorithm>
 #include <map>
@@ -23,8 +23,8 @@ std::string without_numbers(std::string_view name) {
 
 }  // namespace
 
-std::vector<LikeLinks> like_links(std::span<const LinkRow> links) {
-  std::vector<LikeLinks> groups;
+std::vector<LinksWithSameLoad> links_with_same_load(std::span<const LinkRow> links) {
+  std::vector<LinksWithSameLoad> groups;
   std::map<std::pair<std::string, double>, std::size_t> known;
   for (const LinkRow& row : links) {
     std::string kind = without_numbers(row.name);
@@ -34,14 +34,14 @@ std::vector<LikeLinks> like_links(std::span<const LinkRow> links) {
           {.kind = std::move(kind), .busiest = &row, .links = 1, .least = row.bytes, .most = row.bytes});
       continue;
     }
-    LikeLinks& group = groups[found->second];
+    LinksWithSameLoad& group = groups[found->second];
     ++group.links;
     group.least = std::min(group.least, row.bytes);
     group.most = std::max(group.most, row.bytes);
     if (row.utilization > group.busiest->utilization) group.busiest = &row;
   }
   std::ranges::stable_sort(groups, std::greater{},
-                           [](const LikeLinks& group) { return group.busiest->utilization; });
+                           [](const LinksWithSameLoad& group) { return group.busiest->utilization; });
   return groups;
 }
 

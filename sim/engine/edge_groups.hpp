@@ -1,6 +1,6 @@
 #pragma once
-// Cuts a pipeline into groups of edges that follow one another, so that each group can be one flow: if a
-// pipeline shares links with others, it matters that its first edges are busy long before its last.
+// cuts a chunked phase into groups of edges that follow one another, so that each group can be one flow: if
+// such a phase shares links with others, it matters that its first edges are busy long before its last.
 
 #include "collectives/collective.hpp"
 
@@ -15,6 +15,6 @@ struct EdgeGroup {
 
 /// The edges of a pattern by level (1 + the highest level among those they pass on), cut into at most `most`
 /// groups with about the same number of levels. One group with 0 levels for a pattern without edges.
-std::vector<EdgeGroup> pipeline_groups(const Pattern& pattern, int most);
+std::vector<EdgeGroup> edge_groups(const Pattern& pattern, int most);
 
 }  // namespace trainyard::engine

@@ -1,4 +1,4 @@
-#include "collectives/costs.hpp"
+#include "collectives/protocol_overheads.hpp"
 
 #include "units/text.hpp"
 
@@ -8,15 +8,16 @@
 
 namespace trainyard {
 
-Seconds message_latency(const RouteSummary& route, const Costs& costs, Protocol protocol) {
-  const Seconds step = costs.step[static_cast<std::size_t>(route.type)][static_cast<std::size_t>(protocol)];
+Seconds message_latency(const RouteSummary& route, const ProtocolOverheads& overheads, Protocol protocol) {
+  const Seconds step =
+      overheads.step[static_cast<std::size_t>(route.type)][static_cast<std::size_t>(protocol)];
   if (route.type == PathType::network) return step + route.latency;
   // Measured steps include the path's latency over usual links. A link's latency, measured with whole chunks,
   // does not apply to a flag; it only says how much longer than usual the path is.
   return step > Seconds{} ? step + route.beyond_usual : route.latency;
 }
 
-std::optional<std::string> note_on_latencies(const Cluster& cluster, const Costs& costs,
+std::optional<std::string> note_on_latencies(const Cluster& cluster, const ProtocolOverheads& overheads,
                                              std::span<const Rank> group) {
   const auto [first, last] = edges(cluster.platform.node);
   const bool has_faster = std::any_of(first, last, [&](EdgeId edge) {
@@ -26,7 +27,7 @@ std::optional<std::string> note_on_latencies(const Cluster& cluster, const Costs
   if (!has_faster) return std::nullopt;  // the usual answer, without a look at every way
   const auto is_without_effect = [&](Rank from, Rank to) {
     const NodePath& path = path_inside(cluster, from, to);
-    const ByProtocol<Seconds>& steps = costs.step[static_cast<std::size_t>(path.type)];
+    const ByProtocol<Seconds>& steps = overheads.step[static_cast<std::size_t>(path.type)];
     return path.reachable && path.below_usual > Seconds{} &&
            std::ranges::any_of(steps, [](Seconds step) { return step > Seconds{}; });
   };
@@ -51,8 +52,9 @@ Seconds with_launches(Seconds time, Seconds launches) {
   return longer * std::cbrt(std::sqrt(1 + power));
 }
 
-double efficiency(PathType type, const Costs& costs, Protocol protocol) {
-  const double part = costs.efficiency[static_cast<std::size_t>(type)][static_cast<std::size_t>(protocol)];
+double efficiency(PathType type, const ProtocolOverheads& overheads, Protocol protocol) {
+  const double part =
+      overheads.efficiency[static_cast<std::size_t>(type)][static_cast<std::size_t>(protocol)];
   return part > 0 ? part : 1;
 }
 

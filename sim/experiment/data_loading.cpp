@@ -1,4 +1,4 @@
-#include "experiment/input_pipeline.hpp"
+#include "experiment/data_loading.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -103,14 +103,14 @@ void check_input(const ResolvedExperiment& resolved) {
   }
 }
 
-std::optional<InputPipeline> input_pipeline(const ResolvedExperiment& resolved, int ranks, int nodes,
-                                            const HostLoad& load) {
+std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, int ranks, int nodes,
+                                        const HostLoad& load) {
   const Experiment& experiment = resolved.settings;
   if (experiment.input.data == InputData::synthetic) return std::nullopt;
   const SampleInput& sample = sample_of(resolved);
   const Platform& platform = resolved.platform;
   const double samples_of_rank = static_cast<double>(experiment.batch_per_gpu) * experiment.accumulation;
-  InputPipeline input;
+  DataLoading input;
   input.samples = samples_of_rank * ranks;
   input.cores_of_node = cores_of_node(platform);
   // A loader without prefetching works while servers are idle.
@@ -145,12 +145,12 @@ std::optional<InputPipeline> input_pipeline(const ResolvedExperiment& resolved, 
   return input;
 }
 
-std::optional<InputPipeline> input_pipeline(const ResolvedExperiment& resolved, const Cluster& cluster,
-                                            const HostLoad& load) {
-  return input_pipeline(resolved, *std::ranges::max_element(cluster.gpus_on_node), cluster.nodes, load);
+std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, const Cluster& cluster,
+                                        const HostLoad& load) {
+  return data_loading(resolved, *std::ranges::max_element(cluster.gpus_on_node), cluster.nodes, load);
 }
 
-Seconds with_input(Seconds step, const std::optional<InputPipeline>& input, const InputSettings& settings) {
+Seconds with_input(Seconds step, const std::optional<DataLoading>& input, const InputSettings& settings) {
   if (!input) return step;
   return is_prefetched(settings) ? std::max(step, input->time) : step + input->time;
 }

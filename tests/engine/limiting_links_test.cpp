@@ -1,4 +1,4 @@
-#include "engine/tight_links.hpp"
+#include "engine/limiting_links.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,15 +7,15 @@
 #include <rapidcheck.h>
 
 using namespace trainyard;
-using engine::tight_links;
-using engine::TightLinks;
+using engine::limiting_links;
+using engine::LimitingLinks;
 
 namespace {
 
 using Ways = std::vector<std::vector<int>>;
 
-TightLinks tight(const std::vector<Bandwidth>& links, const Ways& ways) {
-  return tight_links(links, std::vector<std::span<const int>>(ways.begin(), ways.end()));
+LimitingLinks tight(const std::vector<Bandwidth>& links, const Ways& ways) {
+  return limiting_links(links, std::vector<std::span<const int>>(ways.begin(), ways.end()));
 }
 
 /// Max-min fair rates by progressive filling.
@@ -55,7 +55,7 @@ std::vector<double> rates(const std::vector<Bandwidth>& links, const Ways& ways)
 TEST_CASE("links in a row become the tightest, and so do alike links side by side") {
   const std::vector<Bandwidth> links{Bandwidth{10}, Bandwidth{4}, Bandwidth{6}, Bandwidth{6}, Bandwidth{20}};
   // two workers, each with a link and a slower one; both send to two servers, and through the last link twice
-  const TightLinks found = tight(links, {{0, 1, 2, 3, 4, 4}, {2, 3, 4, 4}});
+  const LimitingLinks found = tight(links, {{0, 1, 2, 3, 4, 4}, {2, 3, 4, 4}});
   REQUIRE(found.links.size() == 2);
   CHECK(found.routes[0].size() == 2);
   CHECK(found.routes[1].size() == 1);
@@ -64,7 +64,7 @@ TEST_CASE("links in a row become the tightest, and so do alike links side by sid
 
 TEST_CASE("a link that its ways cannot fill is left out, one that bounds a way is not") {
   const std::vector<Bandwidth> links{Bandwidth{4}, Bandwidth{3}, Bandwidth{8}, Bandwidth{5}};
-  const TightLinks found = tight(links, {{0, 2}, {1, 2, 3}});
+  const LimitingLinks found = tight(links, {{0, 2}, {1, 2, 3}});
   CHECK(found.links == std::vector<Bandwidth>{Bandwidth{4}, Bandwidth{3}});
   CHECK(tight({links[0], links[1], Bandwidth{6}}, {{0, 2}, {1, 2}}).links.size() == 3);
 }
@@ -78,7 +78,7 @@ TEST_CASE("rates are those of all links") {
       const int count = *rc::gen::inRange(1, 10);
       for (int i = 0; i < count; ++i) way.push_back(*rc::gen::inRange(0, 8));
     }
-    const TightLinks found = tight(links, ways);
+    const LimitingLinks found = tight(links, ways);
     RC_ASSERT(found.links.size() <= links.size());
     const std::vector<double> all = rates(links, ways);
     const std::vector<double> few = rates(found.links, found.routes);

@@ -14,7 +14,7 @@ Timeline run_closed(const TaskGraph& graph, const EngineOptions& options);
 /// Fidelity::flow and Fidelity::rounds: a round is one flow over the union of its edges' links.
 Timeline run_macro(const TaskGraph& graph, const EngineOptions& options);
 
-/// Fidelity::steps: one flow per message.
+/// Fidelity::messages: one flow per message.
 Timeline run_steps(const TaskGraph& graph, const EngineOptions& options);
 
 }  // namespace trainyard::engine

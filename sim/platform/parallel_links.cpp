@@ -1,4 +1,4 @@
-#include "platform/link_groups.hpp"
+#include "platform/parallel_links.hpp"
 
 #include "platform/names.hpp"
 
@@ -33,8 +33,8 @@ std::string between(const NodeGraph& graph, const std::vector<EdgeId>& edges) {
 
 }  // namespace
 
-std::vector<LinkGroup> link_groups(const NodeGraph& graph) {
-  std::vector<LinkGroup> groups;
+std::vector<ParallelLinks> parallel_links(const NodeGraph& graph) {
+  std::vector<ParallelLinks> groups;
   const auto kinds = [&](EdgeId edge) {
     return std::pair{graph[source(edge, graph)].kind, graph[target(edge, graph)].kind};
   };
@@ -45,7 +45,7 @@ std::vector<LinkGroup> link_groups(const NodeGraph& graph) {
     }
     groups.back().edges.push_back(*edge);
   }
-  for (LinkGroup& group : groups) group.between = between(graph, group.edges);
+  for (ParallelLinks& group : groups) group.between = between(graph, group.edges);
   return groups;
 }
 

@@ -25,7 +25,7 @@ struct HostLoad {
 };
 
 /// Values for one node and one step of its ranks.
-struct InputPipeline {
+struct DataLoading {
   double samples = 0;
   int cores = 0;          ///< that decode; 0 if none does
   int cores_of_node = 0;  ///< 0: not known
@@ -46,15 +46,15 @@ void check_input(const ResolvedExperiment& resolved);
 /// data. All its cores except those used by `load` decode for all ranks, or `workers` for each; a core
 /// decodes one sample at a time. Servers take precedence in the use of cores and memory: the step waits for
 /// them, while the loader works in parallel.
-std::optional<InputPipeline> input_pipeline(const ResolvedExperiment& resolved, int ranks, int nodes,
-                                            const HostLoad& load = {});
+std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, int ranks, int nodes,
+                                        const HostLoad& load = {});
 
 /// For the whole job: its nodes with the most ranks.
-std::optional<InputPipeline> input_pipeline(const ResolvedExperiment& resolved, const Cluster& cluster,
-                                            const HostLoad& load = {});
+std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, const Cluster& cluster,
+                                        const HostLoad& load = {});
 
 /// Step time with input, given the time `step` without it: the longer of both times with a loader that
 /// prefetches, otherwise their sum.
-Seconds with_input(Seconds step, const std::optional<InputPipeline>& input, const InputSettings& settings);
+Seconds with_input(Seconds step, const std::optional<DataLoading>& input, const InputSettings& settings);
 
 }  // namespace trainyard

@@ -13,7 +13,7 @@ namespace trainyard::engine {
 /// A pattern's route names a link once per unit of weight. Only ratios matter, so weights are small: a
 /// pattern's flow carries the bytes of `unit` edges, and the capacity of a link is that of the real one times
 /// `scale`.
-struct MergedLinks {
+struct LinksAsOne {
   std::vector<Bandwidth> links;
   std::vector<double> scales;            ///< by link
   std::vector<std::vector<int>> routes;  ///< by pattern: the union of the links of all edges
@@ -23,6 +23,6 @@ struct MergedLinks {
 
 /// `uses`: by pattern. A link with events is not merged. Ratios of weights are exact if a link's weights add
 /// up to at most 4,096; otherwise they are within one part in 4,096 of the largest.
-MergedLinks merge_links(const TaskGraph& graph, std::span<const std::span<const LinkUse>> uses);
+LinksAsOne links_as_one(const TaskGraph& graph, std::span<const std::span<const LinkUse>> uses);
 
 }  // namespace trainyard::engine

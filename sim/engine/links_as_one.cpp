@@ -1,4 +1,4 @@
-#include "engine/merge_links.hpp"
+#include "engine/links_as_one.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -92,12 +92,12 @@ double multiplier(const Row& row) {
 
 }  // namespace
 
-MergedLinks merge_links(const TaskGraph& graph, std::span<const std::span<const LinkUse>> uses) {
+LinksAsOne links_as_one(const TaskGraph& graph, std::span<const std::span<const LinkUse>> uses) {
   LinkClasses classes(graph);
   classes.begin(uses, graph.links);
   for (const std::span<const LinkUse> of_pattern : uses) classes.split(of_pattern);
 
-  MergedLinks merged;
+  LinksAsOne merged;
   std::vector<Row> rows;
   std::vector<int> row_of_class(at(classes.count()), none);
   for (std::size_t p = 0; p < uses.size(); ++p) {

@@ -1,7 +1,7 @@
 #pragma once
-// Costs that software adds to a transfer besides bytes over bandwidth, by protocol and medium of the edge.
-// Values, not formulas: the same algorithms run without costs (the wire's alpha-beta model) and with
-// constants calibrated on published curves (platforms/protocols/nccl.yaml).
+// ProtocolOverheads that software adds to a transfer besides bytes over bandwidth, by protocol and medium of
+// the edge. Values, not formulas: the same algorithms run without costs (the wire's alpha-beta model) and
+// with constants calibrated on published curves (platforms/protocols/nccl.yaml).
 
 #include "config/keys.hpp"
 #include "platform/cluster.hpp"
@@ -22,7 +22,7 @@ constexpr int protocols = 3;
 template <class T>
 using ByProtocol = std::array<T, protocols>;
 
-struct Costs {
+struct ProtocolOverheads {
   ByProtocol<Seconds> base{};  ///< once per collective
   std::array<ByProtocol<Seconds>, path_types>
       step{};  ///< per message, in addition to the wire's latency or instead of it
@@ -33,20 +33,20 @@ struct Costs {
 };
 
 /// Only the wire.
-inline Costs no_costs() { return {}; }
+inline ProtocolOverheads no_overheads() { return {}; }
 
 /// Latency of one message of an edge: between nodes the software's step plus the wire's latency (NCCL's own
 /// rule), inside a node the step instead of it, plus the latency of links beyond usual_latency(); the wire's
 /// latency if there is no step.
-Seconds message_latency(const RouteSummary& route, const Costs& costs, Protocol protocol);
+Seconds message_latency(const RouteSummary& route, const ProtocolOverheads& overheads, Protocol protocol);
 
 /// A note for the reader of a result if the latency of some link between GPUs of the group is below
 /// usual_latency() and so has no effect; otherwise nothing.
-std::optional<std::string> note_on_latencies(const Cluster& cluster, const Costs& costs,
+std::optional<std::string> note_on_latencies(const Cluster& cluster, const ProtocolOverheads& overheads,
                                              std::span<const Rank> group);
 
 /// Fraction of its links' rate that an edge of this type reaches.
-double efficiency(PathType type, const Costs& costs, Protocol protocol);
+double efficiency(PathType type, const ProtocolOverheads& overheads, Protocol protocol);
 
 /// The time nccl-tests measures if one process starts the collective on several GPUs in turn: at least the
 /// longer of the two, and a little more if both are similar: the sixth root of the sum of sixth powers.

@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-struct LikeLinks {
+struct LinksWithSameLoad {
   std::string kind;  ///< "node#.gpu#->nvswitch#"
   const LinkRow* busiest = nullptr;
   std::int64_t links = 0;
@@ -18,6 +18,6 @@ struct LikeLinks {
 };
 
 /// Links of one kind and capacity, the busiest group first. Points into `links`.
-std::vector<LikeLinks> like_links(std::span<const LinkRow> links);
+std::vector<LinksWithSameLoad> links_with_same_load(std::span<const LinkRow> links);
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-#include "engine/carriers.hpp"
+#include "engine/executors.hpp"
 #include "engine/link_faults.hpp"
 #include "engine/messages.hpp"
 #include "engine/simgrid_network.hpp"
@@ -7,11 +7,11 @@ namespace trainyard::engine {
 
 namespace {
 
-/// Every message is a flow. A rank begins a stage when all its messages of the previous stage have arrived.
-class StepsCarrier final : public Carrier, public Listener {
+/// Every message is a flow. A rank begins a phase when all its messages of the previous phase have arrived.
+class MessagesExecutor final : public CollectiveExecutor, public Listener {
 public:
-  StepsCarrier(const TaskGraph& graph, const StepRoutes& routes, SimgridNetwork& network, Calendar& calendar,
-               Replay& replay)
+  MessagesExecutor(const TaskGraph& graph, const StepRoutes& routes, SimgridNetwork& network,
+                   Calendar& calendar, Replay& replay)
       : graph_(graph),
         routes_(routes),
         network_(network),
@@ -23,10 +23,10 @@ public:
       edges_of_ranks_.push_back(edges_of_ranks(pattern, graph.ranks()));
     }
     for (std::size_t c = 0; c < graph.collectives.size(); ++c) {
-      first_stage_.push_back(static_cast<int>(stages_.size()));
-      for (const Stage& stage : graph.collectives[c].stages)
-        stages_.push_back(
-            {.collective = static_cast<int>(c), .what = &stage, .edges = {}, .open_messages = {}});
+      first_phase_.push_back(static_cast<int>(phases_.size()));
+      for (const CollectivePhase& phase : graph.collectives[c].phases)
+        phases_.push_back(
+            {.collective = static_cast<int>(c), .what = &phase, .edges = {}, .open_messages = {}});
     }
     link_bytes.assign(graph.links.size(), 0);
   }
@@ -56,10 +56,10 @@ public:
         break;
       }
       case EventKind::begin:
-        enter_stage(event.target, event.item, 0, event.date);
+        enter_phase(event.target, event.item, 0, event.date);
         break;
       case EventKind::ready:
-        ++stages_[at(event.target)].edges[at(event.item)].ready;
+        ++phases_[at(event.target)].edges[at(event.item)].ready;
         try_send(event.target, event.item);
         break;
       default:
@@ -70,15 +70,15 @@ public:
 
   void on_delivered(std::uint64_t tag, double date) override {
     if (is_over_) return;
-    const int number = stage_of(tag);
+    const int number = phase_of(tag);
     const int edge = edge_of(tag);
-    RunningStage& stage = stages_[at(number)];
-    add_bytes(number, edge, stage.what->bytes);
-    ++stage.edges[at(edge)].delivered;
-    const Pattern& pattern = graph_.patterns[at(stage.what->pattern)];
+    RunningPhase& phase = phases_[at(number)];
+    add_bytes(number, edge, phase.what->bytes);
+    ++phase.edges[at(edge)].delivered;
+    const Pattern& pattern = graph_.patterns[at(phase.what->pattern)];
     try_begin(number, edge, date);
     try_send(number, edge);
-    for (const int next : passing_on_[at(stage.what->pattern)].of(edge)) try_begin(number, next, date);
+    for (const int next : passing_on_[at(phase.what->pattern)].of(edge)) try_begin(number, next, date);
     one_less(number, index(pattern.edges[at(edge)].from), date);
     one_less(number, index(pattern.edges[at(edge)].to), date);
     look_for_the_end();
@@ -93,38 +93,38 @@ private:
     int sent = 0;   ///< messages started
     int delivered = 0;
   };
-  struct RunningStage {
+  struct RunningPhase {
     int collective = 0;
-    const Stage* what = nullptr;
+    const CollectivePhase* what = nullptr;
     std::vector<EdgeProgress> edges;
     std::vector<int> open_messages;  ///< by rank: messages to and from it that have not arrived
   };
   struct Attendance {
     std::vector<int> members;
-    std::vector<int> stage;  ///< by rank: its current stage; -1: none yet
+    std::vector<int> phase;  ///< by rank: its current phase; -1: none yet
     int inside = 0;          ///< members that have not left yet
   };
 
-  static int stage_of(std::uint64_t tag) { return static_cast<int>(tag >> 32U); }
+  static int phase_of(std::uint64_t tag) { return static_cast<int>(tag >> 32U); }
   static int edge_of(std::uint64_t tag) { return static_cast<int>(tag & 0xffffffffU); }
 
   void open(int collective) {
-    attendances_[at(collective)].stage.assign(at(graph_.ranks()), -1);
-    for (std::size_t s = 0; s < graph_.collectives[at(collective)].stages.size(); ++s) {
-      RunningStage& stage = stages_[at(first_stage_[at(collective)]) + s];
-      const auto pattern = at(stage.what->pattern);
-      stage.edges.assign(graph_.patterns[pattern].edges.size(), {});
-      stage.open_messages.clear();
+    attendances_[at(collective)].phase.assign(at(graph_.ranks()), -1);
+    for (std::size_t s = 0; s < graph_.collectives[at(collective)].phases.size(); ++s) {
+      RunningPhase& phase = phases_[at(first_phase_[at(collective)]) + s];
+      const auto pattern = at(phase.what->pattern);
+      phase.edges.assign(graph_.patterns[pattern].edges.size(), {});
+      phase.open_messages.clear();
       for (int rank = 0; rank < graph_.ranks(); ++rank) {
-        stage.open_messages.push_back(static_cast<int>(edges_of_ranks_[pattern].of(rank).size()) *
-                                      stage.what->messages);
+        phase.open_messages.push_back(static_cast<int>(edges_of_ranks_[pattern].of(rank).size()) *
+                                      phase.what->messages);
       }
     }
   }
 
   [[nodiscard]] bool has_messages(int collective, int rank) const {
-    for (const Stage& stage : graph_.collectives[at(collective)].stages) {
-      if (stage.messages > 0 && !edges_of_ranks_[at(stage.pattern)].of(rank).empty()) return true;
+    for (const CollectivePhase& phase : graph_.collectives[at(collective)].phases) {
+      if (phase.messages > 0 && !edges_of_ranks_[at(phase.pattern)].of(rank).empty()) return true;
     }
     return false;
   }
@@ -134,13 +134,13 @@ private:
     calendar_.enter(date + overhead.si(), EventKind::begin, collective, rank);
   }
 
-  /// The rank begins this stage, or the next one in which it sends or receives.
-  void enter_stage(int collective, int rank, int s, double date) {
-    const int first = first_stage_[at(collective)];
-    const int end = static_cast<int>(graph_.collectives[at(collective)].stages.size());
-    while (s < end && stages_[at(first + s)].open_messages[at(rank)] == 0) ++s;
+  /// The rank begins this phase, or the next one in which it sends or receives.
+  void enter_phase(int collective, int rank, int s, double date) {
+    const int first = first_phase_[at(collective)];
+    const int end = static_cast<int>(graph_.collectives[at(collective)].phases.size());
+    while (s < end && phases_[at(first + s)].open_messages[at(rank)] == 0) ++s;
     Attendance& attendance = attendances_[at(collective)];
-    attendance.stage[at(rank)] = s;
+    attendance.phase[at(rank)] = s;
     if (s == end) {
       if (--attendance.inside == 0 &&
           at(graph_.collectives[at(collective)].participants) == attendance.members.size()) {
@@ -149,59 +149,59 @@ private:
       replay_.leave(collective, rank, date);
       return;
     }
-    const auto pattern = at(stages_[at(first + s)].what->pattern);
+    const auto pattern = at(phases_[at(first + s)].what->pattern);
     for (const int edge : edges_of_ranks_[pattern].of(rank)) try_begin(first + s, edge, date);
   }
 
   void one_less(int number, int rank, double date) {
-    const RunningStage& stage = stages_[at(number)];
-    if (--stages_[at(number)].open_messages[at(rank)] > 0) return;
-    enter_stage(stage.collective, rank, number - first_stage_[at(stage.collective)] + 1, date);
+    const RunningPhase& phase = phases_[at(number)];
+    if (--phases_[at(number)].open_messages[at(rank)] > 0) return;
+    enter_phase(phase.collective, rank, number - first_phase_[at(phase.collective)] + 1, date);
   }
 
-  /// Whether the edge's message number `message` may begin: both ranks are in the stage, and the data to pass
+  /// Whether the edge's message number `message` may begin: both ranks are in the phase, and the data to pass
   /// on has arrived.
   [[nodiscard]] bool may_begin(int number, int edge, int message, int arrived_before) const {
-    const RunningStage& stage = stages_[at(number)];
-    if (message == stage.what->messages) return false;
-    const Pattern& pattern = graph_.patterns[at(stage.what->pattern)];
-    const std::vector<int>& stage_of_rank = attendances_[at(stage.collective)].stage;
-    const int s = number - first_stage_[at(stage.collective)];
-    // A receiver in an earlier stage has posted no buffer yet.
-    if (stage_of_rank[at(index(pattern.edges[at(edge)].from))] != s ||
-        stage_of_rank[at(index(pattern.edges[at(edge)].to))] != s) {
+    const RunningPhase& phase = phases_[at(number)];
+    if (message == phase.what->messages) return false;
+    const Pattern& pattern = graph_.patterns[at(phase.what->pattern)];
+    const std::vector<int>& phase_of_rank = attendances_[at(phase.collective)].phase;
+    const int s = number - first_phase_[at(phase.collective)];
+    // A receiver in an earlier phase has posted no buffer yet.
+    if (phase_of_rank[at(index(pattern.edges[at(edge)].from))] != s ||
+        phase_of_rank[at(index(pattern.edges[at(edge)].to))] != s) {
       return false;
     }
     for (const std::int32_t before : pattern.passed_on_by(at(edge))) {
-      if (stage.edges[at(before)].delivered < arrived_before) return false;
+      if (phase.edges[at(before)].delivered < arrived_before) return false;
     }
     return true;
   }
 
   /// Begins the latencies of all messages that may begin: in rounds, a message waits for the one before it.
   void try_begin(int number, int edge, double date) {
-    RunningStage& stage = stages_[at(number)];
-    EdgeProgress& progress = stage.edges[at(edge)];
-    const bool in_rounds = stage.what->depth == 0;
+    RunningPhase& phase = phases_[at(number)];
+    EdgeProgress& progress = phase.edges[at(edge)];
+    const bool in_rounds = phase.what->hops == 0;
     while ((!in_rounds || progress.begun == progress.delivered) &&
            may_begin(number, edge, progress.begun, progress.begun + (in_rounds ? 0 : 1))) {
       ++progress.begun;
-      calendar_.enter(date + stage.what->latency.si(), EventKind::ready, number, edge);
+      calendar_.enter(date + phase.what->latency.si(), EventKind::ready, number, edge);
     }
   }
 
   /// Sends a message after its latency, once those before it have arrived.
   void try_send(int number, int edge) {
-    RunningStage& stage = stages_[at(number)];
-    EdgeProgress& progress = stage.edges[at(edge)];
+    RunningPhase& phase = phases_[at(number)];
+    EdgeProgress& progress = phase.edges[at(edge)];
     if (progress.sent == progress.ready || progress.sent > progress.delivered) return;
     ++progress.sent;
-    network_.start(routes_.first_of_stage[at(number)] + edge, stage.what->bytes,
+    network_.start(routes_.first_of_phase[at(number)] + edge, phase.what->bytes,
                    static_cast<std::uint64_t>(number) << 32U | static_cast<std::uint32_t>(edge));
   }
 
   void add_bytes(int number, int edge, Bytes bytes) {
-    for (const LinkId link : graph_.patterns[at(stages_[at(number)].what->pattern)].route(at(edge)))
+    for (const LinkId link : graph_.patterns[at(phases_[at(number)].what->pattern)].route(at(edge)))
       link_bytes[index(link)] += bytes.si();
   }
 
@@ -210,7 +210,7 @@ private:
     if (is_over_ || !replay_.done()) return;
     is_over_ = true;
     for (const SimgridNetwork::InFlight& flow : network_.in_flight())
-      add_bytes(stage_of(flow.tag), edge_of(flow.tag), flow.delivered);
+      add_bytes(phase_of(flow.tag), edge_of(flow.tag), flow.delivered);
   }
 
   const TaskGraph& graph_;
@@ -220,8 +220,8 @@ private:
   Replay& replay_;
   std::vector<EdgeLists> passing_on_;      ///< by pattern
   std::vector<EdgeLists> edges_of_ranks_;  ///< by pattern
-  std::vector<int> first_stage_;           ///< by collective: index in stages_
-  std::vector<RunningStage> stages_;       ///< of all collectives
+  std::vector<int> first_phase_;           ///< by collective: index in phases_
+  std::vector<RunningPhase> phases_;       ///< of all collectives
   std::vector<Attendance> attendances_;    ///< by collective
   bool is_over_ = false;
 };
@@ -235,13 +235,13 @@ Timeline run_steps(const TaskGraph& graph, const EngineOptions& options) {
   SimgridNetwork network(routes.links);
   for (const std::vector<int>& route : routes.routes) network.add_route(route);
   Replay replay(graph, options, calendar);
-  StepsCarrier carrier(graph, routes, network, calendar, replay);
-  replay.begin(carrier);
-  network.run(calendar, carrier);
+  MessagesExecutor executor(graph, routes, network, calendar, replay);
+  replay.begin(executor);
+  network.run(calendar, executor);
   check_failed_links(graph, replay);
   Timeline timeline = replay.finish();
   timeline.events += network.flows();
-  timeline.link_bytes = std::move(carrier.link_bytes);
+  timeline.link_bytes = std::move(executor.link_bytes);
   return timeline;
 }
 

@@ -11,13 +11,13 @@
 
 namespace trainyard::engine {
 
-struct TightLinks {
+struct LimitingLinks {
   std::vector<Bandwidth> links;
   std::vector<std::vector<int>> routes;  ///< by way: indices in `links`; a link named k times weighs k
 };
 
 /// `ways`: indices into `links`; a link named k times carries k times as much. A way has at most one flow at
 /// a time.
-TightLinks tight_links(std::span<const Bandwidth> links, std::span<const std::span<const int>> ways);
+LimitingLinks limiting_links(std::span<const Bandwidth> links, std::span<const std::span<const int>> ways);
 
 }  // namespace trainyard::engine

@@ -9,13 +9,13 @@
 namespace trainyard {
 
 /// Consecutive links in the platform's list with equal properties, between the same two kinds of device.
-struct LinkGroup {
+struct ParallelLinks {
   Link link;
   std::string between;  ///< "gpu[0-15] - pcie_switch[0-7]", "pairs of gpu[0-7]"
   std::vector<EdgeId> edges;
 };
 
-std::vector<LinkGroup> link_groups(const NodeGraph& graph);
+std::vector<ParallelLinks> parallel_links(const NodeGraph& graph);
 
 /// "gpu3" or "gpu[0-3,8]", as in platform files.
 std::string device_list(DeviceKind kind, std::vector<int> numbers);

@@ -1,4 +1,4 @@
-#include "engine/pipeline_groups.hpp"
+#include "engine/edge_groups.hpp"
 
 #include "engine/messages.hpp"
 
@@ -30,7 +30,7 @@ std::vector<int> levels_of(const Pattern& pattern) {
 
 }  // namespace
 
-std::vector<EdgeGroup> pipeline_groups(const Pattern& pattern, int most) {
+std::vector<EdgeGroup> edge_groups(const Pattern& pattern, int most) {
   if (pattern.edges.empty()) return {{.levels = 0, .uses = link_uses(pattern)}};
   const std::vector<int> level = levels_of(pattern);
   const int depth = 1 + *std::max_element(level.begin(), level.end());

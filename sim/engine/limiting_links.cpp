@@ -1,4 +1,4 @@
-#include "engine/tight_links.hpp"
+#include "engine/limiting_links.hpp"
 
 #include "units/ids.hpp"
 
@@ -73,10 +73,10 @@ void drop_slack(std::vector<TightRow>& rows, std::size_t ways) {
 
 }  // namespace
 
-TightLinks tight_links(std::span<const Bandwidth> links, std::span<const std::span<const int>> ways) {
+LimitingLinks limiting_links(std::span<const Bandwidth> links, std::span<const std::span<const int>> ways) {
   std::vector<TightRow> rows = merged_rows(links, ways);
   drop_slack(rows, ways.size());
-  TightLinks tight;
+  LimitingLinks tight;
   tight.routes.resize(ways.size());
   for (const TightRow& row : rows) {
     for (const auto& [way, times] : row.uses)
