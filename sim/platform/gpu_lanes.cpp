@@ -1,5 +1,7 @@
 #include "platform/gpu_lanes.hpp"
 
+#include "units/ids.hpp"
+
 #include <utility>
 
 namespace trainyard {
