@@ -101,7 +101,7 @@ TEST_CASE("counting by switches equals adding up edges on every kind of fabric")
     const Cluster cluster = even_cluster(8, 4, fabric);
     const std::vector<Rank> uneven{Rank{0},  Rank{1},  Rank{4},  Rank{10}, Rank{13},
                                    Rank{14}, Rank{15}, Rank{22}, Rank{31}};
-    for (const ProtocolOverheads& costs : {no_overheads(), held}) {
+    for (const ProtocolOverheads& overheads : {no_overheads(), held}) {
       check_counts(cluster, all_ranks(cluster), overheads);
       check_counts(cluster, uneven, overheads);
     }
