@@ -117,7 +117,7 @@ struct OwnCase {
 };
 
 bool counts(const ScoredRun& scored, FitKind fit) {
-  const Verdict& verdict = scored.verdict(protocol);
+  const Verdict& verdict = scored.verdict(fit);
   return verdict.is_asked && verdict.excluded.empty() && verdict.outcome.empty();
 }
 
@@ -489,7 +489,7 @@ TEST_CASE(
   const TrainingValidation& all = own.validation;
   REQUIRE(all.missed.size() == 4);
   const auto linear = [&](std::size_t i, FitKind fit) {
-    return all.missed[i].linear[static_cast<std::size_t>(protocol)];
+    return all.missed[i].linear[static_cast<std::size_t>(fit)];
   };
   CHECK(linear(0, FitKind::one_gpu).value() == doctest::Approx(2000.0 / 1600 - 1));
   CHECK_FALSE(linear(0, FitKind::one_node));

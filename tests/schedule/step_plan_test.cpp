@@ -195,7 +195,7 @@ TEST_CASE("the memory traffic of a collective is what its primitives read and wr
         .size = Bytes{4e6},
         .participants = 4,
         .overhead = {},
-        .phases = {{.pattern = 0, .messages = messages, .depth = 0, .latency = {}, .bytes = Bytes{bytes}}}};
+        .phases = {{.pattern = 0, .messages = messages, .hops = 0, .latency = {}, .bytes = Bytes{bytes}}}};
     return memory_traffic(collective, std::span(&ring, 1)).si();
   };
   // Chunks of 1 MB of four ranks, hop by hop: send 1; recvReduceSend 3, twice; recvReduceCopySend 4;
