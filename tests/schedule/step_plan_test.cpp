@@ -211,7 +211,7 @@ TEST_CASE("five GPUs of a cube mesh reduce along a chain unless a ring was asked
   const StepPlan five = plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, Sync{}, no_overheads());
   REQUIRE(five.collectives.size() == 2);
   CHECK(five.collectives[0].algorithm == Algorithm::chain);
-  CHECK(five.graph.collectives[0].phases.at(0).depth == 8);
+  CHECK(five.graph.collectives[0].phases.at(0).hops == 8);
   CHECK(closed(five).makespan > Seconds{40e-3} + Bytes{400e6} / Bandwidth{22.6e9});
   CHECK_THROWS_AS((void)plan_step(two_layers(), GpuProfile{}, Stack{}, cluster,
                                   Sync{.algorithm = Algorithm::ring}, no_overheads()),
