@@ -8,6 +8,7 @@
 #include "config/diagnostic.hpp"
 #include "config/suggest.hpp"
 #include "report/text_layout.hpp"
+#include "units/version.hpp"
 
 #include <CLI/App.hpp>
 #include <algorithm>
@@ -100,7 +101,7 @@ int parse_and_run(int argc, const char* const* argv) {
 void add_commands(CLI::App& program) {
   program.name("trainyard");
   program.formatter(std::make_shared<HelpFormatter>());
-  program.set_version_flag("--version", "trainyard " TRAINYARD_VERSION, "print the version");
+  program.set_version_flag("--version", "trainyard " + version(), "print the version");
   program.set_help_flag("-h,--help", "print this help");
   program.require_subcommand(1);
   program.footer(

@@ -4,6 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/terminal.hpp"
+#include "units/version.hpp"
 
 #include <array>
 #include <fmt/format.h>
@@ -97,8 +98,7 @@ std::string section_of(const CLI::App& command) {
 /// codes, environment and files. ASCII.
 std::string manual_page(const CLI::App& program) {
   // No date: the same program prints the same page.
-  std::string text =
-      fmt::format(".TH TRAINYARD 1 \"\" \"trainyard {}\" \"User Commands\"\n", TRAINYARD_VERSION);
+  std::string text = fmt::format(".TH TRAINYARD 1 \"\" \"trainyard {}\" \"User Commands\"\n", version());
   text += ".nh\n.ad l\n";  // names of options and files must not be broken
   text += ".SH NAME\ntrainyard \\- simulator of distributed deep-learning training\n";
   text += ".SH SYNOPSIS\n.B trainyard\n.I COMMAND\n[\\fIARGUMENT\\fR]... [\\fIOPTION\\fR]...\n";

@@ -13,6 +13,7 @@
 #include "report/summary_text.hpp"
 #include "report/trace_json.hpp"
 #include "run/simulate.hpp"
+#include "units/version.hpp"
 
 #include <chrono>
 #include <map>
@@ -52,7 +53,7 @@ Files files_of(const ResolvedExperiment& resolved, const Run& run, const std::st
   files["links.csv"] = links_csv(run.links.rows);
   files["collectives.csv"] = collectives_csv(run);
   files["trace.json"] = trace_json(run);
-  files["report.html"] = report_html(run, page_origin(resolved, TRAINYARD_VERSION));
+  files["report.html"] = report_html(run, page_origin(resolved, version()));
   if (updates_of(run)) {
     files["workers.csv"] = workers_csv(*updates_of(run));
     files["staleness.csv"] = staleness_csv(*updates_of(run));

@@ -18,6 +18,7 @@
 #include "sweep/store_lock.hpp"
 #include "sweep/sweep_result.hpp"
 #include "sweep/sweep_store.hpp"
+#include "units/version.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -35,7 +36,7 @@ constexpr std::size_t most_rows_shown = 60;
 constexpr const char* exported[] = {"sweep.csv", "failures.csv", "sweep.resolved.yaml", "report.html"};
 
 StoredSweep stored(const Sweep& sweep) {
-  return {.sweep = sweep, .figures = sweep_columns(), .version = TRAINYARD_VERSION};
+  return {.sweep = sweep, .figures = sweep_columns(), .version = version()};
 }
 
 std::vector<std::optional<double>> figures_of(ResolvedExperiment resolved) {
@@ -116,7 +117,7 @@ void export_files(const fs::path& dir, const SweepFile& file, const SweepResult&
   const std::string resolved = config::write(file);
   const std::string texts[] = {
       sweep_csv(result), failures_csv(result), resolved,
-      sweep_html(result, sweep_origin(config::find_catalogue(), result, resolved, TRAINYARD_VERSION))};
+      sweep_html(result, sweep_origin(config::find_catalogue(), result, resolved, version()))};
   for (std::size_t i = 0; i < std::size(exported); ++i) write_out_file(dir / exported[i], texts[i], true);
 }
 

@@ -3,6 +3,7 @@
 #include "config/write.hpp"
 #include "report/memory_table.hpp"
 #include "run/step_parts.hpp"
+#include "units/version.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -98,7 +99,7 @@ Json faults_json(const JobReport& faults) {
 }  // namespace
 
 Json summary_json(const Run& run, const ResourceUsage& usage, std::span<const Figure> table) {
-  Json json{{"schema_version", summary_schema_version}};
+  Json json{{"schema_version", summary_schema_version}, {"trainyard_version", version()}};
   add_figures(json, run, table);
   add_servers(json, run);
   if (run.job) json["faults"] = faults_json(*run.job);
