@@ -42,7 +42,9 @@ protected:
   }
   [[nodiscard]] bool sends_itself() const {
     const auto communicates = [](const Op& op) { return op.communication.has_value(); };
-    return std::ranges::any_of(resolved_.trace.ops, communicates);
+    return std::ranges::any_of(resolved_.classes, [&](const RankClass& one) {
+      return std::ranges::any_of(one.trace.ops, communicates);
+    });
   }
 
   template <class Is>

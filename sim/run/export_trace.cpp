@@ -7,9 +7,9 @@ namespace trainyard {
 
 Trace export_trace(const ResolvedExperiment& resolved, bool with_durations) {
   const Cluster& cluster = *resolved.cluster;
-  const StepPlan plan = plan_step(resolved.trace, resolved.gpu, resolved.stack, cluster,
+  const StepPlan plan = plan_step(only_class(resolved).trace, resolved.gpu, resolved.stack, cluster,
                                   resolved.settings.sync, resolved.overheads);
-  Trace trace = resolved.trace;
+  Trace trace = only_class(resolved).trace;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     Op& op = trace.ops[i];
     op.communication.reset();

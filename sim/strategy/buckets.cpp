@@ -15,7 +15,7 @@ std::vector<ReadyGradient> ready_gradients(const Trace& trace) {
   std::map<std::string_view, int> first_op;  // by layer
   int last_pass = -1;  // pass over all gradients: none is sent before the end of the last pass
   for (std::size_t op = 0; op < trace.ops.size(); ++op) {
-    const bool is_pass = trace.ops[op].layer.starts_with(gradient_pass_prefix);
+    const bool is_pass = trace.ops[op].role == OpRole::gradient_pass;
     if (is_pass && trace.ops[op].phase == Phase::backward) last_pass = static_cast<int>(op);
   }
   for (std::size_t op = 0; op < trace.ops.size(); ++op) {

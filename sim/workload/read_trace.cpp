@@ -291,6 +291,7 @@ Op read_op(const Row& row) {
     row.error(TraceColumn::phase, "the phase is missing", "write forward, backward or optimizer");
   }
   if (const CsvCell* layer = row.find(TraceColumn::layer)) op.layer = layer->text;
+  op.role = role_of(op.layer);
   op.kind = OpKind::measured;
   const bool is_known = read_choice(row, TraceColumn::kind, op.kind);
   op.shape = read_shape(row, op.kind, is_known && row.has(TraceColumn::kind));

@@ -55,10 +55,18 @@ struct Gradient {
   friend bool operator==(const Gradient&, const Gradient&) = default;
 };
 
+/// Why an op is in the trace.
+enum class OpRole {
+  layer,           ///< work of a layer, or of the optimizer
+  gradient_pass,   ///< of the stack, over all gradients: none is reduced before those in backward have ended
+  ranks_overhead,  ///< host time that only steps of several ranks have
+};
+
 struct Op {
   Phase phase{};
   std::string layer;
   OpKind kind{};
+  OpRole role = OpRole::layer;  ///< traces in files tell it by the layer's name: role_of()
   Shape shape;
   Flops flops;                             ///< for the whole batch
   Bytes bytes;                             ///< read from and written to device memory
@@ -77,9 +85,15 @@ enum class Optimizer { sgd, momentum, adam, lamb };
 /// channels_last.
 enum class Layout { nchw, nhwc };
 
-/// Prefix of the layer names of ops that pass over all gradients. No gradient is reduced before those in
-/// backward have ended.
+/// The prefix of the layer names of gradient passes, and the layer name of the ranks' overhead.
 inline constexpr std::string_view gradient_pass_prefix = "gradient_work.";
+inline constexpr std::string_view ranks_overhead_layer = "step_overhead_of_ranks";
+
+/// The role of an op read from a file.
+constexpr OpRole role_of(std::string_view layer) {
+  if (layer.starts_with(gradient_pass_prefix)) return OpRole::gradient_pass;
+  return layer == ranks_overhead_layer ? OpRole::ranks_overhead : OpRole::layer;
+}
 
 struct Trace {
   std::string model;

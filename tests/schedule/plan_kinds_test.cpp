@@ -215,7 +215,7 @@ TEST_CASE("keys of one kind are errors with another") {
   CHECK(wrong_key("sync: {kind: peer_to_peer, compression: top_k, keep: 0.01}\n").empty());
   CHECK(wrong_key("sync: {kind: peer_to_peer, update: local_sgd, push_every: 4}\n").empty());
   CHECK(wrong_key("sync: {kind: dataparallel_gpu0, algorithm: ring}\n") == "sync.algorithm");
-  CHECK(wrong_key("sync: {kind: dataparallel_gpu0, backups: 1}\n") == "sync.update");
+  CHECK(wrong_key("sync: {kind: dataparallel_gpu0, backups: 1}\n") == "sync.backups");
   CHECK(wrong_key("sync: {kind: dataparallel_gpu0, update: local_sgd, push_every: 4}\n") == "sync.update");
   CHECK(wrong_key("accumulation: 2\nsync: {kind: dataparallel_gpu0}\n") == "accumulation");
   CHECK(wrong_key("sync: {kind: peer_to_peer, shards: 2}\n") == "sync.shards");
