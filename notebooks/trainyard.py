@@ -81,7 +81,7 @@ def run(experiment, settings=None, **more):
 def run_tables(experiment, settings=None, **more):
     """The same step in full: the files of `run --out`, by name without ".csv".
 
-    `summary` is the dictionary of run(); `layers`, `collectives`, `links` and `ranks` are data frames, one row for each op of
+    `summary` is the dictionary of run(); `ops`, `collectives`, `links` and `ranks` are data frames, one row for each op of
     rank 0, collective, direction of a link and rank. Runs of many updates also have `workers`, `staleness` and, with
     servers, `servers`; jobs with faults have `checkpoints`.
     """

@@ -1,5 +1,5 @@
 #pragma once
-// Predictions for published training runs of one series under the three protocols: without a fit, with one
+// Predictions for published training runs of one series with the three fits: without a fit, with one
 // compute scale fitted to the series' run on one GPU, and with one fitted to its run on one node.
 
 #include "config/catalogue.hpp"
@@ -18,7 +18,7 @@ namespace trainyard {
 enum class FitKind { nothing, one_gpu, one_node };
 inline constexpr int fit_count = 3;
 
-/// A run to predict and the runs of its series to which a protocol may fit.
+/// A run to predict and the runs of its series that a fit may use.
 struct SeriesTarget {
   const PublishedRun* run = nullptr;
   std::vector<const PublishedRun*> one_gpu;

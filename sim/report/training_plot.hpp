@@ -1,6 +1,6 @@
 #pragma once
 // `trainyard validate --plot-runs`: predicted / published training throughput over the number of GPUs as SVG,
-// one panel per family (a line of the table), under the protocol that fits to one GPU, with linear scaling of
+// one panel per family (a line of the table), with the fit to one GPU, with linear scaling of
 // the same runs in grey.
 
 #include "published/validate_training.hpp"
