@@ -114,7 +114,7 @@ private:
              cluster_.platform.node[cluster_.platform.nics[at(port.nic)]].name;
     };
     throw Unreachable(name(from) + " cannot reach " + name(to) + " on " + cluster_.platform.name +
-                      ": no links of the fabric lead from one to the other");
+                      ": no path of fabric links connects them");
   }
 
   /// Links are numbered node by node: first the inside ones, then two per NIC (cluster.hpp).

@@ -9,6 +9,7 @@
 #include "experiment/read_factors.hpp"
 #include "experiment/shared_network.hpp"
 #include "experiment/stack_rules.hpp"
+#include "platform/channels.hpp"
 #include "platform/host_staging.hpp"
 #include "platform/load.hpp"
 #include "strategy/micro_batches.hpp"
@@ -152,7 +153,7 @@ void check_reductions(const Trace& trace, const Stack& stack) {
 /// Notes for the reader of a replay: which keys of the experiment its trace determines.
 std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, int ranks) {
   const auto has_duration = [](const Op& op) { return op.duration && op.kind != OpKind::host; };
-  const auto communicates = [](const Op& op) { return op.communication != Communication::none; };
+  const auto communicates = [](const Op& op) { return op.communication.has_value(); };
   const auto has_gradients = [](const Op& op) { return !op.gradients.empty(); };
   std::vector<std::string> notes;
   if (std::ranges::any_of(trace.ops, has_duration)) {
@@ -264,6 +265,8 @@ public:
       : catalogue_(catalogue), document_(document), file_(std::move(file)), files_(files) {
     resolved_.name = file_.stem().string();
     resolved_.settings = load_experiment(document_);
+    resolved_.classes.resize(1);
+    resolved_.classes.front().name = "all ranks";
   }
 
   ResolvedExperiment resolved(const Overrides& overrides) {
@@ -319,6 +322,8 @@ private:
     require_usable(resolved_.stack, settings_);
   }
 
+  [[nodiscard]] Trace& trace() { return resolved_.classes.front().trace; }
+
   void stage_through_host() {
     if (resolved_.stack.intra_node != IntraNode::host) return;
     bypasses_gpu_links_ = has_gpu_links(resolved_.platform);
@@ -333,32 +338,31 @@ private:
       }
       const fs::path path = config::beside(file_, *settings_.trace);
       files_.paths.insert(path.string());
-      resolved_.trace = read_trace(path.string(), config::read_file(path, largest_csv));
+      trace() = read_trace(path.string(), config::read_file(path, largest_csv));
       settings_.trace = config::real_path(path).string();
     });
-    errors_.run(document_, "batch_per_gpu", [&] { check_batch(resolved_.trace, settings_); });
-    errors_.run(document_, "precision", [&] { check_precision(resolved_.trace, settings_); });
-    errors_.run(document_, "accumulation", [&] { check_accumulation(resolved_.trace, settings_); });
-    if (has_stack_)
-      errors_.run(document_, "stack", [&] { check_reductions(resolved_.trace, resolved_.stack); });
-    resolved_.trace.precision = settings_.precision;
+    errors_.run(document_, "batch_per_gpu", [&] { check_batch(trace(), settings_); });
+    errors_.run(document_, "precision", [&] { check_precision(trace(), settings_); });
+    errors_.run(document_, "accumulation", [&] { check_accumulation(trace(), settings_); });
+    if (has_stack_) errors_.run(document_, "stack", [&] { check_reductions(trace(), resolved_.stack); });
+    trace().precision = settings_.precision;
   }
 
   void trace_model() {
     const fs::path path = find(config::Kind::model, *settings_.model);
     const Model& model = resolved_.model.emplace(read(files_.models, path, "model", load_model));
-    resolved_.trace = make_trace(model, settings_.batch_per_gpu, settings_.precision, settings_.optimizer);
-    if (resolved_.stack.fused_elementwise) fuse_elementwise(resolved_.trace, model.layers);
-    add_layer_work(resolved_.trace, model.layers, resolved_.stack.layer_work);
+    trace() = make_trace(model, settings_.batch_per_gpu, settings_.precision, settings_.optimizer);
+    if (resolved_.stack.fused_elementwise) fuse_elementwise(trace(), model.layers);
+    add_layer_work(trace(), model.layers, resolved_.stack.layer_work);
     if (model.samples_per_epoch) resolved_.samples_per_epoch = model.samples_per_epoch->value;
   }
 
   void finish_trace() {
-    if (resolved_.trace.accumulation == 1) {
-      accumulate(resolved_.trace, settings_.accumulation, element_sizes(settings_.precision).gradient,
+    if (trace().accumulation == 1) {
+      accumulate(trace(), settings_.accumulation, element_sizes(settings_.precision).gradient,
                  resolved_.stack.reduce_each_micro_batch);
     }
-    if (!settings_.trace) add_stack_ops(resolved_.trace, resolved_.stack);
+    if (!settings_.trace) add_stack_ops(trace(), resolved_.stack);
   }
 
   void read_random() {
@@ -386,11 +390,12 @@ private:
     errors_.run(document_, "nodes", [&] {
       resolved_.cluster = cluster_for(resolved_.platform, settings_);
       const Cluster& cluster = *resolved_.cluster;
+      resolved_.classes.front().ranks = all_ranks(cluster);
       if (!settings_.trace) {
-        add_ranks_overhead(resolved_.trace, resolved_.stack, cluster.ranks(), cluster.nodes,
+        add_ranks_overhead(trace(), resolved_.stack, cluster.ranks(), cluster.nodes,
                            std::ranges::max(cluster.gpus_on_node));
       }
-      if (settings_.trace) resolved_.notes = replay_notes(resolved_.trace, resolved_.stack, cluster.ranks());
+      if (settings_.trace) resolved_.notes = replay_notes(trace(), resolved_.stack, cluster.ranks());
       if (bypasses_gpu_links_ && cluster.gpus_on_node.front() > 1)
         resolved_.notes.push_back(staging_note(resolved_.stack));
       for (std::string& note : speed_notes(resolved_)) resolved_.notes.push_back(std::move(note));
@@ -426,6 +431,18 @@ std::string_view file_named_by(std::string_view path) {
   if (first.size() == path.size()) return {};
   const auto* const file = std::ranges::find(files, first);
   return file == std::ranges::end(files) ? std::string_view() : *file;
+}
+
+const RankClass& only_class(const ResolvedExperiment& resolved) {
+  if (resolved.classes.size() != 1) throw std::logic_error("several classes of ranks where one is expected");
+  return resolved.classes.front();
+}
+
+const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank) {
+  const auto found = std::ranges::find_if(
+      resolved.classes, [&](const RankClass& one) { return std::ranges::binary_search(one.ranks, rank); });
+  if (found == resolved.classes.end()) throw std::logic_error("a rank without a class");
+  return *found;
 }
 
 std::shared_ptr<const Cluster> cluster_for(const Platform& platform, const Experiment& settings) {

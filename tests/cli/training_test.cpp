@@ -88,7 +88,7 @@ TEST_CASE("a node that adds up its GPUs' gradients is one worker") {
   CHECK(async["scaling_efficiency"] <= 1.0);
   std::vector<std::string> uneven = set;
   uneven.emplace_back("gpus=20");
-  CHECK(error_of(uneven).find("not all have 16 GPUs") != std::string::npos);
+  CHECK(error_of(uneven).find("not all nodes have 16 GPUs") != std::string::npos);
 }
 
 TEST_CASE("backups let an update go on without the slowest, and cost what they throw away") {
@@ -189,6 +189,6 @@ TEST_CASE("keys that a rule lacks or does not know are errors at their places") 
         std::string::npos);
   CHECK(error_of({"random.slow=[{node: 9, factor: 2}]"}).find("nodes 0 to 0") != std::string::npos);
   CHECK(error_of({"sync.shards=2"}).find("(in sync.shards)") != std::string::npos);
-  CHECK(error_of({"sync.kind=parameter_server", "fidelity=closed"}).find("knows no servers") !=
+  CHECK(error_of({"sync.kind=parameter_server", "fidelity=closed"}).find("cannot simulate servers") !=
         std::string::npos);
 }
