@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Runs every command that the documentation shows and compares its output.
 
-In README.md and the README.md of each folder, a fenced block marked `console` holds commands after "$ " and what
-they print. A line that is just "..." stands for any lines. Blocks of one file share a folder, so that a later
-command can use what an earlier one wrote. `./dev` commands install and build: they are run by the clean-root test,
-and here it is only checked that they exist.
+In CONTRIBUTING.md, README.md and the README.md of each folder, a fenced block marked `console` holds commands after
+"$ " and what they print. A line that is just "..." stands for any lines. Blocks of one file share a folder, so that a
+later command can use what an earlier one wrote. `./dev` commands install and build: they are run by .ci/run and the
+clean-root test, and here it is only checked that they exist. git is not run, nor are containers: a build machine has no
+engine for them.
 
 With --help-examples, the examples that `--help` of every command ends with are run instead, and have to work.
 
-usage: documents.py PROGRAM SOURCE_DIR [--help-examples]
+usage: documents.py PROGRAM SOURCE_DIR [--help-examples | --update]
+
+--update writes what the commands print into the documents, except where "..." stands for a part of it.
 """
 
 import os
@@ -99,17 +102,20 @@ def main():
     program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     if sys.argv[3:] == ["--help-examples"]:
         return run_help_examples(program, source)
+    is_update = "--update" in sys.argv[3:]
     subcommands = set(re.findall(r"^  ([a-z]+) ", (source / "dev").read_text(), flags=re.M))
     run = failed = 0
-    for document in sorted(source.glob("**/README.md")):
+    for document in sorted([source / "CONTRIBUTING.md", *source.glob("**/README.md")]):
         if any(part.startswith("build") for part in document.relative_to(source).parts):
             continue
+        text = document.read_text()
         with tempfile.TemporaryDirectory() as folder:
             work, env = install(program, folder)
-            for block in blocks(document.read_text()):
-                for command, shown in commands(block):
+            for block in blocks(text):
+                for line, shown in commands(block):
+                    command = line
                     where = f"{document.relative_to(source)}: {command}"
-                    if command.startswith(("git ", "cd ")):
+                    if command.startswith(("git ", "cd ", "docker ")):
                         continue
                     run += 1
                     if command.startswith("./dev "):
@@ -125,9 +131,17 @@ def main():
                         ["sh", "-c", command], cwd=work, env=env, capture_output=True, text=True, check=False
                     )
                     printed = result.stdout + result.stderr
-                    if not matches(shown, printed):
+                    if matches(shown, printed):
+                        continue
+                    if is_update and result.returncode == 0 and "..." not in (one.strip() for one in shown):
+                        old = "".join(f"{one}\n" for one in [f"$ {line}", *shown])
+                        text = text.replace(old, f"$ {line}\n" + "".join(f"{one.rstrip()}\n" for one in printed.splitlines()))
+                    else:
                         failed += 1
                         print(f"{where}: shows\n" + "\n".join(shown) + f"\nbut prints (exit {result.returncode})\n" + printed)
+        if text != document.read_text():
+            document.write_text(text)
+            print(f"{document.relative_to(source)}: updated")
     print(f"{run} commands of the documentation run, {failed} failed")
     return 1 if failed or run == 0 else 0
 

@@ -41,7 +41,7 @@ SweepProgress::SweepProgress(std::size_t points, std::size_t before)
       is_terminal_(is_drawable()),
       begun_(Clock::now()),
       drawn_(begun_) {
-  if (before > 0) print_message(fmt::format("{} of {} points were finished before", before, points));
+  if (before > 0) print_message(fmt::format("{} of {} points were already finished", before, points));
 }
 
 SweepProgress::~SweepProgress() { erase(); }

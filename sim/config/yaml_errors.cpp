@@ -36,7 +36,7 @@ SyntaxError explain(const std::string& message, Mark mark, const std::vector<std
   if (message == "unknown token") {
     return {mark, in_quotes(text_at(mark, lines, 1)) + " cannot start a value", "put the text in quotes"};
   }
-  if (message == "the referenced anchor is not defined") {
+  if (message.starts_with("the referenced anchor is not defined")) {  // yaml-cpp 0.8 adds its name
     return {mark, "this alias refers to no anchor",
             "define it above with '&name', or quote a text that starts with '*'"};
   }

@@ -10,7 +10,7 @@ if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_BUILD_TYPE Release)
   endif()
   set(TRAINYARD_SANITIZE OFF)
-  set(host_options -Wall -Wextra -Werror -Wconversion -Wno-sign-conversion -Wshadow
+  set(host_options -Wall -Wextra -Wconversion -Wno-sign-conversion -Wshadow
                    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 else()
   get_directory_property(host_options COMPILE_OPTIONS)

@@ -11,8 +11,6 @@
 namespace trainyard::cuda {
 namespace {
 
-constexpr std::size_t cells_of_request = 5;
-
 /// Nothing if the line is an ordinary comment.
 std::optional<Fact> parse_fact(std::string_view line) {
   const std::size_t colon = line.find(": ");

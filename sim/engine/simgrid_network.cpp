@@ -4,13 +4,16 @@
 #include <cmath>
 #include <csignal>
 #include <simgrid/kernel/resource/Model.hpp>
-#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
 #include <string>
 #include <unordered_set>
 #include <xbt/log.h>
+#if SIMGRID_VERSION < 33300
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+#endif
 
 namespace trainyard::engine {
 
@@ -49,6 +52,41 @@ public:
   std::vector<std::vector<StandardLinkImpl*>> routes;
   std::vector<double> weights;
 };
+
+// What has another name in another release: 3.32 is Debian 12's, 3.35 Ubuntu 24.04's, 4.0 Debian 13's.
+
+#if SIMGRID_VERSION >= 40000
+using AnyComm = s4u::Comm;
+s4u::Host* add_host(s4u::NetZone& zone, const std::string& name) { return zone.add_host(name, 1.0); }
+s4u::Link* add_link(s4u::NetZone& zone, const std::string& name, double capacity) {
+  return zone.add_link(name, capacity);
+}
+#else
+using AnyComm = std::conditional_t<SIMGRID_VERSION >= 33300, s4u::Comm, s4u::Activity>;
+s4u::Host* add_host(s4u::NetZone& zone, const std::string& name) { return zone.create_host(name, 1.0); }
+s4u::Link* add_link(s4u::NetZone& zone, const std::string& name, double capacity) {
+  return zone.create_link(name, capacity);
+}
+#endif
+
+/// The engine deletes the zone. Before 4.0 its first zone becomes the root, since then it has one.
+void give_to_engine(s4u::Engine& engine, RouteZone& zone) {
+#if SIMGRID_VERSION >= 40000
+  zone.set_parent(engine.get_netzone_root()->get_impl());
+#else
+  (void)engine;
+  (void)zone;
+#endif
+}
+
+template <typename Factor>
+void set_latency_factor(s4u::NetZone& zone, const Factor& factor) {
+#if SIMGRID_VERSION >= 33300
+  zone.set_latency_factor_cb(factor);
+#else
+  zone.get_network_model()->set_lat_factor_cb(factor);
+#endif
+}
 
 /// Our calendar as a SimGrid model: SimGrid's clock stops at its next event.
 class CalendarModel final : public simgrid::kernel::resource::Model {
@@ -125,11 +163,12 @@ struct SimgridNetwork::World {
 SimgridNetwork::SimgridNetwork(const std::vector<Bandwidth>& links) : world_(std::make_unique<World>()) {
   World& world = *world_;
   auto zone = std::make_unique<RouteZone>();
-  world.zone = zone.release();  // the first zone becomes the engine's root, which deletes it
-  s4u::NetZone* root = world.zone->get_iface();
-  world.sink = root->create_host("sink", 1.0);
+  world.zone = zone.release();
+  give_to_engine(world.engine, *world.zone);
+  s4u::NetZone& all = *world.zone->get_iface();
+  world.sink = add_host(all, "sink");
   for (std::size_t i = 0; i < links.size(); ++i) {
-    world.links.push_back(root->create_link("link" + std::to_string(i), links[i].si() * grains_per_byte));
+    world.links.push_back(add_link(all, "link" + std::to_string(i), links[i].si() * grains_per_byte));
   }
   world.engine.add_model(world.calendar_model);
 }
@@ -139,7 +178,7 @@ SimgridNetwork::~SimgridNetwork() = default;
 int SimgridNetwork::add_route(const std::vector<int>& links, double units) {
   World& world = *world_;
   const auto route = static_cast<int>(world.sources.size());
-  world.sources.push_back(world.zone->get_iface()->create_host("route" + std::to_string(route), 1.0));
+  world.sources.push_back(add_host(*world.zone->get_iface(), "route" + std::to_string(route)));
   world.zone->weights.push_back(1 / units);
   std::vector<StandardLinkImpl*>& impl = world.zone->routes.emplace_back();
   for (const int link : links) impl.push_back(world.links[static_cast<std::size_t>(link)]->get_impl());
@@ -184,14 +223,13 @@ void SimgridNetwork::run(Calendar& calendar, Listener& listener) {
   world.calendar_model->calendar = &calendar;
   world.calendar_model->listener = &listener;
   world.listener = &listener;
-  world.zone->get_iface()->get_network_model()->set_lat_factor_cb(
-      [&world](double, const s4u::Host* source, const s4u::Host*, const std::vector<s4u::Link*>&,
-               const std::unordered_set<s4u::NetZone*>&) {
-        return world.zone->weights[source->get_netpoint()->id() - 1] == 1.0 ? 0.0 : weightless;
-      });
+  set_latency_factor(*world.zone->get_iface(),
+                     [&world](double, const s4u::Host* source, const s4u::Host*,
+                              const std::vector<s4u::Link*>&, const std::unordered_set<s4u::NetZone*>&) {
+                       return world.zone->weights[source->get_netpoint()->id() - 1] == 1.0 ? 0.0 : weightless;
+                     });
   world.zone->get_iface()->seal();
-  s4u::Activity::on_completion_cb(
-      [&world](const s4u::Activity& activity) { world.complete(*activity.get_data<Flow>()); });
+  AnyComm::on_completion_cb([&world](const AnyComm& comm) { world.complete(*comm.get_data<Flow>()); });
   s4u::Engine::on_time_advance_cb([&world](double) {
     for (Flow* flow : world.finished) {
       flow->comm = nullptr;

@@ -4,6 +4,7 @@
 #include "explain/critical_path.hpp"
 #include "platform/path_type.hpp"
 #include "run/simulate.hpp"
+#include "schedule/step_variants.hpp"
 #include "strategy/stack_ops.hpp"
 #include "units/ids.hpp"
 
@@ -21,8 +22,8 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
   Seconds kernels;
   Seconds host;
   for (std::size_t i = 0; i < step.plan.op_times.size(); ++i) {
-    const Op& op = step.resolved.trace.ops[i];
-    if (op.layer == ranks_overhead_layer) continue;
+    const Op& op = only_class(step.resolved).trace.ops[i];
+    if (op.role == OpRole::ranks_overhead) continue;
     (op.kind == OpKind::host ? host : kernels) += step.plan.op_times[i].duration;
   }
   std::vector<GapTime> gap{{GapPart::kernels, kernels}, {GapPart::host, host}};

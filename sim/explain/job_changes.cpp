@@ -45,7 +45,7 @@ private:
     }
     ResolvedExperiment doubled = resolved_;
     doubled.settings.batch_per_gpu = 2 * batch;
-    const MemoryReport memory = memory_report(doubled);
+    const MemoryReport memory = fullest(memory_reports(doubled));
     if (memory.fits) {
       add(larger, {{"batch_per_gpu", std::to_string(2 * batch)}}, "may change convergence");
       return;

@@ -69,7 +69,7 @@ private:
   }
 
   void add_gpu() {
-    const std::vector<Op>& ops = resolved_.trace.ops;
+    const std::vector<Op>& ops = only_class(resolved_).trace.ops;
     const auto is_kernel = [](const Op& op) { return op.kind != OpKind::host; };
     const auto is_given = [&](const Op& op) { return is_kernel(op) && op.duration.has_value(); };
     const auto kernels = std::ranges::count_if(ops, is_kernel);

@@ -49,7 +49,7 @@ PathSegment segment_of(const ReplayedStep& step, const PathPiece& piece) {
     segment.what = side_work(step.plan, piece.stream, tasks, piece.task);
     return segment;
   }
-  const Op& op = step.resolved.trace.ops[at(compute.op)];
+  const Op& op = class_of(step.resolved, piece.rank).trace.ops[at(compute.op)];
   segment.kind = kind_of(op);
   segment.first = segment.last = op.layer;
   segment.ops = 1;

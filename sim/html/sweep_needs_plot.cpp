@@ -63,7 +63,7 @@ Html needs_plot(const SweepResult& result, const std::vector<Needs>& needs, cons
   if (has_budget) heights.push_back(goal.budget->si());
   for (double& time : times) time /= unit.seconds;
   const std::string what = epochs_in_words(goal);
-  FluidPlot plot("what the points take: time and " + up.title,
+  FluidPlot plot("time and " + up.title + " of the points",
                  decades_axis(times, FluidPlot::across_begin, FluidPlot::across_length, 8, rounded_tick),
                  fmt::format("time of {}, {}", what, unit.name),
                  decades_axis(heights, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick),

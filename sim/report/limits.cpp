@@ -110,7 +110,8 @@ std::string waiting_in_words(const InputReport& input, double share) {
 /// Empty if the host is fast.
 std::string host_in_words(const Run& run) {
   Seconds host;
-  for (const OpRow& layer : step_of(run).ops) host += layer.kind == OpKind::host ? layer.duration : Seconds();
+  for (const OpRow& layer : slowest_class(step_of(run)).ops)
+    host += layer.kind == OpKind::host ? layer.duration : Seconds();
   if (host <= negligible * run.pace.time) return {};
   return fmt::format(" The GPU waits for the host during {} of the step.", percent(host / run.pace.time));
 }
@@ -146,19 +147,27 @@ std::string step_in_words(const Run& run) {
   return is_framework(run) ? framework_in_words(run) : communication_in_words(run);
 }
 
+Seconds hidden_part(Seconds communication, Seconds exposed) {
+  constexpr double rounding = 1e-9;
+  const Seconds hidden = communication - exposed;
+  return hidden < rounding * communication ? Seconds() : hidden;
+}
+
 }  // namespace
+
+Seconds hidden_communication(const ClassStep& one) { return hidden_part(one.communication, one.exposed); }
 
 Overlap overlap(const Run& run) {
   Overlap times;
-  for (const OpRow& row : step_of(run).ops) {
-    if (row.phase == Phase::backward) times.backward_end = std::max(times.backward_end, row.end);
+  for (const ClassStep& one : step_of(run).classes) {
+    for (const OpRow& row : one.ops) {
+      if (row.phase == Phase::backward) times.backward_end = std::max(times.backward_end, row.end);
+    }
   }
   for (const CollectiveRow& row : step_of(run).collectives) {
     times.communication_end = std::max(times.communication_end, row.end);
   }
-  times.hidden = communication_time(run) - exposed_communication(run);
-  constexpr double rounding = 1e-9;
-  if (times.hidden < rounding * communication_time(run)) times.hidden = Seconds();
+  times.hidden = hidden_part(communication_time(run), exposed_communication(run));
   return times;
 }
 

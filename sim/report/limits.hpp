@@ -7,13 +7,16 @@
 
 namespace trainyard {
 
-/// The end of the last backward op and of the last collective, on rank 0's clock.
+/// The end of the last backward op and of the last collective, over all classes of ranks.
 struct Overlap {
   Seconds backward_end;       ///< end of the last backward op
   Seconds communication_end;  ///< end of the last collective; 0 without one
   Seconds hidden;             ///< communication during computation
 };
 Overlap overlap(const Run& run);
+
+/// The part of a class's communication that runs behind its kernels.
+Seconds hidden_communication(const ClassStep& one);
 
 /// Mean fraction of its capacity that the busiest link carried while the collectives ran; 0 if nothing was
 /// sent.

@@ -29,7 +29,7 @@ std::string run_title(const Run& run) {
     what = fmt::format("training, {} updates with {}", grouped(updates_of(run)->measured_updates),
                        rule_in_words(updates_of(run)->settings));
   }
-  return fmt::format("{}: {} {}", run.experiment.name, run.experiment.trace.model, what);
+  return fmt::format("{}: {} {}", run.experiment.name, run.experiment.classes.front().trace.model, what);
 }
 
 std::string run_setting(const Run& run) {

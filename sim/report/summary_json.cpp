@@ -3,6 +3,7 @@
 #include "config/write.hpp"
 #include "report/memory_table.hpp"
 #include "run/step_parts.hpp"
+#include "units/version.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -98,11 +99,11 @@ Json faults_json(const JobReport& faults) {
 }  // namespace
 
 Json summary_json(const Run& run, const ResourceUsage& usage, std::span<const Figure> table) {
-  Json json{{"schema_version", summary_schema_version}};
+  Json json{{"schema_version", summary_schema_version}, {"trainyard_version", version()}};
   add_figures(json, run, table);
   add_servers(json, run);
   if (run.job) json["faults"] = faults_json(*run.job);
-  json["memory"] = run.memory ? memory_terms_json(run.memory->terms) : Json();
+  json["memory"] = run.memory ? memory_terms_json(fullest(*run.memory).terms) : Json();
   add_parts(json, run);
   const ComputeSourceShares& shares = run.compute_sources;
   json["compute_source_shares"] = {

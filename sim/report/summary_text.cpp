@@ -41,27 +41,25 @@ void write_headline(Page& out, const Run& run) {
   out.row("speedup", rounded(run.pace.speedup) + " x", speedup);
 }
 
-void write_where(Page& out, const Run& run) {
-  out.heading("where the time goes", "rank 0, share of the step");
+void write_where(Page& out, const Run& run, const ClassStep& one) {
+  out.heading("where the time goes", fmt::format("rank {}, share of the step", index(one.first)));
   std::map<Phase, Seconds> phases;
-  for (const OpRow& row : step_of(run).ops) phases[row.phase] += row.duration;
+  for (const OpRow& row : one.ops) phases[row.phase] += row.duration;
   for (const auto& [phase, time] : phases) out.share(config::name_of(phase), time, run.pace.time, "36");
   if (run.input && run.input->exposed > Seconds{})
     out.share("exposed input", run.input->exposed, run.pace.time, "35");
   if (run.ranks == 1) return;
   // Omitted if it rounds to 0.0 %.
-  if (step_of(run).slowed > 5e-4 * run.pace.time)
-    out.share("kernel slowdown", step_of(run).slowed, run.pace.time, "36");
-  out.share("exposed comm.", exposed_communication(run), run.pace.time, "33");
-  const Overlap times = overlap(run);
-  const double hidden = communication_time(run).si() > 0 ? times.hidden / communication_time(run) : 0;
-  out.row("communication", estimate(communication_time(run)),
+  if (one.slowed > 5e-4 * run.pace.time) out.share("kernel slowdown", one.slowed, run.pace.time, "36");
+  out.share("exposed comm.", one.exposed, run.pace.time, "33");
+  const double hidden = one.communication > Seconds{} ? hidden_communication(one) / one.communication : 0;
+  out.row("communication", estimate(one.communication),
           fmt::format("in total, {} of it overlaps with compute; {}", percent(hidden),
                       count(static_cast<std::int64_t>(step_of(run).collectives.size()), "collective")));
 }
 
-void write_kinds(Page& out, const Run& run) {
-  const std::vector<KernelKind> kinds = kernel_kinds(run);
+void write_kinds(Page& out, const ClassStep& one) {
+  const std::vector<KernelKind> kinds = kernel_kinds(one);
   const Seconds sum = sum_of(kinds);
   if (sum.si() <= 0) return;
   std::string text;
@@ -75,9 +73,10 @@ void write_kinds(Page& out, const Run& run) {
   out.text_row("kernels", fmt::format("{} in total: {}", estimate(sum), text));
 }
 
-void write_chart(Page& out, const Run& run) {
-  out.heading("timeline of rank 0", "f forward, b backward, o optimizer, . waiting; = communication");
-  const TimelineChart chart = timeline_chart(run, chart_width);
+void write_chart(Page& out, const Run& run, const ClassStep& one) {
+  out.heading(fmt::format("timeline of rank {}", index(one.first)),
+              "f forward, b backward, o optimizer, . waiting; = communication");
+  const TimelineChart chart = timeline_chart(run, one, chart_width);
   out.line(fmt::format("  compute         |{}|", out.painted("36", chart.compute)));
   if (run.ranks > 1) out.line(fmt::format("  communication   |{}|", out.painted("33", chart.communication)));
   const std::string end = estimate(run.pace.time);
@@ -128,12 +127,12 @@ std::string wasted_in_words(const Run& run) {
 void write_needs(Page& out, const Run& run) {
   if (!run.memory && !run.energy && !run.cost) return;
   out.heading("resources");
-  if (run.memory) {
-    const MemoryReport& memory = *run.memory;
-    out.row(
-        "memory", gpu_memory(memory.peak),
-        fmt::format("of {} per GPU ({}): {}; largest batch that fits: {}", gpu_memory(memory.capacity),
-                    percent(memory.utilization), largest_terms(memory.terms), grouped(memory.largest_batch)));
+  for (const MemoryReport& memory : run.memory.value_or(std::vector<MemoryReport>{})) {
+    const std::string whose = run.memory->size() > 1 ? memory.ranks + ": " : std::string();
+    out.row("memory", gpu_memory(memory.peak),
+            fmt::format("{}of {} per GPU ({}): {}; largest batch that fits: {}", whose,
+                        gpu_memory(memory.capacity), percent(memory.utilization), largest_terms(memory.terms),
+                        grouped(memory.largest_batch)));
   }
   if (run.energy) {
     out.row("energy", estimate(run.energy->per_step),
@@ -169,16 +168,18 @@ std::string summary_text(const Run& run, bool colour) {
   Page out(colour);
   write_title(out, run);
   write_headline(out, run);
-  if (updates_of(run)) {
-    write_activities(out, *updates_of(run));
+  const std::vector<ClassStep>& classes = step_of(run).classes;
+  if (const Updates* updates = updates_of(run)) {
+    write_activities(out, *updates);
+    for (const ClassStep& one : classes) write_kinds(out, one);
+    write_updates(out, *updates);
   } else {
-    write_where(out, run);
+    for (const ClassStep& one : classes) {
+      write_where(out, run, one);
+      write_kinds(out, one);
+      write_chart(out, run, one);
+    }
   }
-  write_kinds(out, run);
-  if (updates_of(run))
-    write_updates(out, *updates_of(run));
-  else
-    write_chart(out, run);
   write_limits(out, run);
   if (run.job) write_faults(out, run);
   write_needs(out, run);

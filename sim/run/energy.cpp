@@ -81,7 +81,7 @@ Joules step_energy(const TaskGraph& graph, int ranks, const Trace& trace, Second
 
 std::optional<std::string> energy_unknown(const Platform& platform, const GpuProfile& gpu,
                                           const Trace& trace) {
-  if (std::ranges::any_of(trace.ops, [](const Op& op) { return op.kind == OpKind::measured; })) {
+  if (std::ranges::find(trace.ops, OpKind::measured, &Op::kind) != trace.ops.end()) {
     return "the trace has ops of unknown power: only their duration is known";
   }
   if (gpu.tdp.value <= Watts()) return gpu.name + " does not state its thermal design power (tdp)";

@@ -95,7 +95,7 @@ Value use_of_host(const Run& run, Known<double> InputReport::*share) {
 }
 
 Value slowed_kernels(const Run& run) {
-  if (updates_of(run) == nullptr) return to_value(step_of(run).slowed);
+  if (updates_of(run) == nullptr) return to_value(slowest_class(step_of(run)).slowed);
   return unknown(has_servers(run.experiment.settings.sync)
                      ? "not modelled: slowdown of kernels by transfers to and from servers"
                      : "included in the exposed communication");
@@ -136,6 +136,14 @@ Getter of_part(Known<Part> Run::*part, T Part::*member) {
   };
 }
 
+/// A member of the memory report of the class whose GPUs are fullest.
+template <class T>
+Getter of_fullest(T MemoryReport::*member) {
+  return [=](const Run& run) -> Value {
+    return run.memory ? to_value(fullest(*run.memory).*member) : Value(unknown(run.memory.error()));
+  };
+}
+
 using enum FigureUnit;
 
 std::vector<Figure> figures_of_the_job() {  // The job.
@@ -145,7 +153,8 @@ std::vector<Figure> figures_of_the_job() {  // The job.
       Figure{"platform", "platform", FigureUnit::text, "the machine, as the experiment names it", "",
              job_itself, of_setting(&Experiment::platform)},
       Figure{"model", "model", FigureUnit::text, "the model, or the name that its trace gives", "",
-             job_itself, of([](auto& run) -> std::string_view { return run.experiment.trace.model; })},
+             job_itself,
+             of([](auto& run) -> std::string_view { return run.experiment.classes.front().trace.model; })},
       Figure{"stack", "stack", FigureUnit::text, "the software, as the experiment names it", "", job_itself,
              of_setting(&Experiment::stack)},
       Figure{"precision", "precision", FigureUnit::text,
@@ -307,12 +316,12 @@ std::vector<Figure> figures_of_needs() {  // Memory, energy and rent.
       Figure{"memory_peak_bytes", "memory per GPU", bytes,
              "memory of one rank when the backward pass begins; see workloads/README.md, \"How memory is "
              "counted\"",
-             "memory", everywhere, of_part(&Run::memory, &MemoryReport::peak)},
+             "memory", everywhere, of_fullest(&MemoryReport::peak)},
       Figure{"memory_capacity_bytes", "memory capacity", bytes, "memory of the GPU", "memory", summary_only,
-             of_part(&Run::memory, &MemoryReport::capacity)},
+             of_fullest(&MemoryReport::capacity)},
       Figure{"memory_utilization", "memory utilization", share,
              "`memory_peak_bytes` over `memory_capacity_bytes`", "memory", in_sweeps,
-             of_part(&Run::memory, &MemoryReport::utilization)},
+             of_fullest(&MemoryReport::utilization)},
       Figure{"energy_per_step_j", "energy per step", energy,
              "energy of all GPUs with a rank and of their nodes: a part of the TDP per state (matrix work, "
              "other ops, waiting), integrated over the step, plus `node.power.overhead`",

@@ -82,7 +82,8 @@ Bytes checkpoint_size(const Run& run) {
   if (!faults.checkpoint) return {};
   if (faults.checkpoint->size) return *faults.checkpoint->size;
   Bytes parameters;
-  for (const OpRow& op : step_of(run).ops) parameters += op.parameter_bytes;
+  // Ranks of one class hold the same parameters; so do, today, those of all classes.
+  for (const OpRow& op : slowest_class(step_of(run)).ops) parameters += op.parameter_bytes;
   if (parameters <= Bytes{}) {
     throw InputError("the size of a checkpoint is unknown: the trace names no parameters",
                      "faults.checkpoint.size: 10 GB");

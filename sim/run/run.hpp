@@ -45,7 +45,7 @@ struct ComputeSourceShares {
   double measured = 0, fitted = 0, roofline = 0;
 };
 
-/// Matrix products and convolutions of one rank's step.
+/// Matrix products and convolutions of a rank's step, averaged over all ranks.
 struct MatrixWork {
   Flops flops;
   FlopRate rate;           ///< of a GPU, averaged over the whole step
@@ -79,7 +79,7 @@ struct Run {
   double gpu_utilization = 0;
   ComputeSourceShares compute_sources;
   Known<MatrixWork> matrix = unknown({});
-  Known<MemoryReport> memory = unknown({});  ///< of one rank
+  Known<std::vector<MemoryReport>> memory = unknown({});  ///< of one rank of each class
   Known<EnergyUse> energy = unknown({});
   Known<EpochCost> cost = unknown({});
   std::optional<InputReport> input;        ///< for runs that read real data

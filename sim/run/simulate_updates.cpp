@@ -57,8 +57,11 @@ ResolvedExperiment one_rank_alone(ResolvedExperiment resolved) {
   resolved.settings.sync = {};
   resolved.settings.random = {};
   resolved.settings.input = {};
-  std::erase_if(resolved.trace.ops,
-                [](const Op& op) { return op.phase == Phase::optimizer && op.kind != OpKind::host; });
+  for (RankClass& one : resolved.classes) {
+    std::erase_if(one.trace.ops,
+                  [](const Op& op) { return op.phase == Phase::optimizer && op.kind != OpKind::host; });
+    one.ranks = {Rank{0}};
+  }
   resolved.settings.nodes = 1;
   resolved.settings.gpus = 1;
   resolved.settings.gpus_per_node = std::nullopt;
@@ -77,7 +80,8 @@ Run steady_step(const ResolvedExperiment& resolved, const SimulateOptions& optio
 std::vector<bool> ops_of_all(const ResolvedExperiment& resolved) {
   const bool is_alone = resolved.settings.sync.kind == SyncKind::dataparallel_gpu0;
   std::vector<bool> are_of_all;
-  for (const Op& op : resolved.trace.ops) are_of_all.push_back(!is_alone || op.phase != Phase::optimizer);
+  for (const Op& op : only_class(resolved).trace.ops)
+    are_of_all.push_back(!is_alone || op.phase != Phase::optimizer);
   return are_of_all;
 }
 
@@ -99,7 +103,7 @@ MessageParts message_parts(const ResolvedExperiment& resolved, const Step& stead
                            const std::vector<ServerMessage>& messages) {
   std::vector<Seconds> ends;
   Seconds now;
-  for (const OpRow& op : steady.ops) ends.push_back(now += op.duration);
+  for (const OpRow& op : slowest_class(steady).ops) ends.push_back(now += op.duration);
   MessageParts parts;
   for (const ServerMessage& message : messages) {
     const bool is_first = message.needed_op == 0;
@@ -151,7 +155,8 @@ std::vector<ServerRow> servers_of(const ServerPlan& plan, const ServerRecord& re
 std::vector<std::string> server_notes(const ResolvedExperiment& resolved, int ranks_per_worker,
                                       bool has_energy) {
   std::vector<std::string> notes = unused_with_servers(resolved.stack);
-  if (std::ranges::any_of(resolved.trace.ops, [](const Op& op) { return !op.communication_bytes.empty(); }))
+  if (std::ranges::any_of(only_class(resolved).trace.ops,
+                          [](const Op& op) { return !op.communication_bytes.empty(); }))
     notes.emplace_back("the communication of the trace is not used: gradients go to servers");
   if (ranks_per_worker > 1) {
     notes.push_back(fmt::format("{} sums the gradients of a node: its {} GPUs push and pull together",
@@ -174,8 +179,9 @@ int messages_of_flow(const UpdateSettings& settings, const StepCounts& counts) {
 std::vector<ServerMessage> messages_of(const ResolvedExperiment& resolved, const UpdateSettings& settings,
                                        const StepCounts& counts) {
   const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
-  std::vector<ServerMessage> messages = server_messages(
-      ready_gradients(resolved.trace), value, shards_of(resolved.settings.sync), resolved.stack.servers);
+  std::vector<ServerMessage> messages =
+      server_messages(ready_gradients(only_class(resolved).trace), value, shards_of(resolved.settings.sync),
+                      resolved.stack.servers);
   if (resolved.settings.fidelity != Fidelity::flow) return messages;
   return joined_messages(messages, messages_of_flow(settings, counts));
 }
@@ -228,7 +234,7 @@ Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings&
   Training training;
   training.cluster = resolved.cluster;
   const std::vector<bool> are_of_all = ops_of_all(resolved);
-  const std::vector<OpRow>& rows = step_of(steady).ops;
+  const std::vector<OpRow>& rows = slowest_class(step_of(steady)).ops;
   std::vector<Seconds> ops;
   for (std::size_t op = 0; op < rows.size(); ++op) {
     if (are_of_all[op]) ops.push_back(rows[op].duration);
@@ -340,7 +346,7 @@ Run run_from(ResolvedExperiment resolved, Training training, Run steady) {
   run.energy = std::move(steady.energy);
   updates.wasted_energy = unknown("the power of the ranks is not known");
   if (run.energy) {
-    const Watts computing = computing_power(step_of(steady).ops, resolved.gpu);
+    const Watts computing = computing_power(slowest_class(step_of(steady)).ops, resolved.gpu);
     run.energy = energy_of(resolved, updates, run.nodes, computing);
     updates.wasted_energy = computing * updates.wasted;
   }

@@ -2,6 +2,7 @@
 
 #include "workload/shape_text.hpp"
 
+#include <algorithm>
 #include <span>
 #include <string>
 
@@ -60,14 +61,23 @@ std::vector<CollectiveRow> collective_rows(const Trace& trace, const StepPlan& p
   return rows;
 }
 
+/// The index of a rank's class.
+int class_number(std::span<const RankClass> classes, Rank rank) {
+  const auto found = std::ranges::find_if(
+      classes, [&](const RankClass& one) { return std::ranges::binary_search(one.ranks, rank); });
+  return static_cast<int>(found - classes.begin());
+}
+
 /// Turns the recorded spans into named bars.
-std::vector<TimelineEvent> bars_of(const Trace& trace, const StepPlan& plan, const Timeline& timeline) {
+std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const StepPlan& plan,
+                                   const Timeline& timeline) {
   std::vector<TimelineEvent> bars;
   for (const TaskSpan& span : timeline.spans) {
     if (index(span.rank) >= most_recorded) continue;  // for the critical path
     const Program& program = plan.graph.programs[at(plan.graph.program_of_rank[at(index(span.rank))])];
     TimelineEvent& bar = bars.emplace_back();
     bar.rank = span.rank;
+    bar.rank_class = class_number(classes, span.rank);
     bar.stream = span.stream;
     bar.start = span.start;
     bar.end = span.end;
@@ -78,28 +88,33 @@ std::vector<TimelineEvent> bars_of(const Trace& trace, const StepPlan& plan, con
       bar.collective = compute->collective;
       bar.category = side_work(plan, span.stream, tasks, span.task);
     } else if (compute != nullptr) {
-      const Op& op = trace.ops[at(compute->op)];
+      const Op& op = classes[at(bar.rank_class)].trace.ops[at(compute->op)];
       bar.op = compute->op;
       bar.category = std::string(config::name_of(op.phase));
     } else {
       bar.collective = std::get<Join>(task).collective;
       bar.category = "communication";
+      bar.is_collective = true;
       bar.start = timeline.collectives[at(bar.collective)].start;
     }
   }
   return bars;
 }
 
-/// Fills in when the ops ran on rank 0, and thus when the gradients of collectives were ready.
+/// Fills in when the ops ran on the first rank of each class, and thus when the gradients of collectives were
+/// ready.
 void date_ops(const StepPlan& plan, Step& step) {
   for (const TimelineEvent& bar : step.bars) {
-    if (bar.rank != Rank{0} || bar.op < 0) continue;
-    step.ops[at(bar.op)].start = bar.start;
-    step.ops[at(bar.op)].end = bar.end;
+    ClassStep& one = step.classes[at(bar.rank_class)];
+    if (bar.rank != one.first || bar.op < 0) continue;
+    one.ops[at(bar.op)].start = bar.start;
+    one.ops[at(bar.op)].end = bar.end;
   }
   for (std::size_t i = 0; i < step.collectives.size(); ++i) {
-    if (plan.collectives[i].ready_op >= 0)
-      step.collectives[i].ready = step.ops[at(plan.collectives[i].ready_op)].end;
+    const int ready_op = plan.collectives[i].ready_op;
+    if (ready_op < 0) continue;
+    for (const ClassStep& one : step.classes)
+      step.collectives[i].ready = std::max(step.collectives[i].ready, one.ops.at(at(ready_op)).end);
   }
 }
 
@@ -116,10 +131,14 @@ Seconds closed_makespan(const TaskGraph& graph) {
   return run(graph, {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
 }
 
-void add_rows(const Trace& trace, Step& step) {
-  step.ops = op_rows(trace, step.plan);
-  step.collectives = collective_rows(trace, step.plan, step.timeline);
-  step.bars = bars_of(trace, step.plan, step.timeline);
+void add_rows(const ResolvedExperiment& resolved, Step& step) {
+  for (const RankClass& one : resolved.classes) {
+    ClassStep& made = step.classes.emplace_back();
+    made.first = one.ranks.front();
+    made.ops = op_rows(one.trace, step.plan);
+  }
+  step.collectives = collective_rows(only_class(resolved).trace, step.plan, step.timeline);
+  step.bars = bars_of(resolved.classes, step.plan, step.timeline);
   date_ops(step.plan, step);
 }
 

@@ -1,7 +1,7 @@
 #include "run/step_at_pace.hpp"
 
 #include "run/step.hpp"
-#include "schedule/paced_step.hpp"
+#include "schedule/step_variants.hpp"
 
 #include <algorithm>
 #include <cmath>

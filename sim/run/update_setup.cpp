@@ -33,7 +33,7 @@ TrainingOptions training_options(const UpdateSettings& settings, const StepCount
 
 std::vector<Seconds> worker_ops(const Step& steady) {
   std::vector<Seconds> ops;
-  for (const OpRow& op : steady.ops) ops.push_back(op.duration);
+  for (const OpRow& op : slowest_class(steady).ops) ops.push_back(op.duration);
   return ops;
 }
 

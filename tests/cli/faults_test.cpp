@@ -136,7 +136,7 @@ TEST_CASE("faults of what the job does not have are errors, and so is a job that
   CHECK(far.err.find("worker 16 does not exist: the job has 16") != std::string::npos);
   const Ended nothing = failed(job);
   CHECK(nothing.code == 3);
-  CHECK(nothing.err.find("nothing fails") != std::string::npos);
+  CHECK(nothing.err.find("(in faults)") != std::string::npos);
   const Ended unknown_interval =
       failed(with(job, {"faults.dates=[{of: node, at: 1 h}]", "faults.checkpoint.bandwidth=1 GB/s"}));
   CHECK(unknown_interval.code == 3);

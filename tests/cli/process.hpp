@@ -59,9 +59,15 @@ struct Ended {
   std::string err;
 };
 
+/// The program under test: the one built with the tests, or the build of it that the environment names.
+inline std::string tested_program() {
+  const char* other = std::getenv("TRAINYARD_PROGRAM");
+  return other != nullptr ? other : TRAINYARD_PROGRAM;
+}
+
 /// What is started: the program, and the folder in which it finds platforms and workloads.
 struct Installation {
-  std::string program = TRAINYARD_PROGRAM;
+  std::string program = tested_program();
   std::string data = TRAINYARD_SOURCE_DIR;
 };
 

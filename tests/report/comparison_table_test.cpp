@@ -31,9 +31,9 @@ Run other_sample() {
     if (row.end == Seconds(0.010)) row.end = Seconds(0.009);
     if (row.end == Seconds(0.013)) row.end = Seconds(0.0125);
   };
-  for (OpRow& row : step_in(other).ops) move(row);
+  for (OpRow& row : step_in(other).classes.front().ops) move(row);
   for (TimelineEvent& bar : step_in(other).bars) move(bar);
-  for (OpRow& row : step_in(other).ops) row.duration = row.end - row.start;
+  for (OpRow& row : step_in(other).classes.front().ops) row.duration = row.end - row.start;
   return other;
 }
 

@@ -9,19 +9,19 @@
 using namespace trainyard;
 
 TEST_CASE("the memory table has a line per term, their sum, the capacity and the verdict") {
-  CHECK(memory_table("tiny", *sample_result().memory) ==
+  CHECK(memory_table("tiny", sample_result().memory->front()) ==
         R"(tiny: memory of one rank, batch_per_gpu 64 (1 GB = 2^30 bytes)
 
 term                       memory    share
 ------------------------------------------
 parameters                0.37 GB    2.5 %  weights, and their 16-bit copy under autocast
-gradients                 0.37 GB    2.5 %  one per parameter
-optimizer_state           0.75 GB    5.0 %  moments, and fp32 master weights
-activations               2.79 GB   18.8 %  kept for backward, and the largest transient
+gradients                 0.37 GB    2.5 %  one value per parameter
+optimizer_state           0.75 GB    5.0 %  momentum or moments, and fp32 master weights
+activations               2.79 GB   18.8 %  values kept for backward, and the largest temporary ones
 workspace                 0.01 GB    0.1 %  scratch space of cuDNN and cuBLAS
 context                   0.28 GB    1.9 %  CUDA context and libraries
-gradient_buckets          0.37 GB    2.5 %  copies of gradients to be reduced
-communication_buffers     0.05 GB    0.3 %  NCCL's channels
+gradient_buckets          0.37 GB    2.5 %  copies of the gradients to reduce
+communication_buffers     0.05 GB    0.3 %  buffers of NCCL's channels
 ------------------------------------------
 peak                      4.99 GB   33.5 %  at the start of the backward pass
 capacity                 14.90 GB  100.0 %  toy_gpu
@@ -32,7 +32,7 @@ note: memory: 10 MB of workspace are assumed
 }
 
 TEST_CASE("a step that does not fit has the same table and another verdict") {
-  MemoryReport report = *sample_result().memory;
+  MemoryReport report = sample_result().memory->front();
   report.fits = false;
   report.capacity = Bytes(4e9);
   report.largest_batch = 0;
@@ -45,7 +45,7 @@ TEST_CASE("a step that does not fit has the same table and another verdict") {
 }
 
 TEST_CASE("memory as JSON has the names of the summary") {
-  const auto json = memory_json("tiny", *sample_result().memory);
+  const auto json = memory_json("tiny", sample_result().memory->front());
   CHECK(json["experiment"] == "tiny");
   CHECK(json["memory"]["optimizer_state"] == 8e8);
   CHECK(json["memory_peak_bytes"] == 5.36e9);

@@ -22,6 +22,7 @@ const ResourceUsage cost{.wall = Seconds(0.05), .cpu = Seconds(0.04), .peak_rss 
 TEST_CASE("the summary has every promised field, and each null has its reason") {
   const OrderedJson json = summary_json(sample_result(), cost);
   for (const char* field : {"schema_version",
+                            "trainyard_version",
                             "step_time_s",
                             "throughput_samples_per_s",
                             "speedup",

@@ -108,7 +108,7 @@ TEST_CASE("one GPU has no speedup and no communication to report") {
   run.ranks = 1;
   step_in(run).collectives.clear();
   run.links.busiest.clear();
-  step_in(run).communication = step_in(run).exposed = Seconds(0);
+  step_in(run).classes.front().communication = step_in(run).classes.front().exposed = Seconds(0);
   const std::string text = summary_text(run, false);
   CHECK_FALSE(contains(text, "speedup"));
   CHECK_FALSE(contains(text, "exposed"));
@@ -128,11 +128,11 @@ TEST_CASE("what a run could not tell about memory, energy and cost is named once
 
 TEST_CASE("little exposed communication means compute limits the step") {
   Run run = sample_result();
-  step_in(run).exposed = step_in(run).network_gain = Seconds(0.0001);
+  step_in(run).classes.front().exposed = step_in(run).network_gain = Seconds(0.0001);
   CHECK(has_all(limit_in_words(run), "Compute: ", "84.6 % of the step", "100 us of 4.00 ms", "0.8 %"));
-  step_in(run).communication = Seconds(0.00011);
+  step_in(run).classes.front().communication = Seconds(0.00011);
   CHECK(has_all(limit_in_words(run), "Nearly all communication", "100 us of 110 us"));
-  step_in(run).communication = step_in(run).exposed;
+  step_in(run).classes.front().communication = step_in(run).classes.front().exposed;
   CHECK(has_all(limit_in_words(run), "All communication (100 us)"));
 }
 
@@ -153,7 +153,7 @@ TEST_CASE("what waits for the framework's cycle is the framework's, not the netw
 TEST_CASE("a host that keeps the GPU waiting is said to limit the step") {
   Run run = sample_result();
   const std::string without = limit_in_words(run);
-  OpRow& host = step_in(run).ops.emplace_back();
+  OpRow& host = step_in(run).classes.front().ops.emplace_back();
   host.kind = OpKind::host;
   host.duration = 0.25 * run.pace.time;
   CHECK(limit_in_words(run) == without + " The GPU waits for the host during 25.0 % of the step.");
@@ -169,7 +169,8 @@ TEST_CASE("accumulated micro-batches are told in the title and count for one GPU
 }
 
 TEST_CASE("the chart shows each phase where it ran and communication below it") {
-  const TimelineChart chart = timeline_chart(sample_result(), 26);
+  const Run run = sample_result();
+  const TimelineChart chart = timeline_chart(run, step_of(run).classes.front(), 26);
   CHECK(chart.compute == "ffffffffbbbbbbbbbbbb....oo");
   CHECK(chart.communication == "                ========  ");
 }
@@ -177,5 +178,27 @@ TEST_CASE("the chart shows each phase where it ran and communication below it") 
 TEST_CASE("a collective too short for half a column is still seen") {
   Run run = sample_result();
   step_in(run).collectives[0].end = Seconds(0.0081);
-  CHECK(timeline_chart(run, 26).communication == "                -         ");
+  CHECK(timeline_chart(run, step_of(run).classes.front(), 26).communication == "                -         ");
+}
+
+TEST_CASE(
+    "every class of ranks has its times and its memory; figures are those of the class that ends last") {
+  Run run = sample_result();
+  ClassStep second = step_of(run).classes.front();
+  second.first = Rank{1};
+  second.end = Seconds(0.0125);
+  second.compute = Seconds(0.007);
+  step_in(run).classes.push_back(second);
+  MemoryReport less = run.memory->front();
+  less.ranks = "ranks 1 to 1";
+  less.utilization /= 2;
+  run.memory->push_back(less);
+  const std::string text = summary_text(run, false);
+  for (const char* part : {"rank 0, share of the step", "rank 1, share of the step", "timeline of rank 1",
+                           "all ranks: of", "ranks 1 to 1: of"}) {
+    CAPTURE(part);
+    CHECK(contains(text, part));
+  }
+  CHECK(compute_time(run) == Seconds(0.011));
+  CHECK(fullest(*run.memory).ranks == "all ranks");
 }

@@ -51,7 +51,7 @@ TEST_CASE("to all peers: the title names the compression, the trace the kernels 
 TEST_CASE("where kernels around collectives cost more than the wire, these are named") {
   Run run = result_of({{"sync.kind", "peer_to_peer"}, {"sync.compression", "fp16"}});
   run.pace.time = compute_time(run) * 1.5;
-  step_in(run).exposed = compute_time(run) * 0.5;
+  step_in(run).classes.front().exposed = compute_time(run) * 0.5;
   step_in(run).network_gain = compute_time(run) * 0.1;
   CHECK(says(limit_in_words(run), "compressing updates"));
   run.experiment.settings.sync = {.kind = SyncKind::dataparallel_gpu0};

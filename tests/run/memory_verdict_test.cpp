@@ -22,7 +22,7 @@ ResolvedExperiment on_16_gb(const Overrides& overrides) {
   return resolve({{TRAINYARD_SOURCE_DIR}}, file, overrides);
 }
 
-MemoryReport report_of(const Overrides& overrides) { return memory_report(on_16_gb(overrides)); }
+MemoryReport report_of(const Overrides& overrides) { return fullest(memory_reports(on_16_gb(overrides))); }
 
 /// Between two largest batches the sum of the terms passes the capacity.
 bool is_largest(const Overrides& overrides, int batch) {
@@ -96,7 +96,7 @@ TEST_CASE("gradient accumulation keeps one micro-batch") {
 TEST_CASE("a trace has no verdict") {
   ResolvedExperiment resolved = on_16_gb({});
   resolved.model.reset();
-  CHECK_THROWS_AS(memory_report(resolved), InputError);
+  CHECK_THROWS_AS(memory_reports(resolved), InputError);
   const Run run = simulate(resolved, {.fidelity = Fidelity::closed});
   CHECK_FALSE(run.memory);
   const std::string reason = run.memory.error();
@@ -109,7 +109,7 @@ TEST_CASE("a result has its memory, energy, tokens and the assumptions they rest
   const Overrides bert{{"platform", "dgx2"}, {"gpus", "16"}, {"model", "bert_base"}, {"batch_per_gpu", "32"}};
   const Run run = simulate(on_16_gb(bert), {.fidelity = Fidelity::closed});
   REQUIRE(run.memory);
-  CHECK(run.memory->capacity == Bytes(32 * 1073741824.0));
+  CHECK(run.memory->front().capacity == Bytes(32 * 1073741824.0));
   CHECK(*tokens_per_second(run) == doctest::Approx(128 * run.pace.throughput).epsilon(1e-12));
   CHECK((run.energy->average * run.pace.time).si() == doctest::Approx(run.energy->per_step.si()));
   CHECK(run.energy->average > Watts(16 * 350 * 0.2 + 4400));
