@@ -103,7 +103,7 @@ TEST_CASE("a key figure of the table is a tile, with its definition, where the r
                    }});
   Run run = sample_result();
   CHECK(has(figures_html(run, table).markup,
-            "<dt>made up</dt><dd class=\"value\">13 W</dd><dd class=\"remark\">a figure of this test</dd>"));
+            "<dt>made up</dt><dd class=\"value\">13.0 W</dd><dd class=\"remark\">a figure of this test</dd>"));
   CHECK_FALSE(has(figures_html(run).markup, "made up"));
   run.ranks = 3;
   CHECK_FALSE(has(figures_html(run, table).markup, "made up"));
@@ -239,7 +239,7 @@ TEST_CASE("a run of many updates shows its workers, servers and how old gradient
   CHECK_FALSE(has(report_html(run, origin), "of the measured 2 s."));
   CHECK(has(page, "memory of node0.cpu0"));
   CHECK(has(page, "<section id=\"updates\">"));
-  CHECK(has(page, "<dt>staleness</dt><dd class=\"value\">1.400</dd>"));
+  CHECK(has(page, "<dt>staleness</dt><dd class=\"value\">1.40</dd>"));
   CHECK(has(page, "updates on average, 2 at most (1 is fresh)"));
   CHECK_FALSE(has(page, "<section id=\"ranks\">"));
 }
@@ -262,7 +262,7 @@ TEST_CASE("a job with faults shows where its time goes and the intervals that we
                       {Seconds(1800), Seconds(40000), {}},
                       {Seconds(9000), {}, {}}};
   const std::string page = report_html(run, origin);
-  CHECK(has(page, "10 h 00 min of work take 11 h 06 min (mean of 3 runs)"));
+  CHECK(has(page, "10 h 00 min of work take 11 h 07 min (mean of 3 runs)"));
   CHECK(has(page, "90.0 % of the throughput (95 % confidence: 85.0 % to 93.0 %), after faults"));
   CHECK(has(page, "never finishes"));
   CHECK(has(page, "Daly&#39;s interval: 30 min 00 s"));

@@ -59,7 +59,7 @@ TEST_CASE("a sweep's page has its points, curves, choices and failures") {
   CHECK(page_has(page, "made &lt;by hand&gt;"));
   CHECK(page_has(page, "impossible: does not fit: &quot;room&quot; for &lt;1&gt;"));
   CHECK(page_has(page, "<td>model=a</td><td>4</td><td>100.0 %</td><td>8</td><td>75.0 %</td>"));
-  CHECK(page_has(page, "deadline of 2 h 46 min"));
+  CHECK(page_has(page, "deadline of 2 h 47 min"));
   CHECK(page_has(page, "experiment: none\n"));
   CHECK(page_has(page, "trainyard 1.2.3"));
 }
@@ -101,7 +101,7 @@ TEST_CASE("efficiency means the same in the chart, the table and where scaling s
   const std::string page = sweep_html(result, {});
   CHECK(page_has(page, "50.0 % on 16 GPUs"));
   CHECK(page_has(page, "<td>16</td><td>50.0 %</td></tr>"));
-  CHECK(page_has(page, "<td>2.000</td><td>50.0 %</td>"));
+  CHECK(page_has(page, "<td>2.00</td><td>50.0 %</td>"));
   CHECK(page_has(page, "relative to the smallest run of each series"));
   CHECK_FALSE(page_has(page, "85.0 %"));
 }
