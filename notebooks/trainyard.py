@@ -1,6 +1,6 @@
 """Runs the program trainyard and returns its figures as dictionaries and pandas data frames.
 
-Every function starts the program anew, so that a notebook shows what the program says and nothing else. Columns and keys
+Every function starts the program anew, so that a notebook shows the program's own figures. Columns and keys
 are the program's own, with the unit in the name: step_time_s, memory_peak_bytes, busbw_bytes_per_s (sim/README.md). A
 quantity that is not modelled is None or NaN.
 
@@ -59,7 +59,7 @@ def _flat(pairs):
 
 
 def trainyard(*arguments):
-    """What `trainyard ARGUMENTS` prints. Raises ProgramError if it fails."""
+    """The output of `trainyard ARGUMENTS`. Raises ProgramError if it fails."""
     done = subprocess.run(
         [_program(), *map(_text, arguments)],
         capture_output=True, text=True, check=False, env={**os.environ, "NO_COLOR": "1"},
@@ -79,11 +79,11 @@ def run(experiment, settings=None, **more):
 
 
 def run_tables(experiment, settings=None, **more):
-    """The same step in full: what `run --out` writes, by name without ".csv".
+    """The same step in full: the files of `run --out`, by name without ".csv".
 
     `summary` is the dictionary of run(); `layers`, `collectives`, `links` and `ranks` are data frames, one row for each op of
-    rank 0, collective, direction of a link and rank. Runs of many updates have `workers`, `staleness` and, with servers,
-    `servers` besides, jobs with faults `checkpoints`.
+    rank 0, collective, direction of a link and rank. Runs of many updates also have `workers`, `staleness` and, with
+    servers, `servers`; jobs with faults have `checkpoints`.
     """
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "out")
@@ -96,8 +96,8 @@ def run_tables(experiment, settings=None, **more):
 def sweep(what, settings=None, **more):
     """Many points of an experiment, or a shipped sweep: sweep.csv of `trainyard sweep`, a row for each point.
 
-    A setting may be a list: then it is varied, and the points are all combinations. `ranks` and `global_batch` can be
-    varied besides the experiment's keys. A point that cannot run is a row of failures.csv: `exit_code` and `reason` say why, and
+    A setting that is a list is varied; the points are all combinations. The keys are those of the experiment, and `ranks`
+    and `global_batch`. A point that cannot run is a row of failures.csv: `exit_code` and `reason` say why, and
     its figures are NaN.
 
         sweep("resnet50_dgx2", ranks=[2, 4, 8, 16], batch_per_gpu=[32, 128])
@@ -122,7 +122,7 @@ def collective(operation, platform, begin="1M", end="1G", factor=2, **options):
     """A collective alone over message sizes, as nccl-tests measures it: a row for each size.
 
     Sizes are binary as in nccl-tests: "1M" is 1 MiB. `options` are those of `trainyard collective`: nodes, gpus,
-    gpus_per_node, algorithm, protocol, fidelity; what may stand several times takes a list, group=["0-7", "8-15"].
+    gpus_per_node, algorithm, protocol, fidelity; a repeatable option takes a list, group=["0-7", "8-15"].
     Times are in seconds, rates in bytes per second.
     """
     given = [(name, one) for name, value in options.items() for one in (value if isinstance(value, list) else [value])]
@@ -132,22 +132,23 @@ def collective(operation, platform, begin="1M", end="1G", factor=2, **options):
 
 
 def trace(experiment, settings=None, **more):
-    """The ops of one step as `trainyard trace` writes them; write_trace() takes them back, changed."""
+    """The ops of one step as `trainyard trace` writes them; write_trace() writes them back after changes."""
     text = trainyard("trace", experiment, "-o", "/dev/stdout", *_flat(_settings(settings, more)))
     return pandas.read_csv(io.StringIO(text), comment="#")
 
 
 def write_trace(ops, file):
-    """Writes ops as a trace that an experiment with `trace: FILE` replays. Empty durations are computed, others taken."""
+    """Writes ops as a trace that an experiment with `trace: FILE` replays. Empty durations are computed by the replay."""
     pathlib.Path(file).write_text("# trainyard trace: 1\n" + ops.to_csv(index=False))
 
 
-def validate(protocol="1gpu", *publications):
-    """Predictions beside published training runs and collectives: the parsed `trainyard validate --json`.
+def validate(fit="1gpu", *publications):
+    """Predictions and published figures of training runs and collectives: the parsed `trainyard validate --json`.
 
-    `protocol` is spec (nothing fitted), 1gpu or 1node (one scale fitted to the series' smallest run). `publications` are
-    files or data frames as published() returns them, by default all that are shipped. The `rows` of the answer make a data
-    frame: pandas.DataFrame(validate()["rows"]); `line` of the first row of a publication is 2.
+    `fit` is "nothing", "1gpu" or "1node": all kernel times are scaled by one factor so that the published run on one GPU
+    or one node is matched. `publications` are files or data frames as published() returns them, by default all that are
+    shipped. The `rows` of the answer make a data frame: pandas.DataFrame(validate()["rows"]); `line` of the first row of
+    a publication is 2.
     """
     with tempfile.TemporaryDirectory() as folder:
         files = list(publications)
@@ -155,12 +156,12 @@ def validate(protocol="1gpu", *publications):
             if isinstance(publication, pandas.DataFrame):
                 files[number] = pathlib.Path(folder, f"{number}.csv")
                 publication.to_csv(files[number], index=False)
-        return json.loads(trainyard("validate", "--fit", protocol, "--json", *files))
+        return json.loads(trainyard("validate", "--fit", fit, "--json", *files))
 
 
 def names(kind):
     """The shipped names of a kind: platforms, gpus, models, stacks, experiments or sweeps."""
-    table = trainyard("list", kind).split("\n\n")[0]  # what follows are remarks
+    table = trainyard("list", kind).split("\n\n")[0]  # remarks follow
     return [line.split()[0] for line in table.splitlines()]
 
 
@@ -170,7 +171,7 @@ def published(name):
 
 
 def plain_ticks(axis, values, labels=None):
-    """Plain numbers at these places of a logarithmic axis and nothing between: plain_ticks(axes.xaxis, [1, 2, 4])."""
+    """Plain numbers at these values of a logarithmic axis, and no minor ticks: plain_ticks(axes.xaxis, [1, 2, 4])."""
     axis.set_ticks(values, labels or [f"{value:,}" for value in values])
     axis.set_ticks([], minor=True)
 
@@ -180,9 +181,8 @@ def _four_digits(value):
 
 
 def check(guess, answer, within=0.02):
-    """Compares an exercise's guess with what the program says, to `within` as a fraction of it, and prints the verdict.
-
-    Anything but numbers has to be equal.
+    """Compares an exercise's guess with the program's answer and prints whether it is right: numbers within the fraction
+    `within` of the answer, other values only if equal.
     """
     if isinstance(answer, numbers.Real) and not isinstance(answer, bool):
         if abs(guess - answer) <= within * abs(answer):

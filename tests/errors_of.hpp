@@ -2,6 +2,7 @@
 // What is wrong with an input.
 
 #include "config/diagnostic.hpp"
+#include "facts_in.hpp"
 
 #include <vector>
 

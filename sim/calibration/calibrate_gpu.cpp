@@ -73,8 +73,8 @@ Tables tables_of(const std::vector<Recording>& recordings) {
     if (!has_matrix && std::ranges::none_of(recording.rows, is_vector_kernel)) continue;
     const Recording*& table = has_matrix ? tables.kernels : tables.vector_kernels;
     if (table != nullptr) {
-      throw InputError(fmt::format("'{}' and '{}' both time {}: a profile has one table of them", table->name,
-                                   recording.name, has_matrix ? "kernels" : "vector ops"),
+      throw InputError(fmt::format("'{}' and '{}' both time {}, but a profile has only one table of them",
+                                   table->name, recording.name, has_matrix ? "kernels" : "vector ops"),
                        "put the rows into one recording");
     }
     table = &recording;
@@ -157,8 +157,8 @@ GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recordin
   const MeasuredKernels measured = gather(counted);
   const std::map<std::string, int> fitted = fit_profile(specification, measured).fitted;
   if (fitted.empty()) {
-    throw InputError("the recordings hold too few kernels of every group",
-                     fmt::format("a group needs {} for a fit", fewest_kernels));
+    throw InputError("the recordings have too few kernels of every group",
+                     fmt::format("record at least {} kernels of a group", fewest_kernels));
   }
   const std::vector<HeldOutError> errors = held_out_errors(specification, measured);
   std::map<std::string, std::string> sources;
@@ -179,14 +179,11 @@ GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recordin
 }
 
 std::string profile_text(const GpuProfile& gpu) {
-  return "# yaml-language-server: $schema=../schema/gpu.json\n"
-         "# Written by `trainyard calibrate gpu`. Change memory, peaks, TDP, power and what is `assumed` "
-         "here and run\n"
-         "# it again with this file as --specification; what is `fitted` it replaces.\n"
-         "# time = max(FLOPs / (efficiency x peak), bytes / (bandwidth_fraction x memory bandwidth)) + t0, "
-         "corrected\n"
-         "# by the nearest kernels of `kernels`; platforms/README.md explains every key. held_out: errors as "
-         "ratios.\n" +
+  return "# yaml-language-server: $schema=../schema/gpu.json\n# Written by `trainyard calibrate gpu`. Change "
+         "memory, peaks, TDP, power and `assumed` figures here and run\n# it again with this file as "
+         "--specification; it replaces the `fitted` figures.\n# time = max(FLOPs / (efficiency x peak), "
+         "bytes / (bandwidth_fraction x memory bandwidth)) + t0, corrected\n# by the nearest kernels of "
+         "`kernels`; platforms/README.md explains every key. held_out: errors as ratios.\n" +
          config::write(gpu);
 }
 

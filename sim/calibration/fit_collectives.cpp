@@ -140,12 +140,12 @@ std::vector<Member> make_members(const config::Catalogue& catalogue, const Colle
   for (const CollectiveCurve& curve : curves.curves) {
     const auto count = static_cast<int>(curve.points.size());
     if (curve.split != "calibrate") {
-      excluded["split is not calibrate"] += count;
+      excluded["column split is not 'calibrate'"] += count;
       continue;
     }
     const auto is_time = [](const CurvePoint& point) { return point.figure == CollectiveFigure::time; };
     if (!std::ranges::all_of(curve.points, is_time)) {
-      excluded["a bus bandwidth over several sizes"] += count;
+      excluded["bus bandwidth averaged over several sizes"] += count;
       continue;
     }
     Member member{CurveModel(catalogue, curve), 0, root_weights(curve)};
@@ -194,8 +194,8 @@ CollectiveFit fit_collectives(const config::Catalogue& catalogue, const Collecti
   std::vector<RateKey> rates;
   std::vector<Member> members = make_members(catalogue, curves, rates, result.excluded);
   if (members.empty()) {
-    throw InputError("there is no collective with split calibrate on a machine that the rules know",
-                     "trainyard validate says why rows are left out");
+    throw InputError("no row is a collective with split 'calibrate' on a machine that the rules cover",
+                     "'trainyard validate' lists why rows are left out");
   }
   Fit fit(members, rates.size(), "");
   const std::vector<double> best = fit.run(fit.start());
@@ -209,7 +209,7 @@ CollectiveFit fit_collectives(const config::Catalogue& catalogue, const Collecti
     const bool is_told = best[i] > least_ratio;
     constants[i].set(result.constants, rounded_constant(best[i] * constants[i].prior, constants[i].is_time),
                      is_told ? Provenance::fitted : Provenance::assumed,
-                     is_told ? source : "the least that is allowed; " + source + " want less");
+                     is_told ? source : "the smallest value allowed; " + source + " would fit a smaller one");
   }
   round_shared_steps(result.constants);
   copy_to_relatives(result.constants);

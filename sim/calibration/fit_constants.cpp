@@ -14,7 +14,7 @@ constexpr double pcie_ll_step = 1;
 constexpr std::string_view tables = "NVIDIA/nccl src/graph/tuning.cc, v2.30.7-1";
 constexpr std::string_view halves = "half of what LL sends are flags; NVIDIA/nccl src/include/device.h";
 constexpr std::string_view flags = "120 of 128 bytes are data; NVIDIA/nccl src/include/device.h";
-constexpr std::string_view whole = "the platform's effective rate is that of Simple";
+constexpr std::string_view whole = "the platform's effective rate is that of protocol Simple";
 
 template <class T>
 Sourced<T> assumed(T value, std::string_view why) {
@@ -38,7 +38,7 @@ SourcedByProtocol<Seconds> assumed_times(const Times& times, std::string_view wh
 MediumOverheads assumed_medium(const Times& times, std::string_view why) {
   return {.step = assumed_times(times, why),
           .efficiency = {specified(0.5, halves), specified(0.9375, flags), specified(1, whole)},
-          .startup = assumed(0.0, "no curve shows one")};
+          .startup = assumed(0.0, "no published curve shows one")};
 }
 
 using Media = std::vector<MediumOverheads*>;
@@ -57,56 +57,63 @@ void put(Sourced<T>& place, double value, Provenance provenance, const std::stri
   place = {.value = T{value}, .provenance = provenance, .source = source};
 }
 
-FitConstant base(Protocol protocol, std::string name, double prior) {
-  return {.name = "base." + name,
-          .prior = prior * us,
-          .set = [protocol](Protocols& all, double value, Provenance provenance, const std::string& source) {
-            put(all.base.of(protocol), value, provenance, source);
-          }};
-}
-
-FitConstant step(std::string name, PickMedia pick, Protocol protocol, double prior) {
-  return {.name = std::move(name),
-          .prior = prior * us,
-          .set = [=](Protocols& all, double value, Provenance provenance, const std::string& source) {
-            for (MediumOverheads* medium : pick(all))
-              put(medium->step.of(protocol), value, provenance, source);
-          }};
-}
-
-FitConstant efficiency(std::string name, PickMedia pick, Protocol protocol, double prior) {
+/// A constant with one place in the file: `pick` returns the figure.
+template <class Pick>
+FitConstant constant(std::string name, double prior, bool is_time, Pick pick) {
   return {.name = std::move(name),
           .prior = prior,
-          .is_time = false,
-          .set = [=](Protocols& all, double value, Provenance provenance, const std::string& source) {
-            for (MediumOverheads* medium : pick(all))
-              put(medium->efficiency.of(protocol), value, provenance, source);
+          .is_time = is_time,
+          .set = [pick](Protocols& all, double value, Provenance provenance, const std::string& source) {
+            put(pick(all), value, provenance, source);
           }};
 }
 
-Protocols& as_relative(Protocols& constants, MediumOverheads& place, const MediumOverheads& relative,
-                       std::string_view why) {
+FitConstant base(Protocol protocol, const std::string& name, double prior) {
+  return constant(
+      "base." + name, prior * us,
+      true, [protocol](Protocols & all) -> auto& { return all.base.of(protocol); });
+}
+
+/// A constant of several media: `pick` returns the figure of one.
+template <class Pick>
+FitConstant shared(std::string name, double prior, bool is_time, PickMedia media, Pick pick) {
+  return {.name = std::move(name),
+          .prior = prior,
+          .is_time = is_time,
+          .set = [=](Protocols& all, double value, Provenance provenance, const std::string& source) {
+            for (MediumOverheads* medium : media(all)) put(pick(*medium), value, provenance, source);
+          }};
+}
+
+FitConstant step(std::string name, PickMedia media, Protocol protocol, double prior) {
+  return shared(
+      std::move(name), prior * us, true,
+      media, [protocol](MediumOverheads & medium) -> auto& { return medium.step.of(protocol); });
+}
+
+FitConstant efficiency(std::string name, PickMedia media, Protocol protocol, double prior) {
+  return shared(
+      std::move(name), prior, false,
+      media, [protocol](MediumOverheads & medium) -> auto& { return medium.efficiency.of(protocol); });
+}
+
+/// Gives a medium that nobody measured the overheads of a relative.
+void as_relative(MediumOverheads& place, const MediumOverheads& relative, const std::string& why) {
   place = relative;
-  const std::string reason(why);
-  for (Sourced<Seconds>* figure : {&place.step.ll, &place.step.ll128, &place.step.simple}) {
-    figure->provenance = Provenance::assumed;
-    figure->source = reason;
-  }
+  for (Sourced<Seconds>* figure : {&place.step.ll, &place.step.ll128, &place.step.simple})
+    *figure = assumed(figure->value, why);
   for (Sourced<double>* figure :
-       {&place.efficiency.ll, &place.efficiency.ll128, &place.efficiency.simple, &place.startup}) {
-    figure->provenance = Provenance::assumed;
-    figure->source = reason;
-  }
-  return constants;
+       {&place.efficiency.ll, &place.efficiency.ll128, &place.efficiency.simple, &place.startup})
+    *figure = assumed(figure->value, why);
 }
 
 }  // namespace
 
 Protocols assumed_protocols() {
-  const std::string why = "NCCL's own figure, no row tells; " + std::string(tables);
+  const std::string why = "NCCL's own figure, no published row determines it; " + std::string(tables);
   Protocols all;
   all.name = "nccl";
-  all.title = "NCCL: what its protocols cost besides bytes over bandwidth";
+  all.title = "NCCL: costs of its protocols in addition to bytes over bandwidth";
   all.base = assumed_times({6.6, 14, 8.4}, why);
   all.launch = assumed(Seconds{5 * us}, "one kernel launch");
   all.paths.nvlink2 = all.paths.nvlink3 = assumed_medium({nvlink_ll_step, 1.9, 3.4}, why);
@@ -114,7 +121,7 @@ Protocols assumed_protocols() {
       assumed_medium({pcie_ll_step, 2.5, 5.7}, why);
   all.networks.infiniband = all.networks.roce = all.networks.aries = all.networks.omni_path =
       all.networks.efa = all.networks.tcp = assumed_medium({2.7, 4, 14}, why);
-  all.versions.v2_4.nvlink_simple_step = assumed(1.0, "no row tells");
+  all.versions.v2_4.nvlink_simple_step = assumed(1.0, "no published row determines it");
   copy_to_relatives(all);
   return all;
 }
@@ -135,10 +142,8 @@ std::vector<FitConstant> fit_constants() {
       base(ll, "ll", 6.6),
       base(ll128, "ll128", 14),
       base(simple, "simple", 8.4),
-      {.name = "launch",
-       .prior = 5 * us,
-       .set = [](Protocols& all, double value, Provenance provenance,
-                 const std::string& source) { put(all.launch, value, provenance, source); }},
+      constant(
+          "launch", 5 * us, true, [](Protocols & all) -> auto& { return all.launch; }),
       // Collectives that end before their launches do tell the two apart from a launch by NCCL's ratio alone.
       {.name = "paths.step.ll",
        .prior = 1,
@@ -154,11 +159,9 @@ std::vector<FitConstant> fit_constants() {
       step("paths.nvlink2.step.simple", nvlink2, simple, 3.4),
       step("paths.nvlink3.step.ll128", nvlink3, ll128, 1.9),
       step("paths.nvlink3.step.simple", nvlink3, simple, 3.4),
-      {.name = "paths.nvlink3.startup",
-       .prior = 0.5,
-       .is_time = false,
-       .set = [](Protocols& all, double value, Provenance provenance,
-                 const std::string& source) { put(all.paths.nvlink3.startup, value, provenance, source); }},
+      constant(
+          "paths.nvlink3.startup", 0.5, false,
+          [](Protocols & all) -> auto& { return all.paths.nvlink3.startup; }),
       efficiency("paths.nvlink.efficiency.ll", nvlinks, ll, 0.25),
       efficiency("paths.nvlink.efficiency.ll128", nvlinks, ll128, 0.92),
       step("paths.socket.step.simple", in_socket, simple, 5.7),
@@ -171,22 +174,16 @@ std::vector<FitConstant> fit_constants() {
       efficiency("networks.tcp.efficiency.ll", tcp, ll, 0.5),
       step("networks.tcp.step.ll", tcp, ll, 2.7),
       step("networks.tcp.step.simple", tcp, simple, 14),
-      {.name = "versions.2.4.nvlink_simple_step",
-       .prior = 1,
-       .is_time = false,
-       .set =
-           [](Protocols& all, double value, Provenance provenance, const std::string& source) {
-             put(all.versions.v2_4.nvlink_simple_step, value, provenance, source);
-           }},
+      constant(
+          "versions.2.4.nvlink_simple_step", 1, false,
+          [](Protocols & all) -> auto& { return all.versions.v2_4.nvlink_simple_step; }),
   };
 }
 
 void copy_to_relatives(Protocols& constants) {
-  as_relative(constants, constants.paths.nvlink1, constants.paths.nvlink2,
-              "as nvlink2: no curve is published");
-  as_relative(constants, constants.paths.nvlink4, constants.paths.nvlink3,
-              "as nvlink3: no curve is published");
-  as_relative(constants, constants.networks.through_host, constants.networks.efa,
+  as_relative(constants.paths.nvlink1, constants.paths.nvlink2, "as nvlink2: no curve is published");
+  as_relative(constants.paths.nvlink4, constants.paths.nvlink3, "as nvlink3: no curve is published");
+  as_relative(constants.networks.through_host, constants.networks.efa,
               "as efa, whose rows were measured without GPUDirect");
 }
 

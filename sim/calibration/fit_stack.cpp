@@ -14,9 +14,9 @@ namespace {
 
 /// Empty if the row may be fitted to.
 std::string reason_against(const PublishedRow& row) {
-  if (row.gpus_total > 1) return "on several GPUs: nothing is fitted to those";
-  if (row.split != "calibrate") return "to be predicted, not fitted to (column split)";
-  if (row.clean == "no") return "not clean: its source is incomplete or contradicts itself";
+  if (row.gpus_total > 1) return "several GPUs (only runs on one GPU are fitted)";
+  if (row.split != "calibrate") return "kept for validation (column split)";
+  if (row.clean == "no") return "incomplete or contradictory source (column clean)";
   return {};
 }
 
@@ -41,7 +41,7 @@ StackFit fit_stack(const config::Catalogue& catalogue, const std::vector<Publish
                    int parallel) {
   if (config::is_path(stack))
     throw InputError("the rules know stacks by name, not by path",
-                     "calibrate stack " + std::filesystem::path(stack).stem().string());
+                     "write 'calibrate stack " + std::filesystem::path(stack).stem().string() + "'");
   StackFit fit{.stack = load_stack(config::load(config::find(catalogue, config::Kind::stack, stack))),
                .runs = {},
                .excluded = {}};
@@ -55,7 +55,7 @@ StackFit fit_stack(const config::Catalogue& catalogue, const std::vector<Publish
     if (const auto* reason = std::get_if<std::string>(&run)) {
       ++fit.excluded[*reason];
     } else if (std::get<PublishedRun>(run).stack->stack != fit.stack.name) {
-      ++fit.excluded["of another stack"];
+      ++fit.excluded["another stack"];
     } else {
       runs.push_back(std::get<PublishedRun>(std::move(run)));
     }
@@ -75,7 +75,7 @@ StackFit fit_stack(const config::Catalogue& catalogue, const std::vector<Publish
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::vector<double> numbers = unpacked(solved[i]);
     if (numbers[2] <= 0) {
-      ++fit.excluded["no compute scale explains the row, or the run cannot be simulated"];
+      ++fit.excluded["no compute scale reproduces the run, or it cannot be simulated"];
       continue;
     }
     fit.runs.push_back(
@@ -83,9 +83,9 @@ StackFit fit_stack(const config::Catalogue& catalogue, const std::vector<Publish
     logs += std::log(numbers[2]);
   }
   if (fit.runs.empty()) {
-    throw InputError(
-        fmt::format("no row can be fitted to: none has run {} on one GPU", fit.stack.name),
-        "rows with split calibrate and gpus_total 1, which the rules in workloads/published/runs know");
+    throw InputError(fmt::format("no row can be used: none ran {} on one GPU", fit.stack.name),
+                     "needed are rows with split 'calibrate' and gpus_total 1 that the rules in "
+                     "workloads/published/runs cover");
   }
   const double scale = std::exp(logs / static_cast<double>(fit.runs.size()));
   for (FittedRun& fitted : fit.runs) fitted.error = fitted.scale / scale - 1;

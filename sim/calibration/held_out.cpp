@@ -35,18 +35,10 @@ Predictors predictors(const GpuProfile& gpu) {
   return {gpu, std::move(by_curve)};
 }
 
+/// The first precision whose matrix units have this type.
 Precision precision_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::fp32:
-      return Precision::fp32;
-    case Dtype::tf32:
-      return Precision::tf32;
-    case Dtype::fp16:
-      return Precision::fp16;
-    case Dtype::bf16:
-      return Precision::bf16;
-  }
-  return Precision::fp32;
+  const auto type_of = [](const auto& name) { return dtype_of(name.value); };
+  return std::ranges::find(config::Names<Precision>::table, dtype, type_of)->value;
 }
 
 Op op_of(OpKind kind, const Shape& shape, const Work& work) {

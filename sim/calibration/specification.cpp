@@ -28,7 +28,7 @@ constexpr std::array architectures{
 template <class T>
 T needed(const std::optional<T>& fact, std::string_view key) {
   if (!fact) {
-    throw InputError(fmt::format("the recording does not say its GPU's '{}'", key),
+    throw InputError(fmt::format("the recording does not give the GPU's '{}'", key),
                      "name a profile with --specification, or add the line '# " + std::string(key) +
                          ": ...' to the recording");
   }
@@ -39,7 +39,7 @@ const Architecture& architecture_of(double compute_capability) {
   for (const Architecture& known : architectures) {
     if (known.compute_capability == compute_capability) return known;
   }
-  throw InputError(fmt::format("the peaks of compute capability {} are not known", compute_capability),
+  throw InputError(fmt::format("the peak rates of compute capability {} are not known", compute_capability),
                    "name a profile with --specification");
 }
 
@@ -64,8 +64,9 @@ GpuProfile specification_of(const RecordingFacts& facts, const std::string& name
   const Architecture& known = architecture_of(gpu.compute_capability.value);
   const double count = needed(facts.sm_count, "sm_count");
   gpu.sms = {static_cast<int>(count), Provenance::specified, driver};
-  gpu.kernel_share = {0.5, Provenance::assumed,
-                      "none is published: of two that ask for all each gets half (max-min fair)"};
+  gpu.kernel_share = {
+      0.5, Provenance::assumed,
+      "not published; two kernels that each ask for the whole GPU get half of it each (max-min fair)"};
   const double clock = needed(facts.sm_clock_mhz, "sm_clock");
   const auto rates = [&](double per_clock) {
     MatrixRates unit;

@@ -1,7 +1,7 @@
 #include "calibration/fit_collectives.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
-#include "cli/rule_options.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
 #include "published/published_files.hpp"
@@ -50,14 +50,15 @@ void calibrate_collectives(const FitOptions& options) {
 void add_calibrate_collectives(CLI::App& calibrate) {
   auto options = std::make_shared<FitOptions>();
   CLI::App& command = *calibrate.add_subcommand(
-      "collectives", "fit the constants of NCCL's protocols to published collectives with split calibrate");
-  command.add_option("CSV", options->files,
-                     "measurements in the columns of workloads/published (default: those shipped)");
-  command.add_option("-o,--out", options->out, "write the constants to this file, NAME.yaml")
-      ->type_name("FILE");
+      "collectives",
+      "fit the constants of NCCL's protocols to published collectives (rows with split calibrate)");
+  command.add_option(
+      "CSV", options->files,
+      "measurements with the columns of workloads/published/README.md (default: the shipped ones)");
+  add_value(command, "-o,--out", options->out, "FILE", "write the constants to this file, NAME.yaml");
   add_machines_option(command, options->machines);
   command.add_flag("--skip-left-out", options->skip_left_out,
-                   "do not fit without each machine in turn, which takes most of the time");
+                   "skip the fits that leave out one machine each; they take most of the time");
   command.add_flag("--force", options->force, "replace the file if it exists");
   add_examples(command, {"trainyard calibrate collectives -o nccl.yaml",
                          "trainyard calibrate collectives my_curves.csv --skip-left-out"});

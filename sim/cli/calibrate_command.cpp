@@ -3,12 +3,12 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/kernel_program.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "config/catalogue.hpp"
 #include "config/read_file.hpp"
-#include "report/calibration_table.hpp"
-#include "report/device_table.hpp"
+#include "report/calibration_tables.hpp"
 #include "report/out_files.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
@@ -71,8 +71,8 @@ fs::path folder_for(const CalibrateOptions& options, const config::Catalogue& ca
     if (::access(folder.c_str(), W_OK) == 0) return folder;
   }
   throw FileError(
-      "no folder of profiles can be written to\n  give one with --out DIR; its profiles are used by path: "
-      "--set platform.node.gpus.profile=DIR/NAME.yaml");
+      "no folder of GPU profiles is writable\n  name one with --out DIR, and use its profiles by path: --set "
+      "platform.node.gpus.profile=DIR/NAME.yaml");
 }
 
 /// The name of the new profile: names are looked up as files, so they must not contain special characters of
@@ -86,7 +86,7 @@ std::string name_of_profile(const CalibrateOptions& options) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   };
   if (name.empty() || !std::ranges::all_of(name, is_plain)) {
-    throw CLI::ValidationError("--name", in_quotes(name) + " is no name: letters, digits, _ and -");
+    throw CLI::ValidationError("--name", in_quotes(name) + " is not a name: use letters, digits, _ and -");
   }
   return name;
 }
@@ -128,8 +128,8 @@ std::optional<fs::path> measure(const CalibrateOptions& options, const config::C
     return recording;
   }
   print_message(
-      fmt::format("trainyard: rows are left: the same command goes on; 'trainyard calibrate gpu {} --name "
-                  "{}{}' fits what is there",
+      fmt::format("trainyard: some kernels are not measured yet: repeat the command to go on, or fit those "
+                  "measured with 'trainyard calibrate gpu {} --name {}{}'",
                   recording.string(), name, options.out ? " --out " + *options.out : ""));
   return std::nullopt;
 }
@@ -169,7 +169,7 @@ void copy_beside(const std::vector<fs::path>& files, const fs::path& folder) {
     const std::string text = config::read_file(file, largest_csv);
     if (fs::exists(copy, error)) {
       if (config::read_file(copy, largest_csv) == text) continue;
-      throw FileError(fmt::format("'{}' is another recording\n  give yours another name", copy.string()));
+      throw FileError(fmt::format("'{}' exists with other content\n  rename your recording", copy.string()));
     }
     write_out_file(copy, text, false);
   }
@@ -233,39 +233,27 @@ void add_gpu(CLI::App& calibrate) {
   auto options = std::make_shared<CalibrateOptions>();
   CLI::App& command = *calibrate.add_subcommand(
       "gpu", "measure a GPU's kernels, or read recordings of them, and write its profile");
-  CLI::Option* recordings = command.add_option(
-      "RECORDING", options->recordings,
-      "CSVs of measured kernels, by path or by name among those shipped; without any, this computer's GPU is "
-      "measured");
+  CLI::Option* recordings = command.add_option("RECORDING", options->recordings,
+                                               "CSV files of measured kernels: paths, or names of shipped "
+                                               "ones (default: measure this computer's GPU)");
   CLI::Option* specification =
-      command
-          .add_option(
-              "--specification", options->specification,
-              "profile with the memory, peaks and power of this GPU (default: what the recording says)")
-          ->type_name("GPU");
+      add_value(command, "--specification", options->specification, "GPU",
+                "profile with the memory, peaks and power of this GPU (default: those in the recording)");
   CLI::Option* scale_from =
-      command
-          .add_option("--scale-from", options->scale_from,
-                      "take what no recording covers from this profile: the same parts of the peaks")
-          ->type_name("GPU");
-  CLI::Option* name =
-      command.add_option("--name", options->name, "of the new profile (default: that of the specification)")
-          ->type_name("NAME");
-  CLI::Option* out = command
-                         .add_option("--out", options->out,
-                                     "folder for NAME.yaml and the recordings (default: platforms/gpus)")
-                         ->type_name("DIR");
+      add_value(command, "--scale-from", options->scale_from, "GPU",
+                "profile for kernels that no recording covers; its rates are scaled with the peaks");
+  CLI::Option* name = add_value(command, "--name", options->name, "NAME",
+                                "name of the new profile (default: that of the specification)");
+  CLI::Option* out = add_value(command, "--out", options->out, "DIR",
+                               "folder for NAME.yaml and the recordings (default: platforms/gpus)");
   command
-      .add_flag("--quick", options->quick, "measure the most important kernels only, in about two minutes")
+      .add_flag("--quick", options->quick, "measure only the most important kernels; takes about two minutes")
       ->excludes(recordings, scale_from);
-  CLI::Option* seconds =
-      command.add_option("--seconds", options->seconds, "stop measuring after this time; run again to go on")
-          ->type_name("N")
-          ->excludes(recordings, scale_from);
-  command
-      .add_option("--plan", options->plan,
-                  "only write what would be measured, for trainyard_gpu_kernels on another computer")
-      ->type_name("FILE")
+  CLI::Option* seconds = add_value(command, "--seconds", options->seconds, "N",
+                                   "stop measuring after this time; repeat the command to go on")
+                             ->excludes(recordings, scale_from);
+  add_value(command, "--plan", options->plan, "FILE",
+            "only write the list of kernels to measure, for trainyard_gpu_kernels on another computer")
       ->excludes(recordings, specification, scale_from, name, out, seconds);
   command.add_flag("--force", options->force, "replace the profile, or the plan, if it exists");
   add_examples(command,
@@ -279,7 +267,7 @@ void add_gpu(CLI::App& calibrate) {
 
 void add_calibrate(CLI::App& program) {
   CLI::App& command =
-      *program.add_subcommand("calibrate", "fit what the simulation rests on to measurements");
+      *program.add_subcommand("calibrate", "fit GPU profiles, stacks and NCCL's constants to measurements");
   command.require_subcommand(1);
   add_examples(command,
                {"trainyard calibrate gpu --name my_gpu", "trainyard calibrate collectives -o nccl.yaml"});

@@ -1,13 +1,13 @@
 #include "calibration/fit_stack.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
-#include "cli/rule_options.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
 #include "config/write.hpp"
 #include "published/published_files.hpp"
+#include "report/calibration_tables.hpp"
 #include "report/out_files.hpp"
-#include "report/stack_fit_table.hpp"
 #include "run/child_processes.hpp"
 
 #include <filesystem>
@@ -53,17 +53,12 @@ void calibrate_stack(const StackFitOptions& options) {
 void add_calibrate_stack(CLI::App& calibrate) {
   auto options = std::make_shared<StackFitOptions>();
   CLI::App& command = *calibrate.add_subcommand(
-      "stack", "fit how much longer kernels take with a stack to published runs on one GPU");
+      "stack", "fit a stack's compute_scale (a factor on kernel times) to published one-GPU runs");
   command.add_option("STACK", options->stack, "a name in workloads/stacks")->required();
-  command
-      .add_option(
-          "--rows", options->files,
-          "measurements in the columns of workloads/published; those on one GPU with split calibrate are "
-          "fitted to (default: the rows shipped)")
-      ->type_name("CSV");
-  command
-      .add_option("-o,--out", options->out, "write the stack with what was fitted to this file, NAME.yaml")
-      ->type_name("FILE");
+  add_value(command, "--rows", options->files, "CSV",
+            "measurements with the columns of workloads/published/README.md; one-GPU rows with split "
+            "calibrate are fitted to (default: the shipped ones)");
+  add_value(command, "-o,--out", options->out, "FILE", "write the fitted stack to this file, NAME.yaml");
   add_machines_option(command, options->machines);
   add_runs_option(command, options->runs);
   command.add_flag("--force", options->force, "replace the file if it exists");

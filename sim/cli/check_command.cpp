@@ -16,6 +16,8 @@
 #include "workload/model_file.hpp"
 #include "workload/trace_csv.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,46 +26,40 @@ namespace trainyard {
 
 namespace {
 
+using Warnings = std::vector<Diagnostic>;
+
+/// Reads a document of one kind; throws InputError with its errors.
+struct Reader {
+  config::Kind kind;
+  void (*read)(const config::Document&, Warnings&);
+};
+
+constexpr Reader readers[] = {
+    {config::Kind::platform, [](const auto& file, Warnings& warnings) { load_platform(file, &warnings); }},
+    {config::Kind::gpu, [](const auto& file, Warnings& warnings) { load_gpu_profile(file, &warnings); }},
+    {config::Kind::protocols, [](const auto& file, Warnings&) { load_protocols(file); }},
+    {config::Kind::machines,
+     [](const auto& file, Warnings&) { load_machine_rules(file, config::find_catalogue()); }},
+    {config::Kind::runs, [](const auto& file, Warnings&) { load_run_rules(file, config::find_catalogue()); }},
+    {config::Kind::model, [](const auto& file, Warnings& warnings) { load_model(file, &warnings); }},
+    {config::Kind::stack, [](const auto& file, Warnings& warnings) { load_stack(file, &warnings); }},
+    {config::Kind::sweep, [](const auto& file, Warnings&) { load_sweep(file); }}};
+
 /// Reads a file according to its kind; an experiment with all files it names.
-void check_file(const std::string& file, std::vector<Diagnostic>& warnings) {
+void check_file(const std::string& file, Warnings& warnings) {
   if (file.ends_with(".csv")) {
     read_trace(file, config::read_file(file, largest_csv));
     return;
   }
   const config::Document document = config::load(file);
-  switch (kind_of(file, document)) {
-    case config::Kind::platform:
-      load_platform(document, &warnings);
-      break;
-    case config::Kind::gpu:
-      load_gpu_profile(document, &warnings);
-      break;
-    case config::Kind::protocols:
-      load_protocols(document);
-      break;
-    case config::Kind::machines:
-      load_machine_rules(document, config::find_catalogue());
-      break;
-    case config::Kind::runs:
-      load_run_rules(document, config::find_catalogue());
-      break;
-    case config::Kind::model:
-      load_model(document, &warnings);
-      break;
-    case config::Kind::stack:
-      load_stack(document, &warnings);
-      break;
-    case config::Kind::sweep:
-      load_sweep(document);
-      break;
-    case config::Kind::experiment: {
-      // With a slash it is a path, whatever its name.
-      const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
-      const ResolvedExperiment resolved = resolve(config::find_catalogue(), path, {});
-      warnings.insert(warnings.end(), resolved.warnings.begin(), resolved.warnings.end());
-      break;
-    }
+  const auto* const reader = std::ranges::find(readers, kind_of(file, document), &Reader::kind);
+  if (reader != std::end(readers)) {
+    reader->read(document, warnings);
+    return;
   }
+  // With a slash it is a path, whatever its name.
+  const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
+  warnings = resolve(config::find_catalogue(), path, {}).warnings;
 }
 
 void check_files(const std::vector<std::string>& files) {
@@ -91,12 +87,11 @@ void check_files(const std::vector<std::string>& files) {
 void add_check(CLI::App& program) {
   auto files = std::make_shared<std::vector<std::string>>();
   CLI::App& command =
-      *program.add_subcommand("check", "read files without running anything and print every error in them");
+      *program.add_subcommand("check", "read files and print all their errors; nothing is run");
   command
-      .add_option(
-          "FILE", *files,
-          "platforms, GPU profiles, constants of protocols, machine rules, run rules, models, stacks, "
-          "experiments, sweeps (YAML) and traces (CSV); the folder or the keys tell which")
+      .add_option("FILE", *files,
+                  "platforms, GPU profiles, protocol constants, machine rules, run rules, models, stacks, "
+                  "experiments, sweeps (YAML) and traces (CSV); recognised by their folder or keys")
       ->required();
   add_examples(command,
                {"trainyard check my_machine.yaml my_experiment.yaml", "trainyard check resnet50.csv"});

@@ -38,8 +38,8 @@ int refuse(std::string_view problem, std::string_view hint, const CLI::App& prog
   const auto chosen = program.get_subcommands();
   print_message(fmt::format("trainyard: error: {}", problem));
   if (!hint.empty()) print_message(fmt::format("  {}", hint));
-  print_message(fmt::format("  'trainyard {}--help' says what can be asked for",
-                            chosen.empty() ? "" : chosen.front()->get_name() + " "));
+  print_message(
+      fmt::format("  See 'trainyard {}--help'.", chosen.empty() ? "" : chosen.front()->get_name() + " "));
   return exit_wrong_command_line;
 }
 
@@ -67,8 +67,7 @@ int refuse_extra(const CLI::App& program) {
 }
 
 int parse_and_run(int argc, const char* const* argv) {
-  CLI::App program(
-      "Simulates a training step of a neural network on many GPUs: how long, and what limits it.");
+  CLI::App program("Predicts the time of a training step on a cluster of GPUs and explains what limits it.");
   add_commands(program);
   const std::string first = argc > 1 ? argv[1] : "";
   if (first == completion_question) {
@@ -106,8 +105,8 @@ void add_commands(CLI::App& program) {
   program.set_help_flag("-h,--help", "print this help");
   program.require_subcommand(1);
   program.footer(
-      "'trainyard COMMAND --help' explains a command and gives examples. Names are looked up in\n"
-      "$TRAINYARD_DATA, then among the files shipped. NO_COLOR=1 turns colour off.\n" +
+      "'trainyard COMMAND --help' explains a command and gives examples. Names are looked up "
+      "in\n$TRAINYARD_DATA, then among the shipped files. NO_COLOR=1 turns off colour.\n" +
       exit_codes());
   add_run(program);
   add_compare(program);

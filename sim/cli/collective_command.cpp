@@ -1,8 +1,7 @@
 #include "cli/commands.hpp"
-#include "cli/experiment_options.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
-#include "cli/rank_group.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "config/catalogue.hpp"
@@ -13,13 +12,19 @@
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
 #include "run/collective_sweep.hpp"
+#include "units/text.hpp"
 
 #include <CLI/Error.hpp>
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 namespace trainyard {
@@ -49,6 +54,41 @@ struct CollectiveOptions {
   bool force = false;
 };
 
+/// More ranks than any cluster here has: certainly a mistake, and a list too long for memory.
+constexpr int most_ranks = 10'000'000;
+
+[[noreturn]] void wrong_group(const std::string& message) { throw CLI::ValidationError("--group", message); }
+
+void add_range(std::string_view item, std::vector<Rank>& ranks) {
+  const std::size_t dash = item.find('-');
+  const auto number = [](std::string_view text) {
+    return whole_number("--group", std::string(text), 0, most_ranks);
+  };
+  const int first = number(item.substr(0, dash));
+  const int last = dash == std::string_view::npos ? first : number(item.substr(dash + 1));
+  if (last < first) wrong_group(fmt::format("'{}' counts down; write the smaller rank first", item));
+  for (int rank = first; rank <= last; ++rank) ranks.push_back(Rank{rank});
+}
+
+/// A group of ranks in the format of --group: "0-7,9" and, after an @, the time when it begins: "8-15@1ms".
+/// Throws CLI::ValidationError for any other text.
+CollectiveGroup rank_group(const std::string& text) {
+  CollectiveGroup group;
+  const std::size_t at_sign = text.find('@');
+  const std::string_view list = std::string_view(text).substr(0, at_sign);
+  for (const auto part : std::views::split(list, ',')) add_range({part.begin(), part.end()}, group.ranks);
+  std::ranges::sort(group.ranks);
+  if (const auto twice = std::ranges::adjacent_find(group.ranks); twice != group.ranks.end())
+    wrong_group(fmt::format("'{}' names rank {} twice", text, index(*twice)));
+  if (at_sign == std::string::npos) return group;
+  const Parsed<Seconds> start = parse_quantity<Seconds>(std::string_view(text).substr(at_sign + 1));
+  if (const auto* error = std::get_if<UnitError>(&start))
+    wrong_group(fmt::format("'{}': {}; {}", text, error->message, error->hint));
+  group.start = std::get<Seconds>(start);
+  if (group.start < Seconds{}) wrong_group(fmt::format("'{}' has a negative start time", text));
+  return group;
+}
+
 /// Whole elements of 4 bytes, from the first size on, each `factor` times the previous size or `step` larger.
 std::vector<Bytes> sizes_of(const CollectiveOptions& options) {
   const Bytes begin = nccl_size("-b", options.begin);
@@ -77,8 +117,8 @@ Platform platform_of(const CollectiveOptions& options, const std::filesystem::pa
   constexpr std::string_view prefix = "platform.";
   for (const auto& [key, value] : overrides_of(options.set)) {
     if (!key.starts_with(prefix))
-      throw CLI::ValidationError("--set",
-                                 "'" + key + "' is no key of the platform; they begin with platform.");
+      throw CLI::ValidationError(
+          "--set", "'" + key + "' is not a key of the platform; its keys begin with 'platform.'");
     config::set(document, key.substr(prefix.size()), value, prefix);
   }
   std::vector<Diagnostic> warnings;
@@ -119,77 +159,43 @@ void time_on_platform(const CollectiveOptions& options) {
 void add_collective(CLI::App& program) {
   auto options = std::make_shared<CollectiveOptions>();
   CLI::App& command = *program.add_subcommand(
-      "collective", "time a collective over a range of sizes; options and columns as nccl-tests has them");
+      "collective", "time a collective over a range of sizes, with the options and columns of nccl-tests");
   offer_names_of<Operation>(
       command.add_option("OP", options->operation, "the collective: " + names_of<Operation>())->required());
   command
       .add_option("--platform", options->platform, "name of a shipped platform, or the path of a YAML file")
       ->required()
       ->type_name("PLATFORM");
-  command.add_option("--nodes", options->nodes, "nodes of the platform")
-      ->type_name("N")
-      ->capture_default_str();
-  command.add_option("--gpus", options->gpus, "GPUs in all, taken in node order (default: all)")
-      ->type_name("N");
-  command.add_option("--gpus-per-node", options->gpus_per_node, "GPUs used of each node (default: all)")
-      ->type_name("N");
-  command
-      .add_option("-b,--minbytes", options->begin,
-                  "first size of one rank's buffer in bytes; K, M and G are KiB, MiB and GiB")
-      ->type_name("SIZE")
-      ->capture_default_str();
-  command.add_option("-e,--maxbytes", options->end, "largest size")->type_name("SIZE")->capture_default_str();
+  add_value(command, "--nodes", options->nodes, "N", "nodes of the platform");
+  add_value(command, "--gpus", options->gpus, "N",
+            "total number of GPUs, taken in node order (default: all)");
+  add_value(command, "--gpus-per-node", options->gpus_per_node, "N", "GPUs used per node (default: all)");
+  add_value(command, "-b,--minbytes", options->begin, "SIZE",
+            "smallest size of one rank's buffer in bytes; K, M and G are KiB, MiB and GiB");
+  add_value(command, "-e,--maxbytes", options->end, "SIZE", "largest size");
   CLI::Option* factor =
-      command.add_option("-f,--stepfactor", options->factor, "each size is this many times the one before")
-          ->type_name("N")
-          ->capture_default_str();
-  command.add_option("-i,--stepbytes", options->step, "each size is this much more than the one before")
-      ->type_name("SIZE")
+      add_value(command, "-f,--stepfactor", options->factor, "N", "factor between consecutive sizes");
+  add_value(command, "-i,--stepbytes", options->step, "SIZE", "difference between consecutive sizes")
       ->excludes(factor);
   offer_names_of<Algorithm>(
-      command
-          .add_option("--algorithm", options->algorithm, "how it is carried out: " + names_of<Algorithm>())
-          ->type_name("A")
-          ->capture_default_str());
-  offer_names_of<Protocol>(
-      command
-          .add_option("--protocol", options->protocol,
-                      "how data is moved: " + names_of<Protocol>() + " (default: as NCCL chooses)")
-          ->type_name("P"));
-  offer_names_of<NcclVersion>(
-      command
-          .add_option("--nccl", options->nccl,
-                      "version of NCCL that auto follows: " + names_of<NcclVersion>() +
-                          "; none: the wire alone, latency and bandwidth of the links")
-          ->type_name("V")
-          ->capture_default_str());
-  command.add_option("-r,--root", options->root, "root of broadcast and reduce: a rank's place in its group")
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      .add_option("-g,--ngpus", options->gpus_per_process,
-                  "GPUs that one process starts in turn: a floor of the time of small sizes")
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      .add_option(
-          "--group", options->groups,
-          "RANKS[@TIME], repeatable: these ranks alone (0-7,9), all groups at once, this one TIME after "
-          "the others")
-      ->type_name("RANKS")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_set_option(command, options->set,
+      add_value(command, "--algorithm", options->algorithm, "A", "algorithm: " + names_of<Algorithm>()));
+  offer_names_of<Protocol>(add_value(command, "--protocol", options->protocol, "P",
+                                     "protocol: " + names_of<Protocol>() + " (default: NCCL's choice)"));
+  offer_names_of<NcclVersion>(add_value(command, "--nccl", options->nccl, "V",
+                                        "NCCL version whose choices auto makes: " + names_of<NcclVersion>() +
+                                            "; none: only latency and bandwidth of the links count"));
+  add_value(command, "-r,--root", options->root, "N",
+            "root of broadcast and reduce: the position of a rank in its group");
+  add_value(command, "-g,--ngpus", options->gpus_per_process, "N",
+            "GPUs per process; starting them in turn limits the time of small sizes from below");
+  add_repeatable(command, "--group", options->groups, "RANKS",
+                 "RANKS[@TIME], repeatable: a group of ranks (0-7,9) with a collective of its own; all "
+                 "groups start together, or TIME later");
+  add_repeatable(command, "--set", options->set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: overrides a key of the platform (platform.fabric.nic=\"25 Gbps\")");
-  command.add_option("--links", options->links, "write what every link carried to this CSV file")
-      ->type_name("FILE");
-  offer_names_of<Fidelity>(
-      command
-          .add_option("--fidelity", options->fidelity,
-                      "how exactly it is simulated, cheapest first: " + names_of<Fidelity>())
-          ->type_name("F")
-          ->capture_default_str());
+  add_value(command, "--links", options->links, "FILE", "write the traffic of every link to this CSV file");
+  offer_names_of<Fidelity>(add_value(command, "--fidelity", options->fidelity, "F",
+                                     "level of detail, cheapest first: " + names_of<Fidelity>()));
   command.add_flag("--force", options->force, "replace the file of --links if it exists");
   command.add_flag("--json", options->json, "print JSON in SI base units instead of the table");
   add_examples(command,

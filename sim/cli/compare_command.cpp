@@ -1,14 +1,13 @@
 #include "cli/commands.hpp"
-#include "cli/experiment_options.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
+#include "cli/options.hpp"
 #include "cli/saved_run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "experiment/resolve.hpp"
 #include "report/comparison_table.hpp"
 #include "report/json_text.hpp"
-#include "report/read_summary.hpp"
 #include "report/summary_json.hpp"
 #include "report/text_layout.hpp"
 #include "run/child_processes.hpp"
@@ -105,13 +104,12 @@ void compare_runs(const CompareOptions& options) {
   const double limit = options.fail_above ? percentage("--fail-above", *options.fail_above) : 0;
   const Overrides overrides = overrides_of(options.set);
   if (options.b && !overrides.empty())
-    throw CLI::ValidationError("--set",
-                               "makes B out of A: name one experiment, or compare two without --set");
+    throw CLI::ValidationError("--set", "changes one experiment: omit B, or compare two without --set");
   if (!options.b && overrides.empty())
-    throw CLI::ValidationError("B", "is missing: name a second run or experiment, or change A with --set");
+    throw CLI::ValidationError("B", "missing; name a second run or experiment, or change A with --set");
   const config::Catalogue catalogue = config::find_catalogue();
   if (!options.b && summary_file(catalogue, options.a))
-    throw CLI::ValidationError("--set", "changes an experiment, and '" + options.a + "' is a saved run");
+    throw CLI::ValidationError("--set", "requires an experiment; '" + options.a + "' is a saved run");
 
   std::vector<Side> sides;
   sides.push_back(side_of(catalogue, "A", options.a, {}));
@@ -129,25 +127,19 @@ void compare_runs(const CompareOptions& options) {
 void add_compare(CLI::App& program) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App& command =
-      *program.add_subcommand("compare", "two runs side by side, and what moved the step time between them");
-  offer(command
-            .add_option(
-                "A", options->a,
-                "an experiment (a shipped name or a YAML file), or a saved run: the folder that run --out "
-                "wrote, or its summary.json. A folder called like a shipped experiment is ./NAME")
-            ->required(),
+      *program.add_subcommand("compare", "compare two runs, and explain the difference of their step times");
+  offer(command.add_option("A", options->a, run_argument_text)->required(), {"EXPERIMENT", "DIR"});
+  offer(command.add_option("B", options->b,
+                           "second experiment or saved run (default: A with the changes of --set)"),
         {"EXPERIMENT", "DIR"});
-  offer(command.add_option("B", options->b, "the same; without it B is A with --set"), {"EXPERIMENT", "DIR"});
-  add_set_option(command, options->set,
-                 "KEY=VALUE, repeatable: B is the experiment A with this key changed (nodes=4, "
+  add_repeatable(command, "--set", options->set, "KEY=VALUE",
+                 "KEY=VALUE, repeatable: changes a key of the experiment A to make B (nodes=4, "
                  "platform.fabric.nic=\"25 Gbps\")");
-  command
-      .add_option("--fail-above", options->fail_above,
-                  "end with 1 if B's step time is more than this many per cent above A's. It is the time of "
-                  "one optimizer update, whatever the batch")
-      ->type_name("PERCENT");
+  add_value(command, "--fail-above", options->fail_above, "PERCENT",
+            "exit with 1 if B's step time exceeds A's by more than this percentage. Compares time per "
+            "update: use equal batches");
   command.add_flag("--json", options->json,
-                   "print JSON in SI base units; null where there is nothing to compare");
+                   "print JSON in SI base units; null if a figure cannot be compared");
   add_examples(command, {"trainyard compare resnet50_dgx2 --set batch_per_gpu=64",
                          "trainyard compare resnet50_dgx2 resnet50_dgx1v --json",
                          "trainyard compare resnet50_dgx1v resnet50_dgx2 --fail-above 2"});

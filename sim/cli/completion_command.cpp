@@ -36,7 +36,7 @@ _trainyard() {
     folders) mapfile -t paths < <(compgen -d -- "$typed") ;;
   esac
   if ((${#paths[@]})); then
-    compopt -o filenames 2>/dev/null # a slash, not a space, behind a folder
+    compopt -o filenames 2>/dev/null # a slash, not a space, after a folder
     COMPREPLY+=("${paths[@]}")
   fi
 }
@@ -102,14 +102,14 @@ std::string_view script_of(const std::string& shell) {
 void add_completion(CLI::App& program) {
   auto shell = std::make_shared<std::string>();
   CLI::App& command = *program.add_subcommand(
-      "completion", "print the script by which a shell completes commands, options and names");
+      "completion", "print a shell's completion script for commands, options and names");
   offer(command.add_option("SHELL", *shell, "bash, zsh or fish")->required(), {"bash", "zsh", "fish"});
-  add_examples(
-      command,
-      {"trainyard completion bash > trainyard", "trainyard completion zsh > _trainyard",
-       "trainyard completion fish > trainyard.fish"},
-      "'cmake --install' puts the scripts where shells look for them. By hand: into\n"
-      "~/.local/share/bash-completion/completions, a folder of zsh's $fpath, ~/.config/fish/completions.");
+  add_examples(command,
+               {"trainyard completion bash > trainyard", "trainyard completion zsh > _trainyard",
+                "trainyard completion fish > trainyard.fish"},
+               "'cmake --install' installs the scripts. To install one yourself, copy it "
+               "to\n~/.local/share/bash-completion/completions, a folder of zsh's $fpath or "
+               "~/.config/fish/completions.");
   command.callback([shell] { print_result(script_of(*shell)); });
 }
 

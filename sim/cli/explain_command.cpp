@@ -1,7 +1,7 @@
 #include "cli/commands.hpp"
-#include "cli/experiment_options.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
+#include "cli/options.hpp"
 #include "cli/saved_run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
@@ -16,6 +16,7 @@
 
 #include <CLI/Error.hpp>
 #include <filesystem>
+#include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -47,15 +48,16 @@ Asked asked_for(const config::Catalogue& catalogue, const ExplainOptions& option
   const std::optional<fs::path> summary = summary_file(catalogue, options.run);
   if (!summary) return {.experiment = options.run, .saved = {}};
   if (!options.set.empty())
-    throw CLI::ValidationError("--set", "changes an experiment, and '" + options.run + "' is a saved run");
+    throw CLI::ValidationError("--set", "requires an experiment; '" + options.run + "' is a saved run");
   fs::path experiment = summary->parent_path() / "experiment.resolved.yaml";
   if (!experiment.has_parent_path()) experiment = fs::path(".") / experiment;
   std::error_code ignored;
   if (!fs::exists(experiment, ignored)) {
     throw FileError(
-        "there is no '" + experiment.string() +
-        "', which trainyard run EXPERIMENT --out DIR writes beside summary.json: what ran cannot be "
-        "simulated again");
+        fmt::format("cannot simulate the saved run again: there is no '{}', which 'trainyard run EXPERIMENT "
+                    "--out DIR' writes next "
+                    "to summary.json",
+                    experiment.string()));
   }
   return {.experiment = experiment.string(), .saved = read_run(*summary)};
 }
@@ -70,7 +72,7 @@ void explain_run(const ExplainOptions& options) {
   print_warnings(resolved.warnings);
 
   // If the step does not fit into memory, no change is worth simulating.
-  if (resolved.model && !memory_report(resolved).fits)
+  if (resolved.model && !fullest(memory_reports(resolved)).fits)
     in_children(1, 1, [&](int) { return simulate(resolved, {.timeline = false}).experiment.name; });
 
   ExplainedRun explained;
@@ -96,18 +98,12 @@ void explain_run(const ExplainOptions& options) {
 void add_explain(CLI::App& program) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App& command =
-      *program.add_subcommand("explain", "what holds a step up, and what would help, each simulated");
-  offer(command
-            .add_option("RUN", options->run,
-                        "an experiment (a shipped name or a YAML file), or a saved run: the folder that "
-                        "run --out wrote, or its summary.json. A folder called like a shipped experiment is "
-                        "./NAME")
-            ->required(),
-        {"EXPERIMENT", "DIR"});
-  add_set_option(command, options->set,
+      *program.add_subcommand("explain", "explain the step time, and simulate changes that may shorten it");
+  offer(command.add_option("RUN", options->run, run_argument_text)->required(), {"EXPERIMENT", "DIR"});
+  add_repeatable(command, "--set", options->set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: overrides a key of the experiment or of a file it names, as in run");
-  command.add_option("-j", options->parallel, "processes that simulate (default: as many as processors)")
-      ->type_name("N");
+  add_value(command, "-j", options->parallel, "N",
+            "number of parallel simulations (default: one per processor)");
   command.add_flag("--json", options->json, "print JSON in SI base units");
   add_examples(command,
                {"trainyard explain resnet50_p3_16xlarge_x2",

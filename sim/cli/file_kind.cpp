@@ -14,9 +14,10 @@
 #include "workload/model_file.hpp"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -25,35 +26,24 @@ namespace {
 
 using config::Kind;
 
-/// Calls `use` with an empty value of the struct for files of this kind.
-template <class Use>
-auto with_file_of(Kind kind, const Use& use) {
-  switch (kind) {
-    case Kind::platform:
-      return use(PlatformFile{});
-    case Kind::gpu:
-      return use(GpuProfile{});
-    case Kind::protocols:
-      return use(Protocols{});
-    case Kind::machines:
-      return use(MachineRules{});
-    case Kind::model:
-      return use(ModelFile{});
-    case Kind::stack:
-      return use(Stack{});
-    case Kind::runs:
-      return use(RunRules{});
-    case Kind::sweep:
-      return use(SweepFile{});
-    case Kind::experiment:
-      break;
-  }
-  return use(Experiment{});
+/// The structs of the kinds, in the order of kind_words.
+using FileTypes = std::tuple<PlatformFile, GpuProfile, Protocols, MachineRules, ModelFile, Stack, Experiment,
+                             SweepFile, RunRules>;
+
+/// The result of `use` for an empty value of the struct for files of this kind.
+template <class Result, class Use>
+Result with_file_of(Kind kind, const Use& use) {
+  Result result{};
+  const auto use_if = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((kind_words[I].kind == kind ? void(result = use(std::tuple_element_t<I, FileTypes>{})) : void()), ...);
+  };
+  use_if(std::make_index_sequence<std::tuple_size_v<FileTypes>>{});
+  return result;
 }
 
 /// Number of the document's keys that a file of this kind may have.
 int known_keys(Kind kind, const config::Node& root) {
-  return with_file_of(kind, [&]<class File>(const File&) {
+  return with_file_of<int>(kind, [&]<class File>(const File&) {
     return config::Keys<File>::table()(
         [&](const auto&... key) { return (int{root.find(key.name) != nullptr} + ... + 0); });
   });
@@ -78,7 +68,8 @@ std::vector<std::string> kind_texts(std::string_view KindWord::*form) {
 
 nlohmann::ordered_json schema_of(Kind kind) {
   const std::string title = "trainyard " + std::string(config::word_of(kind));
-  return with_file_of(kind, [&]<class File>(const File&) { return config::schema<File>(title); });
+  return with_file_of<nlohmann::ordered_json>(
+      kind, [&]<class File>(const File&) { return config::schema<File>(title); });
 }
 
 Kind kind_of(const std::filesystem::path& file, const config::Document& document) {
@@ -99,9 +90,9 @@ Kind kind_of(const std::filesystem::path& file, const config::Document& document
     throw InputError(
         {Diagnostic{.file = document.name,
                     .key_path = {},
-                    .message = "no key of this file is one of a platform, GPU profile, constants of "
-                               "protocols, machine rules, run rules, model, stack, experiment or sweep",
-                    .hint = "trainyard schema platform prints the keys of a platform",
+                    .message = "no key of this file belongs to a platform, GPU profile, protocol constants, "
+                               "machine rules, run rules, model, stack, experiment or sweep",
+                    .hint = "'trainyard schema platform' prints the keys of a platform",
                     .source_line = {}}});
   }
   return best->kind;

@@ -23,7 +23,7 @@ extern "C" void note(int signal) {
   if (is_noted != 0) end(signal);
   is_noted = 1;
   constexpr std::string_view text =
-      "trainyard: interrupted, the points begun are finished (again: at once)\n";
+      "trainyard: interrupted; finishing the points that run (interrupt again to stop at once)\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 

@@ -128,7 +128,7 @@ bool run_kernel_program(const std::filesystem::path& program, const std::filesys
       return true;
     case wrong_results:
       print_message(
-          "trainyard: warning: some kernels' results were wrong (see above): they are not recorded");
+          "trainyard: warning: some kernels computed wrong results (see above) and were not recorded");
       return true;
     case rows_are_left:
       return false;
@@ -142,7 +142,7 @@ bool run_kernel_program(const std::filesystem::path& program, const std::filesys
       std::raise(SIGINT);  // as if it had arrived here: its handler ends the program
       return false;
     default:
-      throw JobImpossible(fmt::format("trainyard_gpu_kernels ended with code {}; what it measured is in {}",
+      throw JobImpossible(fmt::format("trainyard_gpu_kernels ended with code {}; its measurements are in {}",
                                       code, recording.string()));
   }
 }

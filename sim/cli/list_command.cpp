@@ -6,7 +6,7 @@
 #include "config/catalogue.hpp"
 #include "config/diagnostic.hpp"
 #include "config/document.hpp"
-#include "report/calibration_table.hpp"
+#include "report/calibration_tables.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -37,7 +37,8 @@ std::string experiment_title(const config::Document& document) {
 }
 
 constexpr std::string_view gpu_legend =
-    "\nErrors are means over kernels held out of the fit; of what is scaled, over other GPUs scaled alike.\n";
+    "\nErrors are means over kernels held out of the fit; for scaled rates, over other GPUs scaled in the "
+    "same way.\n";
 
 /// A GPU, the sources of its rates and their errors on kernels that were not used in fits.
 std::string gpu_title(const config::Document& document) {
@@ -92,11 +93,12 @@ void list_files(const std::optional<std::string>& word) {
 void add_list(CLI::App& program) {
   auto word = std::make_shared<std::optional<std::string>>();
   CLI::App& command =
-      *program.add_subcommand("list", "print the names and titles of what is shipped, or of your own files");
-  offer(command.add_option("KIND", *word,
-                           "platforms, gpus, protocols, machines, models, stacks, experiments, sweeps or "
-                           "runs; all when left out"),
-        kind_texts(&KindWord::plural));
+      *program.add_subcommand("list", "print the names and titles of shipped files, and of your own");
+  offer(
+      command.add_option(
+          "KIND", *word,
+          "platforms, gpus, protocols, machines, models, stacks, experiments, sweeps or runs (default: all)"),
+      kind_texts(&KindWord::plural));
   add_examples(command, {"trainyard list", "trainyard list gpus"});
   command.callback([word] { list_files(*word); });
 }

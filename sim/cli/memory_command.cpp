@@ -1,6 +1,6 @@
 #include "cli/commands.hpp"
-#include "cli/experiment_options.hpp"
 #include "cli/help.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "experiment/resolve.hpp"
@@ -26,7 +26,8 @@ void show_memory(const MemoryOptions& options) {
   const ResolvedExperiment resolved =
       resolve(config::find_catalogue(), options.what.experiment, overrides_of(options.what.set));
   print_warnings(resolved.warnings);
-  const MemoryReport report = memory_report(resolved);
+  const std::vector<MemoryReport> reports = memory_reports(resolved);
+  const MemoryReport& report = fullest(reports);
   print_result(options.json ? json_text(memory_json(resolved.name, report))
                             : memory_table(resolved.name, report));
   require_fit(report);
@@ -37,7 +38,7 @@ void show_memory(const MemoryOptions& options) {
 void add_memory(CLI::App& program) {
   auto options = std::make_shared<MemoryOptions>();
   CLI::App& command = *program.add_subcommand(
-      "memory", "what a step keeps in a GPU's memory, whether it fits, and the largest batch that does");
+      "memory", "print the memory of a step per GPU, whether it fits, and the largest batch that fits");
   add_experiment_options(command, options->what);
   command.add_flag("--json", options->json, "print the table as JSON, in bytes");
   add_examples(command,

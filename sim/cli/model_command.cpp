@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "config/catalogue.hpp"
@@ -35,7 +36,7 @@ void add_model(CLI::App& program) {
       *program.add_subcommand("model", "print a model's layers: shapes, parameters, multiply-accumulates");
   command.add_option("MODEL", options->model, "name of a shipped model, or the path of a YAML file")
       ->required();
-  command.add_option("--batch", options->batch, "samples")->type_name("B")->capture_default_str();
+  add_value(command, "--batch", options->batch, "B", "batch size in samples");
   add_examples(command, {"trainyard model resnet50 --batch 128", "trainyard model bert_base"});
   command.callback([options] { show_model(*options); });
 }

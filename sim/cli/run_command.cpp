@@ -1,8 +1,7 @@
 #include "cli/commands.hpp"
-#include "cli/cost.hpp"
-#include "cli/experiment_options.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "experiment/resolve.hpp"
@@ -16,11 +15,13 @@
 #include "run/simulate.hpp"
 #include "units/version.hpp"
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <sys/resource.h>
 
 namespace trainyard {
 
@@ -63,6 +64,23 @@ Files files_of(const ResolvedExperiment& resolved, const Run& run, const std::st
   return files;
 }
 
+using Clock = std::chrono::steady_clock;
+
+const Clock::time_point process_start = Clock::now();
+
+Seconds seconds(const timeval& time) {
+  return Seconds(static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec));
+}
+
+/// Wall time since the process started, CPU time and peak memory of the process.
+ResourceUsage usage_so_far() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return {.wall = Seconds(std::chrono::duration<double>(Clock::now() - process_start).count()),
+          .cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime),
+          .peak_rss = Bytes(1024.0 * static_cast<double>(usage.ru_maxrss))};
+}
+
 void run_experiment(const RunOptions& options) {
   SimulateOptions how;
   if (options.fidelity) how.fidelity = choice<Fidelity>(*options.fidelity);
@@ -82,25 +100,18 @@ void run_experiment(const RunOptions& options) {
 
 void add_run(CLI::App& program) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App& command = *program.add_subcommand("run", "simulate one training step and say what limits it");
+  CLI::App& command = *program.add_subcommand("run", "simulate one training step and report what limits it");
   add_experiment_options(command, options->what);
-  command
-      .add_option(
-          "--out", options->out,
-          "write report.html (the result as a page for a browser), summary.json, ops.csv, ranks.csv, "
-          "links.csv, collectives.csv, trace.json (Perfetto) and experiment.resolved.yaml into this new "
-          "folder; "
-          "of runs of many updates also workers.csv, staleness.csv and servers.csv, of jobs with faults "
-          "checkpoints.csv")
-      ->type_name("DIR");
+  add_value(
+      command, "--out", options->out, "DIR",
+      "write report.html (a page for a browser), summary.json, ops.csv, ranks.csv, links.csv, "
+      "collectives.csv, trace.json (Perfetto) and experiment.resolved.yaml to this new folder; runs of "
+      "many updates add workers.csv, staleness.csv and servers.csv, jobs with faults add checkpoints.csv");
   command.add_flag("--force", options->force, "replace DIR if it holds an earlier result");
   command.add_flag("--json", options->json, "print the summary as JSON, in SI base units");
-  offer_names_of<Fidelity>(
-      command
-          .add_option("--fidelity", options->fidelity,
-                      "how exactly collectives are simulated, cheapest first: " + names_of<Fidelity>() +
-                          " (default: the experiment's, else flow)")
-          ->type_name("F"));
+  offer_names_of<Fidelity>(add_value(command, "--fidelity", options->fidelity, "F",
+                                     "level of detail of collectives, cheapest first: " +
+                                         names_of<Fidelity>() + " (default: the experiment's, else flow)"));
   add_examples(command, {"trainyard run resnet50_dgx2 --set nodes=64 --set platform.fabric.nic=\"25 Gbps\"",
                          "trainyard run resnet50_dgx2 --set batch_per_gpu=64 --out results",
                          "trainyard run bert_base_p3dn --fidelity rounds --json"});

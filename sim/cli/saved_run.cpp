@@ -2,7 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "config/read_file.hpp"
-#include "report/read_summary.hpp"
+#include "report/summary_json.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -23,8 +23,7 @@ std::optional<fs::path> summary_file(const config::Catalogue& catalogue, const s
   const fs::path file = fs::path(text) / "summary.json";
   if (!fs::exists(file, ignored)) {
     throw FileError(fmt::format(
-        "the folder '{}' holds no summary.json: it is not what trainyard run EXPERIMENT --out DIR writes",
-        text));
+        "the folder '{}' has no summary.json; 'trainyard run EXPERIMENT --out DIR' writes one", text));
   }
   return file;
 }
@@ -32,7 +31,7 @@ std::optional<fs::path> summary_file(const config::Catalogue& catalogue, const s
 RunSummary read_run(const fs::path& file) {
   constexpr std::uintmax_t largest = std::uintmax_t{64} << 20U;
   const std::string text = config::read_file(file, largest);
-  if (text.size() > largest) throw FileError("cannot read '" + file.string() + "': it has more than 64 MiB");
+  if (text.size() > largest) throw FileError("cannot read '" + file.string() + "': it is larger than 64 MiB");
   return read_summary(file.string(), text);
 }
 

@@ -41,9 +41,9 @@ std::string log_in(const fs::path& folder, const char* name) {
   std::string text;
   for (const char letter : folder.string()) {
     if (letter == '\\')
-      throw InputError(
-          fmt::format("'{}' has a backslash, which Slurm takes in no name of a log", folder.string()),
-          "choose another --out");
+      throw InputError(fmt::format("'{}' contains a backslash, which Slurm does not allow in names of logs",
+                                   folder.string()),
+                       "choose another --out");
     text += letter == '%' ? "%%" : std::string(1, letter);
   }
   return in_shell_quotes(text + "/" + name);
@@ -62,7 +62,7 @@ std::string array_script(const SweepOptions& options, const std::string& command
       "{2} \\\n"
       "  --shard \"$SLURM_ARRAY_TASK_ID/{0}\" --resume -j \"${{SLURM_CPUS_ON_NODE:-1}}\"\n"
       "status=$?\n"
-      "# 4: some points failed, and their reasons are rows of the shard\n"
+      "# 4: some points failed; the shard holds their reasons\n"
       "[ \"$status\" -eq 4 ] || exit \"$status\"\n",
       shards, processors, command);
 }
@@ -79,8 +79,8 @@ std::string merge_script(const std::string& command) {
 std::string submit_script(const std::string& name, const fs::path& folder) {
   return fmt::format(
       "#!/bin/bash\n"
-      "# Its arguments are sbatch's, for both jobs. The merge begins when every task has ended, requeued "
-      "ones too.\n"
+      "# Passes its arguments to sbatch, for both jobs. The merge starts when all tasks have ended, also "
+      "requeued ones.\n"
       "set -euo pipefail\n"
       "cd {}\n"
       "array=$(sbatch --parsable --job-name={} --output={} \"$@\" array.sh)\n"
@@ -109,8 +109,8 @@ void settle_stores(const SweepOptions& options) {
   if (std::error_code ignored; fs::exists(merged, ignored)) files.push_back(merged);
   if (files.empty() || options.resume) return;
   if (!options.force)
-    throw FileError(
-        fmt::format("'{}' exists: --resume goes on with it, --force begins anew", files.front().string()));
+    throw FileError(fmt::format("'{}' exists: continue it with --resume, or replace it with --force",
+                                files.front().string()));
   for (const fs::path& file : files) remove_store(file);
 }
 
@@ -127,11 +127,11 @@ void write_slurm_jobs(const SweepOptions& options, const Sweep& sweep) {
   write_out_file(submit, submits, true);
   const std::string call = "bash " + in_shell_quotes(submit.string());
   if (!options.submit) {
-    print_result(call + " submits the array and its merge; options for sbatch go behind it\n");
+    print_result(call + " submits the array and the merge; append options for sbatch\n");
     return;
   }
   const int status = std::system(call.c_str());  // NOLINT(cert-env33-c): our own script
-  if (status != 0) throw FileError(fmt::format("sbatch did not take the jobs of '{}'", submit.string()));
+  if (status != 0) throw FileError(fmt::format("sbatch rejected the jobs of '{}'", submit.string()));
 }
 
 }  // namespace trainyard

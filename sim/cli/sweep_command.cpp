@@ -10,9 +10,7 @@
 #include "html/sweep_html.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
-#include "report/sweep_csv.hpp"
-#include "report/sweep_json.hpp"
-#include "report/sweep_table.hpp"
+#include "report/sweep_report.hpp"
 #include "run/figures.hpp"
 #include "run/simulate.hpp"
 #include "sweep/run_sweep.hpp"
@@ -76,7 +74,7 @@ SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
   } else if (std::error_code ignored; fs::exists(file, ignored)) {
     if (!options.resume) {
       throw FileError(
-          fmt::format("'{}' exists: --resume goes on with it, --force begins anew", file.string()));
+          fmt::format("'{}' exists: continue it with --resume, or replace it with --force", file.string()));
     }
   } else if (!options.shard) {
     for (const char* const name : exported) check_out_file(dir / name, false);  // another program's
@@ -132,11 +130,11 @@ void print_sweep(const SweepOptions& options, const SweepResult& result) {
 void end_with(const SweepOptions& options, const SweepOutcome& outcome, const SweepResult& result) {
   if (!outcome.broken.empty())
     throw std::runtime_error(fmt::format(
-        "{} of the points broke, the first with {}{}", outcome.broken.size(), outcome.broken.front(),
-        options.out ? "; the others are kept, --resume runs these again" : ""));
+        "{} of the points ended with an internal error, the first with {}{}", outcome.broken.size(),
+        outcome.broken.front(), options.out ? "; the others are kept, and --resume runs these again" : ""));
   if (outcome.is_interrupted) {
     if (options.out)
-      print_message(fmt::format("{} of {} points are kept: --resume goes on", result.rows.size(),
+      print_message(fmt::format("{} of {} points are kept: continue with --resume", result.rows.size(),
                                 result.sweep.points.size()));
     throw Interrupted();
   }
@@ -191,7 +189,7 @@ void run_sweep(const SweepOptions& options) {
 void add_sweep(CLI::App& program) {
   auto options = std::make_shared<SweepOptions>();
   CLI::App& command = *program.add_subcommand(
-      "sweep", "simulate an experiment at many points and say where scaling stops and what is cheapest");
+      "sweep", "simulate many variants of an experiment; find where scaling stops and the cheapest point");
   add_sweep_options(command, *options);
   command.callback([options] {
     check_sweep_options(*options);

@@ -1,9 +1,9 @@
 #include "cli/sweep_options.hpp"
 
-#include "cli/experiment_options.hpp"
 #include "cli/file_kind.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
+#include "cli/options.hpp"
 #include "cli/values.hpp"
 #include "config/catalogue.hpp"
 #include "config/file_paths.hpp"
@@ -52,7 +52,7 @@ std::optional<double> number(const std::string& option, const std::string& text,
 
 Shard shard_in(const std::string& text) {
   const std::size_t slash = text.find('/');
-  if (slash == std::string::npos) wrong("--shard", in_quotes(text) + " is not I/N, as 3/8");
+  if (slash == std::string::npos) wrong("--shard", in_quotes(text) + " is not I/N, such as 3/8");
   Shard shard;
   shard.of = whole_number("--shard", text.substr(slash + 1), 1, most_parts);
   shard.number = whole_number("--shard", text.substr(0, slash), 1, shard.of);
@@ -107,62 +107,51 @@ bool is_varied(const SweepFile& file, const std::string& key) {
 void add_sweep_options(CLI::App& command, SweepOptions& options) {
   offer(command
             .add_option("SWEEP", options.sweep,
-                        "name of a shipped sweep or experiment, or the path of a YAML file of either")
+                        "name of a shipped sweep or experiment, or the path of a YAML file")
             ->required(),
         {"SWEEP", "EXPERIMENT"});
-  add_set_option(command, options.set,
-                 "KEY=V1,V2, repeatable: values of a key in place of the file's; a new key with several is "
-                 "varied too. Ranges: nodes=\"1..64 times 2\", batch_per_gpu=\"32..128 step 32\"",
-                 "KEY=V1,V2");
-  command
-      .add_option("-j,--jobs", options.jobs_text,
-                  "points simulated at once (default: all processors); with --slurm: processors of a task "
-                  "(default: what sbatch gives it)")
-      ->type_name("N");
-  command
-      .add_option(
-          "--out", options.out,
-          "keep finished points in DIR/sweep.db (SQLite), and at the end report.html (a page for a "
-          "browser), sweep.csv, failures.csv and sweep.resolved.yaml; without it the table on stdout is all")
-      ->type_name("DIR");
+  add_repeatable(command, "--set", options.set, "KEY=V1,V2",
+                 "KEY=V1,V2, repeatable: replaces the values of a key; a new key with several values is "
+                 "varied too. Ranges: nodes=\"1..64 times 2\", batch_per_gpu=\"32..128 step 32\"");
+  add_value(command, "-j,--jobs", options.jobs_text, "N",
+            "points simulated at the same time (default: one per processor); with --slurm: processors "
+            "per task (default: sbatch's)");
+  add_value(command, "--out", options.out, "DIR",
+            "store finished points in DIR/sweep.db (SQLite); at the end write report.html (a page for a "
+            "browser), sweep.csv, failures.csv and sweep.resolved.yaml (default: only print the table)");
   command.add_flag("--resume", options.resume,
-                   "go on with what DIR holds: finished points are not run again");
-  command.add_flag("--force", options.force, "begin anew where DIR holds a sweep");
-  command.add_flag("--json", options.json, "print rows, failures, best points and series as JSON");
-  command.add_option("--shard", options.shard_text, "run the I-th of N parts, into DIR/shard-I-of-N.db")
-      ->type_name("I/N");
-  command.add_flag("--merge", options.merge, "put the shards in DIR together");
+                   "continue the sweep in DIR: finished points are not run again");
+  command.add_flag("--force", options.force, "replace the sweep in DIR");
+  command.add_flag("--json", options.json, "print points, failures, best points and series as JSON");
+  add_value(command, "--shard", options.shard_text, "I/N", "run part I of N, into DIR/shard-I-of-N.db");
+  command.add_flag("--merge", options.merge, "merge the shards in DIR");
   command.add_flag("--slurm", options.slurm,
-                   "write a Slurm array of shards and a job that merges them into DIR/slurm");
-  command.add_flag("--submit", options.submit, "with --slurm: submit both");
-  command.add_option("--shards", options.shards_text, "with --slurm: how many (default: one per 100 points)")
-      ->type_name("N");
-  command
-      .add_option("--epochs", options.epochs, "what a training takes, for time, cost and energy (default: 1)")
-      ->type_name("N");
-  command.add_option("--deadline", options.deadline, "choose among points that train in this time: \"8 h\"")
-      ->type_name("TIME");
-  command.add_option("--budget", options.budget, "choose among points that train for this much: \"500 USD\"")
-      ->type_name("COST");
-  command.add_option("--gpus-max", options.gpus_max, "choose among points with no more GPUs")->type_name("N");
-  command
-      .add_option("--efficiency-min", options.efficiency_min,
-                  "choose among points with at least this scaling efficiency: 0.8")
-      ->type_name("SHARE");
+                   "write Slurm scripts to DIR/slurm: an array of shards and a job that merges them");
+  command.add_flag("--submit", options.submit, "with --slurm: also submit both jobs");
+  add_value(command, "--shards", options.shards_text, "N",
+            "with --slurm: number of shards (default: one per 100 points)");
+  add_value(command, "--epochs", options.epochs, "N",
+            "epochs of a training, for its time, cost and energy (default: 1)");
+  add_value(command, "--deadline", options.deadline, "TIME",
+            "longest training time of a chosen point: \"8 h\"");
+  add_value(command, "--budget", options.budget, "COST",
+            "highest training cost of a chosen point: \"500 USD\"");
+  add_value(command, "--gpus-max", options.gpus_max, "N", "most GPUs of a chosen point");
+  add_value(command, "--efficiency-min", options.efficiency_min, "SHARE",
+            "lowest scaling efficiency of a chosen point: 0.8");
   add_examples(
       command,
       {"trainyard sweep resnet50_dgx2 --set gpus=1,2,4,8,16 --set batch_per_gpu=64,128",
        "trainyard sweep resnet50_dlperf --set nodes=1..4 --set \"platform.fabric.nic=25 Gbps,100 Gbps\""},
-      "Points that are wrong or impossible, or name a file that cannot be read, are rows of failures.csv, "
-      "and the "
-      "sweep ends with 4.");
+      "Points that fail (wrong input, impossible job, unreadable file) are listed in failures.csv; the\nexit "
+      "code is then 4.");
 }
 
 void check_sweep_options(SweepOptions& options) {
   options.jobs = options.jobs_text.empty() ? processors() : whole_number("-j", options.jobs_text, 1, 4096);
   if (!options.shard_text.empty()) options.shard = shard_in(options.shard_text);
   if (!options.shards_text.empty()) {
-    if (!options.slurm) wrong("--shards", "is of --slurm; --shard runs one");
+    if (!options.slurm) wrong("--shards", "requires --slurm; use --shard I/N to run one shard");
     options.shards = whole_number("--shards", options.shards_text, 1, most_parts);
   }
   if (!options.out) {
@@ -170,16 +159,17 @@ void check_sweep_options(SweepOptions& options) {
          {std::pair(options.resume, "--resume"), std::pair(options.shard.has_value(), "--shard"),
           std::pair(options.merge, "--merge"), std::pair(options.slurm, "--slurm"),
           std::pair(options.force, "--force")}) {
-      if (is_given) wrong(option, "needs --out DIR");
+      if (is_given) wrong(option, "requires --out DIR");
     }
   }
-  if (options.submit && !options.slurm) wrong("--submit", "is of --slurm");
+  if (options.submit && !options.slurm) wrong("--submit", "requires --slurm");
   if (options.json && (options.slurm || options.shard))
-    wrong("--json", "rows of all shards are printed by --merge");
+    wrong("--json", "cannot be used with --shard or --slurm; --merge --json prints all points");
   if (options.merge + options.shard.has_value() + options.slurm > 1)
-    wrong("--merge", "one of --shard, --merge and --slurm");
-  if (options.merge && !options.jobs_text.empty()) wrong("-j", "--merge simulates nothing");
-  if (options.resume && options.force) wrong("--resume", "goes on, --force begins anew: one of them");
+    wrong("--merge", "cannot be combined: use one of --shard, --merge and --slurm");
+  if (options.merge && !options.jobs_text.empty()) wrong("-j", "has no effect: --merge simulates nothing");
+  if (options.resume && options.force)
+    wrong("--resume", "continues a sweep, --force replaces it: use one of them");
   options.goal.epochs = number("--epochs", options.epochs, 1e6);
   options.goal.deadline = quantity<Seconds>("--deadline", options.deadline);
   options.goal.budget = quantity<Dollars>("--budget", options.budget);

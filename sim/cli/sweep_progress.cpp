@@ -2,8 +2,9 @@
 
 #include "cli/terminal.hpp"
 #include "report/page.hpp"
-#include "report/sweep_table.hpp"
+#include "report/sweep_report.hpp"
 #include "report/text_layout.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -40,7 +41,7 @@ SweepProgress::SweepProgress(std::size_t points, std::size_t before)
       is_terminal_(is_drawable()),
       begun_(Clock::now()),
       drawn_(begun_) {
-  if (before > 0) print_message(fmt::format("{} of {} points were finished before", before, points));
+  if (before > 0) print_message(fmt::format("{} of {} points were already finished", before, points));
 }
 
 SweepProgress::~SweepProgress() { erase(); }
@@ -66,7 +67,7 @@ std::string SweepProgress::rate() const {
   const double per_second = static_cast<double>(finished_ - before_) / std::max(seconds, 1e-3);
   const double left = static_cast<double>(points_ - finished_) / per_second;
   return fmt::format("{} points/s{}{}", rounded(per_second),
-                     finished_ < points_ ? fmt::format(", {} left", long_time(Seconds(left))) : "",
+                     finished_ < points_ ? fmt::format(", {} left", human(Seconds(left))) : "",
                      failed_ > 0 ? fmt::format(", {} failed", failed_) : "");
 }
 

@@ -31,10 +31,10 @@ void show_topology(const TopologyOptions& options) {
 void add_topology(CLI::App& program) {
   auto options = std::make_shared<TopologyOptions>();
   CLI::App& command = *program.add_subcommand(
-      "topology", "print a machine: devices, who reaches whom and how, links, cuts and ring channels");
+      "topology", "print a machine: devices, paths between them, links, cuts and ring channels");
   command.add_option("PLATFORM", options->platform, "name of a shipped platform, or the path of a YAML file")
       ->required();
-  command.add_flag("--dot", options->dot, "print the graph in Graphviz's language instead");
+  command.add_flag("--dot", options->dot, "print a Graphviz graph instead");
   add_examples(command, {"trainyard topology dgx1v", "trainyard topology dgx2 --dot > dgx2.dot"});
   command.callback([options] { show_topology(*options); });
 }

@@ -1,6 +1,6 @@
 #include "cli/commands.hpp"
-#include "cli/experiment_options.hpp"
 #include "cli/help.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "experiment/resolve.hpp"
@@ -36,12 +36,11 @@ void export_to_csv(const TraceOptions& options) {
 void add_trace(CLI::App& program) {
   auto options = std::make_shared<TraceOptions>();
   CLI::App& command = *program.add_subcommand(
-      "trace",
-      "write the ops of one rank's step as CSV, to look at, to edit and to replay with 'trace: T.csv'");
+      "trace", "write the ops of one rank's step as CSV; an experiment with 'trace: FILE' replays them");
   add_experiment_options(command, options->what);
-  command.add_option("-o,--output", options->out, "the file to write")->required()->type_name("FILE");
+  command.add_option("-o,--output", options->out, "file to write")->required()->type_name("FILE");
   command.add_flag("--without-durations", options->without_durations,
-                   "leave the durations out, so that a replay works them out for its own GPU");
+                   "omit the durations; a replay then computes them for its own GPU");
   command.add_flag("--force", options->force, "replace the file if it exists");
   add_examples(command, {"trainyard trace resnet50_dgx2 -o resnet50.csv",
                          "trainyard trace resnet50_dgx2 --set precision=amp --without-durations -o amp.csv"});

@@ -1,15 +1,16 @@
 #include "cli/commands.hpp"
-#include "cli/error_limit.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
-#include "cli/rule_options.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "collectives/protocols.hpp"
 #include "config/catalogue.hpp"
+#include "config/keys.hpp"
 #include "published/assumptions.hpp"
 #include "published/collective_rows.hpp"
 #include "published/published_files.hpp"
+#include "published/run_errors.hpp"
 #include "published/validate.hpp"
 #include "published/validate_training.hpp"
 #include "report/assumptions_table.hpp"
@@ -26,6 +27,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,12 +58,6 @@ std::pair<std::vector<PublishedRow>, std::vector<PublishedRow>> parted(
   return parts;
 }
 
-/// The rows of two lists.
-std::vector<PublishedRow> both(std::vector<PublishedRow> rows, const std::vector<PublishedRow>& others) {
-  rows.insert(rows.end(), others.begin(), others.end());
-  return rows;
-}
-
 /// Training runs if there are any, with the results for collectives as a member; otherwise only collectives.
 nlohmann::ordered_json combined_json(const Validation& collectives, bool has_collectives,
                                      const TrainingValidation& training, bool has_training, FitKind fit) {
@@ -70,6 +66,39 @@ nlohmann::ordered_json combined_json(const Validation& collectives, bool has_col
   json.update(training_validation_json(training, fit));
   if (has_collectives) json["collectives"] = validation_json(collectives);
   return json;
+}
+
+/// Why the mean error of some rows misses the limit; empty if it does not.
+std::string missed(const std::string& one, const std::string& many, const std::optional<double>& error,
+                   double limit) {
+  if (!error) {
+    return fmt::format("no {} could be predicted, so the limit of {:.1f} % is missed", one, 100 * limit);
+  }
+  if (*error <= limit) return {};
+  return fmt::format("the mean error over {} is {:.1f} %, above the limit of {:.1f} %", many, 100 * *error,
+                     100 * limit);
+}
+
+/// For collectives, the mean over curves from 1 MiB up; for training under `fit`, the mean over complete
+/// runs of families that count in the totals. `limit` is a ratio. Throws LimitMissed if either mean is above
+/// it, if rows of a kind were predicted but none of them is part of the mean, or if nothing was scored at
+/// all.
+void check_limit(const Validation& collectives, const TrainingValidation& training, FitKind fit,
+                 double limit) {
+  const bool has_runs = !training.runs.empty() || !training.missed.empty();
+  std::string all;
+  if (!collectives.curves.empty() || !has_runs) {
+    all = missed("collective from 1 MiB up", "collective curves from 1 MiB up",
+                 summary_of(collectives).large.mape, limit);
+  }
+  if (has_runs) {
+    const std::string_view under = config::name_of(fit);
+    const std::string its = missed(fmt::format("eligible training run with fit {}", under),
+                                   fmt::format("eligible training runs with fit {}", under),
+                                   errors_of(training, fit, {}).mape, limit);
+    all += (all.empty() || its.empty() ? "" : "\n") + its;
+  }
+  if (!all.empty()) throw LimitMissed(all);
 }
 
 void validate(const ValidateOptions& options) {
@@ -99,9 +128,11 @@ void validate(const ValidateOptions& options) {
       validate_training(catalogue, about_training, shipped, rules, runs, parallel, predictions);
   const FitKind fit = options.fit ? asked.front() : FitKind::one_gpu;
   std::vector<AssumptionEffect> effects;
-  if (options.assumed)
-    effects = assumption_effects(catalogue, training, both(about_training, shipped), rules, runs, parallel,
-                                 fit, predictions);
+  if (options.assumed) {
+    std::vector<PublishedRow> lookup = about_training;
+    lookup.insert(lookup.end(), shipped.begin(), shipped.end());
+    effects = assumption_effects(catalogue, training, lookup, rules, runs, parallel, fit, predictions);
+  }
   if (options.plot) write_out_file(*options.plot, validation_plot(collectives), options.force);
   if (options.plot_runs) write_out_file(*options.plot_runs, training_plot(training), options.force);
   const bool has_collectives = !about_collectives.empty();
@@ -124,47 +155,33 @@ void add_validate(CLI::App& program) {
   auto options = std::make_shared<ValidateOptions>();
   CLI::App& command = *program.add_subcommand(
       "validate", "compare predictions with published measurements: training runs and collectives");
-  command.add_option("CSV", options->files,
-                     "measurements in the columns of workloads/published (default: those shipped)");
+  command.add_option(
+      "CSV", options->files,
+      "measurements with the columns of workloads/published/README.md (default: the shipped ones)");
   add_machines_option(command, options->machines);
-  command
-      .add_option("--protocols", options->protocols,
-                  "constants of protocols: a name in platforms/protocols or a path")
-      ->type_name("PROTOCOLS")
-      ->capture_default_str();
+  add_value(command, "--protocols", options->protocols, "PROTOCOLS",
+            "constants of NCCL's protocols: a name in platforms/protocols or a path");
   add_runs_option(command, options->runs);
-  offer_names_of<FitKind>(
-      command
-          .add_option("--fit", options->fit,
-                      "what predictions of training may be fitted to: " + names_of<FitKind>() +
-                          " (default: all of them; with --json 1gpu)")
-          ->type_name("FIT"));
-  command.add_option("-j", options->parallel, "processes that predict (default: as many as processors)")
-      ->type_name("N");
-  command.add_flag(
-      "--spread", options->spread,
-      "GPUs differ as their profiles say, and steps wait for the slowest: how much of the errors that "
-      "explains");
-  command.add_flag(
-      "--assumed", options->assumed,
-      "also predict with each assumed value 30 % smaller and larger, which takes minutes; the errors "
-      "are those of the fit (default: 1gpu)");
-  command.add_flag("--summary", options->summary, "print curves and families, not every size");
-  command
-      .add_option("--plot", options->plot, "draw the curves of three sizes and more into this file, as SVG")
-      ->type_name("FILE");
-  command
-      .add_option("--plot-runs", options->plot_runs,
-                  "draw predicted against measured training runs into this file, as SVG")
-      ->type_name("FILE");
-  command
-      .add_option(
-          "--limit", options->limit,
-          "end with 1 if a mean error is above this many per cent: of collectives the one over curves from "
-          "1 MiB on, of training the one over all clean runs of claimed families under the fit "
-          "(default: 1gpu)")
-      ->type_name("PERCENT");
-  command.add_flag("--json", options->json, "print JSON with errors as ratios instead of the table");
+  offer_names_of<FitKind>(add_value(command, "--fit", options->fit, "FIT",
+                                    "runs that training predictions are fitted to: " + names_of<FitKind>() +
+                                        " (default: all; with --json 1gpu)"));
+  add_value(command, "-j", options->parallel, "N",
+            "number of parallel predictions (default: one per processor)");
+  command.add_flag("--spread", options->spread,
+                   "let GPUs differ in speed as their profiles say, so that steps wait for the slowest: "
+                   "shows how much of the errors this explains");
+  command.add_flag("--assumed", options->assumed,
+                   "also predict with each assumed value 30 % smaller and 30 % larger, with one fit "
+                   "(default: 1gpu); takes minutes");
+  command.add_flag("--summary", options->summary, "print curves and families, but not every size and run");
+  add_value(command, "--plot", options->plot, "FILE",
+            "draw the curves with at least three sizes as SVG into this file");
+  add_value(command, "--plot-runs", options->plot_runs, "FILE",
+            "draw predicted against measured training runs as SVG into this file");
+  add_value(command, "--limit", options->limit, "PERCENT",
+            "exit with 1 if a mean error exceeds this percentage: for collectives, the mean over "
+            "curves from 1 MiB up; for training, over all eligible runs with one fit (default: 1gpu)");
+  command.add_flag("--json", options->json, "print JSON instead of the table; errors are ratios");
   command.add_flag("--force", options->force, "replace the files of --plot and --plot-runs if they exist");
   add_examples(command, {"trainyard validate --summary --limit 15",
                          "trainyard validate my_runs.csv --fit 1gpu --plot-runs my_runs.svg"});

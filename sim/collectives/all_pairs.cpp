@@ -46,7 +46,7 @@ public:
       if (times_[link] > std::numeric_limits<int>::max()) {
         throw InputError(fmt::format("{} messages would cross {} at once", times_[link],
                                      link_name(cluster_, LinkId{link})),
-                         "fewer ranks: 2147483647 messages over one link can be counted");
+                         "use fewer ranks: at most 2147483647 messages may cross a link");
       }
       all_.pattern.uses.push_back({LinkId{link}, static_cast<int>(times_[link])});
       if (!is_held_) continue;

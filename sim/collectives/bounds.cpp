@@ -68,8 +68,11 @@ Seconds fabric_bound(const Cluster& cluster, Operation operation, const std::vec
                      int ranks, Bytes size) {
   const Fabric& fabric = cluster.platform.fabric;
   const Bandwidth node = fabric.nic.value * static_cast<double>(cluster.platform.nics.size());
-  const auto bound = [&](const std::vector<int>& parties, Bandwidth each) {
-    return bandwidth_bound(operation, parties, ranks, size, each);
+  const auto bound = [&](auto number_of, Bandwidth each) {
+    return bandwidth_bound(operation, parties_of(shares, number_of), ranks, size, each);
+  };
+  const auto bound_of_groups = [&](int nodes_per_group, Bandwidth each) {
+    return bound([=](int number) { return number / nodes_per_group; }, each);
   };
   Seconds longest;
   switch (fabric.kind) {
@@ -79,16 +82,14 @@ Seconds fabric_bound(const Cluster& cluster, Operation operation, const std::vec
         narrowed *= level.oversubscription.value;
         const int under = level.nodes_per_switch.value;
         if (level.oversubscription.value <= 1) continue;
-        longest = std::max(longest, bound(parties_of(shares, [&](int number) { return number / under; }),
-                                          node * (under / narrowed)));
+        longest = std::max(longest, bound_of_groups(under, node * (under / narrowed)));
       }
       break;
     }
     case FabricKind::rail_optimised: {
       const int unit = fabric.rail.nodes_per_rail.value;
       if (fabric.rail.oversubscription.value <= 1) break;
-      longest = bound(parties_of(shares, [&](int number) { return number / unit; }),
-                      node * (unit / fabric.rail.oversubscription.value));
+      longest = bound_of_groups(unit, node * (unit / fabric.rail.oversubscription.value));
       break;
     }
     case FabricKind::torus2d:
@@ -100,16 +101,15 @@ Seconds fabric_bound(const Cluster& cluster, Operation operation, const std::vec
         // cut in the middle of this dimension and, if it wraps around, at its ends
         const double links = static_cast<double>(routers) / length * (length > 2 ? 2 : 1);
         const auto half = [&](int number) { return number / stride % length < length / 2 ? 0 : 1; };
-        longest = std::max(longest, bound(parties_of(shares, half), fabric.torus.link.value * links));
+        longest = std::max(longest, bound(half, fabric.torus.link.value * links));
         stride *= length;
       }
       break;
     }
     case FabricKind::dragonfly: {
       const DragonflyShape& shape = fabric.dragonfly;
-      const int nodes = shape.routers_per_group.value * shape.nodes_per_router.value;
-      longest = bound(parties_of(shares, [&](int number) { return number / nodes; }),
-                      shape.global_link.value * (shape.groups.value - 1.0));
+      longest = bound_of_groups(shape.routers_per_group.value * shape.nodes_per_router.value,
+                                shape.global_link.value * (shape.groups.value - 1.0));
       break;
     }
     case FabricKind::none:

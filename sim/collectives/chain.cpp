@@ -1,5 +1,4 @@
-#include "collectives/chain.hpp"
-
+#include "collectives/algorithm_plans.hpp"
 #include "collectives/rank_tree.hpp"
 #include "collectives/requirements.hpp"
 #include "platform/channels.hpp"
@@ -37,15 +36,6 @@ CollectivePlan chain(const Cluster& cluster, const ProtocolOverheads& overheads,
   add_chunked(plan, maker, 1.0 / static_cast<double>(channels.size()),
               flows_per_channel(cluster, request.group, channels.size()));
   return plan;
-}
-
-Seconds chain_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
-  if (ranks < 2) return Seconds{};
-  const bool is_both_ways = operation == Operation::all_reduce;
-  const int hops = is_both_ways ? 2 * (ranks - 1) : ranks - 1;
-  const double port_uses = is_both_ways && ranks > 2 ? 2 : 1;
-  const int chunks = chunk_count(size, hops);
-  return latency * hops + size / bandwidth * (port_uses * (chunks + hops - 1) / chunks);
 }
 
 }  // namespace trainyard

@@ -24,12 +24,15 @@ std::span<const std::int32_t> Pattern::passed_on_by(std::size_t edge) const {
 std::int64_t Pattern::edge_count() const { return static_cast<std::int64_t>(edges.size()) + summed_edges; }
 
 std::vector<LinkUse> link_uses(const Pattern& pattern) {
-  if (!pattern.uses.empty()) return pattern.uses;
+  return pattern.uses.empty() ? link_uses(pattern.links) : pattern.uses;
+}
+
+std::vector<LinkUse> link_uses(std::span<const LinkId> links) {
   // Counted by link number, not sorted: patterns of many ranks use most links of the cluster anyway.
   std::uint32_t count = 0;
-  for (const LinkId link : pattern.links) count = std::max(count, index(link) + 1);
+  for (const LinkId link : links) count = std::max(count, index(link) + 1);
   std::vector<int> times(count, 0);
-  for (const LinkId link : pattern.links) ++times[index(link)];
+  for (const LinkId link : links) ++times[index(link)];
   std::vector<LinkUse> uses;
   for (std::uint32_t link = 0; link < count; ++link) {
     if (times[link] > 0) uses.push_back({LinkId{link}, times[link]});

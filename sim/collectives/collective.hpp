@@ -45,8 +45,9 @@ struct Pattern {
   [[nodiscard]] std::int64_t edge_count() const;
 };
 
-/// Links in ascending order.
+/// How often each link is used, links in ascending order: by all edges of a pattern, or in a list.
 std::vector<LinkUse> link_uses(const Pattern& pattern);
+std::vector<LinkUse> link_uses(std::span<const LinkId> links);
 
 /// One part of a collective. Two ways to repeat a pattern:
 /// - in rounds (hops 0): message m of an edge starts when its message m-1 and those of the edges it passes

@@ -1,5 +1,4 @@
-#include "collectives/direct.hpp"
-
+#include "collectives/algorithm_plans.hpp"
 #include "collectives/all_pairs.hpp"
 #include "collectives/requirements.hpp"
 
@@ -56,23 +55,6 @@ CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads
   const Seconds latency = maker.largest_latency();
   add_rounds(plan, maker, 1, 1, latency);
   return plan;
-}
-
-Seconds direct_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
-  if (ranks < 2) return Seconds{};
-  const Seconds all = size / bandwidth;
-  const Seconds parts = all * ((ranks - 1.0) / ranks);
-  switch (operation) {
-    case Operation::all_reduce:
-      return 2 * (latency + parts);
-    case Operation::broadcast:
-    case Operation::reduce:
-      return latency + all * (ranks - 1.0);
-    case Operation::send_recv:
-      return latency + all;
-    default:
-      return latency + parts;
-  }
 }
 
 }  // namespace trainyard

@@ -1,9 +1,7 @@
-#include "collectives/hierarchical.hpp"
-
+#include "collectives/algorithm_plans.hpp"
 #include "collectives/rank_tree.hpp"
 #include "collectives/requirements.hpp"
 #include "collectives/ring.hpp"
-#include "collectives/tree.hpp"
 
 #include <algorithm>
 #include <map>
@@ -20,9 +18,7 @@ NodeRings rings_of_node(const Cluster& cluster, const CollectiveRequest& request
   NodeRings rings;
   for (const Channel& channel : ring_channels(cluster, share.ranks)) {
     if (channel.is_chain) refuse(cluster, request, algorithm, no_ring(share.ranks.size()));
-    std::vector<int>& ring = rings.emplace_back();
-    for (const Rank rank : channel.order)
-      ring.push_back(index(rank) - cluster.first_rank[at(index(share.node))]);
+    rings.push_back(gpus_of(cluster, share.node, channel.order));
   }
   return rings;
 }
@@ -35,9 +31,7 @@ std::size_t add_rings_inside(PatternMaker& maker, const Cluster& cluster, const 
   std::vector<const NodeRings*> rings;
   std::size_t fewest = request.group.size();
   for (const NodeShare& share : shares) {
-    std::vector<int> gpus;
-    for (const Rank rank : share.ranks)
-      gpus.push_back(index(rank) - cluster.first_rank[at(index(share.node))]);
+    const std::vector<int> gpus = gpus_of(cluster, share.node, share.ranks);
     auto entry = found.find(gpus);
     if (entry == found.end())
       entry = found.emplace(gpus, rings_of_node(cluster, request, algorithm, share)).first;
@@ -133,18 +127,6 @@ CollectivePlan hierarchical(const Cluster& cluster, const ProtocolOverheads& ove
 CollectivePlan hierarchical_tree(const Cluster& cluster, const ProtocolOverheads& overheads,
                                  const CollectiveRequest& request) {
   return two_levels(cluster, overheads, request, Algorithm::hierarchical_tree);
-}
-
-Seconds hierarchical_time(Operation operation, int nodes, int ranks_per_node, Bytes size, Bandwidth bandwidth,
-                          Seconds latency) {
-  return ring_time(operation, ranks_per_node, size, bandwidth, latency) +
-         ring_time(operation, nodes, size / ranks_per_node, bandwidth, latency);
-}
-
-Seconds hierarchical_tree_time(int nodes, int ranks_per_node, Bytes size, Bandwidth bandwidth,
-                               Seconds latency) {
-  return ring_time(Operation::all_reduce, ranks_per_node, size, bandwidth, latency) +
-         tree_time(Operation::all_reduce, nodes, size / ranks_per_node, bandwidth, latency);
 }
 
 }  // namespace trainyard

@@ -17,7 +17,7 @@ template <>
 struct Names<NcclVersion> {
   static constexpr std::string_view what = "NCCL version";
   static constexpr std::array table{
-      Name{"none", NcclVersion::none, "no software at all: latency and bandwidth of the links alone"},
+      Name{"none", NcclVersion::none, "no software costs: only latency and bandwidth of the links"},
       Name{"2.4", NcclVersion::v2_4, "2019"},
       Name{"2.7.8", NcclVersion::v2_7_8, "2020; most published V100 runs"},
       Name{"2.12", NcclVersion::v2_12, "2022"}, Name{"2.30", NcclVersion::v2_30, "2026"}};

@@ -48,12 +48,12 @@ struct Names<Operation> {
   static constexpr std::string_view what = "collective";
   static constexpr std::array table{
       Name{"all_reduce", Operation::all_reduce, "sum over all ranks, result on all"},
-      Name{"reduce_scatter", Operation::reduce_scatter, "sum over all ranks, each keeps its part"},
-      Name{"all_gather", Operation::all_gather, "the parts of all ranks, put together on all"},
+      Name{"reduce_scatter", Operation::reduce_scatter, "sum over all ranks, one part of the result on each"},
+      Name{"all_gather", Operation::all_gather, "parts of all ranks, collected on all"},
       Name{"broadcast", Operation::broadcast, "the root's buffer, copied to all"},
       Name{"reduce", Operation::reduce, "sum over all ranks, result on the root"},
-      Name{"all_to_all", Operation::all_to_all, "every rank sends a part to every other"},
-      Name{"send_recv", Operation::send_recv, "every rank sends its buffer to the next"}};
+      Name{"all_to_all", Operation::all_to_all, "every rank sends one part to every other rank"},
+      Name{"send_recv", Operation::send_recv, "every rank sends its buffer to the next rank"}};
 };
 
 }  // namespace config

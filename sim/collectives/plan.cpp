@@ -159,6 +159,12 @@ std::vector<NodeShare> node_shares(const Cluster& cluster, std::span<const Rank>
   return shares;
 }
 
+std::vector<int> gpus_of(const Cluster& cluster, NodeId node, std::span<const Rank> ranks) {
+  std::vector<int> gpus;
+  for (const Rank rank : ranks) gpus.push_back(index(rank) - cluster.first_rank[at(index(node))]);
+  return gpus;
+}
+
 double flows_per_channel(const Cluster& cluster, std::span<const Rank> group, std::size_t channels) {
   const auto nodes = static_cast<double>(node_shares(cluster, group).size());
   return std::max(1.0, static_cast<double>(group.size()) / nodes / static_cast<double>(channels));

@@ -1,7 +1,7 @@
 #pragma once
 // How one algorithm with one protocol carries out an operation, independent of the size: patterns of edges
-// and the phases that use them. Algorithms (ring.hpp, tree.hpp ...) make it; collective() turns it and a size
-// into the engine's input.
+// and the phases that use them. Algorithms (algorithm_plans.hpp, ring.hpp) make it; collective() turns it and
+// a size into the engine's input.
 
 #include "collectives/algorithm.hpp"
 #include "collectives/collective.hpp"
@@ -118,6 +118,9 @@ struct NodeShare {
 
 /// Nodes ascending; spans into `group`.
 std::vector<NodeShare> node_shares(const Cluster& cluster, std::span<const Rank> group);
+
+/// Numbers of the ranks' GPUs in their node.
+std::vector<int> gpus_of(const Cluster& cluster, NodeId node, std::span<const Rank> ranks);
 
 /// Connections that share the traffic of one of `channels` channels between two nodes: each GPU of a node has
 /// its own.

@@ -1,14 +1,9 @@
 #include "collectives/planner.hpp"
 
-#include "collectives/chain.hpp"
-#include "collectives/direct.hpp"
-#include "collectives/halving_doubling.hpp"
-#include "collectives/hierarchical.hpp"
+#include "collectives/algorithm_plans.hpp"
 #include "collectives/nccl_shape.hpp"
-#include "collectives/recursive_doubling.hpp"
 #include "collectives/ring.hpp"
 #include "collectives/torus2d.hpp"
-#include "collectives/tree.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -36,29 +31,20 @@ bool runs_on_chain(Operation operation) { return operation == Operation::all_red
 
 CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const ProtocolOverheads& overheads,
                        const CollectiveRequest& request) {
-  switch (algorithm) {
-    case Algorithm::automatic:
-      break;
-    case Algorithm::ring:
-      return ring(cluster, overheads, request);
-    case Algorithm::chain:
-      return chain(cluster, overheads, request);
-    case Algorithm::tree:
-      return tree(cluster, overheads, request);
-    case Algorithm::hierarchical:
-      return hierarchical(cluster, overheads, request);
-    case Algorithm::hierarchical_tree:
-      return hierarchical_tree(cluster, overheads, request);
-    case Algorithm::torus2d:
-      return torus2d(cluster, overheads, request);
-    case Algorithm::halving_doubling:
-      return halving_doubling(cluster, overheads, request);
-    case Algorithm::recursive_doubling:
-      return recursive_doubling(cluster, overheads, request);
-    case Algorithm::direct:
-      return direct(cluster, overheads, request);
-  }
-  throw std::logic_error("auto is a choice and no algorithm");
+  using Make = CollectivePlan (*)(const Cluster&, const ProtocolOverheads&, const CollectiveRequest&);
+  constexpr std::array<std::pair<Algorithm, Make>, 9> makers{
+      {{Algorithm::ring, ring},
+       {Algorithm::chain, chain},
+       {Algorithm::tree, tree},
+       {Algorithm::hierarchical, hierarchical},
+       {Algorithm::hierarchical_tree, hierarchical_tree},
+       {Algorithm::torus2d, torus2d},
+       {Algorithm::halving_doubling, halving_doubling},
+       {Algorithm::recursive_doubling, recursive_doubling},
+       {Algorithm::direct, direct}}};
+  const auto* maker = std::ranges::find(makers, algorithm, &std::pair<Algorithm, Make>::first);
+  if (maker == makers.end()) throw std::logic_error("auto is not an algorithm");
+  return maker->second(cluster, overheads, request);
 }
 
 Planner::Planner(const Cluster& cluster, CollectiveSoftware software, PlannerRequest request)

@@ -36,8 +36,8 @@ std::optional<std::string> note_on_latencies(const Cluster& cluster, const Proto
       if (cluster.node_of(group[j]) != cluster.node_of(group[i])) break;
       if (!is_without_effect(group[i], group[j])) continue;
       return fmt::format(
-          "collectives inside a node are no faster for links of less than {} (NVLink) or {} (others): the "
-          "measured steps of NCCL's protocols hold such latencies",
+          "link latencies below {} (NVLink) or {} (other links) do not make collectives inside a node "
+          "faster: the measured steps of NCCL's protocols already include such latencies",
           human(usual_latency(LinkKind::nvlink2)), human(usual_latency(LinkKind::pcie3)));
     }
   }

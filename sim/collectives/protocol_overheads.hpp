@@ -57,8 +57,8 @@ namespace config {
 template <>
 struct Names<Protocol> {
   static constexpr std::string_view what = "protocol";
-  static constexpr std::array table{Name{"LL", Protocol::ll, "a flag beside every 4 bytes"},
-                                    Name{"LL128", Protocol::ll128, "a flag in every 128 bytes"},
+  static constexpr std::array table{Name{"LL", Protocol::ll, "one flag per 4 bytes"},
+                                    Name{"LL128", Protocol::ll128, "one flag per 128 bytes"},
                                     Name{"Simple", Protocol::simple, "whole chunks with a handshake"}};
 };
 

@@ -20,53 +20,24 @@ void set_medium(ProtocolOverheads& overheads, PathType type, const MediumOverhea
   overheads.startup[row] = medium.startup.value;
 }
 
-const MediumOverheads& network_of(const NetworkCosts& networks, const Fabric& fabric) {
-  switch (fabric.transport) {
-    case Transport::efa:
-      return networks.efa;
-    case Transport::tcp:
-      return networks.tcp;
-    default:
-      break;
-  }
-  if (!fabric.gpudirect.value) return networks.through_host;
-  switch (fabric.transport) {
-    case Transport::roce:
-      return networks.roce;
-    case Transport::aries:
-      return networks.aries;
-    case Transport::omni_path:
-      return networks.omni_path;
-    default:
-      return networks.infiniband;
-  }
+// by Transport
+constexpr std::array networks{&NetworkCosts::infiniband, &NetworkCosts::roce,  &NetworkCosts::efa,
+                              &NetworkCosts::tcp,        &NetworkCosts::aries, &NetworkCosts::omni_path};
+
+const MediumOverheads& network_of(const NetworkCosts& overheads, const Fabric& fabric) {
+  // efa and tcp were measured through the host.
+  const bool has_own = fabric.transport == Transport::efa || fabric.transport == Transport::tcp;
+  if (!has_own && !fabric.gpudirect.value) return overheads.through_host;
+  return overheads.*networks.at(static_cast<std::size_t>(fabric.transport));
 }
 
 }  // namespace
 
 const MediumOverheads& medium_of(const PathOverheads& paths, PathType type) {
-  switch (type) {
-    case PathType::nvlink1:
-      return paths.nvlink1;
-    case PathType::nvlink2:
-      return paths.nvlink2;
-    case PathType::nvlink3:
-      return paths.nvlink3;
-    case PathType::nvlink4:
-      return paths.nvlink4;
-    case PathType::pix:
-      return paths.pix;
-    case PathType::pxb:
-      return paths.pxb;
-    case PathType::phb:
-      return paths.phb;
-    case PathType::sys:
-      return paths.sys;
-    case PathType::staged:
-    case PathType::network:
-      break;
-  }
-  return paths.staged;
+  constexpr std::array media{&PathOverheads::nvlink1, &PathOverheads::nvlink2, &PathOverheads::nvlink3,
+                             &PathOverheads::nvlink4, &PathOverheads::pix,     &PathOverheads::pxb,
+                             &PathOverheads::phb,     &PathOverheads::sys,     &PathOverheads::staged};
+  return paths.*media.at(static_cast<std::size_t>(type));
 }
 
 Protocols load_protocols(const config::Document& document) {

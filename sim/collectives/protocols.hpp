@@ -86,8 +86,8 @@ struct Keys<SourcedByProtocol<T>> {
   static auto table() {
     using Owner = SourcedByProtocol<T>;
     return keys(
-        required("ll", &Owner::ll, "protocol LL: a flag beside every 4 bytes").at_least(0).at_most(1),
-        required("ll128", &Owner::ll128, "protocol LL128: a flag in every 128 bytes").at_least(0).at_most(1),
+        required("ll", &Owner::ll, "protocol LL: one flag per 4 bytes").at_least(0).at_most(1),
+        required("ll128", &Owner::ll128, "protocol LL128: one flag per 128 bytes").at_least(0).at_most(1),
         required("simple", &Owner::simple, "protocol Simple: whole chunks with a handshake")
             .at_least(0)
             .at_most(1));
@@ -99,10 +99,11 @@ struct Keys<MediumOverheads> {
   static auto table() {
     return keys(
         required("step", &MediumOverheads::step,
-                 "what one message costs besides its bytes; between nodes the wire's latency is added"),
+                 "time per message in addition to its bytes; between nodes the wire's latency is added"),
         required("efficiency", &MediumOverheads::efficiency,
-                 "part of the links' effective rate that is reached"),
-        optional("startup", &MediumOverheads::startup, "messages' worth of bytes that the first costs more")
+                 "fraction of the links' effective rate that is reached"),
+        optional("startup", &MediumOverheads::startup,
+                 "extra cost of the first message, in messages' worth of bytes")
             .at_least(0)
             .at_most(10));
   }
@@ -112,14 +113,14 @@ template <>
 struct Keys<PathOverheads> {
   static auto table() {
     return keys(required("nvlink1", &PathOverheads::nvlink1, "NVLinks of the first generation (P100)"),
-                required("nvlink2", &PathOverheads::nvlink2, "of the second (V100)"),
-                required("nvlink3", &PathOverheads::nvlink3, "of the third (A100)"),
-                required("nvlink4", &PathOverheads::nvlink4, "of the fourth (H100)"),
-                required("pix", &PathOverheads::pix, "one PCIe switch, or none"),
-                required("pxb", &PathOverheads::pxb, "several PCIe switches"),
-                required("phb", &PathOverheads::phb, "through one CPU"),
-                required("sys", &PathOverheads::sys, "between sockets"),
-                required("staged", &PathOverheads::staged, "through host memory: no peer-to-peer"));
+                required("nvlink2", &PathOverheads::nvlink2, "NVLinks of the second generation (V100)"),
+                required("nvlink3", &PathOverheads::nvlink3, "NVLinks of the third generation (A100)"),
+                required("nvlink4", &PathOverheads::nvlink4, "NVLinks of the fourth generation (H100)"),
+                required("pix", &PathOverheads::pix, "PCIe through one switch or none"),
+                required("pxb", &PathOverheads::pxb, "PCIe through several switches"),
+                required("phb", &PathOverheads::phb, "PCIe through one CPU"),
+                required("sys", &PathOverheads::sys, "PCIe between CPU sockets"),
+                required("staged", &PathOverheads::staged, "through host memory, without peer-to-peer"));
   }
 };
 
@@ -127,13 +128,13 @@ template <>
 struct Keys<NetworkCosts> {
   static auto table() {
     return keys(required("infiniband", &NetworkCosts::infiniband, "InfiniBand with GPUDirect"),
-                required("roce", &NetworkCosts::roce, "the same over Ethernet"),
+                required("roce", &NetworkCosts::roce, "RDMA over Ethernet with GPUDirect"),
                 required("efa", &NetworkCosts::efa, "AWS's Elastic Fabric Adapter"),
-                required("tcp", &NetworkCosts::tcp, "sockets"),
+                required("tcp", &NetworkCosts::tcp, "TCP sockets"),
                 required("aries", &NetworkCosts::aries, "Cray's Aries"),
                 required("omni_path", &NetworkCosts::omni_path, "Intel's Omni-Path"),
                 required("through_host", &NetworkCosts::through_host,
-                         "any but efa and tcp where fabric.gpudirect is false"));
+                         "any network but efa and tcp if fabric.gpudirect is false"));
   }
 };
 
@@ -141,7 +142,7 @@ template <>
 struct Keys<VersionCosts> {
   static auto table() {
     return keys(required("nvlink_simple_step", &VersionCosts::nvlink_simple_step,
-                         "times the step over NVLink with Simple")
+                         "factor on the step over NVLink with protocol Simple")
                     .above(0)
                     .at_most(100));
   }
@@ -156,16 +157,17 @@ template <>
 struct Keys<Protocols> {
   static auto table() {
     return keys(required("name", &Protocols::name, "the file's name without .yaml"),
-                optional("title", &Protocols::title, "what the constants are of"),
-                required("base", &Protocols::base, "what a collective costs before its first message"),
+                optional("title", &Protocols::title, "description of the constants"),
+                required("base", &Protocols::base, "time before the first message of a collective"),
                 required("launch", &Protocols::launch,
-                         "time to start it on one GPU: the floor where one process drives several")
+                         "time to start a collective on one GPU; if one process drives several GPUs, the sum "
+                         "is the least time")
                     .at_least(0)
                     .at_most(1),
-                required("paths", &Protocols::paths, "inside a node"),
-                required("networks", &Protocols::networks, "between nodes"),
-                required("versions", &Protocols::versions, "what old versions did slower"),
-                optional("source", &Protocols::source, "publications the whole file rests on"));
+                required("paths", &Protocols::paths, "costs inside a node, by path"),
+                required("networks", &Protocols::networks, "costs between nodes, by network"),
+                required("versions", &Protocols::versions, "factors for old versions"),
+                optional("source", &Protocols::source, "publications behind the whole file"));
   }
 };
 

@@ -1,31 +1,20 @@
 #include "collectives/rank_tree.hpp"
 
+#include "collectives/flat_lists.hpp"
+
 #include <algorithm>
 
 namespace trainyard {
 
 namespace {
 
-/// The places below each place of a tree, stored flat.
-class Children {
-public:
-  explicit Children(const std::vector<int>& parents)
-      : begin_(parents.size() + 1, 0), places_(parents.size() - 1) {
-    for (std::size_t i = 1; i < parents.size(); ++i) ++begin_[at(parents[i]) + 1];
-    for (std::size_t i = 1; i < begin_.size(); ++i) begin_[i] += begin_[i - 1];
-    std::vector<int> next(begin_.begin(), begin_.end() - 1);
-    for (std::size_t i = 1; i < parents.size(); ++i)
-      places_[at(next[at(parents[i])]++)] = static_cast<int>(i);
-  }
-
-  [[nodiscard]] std::span<const int> of(int place) const {
-    return std::span(places_).subspan(at(begin_[at(place)]), at(begin_[at(place) + 1] - begin_[at(place)]));
-  }
-
-private:
-  std::vector<int> begin_;
-  std::vector<int> places_;
-};
+/// The places below each place of a tree.
+FlatLists children_of(const std::vector<int>& parents) {
+  std::vector<std::pair<int, int>> pairs;
+  for (std::size_t place = 1; place < parents.size(); ++place)
+    pairs.emplace_back(parents[place], static_cast<int>(place));
+  return {parents.size(), pairs};
+}
 
 /// The parent of a node in the first of the two trees; -1: none.
 int first_parent(int node, int nodes) {
@@ -85,7 +74,7 @@ RankTree opened_ring(std::span<const Rank> order, Rank root, bool is_towards_roo
 
 void add_edges(PatternMaker& maker, const RankTree& tree, Operation operation, int nic) {
   const auto n = static_cast<int>(tree.ranks.size());
-  const Children children(tree.parents);
+  const FlatLists children = children_of(tree.parents);
   const auto up = static_cast<int>(maker.pattern().edges.size());
   std::vector<std::int32_t> passes_on;
   // place i sends upwards on edge up + n-1-i: its children come later in the tree and send before it

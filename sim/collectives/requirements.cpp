@@ -42,14 +42,14 @@ std::string objection_to_nodes(const Cluster& cluster, std::span<const Rank> gro
   const auto [fewest, most] =
       std::ranges::minmax_element(shares, {}, [](const NodeShare& share) { return share.ranks.size(); });
   if (fewest->ranks.size() == most->ranks.size()) return {};
-  return fmt::format("every node must hold as many ranks, and node {} holds {}, node {} holds {}",
+  return fmt::format("every node needs the same number of ranks, but node {} has {} and node {} has {}",
                      index(fewest->node), fewest->ranks.size(), index(most->node), most->ranks.size());
 }
 
 /// Objections to the operation and to the numbers of ranks.
 std::string objection_to_counts(const Cluster& cluster, const CollectiveRequest& request,
                                 Algorithm algorithm) {
-  if (!carries_out(algorithm, request.operation)) return "it is no algorithm for that";
+  if (!carries_out(algorithm, request.operation)) return "the algorithm does not support the operation";
   const std::size_t ranks = request.group.size();
   switch (algorithm) {
     case Algorithm::hierarchical:
@@ -57,12 +57,12 @@ std::string objection_to_counts(const Cluster& cluster, const CollectiveRequest&
       return objection_to_nodes(cluster, request.group);
     case Algorithm::torus2d:
       if (torus_grid(cluster, request.group)) break;
-      return ranks < 4 ? "a grid takes 4 ranks or more"
-                       : fmt::format("{} is a prime number and makes no grid", ranks);
+      return ranks < 4 ? "a grid needs at least 4 ranks"
+                       : fmt::format("{} is a prime number, so the ranks form no grid", ranks);
     case Algorithm::halving_doubling:
     case Algorithm::recursive_doubling:
       if (request.operation == Operation::all_reduce || std::has_single_bit(ranks)) break;
-      return fmt::format("{} is no power of two", ranks);
+      return fmt::format("{} is not a power of two", ranks);
     default:
       break;
   }
@@ -81,9 +81,7 @@ std::string objection_to_links(const Cluster& cluster, const CollectiveRequest& 
   // thousands of nodes may use the same GPUs: checked once for each run of equal ones
   std::vector<int> last;
   for (const NodeShare& share : shares) {
-    std::vector<int> gpus;
-    for (const Rank rank : share.ranks)
-      gpus.push_back(index(rank) - cluster.first_rank[at(index(share.node))]);
+    std::vector<int> gpus = gpus_of(cluster, share.node, share.ranks);
     if (gpus == last) continue;
     const std::vector<Channel> channels = ring_channels(cluster, is_ring ? std::span(group) : share.ranks);
     if (!channels.empty() && channels.front().is_chain) return no_ring(share.ranks.size());
@@ -113,7 +111,7 @@ void require(const Cluster& cluster, const CollectiveRequest& request, Algorithm
   if (has_root(request.operation) && std::ranges::find(request.group, request.root) == request.group.end()) {
     throw InputError(fmt::format("root {} is not one of the {} ranks of the {}", index(request.root),
                                  request.group.size(), config::name_of(request.operation)),
-                     "root: a rank of the group");
+                     "use a rank of the group as root");
   }
   if (request.group.size() < 2 && carries_out(algorithm, request.operation)) return;
   const std::string reason = objection_to_counts(cluster, request, algorithm);
@@ -133,7 +131,7 @@ void refuse(const Cluster& cluster, const CollectiveRequest& request, Algorithm 
 }
 
 std::string no_ring(std::size_t gpus) {
-  return fmt::format("no ring of NVLinks passes through the {} GPUs of a node, only a chain", gpus);
+  return fmt::format("the NVLinks form a chain through the {} GPUs of a node, but no ring", gpus);
 }
 
 }  // namespace trainyard

@@ -55,14 +55,4 @@ CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
   return plan;
 }
 
-Seconds ring_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
-  if (ranks < 2) return Seconds{};
-  if (has_root(operation)) {
-    const int chunks = chunk_count(size, ranks - 1);
-    return latency * (ranks - 1) + size / bandwidth * (static_cast<double>(chunks + ranks - 2) / chunks);
-  }
-  const double rounds = ring_rounds(operation, ranks);
-  return rounds / ranks * (size / bandwidth) + rounds * latency;
-}
-
 }  // namespace trainyard

@@ -32,10 +32,4 @@ Seconds ring_latency(const PatternMaker& maker, int ranks);
 /// Rounds of an all_reduce, or of its halves reduce_scatter and all_gather.
 int ring_rounds(Operation operation, int ranks);
 
-/// The textbook formula for one ring over links of one bandwidth, `size` as nccl-tests counts it: all_reduce
-/// 2(n-1)/n * size/bandwidth + 2(n-1) * latency, reduce_scatter and all_gather half of it. Source: Patarasuk
-/// and Yuan 2009, section 3; Thakur et al. 2005. broadcast and reduce in c chunks (chunk_count):
-/// (n-1) * latency + (c+n-2)/c * size/bandwidth.
-Seconds ring_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency);
-
 }  // namespace trainyard

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <utility>
-#include <variant>
 
 namespace trainyard {
 
@@ -107,20 +106,15 @@ private:
 
   /// Appends the part of a route between two ports; returns its latency.
   Seconds append_across(Port from, Port to) {
-    const std::uint32_t of_fabric =
-        std::visit([](const auto& network) { return network.links(); }, cluster_.network);
-    const auto across = std::visit(
-        [&](const auto& network) {
-          return network.append_route(from, to, link_count(cluster_) - of_fabric, links_);
-        },
-        cluster_.network);
+    const std::uint32_t first = link_count(cluster_) - cluster_.network->links();
+    const auto across = cluster_.network->append_route(from, to, first, links_);
     if (across) return *across;
     const auto name = [&](Port port) {
       return "node" + std::to_string(port.node) + "." +
              cluster_.platform.node[cluster_.platform.nics[at(port.nic)]].name;
     };
     throw Unreachable(name(from) + " cannot reach " + name(to) + " on " + cluster_.platform.name +
-                      ": no links of the fabric lead from one to the other");
+                      ": no path of fabric links connects them");
   }
 
   /// Links are numbered node by node: first the inside ones, then two per NIC (cluster.hpp).

@@ -95,9 +95,4 @@ CollectivePlan torus2d(const Cluster& cluster, const ProtocolOverheads& overhead
   return plan;
 }
 
-Seconds torus2d_time(Operation operation, Grid grid, Bytes size, Bandwidth bandwidth, Seconds latency) {
-  return ring_time(operation, grid.columns, size, bandwidth, latency) +
-         ring_time(operation, grid.rows, size / grid.columns, bandwidth, latency);
-}
-
 }  // namespace trainyard

@@ -26,11 +26,4 @@ std::optional<Grid> torus_grid(const Cluster& cluster, std::span<const Rank> gro
 CollectivePlan torus2d(const Cluster& cluster, const ProtocolOverheads& overheads,
                        const CollectiveRequest& request);
 
-/// The formula for ranks with one full-duplex port of one bandwidth, x columns and y rows: all_reduce 2(x-1)
-/// * (latency + size/(x * bandwidth)) + 2(y-1) * (latency + size/(x * y * bandwidth)); reduce_scatter and
-/// all_gather half of it. Source: Mikami et al. 2018, "Massively distributed SGD: ImageNet/ResNet-50 training
-/// in a flash", section 2.2; splitting the data between two directions makes no difference at a rank's single
-/// port.
-Seconds torus2d_time(Operation operation, Grid grid, Bytes size, Bandwidth bandwidth, Seconds latency);
-
 }  // namespace trainyard

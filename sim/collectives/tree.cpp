@@ -1,6 +1,4 @@
-#include "collectives/tree.hpp"
-
-#include "collectives/chain.hpp"
+#include "collectives/algorithm_plans.hpp"
 #include "collectives/rank_tree.hpp"
 #include "collectives/requirements.hpp"
 #include "platform/channels.hpp"
@@ -74,16 +72,6 @@ CollectivePlan tree(const Cluster& cluster, const ProtocolOverheads& overheads,
   add_chunked(plan, maker, 0.5 / static_cast<double>(channels.size()),
               flows_per_channel(cluster, request.group, channels.size()));
   return plan;
-}
-
-Seconds tree_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
-  if (ranks < 2) return Seconds{};
-  const int height = std::bit_width(static_cast<unsigned>(ranks - 1));
-  const bool is_both_ways = operation == Operation::all_reduce;
-  const int hops = is_both_ways ? 2 * height : height;
-  const int port_uses = is_both_ways ? std::min(ranks, 4) : 2;
-  const int chunks = chunk_count(size / 2, hops);
-  return latency * hops + size / bandwidth * (0.5 * port_uses * (chunks + hops - 1) / chunks);
 }
 
 }  // namespace trainyard

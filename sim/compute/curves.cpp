@@ -1,6 +1,7 @@
 #include "compute/curves.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace trainyard {
 
@@ -19,41 +20,19 @@ ConvClass class_of(const ConvShape& shape) {
 }
 
 std::optional<Roofline> curve_of(const ConvFit& fit, ConvClass conv_class) {
-  const auto efficiency = [&]() -> std::optional<double> {
-    switch (conv_class) {
-      case ConvClass::first_layer:
-        return fit.first_layer;
-      case ConvClass::pointwise:
-        return fit.pointwise;
-      case ConvClass::pointwise_strided:
-        return fit.pointwise_strided;
-      case ConvClass::spatial_3x3:
-        return fit.spatial_3x3;
-      case ConvClass::other:
-        return fit.other;
-    }
-    return std::nullopt;
-  }();
+  // by ConvClass
+  const std::array<std::optional<double>, 5> efficiencies{fit.first_layer, fit.pointwise,
+                                                          fit.pointwise_strided, fit.spatial_3x3, fit.other};
+  const std::optional<double> efficiency = efficiencies.at(static_cast<std::size_t>(conv_class));
   if (!efficiency) return std::nullopt;
   return Roofline{*efficiency, fit.bandwidth_fraction, fit.t0};
 }
 
 const MatrixRates* find_rates(const GpuProfile& gpu, Dtype dtype) {
   const MatrixUnits& units = gpu.matrix;
-  const auto optional_rates = [](const std::optional<MatrixRates>& rates) {
-    return rates ? &*rates : nullptr;
-  };
-  switch (dtype) {
-    case Dtype::fp32:
-      return &units.fp32;
-    case Dtype::tf32:
-      return optional_rates(units.tf32);
-    case Dtype::fp16:
-      return optional_rates(units.fp16);
-    case Dtype::bf16:
-      return optional_rates(units.bf16);
-  }
-  return nullptr;
+  if (dtype == Dtype::fp32) return &units.fp32;
+  const auto& rates = dtype == Dtype::tf32 ? units.tf32 : dtype == Dtype::fp16 ? units.fp16 : units.bf16;
+  return rates ? &*rates : nullptr;
 }
 
 const ConvPasses* find_conv_fits(const MatrixRates& rates, Layout layout) {

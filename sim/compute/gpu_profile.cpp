@@ -17,7 +17,7 @@ void validate(const GpuProfile& gpu, config::Problems& problems) {
   const auto require_beside = [&](const char* key, const std::optional<std::string>& file) {
     if (!file || file->find('/') == std::string::npos) return;
     problems.error(key, "'" + *file + "' is not in the profile's folder",
-                   "copy the table beside the profile and give its name alone");
+                   "copy the table into the profile's folder and write its name without a folder");
   };
   require_beside("kernels", gpu.kernels);
   require_beside("vector_kernels", gpu.vector_kernels);
@@ -36,8 +36,9 @@ KernelTable read_table(const config::Document& document, const std::string& key,
   const std::filesystem::path path = std::filesystem::path(document.name).parent_path() / file;
   const Recording recording = read_recording(path.string(), config::read_file(path, largest_csv));
   if (recording.facts.is_framework_timing) {
-    throw InputError(path.string() + ": its times hold a framework's dispatch and are no kernels'",
-                     "leave out '" + key + "'; `trainyard calibrate gpu` can fit to this recording");
+    throw InputError(
+        path.string() + ": its times include a framework's dispatch, so they are not times of kernels",
+        "leave out '" + key + "'; `trainyard calibrate gpu` can fit to this recording");
   }
   return kernel_table(recording);
 }

@@ -157,30 +157,30 @@ template <>
 struct Keys<Roofline> {
   static auto table() {
     return keys(
-        required("efficiency", &Roofline::efficiency, "part of the peak rate reached").above(0).at_most(1),
-        required("bandwidth_fraction", &Roofline::bandwidth_fraction, "part of the memory bandwidth reached")
-            .above(0)
-            .at_most(1),
-        required("t0", &Roofline::t0, "fixed time of each kernel").at_least(0).at_most(longest_t0));
+        required("efficiency", &Roofline::efficiency, "fraction of the peak rate reached").positive(1),
+        required("bandwidth_fraction", &Roofline::bandwidth_fraction,
+                 "fraction of the memory bandwidth reached")
+            .positive(1),
+        required("t0", &Roofline::t0, "fixed time of each kernel").between(0, longest_t0));
   }
 };
 
 template <>
 struct Keys<ConvFit> {
   static auto table() {
-    const auto efficiency = [](auto key) { return key.above(0).at_most(largest_efficiency); };
+    const auto efficiency = [](auto key) { return key.positive(largest_efficiency); };
     return keys(
         efficiency(
-            optional("first_layer", &ConvFit::first_layer, "part of the peak, at most 3 input channels")),
-        efficiency(required("pointwise", &ConvFit::pointwise, "part of the peak, 1x1 with stride 1")),
+            optional("first_layer", &ConvFit::first_layer, "fraction of the peak, at most 3 input channels")),
+        efficiency(required("pointwise", &ConvFit::pointwise, "fraction of the peak, 1x1 with stride 1")),
         efficiency(required("pointwise_strided", &ConvFit::pointwise_strided,
-                            "part of the peak, 1x1 with a larger stride")),
-        efficiency(required("spatial_3x3", &ConvFit::spatial_3x3, "part of the peak, 3x3 with stride 1")),
-        efficiency(required("other", &ConvFit::other, "part of the peak, all other windows")),
-        required("bandwidth_fraction", &ConvFit::bandwidth_fraction, "part of the memory bandwidth reached")
-            .above(0)
-            .at_most(1),
-        required("t0", &ConvFit::t0, "fixed time of each kernel").at_least(0).at_most(longest_t0));
+                            "fraction of the peak, 1x1 with a larger stride")),
+        efficiency(required("spatial_3x3", &ConvFit::spatial_3x3, "fraction of the peak, 3x3 with stride 1")),
+        efficiency(required("other", &ConvFit::other, "fraction of the peak, all other windows")),
+        required("bandwidth_fraction", &ConvFit::bandwidth_fraction,
+                 "fraction of the memory bandwidth reached")
+            .positive(1),
+        required("t0", &ConvFit::t0, "fixed time of each kernel").between(0, longest_t0));
   }
 };
 
@@ -196,13 +196,13 @@ struct Keys<ConvPasses> {
 template <>
 struct Keys<MatrixRates> {
   static auto table() {
-    return keys(required("peak", &MatrixRates::peak, "peak rate, multiply and add counted apart")
-                    .at_least(1e9)
-                    .at_most(largest_flop_rate),
-                optional("gemm", &MatrixRates::gemm, "curve for matrix products"),
-                optional("conv", &MatrixRates::conv, "curves for convolutions"),
-                optional("conv_nhwc", &MatrixRates::conv_nhwc,
-                         "the same for activations in layout nhwc; as conv when left out"));
+    return keys(
+        required("peak", &MatrixRates::peak, "peak rate, multiplications and additions counted separately")
+            .between(1e9, largest_flop_rate),
+        optional("gemm", &MatrixRates::gemm, "curve for matrix products"),
+        optional("conv", &MatrixRates::conv, "curves for convolutions"),
+        optional("conv_nhwc", &MatrixRates::conv_nhwc,
+                 "the same for activations in layout nhwc; default: as conv"));
   }
 };
 
@@ -220,58 +220,58 @@ struct Keys<MatrixUnits> {
 template <>
 struct Keys<VectorRates> {
   static auto table() {
-    const auto fraction = [](auto key) { return key.above(0).at_most(1); };
+    const auto fraction = [](auto key) { return key.positive(1); };
     return keys(
         fraction(
-            required("elementwise", &VectorRates::elementwise, "part of the bandwidth, elementwise ops")),
+            required("elementwise", &VectorRates::elementwise, "fraction of the bandwidth, elementwise ops")),
         fraction(required("batch_norm", &VectorRates::batch_norm,
-                          "part of the bandwidth, batch normalisation (3 passes forward, 5 backward)")),
+                          "fraction of the bandwidth, batch normalisation (3 passes forward, 5 backward)")),
         fraction(required("layer_norm", &VectorRates::layer_norm,
-                          "part of the bandwidth, layer normalisation (2 passes forward, 3 backward)")),
-        fraction(required("pooling", &VectorRates::pooling, "part of the bandwidth, pooling")),
-        fraction(required("softmax", &VectorRates::softmax, "part of the bandwidth, softmax")),
+                          "fraction of the bandwidth, layer normalisation (2 passes forward, 3 backward)")),
+        fraction(required("pooling", &VectorRates::pooling, "fraction of the bandwidth, pooling")),
+        fraction(required("softmax", &VectorRates::softmax, "fraction of the bandwidth, softmax")),
         fraction(optional("softmax_wide", &VectorRates::softmax_wide,
-                          "the same over rows of more than 1,024 values; as softmax when left out")),
-        fraction(required("embedding", &VectorRates::embedding, "part of the bandwidth, embedding look-ups")),
-        fraction(required("optimizer", &VectorRates::optimizer, "part of the bandwidth, parameter updates")),
-        required("t0", &VectorRates::t0, "fixed time of each of these ops").at_least(0).at_most(longest_t0));
+                          "the same over rows of more than 1,024 values; default: as softmax")),
+        fraction(
+            required("embedding", &VectorRates::embedding, "fraction of the bandwidth, embedding look-ups")),
+        fraction(
+            required("optimizer", &VectorRates::optimizer, "fraction of the bandwidth, parameter updates")),
+        required("t0", &VectorRates::t0, "fixed time of each of these ops").between(0, longest_t0));
   }
 };
 
 template <>
 struct Keys<GpuMemory> {
   static auto table() {
-    return keys(required("capacity", &GpuMemory::capacity, "device memory").above(0).at_most(1e14),
+    return keys(required("capacity", &GpuMemory::capacity, "device memory").positive(1e14),
                 required("bandwidth", &GpuMemory::bandwidth, "peak bandwidth, reads and writes together")
-                    .at_least(1e8)
-                    .at_most(1e14),
-                optional("context", &GpuMemory::context, "taken by the CUDA context and its libraries")
-                    .at_least(0)
-                    .at_most(1e11));
+                    .between(1e8, 1e14),
+                optional("context", &GpuMemory::context, "memory used by the CUDA context and its libraries")
+                    .between(0, 1e11));
   }
 };
 
 template <>
 struct Keys<GpuPower> {
   static auto table() {
-    const auto fraction = [](auto key) { return key.above(0).at_most(1.5); };
-    return keys(
-        fraction(required("idle", &GpuPower::idle, "part of the TDP while nothing runs")),
-        fraction(required("vector", &GpuPower::vector, "part of the TDP in ops limited by memory bandwidth")),
-        fraction(
-            required("matrix", &GpuPower::matrix, "part of the TDP in matrix products and convolutions")));
+    const auto fraction = [](auto key) { return key.positive(1.5); };
+    return keys(fraction(required("idle", &GpuPower::idle, "fraction of the TDP while nothing runs")),
+                fraction(required("vector", &GpuPower::vector,
+                                  "fraction of the TDP in ops limited by memory bandwidth")),
+                fraction(required("matrix", &GpuPower::matrix,
+                                  "fraction of the TDP in matrix products and convolutions")));
   }
 };
 
 template <>
 struct Keys<GpuVariation> {
   static auto table() {
-    const auto deviation = [](auto key) { return key.above(0).at_most(0.3); };
+    const auto deviation = [](auto key) { return key.positive(0.3); };
     return keys(
         deviation(optional("gpu", &GpuVariation::gpu,
-                           "standard deviation of the times of one GPU among others, part of their mean")),
+                           "standard deviation between GPUs, relative to the mean time")),
         deviation(optional("step", &GpuVariation::step,
-                           "standard deviation of the steps on one GPU, part of their mean")));
+                           "standard deviation between steps on one GPU, relative to the mean time")));
   }
 };
 
@@ -279,27 +279,29 @@ template <>
 struct Keys<HeldOutError> {
   static auto table() {
     constexpr double most_error = 1e3;
-    const auto error = [](auto key) { return key.at_least(0).at_most(most_error); };
-    return keys(required("kernels", &HeldOutError::kernels, "which kernels"),
-                required("count", &HeldOutError::count, "kernels, each held out once").at_least(1),
+    const auto error = [](auto key) { return key.between(0, most_error); };
+    return keys(required("kernels", &HeldOutError::kernels, "kind of kernels"),
+                required("count", &HeldOutError::count, "number of kernels, each held out once").at_least(1),
                 error(required("mape", &HeldOutError::mape, "mean absolute relative error, as a ratio")),
-                error(required("median", &HeldOutError::median, "its median")),
-                error(required("p90", &HeldOutError::p90, "nine of ten are below this")),
-                error(required("curve_mape", &HeldOutError::curve_mape, "mean error of the curve alone")));
+                error(required("median", &HeldOutError::median, "median of the same errors")),
+                error(required("p90", &HeldOutError::p90, "90th percentile of the same errors")),
+                error(required("curve_mape", &HeldOutError::curve_mape,
+                               "mean error of the curve alone, without correction by the nearest kernels")));
   }
 };
 
 template <>
 struct Keys<Calibration> {
   static auto table() {
-    return keys(
-        optional("recordings", &Calibration::recordings, "CSVs beside the profile that were fitted"),
-        optional("measured_with", &Calibration::measured_with, "GPU, driver, libraries and date of each"),
-        optional("held_out", &Calibration::held_out, "errors on kernels that the fit has not seen"),
-        optional("scaled_from", &Calibration::scaled_from,
-                 "profile whose parts of the peaks the rates without a fit have"),
-        optional("scaling", &Calibration::scaling,
-                 "errors of other GPUs scaled in the same way, on their own kernels"));
+    return keys(optional("recordings", &Calibration::recordings,
+                         "recordings (CSV) in the profile's folder that were fitted"),
+                optional("measured_with", &Calibration::measured_with,
+                         "GPU, driver, libraries and date of each recording"),
+                optional("held_out", &Calibration::held_out, "errors on kernels that the fit has not seen"),
+                optional("scaled_from", &Calibration::scaled_from,
+                         "profile from which rates without a fit take their fractions of the peaks"),
+                optional("scaling", &Calibration::scaling,
+                         "errors of the same scaling on GPUs that have measured kernels"));
   }
 };
 
@@ -308,45 +310,38 @@ struct Keys<GpuProfile> {
   static auto table() {
     return keys(
         required("name", &GpuProfile::name, "the file's name without .yaml"),
-        optional("title", &GpuProfile::title, "for people"),
+        optional("title", &GpuProfile::title, "name for people"),
         optional("compute_capability", &GpuProfile::compute_capability,
-                 "CUDA's, for example 7.0; 0 if it has none")
-            .at_least(0)
-            .at_most(100),
-        optional("sms", &GpuProfile::sms,
-                 "streaming multiprocessors; without it communication takes none from kernels")
-            .at_least(1)
-            .at_most(10'000),
+                 "CUDA compute capability, for example 7.0; 0 if there is none")
+            .between(0, 100),
+        optional(
+            "sms", &GpuProfile::sms,
+            "number of streaming multiprocessors; without this key, communication takes none from kernels")
+            .between(1, 10'000),
         optional("kernel_share", &GpuProfile::kernel_share,
-                 "part of the multiprocessors and of the memory's bandwidth that a kernel keeps however much "
-                 "communication takes; default 0.5")
-            .above(0)
-            .at_most(1),
-        optional("speed", &GpuProfile::speed,
-                 "for what-ifs: every kernel this many times as fast as the rest of the profile says; "
-                 "default 1")
-            .at_least(0.01)
-            .at_most(GpuProfile::highest_speed),
+                 "fraction of the multiprocessors and of the memory bandwidth that a kernel always keeps "
+                 "while communication runs; default: 0.5")
+            .positive(1),
+        optional("speed", &GpuProfile::speed, "for what-ifs: factor on the speed of every kernel; default: 1")
+            .between(0.01, GpuProfile::highest_speed),
         required("memory", &GpuProfile::memory, "device memory"),
-        optional("tdp", &GpuProfile::tdp, "thermal design power; 0 if it is not known")
-            .at_least(0)
-            .at_most(1e5),
-        optional("power", &GpuProfile::power, "what it draws in each state; without it energy is unknown"),
+        optional("tdp", &GpuProfile::tdp, "thermal design power; 0 if it is not known").between(0, 1e5),
+        optional("power", &GpuProfile::power,
+                 "power in each state; without this key, energy is not modelled"),
         optional("variation", &GpuProfile::variation,
-                 "how much GPUs of this kind differ; for experiments with random: {gpus: profile}"),
+                 "differences between GPUs of this kind; for experiments with random: {gpus: profile}"),
         optional("image_decoder", &GpuProfile::image_decoder,
-                 "time that its hardware decoder takes for a JPEG image, beside the kernels; for experiments "
-                 "that decode on the GPU")
-            .above(0)
-            .at_most(1),
+                 "time per JPEG image of the hardware decoder, which runs in parallel with kernels; for "
+                 "experiments that decode on the GPU")
+            .positive(1),
         required("matrix", &GpuProfile::matrix, "matrix products and convolutions by data type"),
         required("vector", &GpuProfile::vector, "ops limited by memory bandwidth"),
-        required("roofline", &GpuProfile::roofline, "everything without a measured kernel or a fit"),
+        required("roofline", &GpuProfile::roofline, "curve for all work without a measured kernel or a fit"),
         optional("kernels", &GpuProfile::kernels, "CSV of measured kernels in the same folder"),
         optional("vector_kernels", &GpuProfile::vector_kernels,
-                 "another, whose vector ops are used in place of those of kernels"),
+                 "another CSV, whose vector ops replace those of 'kernels'"),
         optional("calibration", &GpuProfile::calibration, "how `trainyard calibrate gpu` made this profile"),
-        optional("source", &GpuProfile::source, "where the figures come from"));
+        optional("source", &GpuProfile::source, "sources of the figures"));
   }
 };
 

@@ -12,7 +12,7 @@ namespace {
 template <class T>
 void assume(Sourced<T>& figure, double speed) {
   figure.provenance = Provenance::assumed;
-  figure.source = fmt::format("gpu.speed: {}, of {}", shortest(speed),
+  figure.source = fmt::format("gpu.speed: {} x ({})", shortest(speed),
                               figure.source.empty() ? "the rest of the profile" : figure.source);
 }
 

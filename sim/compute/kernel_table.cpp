@@ -80,15 +80,12 @@ KernelTable kernel_table(const Recording& recording) {
 MeasuredTime find_kernel(const KernelTable& table, OpKind pass, Dtype dtype, Layout layout,
                          const ConvShape& shape) {
   const auto wanted = family(pass, dtype, layout, shape);
-  const auto family_begin =
-      std::lower_bound(table.convs.begin(), table.convs.end(), wanted,
-                       [&](const ConvKernel& k, const auto& w) { return family(k) < w; });
-  auto family_end = family_begin;
-  while (family_end != table.convs.end() && family(*family_end) == wanted) ++family_end;
+  const auto [family_begin, family_end] = std::ranges::equal_range(
+      table.convs, wanted, {}, [](const ConvKernel& kernel) { return family(kernel); });
   if (family_begin == family_end) return {};
 
-  const auto above = std::lower_bound(family_begin, family_end, shape.batch,
-                                      [](const ConvKernel& k, int batch) { return k.shape.batch < batch; });
+  const auto above = std::ranges::lower_bound(family_begin, family_end, shape.batch, {},
+                                              [](const ConvKernel& kernel) { return kernel.shape.batch; });
   if (above == family_end) return {.at_least = std::prev(family_end)->duration};
   if (above->shape.batch == shape.batch) return {.duration = above->duration};
   if (above == family_begin) return {.at_most = above->duration};
@@ -99,8 +96,8 @@ MeasuredTime find_kernel(const KernelTable& table, OpKind pass, Dtype dtype, Lay
 }
 
 std::optional<Seconds> find_kernel(const KernelTable& table, Dtype dtype, const GemmShape& shape) {
-  const auto it = std::lower_bound(table.gemms.begin(), table.gemms.end(), std::pair(dtype, shape),
-                                   [](const GemmKernel& k, const auto& wanted) { return order(k) < wanted; });
+  const auto it = std::ranges::lower_bound(table.gemms, std::pair(dtype, shape), {},
+                                           [](const GemmKernel& kernel) { return order(kernel); });
   if (it == table.gemms.end() || order(*it) != std::pair(dtype, shape)) return std::nullopt;
   return it->duration;
 }

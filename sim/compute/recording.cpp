@@ -23,40 +23,31 @@ constexpr std::array<std::string_view, 11> known_columns{"op",    "variant", "dt
                                                          "error", "power_w", "clock_mhz"};
 constexpr std::array<std::string_view, 4> needed_columns{"op", "dtype", "shape", "time_us"};
 
-/// Kinds of op in a trace that a recording can hold, and measurements that are not ops of a trace.
-constexpr std::array<std::string_view, 12> op_words{"conv_forward",
-                                                    "conv_dgrad",
-                                                    "conv_wgrad",
-                                                    "gemm",
-                                                    "batch_norm_forward",
-                                                    "batch_norm_backward",
-                                                    "layer_norm",
-                                                    "elementwise",
-                                                    "embedding",
-                                                    "pooling",
-                                                    "softmax",
-                                                    "optimizer"};
+/// Measurements that are not ops of a trace.
 constexpr std::array<std::string_view, 6> other_words{"reduction",  "launch",  "copy",
                                                       "all_reduce", "overlap", "power"};
 
-constexpr auto all_words = [] {
-  std::array<std::string_view, op_words.size() + other_words.size()> all{};
-  std::copy(op_words.begin(), op_words.end(), all.begin());
-  std::copy(other_words.begin(), other_words.end(), all.begin() + op_words.size());
-  return all;
-}();
-
 template <class E>
 std::optional<E> named(std::string_view text) {
-  for (const auto& name : config::Names<E>::table) {
-    if (name.text == text) return name.value;
-  }
-  return std::nullopt;
+  const auto names = config::texts_of<E>();
+  const auto found = std::ranges::find(names, text);
+  if (found == names.end()) return std::nullopt;
+  return config::Names<E>::table[static_cast<std::size_t>(found - names.begin())].value;
 }
 
+/// A kind of op in a trace that a recording can hold.
 std::optional<OpKind> kind_of(std::string_view op) {
-  if (std::find(op_words.begin(), op_words.end(), op) == op_words.end()) return std::nullopt;
-  return named<OpKind>(op);
+  const std::optional<OpKind> kind = named<OpKind>(op);
+  return kind == OpKind::measured || kind == OpKind::host ? std::nullopt : kind;
+}
+
+/// All ops that a recording can hold.
+std::vector<std::string_view> all_words() {
+  const auto ops = config::texts_of<OpKind>();
+  std::vector<std::string_view> words(ops.begin(), ops.end());
+  std::erase_if(words, [](std::string_view op) { return !kind_of(op); });
+  words.insert(words.end(), other_words.begin(), other_words.end());
+  return words;
 }
 
 /// Cells of a row, by column name.
@@ -81,7 +72,7 @@ public:
     const Parsed<double> parsed = parse_number(cell->text);
     const double* value = std::get_if<double>(&parsed);
     if (value != nullptr && *value > 0 && *value <= at_most) return *value;
-    wrong(column, "'" + cell->text + "' is no " + what, "a number above 0");
+    wrong(column, "'" + cell->text + "' is not a " + what, "a number above 0");
     return std::nullopt;
   }
 
@@ -117,7 +108,7 @@ bool check_header(const CsvFile& file, CsvProblems& problems) {
     if (std::find(known_columns.begin(), known_columns.end(), cell.text) == known_columns.end()) {
       wrong(cell, "", "unknown column '" + cell.text + "'", config::suggest(cell.text, known_columns));
     } else if (std::find(found.begin(), found.end(), cell.text) != found.end()) {
-      wrong(cell, "", "column '" + cell.text + "' is there twice");
+      wrong(cell, "", "column '" + cell.text + "' is repeated");
     }
     found.push_back(cell.text);
   }
@@ -159,8 +150,8 @@ std::optional<RecordedKernel> read_row(Row row, int line) {
   kernel.op = row.text("op");
   kernel.variant = row.text("variant");
   kernel.kind = kind_of(kernel.op);
-  if (std::find(all_words.begin(), all_words.end(), kernel.op) == all_words.end()) {
-    row.wrong("op", "unknown op '" + kernel.op + "'", config::suggest(kernel.op, all_words));
+  if (!kernel.kind && std::ranges::find(other_words, kernel.op) == other_words.end()) {
+    row.wrong("op", "unknown op '" + kernel.op + "'", config::suggest(kernel.op, all_words()));
     return std::nullopt;
   }
   const std::string dtype = row.text("dtype");
@@ -174,7 +165,7 @@ std::optional<RecordedKernel> read_row(Row row, int line) {
   const std::string_view missing = missing_shape(kernel.kind, shape.value_or(Shape()));
   if (!shape || !missing.empty()) {
     const std::string_view what = missing.empty() ? "vector op" : missing;
-    row.wrong("shape", "'" + shape_text + "' is no shape of a " + std::string(what),
+    row.wrong("shape", "'" + shape_text + "' is not the shape of a " + std::string(what),
               std::string(example_of(what)));
   }
   const auto time = row.number("time_us", "time in microseconds", longest_kernel_us);
@@ -210,7 +201,7 @@ std::optional<double> plain_number(const CsvComment& comment, std::string_view u
   const double* value = std::get_if<double>(&parsed);
   if (value != nullptr && *value > 0) return *value;
   problems.error(comment.line, comment.value, comment.key,
-                 in_quotes(comment.value.text) + " is no number above 0",
+                 in_quotes(comment.value.text) + " is not a number above 0",
                  unit.empty() ? "" : "for example 1530" + std::string(unit));
   return std::nullopt;
 }

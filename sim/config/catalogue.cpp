@@ -6,7 +6,9 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <system_error>
 
 namespace trainyard::config {
@@ -16,6 +18,27 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view extension = ".yaml";
+
+struct KindTexts {
+  Kind kind;
+  std::string_view word;
+  std::string_view folder;
+};
+
+const KindTexts& texts_of(Kind kind) {
+  static constexpr std::array<KindTexts, 9> all{{
+      {Kind::platform, "platform", "platforms"},
+      {Kind::gpu, "GPU profile", "platforms/gpus"},
+      {Kind::protocols, "protocol constants", "platforms/protocols"},
+      {Kind::machines, "machine rules", "workloads/published/machines"},
+      {Kind::model, "model", "workloads/models"},
+      {Kind::stack, "stack", "workloads/stacks"},
+      {Kind::experiment, "experiment", "workloads/experiments"},
+      {Kind::sweep, "sweep", "workloads/sweeps"},
+      {Kind::runs, "run rules", "workloads/published/runs"},
+  }};
+  return *std::ranges::find(all, kind, &KindTexts::kind);
+}
 
 bool is_root(const fs::path& folder) {
   std::error_code ignored;
@@ -34,9 +57,8 @@ bool is_file(const fs::path& path) {
   if (is_file(local)) hint = "to use the file here, write ./" + local;
   if (catalogue.roots.empty())
     hint = "no platforms/ and workloads/ found: set TRAINYARD_DATA to their folder";
-  std::string list;
-  for (const std::string& one : known) list += (list.empty() ? "known: " : ", ") + one;
-  if (!list.empty()) hint += (hint.empty() ? "" : " ") + (hint.empty() ? list : "(" + list + ")");
+  const std::string list = fmt::format("known: {}", fmt::join(known, ", "));
+  if (!known.empty()) hint = hint.empty() ? list : hint + " (" + list + ")";
   throw InputError("unknown " + std::string(word_of(kind)) + " " + in_quotes(name), hint);
 }
 
@@ -48,7 +70,7 @@ fs::path find_path(Kind kind, std::string_view text, const fs::path& relative_to
   }
   if (is_file(path)) return path;
   const std::string hint =
-      text.find('/') == std::string_view::npos ? "a name without .yaml is looked up among those shipped" : "";
+      text.find('/') == std::string_view::npos ? "write a shipped file's name without .yaml" : "";
   throw InputError("no " + std::string(word_of(kind)) + " file " + in_quotes(text), hint);
 }
 
@@ -58,53 +80,9 @@ bool is_path(std::string_view name_or_path) {
   return name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(extension);
 }
 
-std::string_view word_of(Kind kind) {
-  switch (kind) {
-    case Kind::platform:
-      return "platform";
-    case Kind::gpu:
-      return "GPU profile";
-    case Kind::protocols:
-      return "constants of protocols";
-    case Kind::machines:
-      return "machine rules";
-    case Kind::model:
-      return "model";
-    case Kind::stack:
-      return "stack";
-    case Kind::experiment:
-      return "experiment";
-    case Kind::sweep:
-      return "sweep";
-    case Kind::runs:
-      return "run rules";
-  }
-  return "";
-}
+std::string_view word_of(Kind kind) { return texts_of(kind).word; }
 
-std::string_view folder_of(Kind kind) {
-  switch (kind) {
-    case Kind::platform:
-      return "platforms";
-    case Kind::gpu:
-      return "platforms/gpus";
-    case Kind::protocols:
-      return "platforms/protocols";
-    case Kind::machines:
-      return "workloads/published/machines";
-    case Kind::model:
-      return "workloads/models";
-    case Kind::stack:
-      return "workloads/stacks";
-    case Kind::experiment:
-      return "workloads/experiments";
-    case Kind::sweep:
-      return "workloads/sweeps";
-    case Kind::runs:
-      return "workloads/published/runs";
-  }
-  return "";
-}
+std::string_view folder_of(Kind kind) { return texts_of(kind).folder; }
 
 Catalogue find_catalogue() {
   Catalogue catalogue;

@@ -3,6 +3,7 @@
 // Diagnostic of a file and throws one InputError; the program prints it and exits with 3.
 
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,23 +43,13 @@ private:
 };
 
 /// A valid job that cannot run on its machine: exit code 4.
-class JobImpossible : public std::exception {
-public:
-  explicit JobImpossible(std::string text) : text_(std::move(text)) {}
-  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
-
-private:
-  std::string text_;
+class JobImpossible : public std::runtime_error {
+  using runtime_error::runtime_error;
 };
 
 /// Files that cannot be read or written: exit code 5.
-class FileError : public std::exception {
-public:
-  explicit FileError(std::string text) : text_(std::move(text)) {}
-  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
-
-private:
-  std::string text_;
+class FileError : public std::runtime_error {
+  using runtime_error::runtime_error;
 };
 
 }  // namespace trainyard

@@ -67,11 +67,13 @@ const Node& Document::nearest(std::string_view path) const {
   return *node;
 }
 
-Diagnostic diagnostic_at(const Document& document, Mark mark, int width) {
-  if (mark.source > 0 && override_of(document, mark).written_at) {
-    return *override_of(document, mark).written_at;
-  }
-  Diagnostic diagnostic;
+Diagnostic diagnostic_at(const Document& document, Mark mark, int width, std::string message,
+                         std::string hint) {
+  const bool is_elsewhere = mark.source > 0 && override_of(document, mark).written_at;
+  Diagnostic diagnostic = is_elsewhere ? *override_of(document, mark).written_at : Diagnostic();
+  diagnostic.message = std::move(message);
+  diagnostic.hint = std::move(hint);
+  if (is_elsewhere) return diagnostic;
   diagnostic.width = width;
   diagnostic.source_line = line_of(document, mark);
   if (mark.source > 0) {

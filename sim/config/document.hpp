@@ -63,9 +63,9 @@ struct Document {
   [[nodiscard]] const Node& nearest(std::string_view path) const;
 };
 
-/// A diagnostic without message at `mark`: file, line, column and the text of the line. Line 0 means the
-/// whole file.
-Diagnostic diagnostic_at(const Document& document, Mark mark, int width);
+/// A diagnostic at `mark`: file, line, column and the text of the line. Line 0 means the whole file.
+Diagnostic diagnostic_at(const Document& document, Mark mark, int width, std::string message = {},
+                         std::string hint = {});
 /// Characters of a scalar as written in its line, for the caret; 1 for anything else.
 int width_of(const Document& document, const Node& node);
 

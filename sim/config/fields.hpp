@@ -19,18 +19,6 @@ namespace trainyard::config {
 template <class T>
 using Ordered = std::vector<std::pair<std::string, T>>;
 
-/// Bounds of a key, in SI base units.
-struct Range {
-  std::optional<double> minimum = {};
-  std::optional<double> maximum = {};
-  bool minimum_excluded = false;
-};
-
-template <class Owner, class Field>
-constexpr Range range_of(const Key<Owner, Field>& key) {
-  return {key.minimum, key.maximum, key.minimum_excluded};
-}
-
 /// Name and necessity of a key: a mapping is checked against these before its values are read.
 struct KeyInfo {
   std::string_view name;

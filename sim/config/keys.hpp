@@ -6,8 +6,8 @@
 //     struct PowerSpec { Sourced<Watts> max; double share = 0.5; };
 //     template <> struct config::Keys<PowerSpec> {
 //       static auto table() {
-//         return keys(required("max", &PowerSpec::max, "power limit of the box").above(0).at_most(1e6),
-//                     optional("share", &PowerSpec::share, "part drawn when idle").at_least(0).at_most(1));
+//         return keys(required("max", &PowerSpec::max, "power limit of the box").positive(1e6),
+//                     optional("share", &PowerSpec::share, "part drawn when idle").between(0, 1));
 //       }
 //     };
 //     template <> struct config::Names<Colour> {
@@ -40,21 +40,31 @@ struct Name {
 template <class E>
 Name(const char*, E, const char*) -> Name<E>;
 
-/// One key of a mapping. Bounds are in SI base units and apply to numbers, quantities and, element by
-/// element, to lists of them.
+/// Bounds of a key, in SI base units.
+struct Range {
+  std::optional<double> minimum = {};
+  std::optional<double> maximum = {};
+  bool minimum_excluded = false;
+};
+
+/// One key of a mapping. Bounds apply to numbers, quantities and, element by element, to lists of them.
 template <class Owner, class Field>
 struct Key {
   std::string_view name;
   Field Owner::*member;
   std::string_view doc;  ///< one line: meaning, unit, effect
   bool is_required;
-  std::optional<double> minimum = {};
-  std::optional<double> maximum = {};
-  bool minimum_excluded = false;
+  Range range = {};
 
-  [[nodiscard]] constexpr Key at_least(double bound) const;
-  [[nodiscard]] constexpr Key above(double bound) const;
-  [[nodiscard]] constexpr Key at_most(double bound) const;
+  [[nodiscard]] constexpr Key at_least(double bound) const { return within({bound, range.maximum}); }
+  [[nodiscard]] constexpr Key at_most(double bound) const {
+    return within({range.minimum, bound, range.minimum_excluded});
+  }
+  [[nodiscard]] constexpr Key between(double least, double most) const { return within({least, most}); }
+  /// Above 0 and at most `most`.
+  [[nodiscard]] constexpr Key positive(double most) const { return within({0, most, true}); }
+  [[nodiscard]] constexpr Key above(double bound) const { return within({bound, range.maximum, true}); }
+  [[nodiscard]] constexpr Key within(Range bounds) const { return {name, member, doc, is_required, bounds}; }
 };
 
 template <class Owner, class Field>
@@ -64,27 +74,6 @@ constexpr Key<Owner, Field> required(std::string_view name, Field Owner::*member
 template <class Owner, class Field>
 constexpr Key<Owner, Field> optional(std::string_view name, Field Owner::*member, std::string_view doc) {
   return {name, member, doc, false};
-}
-
-template <class Owner, class Field>
-constexpr Key<Owner, Field> Key<Owner, Field>::at_least(double bound) const {
-  Key copy = *this;
-  copy.minimum = bound;
-  copy.minimum_excluded = false;
-  return copy;
-}
-template <class Owner, class Field>
-constexpr Key<Owner, Field> Key<Owner, Field>::above(double bound) const {
-  Key copy = *this;
-  copy.minimum = bound;
-  copy.minimum_excluded = true;
-  return copy;
-}
-template <class Owner, class Field>
-constexpr Key<Owner, Field> Key<Owner, Field>::at_most(double bound) const {
-  Key copy = *this;
-  copy.maximum = bound;
-  return copy;
 }
 
 /// A key table: calls its argument with all keys. Not a std::tuple: without its instances, one for each

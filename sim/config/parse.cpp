@@ -8,18 +8,16 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 namespace trainyard::config {
 
 namespace {
 
-std::vector<std::string> lines_of(std::string_view text) {
+std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
 }
 
@@ -40,10 +38,7 @@ void relocate(Node& node, Place place) {
 }
 
 [[noreturn]] void reject(const Document& document, Mark mark, std::string message, std::string hint = {}) {
-  Diagnostic diagnostic = diagnostic_at(document, mark, 1);
-  diagnostic.message = std::move(message);
-  diagnostic.hint = std::move(hint);
-  throw InputError({std::move(diagnostic)});
+  throw InputError({diagnostic_at(document, mark, 1, std::move(message), std::move(hint))});
 }
 
 /// The value after '=', with marks in the override.
@@ -60,9 +55,7 @@ Node override_value(const Document& document, Place place, std::string_view text
     std::vector<Diagnostic> diagnostics;
     for (const Diagnostic& found : error.diagnostics()) {
       const Mark mark{1, std::max(1, found.column) + place.columns, place.source};
-      diagnostics.push_back(diagnostic_at(document, mark, found.width));
-      diagnostics.back().message = found.message;
-      diagnostics.back().hint = found.hint;
+      diagnostics.push_back(diagnostic_at(document, mark, found.width, found.message, found.hint));
     }
     throw InputError(std::move(diagnostics));
   }
@@ -107,7 +100,7 @@ Document parse(std::string name, std::string_view text) {
   });
   if (first != document.lines.end() && first->starts_with('%')) {
     reject(document, {static_cast<int>(first - document.lines.begin()) + 1, 1},
-           "directives ('%') are not read", "start with the first key");
+           "YAML directives ('%') are not supported", "start with the first key");
   }
   YamlResult result = read_yaml(document, plain);
   if (result.errors.empty() && result.root.kind == Node::Kind::null) {

@@ -4,6 +4,7 @@
 #include "config/utf8.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <optional>
 #include <vector>
 
@@ -87,10 +88,9 @@ void check_line(const std::string& name, std::string_view line, int number, std:
   };
   const auto control = std::find_if(line.begin(), line.end(), is_control);
   if (control != line.end()) {
-    constexpr std::string_view hex = "0123456789abcdef";
     const auto byte = static_cast<unsigned char>(*control);
     add(static_cast<std::size_t>(control - line.begin()),
-        std::string("control character 0x") + hex[byte >> 4U] + hex[byte & 15U] + " in the text", "", false);
+        fmt::format("control character 0x{:02x} in the text", byte), "", false);
   }
   if (const std::size_t tab = indenting_tab(line); tab != std::string_view::npos) {
     add(tab, "tabs are not allowed in indentation", "use spaces", control == line.end());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fmt/format.h>
 #include <tuple>
 #include <utility>
 
@@ -47,10 +48,8 @@ void Problems::add(Diagnostic diagnostic, Mark mark) {
 
 void Problems::unreadable(std::string_view key_path, Mark mark, int width, std::string message,
                           std::string hint) {
-  Diagnostic diagnostic = diagnostic_at(document_, mark, width);
+  Diagnostic diagnostic = diagnostic_at(document_, mark, width, std::move(message), std::move(hint));
   diagnostic.key_path = key_path;
-  diagnostic.message = std::move(message);
-  diagnostic.hint = std::move(hint);
   add(std::move(diagnostic), mark);
   if (unreadable_.size() < most_kept) unreadable_.emplace_back(key_path);
 }
@@ -66,10 +65,9 @@ void Problems::warning(std::string_view key_path, std::string message, std::stri
 void Problems::report(Severity severity, std::string_view key_path, std::string message, std::string hint) {
   if (!readable(key_path)) return;
   const Node& node = document_.nearest(key_path);
-  Diagnostic diagnostic = diagnostic_at(document_, node.mark, width_of(document_, node));
+  Diagnostic diagnostic =
+      diagnostic_at(document_, node.mark, width_of(document_, node), std::move(message), std::move(hint));
   diagnostic.key_path = key_path;
-  diagnostic.message = std::move(message);
-  diagnostic.hint = std::move(hint);
   diagnostic.severity = severity;
   add(std::move(diagnostic), node.mark);
 }
@@ -84,8 +82,7 @@ void Problems::finish(std::vector<Diagnostic>* warnings) {
   for (Found& found : found_) diagnostics.push_back(std::move(found.diagnostic));
   const auto add_left_out = [&](std::size_t found, Severity severity, const char* what) {
     if (found <= most_kept) return;
-    Diagnostic more = diagnostic_at(document_, {}, 1);
-    more.message = "and " + std::to_string(found - most_kept) + " more " + what;
+    Diagnostic more = diagnostic_at(document_, {}, 1, fmt::format("and {} more {}", found - most_kept, what));
     more.severity = severity;
     diagnostics.push_back(std::move(more));
   };

@@ -4,6 +4,7 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <variant>
 
@@ -17,17 +18,8 @@ void report(Reader& reader, const Node& node, std::string message, std::string h
 }
 
 std::string_view word_of(Node::Kind kind) {
-  switch (kind) {
-    case Node::Kind::null:
-      return "nothing";
-    case Node::Kind::scalar:
-      return "a single value";
-    case Node::Kind::sequence:
-      return "a list";
-    case Node::Kind::mapping:
-      return "a mapping";
-  }
-  return "";
+  static constexpr std::array<std::string_view, 4> words{"nothing", "a single value", "a list", "a mapping"};
+  return words.at(static_cast<std::size_t>(kind));
 }
 
 /// Reports a node of the wrong kind; `expected` is "a list", `hint` the correction.
@@ -75,41 +67,27 @@ bool expect_plain(Reader& reader, const Node& node, std::string_view expected) {
   return false;
 }
 
-template <class Q>
-void read_quantity(Reader& reader, const Node& node, const Range& range, Q& value) {
-  const std::string name(quantity_name<Q>());
-  const std::string expected = "a number with a unit (" + name + ")";
-  if (!expect(reader, node, Node::Kind::scalar, expected,
-              "for example " + std::string(quantity_example<Q>()))) {
-    return;
-  }
-  const Parsed<Q> parsed = parse_quantity<Q>(node.scalar);
-  if (const auto* error = std::get_if<UnitError>(&parsed)) {
-    report(reader, node, error->message, error->hint);
-    return;
-  }
-  const Q quantity = std::get<Q>(parsed);
-  if (check_range(reader, node, range, quantity.si(), [](double bound) { return exact(Q(bound)); })) {
-    value = quantity;
-  }
+/// The value of a text; empty if it has none, which is reported.
+template <class T>
+std::optional<T> parsed(Reader& reader, const Node& node, const Parsed<T>& result) {
+  if (const T* value = std::get_if<T>(&result)) return *value;
+  const auto& error = std::get<UnitError>(result);
+  report(reader, node, error.message, error.hint);
+  return std::nullopt;
 }
 
 template <class Integer>
 void read_integer(Reader& reader, const Node& node, const Range& range, Integer& value) {
   if (!expect_plain(reader, node, "a whole number")) return;
-  const Parsed<long long> parsed = parse_integer(node.scalar);
-  if (const auto* error = std::get_if<UnitError>(&parsed)) {
-    report(reader, node, error->message, error->hint);
-    return;
-  }
-  const long long number = std::get<long long>(parsed);
+  const auto read = parsed(reader, node, parse_integer(node.scalar));
+  if (!read) return;
+  const long long number = *read;
   if (number > std::numeric_limits<Integer>::max() || number < std::numeric_limits<Integer>::min()) {
     report(reader, node, in_quotes(node.scalar) + " is too large",
            "at most " + std::to_string(std::numeric_limits<Integer>::max()));
     return;
   }
-  const auto show = [](double bound) { return shortest(bound); };
-  if (check_range(reader, node, range, static_cast<double>(number), show)) {
+  if (check_range(reader, node, range, static_cast<double>(number), shortest)) {
     value = static_cast<Integer>(number);
   }
 }
@@ -143,34 +121,32 @@ void read_scalar(Reader& reader, const Node& node, const Range& range, long long
 
 void read_scalar(Reader& reader, const Node& node, const Range& range, double& value) {
   if (!expect_plain(reader, node, "a number")) return;
-  const Parsed<double> parsed = parse_number(node.scalar);
-  if (const auto* error = std::get_if<UnitError>(&parsed)) {
-    report(reader, node, error->message, error->hint);
-    return;
-  }
-  const double number = std::get<double>(parsed);
-  if (check_range(reader, node, range, number, [](double bound) { return shortest(bound); })) value = number;
+  const auto number = parsed(reader, node, parse_number(node.scalar));
+  if (number && check_range(reader, node, range, *number, shortest)) value = *number;
 }
 
 void read_scalar(Reader& reader, const Node& node, const Range&, std::string& value) {
   if (expect(reader, node, Node::Kind::scalar, "text")) value = node.scalar;
 }
 
-#define TRAINYARD_READ_QUANTITY(Q)                                                   \
-  void read_scalar(Reader& reader, const Node& node, const Range& range, Q& value) { \
-    read_quantity(reader, node, range, value);                                       \
-  }
-
-TRAINYARD_READ_QUANTITY(Seconds)
-TRAINYARD_READ_QUANTITY(Bytes)
-TRAINYARD_READ_QUANTITY(Bandwidth)
-TRAINYARD_READ_QUANTITY(Flops)
-TRAINYARD_READ_QUANTITY(FlopRate)
-TRAINYARD_READ_QUANTITY(Joules)
-TRAINYARD_READ_QUANTITY(Watts)
-TRAINYARD_READ_QUANTITY(Dollars)
-
-#undef TRAINYARD_READ_QUANTITY
+template <class Q>
+requires is_quantity<Q>
+void read_scalar(Reader& reader, const Node& node, const Range& range, Q& value) {
+  const std::string expected = "a number with a unit (" + std::string(quantity_name<Q>()) + ")";
+  const std::string example = "for example " + std::string(quantity_example<Q>());
+  if (!expect(reader, node, Node::Kind::scalar, expected, example)) return;
+  const auto quantity = parsed(reader, node, parse_quantity<Q>(node.scalar));
+  const auto show = [](double bound) { return exact(Q(bound)); };
+  if (quantity && check_range(reader, node, range, quantity->si(), show)) value = *quantity;
+}
+template void read_scalar(Reader&, const Node&, const Range&, Seconds&);
+template void read_scalar(Reader&, const Node&, const Range&, Bytes&);
+template void read_scalar(Reader&, const Node&, const Range&, Bandwidth&);
+template void read_scalar(Reader&, const Node&, const Range&, Flops&);
+template void read_scalar(Reader&, const Node&, const Range&, FlopRate&);
+template void read_scalar(Reader&, const Node&, const Range&, Joules&);
+template void read_scalar(Reader&, const Node&, const Range&, Watts&);
+template void read_scalar(Reader&, const Node&, const Range&, Dollars&);
 
 std::optional<std::size_t> read_choice(Reader& reader, const Node& node,
                                        std::span<const std::string_view> names, std::string_view what) {

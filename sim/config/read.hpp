@@ -44,14 +44,9 @@ void read_scalar(Reader& reader, const Node& node, const Range& range, int& valu
 void read_scalar(Reader& reader, const Node& node, const Range& range, long long& value);
 void read_scalar(Reader& reader, const Node& node, const Range& range, double& value);
 void read_scalar(Reader& reader, const Node& node, const Range& range, std::string& value);
-void read_scalar(Reader& reader, const Node& node, const Range& range, Seconds& value);
-void read_scalar(Reader& reader, const Node& node, const Range& range, Bytes& value);
-void read_scalar(Reader& reader, const Node& node, const Range& range, Bandwidth& value);
-void read_scalar(Reader& reader, const Node& node, const Range& range, Flops& value);
-void read_scalar(Reader& reader, const Node& node, const Range& range, FlopRate& value);
-void read_scalar(Reader& reader, const Node& node, const Range& range, Joules& value);
-void read_scalar(Reader& reader, const Node& node, const Range& range, Watts& value);
-void read_scalar(Reader& reader, const Node& node, const Range& range, Dollars& value);
+template <class Q>
+requires is_quantity<Q>
+void read_scalar(Reader& reader, const Node& node, const Range& range, Q& value);
 /// The index of the node's text among `names`; `what`: their kind, for the message.
 std::optional<std::size_t> read_choice(Reader& reader, const Node& node,
                                        std::span<const std::string_view> names, std::string_view what);
@@ -72,7 +67,7 @@ void read_key(Reader& reader, const Node& mapping, const Key<T, Field>& key, T& 
   const Node* node = mapping.find(key.name);
   if (node == nullptr) return;
   const Step step(reader, key.name);
-  read_node(reader, *node, range_of(key), value.*key.member);
+  read_node(reader, *node, key.range, value.*key.member);
 }
 
 template <HasKeys T>

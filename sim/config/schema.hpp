@@ -57,7 +57,7 @@ Shape::Key key_shape(const Key<T, Field>& key, const T& defaults) {
   result.name = key.name;
   result.doc = key.doc;
   result.is_required = key.is_required;
-  result.shape = shape_of<Field>(range_of(key));
+  result.shape = shape_of<Field>(key.range);
   if (!key.is_required) {
     Node value = to_node(defaults.*key.member);
     if (value.kind != Node::Kind::null) result.default_value = std::move(value);

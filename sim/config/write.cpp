@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <utility>
 
 namespace trainyard::config {
@@ -28,13 +29,6 @@ bool is_plain(const std::string& text) {
   });
 }
 
-std::string escaped(unsigned character, std::string_view form, int digits) {
-  constexpr std::string_view hex = "0123456789abcdef";
-  std::string text(form);
-  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) text += hex[(character >> shift) & 15U];
-  return text;
-}
-
 std::string in_double_quotes(const std::string& text) {
   std::string result = "\"";
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -48,9 +42,9 @@ std::string in_double_quotes(const std::string& text) {
     } else if (text[i] == '\n') {
       result += "\\n";
     } else if (byte < 0x20 || byte == 0x7F) {
-      result += escaped(byte, "\\x", 2);
+      result += fmt::format("\\x{:02x}", byte);
     } else if (byte == 0xC2 && next(1) < 0xA0) {  // U+0080 to U+009F: U+0085 is a line end
-      result += escaped(next(1), "\\u", 4);
+      result += fmt::format("\\u{:04x}", next(1));
       i += 1;
     } else if (byte == 0xE2 && next(1) == 0x80 && (next(2) == 0xA8 || next(2) == 0xA9)) {
       result += next(2) == 0xA8 ? "\\u2028" : "\\u2029";  // line and paragraph separators

@@ -110,19 +110,13 @@ public:
     }
     const Mark mark = position(exception.mark);
     const SyntaxError explained = explain(exception.msg, mark, document_.lines, bracket);
-    Diagnostic diagnostic = diagnostic_at(document_, explained.mark, 1);
-    diagnostic.message = explained.message;
-    diagnostic.hint = explained.hint;
-    errors_.push_back(std::move(diagnostic));
+    errors_.push_back(diagnostic_at(document_, explained.mark, 1, explained.message, explained.hint));
     is_whole_ = false;
   }
 
   void error(Mark mark, std::string message, std::string hint = {}, int width = 1) {
     constexpr std::size_t most_errors = 100;
-    Diagnostic diagnostic = diagnostic_at(document_, mark, width);
-    diagnostic.message = std::move(message);
-    diagnostic.hint = std::move(hint);
-    errors_.push_back(std::move(diagnostic));
+    errors_.push_back(diagnostic_at(document_, mark, width, std::move(message), std::move(hint)));
     if (errors_.size() < most_errors) return;
     is_whole_ = false;
     throw Stop{};
@@ -160,7 +154,7 @@ private:
 
   void check_tag(const YAML::Mark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
-    error(position(mark), "tags are not read", "write the value without '!'");
+    error(position(mark), "tags ('!') are not supported", "write the value without '!'");
   }
 
   void check_depth(Mark mark, int added) {
@@ -229,7 +223,7 @@ private:
       return false;
     }
     if (key.scalar == "<<" && !key.quoted) {
-      error(key.mark, "merge keys ('<<') are not read", "write the keys out", 2);
+      error(key.mark, "merge keys ('<<') are not supported", "write the keys out", 2);
       return false;
     }
     return true;

@@ -1,6 +1,5 @@
 #include "config/diagnostic.hpp"
 #include "engine/executors.hpp"
-#include "engine/link_bytes.hpp"
 
 #include <algorithm>
 
@@ -40,8 +39,8 @@ std::vector<Seconds> durations(const TaskGraph& graph, std::span<const std::vect
 
 Timeline run_closed(const TaskGraph& graph, const EngineOptions& options) {
   if (!graph.link_events.empty()) {
-    throw InputError("links that change during the run are not part of the closed form",
-                     "fidelity: flow, rounds or steps simulate them");
+    throw InputError("fidelity closed cannot simulate links that change during the run",
+                     "use fidelity: flow, rounds or messages");
   }
   std::vector<std::vector<LinkUse>> uses;
   for (const Pattern& pattern : graph.patterns) uses.push_back(link_uses(pattern));

@@ -62,27 +62,11 @@ class EngineError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// A job that cannot end because a link failed and was not restored.
-class LinkFailed : public JobImpossible {
-public:
-  LinkFailed(std::string text, LinkId link, Seconds date, int collective)
-      : JobImpossible(std::move(text)), link_(link), date_(date), collective_(collective) {}
-
-  [[nodiscard]] LinkId link() const { return link_; }
-  [[nodiscard]] Seconds date() const { return date_; }
-  /// The graph's first collective that waits for the link.
-  [[nodiscard]] int collective() const { return collective_; }
-
-private:
-  LinkId link_;
-  Seconds date_;
-  int collective_;
-};
-
 /// Replays the graph. One call per process for the fidelities that use SimGrid (its clock and settings are
 /// global); `closed` may be called any number of times. Throws EngineError naming the waiting ranks and tasks
-/// on a deadlock, LinkFailed if a failed link is the reason, and InputError if the fidelity does not support
-/// the graph: link events in `closed`, patterns without edges in `steps`, a repeating job that takes no time.
+/// on a deadlock, JobImpossible if a failed link is the reason, and InputError if the fidelity does not
+/// support the graph: link events in `closed`, patterns without edges in `steps`, a repeating job that takes
+/// no time.
 Timeline run(const TaskGraph& graph, const EngineOptions& options);
 
 }  // namespace trainyard

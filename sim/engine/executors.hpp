@@ -17,4 +17,9 @@ Timeline run_macro(const TaskGraph& graph, const EngineOptions& options);
 /// Fidelity::messages: one flow per message.
 Timeline run_steps(const TaskGraph& graph, const EngineOptions& options);
 
+/// Adds the bytes on each link of a pattern (or a part of one) whose every edge carried `bytes`.
+inline void add_link_bytes(Bytes bytes, std::span<const LinkUse> uses, std::vector<double>& bytes_by_link) {
+  for (const LinkUse& use : uses) bytes_by_link[index(use.link)] += bytes.si() * use.times;
+}
+
 }  // namespace trainyard::engine

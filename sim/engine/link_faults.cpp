@@ -48,7 +48,7 @@ void enter_link_events(const TaskGraph& graph, Calendar& calendar) {
         !std::isfinite(event.bandwidth.si())) {
       throw InputError(fmt::format("link {} cannot have {} B/s at {} s", event.name, event.bandwidth.si(),
                                    event.date.si()),
-                       "dates and bandwidths are 0 or more");
+                       "use dates and bandwidths of 0 or more");
     }
     calendar.enter(event.date.si(), EventKind::link_change, static_cast<int>(i));
   }
@@ -64,10 +64,9 @@ void check_failed_links(const TaskGraph& graph, const Replay& replay) {
         if (!crosses(graph.patterns[at(phase.pattern)], link)) continue;
         const std::string link_name =
             event->name.empty() ? fmt::format("number {}", index(link)) : event->name;
-        throw LinkFailed(
-            fmt::format("the job cannot end: link {} failed at {} s, and {} waits for it for ever; {}",
-                        link_name, event->date.si(), name_of(graph, collective), replay.who_waits()),
-            link, event->date, collective);
+        throw JobImpossible(
+            fmt::format("the job cannot end: link {} failed at {} s, and {} waits for it forever; {}",
+                        link_name, event->date.si(), name_of(graph, collective), replay.who_waits()));
       }
     }
   }

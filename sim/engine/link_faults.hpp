@@ -13,7 +13,8 @@ namespace trainyard::engine {
 /// cannot exist.
 void enter_link_events(const TaskGraph& graph, Calendar& calendar);
 
-/// Throws LinkFailed if job 0 has not ended and a waiting collective crosses a link that has failed for good.
+/// Throws JobImpossible if job 0 has not ended and a waiting collective crosses a link that has failed for
+/// good.
 void check_failed_links(const TaskGraph& graph, const Replay& replay);
 
 }  // namespace trainyard::engine

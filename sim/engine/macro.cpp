@@ -1,5 +1,4 @@
 #include "engine/executors.hpp"
-#include "engine/link_bytes.hpp"
 #include "engine/link_faults.hpp"
 #include "engine/macro_flows.hpp"
 #include "engine/simgrid_network.hpp"

@@ -1,6 +1,6 @@
 #include "engine/macro_flows.hpp"
 
-#include "engine/edge_groups.hpp"
+#include "engine/messages.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +9,61 @@
 namespace trainyard::engine {
 
 namespace {
+
+/// A group of a chunked phase's edges, which can be one flow: if such a phase shares links with others, it
+/// matters that its first edges are busy long before its last.
+struct EdgeGroup {
+  int levels = 0;             ///< edges on the longest path through the group
+  std::vector<LinkUse> uses;  ///< links of its edges
+};
+
+/// The level of each edge, from 0.
+std::vector<int> levels_of(const Pattern& pattern) {
+  const FlatLists next = passing_on(pattern);
+  std::vector<int> level(pattern.edges.size(), 0);
+  std::vector<std::size_t> waits_for;
+  std::vector<int> reached;
+  for (std::size_t edge = 0; edge < pattern.edges.size(); ++edge) {
+    waits_for.push_back(pattern.passed_on_by(edge).size());
+    if (waits_for.back() == 0) reached.push_back(static_cast<int>(edge));
+  }
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const int edge = reached[i];
+    for (const int later : next.of(edge)) {
+      level[at(later)] = std::max(level[at(later)], level[at(edge)] + 1);
+      if (--waits_for[at(later)] == 0) reached.push_back(later);
+    }
+  }
+  return level;
+}
+
+/// The edges of a pattern by level (1 + the highest level among those they pass on), cut into at most `most`
+/// groups with about the same number of levels. One group with 0 levels for a pattern without edges.
+std::vector<EdgeGroup> edge_groups(const Pattern& pattern, int most) {
+  if (pattern.edges.empty()) return {{.levels = 0, .uses = link_uses(pattern)}};
+  const std::vector<int> level = levels_of(pattern);
+  const int depth = 1 + *std::max_element(level.begin(), level.end());
+  const int count = std::min(most, depth);
+  const auto group_of = [&](int of_level) {
+    return static_cast<int>(static_cast<std::int64_t>(of_level) * count / depth);
+  };
+  std::vector<std::pair<int, int>> members;
+  for (std::size_t edge = 0; edge < level.size(); ++edge)
+    members.emplace_back(group_of(level[edge]), static_cast<int>(edge));
+  const FlatLists edges(at(count), members);
+
+  std::vector<EdgeGroup> groups(at(count));
+  for (int one = 0; one < depth; ++one) ++groups[at(group_of(one))].levels;
+  for (int group = 0; group < count; ++group) {
+    std::vector<LinkId> links;
+    for (const int edge : edges.of(group)) {
+      const std::span<const LinkId> route = pattern.route(at(edge));
+      links.insert(links.end(), route.begin(), route.end());
+    }
+    groups[at(group)].uses = link_uses(links);
+  }
+  return groups;
+}
 
 PhaseFlows rounds_of(const CollectivePhase& phase, int most) {
   const int count = std::min(most, phase.messages);

@@ -218,8 +218,8 @@ private:
   SimgridNetwork& network_;
   Calendar& calendar_;
   Replay& replay_;
-  std::vector<EdgeLists> passing_on_;      ///< by pattern
-  std::vector<EdgeLists> edges_of_ranks_;  ///< by pattern
+  std::vector<FlatLists> passing_on_;      ///< by pattern
+  std::vector<FlatLists> edges_of_ranks_;  ///< by pattern
   std::vector<int> first_phase_;           ///< by collective: index in phases_
   std::vector<RunningPhase> phases_;       ///< of all collectives
   std::vector<Attendance> attendances_;    ///< by collective

@@ -21,8 +21,9 @@ void require_edges(const TaskGraph& graph) {
     }
   }
   if (!has_sums) return;
-  throw InputError(fmt::format("fidelity steps would have to simulate {:.0f} messages one by one", messages),
-                   "fidelity: flow or rounds take them together");
+  throw InputError(
+      fmt::format("fidelity messages would simulate {:.0f} messages one by one, which is too many", messages),
+      "use fidelity: flow or rounds");
 }
 
 }  // namespace
@@ -50,15 +51,7 @@ StepRoutes step_routes(const TaskGraph& graph) {
   return steps;
 }
 
-EdgeLists::EdgeLists(std::size_t things, std::span<const std::pair<int, int>> pairs)
-    : begins_(things + 1, 0), edges_(pairs.size()) {
-  for (const auto& [thing, edge] : pairs) ++begins_[at(thing) + 1];
-  for (std::size_t i = 0; i < things; ++i) begins_[i + 1] += begins_[i];
-  std::vector<std::uint32_t> next(begins_.begin(), begins_.end() - 1);
-  for (const auto& [thing, edge] : pairs) edges_[next[at(thing)]++] = edge;
-}
-
-EdgeLists passing_on(const Pattern& pattern) {
+FlatLists passing_on(const Pattern& pattern) {
   std::vector<std::pair<int, int>> pairs;
   for (std::size_t edge = 0; edge < pattern.edges.size(); ++edge) {
     for (const std::int32_t before : pattern.passed_on_by(edge))
@@ -67,7 +60,7 @@ EdgeLists passing_on(const Pattern& pattern) {
   return {pattern.edges.size(), pairs};
 }
 
-EdgeLists edges_of_ranks(const Pattern& pattern, int ranks) {
+FlatLists edges_of_ranks(const Pattern& pattern, int ranks) {
   std::vector<std::pair<int, int>> pairs;
   for (std::size_t edge = 0; edge < pattern.edges.size(); ++edge) {
     pairs.emplace_back(index(pattern.edges[edge].from), static_cast<int>(edge));

@@ -2,6 +2,7 @@
 // Properties of patterns for the message-by-message simulation: a route for every edge, which edges pass on
 // an edge's data, and which edges end at a rank.
 
+#include "collectives/flat_lists.hpp"
 #include "schedule/task_graph.hpp"
 
 #include <cstdint>
@@ -21,25 +22,10 @@ struct StepRoutes {
 /// Throws InputError for patterns without edges: their messages cannot be sent one by one.
 StepRoutes step_routes(const TaskGraph& graph);
 
-/// A list of edges for each of n items, stored flat.
-class EdgeLists {
-public:
-  /// `pairs`: (item, edge), in the order of the lists.
-  EdgeLists(std::size_t things, std::span<const std::pair<int, int>> pairs);
-
-  [[nodiscard]] std::span<const int> of(int thing) const {
-    return std::span(edges_).subspan(begins_[at(thing)], begins_[at(thing) + 1] - begins_[at(thing)]);
-  }
-
-private:
-  std::vector<std::uint32_t> begins_;
-  std::vector<int> edges_;
-};
-
 /// By edge: the edges that pass on its data.
-EdgeLists passing_on(const Pattern& pattern);
+FlatLists passing_on(const Pattern& pattern);
 
 /// By rank: the edges on which it sends or receives; an edge from a rank to itself is listed twice.
-EdgeLists edges_of_ranks(const Pattern& pattern, int ranks);
+FlatLists edges_of_ranks(const Pattern& pattern, int ranks);
 
 }  // namespace trainyard::engine

@@ -189,15 +189,16 @@ void Replay::end_stream(int rank, double date) {
 }
 
 void Replay::repeat(Job& job, double date) {
-  if (date <= job.begun) throw InputError("a job that repeats takes no time", "give it something to do");
+  if (date <= job.begun)
+    throw InputError("a repeating job takes no time", "give it ops or collectives that take time");
   // The other jobs repeat for ever if job 0 waits for ever, and for very long if job 0 is very slow.
   constexpr long look_after = 100'000;
   constexpr long give_up_after = 20'000'000;
   if (++idle_repeats_ % look_after == 0) check_failed_links(graph_, *this);
   if (idle_repeats_ == give_up_after) {
-    throw JobImpossible(
-        fmt::format("the job has not gone on for {} s, in which others on its network began {} times; {}",
-                    date - last_date_, give_up_after, who_waits()));
+    throw JobImpossible(fmt::format(
+        "the job has made no progress for {} s, while the other jobs on its network repeated {} times; {}",
+        date - last_date_, give_up_after, who_waits()));
   }
   job.begun = date;
   job.repeats = true;

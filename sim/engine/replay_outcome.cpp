@@ -43,7 +43,7 @@ std::string Replay::who_waits() const {
                              graph_.collectives[at(join->collective)].participants);
     }
   }
-  return stuck == 0 ? std::string{} : fmt::format("{} streams wait for ever{}", stuck, waiting);
+  return stuck == 0 ? std::string{} : fmt::format("{} streams wait forever{}", stuck, waiting);
 }
 
 Timeline Replay::finish() {

@@ -3,24 +3,15 @@
 #include "units/ids.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace trainyard {
 
 std::string_view name_of(Activity activity) {
-  switch (activity) {
-    case Activity::computing:
-      return "computing";
-    case Activity::communicating:
-      return "communicating";
-    case Activity::waiting:
-      return "waiting";
-    case Activity::loading:
-      return "loading";
-    case Activity::wasted:
-      break;
-  }
-  return "wasted";
+  constexpr std::array<std::string_view, 5> names{"computing", "communicating", "waiting", "loading",
+                                                  "wasted"};
+  return names.at(static_cast<std::size_t>(activity));
 }
 
 namespace engine {
@@ -50,23 +41,9 @@ void TrainingRecorder::show(int worker, Activity activity, double from, double t
 void TrainingRecorder::spent(int worker, Activity activity, double from, double to) {
   WorkerRecord& mine = record_.workers[at(worker)];
   show(worker, activity, from, to);
-  switch (activity) {
-    case Activity::computing:
-      mine.computing += measured(from, to);
-      break;
-    case Activity::communicating:
-      mine.communicating += measured(from, to);
-      break;
-    case Activity::waiting:
-      mine.waiting += measured(from, to);
-      break;
-    case Activity::loading:
-      mine.loading += measured(from, to);
-      break;
-    case Activity::wasted:
-      mine.wasted += measured(from, to);
-      break;
-  }
+  constexpr std::array totals{&WorkerRecord::computing, &WorkerRecord::communicating, &WorkerRecord::waiting,
+                              &WorkerRecord::loading, &WorkerRecord::wasted};
+  mine.*totals.at(static_cast<std::size_t>(activity)) += measured(from, to);
 }
 
 bool TrainingRecorder::update(const UpdateDecision& decision, std::int64_t version, double date) {

@@ -1,6 +1,7 @@
 #include "experiment/data_loading.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <utility>
 #include <vector>
@@ -11,12 +12,13 @@ namespace {
 
 const SampleInput& sample_of(const ResolvedExperiment& resolved) {
   if (!resolved.model) {
-    throw InputError("a trace does not say what a sample is on disk",
-                     "data: synthetic, or a model in place of the trace");
+    throw InputError("a trace does not state the size of a sample on disk",
+                     "data: synthetic, or a model instead of the trace");
   }
   if (!resolved.model->input) {
-    throw InputError(fmt::format("{} does not say what a sample is on disk (input)", resolved.model->name),
-                     "data: synthetic, or --set 'model.input={bytes: 110 KB, decode: 4 ms}'");
+    throw InputError(
+        fmt::format("{} does not state the size of a sample on disk (input)", resolved.model->name),
+        "data: synthetic, or --set 'model.input={bytes: 110 KB, decode: 4 ms}'");
   }
   return *resolved.model->input;
 }
@@ -37,37 +39,27 @@ void check_synthetic(const InputSettings& input) {
                     : input.prefetch ? "prefetch"
                     : input.workers  ? "workers"
                                      : nullptr;
-  if (key != nullptr)
-    throw InputError(fmt::format("{} is of real data, not of synthetic", key), "data: real");
+  if (key != nullptr) throw InputError(fmt::format("'{}' applies only to real data", key), "data: real");
 }
 
 void check_gpu_decoder(const ResolvedExperiment& resolved, const SampleInput& sample) {
   if (!sample.decode) {
-    throw InputError(fmt::format("there is nothing to decode in a sample of {}", resolved.model->name),
-                     "leave out \"decode\"");
+    throw InputError(fmt::format("samples of {} need no decoding", resolved.model->name),
+                     "leave out 'decode'");
   }
   if (!resolved.gpu.image_decoder) {
     throw InputError(fmt::format("{} states no hardware decoder (image_decoder)", resolved.gpu.name),
-                     "decode: cpu; decoding in kernels would take time of the step, which is not simulated");
+                     "decode: cpu (decoding in kernels is not simulated)");
   }
   if (resolved.settings.input.workers)
-    throw InputError("workers decode on CPUs, and GPUs do it here", "decode: cpu, or no workers");
+    throw InputError("'workers' applies only to decoding on CPUs", "decode: cpu, or leave out 'workers'");
 }
 
 }  // namespace
 
 std::string_view name_of(InputLimit limit) {
-  switch (limit) {
-    case InputLimit::cores:
-      return "cores";
-    case InputLimit::storage:
-      return "storage";
-    case InputLimit::memory:
-      return "memory";
-    case InputLimit::decoder:
-      break;
-  }
-  return "decoder";
+  static constexpr std::array<std::string_view, 4> names{"cores", "storage", "memory", "decoder"};
+  return names.at(static_cast<std::size_t>(limit));
 }
 
 void check_input(const ResolvedExperiment& resolved) {
@@ -83,23 +75,24 @@ void check_input(const ResolvedExperiment& resolved) {
   }
   if (!sample.decode) {
     if (input.workers)
-      throw InputError(fmt::format("there is nothing to decode in a sample of {}", resolved.model->name),
-                       "leave out \"workers\"");
+      throw InputError(fmt::format("samples of {} need no decoding", resolved.model->name),
+                       "leave out 'workers'");
     return;
   }
   const int cores = cores_of_node(resolved.platform);
   if (cores == 0) {
-    throw InputError(fmt::format("{} does not state how many cores decode (node.devices.cpu.cores)",
-                                 resolved.platform.name),
-                     "--set platform.node.devices.cpu.cores=20, or data: synthetic");
+    throw InputError(
+        fmt::format("{} does not state its number of cores (node.devices.cpu.cores)", resolved.platform.name),
+        "--set platform.node.devices.cpu.cores=20, or data: synthetic");
   }
   if (!input.workers) return;
   const Cluster& cluster = *resolved.cluster;
   const int ranks = *std::ranges::max_element(cluster.gpus_on_node);
   if (*input.workers * ranks > cores) {
-    throw InputError(fmt::format("{} workers for each of {} ranks are more than the {} cores of a node",
-                                 *input.workers, ranks, cores),
-                     fmt::format("workers: 1 to {}, or none for all cores", std::max(1, cores / ranks)));
+    throw InputError(
+        fmt::format("{} workers for each of {} ranks are more than the {} cores of a node", *input.workers,
+                    ranks, cores),
+        fmt::format("workers: 1 to {}, or leave out 'workers' to use all cores", std::max(1, cores / ranks)));
   }
 }
 

@@ -112,42 +112,38 @@ struct Names<SyncKind> {
       Name{"parameter_server", SyncKind::parameter_server,
            "ranks push gradients to servers and pull parameters from them"},
       Name{"peer_to_peer", SyncKind::peer_to_peer,
-           "every rank sends its own update to every other, each adds up all of them"},
+           "every rank sends its update to all other ranks and adds up what it receives"},
       Name{"dataparallel_gpu0", SyncKind::dataparallel_gpu0,
-           "one node: GPU 0 sends the parameters, takes all gradients and updates alone"}};
+           "one node: GPU 0 broadcasts the parameters, sums all gradients and updates alone"}};
 };
 
 template <>
 struct Keys<Sync> {
   static auto table() {
     return keys(
-        optional("kind", &Sync::kind, "how ranks agree on an update"),
-        optional("algorithm", &Sync::algorithm, "how a collective is carried out"),
+        optional("kind", &Sync::kind, "how ranks exchange gradients"),
+        optional("algorithm", &Sync::algorithm, "algorithm of collectives"),
         optional("update", &Sync::update, "which gradients an update waits for"),
-        optional("k", &Sync::k, "gradients in an update, of the k_ rules").at_least(1).at_most(1e7),
-        optional("bound", &Sync::bound, "of ssp: steps a rank may be ahead of the slowest")
-            .at_least(0)
-            .at_most(1e7),
-        optional("push_every", &Sync::push_every, "of local_sgd and downpour: steps between two pushes")
-            .at_least(1)
-            .at_most(1e6),
-        optional("fetch_every", &Sync::fetch_every, "of downpour: steps between two fetches")
-            .at_least(1)
-            .at_most(1e6),
-        optional("backups", &Sync::backups, "of sync: ranks whose gradients no update waits for")
-            .at_least(0)
-            .at_most(1e7),
-        optional("shards", &Sync::shards,
-                 "of parameter_server: parts of the parameters, each served apart; one when absent")
-            .at_least(1)
-            .at_most(1e5),
+        optional("k", &Sync::k, "for the k_* update rules: gradients per update").between(1, 1e7),
+        optional("bound", &Sync::bound, "for ssp: steps that a rank may be ahead of the slowest")
+            .between(0, 1e7),
+        optional("push_every", &Sync::push_every, "for local_sgd and downpour: steps between two pushes")
+            .between(1, 1e6),
+        optional("fetch_every", &Sync::fetch_every, "for downpour: steps between two fetches")
+            .between(1, 1e6),
+        optional("backups", &Sync::backups,
+                 "for update: sync with servers: number of ranks whose gradients an update does not wait for")
+            .between(0, 1e7),
+        optional(
+            "shards", &Sync::shards,
+            "for parameter_server: number of parts of the parameters, each with its own server; default: 1")
+            .between(1, 1e5),
         optional("placement", &Sync::placement,
-                 "of parameter_server: where the shards are; hosts when absent"),
+                 "for parameter_server: location of the shards; default: hosts"),
         optional("compression", &Sync::compression,
-                 "of peer_to_peer: what is sent of a gradient; none when absent"),
-        optional("keep", &Sync::keep, "of top_k: the part of the values that is sent, 0.01 for 1 %")
-            .above(0)
-            .at_most(1));
+                 "for peer_to_peer: compression of gradients; default: none"),
+        optional("keep", &Sync::keep, "for top_k: fraction of the values that is sent, 0.01 for 1 %")
+            .positive(1));
   }
 };
 
@@ -155,23 +151,21 @@ template <>
 struct Keys<StepCounts> {
   static auto table() {
     return keys(
-        optional("warmup", &StepCounts::warmup, "steps before the measurement begins")
-            .at_least(1)
-            .at_most(1e6),
-        optional("measured", &StepCounts::measured, "steps that are measured").at_least(1).at_most(1e7),
-        optional("repeats", &StepCounts::repeats, "runs with other draws; the median counts")
-            .at_least(1)
-            .at_most(1000));
+        optional("warmup", &StepCounts::warmup, "steps before the measurement").between(1, 1e6),
+        optional("measured", &StepCounts::measured, "measured steps").between(1, 1e7),
+        optional("repeats", &StepCounts::repeats, "runs with different random numbers; the median counts")
+            .between(1, 1000));
   }
 };
 
 template <>
 struct Keys<BackgroundTraffic> {
   static auto table() {
-    return keys(
-        required("from", &BackgroundTraffic::from, "who sends: node3, or node3.gpu2"),
-        required("to", &BackgroundTraffic::to, "who receives"),
-        required("rate", &BackgroundTraffic::rate, "what it offers to the network").above(0).at_most(100e12));
+    return keys(required("from", &BackgroundTraffic::from, "sender: node3 (its first GPU), or node3.gpu2"),
+                required("to", &BackgroundTraffic::to, "receiver, written in the same way"),
+                required("rate", &BackgroundTraffic::rate,
+                         "rate offered to the network; less arrives if links are shared")
+                    .positive(100e12));
   }
 };
 
@@ -179,11 +173,10 @@ template <>
 struct Keys<LinkChange> {
   static auto table() {
     return keys(
-        required("at", &LinkChange::at, "date, from the beginning of the step").at_least(0).at_most(1e6),
+        required("at", &LinkChange::at, "time since the beginning of the step").between(0, 1e6),
         required("link", &LinkChange::link, "one direction of a link, as links.csv names it"),
-        required("bandwidth", &LinkChange::bandwidth, "from then on; 0 GB/s: the link has failed")
-            .at_least(0)
-            .at_most(100e12));
+        required("bandwidth", &LinkChange::bandwidth, "bandwidth from then on; 0 GB/s: the link has failed")
+            .between(0, 100e12));
   }
 };
 
@@ -193,38 +186,36 @@ struct Keys<Experiment> {
     return keys(
         required("platform", &Experiment::platform,
                  "the machine: a name in platforms/ or the path of a file"),
-        optional("nodes", &Experiment::nodes, "how many of it").at_least(1).at_most(1e6),
-        optional("gpus", &Experiment::gpus, "ranks in all, taken in node order; every GPU when absent")
-            .at_least(1)
-            .at_most(1e7),
-        optional("gpus_per_node", &Experiment::gpus_per_node, "ranks on each node; every GPU when absent")
-            .at_least(1)
-            .at_most(1e4),
+        optional("nodes", &Experiment::nodes, "number of nodes").between(1, 1e6),
+        optional("gpus", &Experiment::gpus,
+                 "total number of ranks, assigned in node order; default: every GPU")
+            .between(1, 1e7),
+        optional("gpus_per_node", &Experiment::gpus_per_node, "ranks per node; default: every GPU")
+            .between(1, 1e4),
         optional("model", &Experiment::model,
-                 "what is trained: a name in workloads/models or the path of a file"),
-        optional("trace", &Experiment::trace, "in place of a model: the path of a trace CSV"),
+                 "model to train: a name in workloads/models or the path of a file"),
+        optional("trace", &Experiment::trace, "path of a trace CSV, instead of a model"),
         required("stack", &Experiment::stack,
                  "the software: a name in workloads/stacks or the path of a file"),
-        optional("precision", &Experiment::precision, "of activations, weights and matrix units"),
+        optional("precision", &Experiment::precision,
+                 "number format of activations, weights and matrix units"),
         required("batch_per_gpu", &Experiment::batch_per_gpu, "samples per rank and micro-batch")
-            .at_least(1)
-            .at_most(1e7),
+            .between(1, 1e7),
         optional("accumulation", &Experiment::accumulation,
                  "micro-batches whose gradients are added up before they are reduced and applied")
-            .at_least(1)
-            .at_most(65536),
-        optional("optimizer", &Experiment::optimizer, "what turns gradients into an update"),
-        optional("sync", &Experiment::sync, "how ranks stay in step"),
-        optional("input", &Experiment::input, "how ranks come by their samples"),
+            .between(1, 65536),
+        optional("optimizer", &Experiment::optimizer, "rule that turns gradients into an update"),
+        optional("sync", &Experiment::sync, "synchronisation of the ranks"),
+        optional("input", &Experiment::input, "source of the samples"),
         optional("fidelity", &Experiment::fidelity,
                  "how exactly collectives are simulated; --fidelity overrides it"),
-        optional("random", &Experiment::random, "what does not always take the same time"),
-        optional("steps", &Experiment::steps, "how long a run is, where steps differ"),
-        optional("faults", &Experiment::faults, "what fails in a long job, and its checkpoints"),
+        optional("random", &Experiment::random, "random variation of times"),
+        optional("steps", &Experiment::steps, "length of the run, if steps differ"),
+        optional("faults", &Experiment::faults, "faults of a long job, and its checkpoints"),
         optional(
             "neighbours", &Experiment::neighbours,
-            "other experiments that run at the same time on further nodes of this machine, over and over"),
-        optional("background", &Experiment::background, "traffic of others, as long as the job goes on"),
+            "other experiments that repeat their step on further nodes of this machine during the whole job"),
+        optional("background", &Experiment::background, "traffic of others during the whole job"),
         optional("events", &Experiment::events, "links that become slower, fail or come back"),
         optional("set", &Experiment::set,
                  "overrides of the files named above, as --set: \"platform.fabric.nic\": 25 Gbps"));

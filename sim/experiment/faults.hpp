@@ -46,11 +46,12 @@ namespace trainyard::config {
 
 template <>
 struct Names<FaultyThing> {
-  static constexpr std::string_view what = "what fails";
+  static constexpr std::string_view what = "kind of fault";
   static constexpr std::array table{
       Name{"worker", FaultyThing::worker, "a rank, by its number"},
-      Name{"node", FaultyThing::node, "a node with its ranks, and with the parameters it holds"},
-      Name{"link", FaultyThing::link, "a network card's link to the fabric, which cuts off its node's ranks"},
+      Name{"node", FaultyThing::node, "a node with its ranks and the parameter servers on it"},
+      Name{"link", FaultyThing::link,
+           "a network card's link to the fabric; a fault cuts off the ranks of its node"},
       Name{"server", FaultyThing::server, "a parameter server, by the number of its shard"}};
 };
 
@@ -63,21 +64,19 @@ inline constexpr double shortest = 1e-3, longest = 1e10;  // in s
 template <>
 struct Keys<FaultRate> {
   static auto table() {
-    return keys(required("of", &FaultRate::of, "what fails"),
-                required("every", &FaultRate::every, "mean time between two faults of one of them")
-                    .at_least(fault_limits::shortest)
-                    .at_most(fault_limits::longest));
+    return keys(required("of", &FaultRate::of, "kind of fault"),
+                required("every", &FaultRate::every, "mean time between two faults of one such part")
+                    .between(fault_limits::shortest, fault_limits::longest));
   }
 };
 
 template <>
 struct Keys<FaultDate> {
   static auto table() {
-    return keys(required("of", &FaultDate::of, "what fails"),
-                optional("number", &FaultDate::number, "which of them, from 0").at_least(0).at_most(1e7),
-                required("at", &FaultDate::at, "when, from the beginning of the job")
-                    .at_least(0)
-                    .at_most(fault_limits::longest));
+    return keys(required("of", &FaultDate::of, "kind of fault"),
+                optional("number", &FaultDate::number, "number of the failing part, from 0").between(0, 1e7),
+                required("at", &FaultDate::at, "time since the beginning of the job")
+                    .between(0, fault_limits::longest));
   }
 };
 
@@ -86,16 +85,14 @@ struct Keys<Checkpoint> {
   static auto table() {
     return keys(
         optional("every", &Checkpoint::every,
-                 "time between the end of one and the beginning of the next; Daly's interval when absent")
-            .at_least(fault_limits::shortest)
-            .at_most(fault_limits::longest),
-        required("bandwidth", &Checkpoint::bandwidth, "at which the whole job writes one, while it waits")
-            .above(0)
-            .at_most(100e12),
+                 "time from the end of one checkpoint to the beginning of the next; default: Daly's interval")
+            .between(fault_limits::shortest, fault_limits::longest),
+        required("bandwidth", &Checkpoint::bandwidth,
+                 "rate at which the whole job writes a checkpoint, while training waits")
+            .positive(100e12),
         optional("size", &Checkpoint::size,
-                 "of one; parameters and the optimizer's state in 4 bytes per value when absent")
-            .above(0)
-            .at_most(1e15));
+                 "size of a checkpoint; default: parameters and optimizer state in 4 bytes per value")
+            .positive(1e15));
   }
 };
 
@@ -103,19 +100,17 @@ template <>
 struct Keys<Faults> {
   static auto table() {
     return keys(
-        required("work", &Faults::work, "how long the job would take without faults and checkpoints")
-            .at_least(fault_limits::shortest)
-            .at_most(fault_limits::longest),
+        required("work", &Faults::work, "duration of the job without faults and checkpoints")
+            .between(fault_limits::shortest, fault_limits::longest),
         required("restart", &Faults::restart,
-                 "from a fault until what failed takes part again: noticed, replaced, checkpoint read")
-            .at_least(0)
-            .at_most(fault_limits::longest),
-        optional("checkpoint", &Faults::checkpoint, "what is written now and then, and gone back to"),
-        optional("rates", &Faults::rates, "what fails now and then"),
-        optional("dates", &Faults::dates, "what fails when"),
-        optional("runs", &Faults::runs, "with other draws, of which the mean counts")
-            .at_least(2)
-            .at_most(1e5));
+                 "time from a fault until the failed part works again: noticed, replaced, checkpoint read")
+            .between(0, fault_limits::longest),
+        optional("checkpoint", &Faults::checkpoint,
+                 "checkpoints, from which the job continues after a fault"),
+        optional("rates", &Faults::rates, "random faults"),
+        optional("dates", &Faults::dates, "faults at fixed times"),
+        optional("runs", &Faults::runs, "number of runs with different random numbers; their mean counts")
+            .between(2, 1e5));
   }
 };
 

@@ -22,9 +22,10 @@ template <>
 struct Names<Fidelity> {
   static constexpr std::string_view what = "fidelity";
   static constexpr std::array table{
-      Name{"closed", Fidelity::closed, "the formula: every collective alone on the network"},
-      Name{"flow", Fidelity::flow, "16 macro rounds per collective, sharing links with everything else"},
-      Name{"rounds", Fidelity::rounds, "every round, its edges in lock-step"},
+      Name{"closed", Fidelity::closed, "formula: every collective as if alone on the network"},
+      Name{"flow", Fidelity::flow,
+           "16 macro rounds per collective, which share links with all other traffic"},
+      Name{"rounds", Fidelity::rounds, "every round, all edges of a round in lockstep"},
       Name{"messages", Fidelity::messages, "every message: the slow reference"},
       Name{"steps", Fidelity::messages, "the former name of messages"}};
 };

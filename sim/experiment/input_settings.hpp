@@ -33,31 +33,31 @@ template <>
 struct Names<InputData> {
   static constexpr std::string_view what = "kind of input";
   static constexpr std::array table{
-      Name{"synthetic", InputData::synthetic, "samples are made up and always there"},
+      Name{"synthetic", InputData::synthetic, "samples are generated and always ready"},
       Name{"real", InputData::real, "samples are read from storage and decoded"}};
 };
 
 template <>
 struct Names<DecodeOn> {
-  static constexpr std::string_view what = "place to decode";
+  static constexpr std::string_view what = "place of decoding";
   static constexpr std::array table{
       Name{"cpu", DecodeOn::cpu, "on the cores of the node"},
-      Name{"gpu", DecodeOn::gpu, "on the hardware decoders of its GPUs, beside the kernels"}};
+      Name{"gpu", DecodeOn::gpu, "on the hardware decoders of its GPUs, in parallel with kernels"}};
 };
 
 template <>
 struct Keys<InputSettings> {
   static auto table() {
     return keys(
-        optional("data", &InputSettings::data, "where samples come from"),
-        optional("decode", &InputSettings::decode, "of real data: where it is decoded; cpu when absent"),
+        optional("data", &InputSettings::data, "source of the samples"),
+        optional("decode", &InputSettings::decode, "for real data: where samples are decoded; default: cpu"),
         optional("prefetch", &InputSettings::prefetch,
-                 "of real data: true (when absent): the next batches are made ready meanwhile; false: every "
-                 "step waits for its own"),
+                 "for real data: true (default): the next batches are prepared during a step; false: every "
+                 "step waits for its own batch"),
         optional("workers", &InputSettings::workers,
-                 "of real data: cores that decode for each rank; when absent all cores of the node share it")
-            .at_least(1)
-            .at_most(4096));
+                 "for real data: cores that decode for each rank; default: all cores of the node, shared by "
+                 "its ranks")
+            .between(1, 4096));
   }
 };
 

@@ -56,17 +56,15 @@ template <>
 struct Names<GpuSpread> {
   static constexpr std::string_view what = "spread of GPUs";
   static constexpr std::array table{
-      Name{"none", GpuSpread::none, "all are alike, but for what the other keys say"},
-      Name{"profile", GpuSpread::profile, "as far apart as the GPU profile says (variation)"}};
+      Name{"none", GpuSpread::none, "GPUs differ only as the other keys say"},
+      Name{"profile", GpuSpread::profile, "GPUs and steps vary as the GPU profile says (variation)"}};
 };
 
 template <>
 struct Keys<SlowNode> {
   static auto table() {
-    return keys(required("node", &SlowNode::node, "its number, from 0").at_least(0).at_most(1e6),
-                required("factor", &SlowNode::factor, "its compute takes so many times as long")
-                    .above(0)
-                    .at_most(1e6));
+    return keys(required("node", &SlowNode::node, "number of the node, from 0").between(0, 1e6),
+                required("factor", &SlowNode::factor, "factor on its compute time").positive(1e6));
   }
 };
 
@@ -74,10 +72,9 @@ template <>
 struct Keys<Pauses> {
   static auto table() {
     return keys(required("every", &Pauses::every,
-                         "mean compute time of a rank between two, exponentially distributed")
-                    .at_least(1e-3)
-                    .at_most(1e9),
-                required("duration", &Pauses::duration, "how long each lasts").above(0).at_most(1e9));
+                         "mean compute time of a rank between two pauses, exponentially distributed")
+                    .between(1e-3, 1e9),
+                required("duration", &Pauses::duration, "length of each pause").positive(1e9));
   }
 };
 
@@ -85,14 +82,16 @@ template <>
 struct Keys<Randomness> {
   static auto table() {
     return keys(
-        optional("seed", &Randomness::seed, "the same seed gives the same run").at_least(0).at_most(9e15),
-        optional("op", &Randomness::op, "factor of every op, drawn anew each time"),
-        optional("step", &Randomness::step, "factor of every rank's step, drawn anew each time"),
-        optional("node", &Randomness::node, "factor of every node, drawn once for a repeat"),
-        optional("gpu", &Randomness::gpu, "factor of every GPU, drawn once for a repeat"),
-        optional("gpus", &Randomness::gpus, "profile: gpu and step as the GPU profile has them (variation)"),
+        optional("seed", &Randomness::seed, "the same seed gives the same run").between(0, 9e15),
+        optional("op", &Randomness::op, "factor on the time of every op, drawn anew each time"),
+        optional("step", &Randomness::step, "factor on every rank's step, drawn anew each time"),
+        optional("node", &Randomness::node,
+                 "factor on the compute time of every node, drawn once per repeat"),
+        optional("gpu", &Randomness::gpu, "factor on the compute time of every GPU, drawn once per repeat"),
+        optional("gpus", &Randomness::gpus,
+                 "profile: 'gpu' and 'step' come from the GPU profile (variation)"),
         optional("slow", &Randomness::slow, "nodes that are always slower than the others"),
-        optional("pauses", &Randomness::pauses, "what else takes a rank's time now and then"));
+        optional("pauses", &Randomness::pauses, "random interruptions of ranks by other processes"));
   }
 };
 

@@ -32,7 +32,7 @@ std::vector<double> read_factors(const std::string& name, std::string_view text)
       else
         problems.error(row.line, cell, "factor", "a number above 0 is needed, not " + in_quotes(cell.text));
     }
-    if (file.rows.empty()) problems.error(0, "there is no factor in it");
+    if (file.rows.empty()) problems.error(0, "the file has no factors");
   }
   problems.finish();
   std::ranges::sort(factors);

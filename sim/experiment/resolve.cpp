@@ -9,6 +9,7 @@
 #include "experiment/read_factors.hpp"
 #include "experiment/shared_network.hpp"
 #include "experiment/stack_rules.hpp"
+#include "platform/channels.hpp"
 #include "platform/host_staging.hpp"
 #include "platform/load.hpp"
 #include "strategy/micro_batches.hpp"
@@ -123,7 +124,7 @@ void check_batch(const Trace& trace, const Experiment& experiment) {
   if (trace.batch_per_gpu == 0 || trace.batch_per_gpu == experiment.batch_per_gpu) return;
   throw InputError(
       fmt::format("the trace is a step of {} samples, not {}", trace.batch_per_gpu, experiment.batch_per_gpu),
-      "a trace cannot be stretched: record one for each batch");
+      "a trace fixes the batch size: record a trace for each batch");
 }
 
 void check_precision(const Trace& trace, const Experiment& experiment) {
@@ -145,36 +146,36 @@ void check_reductions(const Trace& trace, const Stack& stack) {
   if (stack.reduce_each_micro_batch || trace.accumulation == 1) return;
   const std::vector<ReadyGradient> gradients = ready_gradients(trace);
   if (by_micro_batch(trace, gradients).size() < 2) return;
-  throw InputError("the trace completes gradients in several micro-batches, the stack reduces them once",
+  throw InputError("the trace completes gradients in several micro-batches, but the stack reduces them once",
                    "reduce_each_micro_batch: true in the stack, or gradients in the last micro-batch only");
 }
 
 /// Notes for the reader of a replay: which keys of the experiment its trace determines.
 std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, int ranks) {
   const auto has_duration = [](const Op& op) { return op.duration && op.kind != OpKind::host; };
-  const auto communicates = [](const Op& op) { return op.communication != Communication::none; };
+  const auto communicates = [](const Op& op) { return op.communication.has_value(); };
   const auto has_gradients = [](const Op& op) { return !op.gradients.empty(); };
   std::vector<std::string> notes;
   if (std::ranges::any_of(trace.ops, has_duration)) {
     notes.emplace_back(
-        "durations are the trace's: the GPU profile, optimizer, compute_scale and op_overhead do not change "
-        "them (empty duration_s to ask the profile)");
+        "durations come from the trace: the GPU profile, optimizer, compute_scale and op_overhead do not "
+        "change them (leave duration_s empty to use the profile)");
   } else {
-    notes.emplace_back("ops are the trace's: the optimizer does not change them");
+    notes.emplace_back("ops come from the trace: the optimizer does not change them");
   }
   const auto is_op = [](const GradientPass& pass) { return pass.ranks == PassRanks::all; };
   if (stack.fused_elementwise || !stack.layer_work.empty() || stack.step_overhead.value > Seconds() ||
       stack.scalar_rings || stack.step_overhead_per_gpu.value > Seconds() ||
       stack.micro_batch_overhead.value > Seconds() || std::ranges::any_of(stack.gradient_work, is_op)) {
     notes.emplace_back(
-        "what the stack does besides is the trace's too: fused_elementwise, layer_work, time of the host "
-        "behind a step and gradient_work of ranks: all do not change it");
+        "other work of the stack comes from the trace too: fused_elementwise, layer_work, host time after a "
+        "step and gradient_work with ranks: all do not change it");
   }
   if (ranks == 1) return notes;
   if (std::ranges::any_of(trace.ops, communicates)) {
     notes.emplace_back(
-        "collectives are the trace's: the stack's buckets, gradient type and overlap are not used "
-        "(empty both communication columns to ask the stack)");
+        "collectives come from the trace: the stack's buckets, gradient type and overlap are not used (leave "
+        "both communication columns empty to use the stack)");
   } else if (std::ranges::none_of(trace.ops, has_gradients)) {
     notes.emplace_back(
         "the trace names neither gradients nor collectives, so its ranks exchange nothing "
@@ -185,8 +186,8 @@ std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, in
 
 std::string staging_note(const Stack& stack) {
   return fmt::format(
-      "GPUs of a node send each other everything through host memory (intra_node of {}): links between "
-      "them and peer-to-peer access are not used",
+      "GPUs of a node exchange all data through host memory (intra_node of {}): links between them and "
+      "peer-to-peer access are not used",
       stack.name);
 }
 
@@ -194,7 +195,7 @@ std::string staging_note(const Stack& stack) {
 std::vector<std::string> speed_notes(const ResolvedExperiment& resolved) {
   std::vector<std::string> notes;
   if (resolved.gpu.has_speed != 1) {
-    notes.push_back(fmt::format("a what-if: every kernel is {} times as fast as on {} (gpu.speed)",
+    notes.push_back(fmt::format("what-if: every kernel is {} times as fast as on {} (gpu.speed)",
                                 shortest(resolved.gpu.has_speed), resolved.gpu.name));
   }
   const LinkSpeeds& speeds = resolved.platform.speeds;
@@ -202,7 +203,7 @@ std::vector<std::string> speed_notes(const ResolvedExperiment& resolved) {
                                    std::pair("sockets", speeds.sockets)}) {
     if (speed == 1) continue;
     notes.push_back(
-        fmt::format("a what-if: links inside a node have {} times the bandwidth of {}'s (node.speed.{})",
+        fmt::format("what-if: links inside a node have {} times the bandwidth stated in {} (node.speed.{})",
                     shortest(speed), resolved.platform.name, key));
   }
   return notes;
@@ -224,7 +225,7 @@ ResolvedExperiment read_neighbour(const config::Catalogue& catalogue, const std:
                      "a neighbour repeats one step with synthetic data");
   }
   if (is_multi_update(its)) {
-    throw InputError(fmt::format("{} is many updates long", in_quotes(name)),
+    throw InputError(fmt::format("{} is a run of many updates", in_quotes(name)),
                      "a neighbour repeats one step: update: sync, no servers, nothing random");
   }
   for (const auto& [key, value] : its.set) {
@@ -240,9 +241,10 @@ ResolvedExperiment read_neighbour(const config::Catalogue& catalogue, const std:
         "neighbours share one machine");
   }
   if (other.stack.intra_node != intra_node) {
-    throw InputError(fmt::format("the stack of {} has intra_node: {}, this one's {}", in_quotes(name),
-                                 config::name_of(other.stack.intra_node), config::name_of(intra_node)),
-                     "neighbours share one machine, which has one way between the GPUs of a node");
+    throw InputError(
+        fmt::format("the stack of {} has intra_node: {}, that of this experiment has {}", in_quotes(name),
+                    config::name_of(other.stack.intra_node), config::name_of(intra_node)),
+        "neighbours share one machine: use stacks with the same intra_node");
   }
   return other;
 }
@@ -263,6 +265,8 @@ public:
       : catalogue_(catalogue), document_(document), file_(std::move(file)), files_(files) {
     resolved_.name = file_.stem().string();
     resolved_.settings = load_experiment(document_);
+    resolved_.classes.resize(1);
+    resolved_.classes.front().name = "all ranks";
   }
 
   ResolvedExperiment resolved(const Overrides& overrides) {
@@ -301,14 +305,10 @@ private:
 
   void read_platform() {
     const fs::path path = find(config::Kind::platform, settings_.platform);
-    resolved_.platform = read(files_.platforms, path, "platform", [](const auto& document, auto* warnings) {
-      return load_platform(document, warnings);
-    });
+    resolved_.platform = read(files_.platforms, path, "platform", load_platform);
     has_platform_ = true;
     const fs::path gpu = config::find(catalogue_, config::Kind::gpu, resolved_.platform.gpu_profile, path);
-    resolved_.gpu = read(files_.gpus, gpu, "gpu", [](const auto& document, auto* warnings) {
-      return load_gpu_profile(document, warnings);
-    });
+    resolved_.gpu = read(files_.gpus, gpu, "gpu", load_gpu_profile);
     for (const auto& table : {resolved_.gpu.kernels, resolved_.gpu.vector_kernels}) {
       if (table) files_.paths.insert((gpu.parent_path() / *table).string());
     }
@@ -317,12 +317,12 @@ private:
 
   void read_stack() {
     const fs::path path = find(config::Kind::stack, settings_.stack);
-    resolved_.stack = read(files_.stacks, path, "stack", [](const auto& document, auto* warnings) {
-      return load_stack(document, warnings);
-    });
+    resolved_.stack = read(files_.stacks, path, "stack", load_stack);
     has_stack_ = true;
     require_usable(resolved_.stack, settings_);
   }
+
+  [[nodiscard]] Trace& trace() { return resolved_.classes.front().trace; }
 
   void stage_through_host() {
     if (resolved_.stack.intra_node != IntraNode::host) return;
@@ -338,35 +338,31 @@ private:
       }
       const fs::path path = config::beside(file_, *settings_.trace);
       files_.paths.insert(path.string());
-      resolved_.trace = read_trace(path.string(), config::read_file(path, largest_csv));
+      trace() = read_trace(path.string(), config::read_file(path, largest_csv));
       settings_.trace = config::real_path(path).string();
     });
-    errors_.run(document_, "batch_per_gpu", [&] { check_batch(resolved_.trace, settings_); });
-    errors_.run(document_, "precision", [&] { check_precision(resolved_.trace, settings_); });
-    errors_.run(document_, "accumulation", [&] { check_accumulation(resolved_.trace, settings_); });
-    if (has_stack_)
-      errors_.run(document_, "stack", [&] { check_reductions(resolved_.trace, resolved_.stack); });
-    resolved_.trace.precision = settings_.precision;
+    errors_.run(document_, "batch_per_gpu", [&] { check_batch(trace(), settings_); });
+    errors_.run(document_, "precision", [&] { check_precision(trace(), settings_); });
+    errors_.run(document_, "accumulation", [&] { check_accumulation(trace(), settings_); });
+    if (has_stack_) errors_.run(document_, "stack", [&] { check_reductions(trace(), resolved_.stack); });
+    trace().precision = settings_.precision;
   }
 
   void trace_model() {
     const fs::path path = find(config::Kind::model, *settings_.model);
-    const Model& model =
-        resolved_.model.emplace(read(files_.models, path, "model", [](const auto& document, auto* warnings) {
-          return load_model(document, warnings);
-        }));
-    resolved_.trace = make_trace(model, settings_.batch_per_gpu, settings_.precision, settings_.optimizer);
-    if (resolved_.stack.fused_elementwise) fuse_elementwise(resolved_.trace, model.layers);
-    add_layer_work(resolved_.trace, model.layers, resolved_.stack.layer_work);
+    const Model& model = resolved_.model.emplace(read(files_.models, path, "model", load_model));
+    trace() = make_trace(model, settings_.batch_per_gpu, settings_.precision, settings_.optimizer);
+    if (resolved_.stack.fused_elementwise) fuse_elementwise(trace(), model.layers);
+    add_layer_work(trace(), model.layers, resolved_.stack.layer_work);
     if (model.samples_per_epoch) resolved_.samples_per_epoch = model.samples_per_epoch->value;
   }
 
   void finish_trace() {
-    if (resolved_.trace.accumulation == 1) {
-      accumulate(resolved_.trace, settings_.accumulation, element_sizes(settings_.precision).gradient,
+    if (trace().accumulation == 1) {
+      accumulate(trace(), settings_.accumulation, element_sizes(settings_.precision).gradient,
                  resolved_.stack.reduce_each_micro_batch);
     }
-    if (!settings_.trace) add_stack_ops(resolved_.trace, resolved_.stack);
+    if (!settings_.trace) add_stack_ops(trace(), resolved_.stack);
   }
 
   void read_random() {
@@ -394,11 +390,12 @@ private:
     errors_.run(document_, "nodes", [&] {
       resolved_.cluster = cluster_for(resolved_.platform, settings_);
       const Cluster& cluster = *resolved_.cluster;
+      resolved_.classes.front().ranks = all_ranks(cluster);
       if (!settings_.trace) {
-        add_ranks_overhead(resolved_.trace, resolved_.stack, cluster.ranks(), cluster.nodes,
+        add_ranks_overhead(trace(), resolved_.stack, cluster.ranks(), cluster.nodes,
                            std::ranges::max(cluster.gpus_on_node));
       }
-      if (settings_.trace) resolved_.notes = replay_notes(resolved_.trace, resolved_.stack, cluster.ranks());
+      if (settings_.trace) resolved_.notes = replay_notes(trace(), resolved_.stack, cluster.ranks());
       if (bypasses_gpu_links_ && cluster.gpus_on_node.front() > 1)
         resolved_.notes.push_back(staging_note(resolved_.stack));
       for (std::string& note : speed_notes(resolved_)) resolved_.notes.push_back(std::move(note));
@@ -434,6 +431,18 @@ std::string_view file_named_by(std::string_view path) {
   if (first.size() == path.size()) return {};
   const auto* const file = std::ranges::find(files, first);
   return file == std::ranges::end(files) ? std::string_view() : *file;
+}
+
+const RankClass& only_class(const ResolvedExperiment& resolved) {
+  if (resolved.classes.size() != 1) throw std::logic_error("several classes of ranks where one is expected");
+  return resolved.classes.front();
+}
+
+const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank) {
+  const auto found = std::ranges::find_if(
+      resolved.classes, [&](const RankClass& one) { return std::ranges::binary_search(one.ranks, rank); });
+  if (found == resolved.classes.end()) throw std::logic_error("a rank without a class");
+  return *found;
 }
 
 std::shared_ptr<const Cluster> cluster_for(const Platform& platform, const Experiment& settings) {

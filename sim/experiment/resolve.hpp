@@ -9,7 +9,7 @@
 #include "platform/cluster.hpp"
 #include "strategy/stack.hpp"
 #include "workload/model.hpp"
-#include "workload/trace.hpp"
+#include "workload/rank_class.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -34,9 +34,9 @@ struct ResolvedExperiment {
   Platform platform;
   GpuProfile gpu;
   Stack stack;
-  ProtocolOverheads overheads;  ///< costs of the stack's communication library in addition to the wire
-  Trace trace;                  ///< without durations unless the user's trace has them
-  std::optional<Model> model;   ///< the source of the trace; none if the experiment replays a trace
+  ProtocolOverheads overheads;     ///< costs of the stack's communication library in addition to the wire
+  std::vector<RankClass> classes;  ///< of all ranks, each rank in one; in the order of their first ranks
+  std::optional<Model> model;      ///< the source of the traces; none if the experiment replays a trace
   std::optional<double> samples_per_epoch;
   std::vector<ResolvedExperiment> neighbours;  ///< of the experiment, on the same platform
   /// The ranks of the experiment, and the same with the nodes of neighbours and of background traffic. Routes
@@ -45,6 +45,12 @@ struct ResolvedExperiment {
   std::vector<Diagnostic> warnings;
   std::vector<std::string> notes;  ///< for the reader of the result
 };
+
+/// The class of a job whose ranks are all alike. Throws std::logic_error if there are several.
+const RankClass& only_class(const ResolvedExperiment& resolved);
+
+/// The class of a rank of the job.
+const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank);
 
 /// The placement of these settings' ranks on the platform. Throws InputError if there are fewer GPUs.
 std::shared_ptr<const Cluster> cluster_for(const Platform& platform, const Experiment& settings);

@@ -18,11 +18,11 @@ template <>
 struct Names<ServerPlacement> {
   static constexpr std::string_view what = "placement of servers";
   static constexpr std::array table{
-      Name{"hosts", ServerPlacement::hosts, "in the memory of the nodes that work"},
-      Name{"own_nodes", ServerPlacement::own_nodes, "on further nodes of the machine, a shard on each"},
+      Name{"hosts", ServerPlacement::hosts, "in the host memory of the nodes with ranks"},
+      Name{"own_nodes", ServerPlacement::own_nodes, "on additional nodes of the machine, one shard per node"},
       Name{"gpu", ServerPlacement::gpu, "in the memory of rank 0's GPU"},
-      Name{"gpus", ServerPlacement::gpus, "in the memory of the ranks' GPUs, a shard on each"},
-      Name{"free", ServerPlacement::free, "nowhere: gradients and parameters take no time to send"}};
+      Name{"gpus", ServerPlacement::gpus, "in the memory of the ranks' GPUs, one shard per GPU"},
+      Name{"free", ServerPlacement::free, "not simulated: gradients and parameters take no time to send"}};
 };
 
 }  // namespace trainyard::config

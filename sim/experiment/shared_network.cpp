@@ -1,10 +1,10 @@
 #include "experiment/shared_network.hpp"
 
 #include "config/suggest.hpp"
+#include "units/leading_number.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <optional>
 
@@ -18,25 +18,14 @@ struct End {
   int gpu = 0;
 };
 
-/// Reads `prefix` and a number off the front of `text`.
-std::optional<int> numbered(std::string_view& text, std::string_view prefix) {
-  if (!text.starts_with(prefix)) return std::nullopt;
-  int number = -1;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data() + prefix.size(), end, number);
-  if (error != std::errc{} || number < 0) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
-  return number;
-}
-
 End end_named(const std::string& name) {
   std::string_view rest = name;
-  const std::optional<int> node = numbered(rest, "node");
-  const std::optional<int> gpu = rest.empty() ? 0 : numbered(rest, ".gpu");
+  const std::optional<int> node = take_number(rest, "node");
+  const std::optional<int> gpu = rest.empty() ? 0 : take_number(rest, ".gpu");
   constexpr int most_nodes = 1'000'000;
   if (!node || !gpu || !rest.empty() || *node > most_nodes) {
-    throw InputError(fmt::format("{} is no end of background traffic", in_quotes(name)),
-                     "write node3, or node3.gpu2 for another GPU than the first");
+    throw InputError(fmt::format("{} is not an end of background traffic", in_quotes(name)),
+                     "write node3 for its first GPU, or node3.gpu2");
   }
   return {*node, *gpu};
 }
@@ -47,8 +36,8 @@ Rank rank_named(const Cluster& cluster, const std::string& name) {
   const End end = end_named(name);
   const int ranks = cluster.gpus_on_node[at(end.node)];
   if (end.gpu >= ranks) {
-    throw InputError(fmt::format("{} holds no rank: node{} has {}", in_quotes(name), end.node, ranks),
-                     "gpus_per_node says how many GPUs of a node are used");
+    throw InputError(fmt::format("{} has no rank: node{} has {} ranks", in_quotes(name), end.node, ranks),
+                     "gpus_per_node is the number of GPUs used per node");
   }
   return Rank{cluster.first_rank[at(end.node)] + end.gpu};
 }
@@ -59,7 +48,7 @@ LinkId link_named(const Cluster& cluster, const std::string& name) {
   for (std::uint32_t link = 0; link < link_count(cluster); ++link)
     all.push_back(link_name(cluster, LinkId{link}));
   const std::vector<std::string_view> names(all.begin(), all.end());
-  throw InputError(fmt::format("there is no link {}", in_quotes(name)), config::suggest(name, names));
+  throw InputError(fmt::format("unknown link {}", in_quotes(name)), config::suggest(name, names));
 }
 
 std::shared_ptr<const Cluster> shared_cluster(const ResolvedExperiment& resolved) {
@@ -91,9 +80,9 @@ void check_events(const ResolvedExperiment& resolved) {
   for (const LinkChange& change : resolved.settings.events) {
     const Bandwidth most = specified_bandwidth(*resolved.network, link_named(*resolved.network, change.link));
     if (change.bandwidth <= most) continue;
-    throw InputError(fmt::format("{} for link {}, which is specified at {}", human(change.bandwidth),
-                                 in_quotes(change.link), human(most)),
-                     "an event slows a link down or brings it back; the platform says what it is");
+    throw InputError(fmt::format("{} is more than the specified {} of link {}", human(change.bandwidth),
+                                 human(most), in_quotes(change.link)),
+                     "an event can lower or restore a link's bandwidth; change the platform to raise it");
   }
 }
 

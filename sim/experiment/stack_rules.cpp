@@ -11,12 +11,14 @@ void require_usable(const Stack& stack, const Experiment& experiment) {
   const Sync& sync = experiment.sync;
   const bool reduces_each = stack.reduce_each_micro_batch && experiment.accumulation > 1;
   if (reduces_each && has_servers(sync)) {
-    throw InputError("servers take the gradients of a step once, not those of every micro-batch",
-                     "reduce_each_micro_batch: false in the stack");
+    throw InputError(
+        "parameter servers receive gradients once per step, but the stack reduces them for every micro-batch",
+        "reduce_each_micro_batch: false in the stack");
   }
   if (reduces_each && sync.update == UpdateRule::local_sgd) {
-    throw InputError("local_sgd averages parameters, not the gradients of every micro-batch",
-                     "reduce_each_micro_batch: false in the stack");
+    throw InputError(
+        "local_sgd averages parameters, but the stack reduces the gradients of every micro-batch",
+        "reduce_each_micro_batch: false in the stack");
   }
   if (!has_servers(sync)) return;
   for (const GradientPass& pass : stack.gradient_work) {
@@ -24,18 +26,20 @@ void require_usable(const Stack& stack, const Experiment& experiment) {
         !is_done(pass, experiment.precision)) {
       continue;
     }
-    throw InputError(fmt::format("no gradients come back from servers for \"{}\" to pass over", pass.name),
-                     "when: before in the stack's gradient_work, or kind: all_reduce");
+    throw InputError(
+        fmt::format("'{}' works on reduced gradients, which parameter servers do not send back", pass.name),
+        "when: before in the stack's gradient_work, or kind: all_reduce");
   }
 }
 
 std::vector<std::string> unused_with_servers(const Stack& stack) {
   std::vector<std::string> notes;
   if (stack.fusion || stack.bucket_first || stack.bucket_cap)
-    notes.emplace_back("the stack's buckets and fusion are not used: servers take each tensor by itself");
+    notes.emplace_back("the stack's buckets and fusion are not used: servers receive each tensor separately");
   if (has_passes_of_many(stack) || stack.collective_overhead.value > Seconds()) {
     notes.emplace_back(
-        "the stack's collective_overhead and passes of ranks: many are not used: there are no collectives");
+        "the stack's collective_overhead and its passes with ranks: many are not used: there are no "
+        "collectives");
   }
   return notes;
 }

@@ -41,8 +41,10 @@ protected:
     return has_servers(sync) && placement_of(sync) == ServerPlacement::own_nodes;
   }
   [[nodiscard]] bool sends_itself() const {
-    const auto communicates = [](const Op& op) { return op.communication != Communication::none; };
-    return std::ranges::any_of(resolved_.trace.ops, communicates);
+    const auto communicates = [](const Op& op) { return op.communication.has_value(); };
+    return std::ranges::any_of(resolved_.classes, [&](const RankClass& one) {
+      return std::ranges::any_of(one.trace.ops, communicates);
+    });
   }
 
   template <class Is>

@@ -94,8 +94,8 @@ private:
     for (const TaskSpan* other : joins_.at(join->collective)) {
       if (other->start == begun) return other;
     }
-    throw EngineError(fmt::format("collective {} began at {} s with no rank that arrived then",
-                                  join->collective, begun.si()));
+    throw EngineError(
+        fmt::format("collective {} begins at {} s, but no rank arrives then", join->collective, begun.si()));
   }
 
   [[nodiscard]] Cause before(const TaskSpan& span) const {
@@ -114,7 +114,7 @@ private:
       } else if (!std::holds_alternative<Record>(tasks[at(task)])) {
         const auto own = spans_.find({rank, stream, task});
         if (own == spans_.end())
-          throw EngineError(fmt::format("the critical path comes to rank {}, which is not recorded", rank));
+          throw EngineError(fmt::format("the critical path reaches rank {}, which is not recorded", rank));
         // If two end together, the stream's own task counts.
         return own->second->end >= latest.date ? Cause{own->second->end, own->second} : latest;
       }
@@ -126,7 +126,7 @@ private:
     constexpr double rounding = 1e-9;
     const double gap = start.si() - cause.date.si();
     if (gap <= rounding * timeline_.makespan.si() && gap >= -rounding * timeline_.makespan.si()) return;
-    throw EngineError(fmt::format("task {} of rank {} began {} s after all that it waited for", span.task,
+    throw EngineError(fmt::format("task {} of rank {} begins {} s after everything it waits for", span.task,
                                   index(span.rank), gap));
   }
 

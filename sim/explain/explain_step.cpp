@@ -4,6 +4,7 @@
 #include "explain/critical_path.hpp"
 #include "platform/path_type.hpp"
 #include "run/simulate.hpp"
+#include "schedule/step_variants.hpp"
 #include "strategy/stack_ops.hpp"
 #include "units/ids.hpp"
 
@@ -16,17 +17,13 @@ namespace trainyard {
 
 namespace {
 
-Seconds makespan(const TaskGraph& graph) {
-  return run(graph, {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
-}
-
 /// Adds the conditions of the real step one after the other.
 std::vector<GapTime> gap_of(const ReplayedStep& step) {
   Seconds kernels;
   Seconds host;
   for (std::size_t i = 0; i < step.plan.op_times.size(); ++i) {
-    const Op& op = step.resolved.trace.ops[i];
-    if (op.layer == ranks_overhead_layer) continue;
+    const Op& op = only_class(step.resolved).trace.ops[i];
+    if (op.role == OpRole::ranks_overhead) continue;
     (op.kind == OpKind::host ? host : kernels) += step.plan.op_times[i].duration;
   }
   std::vector<GapTime> gap{{GapPart::kernels, kernels}, {GapPart::host, host}};
@@ -37,10 +34,10 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
     before = now;
   };
   add(GapPart::input, before);
-  add(GapPart::framework, makespan(undisturbed(without_network(step.plan))));
-  add(GapPart::bound, makespan(ideal(step.plan)));
-  add(GapPart::algorithm, makespan(undisturbed(step.plan.graph)));
-  add(GapPart::slowed_kernels, makespan(step.plan.graph));
+  add(GapPart::framework, closed_makespan(undisturbed(without_network(step.plan))));
+  add(GapPart::bound, closed_makespan(ideal(step.plan)));
+  add(GapPart::algorithm, closed_makespan(undisturbed(step.plan.graph)));
+  add(GapPart::slowed_kernels, closed_makespan(step.plan.graph));
   add(GapPart::network, step.timeline.makespan);
   // Ignores differences caused by the order of additions.
   constexpr double rounding = 1e-9;

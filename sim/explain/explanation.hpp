@@ -81,9 +81,9 @@ struct Names<PathKind> {
       Name{"backward", PathKind::backward, "kernels of the backward pass"},
       Name{"update", PathKind::update, "kernels of the optimizer"},
       Name{"host", PathKind::host, "the GPU waits for the software on the host"},
-      Name{"collective", PathKind::collective, "a collective, from when its last rank is there"},
+      Name{"collective", PathKind::collective, "a collective, from the arrival of its last rank"},
       Name{"framework", PathKind::framework, "cycles, negotiation and copies around a collective"},
-      Name{"input", PathKind::input, "samples are made ready"}};
+      Name{"input", PathKind::input, "loading and decoding of samples"}};
 };
 
 /// The texts say how each part was obtained.
@@ -91,17 +91,16 @@ template <>
 struct Names<GapPart> {
   static constexpr std::string_view what = "part of the step time";
   static constexpr std::array table{
-      Name{"kernels", GapPart::kernels, "sum of one rank's kernels, each alone on its GPU"},
-      Name{"host", GapPart::host, "sum of the host times that one GPU alone has too"},
-      Name{"input", GapPart::input, "what samples come later than that"},
-      Name{"framework", GapPart::framework,
-           "replayed with collectives that take no time: host time, cycles and copies of several ranks"},
-      Name{"bound", GapPart::bound, "replayed with every collective at its bound: what no kernel hides"},
+      Name{"kernels", GapPart::kernels, "all kernels of one rank, each running alone"},
+      Name{"host", GapPart::host, "host time that a single GPU also needs"},
+      Name{"input", GapPart::input, "additional wait for samples"},
+      Name{"framework", GapPart::framework, "host time, cycles and copies that only several ranks need"},
+      Name{"bound", GapPart::bound, "exposed even if every collective ran at its bound"},
       Name{"algorithm", GapPart::algorithm,
-           "replayed with every collective's own algorithm, alone on the network"},
-      Name{"slowed_kernels", GapPart::slowed_kernels, "replayed with kernels slower beside collectives"},
+           "added by the algorithm of each collective, alone on the network"},
+      Name{"slowed_kernels", GapPart::slowed_kernels, "kernels slowed by concurrent collectives"},
       Name{"network", GapPart::network,
-           "the step itself, at its fidelity: links that are shared or change, messages one by one"}};
+           "added by shared or changing links and by the simulation of single messages"}};
 };
 
 }  // namespace trainyard::config

@@ -40,55 +40,56 @@ private:
     const int batch = experiment_.batch_per_gpu;
     const std::string larger = fmt::format("batch of {} per GPU", 2 * batch);
     if (!resolved_.model) {
-      refuse(larger, "a trace cannot be stretched: record one with that batch");
+      refuse(larger, "a trace fixes the batch size: record one with that batch");
       return;
     }
     ResolvedExperiment doubled = resolved_;
     doubled.settings.batch_per_gpu = 2 * batch;
-    const MemoryReport memory = memory_report(doubled);
+    const MemoryReport memory = fullest(memory_reports(doubled));
     if (memory.fits) {
-      add(larger, {{"batch_per_gpu", std::to_string(2 * batch)}}, "changes the training too");
+      add(larger, {{"batch_per_gpu", std::to_string(2 * batch)}}, "may change convergence");
       return;
     }
-    refuse(larger, fmt::format("it does not fit: {} of {}; batch {} does", human(memory.peak),
-                               human(memory.capacity), memory.largest_batch));
+    refuse(larger, fmt::format("it needs {} of memory, the GPU has {}; the largest batch that fits is {}",
+                               gpu_memory(memory.peak), gpu_memory(memory.capacity), memory.largest_batch));
     if (memory.largest_batch <= batch) return;
     add(fmt::format("batch of {} per GPU", memory.largest_batch),
         {{"batch_per_gpu", std::to_string(memory.largest_batch)}},
-        "the largest that fits; changes the training too");
+        "the largest that fits; may change convergence");
   }
 
   void add_precision() {
     const Precision precision = experiment_.precision;
     if (precision != Precision::fp32 && precision != Precision::tf32) return;
     if (!resolved_.model) {
-      refuse("precision amp", "the trace is a step in another");
+      refuse("precision amp", "a trace fixes the precision");
       return;
     }
     if (resolved_.gpu.matrix.fp16)
-      add("precision amp", {{"precision", "amp"}}, "changes the training too");
+      add("precision amp", {{"precision", "amp"}}, "may change convergence");
     else
       refuse("precision amp", resolved_.gpu.name + " has no fp16 matrix units");
     if (precision == Precision::fp32 && resolved_.gpu.matrix.tf32)
-      add("precision tf32", {{"precision", "tf32"}}, "changes the training too");
+      add("precision tf32", {{"precision", "tf32"}}, "may change convergence");
   }
 
   void add_gradients() {
     const std::string change = "fp16 gradients";
-    if (is_alone()) return refuse(change, "one GPU sends none");
-    if (sends_itself()) return refuse(change, "collectives are the trace's");
+    if (is_alone()) return refuse(change, "a single GPU sends no gradients");
+    if (sends_itself()) return refuse(change, "a trace fixes its collectives");
     if (size_of(resolved_.stack.gradient_dtype, experiment_.precision) <= Bytes{2})
-      return refuse(change, "they have 2 bytes per value already");
+      return refuse(change, "gradients already have 2 bytes per value");
     add(change, {{"stack.gradient_dtype", "fp16"}},
         has_servers(experiment_.sync)
-            ? "changes the training too"
-            : "changes the training too; a bucket of the same size holds more layers");
+            ? "may change convergence"
+            : "may change convergence; a bucket of the same size holds more layers");
   }
 
   void add_buckets() {
-    if (is_alone()) return refuse("other buckets", "one GPU sends none");
-    if (has_servers(experiment_.sync)) return refuse("other buckets", "servers take each tensor by itself");
-    if (sends_itself()) return refuse("other buckets", "collectives are the trace's");
+    if (is_alone()) return refuse("other buckets", "a single GPU sends no gradients");
+    if (has_servers(experiment_.sync))
+      return refuse("other buckets", "parameter servers receive each tensor separately");
+    if (sends_itself()) return refuse("other buckets", "a trace fixes its collectives");
     for (const double factor : {times_more, 1 / times_more}) {
       const std::string text = as_size(factor * bucket());
       add((is_fused() ? "fusion up to " : "buckets of ") + text, bucket_sizes(factor, text));
@@ -105,7 +106,7 @@ private:
   void add_algorithms() {
     const Sync& sync = experiment_.sync;
     if (is_alone() || (sync.kind != SyncKind::all_reduce && sync.kind != SyncKind::peer_to_peer)) return;
-    if (sends_itself()) return refuse("another algorithm", "collectives are the trace's");
+    if (sends_itself()) return refuse("another algorithm", "a trace fixes its collectives");
     for (const auto& name : config::Names<Algorithm>::table) {
       if (name.value == sync.algorithm) continue;
       add(fmt::format("algorithm {}", name.text), {{std::string(algorithm_key), std::string(name.text)}});
@@ -115,7 +116,7 @@ private:
   void add_servers() {
     if (!has_servers(experiment_.sync) || placement_of(experiment_.sync) == ServerPlacement::free) return;
     const int shards = 2 * shards_of(experiment_.sync);
-    add(fmt::format("{} shards of the parameters", shards), {{"sync.shards", std::to_string(shards)}});
+    add(fmt::format("{} parameter shards", shards), {{"sync.shards", std::to_string(shards)}});
   }
 
   void add_slow() {

@@ -25,18 +25,18 @@ private:
   void add_network() {
     const Fabric& fabric = resolved_.platform.fabric;
     if (cluster_.nodes == 1 && !has_own_servers()) {
-      refuse("faster NICs", "all GPUs are in one node, which uses no NIC");
+      refuse("faster NICs", "all GPUs are in one node, so no NIC is used");
       return;
     }
     const Bandwidth nic = times_more * fabric.nic.value;
     add("NICs of " + in_gbps(nic), {{"platform.fabric.nic", in_gbps(nic)}},
         std::isfinite(fabric.per_flow.value.si())
-            ? fmt::format("one connection reaches {} as before", in_gbps(fabric.per_flow.value))
+            ? fmt::format("one connection still reaches {} at most", in_gbps(fabric.per_flow.value))
             : "");
-    if (!fabric.gpudirect.value) add("NICs that reach GPU memory", {{"platform.fabric.gpudirect", "true"}});
+    if (!fabric.gpudirect.value) add("NICs with GPUDirect RDMA", {{"platform.fabric.gpudirect", "true"}});
     if (fabric.kind == FabricKind::torus2d || fabric.kind == FabricKind::torus3d) {
       const Bandwidth link = times_more * fabric.torus.link.value;
-      add("links of the torus of " + in_gbps(link), {{"platform.fabric.link", in_gbps(link)}});
+      add("torus links of " + in_gbps(link), {{"platform.fabric.link", in_gbps(link)}});
     }
     if (fabric.kind == FabricKind::dragonfly) {
       const Bandwidth local = times_more * fabric.dragonfly.local_link.value;
@@ -49,7 +49,7 @@ private:
   void add_node_links() {
     if (std::ranges::max(cluster_.gpus_on_node) == 1 && cluster_.nodes == 1 &&
         !has_servers(experiment_.sync)) {
-      refuse("faster links in a node", "there is one GPU, which talks to no other");
+      refuse("faster links in a node", "a single GPU does not communicate");
       return;
     }
     const LinkSpeeds& speeds = resolved_.platform.speeds;
@@ -69,13 +69,13 @@ private:
   }
 
   void add_gpu() {
-    const std::vector<Op>& ops = resolved_.trace.ops;
+    const std::vector<Op>& ops = only_class(resolved_).trace.ops;
     const auto is_kernel = [](const Op& op) { return op.kind != OpKind::host; };
     const auto is_given = [&](const Op& op) { return is_kernel(op) && op.duration.has_value(); };
     const auto kernels = std::ranges::count_if(ops, is_kernel);
     const auto given = std::ranges::count_if(ops, is_given);
     if (given == kernels) {
-      refuse("faster GPUs", "the trace brings the times of its kernels");
+      refuse("faster GPUs", "a trace fixes the times of its kernels");
       return;
     }
     const double now = resolved_.gpu.has_speed;
@@ -84,23 +84,22 @@ private:
       return;
     }
     const std::string which =
-        given == 0
-            ? "every kernel in half the time"
-            : fmt::format("{} of {} kernels keep the times that the trace brings, the others take half",
-                          given, kernels);
+        given == 0 ? "every kernel in half the time"
+                   : fmt::format("the trace fixes the times of {} of {} kernels; the others take half", given,
+                                 kernels);
     add("GPUs twice as fast", {{"gpu.speed", shortest(times_more * now)}},
-        which + " (peak rates, memory bandwidth, fixed times); memory size, links and host as before");
+        which + " (peak rates, memory bandwidth, fixed times); memory size, links and host stay the same");
   }
 
   static std::string past_highest(const std::string& key, double highest, double now) {
-    return fmt::format("{} is {} and goes up to {}", key, shortest(now), shortest(highest));
+    return fmt::format("{} is {}; its maximum is {}", key, shortest(now), shortest(highest));
   }
 
   /// Remark on the other limits of GPUs without peer-to-peer access, besides the links made faster.
   [[nodiscard]] std::string staged_remark() const {
     const Platform& platform = resolved_.platform;
     if (platform.has_peer_to_peer || !std::isfinite(platform.staged.value.si())) return {};
-    return fmt::format("one connection through host memory reaches {} as before",
+    return fmt::format("one connection through host memory still reaches {} at most",
                        in_gigabytes(platform.staged.value));
   }
 
@@ -109,7 +108,7 @@ private:
     if (!is_prefetched(experiment_.input)) add("prefetching of samples", {{"input.prefetch", "true"}});
     if (resolved_.platform.cores_per_cpu && !decodes_on_gpu(experiment_.input)) {
       const int cores = 2 * resolved_.platform.cores_per_cpu->value;
-      add(fmt::format("{} cores in a socket", cores),
+      add(fmt::format("{} cores per socket", cores),
           {{"platform.node.devices.cpu.cores", std::to_string(cores)}});
     }
     if (resolved_.platform.storage) {
@@ -121,7 +120,7 @@ private:
     if (resolved_.gpu.image_decoder)
       add("decoding on the GPUs", {{"input.decode", "gpu"}});
     else
-      refuse("decoding on the GPUs", resolved_.gpu.name + " states no hardware decoder");
+      refuse("decoding on the GPUs", resolved_.gpu.name + " has no hardware decoder in its profile");
   }
 };
 

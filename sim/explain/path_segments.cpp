@@ -2,6 +2,7 @@
 
 #include "explain/critical_path.hpp"
 #include "explain/explain_step.hpp"
+#include "run/step.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
@@ -27,16 +28,6 @@ PathKind kind_of(const Op& op) {
 
 bool is_kernels(const PathSegment& segment) { return segment.ops > 0; }
 
-/// The purpose of a kernel, or of a host's wait, around a collective.
-std::string name_of_side_work(const StepPlan& plan, const PathPiece& piece, std::span<const Task> tasks) {
-  const PlannedCollective& planned =
-      plan.collectives[at(std::get<Compute>(tasks[at(piece.task)]).collective)];
-  if (piece.stream == Stream::host) return planned.held;
-  const bool is_before =
-      at(piece.task) + 1 < tasks.size() && std::holds_alternative<Join>(tasks[at(piece.task) + 1]);
-  return is_before ? planned.before : planned.after;
-}
-
 /// One segment for each piece.
 PathSegment segment_of(const ReplayedStep& step, const PathPiece& piece) {
   const TaskGraph& graph = step.plan.graph;
@@ -55,10 +46,10 @@ PathSegment segment_of(const ReplayedStep& step, const PathPiece& piece) {
   if (compute.op < 0) {
     segment.kind = PathKind::framework;
     segment.collective = compute.collective;
-    segment.what = name_of_side_work(step.plan, piece, tasks);
+    segment.what = side_work(step.plan, piece.stream, tasks, piece.task);
     return segment;
   }
-  const Op& op = step.resolved.trace.ops[at(compute.op)];
+  const Op& op = class_of(step.resolved, piece.rank).trace.ops[at(compute.op)];
   segment.kind = kind_of(op);
   segment.first = segment.last = op.layer;
   segment.ops = 1;

@@ -16,37 +16,24 @@ namespace trainyard {
 
 namespace {
 
-/// The value that a child sends.
-struct StepSpeed {
-  Seconds step_time;
-  double throughput = 0;
-};
-
-StepSpeed speed_with(ResolvedExperiment resolved) {
+/// Step time and throughput, as a child sends them.
+std::string speed_with(ResolvedExperiment resolved) {
   // Faults cost the job time, but not a step.
   resolved.settings.faults.reset();
   const Run run = simulate(std::move(resolved), {.timeline = false});
-  return {run.pace.time, run.pace.throughput};
+  return packed({run.pace.time.si(), run.pace.throughput});
 }
 
 void take_in(const ChildOutcome& outcome, WhatIfRow& row) {
-  switch (outcome.kind) {
-    case ChildOutcome::value: {
-      const std::vector<double> numbers = unpacked(outcome.text);
-      row.step_time = Seconds{numbers.at(0)};
-      row.throughput = numbers.at(1);
-      return;
-    }
-    case ChildOutcome::input_error:
-    case ChildOutcome::job_impossible:
-      row.what.reason = outcome.text;
-      return;
-    case ChildOutcome::file_error:
-      throw FileError(outcome.text);
-    case ChildOutcome::failure:
-      break;
+  if (outcome.kind == ChildOutcome::input_error || outcome.kind == ChildOutcome::job_impossible) {
+    row.what.reason = outcome.text;
+    return;
   }
-  throw std::runtime_error(fmt::format("{}: {}", set_options(row.what.set), outcome.text));
+  if (outcome.kind == ChildOutcome::failure)
+    throw std::runtime_error(fmt::format("{}: {}", set_options(row.what.set), outcome.text));
+  const std::vector<double> numbers = unpacked(value_of(outcome));
+  row.step_time = Seconds{numbers.at(0)};
+  row.throughput = numbers.at(1);
 }
 
 }  // namespace
@@ -66,8 +53,7 @@ std::vector<WhatIfRow> what_would_help(const config::Catalogue& catalogue, const
   const auto simulated = [&](const WhatIf& what) {
     Overrides all = overrides;
     all.insert(all.end(), what.set.begin(), what.set.end());
-    const StepSpeed speed = speed_with(resolve(catalogue, experiment, all, files));
-    return packed({speed.step_time.si(), speed.throughput});
+    return speed_with(resolve(catalogue, experiment, all, files));
   };
   std::size_t begun = 0;
   const auto next = [&]() -> std::optional<ChildWork> {

@@ -20,6 +20,19 @@ void add_markup(std::string& markup, fmt::format_string<Args...> format, Args&&.
   fmt::format_to(std::back_inserter(markup), format, std::forward<Args>(args)...);
 }
 
+/// A sample of a line or a mark for legends.
+Html sign(const std::string& markup) {
+  return {"<svg class=\"sign\" aria-hidden=\"true\">" + markup + "</svg>"};
+}
+
+std::string line_of(std::string_view kind) {
+  return fmt::format("<line class=\"{}\" x1=\"0\" x2=\"34\" y1=\"7\" y2=\"7\"/>", kind);
+}
+
+std::string mark_of(std::string_view kind, int shape) {
+  return fmt::format("<use class=\"mark {}\" href=\"#m{}\" x=\"17\" y=\"7\"/>", kind, shape);
+}
+
 Html tooltip(std::string_view text) { return text.empty() ? Html{} : element("title", text); }
 
 }  // namespace
@@ -50,12 +63,11 @@ Html swatch(std::string_view kind) {
                   kind)};
 }
 
-Html swatch_line(std::string_view kind) {
-  return {
-      fmt::format("<svg class=\"sign\" aria-hidden=\"true\"><line class=\"{}\" x1=\"0\" x2=\"34\" y1=\"7\" "
-                  "y2=\"7\"/></svg>",
-                  kind)};
-}
+Html swatch_line(std::string_view kind) { return sign(line_of(kind)); }
+
+Html mark_sign(std::string_view kind, int shape) { return sign(mark_of(kind, shape)); }
+
+Html series_sign(std::string_view kind, int shape) { return sign(line_of(kind) + mark_of(kind, shape)); }
 
 Html legend(const std::vector<LegendEntry>& entries) {
   Html items;
@@ -67,20 +79,6 @@ std::string rounded_tick(double number) {
   constexpr double million = 1e6;
   if (std::abs(number) >= million) return fmt::format("{:.6g} M", number / million);
   return std::abs(number) < 1000 ? fmt::format("{:.6g}", number) : grouped(std::llround(number));
-}
-
-Html mark_sign(std::string_view kind, int shape) {
-  return {
-      fmt::format("<svg class=\"sign\" aria-hidden=\"true\"><use class=\"mark {}\" href=\"#m{}\" x=\"17\" "
-                  "y=\"7\"/></svg>",
-                  kind, shape)};
-}
-
-Html series_sign(std::string_view kind, int shape) {
-  return {
-      fmt::format("<svg class=\"sign\" aria-hidden=\"true\"><line class=\"{0}\" x1=\"0\" x2=\"34\" y1=\"7\" "
-                  "y2=\"7\"/><use class=\"mark {0}\" href=\"#m{1}\" x=\"17\" y=\"7\"/></svg>",
-                  kind, shape)};
 }
 
 FluidPlot::FluidPlot(std::string name, PlotAxis across, std::string across_title, PlotAxis up,

@@ -51,6 +51,11 @@ public:
 
   void row(const std::vector<Html>& cells);
   void row(const std::vector<std::string>& texts);
+  /// Markup and texts, a cell each.
+  template <class... Cells>
+  requires(sizeof...(Cells) > 1) void row(const Cells&... cells) {
+    row(std::vector<Html>{as_cell(cells)...});
+  }
   /// The first cells, and one text in place of all others.
   void row_with_remark(const std::vector<std::string>& texts, std::string_view remark);
 
@@ -60,6 +65,8 @@ public:
   [[nodiscard]] Html html(bool is_tall = false) const;
 
 private:
+  static Html as_cell(const Html& content) { return content; }
+  static Html as_cell(std::string_view text) { return as_text(text); }
   void cell(std::size_t column, const Html& content);
 
   std::string name_;

@@ -4,28 +4,18 @@
 
 #include "html/html.hpp"
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace trainyard {
 
-/// For one protocol: the number of scored runs and their absolute errors in percent, as printed.
-struct KnownError {
-  std::string rows, mape, p90;
-};
+/// A line for each total and each family, in the order of the file: its name and, for the fits 1gpu, 1node
+/// and nothing, the number of scored runs, their mean absolute error and its 90th percentile in percent, as
+/// printed; empty without runs. Throws InputError if the file has another format.
+std::vector<std::vector<std::string>> known_errors(std::string_view csv);
 
-/// Errors of several runs: a family (line of the table), or a total.
-struct KnownErrors {
-  std::string family;
-  std::optional<KnownError> one_gpu, one_node, spec;
-};
-
-/// In the order of the file. Throws InputError if the file has another format.
-std::vector<KnownErrors> known_errors(std::string_view csv);
-
-/// Their table, totals first, and an explanation of the protocols; before it their meaning for this page's
+/// Their table, totals first, and an explanation of the fits; before it their meaning for this page's
 /// figures.
 Html known_errors_html(std::string_view of_this = {});
 

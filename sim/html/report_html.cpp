@@ -4,7 +4,7 @@
 #include "html/known_errors.hpp"
 #include "html/run_sections.hpp"
 #include "html/timeline_data.hpp"
-#include "report/run_title.hpp"
+#include "report/run_words.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -15,10 +15,11 @@ namespace {
 
 std::string_view kind_of_prediction(const Run& run, const PageOrigin& origin) {
   if (origin.has_measured_times)
-    return "Compute times were given by the trace: nearest is 1gpu, whose error is that of more GPUs.";
+    return "The trace gave the compute times: compare with 1gpu, the error of adding GPUs.";
   return run.calibrated_on.empty()
-             ? "Nothing was fitted to a run for this result: compare with spec."
-             : "Something was fitted for this result (Calibrated on, above): compare with 1gpu and 1node.";
+             ? "No training run was fitted to for this result: compare with nothing fitted."
+             : "Training runs were fitted to for this result (Calibrated on, above): "
+               "compare with 1gpu and 1node.";
 }
 
 }  // namespace
@@ -26,8 +27,11 @@ std::string_view kind_of_prediction(const Run& run, const PageOrigin& origin) {
 PageOrigin page_origin(const ResolvedExperiment& resolved, const std::string& version) {
   PageOrigin origin{.version = version, .warnings = {}, .sources = {}};
   for (const Diagnostic& warning : resolved.warnings) origin.warnings.push_back(to_string(warning));
-  origin.has_measured_times = std::ranges::any_of(resolved.trace.ops, [](const Op& op) {
+  const auto is_measured = [](const Op& op) {
     return op.duration && op.source.value_or(ComputeSource::measured) == ComputeSource::measured;
+  };
+  origin.has_measured_times = std::ranges::any_of(resolved.classes, [&](const RankClass& one) {
+    return std::ranges::any_of(one.trace.ops, is_measured);
   });
   const auto add = [&](std::string_view kind, const std::string& name,
                        const std::vector<std::string>& sources) {
@@ -55,11 +59,12 @@ std::string report_html(const Run& run, const PageOrigin& origin) {
                              {"links", "Links", links_html(run)},
                              {"layers", "Kernels and layers", layers_html(run)},
                              {"ranks", "Ranks", ranks_html(run)},
-                             {"memory", "Memory of a GPU", memory_html(run)},
+                             {"memory", "Memory per GPU", memory_html(run)},
                              {"needs", "Energy and cost", needs_html(run)},
                              {"faults", "Faults and checkpoints", faults_html(run)},
-                             {"trust", "What the numbers rest on", trust_html(run, origin)},
-                             {"errors", "Known error", known_errors_html(kind_of_prediction(run, origin))},
+                             {"trust", "Sources of the numbers", trust_html(run, origin)},
+                             {"errors", "Known errors of predictions",
+                              known_errors_html(kind_of_prediction(run, origin))},
                              {"experiment", "The experiment", experiment_html(run, origin)}},
                 .timeline = timeline_json(run),
                 .version = origin.version};

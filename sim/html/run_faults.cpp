@@ -1,8 +1,8 @@
 #include "html/fluid_plot.hpp"
 #include "html/run_sections.hpp"
 #include "html/time_unit.hpp"
-#include "report/fault_text.hpp"
 #include "report/page.hpp"
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 
@@ -35,21 +35,21 @@ Html interval_plot(const JobReport& faults) {
   PlotAxis up = linear_axis(walls, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick, false);
   FluidPlot plot("time of the job over the checkpoint interval", std::move(across),
                  fmt::format("checkpoint interval, {}", every.name), std::move(up),
-                 fmt::format("the job takes, {}", wall.name));
+                 fmt::format("job time, {}", wall.name));
   std::vector<PlotPoint> simulated;
   std::vector<PlotPoint> expected;
   for (const IntervalRow& row : faults.intervals) {
     const double x = row.every / Seconds(every.seconds);
-    const std::string label = fmt::format("every {}: ", long_time(row.every));
-    if (row.wall) simulated.push_back({x, *row.wall / Seconds(wall.seconds), label + long_time(*row.wall)});
+    const std::string label = fmt::format("every {}: ", human(row.every));
+    if (row.wall) simulated.push_back({x, *row.wall / Seconds(wall.seconds), label + human(*row.wall)});
     if (row.expected)
-      expected.push_back({x, *row.expected / Seconds(wall.seconds), label + long_time(*row.expected)});
+      expected.push_back({x, *row.expected / Seconds(wall.seconds), label + human(*row.expected)});
   }
   std::vector<LegendEntry> entries;
   if (!simulated.empty()) entries.push_back({series_sign("series0", 0), "simulated"});
   const auto upright = [&](const char* kind, const std::optional<Seconds>& time, const std::string& name) {
     if (!time) return;
-    const std::string text = fmt::format("{}: {}", name, long_time(*time));
+    const std::string text = fmt::format("{}: {}", name, human(*time));
     plot.upright(kind, *time / Seconds(every.seconds), text);
     entries.push_back({swatch_line(kind), text});
   };
@@ -64,16 +64,15 @@ Html interval_plot(const JobReport& faults) {
   upright("rule-young", faults.young, "Young's interval");
   upright("rule-daly", faults.daly, "Daly's interval");
   if (!faults.is_daly) upright("rule-used", faults.every, "the interval in use");
-  return subheading("How long the job takes with other checkpoint intervals") + plot.html() + legend(entries);
+  return subheading("Job time with other checkpoint intervals") + plot.html() + legend(entries);
 }
 
 Html intervals_html(const JobReport& faults) {
   HtmlTable table("checkpoint intervals",
-                  {{"interval"}, {"the job takes"}, {"goodput, of the throughput"}, {"closed form"}});
+                  {{"interval"}, {"job time"}, {"goodput over throughput"}, {"closed form"}});
   for (const IntervalRow& row : faults.intervals) {
-    table.row(std::vector<std::string>{
-        long_time(row.every), row.wall ? long_time(*row.wall) : "is never done",
-        row.wall ? percent(faults.work / *row.wall) : "", row.expected ? long_time(*row.expected) : ""});
+    table.row(human(row.every), row.wall ? human(*row.wall) : "never finishes",
+              row.wall ? percent(faults.work / *row.wall) : "", row.expected ? human(*row.expected) : "");
   }
   return folded("The same as a table", table.html());
 }
@@ -83,37 +82,38 @@ Html intervals_html(const JobReport& faults) {
 Html faults_html(const Run& run) {
   if (!run.job) return {};
   const JobReport& faults = *run.job;
-  Html html = paragraph(fmt::format(
-      "{} of work take {}{}: {} is of use. {} faults, of which {} stop the job.", long_time(faults.work),
-      long_time(faults.wall), faults.runs > 1 ? fmt::format(" (mean of {} runs)", faults.runs) : "",
-      goodput_in_words(faults), rounded(faults.faults), rounded(faults.restarts)));
+  Html html = paragraph(
+      fmt::format("{} of work take {}{}. Goodput is {}. There are {} faults, {} of which stop the job.",
+                  human(faults.work), human(faults.wall),
+                  faults.runs > 1 ? fmt::format(" (mean of {} runs)", faults.runs) : "",
+                  goodput_in_words(faults), rounded(faults.faults), rounded(faults.restarts)));
   std::vector<BarPart> bar;
   HtmlTable table("where the time of the job goes", {{"part", true}, {"time"}, {"share"}});
   const auto add = [&](const char* kind, const char* name, Seconds time) {
     if (time <= Seconds{}) return;
     const double share = time / faults.wall;
-    bar.push_back({kind, name, share, fmt::format("{}, {}", long_time(time), percent(share))});
-    table.row(std::vector<Html>{swatch(kind) + as_text(std::string(" ") + name), as_text(long_time(time)),
-                                as_text(percent(share))});
+    bar.push_back({kind, name, share, fmt::format("{}, {}", human(time), percent(share))});
+    table.row(swatch(kind) + as_text(std::string(" ") + name), human(time), percent(share));
   };
   add("compute", "work", faults.work);
   add("wasted-compute", "work lost", faults.lost);
-  add("waiting", "ranks missing", faults.slowed);
+  add("waiting", "running with fewer ranks", faults.slowed);
   add("framework", "restarting", faults.restarting);
   add("input", "writing checkpoints", faults.writing);
   html += stacked_bar("where the time of the job goes", bar) + table.html();
-  if (faults.runs > 1) html += paragraph("In brackets: between these 95 % of such means lie.");
+  if (faults.runs > 1) html += paragraph("In brackets: the range of 95 % of such means.");
   if (faults.every) {
     html += paragraph(fmt::format("A checkpoint is written every {}{}; it is {} and takes {}.",
-                                  long_time(*faults.every), faults.is_daly ? " (Daly's interval)" : "",
+                                  human(*faults.every), faults.is_daly ? " (Daly's interval)" : "",
                                   human(faults.checkpoint_size), human(faults.write)));
   }
   if (faults.between_stops)
-    html += paragraph(
-        fmt::format("A fault that stops the job comes every {}.", long_time(*faults.between_stops)));
+    html +=
+        paragraph(fmt::format("A fault that stops the job comes every {}.", human(*faults.between_stops)));
   if (faults.best) {
-    html += paragraph(fmt::format("Of the intervals simulated {} is the best, with {} of the throughput.",
-                                  long_time(*faults.best), percent(faults.best_share)));
+    html +=
+        paragraph(fmt::format("The best simulated interval is {}, with a goodput of {} of the throughput.",
+                              human(*faults.best), percent(faults.best_share)));
   }
   if (faults.intervals.empty()) return html;
   return html + interval_plot(faults) + intervals_html(faults);

@@ -52,15 +52,14 @@ Html collectives_html(const Run& run) {
                                   {"busbw"}});
   for (const CollectiveRow& row : step_of(run).collectives) {
     if (table.rows() == most_rows_listed) break;
-    table.row(std::vector<std::string>{
-        row.name, std::string(config::name_of(row.operation)), row.algorithm, row.protocol,
-        grouped(row.channels), human(row.size), grouped(row.tensors), human(row.ready), human(row.start),
-        human(row.end - row.start), human(row.bound), human(row.algbw), human(row.busbw)});
+    table.row(row.name, config::name_of(row.operation), row.algorithm, row.protocol, grouped(row.channels),
+              human(row.size), grouped(row.tensors), human(row.ready), human(row.start),
+              human(row.end - row.start), human(row.bound), human(row.algbw), human(row.busbw));
   }
   Html html = paragraph(
-      "Ready: the last rank's gradients are there; starts: the stream is free too. Bound: no algorithm on "
-      "this network is "
-      "faster. algbw is size over time; busbw is comparable with the bandwidth of a link, as in nccl-tests.");
+      "Ready: the gradients of all ranks are complete. Starts: the communication stream is free too. Bound: "
+      "the shortest time that any algorithm could take on this network. algbw: size over time. busbw: "
+      "comparable with the bandwidth of a link, as in nccl-tests.");
   if (step_of(run).collectives.size() > table.rows()) {
     html += paragraph(fmt::format("The first {} of {}; collectives.csv has all.", table.rows(),
                                   grouped(static_cast<std::int64_t>(step_of(run).collectives.size()))));
@@ -72,36 +71,33 @@ Html links_html(const Run& run) {
   if (run.links.rows.empty()) return {};
   constexpr std::size_t most_links = 40;
   HtmlTable kinds("kinds of links", {{"kind of link", true},
-                                     {"busiest of them", true},
+                                     {"busiest link", true},
                                      {"", true},
-                                     {"its use"},
+                                     {"utilization"},
                                      {"capacity"},
-                                     {"its bytes"},
-                                     {"bytes of all alike"},
+                                     {"bytes"},
+                                     {"bytes of each of the kind"},
                                      {"links"}});
   for (const LinksWithSameLoad& group : links_with_same_load(run.links.rows)) {
     if (kinds.rows() == most_rows_listed) break;
-    kinds.row(std::vector<Html>{
-        as_text(group.kind), as_text(group.busiest->name),
-        share_bar("communication", group.busiest->utilization), as_text(percent(group.busiest->utilization)),
-        as_text(human(group.busiest->capacity)), as_text(human(group.busiest->bytes)),
-        as_text(range_in_words(group.least, group.most)), as_text(grouped(group.links))});
+    kinds.row(group.kind, group.busiest->name, share_bar("communication", group.busiest->utilization),
+              percent(group.busiest->utilization), human(group.busiest->capacity),
+              human(group.busiest->bytes), range_in_words(group.least, group.most), grouped(group.links));
   }
   std::vector<const LinkRow*> busiest;
   for (const LinkRow& row : run.links.rows) busiest.push_back(&row);
   std::ranges::stable_sort(busiest, std::greater{}, &LinkRow::utilization);
   busiest.resize(std::min(most_links, busiest.size()));
-  HtmlTable each("busiest links", {{"link", true}, {"", true}, {"use"}, {"capacity"}, {"bytes"}});
+  HtmlTable each("busiest links", {{"link", true}, {"", true}, {"utilization"}, {"capacity"}, {"bytes"}});
   for (const LinkRow* row : busiest) {
-    each.row(std::vector<Html>{as_text(row->name), share_bar("communication", row->utilization),
-                               as_text(percent(row->utilization)), as_text(human(row->capacity)),
-                               as_text(human(row->bytes))});
+    each.row(row->name, share_bar("communication", row->utilization), percent(row->utilization),
+             human(row->capacity), human(row->bytes));
   }
   const std::string time = updates_of(run) ? "the run" : "the step";
-  return paragraph(fmt::format(
-             "Use is bytes over what the link could carry in {}; directions count apart. Links of one kind "
-             "differ in numbers only. On average over the links used: {}.",
-             time, percent(run.links.mean))) +
+  return paragraph(fmt::format("Utilization: bytes relative to what the link could carry in {}. Each "
+                               "direction counts separately. Links of one kind differ only in the numbers of "
+                               "their names. Mean over the links used: {}.",
+                               time, percent(run.links.mean))) +
          kinds.html() +
          folded(busiest.size() < run.links.rows.size()
                     ? fmt::format("The {} busiest of {} links; links.csv has all", busiest.size(),
@@ -114,16 +110,16 @@ Html ranks_html(const Run& run) {
   if (updates_of(run) || run.ranks == 1 || run.rank_rows.empty()) return {};  // workers: updates_html
   if (are_alike(run)) {
     const RankRow& rank = run.rank_rows.front();
-    return paragraph(fmt::format("All {} ranks are alike: {} of kernels, {} of communication, done after {}.",
-                                 grouped(run.ranks), human(rank.compute), human(rank.communication),
-                                 human(rank.end)));
+    return paragraph(fmt::format(
+        "All {} ranks have the same times: {} of kernels, {} of communication, finished after {}.",
+        grouped(run.ranks), human(rank.compute), human(rank.communication), human(rank.end)));
   }
   HtmlTable table("ranks",
                   {{"rank", true}, {"node", true}, {"GPU", true}, {"kernels"}, {"communication"}, {"ends"}});
   for (const RankRow& row : run.rank_rows) {
     if (table.rows() == most_rows_listed) break;
-    table.row(std::vector<std::string>{grouped(index(row.rank)), grouped(index(row.node)), row.gpu,
-                                       human(row.compute), human(row.communication), human(row.end)});
+    table.row(grouped(index(row.rank)), grouped(index(row.node)), row.gpu, human(row.compute),
+              human(row.communication), human(row.end));
   }
   Html html;
   if (table.rows() < run.rank_rows.size()) {
@@ -133,11 +129,12 @@ Html ranks_html(const Run& run) {
   return html + table.html(table.rows() > 20);
 }
 
-Html memory_html(const Run& run) {
-  if (!run.memory) return {};
-  const MemoryReport& memory = *run.memory;
+namespace {
+
+/// The memory of one class of ranks.
+Html memory_of(const MemoryReport& memory) {
   std::vector<BarPart> bar;
-  HtmlTable table("memory by term", {{"term", true}, {"bytes"}, {"of the GPU's"}, {"what it is", true}});
+  HtmlTable table("memory by term", {{"term", true}, {"bytes"}, {"share of the GPU's"}, {"meaning", true}});
   int number = 0;
   for (const MemoryTerm& term : memory_terms) {
     const Bytes bytes = memory.terms.*term.bytes;
@@ -146,17 +143,27 @@ Html memory_html(const Run& run) {
     std::ranges::replace(name, '_', ' ');
     const std::string kind = fmt::format("term{}", number++);
     if (bytes > Bytes{})
-      bar.push_back({kind, name, share, fmt::format("{}, {}", human(bytes), percent(share))});
-    table.row(std::vector<Html>{swatch(kind) + as_text(" " + name), as_text(human(bytes)),
-                                as_text(percent(share)), as_text(term.what)});
+      bar.push_back({kind, name, share, fmt::format("{}, {}", gpu_memory(bytes), percent(share))});
+    table.row(swatch(kind) + as_text(" " + name), gpu_memory(bytes), percent(share), term.what);
   }
   bar.push_back(
-      {"free", "free", std::max(0.0, 1 - memory.utilization), human(memory.capacity - memory.peak)});
-  table.row(std::vector<std::string>{"peak", human(memory.peak), percent(memory.utilization),
-                                     "the fullest moment: backward begins"});
-  table.row(std::vector<std::string>{"capacity", human(memory.capacity), "100.0 %", memory.gpu});
-  return stacked_bar("memory of a GPU by term", bar) + table.html() +
+      {"free", "free", std::max(0.0, 1 - memory.utilization), gpu_memory(memory.capacity - memory.peak)});
+  table.row("peak", gpu_memory(memory.peak), percent(memory.utilization),
+            "highest use of memory: when backward begins");
+  table.row("capacity", gpu_memory(memory.capacity), "100.0 %", memory.gpu);
+  return stacked_bar("memory per GPU by term", bar) + table.html() +
          paragraph(fmt::format("batch_per_gpu {} {}", grouped(memory.batch_per_gpu), verdict(memory)));
+}
+
+}  // namespace
+
+Html memory_html(const Run& run) {
+  Html html;
+  for (const MemoryReport& memory : run.memory.value_or(std::vector<MemoryReport>{})) {
+    if (run.memory->size() > 1) html += subheading(memory.ranks);
+    html += memory_of(memory);
+  }
+  return html;
 }
 
 }  // namespace trainyard

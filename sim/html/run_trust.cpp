@@ -18,16 +18,15 @@ Html list_of(const std::vector<std::string>& texts) {
 Html shares_html(const Run& run) {
   const ComputeSourceShares& shares = run.compute_sources;
   std::vector<BarPart> bar;
-  HtmlTable table("what compute times rest on", {{"compute times", true}, {"share"}, {"what it is", true}});
+  HtmlTable table("sources of compute times", {{"compute times", true}, {"share"}, {"meaning", true}});
   const auto add = [&](const char* kind, const char* name, double share, const char* what) {
     bar.push_back({kind, name, share, percent(share)});
-    table.row(std::vector<Html>{swatch(kind) + as_text(std::string(" ") + name), as_text(percent(share)),
-                                as_text(what)});
+    table.row(swatch(kind) + as_text(std::string(" ") + name), percent(share), what);
   };
   add("backward", "measured", shares.measured, "times of kernels of these shapes, measured on this GPU");
   add("forward", "fitted", shares.fitted, "curves fitted to measured kernels");
-  add("waiting", "roofline", shares.roofline, "the peak of the GPU and its memory, with an efficiency");
-  return stacked_bar("what compute times rest on", bar) + table.html();
+  add("waiting", "roofline", shares.roofline, "peak rates of the GPU and its memory, times an efficiency");
+  return stacked_bar("sources of compute times", bar) + table.html();
 }
 
 }  // namespace
@@ -35,33 +34,32 @@ Html shares_html(const Run& run) {
 Html sources_html(const std::vector<PageSource>& sources) {
   if (sources.empty()) return {};
   HtmlTable table("sources", {{"file", true}, {"source", true}});
-  for (const PageSource& source : sources) table.row(std::vector<std::string>{source.file, source.source});
+  for (const PageSource& source : sources) table.row(source.file, source.source);
   return subheading("Sources") + table.html();
 }
 
 Html trust_html(const Run& run, const PageOrigin& origin) {
   Html html = shares_html(run);
   std::vector<std::string> calibrated = run.calibrated_on;
-  if (calibrated.empty()) calibrated.emplace_back("nothing: no end-to-end run was used");
+  if (calibrated.empty()) calibrated.emplace_back("no training run (kernel data only)");
   html += subheading("Calibrated on") + list_of(calibrated);
   if (!run.notes.empty()) html += subheading("Notes") + list_of(run.notes);
   const auto reasons = unmodelled(run);
   if (!reasons.empty()) {
     HtmlTable table("what is not modelled", {{"field of summary.json", true}, {"why it is null", true}});
-    for (const auto& [field, reason] : reasons) table.row(std::vector<std::string>{field, reason});
+    for (const auto& [field, reason] : reasons) table.row(field, reason);
     html += subheading("Not modelled") + table.html();
   }
   return html + sources_html(origin.sources);
 }
 
 Html experiment_html(const Run& run, const PageOrigin& origin) {
-  Html html = paragraph("Every key with its value, defaults filled in.");
+  Html html = paragraph("All keys with their values, defaults included.");
   html += element("button", "Copy",
                   " type=\"button\" class=\"copy\" hidden=\"hidden\" data-copies=\"resolved\"") +
           Html{"\n"};
   html += element("pre", resolved_text(run), " id=\"resolved\" tabindex=\"0\"") + Html{"\n"};
-  html += paragraph(
-      "It is experiment.resolved.yaml beside this page. The same numbers again, under that file's name:");
+  html += paragraph("This is experiment.resolved.yaml, next to this page. To get the same numbers again:");
   html += element("pre", "trainyard run experiment.resolved.yaml --out again") + Html{"\n"};
   html += paragraph(
       fmt::format("trainyard {}, fidelity {}: {} events were simulated. The same input gives the same page, "

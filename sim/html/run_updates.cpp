@@ -1,8 +1,8 @@
 #include "html/fluid_plot.hpp"
 #include "html/run_sections.hpp"
 #include "report/page.hpp"
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
-#include "report/training_text.hpp"
 #include "units/text.hpp"
 
 #include <fmt/format.h>
@@ -46,20 +46,20 @@ Html staleness_html(const Updates& updates) {
                                                   : fmt::format("{} to {}", bar.first, bar.last),
                             count(bar.gradients, "gradient"), percent(gradients / static_cast<double>(all))));
   }
-  return subheading("How old gradients were when an update used them") + plot.html();
+  return subheading("Age of gradients when an update used them") + plot.html();
 }
 
 Html workers_html(const Updates& updates) {
   constexpr std::size_t most_workers = 64;
-  HtmlTable table("workers", {{"rank", true},
-                              {"node", true},
-                              {"where its time went", true},
-                              {"computing"},
-                              {"wasted"},
-                              {"communicating"},
-                              {"waiting"},
-                              {"loading"},
-                              {"gradients used"}});
+  HtmlTable table("ranks", {{"rank", true},
+                            {"node", true},
+                            {"use of its time", true},
+                            {"computing"},
+                            {"wasted"},
+                            {"communicating"},
+                            {"waiting"},
+                            {"loading"},
+                            {"gradients used"}});
   for (const WorkerRow& row : updates.workers) {
     if (table.rows() == most_workers) break;
     std::vector<BarPart> bar;
@@ -71,15 +71,13 @@ Html workers_html(const Updates& updates) {
     add("communication", "communicating", row.communicating);
     add("waiting", "waiting", row.waiting);
     add("input", "loading", row.loading);
-    table.row(std::vector<Html>{as_text(grouped(index(row.rank))), as_text(grouped(index(row.node))),
-                                stacked_bar("time of a rank", bar), as_text(human(row.computing)),
-                                as_text(human(row.wasted)), as_text(human(row.communicating)),
-                                as_text(human(row.waiting)), as_text(human(row.loading)),
-                                as_text(grouped(row.gradients))});
+    table.row(grouped(index(row.rank)), grouped(index(row.node)), stacked_bar("time of a rank", bar),
+              human(row.computing), human(row.wasted), human(row.communicating), human(row.waiting),
+              human(row.loading), grouped(row.gradients));
   }
-  Html html = subheading("Workers");
+  Html html = subheading("Ranks");
   html += paragraph(fmt::format(
-      "Over the measured {}; computing includes what was wasted.{}", long_time(updates.measured),
+      "Over the measured {}. Computing includes wasted time.{}", human(updates.measured),
       table.rows() < updates.workers.size() ? fmt::format(" The first {}; workers.csv has all.", table.rows())
                                             : ""));
   html += legend({{swatch("compute"), "computing"},
@@ -92,10 +90,9 @@ Html workers_html(const Updates& updates) {
 
 Html servers_html(const Updates& updates) {
   if (updates.servers.empty()) return {};
-  HtmlTable table("servers", {{"what serves parameters", true}, {"", true}, {"use"}});
+  HtmlTable table("servers", {{"server", true}, {"", true}, {"utilization"}});
   for (const ServerRow& row : updates.servers) {
-    table.row(std::vector<Html>{as_text(row.name), share_bar("communication", row.utilization),
-                                as_text(percent(row.utilization))});
+    table.row(row.name, share_bar("communication", row.utilization), percent(row.utilization));
   }
   return subheading("Servers") + table.html(table.rows() > 20);
 }
@@ -105,20 +102,20 @@ Html servers_html(const Updates& updates) {
 Html updates_html(const Run& run) {
   if (!updates_of(run)) return {};
   const Updates& updates = *updates_of(run);
-  HtmlTable table("updates", {{"what", true}, {"value"}, {"", true}});
+  HtmlTable table("updates", {{"quantity", true}, {"value"}, {"", true}});
   const auto add = [&](const char* what, const std::string& value, const std::string& remark) {
-    table.row(std::vector<std::string>{what, value, remark});
+    table.row(what, value, remark);
   };
   add("update rule", rule_in_words(updates.settings), "which gradients an update waits for");
   add("updates", rounded(1 / updates.time.median.si()) + " /s",
-      fmt::format("of {} gradients each; {} measured in each of {} repeats",
+      fmt::format("{} gradients each; {} measured in each of {} repeats",
                   rounded(updates.gradients_per_update), grouped(updates.measured_updates),
                   updates.counts.repeats));
   add("staleness", rounded(updates.staleness.mean),
       fmt::format("updates on average, {} at most (1 is fresh)", grouped(updates.staleness.max)));
   if (updates.settings.rule == UpdateRule::ssp)
-    add("lead", grouped(updates.lead), "finished steps that a rank was ahead of the slowest, at most");
-  add("wasted", human(updates.wasted), "of computing of all ranks that was cancelled, an update");
+    add("lead", grouped(updates.lead), "most finished steps that a rank was ahead of the slowest");
+  add("wasted", human(updates.wasted), "cancelled computing of all ranks, per update");
   return table.html() + staleness_html(updates) + workers_html(updates) + servers_html(updates);
 }
 

@@ -29,17 +29,17 @@ PartWords words_of(StepPart part, bool is_training) {
   std::ranges::replace(words.name, '_', ' ');
   std::ranges::replace(words.kind, '_', '-');
   if (part == StepPart::communication && is_training)
-    words.what = "gradients or parameters are under way and nothing is computed";
+    words.what = "gradients or parameters are sent and nothing is computed";
   else if (part == StepPart::communication)
     words.name = "exposed collectives";
-  if (part == StepPart::compute) words.what = "all computing that was of use";
+  if (part == StepPart::compute) words.what = "useful computing";
   if (part == StepPart::input) words.what = "GPUs wait for samples";
   return words;
 }
 
 Html parts_html(const Run& run, const StepParts& split) {
   std::vector<BarPart> bar;
-  HtmlTable table("parts of the step time", {{"part", true}, {"time"}, {"share"}, {"what it is", true}});
+  HtmlTable table("parts of the step time", {{"part", true}, {"time"}, {"share"}, {"meaning", true}});
   Seconds sum;
   constexpr double rounding = 1e-9;  // of the step: smaller parts are rounding errors of sums
   for (const PartTime& part : split.parts) {
@@ -47,63 +47,76 @@ Html parts_html(const Run& run, const StepParts& split) {
     const PartWords words = words_of(part.part, (updates_of(run) != nullptr));
     const double share = part.time / run.pace.time;
     bar.push_back({words.kind, words.name, share, fmt::format("{}, {}", human(part.time), percent(share))});
-    table.row(std::vector<Html>{swatch(words.kind) + as_text(" " + words.name), as_text(human(part.time)),
-                                as_text(percent(share)), as_text(words.what)});
+    table.row(swatch(words.kind) + as_text(" " + words.name), human(part.time), percent(share), words.what);
     sum += part.time;
   }
-  table.row(std::vector<std::string>{"sum", human(sum), percent(sum / run.pace.time),
-                                     updates_of(run) ? "the time of an update" : "the step time"});
+  table.row("sum", human(sum), percent(sum / run.pace.time),
+            updates_of(run) ? "the time of an update" : "the step time");
   return stacked_bar("parts of the step time", bar) + table.html();
 }
 
-Html kinds_html(const Run& run) {
-  const std::vector<KernelKind> kinds = kernel_kinds(run);
+Html kinds_html(const ClassStep& one) {
+  const std::vector<KernelKind> kinds = kernel_kinds(one);
   const Seconds sum = sum_of(kinds);
   if (sum.si() <= 0) return {};
   HtmlTable table("kernels by kind",
                   {{"kind of kernel", true}, {"", true}, {"time"}, {"share"}, {"kernels"}});
   for (const auto& [kind, time, kernels] : kinds) {
-    table.row(std::vector<Html>{as_text(config::name_of(kind)), share_bar("compute", time / sum),
-                                as_text(human(time)), as_text(percent(time / sum)),
-                                as_text(grouped(kernels))});
+    table.row(config::name_of(kind), share_bar("compute", time / sum), human(time), percent(time / sum),
+              grouped(kernels));
   }
   return subheading("Kernels by kind") + table.html();
 }
 
-Html exposed_html(const Run& run, const StepParts& split) {
+Html exposed_html(const Run& run, const ClassStep& one_class, const StepParts& split) {
   if (split.collectives.empty()) return {};
   HtmlTable table("exposed collectives",
                   {{"collective", true}, {"operation", true}, {"exposed"}, {"of the step"}, {"takes"}});
   for (const ExposedCollective& one : split.collectives) {
     const CollectiveRow& row = step_of(run).collectives[at(one.collective)];
-    table.row(std::vector<std::string>{row.name, std::string(config::name_of(row.operation)),
-                                       human(one.exposed), percent(one.exposed / run.pace.time),
-                                       human(row.end - row.start)});
+    table.row(row.name, config::name_of(row.operation), human(one.exposed),
+              percent(one.exposed / run.pace.time), human(row.end - row.start));
   }
   return subheading("Exposed collectives") +
-         paragraph("Collectives that keep rank 0 from computing, and for how long.") + table.html();
+         paragraph(fmt::format("Time in which rank {} waits for a collective and computes nothing.",
+                               index(one_class.first))) +
+         table.html();
+}
+
+/// The step of one class of ranks.
+Html class_html(const Run& run, const ClassStep& one) {
+  const StepParts split = step_parts(run, one);
+  Html html = paragraph(fmt::format(
+      "The step time, split into parts along the compute stream of rank {}.", index(one.first)));
+  html += parts_html(run, split);
+  if (run.ranks > 1 && one.communication > Seconds{}) {
+    html += paragraph(fmt::format("Communication takes {} in total; {} of it is hidden by compute.",
+                                  human(one.communication),
+                                  percent(hidden_communication(one) / one.communication)));
+  }
+  return html + exposed_html(run, one, split) + kinds_html(one);
 }
 
 }  // namespace
 
 Html where_html(const Run& run) {
-  const StepParts split = step_parts(run);
-  Html html =
-      paragraph(updates_of(run) ? "The time of an update in parts that add up to it: means over the ranks."
-                                : "The step in parts that add up to it, along the compute stream of rank 0.");
-  html += parts_html(run, split);
-  if (!updates_of(run) && run.ranks > 1 && communication_time(run) > Seconds{}) {
-    const double hidden = overlap(run).hidden / communication_time(run);
-    html += paragraph(fmt::format("Communication takes {} in all; {} of it runs behind compute.",
-                                  human(communication_time(run)), percent(hidden)));
+  Html html;
+  if (updates_of(run)) {
+    html = paragraph("The time of an update, split into parts: means over the ranks.") +
+           parts_html(run, step_parts(run));
+    for (const ClassStep& one : step_of(run).classes) html += kinds_html(one);
+    return html;
   }
-  return html + exposed_html(run, split) + kinds_html(run);
+  for (const ClassStep& one : step_of(run).classes) html += class_html(run, one);
+  return html;
 }
 
-Html layers_html(const Run& run) {
+namespace {
+
+Html layers_of(const std::vector<OpRow>& ops) {
   constexpr std::size_t most_shown = 20;
   constexpr std::size_t most_listed = 600;
-  if (step_of(run).ops.empty()) return {};
+  if (ops.empty()) return {};
   const auto table_of = [&](const std::vector<const OpRow*>& rows, const std::string& name) {
     HtmlTable table(name, {{"layer", true},
                            {"phase", true},
@@ -113,36 +126,43 @@ Html layers_html(const Run& run) {
                            {"share"},
                            {"FLOP rate"},
                            {"bytes"},
-                           {"rests on"}});
+                           {"source of the time"}});
     Seconds all;
-    for (const OpRow& row : step_of(run).ops) all += row.duration;
+    for (const OpRow& row : ops) all += row.duration;
     for (const OpRow* row : rows) {
       const bool has_rate = row->flops > Flops{} && row->duration > Seconds{};
-      table.row(std::vector<std::string>{
-          row->layer, std::string(config::name_of(row->phase)), std::string(config::name_of(row->kind)),
-          row->shape, human(row->duration), all > Seconds{} ? percent(row->duration / all) : "",
-          has_rate ? human(row->flops / row->duration) : "", row->bytes > Bytes{} ? human(row->bytes) : "",
-          std::string(config::name_of(row->source))});
+      table.row(row->layer, config::name_of(row->phase), config::name_of(row->kind), row->shape,
+                human(row->duration), all > Seconds{} ? percent(row->duration / all) : "",
+                has_rate ? human(row->flops / row->duration) : "",
+                row->bytes > Bytes{} ? human(row->bytes) : "", config::name_of(row->source));
     }
     return table.html(rows.size() > most_shown);
   };
   std::vector<const OpRow*> longest;
-  for (const OpRow& row : step_of(run).ops) longest.push_back(&row);
+  for (const OpRow& row : ops) longest.push_back(&row);
   const std::vector<const OpRow*> in_order(
       longest.begin(), longest.begin() + static_cast<std::ptrdiff_t>(std::min(most_listed, longest.size())));
   std::ranges::stable_sort(longest, std::greater{}, &OpRow::duration);
   longest.resize(std::min(most_shown, longest.size()));
-  const auto ops = static_cast<std::int64_t>(step_of(run).ops.size());
-  Html html = subheading(longest.size() < step_of(run).ops.size()
-                             ? fmt::format("The {} longest of {} kernels", longest.size(), grouped(ops))
+  const auto kernels = static_cast<std::int64_t>(ops.size());
+  Html html = subheading(longest.size() < ops.size()
+                             ? fmt::format("The {} longest of {} kernels", longest.size(), grouped(kernels))
                              : "Kernels, the longest first");
   html += table_of(longest, "longest kernels");
-  if (longest.size() == step_of(run).ops.size()) return html;
-  const std::string all = in_order.size() == step_of(run).ops.size()
-                              ? fmt::format("All {} kernels in the order they run", grouped(ops))
+  if (longest.size() == ops.size()) return html;
+  const std::string all = in_order.size() == ops.size()
+                              ? fmt::format("All {} kernels in the order they run", grouped(kernels))
                               : fmt::format("The first {} kernels in the order they run; ops.csv has all {}",
-                                            in_order.size(), grouped(ops));
+                                            in_order.size(), grouped(kernels));
   return html + folded(all, table_of(in_order, "kernels in order"));
+}
+
+}  // namespace
+
+Html layers_html(const Run& run) {
+  Html html;
+  for (const ClassStep& one : step_of(run).classes) html += layers_of(one.ops);
+  return html;
 }
 
 }  // namespace trainyard

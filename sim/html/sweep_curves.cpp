@@ -82,6 +82,23 @@ PlotAxis ranks_axis(const std::vector<double>& ranks) {
   return count_axis(ranks, FluidPlot::across_begin, FluidPlot::across_length, 8);
 }
 
+/// The curves of a panel: marks at all points, and lines through the best at each number of GPUs. `value`
+/// gives a row's place on the vertical axis, `text` that value with its unit.
+template <class Value, class Text>
+void add_curves(FluidPlot& plot, const CurvePanel& panel, const CurveFigures& figures, const Value& value,
+                const Text& text) {
+  for (std::size_t i = 0; i < panel.series.size(); ++i) {
+    std::vector<PlotPoint> points;
+    for (const std::size_t row : panel.series[i].rows) {
+      points.push_back({figures.ranks(row), value(row),
+                        fmt::format("{}: {} {}", panel.names[i], text(value(row)),
+                                    figures.place_in_words(panel.series[i], row))});
+    }
+    plot.line(series_kind(i), best_of_each(points));
+    plot.marks(series_kind(i), static_cast<int>(i) % shapes, points);
+  }
+}
+
 Html throughput_plot(const CurvePanel& panel, const CurveFigures& figures) {
   std::vector<double> ranks;
   std::vector<double> rates;
@@ -102,17 +119,9 @@ Html throughput_plot(const CurvePanel& panel, const CurveFigures& figures) {
     const double rate = figures.throughput(series.rows.front());
     plot.line("ideal", {{first, rate, {}}, {last, rate * last / first, {}}});
   }
-  for (std::size_t i = 0; i < panel.series.size(); ++i) {
-    std::vector<PlotPoint> points;
-    for (const std::size_t row : panel.series[i].rows) {
-      const double rate = figures.throughput(row);
-      points.push_back({figures.ranks(row), rate,
-                        fmt::format("{}: {} samples/s {}", panel.names[i], rounded(rate),
-                                    figures.place_in_words(panel.series[i], row))});
-    }
-    plot.line(series_kind(i), best_of_each(points));
-    plot.marks(series_kind(i), static_cast<int>(i) % shapes, points);
-  }
+  add_curves(
+      plot, panel, figures, [&](std::size_t row) { return figures.throughput(row); },
+      [](double rate) { return rounded(rate) + " samples/s"; });
   return plot.html();
 }
 
@@ -126,23 +135,14 @@ Html efficiency_plot(const CurvePanel& panel, const CurveFigures& figures, bool 
     }
   }
   const auto percent_tick = [](double share) { return fmt::format("{:.6g} %", 100 * share); };
-  FluidPlot plot(
-      "scaling efficiency over GPUs; " + panel.title, ranks_axis(ranks), "GPUs",
-      linear_axis(shares, FluidPlot::up_begin, FluidPlot::up_length, 8, percent_tick,
-                  std::ranges::min(shares) < drawn_from),
-      is_strong ? "throughput per GPU, of the smallest run's" : "scaling efficiency, of linear scaling");
+  FluidPlot plot("scaling efficiency over GPUs; " + panel.title, ranks_axis(ranks), "GPUs",
+                 linear_axis(shares, FluidPlot::up_begin, FluidPlot::up_length, 8, percent_tick,
+                             std::ranges::min(shares) < drawn_from),
+                 is_strong ? "throughput per GPU, relative to the smallest run"
+                           : "scaling efficiency, relative to linear scaling");
   plot.level("least", scales_well);
-  for (std::size_t i = 0; i < panel.series.size(); ++i) {
-    std::vector<PlotPoint> points;
-    for (const std::size_t row : panel.series[i].rows) {
-      const double share = figures.efficiency[row].value();
-      points.push_back({figures.ranks(row), share,
-                        fmt::format("{}: {} {}", panel.names[i], percent(share),
-                                    figures.place_in_words(panel.series[i], row))});
-    }
-    plot.line(series_kind(i), best_of_each(points));
-    plot.marks(series_kind(i), static_cast<int>(i) % shapes, points);
-  }
+  add_curves(
+      plot, panel, figures, [&](std::size_t row) { return figures.efficiency[row].value(); }, percent);
   return plot.html();
 }
 
@@ -196,7 +196,7 @@ Html scaling_curves(const SweepResult& result) {
     html += legend(entries);
   }
   if (panels.size() > most_panels) {
-    html += paragraph(fmt::format("The first {} of {} groups of series are drawn; sweep.csv has all.",
+    html += paragraph(fmt::format("The first {} of {} groups of series are drawn; sweep.csv has all of them.",
                                   most_panels, panels.size()));
   }
   return html;

@@ -26,7 +26,7 @@ Html what_html(const SweepResult& result) {
   Html html = paragraph(fmt::format(
       "Experiment {}. {} done, {} failed.", experiment_name(result.sweep),
       count(static_cast<std::int64_t>(result.rows.size() - failures(result)), "point"), failures(result)));
-  HtmlTable table("varied keys", {{"varied key", true}, {"values"}, {"which", true}});
+  HtmlTable table("varied keys", {{"varied key", true}, {"number"}, {"values", true}});
   for (std::size_t key = 0; key < result.sweep.keys.size(); ++key) {
     std::set<std::string> known;
     std::string values;
@@ -35,13 +35,12 @@ Html what_html(const SweepResult& result) {
         values += (values.empty() ? "" : ", ") + point[key];
     }
     if (known.size() > most_values) values += ", ...";
-    table.row(std::vector<std::string>{result.sweep.keys[key],
-                                       grouped(static_cast<std::int64_t>(known.size())), values});
+    table.row(result.sweep.keys[key], grouped(static_cast<std::int64_t>(known.size())), values);
   }
   if (!table.empty()) html += table.html();
   if (result.sweep.set.empty()) return html;
   HtmlTable set("set for every point", {{"set for every point", true}, {"value", true}});
-  for (const auto& [key, value] : result.sweep.set) set.row(std::vector<std::string>{key, value});
+  for (const auto& [key, value] : result.sweep.set) set.row(key, value);
   return html + set.html();
 }
 
@@ -61,9 +60,9 @@ Html stops_html(const SweepResult& result) {
   for (const Series& series : all) {
     if (table.rows() == most_series) break;
     const std::optional<std::size_t> last = efficient_up_to(result, series, scales_well);
-    table.row(std::vector<std::string>{series.name.empty() ? result.sweep.name : series.name,
-                                       last ? ranks(*last) : "none", last ? percent(*reached[*last]) : "",
-                                       ranks(series.rows.back()), percent(*reached[series.rows.back()])});
+    table.row(series.name.empty() ? result.sweep.name : series.name, last ? ranks(*last) : "none",
+              last ? percent(*reached[*last]) : "", ranks(series.rows.back()),
+              percent(*reached[series.rows.back()]));
   }
   std::string rule = "Scales to: " + scaling_rule_in_words(result.sweep) + ".";
   if (table.rows() < all.size()) rule += fmt::format(" The first {} of {} series.", table.rows(), all.size());
@@ -78,29 +77,29 @@ Html choice_html(const SweepResult& result) {
   Html html;
   if (!limits.empty()) html += paragraph("Chosen " + limits + ".");
   if (choice.pareto.empty())
-    return html + paragraph("No point keeps to these limits.") + needs_plot(result, needs, choice);
+    return html + paragraph("No point meets these limits.") + needs_plot(result, needs, choice);
   const auto name = [&](std::size_t row) { return point_in_words(result.sweep, result.rows[row].point); };
   HtmlTable best("which point to take",
-                 {{"choice", true}, {"point"}, {"its keys", true}, {"it takes", true}});
+                 {{"choice", true}, {"point"}, {"keys", true}, {"time, cost and energy", true}});
   const auto add = [&](const char* label, const std::optional<std::size_t>& row) {
     if (!row) return;
-    best.row(std::vector<std::string>{label, grouped(static_cast<std::int64_t>(result.rows[*row].point)),
-                                      name(*row), needs_in_words(result, needs[*row])});
+    best.row(label, grouped(static_cast<std::int64_t>(result.rows[*row].point)), name(*row),
+             needs_in_words(result, needs[*row]));
   };
   add("fastest", choice.fastest);
   add("cheapest", choice.cheapest);
   add("least energy", choice.least_energy);
   html += best.html() + needs_plot(result, needs, choice);
   if (choice.pareto.size() < 2) return html;
-  HtmlTable front("Pareto front", {{"point"}, {"its keys", true}, {"it takes", true}});
+  HtmlTable front("Pareto front", {{"point"}, {"keys", true}, {"time, cost and energy", true}});
   for (const std::size_t row : choice.pareto) {
     if (front.rows() == most_choices) break;
-    front.row(std::vector<std::string>{grouped(static_cast<std::int64_t>(result.rows[row].point)), name(row),
-                                       needs_in_words(result, needs[row])});
+    front.row(grouped(static_cast<std::int64_t>(result.rows[row].point)), name(row),
+              needs_in_words(result, needs[row]));
   }
   return html + subheading("Pareto front of time, cost and energy") +
          paragraph(fmt::format(
-             "{}No other point is as good in all three and better in one. What is unknown counts as worst.",
+             "{}No other point is as good in all three and better in one. Unknown values count as worst.",
              front.rows() < choice.pareto.size()
                  ? fmt::format("The fastest {} of {} points. ", front.rows(), choice.pareto.size())
                  : "")) +
@@ -113,7 +112,7 @@ Html rows_html(const SweepResult& result) {
   std::vector<HtmlColumn> columns{{"point", true}};
   for (const std::string& head : shown.heads())
     columns.push_back({head, columns.size() <= result.sweep.keys.size()});
-  columns.push_back({"of the highest samples/s", true});
+  columns.push_back({"share of the highest samples/s", true});
   double highest = 0;
   for (const SweepRow& row : result.rows)
     highest = std::max(highest, figure(result, row, throughput_figure).value_or(0));
@@ -130,23 +129,22 @@ Html rows_html(const SweepResult& result) {
       table.row(markup);
     } else {
       cells.resize(1 + result.sweep.keys.size());
-      table.row_with_remark(cells, "failed, with its reason below");
+      table.row_with_remark(cells, "failed; the reason is below");
     }
   }
   Html html;
   if (is_strong_scaling(result.sweep) && !series_of(result).empty()) {
     html += paragraph(
-        "Speedup and efficiency are against the smallest run of each series; sweep.csv has those against one "
-        "GPU with the same batch per GPU too.");
+        "Speedup and efficiency are relative to the smallest run of each series; sweep.csv also has those "
+        "relative to one GPU with the same batch per GPU.");
   }
   return html +
-         paragraph(
-             table.rows() < result.rows.size()
-                 ? fmt::format(
-                       "The first {} of {} points; sweep.csv beside this page has all, with further columns.",
-                       table.rows(), grouped(static_cast<std::int64_t>(result.rows.size())))
-                 : "sweep.csv beside this page has those that are done with further columns, in SI base "
-                   "units.") +
+         paragraph(table.rows() < result.rows.size()
+                       ? fmt::format("The first {} of {} points; sweep.csv, next to this page, has all of "
+                                     "them with more columns.",
+                                     table.rows(), grouped(static_cast<std::int64_t>(result.rows.size())))
+                       : "sweep.csv, next to this page, has the finished points with more columns, in SI "
+                         "base units.") +
          table.html(table.rows() > 30);
 }
 
@@ -165,24 +163,21 @@ Html failures_html(const SweepResult& result) {
     table.row(cells);
   }
   return paragraph(
-             "Wrong: whatever the hardware. Impossible: valid, but not on this machine. Unreadable: a file "
-             "cannot be "
-             "read. failures.csv beside this page has all of them.") +
+             "Wrong: invalid on any hardware. Impossible: valid, but not possible on this machine. "
+             "Unreadable: a file cannot be read. failures.csv, next to this page, has all of them.") +
          table.html(table.rows() > 12);
 }
 
 Html resolved_html(const SweepOrigin& origin) {
-  return paragraph("The sweep with what the command line made of it.") +
+  return paragraph("The sweep, with the changes of the command line.") +
          element("button", "Copy",
                  " type=\"button\" class=\"copy\" hidden=\"hidden\" data-copies=\"resolved\"") +
          Html{"\n"} + element("pre", origin.sweep, " id=\"resolved\" tabindex=\"0\"") + Html{"\n"} +
-         paragraph("It is sweep.resolved.yaml beside this page. To run it again:") +
+         paragraph("This is sweep.resolved.yaml, next to this page. To run it again:") +
          element("pre", "trainyard sweep sweep.resolved.yaml --out again") + Html{"\n"} +
-         paragraph(fmt::format("trainyard {}. The same input gives the same page, byte for byte, whatever "
-                               "was run at the same time, "
-                               "interrupted or merged. A single point with its timeline and all it rests on: "
-                               "trainyard run with the "
-                               "point's keys as --set, and --out.",
+         paragraph(fmt::format("trainyard {}. The same input gives the same page, byte for byte, in whatever "
+                               "order and parts it was run. To see a single point with its timeline and "
+                               "sources: trainyard run with the point's keys as --set, and --out.",
                                origin.version));
 }
 
@@ -201,8 +196,8 @@ std::string sweep_html(const SweepResult& result, const SweepOrigin& origin) {
                    {"choice", "Which point to take", choice_html(result)},
                    {"points", "Points", rows_html(result)},
                    {"failures", "Points that failed", failures_html(result)},
-                   {"trust", "What the numbers rest on", sweep_trust_html(origin)},
-                   {"errors", "Known error", known_errors_html()},
+                   {"trust", "Sources of the numbers", sweep_trust_html(origin)},
+                   {"errors", "Known errors of predictions", known_errors_html()},
                    {"sweep", "The sweep", resolved_html(origin)}},
       .timeline = {},
       .version = origin.version};

@@ -1,10 +1,10 @@
 #include "html/fluid_plot.hpp"
 #include "html/sweep_curves.hpp"
 #include "html/time_unit.hpp"
-#include "report/page.hpp"
 #include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"
 #include "sweep/run_sweep.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -63,7 +63,7 @@ Html needs_plot(const SweepResult& result, const std::vector<Needs>& needs, cons
   if (has_budget) heights.push_back(goal.budget->si());
   for (double& time : times) time /= unit.seconds;
   const std::string what = epochs_in_words(goal);
-  FluidPlot plot("what the points take: time and " + up.title,
+  FluidPlot plot("time and " + up.title + " of the points",
                  decades_axis(times, FluidPlot::across_begin, FluidPlot::across_length, 8, rounded_tick),
                  fmt::format("time of {}, {}", what, unit.name),
                  decades_axis(heights, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick),
@@ -108,11 +108,11 @@ Html needs_plot(const SweepResult& result, const std::vector<Needs>& needs, cons
   }
   if (goal.deadline) {
     plot.upright("rule-used", goal.deadline->si() / unit.seconds, "the deadline");
-    entries.push_back({swatch_line("rule-used"), "deadline of " + long_time(*goal.deadline)});
+    entries.push_back({swatch_line("rule-used"), "deadline of " + human(*goal.deadline)});
   }
   if (has_budget) {
     plot.level("least", goal.budget->si());
-    entries.push_back({swatch_line("least"), fmt::format("budget of {} USD", rounded(goal.budget->si()))});
+    entries.push_back({swatch_line("least"), fmt::format("budget of {} USD", shortest(goal.budget->si()))});
   }
   return plot.html() + legend(entries);
 }

@@ -65,16 +65,15 @@ SweepOrigin sweep_origin(const config::Catalogue& catalogue, const SweepResult& 
 Html sweep_trust_html(const SweepOrigin& origin) {
   if (origin.experiment.empty() && origin.unread.empty()) return {};
   Html html = paragraph(
-      "How much of a point's times is measured, fitted or from a roofline, its notes and what is not "
-      "modelled are on "
-      "the page of that point: trainyard run with its keys as --set, and --out.");
+      "The page of a single point shows the sources of its compute times, its notes and what is not "
+      "modelled: trainyard run with the point's keys as --set, and --out.");
   if (!origin.unread.empty())
     html += paragraph(fmt::format("Files could not be read again for this page: {}", origin.unread));
   html += sources_html(origin.sources);
   if (origin.experiment.empty()) return html;
   return html +
          subheading(fmt::format("Experiment of point {}", grouped(static_cast<std::int64_t>(origin.point)))) +
-         paragraph("Every key with its value, defaults filled in.") +
+         paragraph("All keys with their values, defaults included.") +
          element("pre", origin.experiment, " tabindex=\"0\"") + Html{"\n"};
 }
 

@@ -3,6 +3,7 @@
 
 #include "units/quantity.hpp"
 
+#include <array>
 #include <string_view>
 
 namespace trainyard {
@@ -13,6 +14,13 @@ struct TimeUnit {
 };
 
 /// The largest unit in which `longest` is at least 2, or the smallest unit.
-TimeUnit time_unit(Seconds longest);
+inline TimeUnit time_unit(Seconds longest) {
+  constexpr std::array units{TimeUnit{"days", 86400}, TimeUnit{"hours", 3600}, TimeUnit{"minutes", 60},
+                             TimeUnit{"s", 1},        TimeUnit{"ms", 1e-3},    TimeUnit{"us", 1e-6}};
+  for (const TimeUnit& unit : units) {
+    if (longest.si() >= 2 * unit.seconds) return unit;
+  }
+  return units.back();
+}
 
 }  // namespace trainyard

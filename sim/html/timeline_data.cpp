@@ -67,7 +67,7 @@ private:
       if (last > i) text += fmt::format(" to {}", index(ranks[last]));
       i = last + 1;
     }
-    return fmt::format("ranks {}, alike to the nanosecond", text);
+    return fmt::format("ranks {}, identical to the nanosecond", text);
   }
 
   std::string streams_of(const Track& track) {
@@ -109,12 +109,12 @@ private:
     const char* const comma = found->second == 0 ? "\n" : ",\n";
     const std::string title = json_quoted(event_title(run_, event));
     if (event.op >= 0) {
-      const OpRow& row = step_of(run_).ops.at(at(event.op));
+      const OpRow& row = op_of(step_of(run_), event);
       put(items_json_, "{}[{},{},{},{},{}]", comma, title, json_quoted(details(row)),
           digits12(row.flops.si()), digits12(row.bytes.si()), nanoseconds(row.duration));
     } else {
       const CollectiveRow& row = step_of(run_).collectives.at(at(event.collective));
-      const bool is_sent = event.category == "communication";
+      const bool is_sent = event.is_collective;
       put(items_json_, "{}[{},{},0,{},0]", comma, title, json_quoted(details(row)),
           is_sent ? digits12(row.size.si()) : "0");
     }

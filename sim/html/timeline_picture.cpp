@@ -110,29 +110,27 @@ Html timeline_html(const Run& run) {
   Html html = paragraph(
       all.size() < static_cast<std::size_t>(run.ranks)
           ? fmt::format("The first {} of {} ranks, as in trace.json.", all.size(), grouped(run.ranks))
-          : "Every rank, as in trace.json.");
+          : "All ranks, as in trace.json.");
   if (const auto until = updates_of(run) ? shown_until(*updates_of(run)) : std::nullopt) {
     html += paragraph(
         fmt::format("The first {} of the measured {}.", human(*until), human(updates_of(run)->measured)));
   }
   if (run.input && run.input->exposed > Seconds{}) {
-    html +=
-        paragraph(fmt::format("The {} in which GPUs wait for samples come on top, before or between steps.",
-                              human(run.input->exposed)));
+    html += paragraph(fmt::format("Not shown: {} in which GPUs wait for samples, before or between steps.",
+                                  human(run.input->exposed)));
   }
-  html +=
-      element("div",
-              timeline_controls() +
-                  Html{"<canvas tabindex=\"0\" role=\"img\" aria-label=\"timeline; the controls above "
-                       "zoom and move it\" "
-                       "aria-describedby=\"timeline-range\"></canvas><div class=\"tip\" role=\"status\" "
-                       "hidden=\"hidden\"></div>\n"} +
-                  element("p",
-                          "Pinch, + and -, the wheel with Ctrl or after a click zoom; dragging or the arrow "
-                          "keys move, 0 shows all. Point at a bar to see what it is.",
-                          " class=\"hint\""),
-              " id=\"timeline-view\" hidden=\"hidden\"") +
-      Html{"\n"};
+  html += element("div",
+                  timeline_controls() +
+                      Html{"<canvas tabindex=\"0\" role=\"img\" aria-label=\"timeline; the controls above "
+                           "zoom and pan it\" "
+                           "aria-describedby=\"timeline-range\"></canvas><div class=\"tip\" role=\"status\" "
+                           "hidden=\"hidden\"></div>\n"} +
+                      element("p",
+                              "Zoom: pinch, Ctrl+wheel or +/-. Pan: drag or arrows. 0 resets. Point at a bar "
+                              "for its details.",
+                              " class=\"hint\""),
+                  " id=\"timeline-view\" hidden=\"hidden\"") +
+          Html{"\n"};
   return html + picture(run, all.front(), whole) + legend(entries);
 }
 

@@ -1,6 +1,5 @@
 #include "platform/channels.hpp"
 
-#include "platform/gpu_lanes.hpp"
 #include "platform/node_visits.hpp"
 #include "platform/ring_search.hpp"
 
@@ -73,8 +72,8 @@ std::vector<Channel> channels_of_one_node(const Cluster& cluster, const Share& s
     for (const GpuOrder& ring : found.rings) add(numbers(ring), false);
     if (!found.is_exact && notes != nullptr) {
       notes->push_back(
-          fmt::format("the search for rings through the {} GPUs stopped at {}: more may fit, and "
-                      "collectives be faster",
+          fmt::format("the search for rings through the {} GPUs stopped at {} rings; more may exist, which "
+                      "would make collectives faster",
                       share.gpus.size(), found.rings.size()));
     }
     if (!channels.empty()) return channels;

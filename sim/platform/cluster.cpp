@@ -1,10 +1,11 @@
 #include "platform/cluster.hpp"
 
 #include "config/diagnostic.hpp"
+#include "units/leading_number.hpp"
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
+#include <fmt/format.h>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -12,62 +13,60 @@
 namespace trainyard {
 namespace {
 
-std::string plural(int count, const std::string& word) {
-  return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
+std::string plural(int count, std::string_view word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
 /// What is wrong with these counts, and which of them; nothing where nothing is.
 std::optional<Diagnostic> refusal(const Platform& platform, int nodes, int gpus, int gpus_per_node) {
   const auto refused = [](const char* key, std::string message, std::string hint) {
-    return Diagnostic{.file = {},
-                      .key_path = key,
-                      .message = std::move(message),
-                      .hint = std::move(hint),
-                      .source_line = {}};
+    Diagnostic diagnostic;
+    diagnostic.key_path = key;
+    diagnostic.message = std::move(message);
+    diagnostic.hint = std::move(hint);
+    return diagnostic;
   };
+  const std::string& name = platform.name;
+  const std::string wanted = plural(nodes, "node");
   const int in_node = static_cast<int>(platform.gpus.size());
-  if (nodes < 1) return refused("nodes", plural(nodes, "node") + " asked for", "nodes: 1 or more");
-  if (gpus < 0) return refused("gpus", plural(gpus, "GPU") + " asked for", "gpus: 1 or more");
+  if (nodes < 1) return refused("nodes", wanted + " requested", "nodes: 1 or more");
+  if (gpus < 0) return refused("gpus", plural(gpus, "GPU") + " requested", "gpus: 1 or more");
   if (gpus_per_node < 0) {
-    return refused("gpus_per_node", plural(gpus_per_node, "GPU") + " per node asked for",
+    return refused("gpus_per_node", plural(gpus_per_node, "GPU") + " per node requested",
                    "gpus_per_node: 1 or more");
   }
   if (nodes > 1 && platform.fabric.kind == FabricKind::none) {
-    return refused("nodes",
-                   plural(nodes, "node") + " asked for, " + platform.name + " has no fabric to join them",
+    return refused("nodes", fmt::format("{} requested, but {} has no fabric to join them", wanted, name),
                    "nodes: 1, or give the platform a fabric");
   }
   if (nodes > 1 && platform.nics.empty()) {
-    return refused("nodes",
-                   plural(nodes, "node") + " asked for, " + platform.name + " has no NIC to join them",
+    return refused("nodes", fmt::format("{} requested, but {} has no NIC to join them", wanted, name),
                    "nodes: 1, or give the platform's node a nic");
   }
   if (const auto there = places(platform.fabric); nodes > 1 && there && nodes > *there) {
     return refused("nodes",
-                   plural(nodes, "node") + " asked for, the fabric of " + platform.name + " has places for " +
-                       std::to_string(*there),
-                   "nodes: " + std::to_string(*there) + " at most, or a larger fabric");
+                   fmt::format("{} requested, but the fabric of {} has room for {}", wanted, name, *there),
+                   fmt::format("nodes: {} at most, or a larger fabric", *there));
   }
   if (gpus_per_node > in_node) {
-    return refused("gpus_per_node",
-                   std::to_string(gpus_per_node) + " GPUs per node asked for, " + platform.name + " has " +
-                       std::to_string(in_node) + " per node",
-                   "gpus_per_node: " + std::to_string(in_node) + " at most");
+    return refused(
+        "gpus_per_node",
+        fmt::format("{} GPUs per node requested, but {} has {} per node", gpus_per_node, name, in_node),
+        fmt::format("gpus_per_node: {} at most", in_node));
   }
   const int usable = gpus_per_node == 0 ? in_node : gpus_per_node;
   // long long: a count from the command line times a count from a file may exceed 2^31
   if (static_cast<long long>(nodes) * usable > 1 << 20) {
-    return refused("nodes", plural(nodes, "node") + " of " + plural(usable, "GPU") + " asked for",
-                   "at most " + std::to_string(1 << 20) + " GPUs can be simulated");
+    return refused("nodes", fmt::format("{} of {} requested", wanted, plural(usable, "GPU")),
+                   fmt::format("at most {} GPUs can be simulated", 1 << 20));
   }
   if (gpus > nodes * usable) {
-    const int needed = (gpus + usable - 1) / usable;
     return refused(
         "gpus",
-        plural(gpus, "GPU") + " asked for, " + platform.name + " has " + std::to_string(in_node) +
-            " per node and " + plural(nodes, "node") +
-            (usable < in_node ? " using " + std::to_string(usable) + " each" : ""),
-        "gpus: " + std::to_string(nodes * usable) + " at most, or nodes: " + std::to_string(needed));
+        fmt::format("{} requested, but {} of {} {} {}{}", plural(gpus, "GPU"), wanted, name,
+                    nodes == 1 ? "has" : "have", nodes * usable,
+                    usable < in_node ? fmt::format(" with gpus_per_node: {}", usable) : ""),
+        fmt::format("gpus: {} at most, or nodes: {}", nodes * usable, (gpus + usable - 1) / usable));
   }
   return std::nullopt;
 }
@@ -116,7 +115,7 @@ LinkRates rates(const Cluster& cluster, LinkId link) {
     case Place::Kind::fabric:
       break;
   }
-  return std::visit([&](const auto& network) { return network.rates(place.number); }, cluster.network);
+  return cluster.network->rates(place.number);
 }
 
 LinkId nic_link(const Cluster& cluster, int node, int nic, bool inwards) {
@@ -132,11 +131,11 @@ void append_inside(const Cluster& cluster, int node, const NodePath& path, std::
 [[noreturn]] void throw_unreachable(const Cluster& cluster, Rank from, Rank to,
                                     const std::string& reason = "no links lead from one to the other") {
   const auto name = [&](Rank rank) {
-    return "node" + std::to_string(index(cluster.node_of(rank))) + "." +
-           cluster.platform.node[cluster.gpu_of(rank)].name;
+    return fmt::format("node{}.{}", index(cluster.node_of(rank)),
+                       cluster.platform.node[cluster.gpu_of(rank)].name);
   };
-  throw Unreachable(name(from) + " cannot reach " + name(to) + " on " + cluster.platform.name + ": " +
-                    reason);
+  throw Unreachable(
+      fmt::format("{} cannot reach {} on {}: {}", name(from), name(to), cluster.platform.name, reason));
 }
 
 /// The GPU that passes data of `gpu` to NIC `nic_in`, the NIC nearest to the receiver (NCCL's PXN); `gpu`
@@ -156,8 +155,7 @@ std::optional<Seconds> append_between(const Cluster& cluster, Port from, const N
   append_inside(cluster, from.node, out, links);
   links.push_back(nic_link(cluster, from.node, from.nic, false));
   const std::uint32_t first = first_of_fabric(cluster);
-  const std::optional<Seconds> across = std::visit(
-      [&](const auto& network) { return network.append_route(from, to, first, links); }, cluster.network);
+  const std::optional<Seconds> across = cluster.network->append_route(from, to, first, links);
   if (!across) return std::nullopt;
   links.push_back(nic_link(cluster, to.node, to.nic, true));
   append_inside(cluster, to.node, in, links);
@@ -172,10 +170,9 @@ RouteSummary append_host_route(const Cluster& cluster, Rank rank, HostMemory hos
   const int host_node = index(host.node);
   const std::size_t gpu = at(index(rank) - cluster.first_rank[at(gpu_node)]);
   const auto throw_lost = [&]() {
-    throw Unreachable("node" + std::to_string(gpu_node) + "." +
-                      cluster.platform.node[cluster.gpu_of(rank)].name + " cannot reach the memory of node" +
-                      std::to_string(host_node) + ".cpu" + std::to_string(host.cpu) + " on " +
-                      cluster.platform.name);
+    throw Unreachable(fmt::format("node{}.{} cannot reach the memory of node{}.cpu{} on {}", gpu_node,
+                                  cluster.platform.node[cluster.gpu_of(rank)].name, host_node, host.cpu,
+                                  cluster.platform.name));
   };
   if (gpu_node == host_node) {
     const NodePath& path = inside.cpu_to_gpu[at(host.cpu)][gpu];
@@ -244,8 +241,7 @@ Cluster make_cluster(Platform platform, std::vector<int> gpus_on_node) {
 }
 
 std::uint32_t link_count(const Cluster& cluster) {
-  return first_of_fabric(cluster) +
-         std::visit([](const auto& network) { return network.links(); }, cluster.network);
+  return first_of_fabric(cluster) + cluster.network->links();
 }
 
 Bandwidth capacity(const Cluster& cluster, LinkId link) { return rates(cluster, link).effective; }
@@ -267,7 +263,7 @@ std::string link_name(const Cluster& cluster, LinkId link) {
     case Place::Kind::nic_in:
       return "fabric->" + node + graph[cluster.platform.nics[place.number]].name;
     case Place::Kind::fabric:
-      return std::visit([&](const auto& network) { return network.name(place.number); }, cluster.network);
+      return cluster.network->name(place.number);
     case Place::Kind::inside:
       break;
   }
@@ -286,13 +282,9 @@ std::optional<LinkId> find_link(const Cluster& cluster, std::string_view name) {
   };
   std::string_view node = name;
   if (node.starts_with("fabric->")) node.remove_prefix(std::string_view("fabric->").size());
-  if (node.starts_with("node")) {
-    std::uint32_t number = 0;
-    const auto read = std::from_chars(node.data() + 4, node.data() + node.size(), number);
-    if (read.ec == std::errc{} && number < static_cast<std::uint32_t>(cluster.nodes)) {
-      const std::uint32_t first = number * links_per_node(cluster);
-      if (const auto found = search(first, first + links_per_node(cluster))) return found;
-    }
+  if (const auto number = take_number(node, "node"); number && *number < cluster.nodes) {
+    const std::uint32_t first = unsigned_of(*number) * links_per_node(cluster);
+    if (const auto found = search(first, first + links_per_node(cluster))) return found;
   }
   return search(first_of_fabric(cluster), link_count(cluster));
 }
@@ -338,9 +330,10 @@ RouteSummary append_route(const Cluster& cluster, Rank from, Rank to, int nic, s
   if (!out.reachable || !in.reachable) throw_unreachable(cluster, from, to);
   const auto across = append_between(cluster, {source_node, nic_out}, out, {target_node, nic_in}, in, links);
   if (!across) {
-    throw_unreachable(cluster, from, to,
-                      "no links of the fabric lead from nic" + std::to_string(nic_out) +
-                          " of the one to nic" + std::to_string(nic_in) + " of the other");
+    throw_unreachable(
+        cluster, from, to,
+        fmt::format("no links of the fabric lead from nic{} of the first node to nic{} of the second",
+                    nic_out, nic_in));
   }
   return {latency + *across, PathType::network, fabric.per_flow.value};
 }
@@ -369,9 +362,8 @@ RouteSummary append_route(const Cluster& cluster, HostMemory from, HostMemory to
                        {index(to.node), to_nic}, reversed(inside.cpu_to_nic[at(to.cpu)][at(to_nic)]), links);
   }
   if (!latency) {
-    throw Unreachable("the hosts of node" + std::to_string(index(from.node)) + " and node" +
-                      std::to_string(index(to.node)) + " cannot reach each other on " +
-                      cluster.platform.name);
+    throw Unreachable(fmt::format("the hosts of node{} and node{} cannot reach each other on {}",
+                                  index(from.node), index(to.node), cluster.platform.name));
   }
   return {*latency, PathType::network, cluster.platform.fabric.per_flow.value};
 }

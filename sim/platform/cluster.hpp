@@ -30,7 +30,7 @@ struct Cluster {
   std::vector<int> first_rank;    ///< by node, with the total at the end
   int like_first = 0;             ///< number of leading nodes with as many ranks as the first
   NodeRoutes inside;              ///< paths through one node; all nodes are the same
-  FabricNetwork network;          ///< links between the NICs
+  Network network;                ///< links between the NICs
 
   [[nodiscard]] int ranks() const { return first_rank.back(); }
   [[nodiscard]] NodeId node_of(Rank rank) const;

@@ -1,11 +1,10 @@
-#include "platform/custom_ends.hpp"
-
 #include "config/suggest.hpp"
-#include "platform/device_pattern.hpp"
+#include "platform/link_ends.hpp"
+#include "platform/platform_checks.hpp"
+#include "units/leading_number.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -41,17 +40,10 @@ std::optional<std::vector<std::string>> written_out(std::string_view pattern) {
 
 /// "node3.nic0"; empty for any other form.
 std::optional<CustomEnd> nic_called(std::string_view name) {
-  CustomEnd end;
-  const auto take = [&](std::string_view word, int& number) {
-    if (!name.starts_with(word)) return false;
-    name.remove_prefix(word.size());
-    const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error != std::errc{} || number < 0 || number > 9999) return false;
-    name.remove_prefix(static_cast<std::size_t>(rest - name.data()));
-    return true;
-  };
-  if (take("node", end.node) && take(".nic", end.nic) && name.empty()) return end;
-  return std::nullopt;
+  const auto node = take_number(name, "node");
+  const auto nic = take_number(name, ".nic");
+  if (!node || !nic || !name.empty() || std::max(*node, *nic) > 9999) return std::nullopt;
+  return CustomEnd{.node = *node, .nic = *nic};
 }
 
 bool is_switch_name(std::string_view name) {
@@ -70,14 +62,15 @@ std::vector<std::string> switch_names(const FabricFile& file, config::Problems& 
     const auto some = written_out(file.switches[i]);
     if (!some || !std::ranges::all_of(*some, is_switch_name)) {
       problems.error(path, in_quotes(file.switches[i]) + " is not a name for a switch",
-                     "letters, digits, - and _; not node... and not fabric; a list as \"leaf[0-3]\"");
+                     "use letters, digits, - and _; no name may start with node or be fabric; write a list "
+                     "as \"leaf[0-3]\"");
       continue;
     }
     for (const std::string& name : *some) {
       if (known.insert(name).second) {
         names.push_back(name);
       } else {
-        problems.error(path, fmt::format("there is a switch called {} already", name), "another name");
+        problems.error(path, fmt::format("switch {} is listed twice", name), "choose another name");
         break;
       }
     }
@@ -106,8 +99,7 @@ std::vector<CustomEnd> read_end(const std::string& pattern, const Numbers& switc
     if (!nic) {
       std::vector<std::string_view> known;
       for (const auto& [text, number] : switches) known.push_back(text);
-      problems.error(path, fmt::format("there is no switch called {}", in_quotes(name)),
-                     config::suggest(name, known));
+      problems.error(path, fmt::format("unknown switch {}", in_quotes(name)), config::suggest(name, known));
       return {};
     }
     if (nics >= 0 && nic->nic >= nics) {
@@ -121,11 +113,6 @@ std::vector<CustomEnd> read_end(const std::string& pattern, const Numbers& switc
   return ends;
 }
 
-std::string name_of(const CustomEnd& end, const std::vector<std::string>& switches) {
-  return end.switch_number >= 0 ? switches[static_cast<std::size_t>(end.switch_number)]
-                                : fmt::format("node{}.nic{}", end.node, end.nic);
-}
-
 }  // namespace
 
 CustomShape custom_shape(const FabricFile& file, int nics, config::Problems& problems) {
@@ -135,7 +122,8 @@ CustomShape custom_shape(const FabricFile& file, int nics, config::Problems& pro
   Numbers numbers;
   for (std::size_t i = 0; i < shape.switches.size(); ++i) numbers[shape.switches[i]] = static_cast<int>(i);
 
-  std::map<std::pair<CustomEnd, CustomEnd>, std::size_t> linked_by;
+  LinkedBy<CustomEnd> linked_by;
+  const auto name = [&](const CustomEnd& end) { return end_name(end, shape.switches); };
   for (std::size_t i = 0; i < file.links.size(); ++i) {
     const FabricLinkFile& entry = file.links[i];
     const std::string path = fmt::format("fabric.links[{}].between", i);
@@ -148,25 +136,16 @@ CustomShape custom_shape(const FabricFile& file, int nics, config::Problems& pro
     const auto ones = read_end(entry.between[0], numbers, nics, path + "[0]", problems);
     const auto others = read_end(entry.between[1], numbers, nics, path + "[1]", problems);
     if (ones.size() * others.size() > most_names) {
-      problems.error(path, fmt::format("{} links in one entry", ones.size() * others.size()), "fewer");
+      problems.error(path, fmt::format("one entry stands for {} links", ones.size() * others.size()),
+                     "at most 100000 links per entry");
       continue;
     }
-    bool is_sound = true;
-    for (std::size_t pair = 0; is_sound && pair < ones.size() * others.size(); ++pair) {
+    for (std::size_t pair = 0; pair < ones.size() * others.size(); ++pair) {
       const CustomEnd& one = ones[pair / others.size()];
       const CustomEnd& other = others[pair % others.size()];
-      const auto [first, is_new] = linked_by.try_emplace(std::minmax(one, other), i);
-      is_sound = one != other && is_new;
-      if (one == other) {
-        problems.error(path, name_of(one, shape.switches) + " is linked to itself", "two different ends");
-      } else if (!is_new) {
-        problems.error(
-            path,
-            fmt::format("{} and {} are linked already, by fabric.links[{}]", name_of(one, shape.switches),
-                        name_of(other, shape.switches), first->second),
-            "one link with more bandwidth");
-      }
-      if (!is_sound) break;
+      if (!check_pair(one, other, i, "fabric.links", linked_by, path, "write one link with more bandwidth",
+                      name, problems))
+        break;
       shape.links.push_back({one, other, entry.bandwidth, entry.latency.value_or(Sourced<Seconds>{})});
       for (const CustomEnd& end : {one, other}) {
         if (end.switch_number < 0) shape.nodes = std::max(shape.nodes, end.node + 1);

@@ -3,10 +3,10 @@
 #include "config/fields.hpp"
 #include "config/suggest.hpp"
 #include "platform/names.hpp"
+#include "units/leading_number.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <optional>
 
@@ -19,11 +19,8 @@ constexpr std::string_view digits = "0123456789";
 constexpr int largest_number = 9999;
 
 std::optional<int> number_in(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || text.front() == '-' || error != std::errc{} || end != text.data() + text.size())
-    return {};
-  return value > largest_number ? std::nullopt : std::optional(value);
+  const auto number = take_number(text);
+  return number && text.empty() && *number <= largest_number ? number : std::nullopt;
 }
 
 /// "0-3" or "7"; empty for anything else, or a range that runs backwards.
@@ -70,14 +67,14 @@ std::variant<DeviceList, PatternError> parse_devices(std::string_view pattern, c
   const auto name = std::ranges::find(names, word, [](const auto& entry) { return entry.text; });
   if (name == names.end()) {
     constexpr auto words = config::texts_of<DeviceKind>();
-    return PatternError{"there is no device called " + in_quotes(pattern), config::suggest(word, words)};
+    return PatternError{"unknown device " + in_quotes(pattern), config::suggest(word, words)};
   }
 
   DeviceList list{name->value, {}};
   const int count = counts[static_cast<std::size_t>(name->value)];
   if (rest.empty()) {
     if (count > 1) {
-      return PatternError{fmt::format("{} could be any of {}", in_quotes(pattern), count),
+      return PatternError{fmt::format("{} is ambiguous: the node has {} of them", in_quotes(pattern), count),
                           fmt::format("{0}0 or \"{0}[0-{1}]\"", word, count - 1)};
     }
     list.numbers = {0};

@@ -68,6 +68,9 @@ struct CustomShape {
   int nodes = 0;  ///< one more than the largest node number in a link
 };
 
+/// "leaf0" or "node3.nic1".
+std::string end_name(const CustomEnd& end, const std::vector<std::string>& switches);
+
 /// The fabric of a machine. Only the shape of its kind has a meaning.
 struct Fabric {
   FabricKind kind = FabricKind::none;

@@ -1,5 +1,4 @@
-#include "platform/fabric_checks.hpp"
-
+#include "platform/platform_checks.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -56,7 +55,7 @@ void check_kind_keys(const FabricFile& fabric, config::Problems& problems) {
     if (key.is_there && !belongs) {
       std::vector<std::string_view> kinds;
       for (const FabricKind other : key.kinds) kinds.push_back(config::name_of(other));
-      problems.error(path, fmt::format("a fabric of kind {} has no '{}'", kind, key.name),
+      problems.error(path, fmt::format("'{}' does not apply to a fabric of kind {}", key.name, kind),
                      fmt::format("kind: {}", fmt::join(kinds, " or kind: ")));
     } else if (!key.is_there && belongs && !key.required.empty() && problems.readable(path)) {
       problems.error(path, fmt::format("key '{}' is missing", key.name), std::string(key.required));
@@ -66,8 +65,9 @@ void check_kind_keys(const FabricFile& fabric, config::Problems& problems) {
   const bool needs_hops = fabric.kind == FabricKind::torus2d || fabric.kind == FabricKind::torus3d ||
                           fabric.kind == FabricKind::dragonfly;
   if (fabric.hop_latency && !has_hops) {
-    problems.error("fabric.hop_latency", fmt::format("a fabric of kind {} has no 'hop_latency'", kind),
-                   fabric.kind == FabricKind::custom ? "latency of its links" : "latency");
+    problems.error("fabric.hop_latency",
+                   fmt::format("'hop_latency' does not apply to a fabric of kind {}", kind),
+                   fabric.kind == FabricKind::custom ? "give its links a latency" : "include it in latency");
   } else if (!fabric.hop_latency && needs_hops && problems.readable("fabric.hop_latency")) {
     problems.error("fabric.hop_latency", "key 'hop_latency' is missing", "hop_latency: 0.1 us");
   }
@@ -77,7 +77,7 @@ void check_levels(const FabricFile& fabric, config::Problems& problems) {
   if (!problems.readable("fabric.levels") || fabric.levels.empty()) return;
   if (fabric.nodes_per_leaf || fabric.oversubscription) {
     problems.error(fabric.nodes_per_leaf ? "fabric.nodes_per_leaf" : "fabric.oversubscription",
-                   "'levels' says this for each level",
+                   "'levels' already states this for each level",
                    "levels: [{nodes_per_switch: 16, oversubscription: 2}], or nodes_per_leaf and "
                    "oversubscription alone");
   }
@@ -87,7 +87,7 @@ void check_levels(const FabricFile& fabric, config::Problems& problems) {
     if (here > below && here % below == 0) continue;
     problems.error(
         fmt::format("fabric.levels[{}].nodes_per_switch", i),
-        fmt::format("{} nodes are not several whole switches of {} of the level below", here, below),
+        fmt::format("{} nodes are no multiple of the {} nodes per switch of the level below", here, below),
         fmt::format("nodes_per_switch: {}, {}, ...", 2LL * below, 3LL * below));
   }
 }
@@ -105,7 +105,7 @@ void check_torus(const FabricFile& fabric, config::Problems& problems) {
   double routers = 1;
   for (const int size : fabric.dimensions) routers *= size;
   if (routers > config::most_nodes) {
-    problems.error("fabric.dimensions", fmt::format("{} routers", routers),
+    problems.error("fabric.dimensions", fmt::format("the torus has {} routers", routers),
                    fmt::format("{} at most", config::most_nodes));
   }
 }
@@ -133,21 +133,20 @@ void check_nic(const PlatformFile& file, config::Problems& problems) {
   if (!fabric.nic) {
     problems.error("fabric.nic", "key 'nic' is missing", "nic: 100 Gbps (bits) or 12.5 GB/s (bytes)");
   } else if (fabric.nic->value < little_for_nic) {
-    problems.warning("fabric.nic", fmt::format("{} is little for a NIC", human(fabric.nic->value)),
+    problems.warning("fabric.nic", fmt::format("{} is low for a NIC", human(fabric.nic->value)),
                      "bits or bytes, M or G? 100 Gbps is 12.5 GB/s");
   }
   if (!fabric.latency) problems.error("fabric.latency", "key 'latency' is missing", "latency: 2 us");
   if (fabric.nic && fabric.per_flow && problems.readable("fabric.nic") &&
       problems.readable("fabric.per_flow") && fabric.per_flow->value > fabric.nic->value) {
-    problems.warning("fabric.per_flow",
-                     fmt::format("one connection's {} is more than the NIC's {}, so this has no effect",
-                                 human(fabric.per_flow->value), human(fabric.nic->value)));
+    problems.warning("fabric.per_flow", fmt::format("no effect: {} per connection is more than the NIC's {}",
+                                                    human(fabric.per_flow->value), human(fabric.nic->value)));
   }
   if (file.node.devices.nic.count == 0 && problems.readable("node.devices.nic")) {
-    problems.error("fabric", "a fabric joins NICs and the node has none", "node.devices: {nic: {count: 1}}");
+    problems.error("fabric", "a fabric needs NICs, and the node has none", "node.devices: {nic: {count: 1}}");
   }
   if (!fabric.gpudirect.value && file.node.devices.cpu.count == 0 && problems.readable("node.devices.cpu")) {
-    problems.error("fabric.gpudirect", "data goes through host memory, and the node has no cpu",
+    problems.error("fabric.gpudirect", "data goes through host memory, but the node has no cpu",
                    "node.devices: {cpu: {count: 1}}, or gpudirect: true");
   }
 }
@@ -182,13 +181,12 @@ Fabric build_fabric(const std::optional<FabricFile>& file, CustomShape custom) {
   };
   take(fabric.per_flow, file->per_flow);
   take(fabric.hop_latency, file->hop_latency);
+  fabric.levels = file->levels;
   if (fabric.kind == FabricKind::fat_tree && file->levels.empty()) {
     fabric.levels.emplace_back();
     take(fabric.levels.front().nodes_per_switch, file->nodes_per_leaf);
     take(fabric.levels.front().oversubscription, file->oversubscription);
   }
-  for (const TreeLevelFile& level : file->levels)
-    fabric.levels.push_back({level.nodes_per_switch, level.oversubscription});
   take(fabric.rail.nodes_per_rail, file->nodes_per_rail);
   if (fabric.kind == FabricKind::rail_optimised) take(fabric.rail.oversubscription, file->oversubscription);
   take(fabric.rail.pxn, file->pxn);

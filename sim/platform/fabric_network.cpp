@@ -1,6 +1,13 @@
 #include "platform/fabric_network.hpp"
 
+#include <fmt/format.h>
+
 namespace trainyard {
+
+std::string end_name(const CustomEnd& end, const std::vector<std::string>& switches) {
+  return end.switch_number >= 0 ? switches[at(end.switch_number)]
+                                : fmt::format("node{}.nic{}", end.node, end.nic);
+}
 
 std::optional<int> places(const Fabric& fabric) {
   switch (fabric.kind) {
@@ -25,24 +32,24 @@ std::optional<int> places(const Fabric& fabric) {
   return std::nullopt;
 }
 
-FabricNetwork fabric_network(const Fabric& fabric, int nodes, int nics) {
+Network fabric_network(const Fabric& fabric, int nodes, int nics) {
   switch (fabric.kind) {
     case FabricKind::none:
     case FabricKind::single_switch:
       break;
     case FabricKind::fat_tree:
-      return FatTree(fabric, nodes, nics);
+      return fat_tree(fabric, nodes, nics);
     case FabricKind::rail_optimised:
-      return RailOptimised(fabric, nodes, nics);
+      return rail_optimised(fabric, nodes, nics);
     case FabricKind::torus2d:
     case FabricKind::torus3d:
-      return Torus(fabric);
+      return torus(fabric);
     case FabricKind::dragonfly:
-      return Dragonfly(fabric);
+      return dragonfly(fabric);
     case FabricKind::custom:
-      return CustomFabric(fabric, nics);
+      return custom_fabric(fabric, nics);
   }
-  return SingleSwitch(fabric);
+  return std::make_shared<const FabricNetwork>(fabric);
 }
 
 }  // namespace trainyard

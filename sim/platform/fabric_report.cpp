@@ -32,13 +32,12 @@ std::string tree_lines(const Fabric& fabric, Footnotes& notes) {
 }
 
 std::string rail_lines(const Fabric& fabric, Footnotes& notes) {
-  std::string text = "  a switch per NIC number, shared by ";
+  std::string text = "  one switch per NIC number, shared by ";
   text += counted(fabric.rail.nodes_per_rail, notes);
   text += " nodes, oversubscription ";
   text += counted(fabric.rail.oversubscription, notes);
-  text +=
-      fmt::format("\n  data for another rail goes {} ",
-                  fabric.rail.pxn.value ? "over NVLink to the GPU beside its NIC (PXN)" : "over the spine");
+  text += fmt::format("\n  data for another rail goes {} ",
+                      fabric.rail.pxn.value ? "over NVLink to the GPU near its NIC (PXN)" : "over the spine");
   return text + notes.mark(fabric.rail.pxn) + '\n';
 }
 
@@ -64,10 +63,7 @@ std::string custom_lines(const Fabric& fabric, Footnotes& notes) {
   std::string text = fmt::format("  {} switches, {} links, {} nodes\n", shape.switches.size(),
                                  shape.links.size(), shape.nodes);
   constexpr std::size_t most_lines = 40;
-  const auto name = [&](const CustomEnd& end) {
-    return end.switch_number >= 0 ? shape.switches[static_cast<std::size_t>(end.switch_number)]
-                                  : fmt::format("node{}.nic{}", end.node, end.nic);
-  };
+  const auto name = [&](const CustomEnd& end) { return end_name(end, shape.switches); };
   for (std::size_t i = 0; i < shape.links.size(); ++i) {
     if (i == most_lines) return text + fmt::format("  ... and {} more\n", shape.links.size() - i);
     const CustomLink& link = shape.links[i];
@@ -106,11 +102,11 @@ std::string fabric_lines(const Platform& platform, Footnotes& notes) {
   if (fabric.hop_latency.value > Seconds{}) {
     text += "  each link between switches or routers adds " + figure(fabric.hop_latency, notes) + '\n';
   }
-  text += fmt::format("  messages by {}", config::name_of(fabric.transport));
+  text += fmt::format("  transport {}", config::name_of(fabric.transport));
   const bool is_capped = fabric.per_flow.value.si() < std::numeric_limits<double>::infinity();
-  if (is_capped) text += ", one connection at most " + figure(fabric.per_flow, notes);
-  text += fmt::format("\n  NICs reach GPU memory {} {}\n",
-                      fabric.gpudirect.value ? "themselves (GPUDirect)" : "through host memory",
+  if (is_capped) text += ", at most " + figure(fabric.per_flow, notes) + " per connection";
+  text += fmt::format("\n  NICs access GPU memory {} {}\n",
+                      fabric.gpudirect.value ? "directly (GPUDirect)" : "through host memory",
                       notes.mark(fabric.gpudirect));
   return text;
 }

@@ -1,69 +1,98 @@
-#include "platform/fat_tree.hpp"
+// A fat tree: leaf switches, any number of levels of spines above them, one core that joins the highest
+// level. The cables from a switch upwards are one link with their total bandwidth: adaptive routing spreads
+// over them, and collisions are not modelled.
+
+#include "platform/fabric_network.hpp"
 
 #include <algorithm>
 
 namespace trainyard {
+namespace {
 
-FatTree::FatTree(const Fabric& fabric, int nodes, int nics)
-    : latency_(fabric.latency.value), hop_latency_(fabric.hop_latency.value) {
-  double narrowed = 1;  // product over the levels so far
-  for (const TreeLevel& level : fabric.levels) {
-    const int under = level.nodes_per_switch.value;
-    narrowed *= level.oversubscription.value;
-    const int switches = (nodes + under - 1) / under;
-    levels_.push_back({.nodes_per_switch = under,
-                       .has_links = level.oversubscription.value > 1 && switches > 1,
-                       .first_link = links_,
-                       .rates = link_rates(fabric, fabric.nic.value * (nics * (under / narrowed)))});
-    if (levels_.back().has_links) links_ += 2 * unsigned_of(switches);
+/// A switch has an uplink and a downlink only if they can limit traffic: if its level is
+/// oversubscribed and some node lies outside the switch.
+class FatTree final : public FabricNetwork {
+public:
+  FatTree(const Fabric& fabric, int nodes, int nics) : FabricNetwork(fabric) {
+    double narrowed = 1;  // product over the levels so far
+    for (const TreeLevel& level : fabric.levels) {
+      const int under = level.nodes_per_switch.value;
+      narrowed *= level.oversubscription.value;
+      const int switches = (nodes + under - 1) / under;
+      levels_.push_back({.nodes_per_switch = under,
+                         .has_links = level.oversubscription.value > 1 && switches > 1,
+                         .first_link = links_,
+                         .rates = link_rates(fabric, fabric.nic.value * (nics * (under / narrowed)))});
+      if (levels_.back().has_links) links_ += 2 * unsigned_of(switches);
+    }
   }
-}
+  [[nodiscard]] std::uint32_t links() const override { return links_; }
+  [[nodiscard]] LinkRates rates(std::uint32_t link) const override { return level_of(link).rates; }
 
-const FatTree::Level& FatTree::level_of(std::uint32_t link) const {
-  // the last level that begins at or before the link; levels without links begin where the next one does
-  const auto after = std::ranges::find_if(
-      levels_, [&](const Level& level) { return level.has_links && level.first_link > link; });
-  return *std::find_if(std::make_reverse_iterator(after), levels_.rend(),
-                       [](const Level& level) { return level.has_links; });
-}
-
-std::string FatTree::switch_name(std::size_t level, std::uint32_t number) const {
-  if (level == levels_.size()) return "core";
-  if (level == 0) return "leaf" + std::to_string(number);
-  // levels between leaves and core are numbered if there are several
-  const std::string spine = levels_.size() > 2 ? "spine" + std::to_string(level) + "." : "spine";
-  return spine + std::to_string(number);
-}
-
-std::string FatTree::name(std::uint32_t link) const {
-  const Level& level = level_of(link);
-  const auto below = static_cast<std::size_t>(&level - levels_.data());
-  const std::uint32_t lower = (link - level.first_link) / 2;
-  std::uint32_t upper = 0;
-  if (below + 1 < levels_.size()) {
-    upper = lower * unsigned_of(level.nodes_per_switch) / unsigned_of(levels_[below + 1].nodes_per_switch);
+  [[nodiscard]] std::string name(std::uint32_t link) const override {
+    const Level& level = level_of(link);
+    const auto below = static_cast<std::size_t>(&level - levels_.data());
+    const std::uint32_t lower = (link - level.first_link) / 2;
+    std::uint32_t upper = 0;
+    if (below + 1 < levels_.size()) {
+      upper = lower * unsigned_of(level.nodes_per_switch) / unsigned_of(levels_[below + 1].nodes_per_switch);
+    }
+    const std::string down_there = switch_name(below, lower);
+    const std::string up_there = switch_name(below + 1, upper);
+    return (link - level.first_link) % 2 == 0 ? down_there + "->" + up_there : up_there + "->" + down_there;
   }
-  const std::string down_there = switch_name(below, lower);
-  const std::string up_there = switch_name(below + 1, upper);
-  return (link - level.first_link) % 2 == 0 ? down_there + "->" + up_there : up_there + "->" + down_there;
-}
 
-std::optional<Seconds> FatTree::append_route(Port from, Port to, std::uint32_t first,
-                                             std::vector<LinkId>& links) const {
-  std::size_t top = 0;  // number of levels that the route climbs
-  while (top < levels_.size() &&
-         from.node / levels_[top].nodes_per_switch != to.node / levels_[top].nodes_per_switch) {
-    const Level& level = levels_[top++];
-    if (level.has_links)
-      links.push_back(LinkId{first + level.first_link + 2 * unsigned_of(from.node / level.nodes_per_switch)});
+  std::optional<Seconds> append_route(Port from, Port to, std::uint32_t first,
+                                      std::vector<LinkId>& links) const override {
+    std::size_t top = 0;  // number of levels that the route climbs
+    while (top < levels_.size() &&
+           from.node / levels_[top].nodes_per_switch != to.node / levels_[top].nodes_per_switch) {
+      const Level& level = levels_[top++];
+      if (level.has_links)
+        links.push_back(
+            LinkId{first + level.first_link + 2 * unsigned_of(from.node / level.nodes_per_switch)});
+    }
+    for (std::size_t below = top; below-- > 0;) {
+      const Level& level = levels_[below];
+      if (level.has_links)
+        links.push_back(
+            LinkId{first + level.first_link + 2 * unsigned_of(to.node / level.nodes_per_switch) + 1});
+    }
+    return latency(2 * static_cast<int>(top));
   }
-  for (std::size_t below = top; below-- > 0;) {
-    const Level& level = levels_[below];
-    if (level.has_links)
-      links.push_back(
-          LinkId{first + level.first_link + 2 * unsigned_of(to.node / level.nodes_per_switch) + 1});
+
+private:
+  struct Level {
+    int nodes_per_switch = 1;
+    bool has_links = false;
+    std::uint32_t first_link = 0;  ///< up from switch 0, then down to it, then those of switch 1
+    LinkRates rates;
+  };
+
+  [[nodiscard]] const Level& level_of(std::uint32_t link) const {
+    // the last level that begins at or before the link; levels without links begin where the next one does
+    const auto after = std::ranges::find_if(
+        levels_, [&](const Level& level) { return level.has_links && level.first_link > link; });
+    return *std::find_if(std::make_reverse_iterator(after), levels_.rend(),
+                         [](const Level& level) { return level.has_links; });
   }
-  return latency_ + hop_latency_ * (2.0 * static_cast<double>(top));
+
+  [[nodiscard]] std::string switch_name(std::size_t level, std::uint32_t number) const {
+    if (level == levels_.size()) return "core";
+    if (level == 0) return "leaf" + std::to_string(number);
+    // levels between leaves and core are numbered if there are several
+    const std::string spine = levels_.size() > 2 ? "spine" + std::to_string(level) + "." : "spine";
+    return spine + std::to_string(number);
+  }
+
+  std::vector<Level> levels_;
+  std::uint32_t links_ = 0;
+};
+
+}  // namespace
+
+Network fat_tree(const Fabric& fabric, int nodes, int nics) {
+  return std::make_shared<const FatTree>(fabric, nodes, nics);
 }
 
 }  // namespace trainyard

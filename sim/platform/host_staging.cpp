@@ -1,6 +1,7 @@
 #include "platform/host_staging.hpp"
 
-#include <utility>
+#include <algorithm>
+#include <boost/range/iterator_range.hpp>
 
 namespace trainyard {
 
@@ -16,25 +17,17 @@ bool is_between_gpus(const NodeGraph& graph, EdgeId edge) {
 }  // namespace
 
 Platform staged_through_host(Platform platform) {
-  // Copied link by link, since the order of the remaining links gives their numbers.
-  NodeGraph kept;
-  for (DeviceId device = 0; device < num_vertices(platform.node); ++device)
-    add_vertex(platform.node[device], kept);
-  for (auto [edge, end] = edges(platform.node); edge != end; ++edge) {
-    if (is_between_gpus(platform.node, *edge)) continue;
-    add_edge(source(*edge, platform.node), target(*edge, platform.node), platform.node[*edge], kept);
-  }
-  platform.node = kept;
+  // keeps the order of the remaining links, which gives their numbers
+  boost::remove_edge_if([&](EdgeId edge) { return is_between_gpus(platform.node, edge); }, platform.node);
   platform.has_peer_to_peer = false;
   return platform;
 }
 
 bool has_gpu_links(const Platform& platform) {
-  if (platform.has_peer_to_peer) return true;
-  for (auto [edge, end] = edges(platform.node); edge != end; ++edge) {
-    if (is_between_gpus(platform.node, *edge)) return true;
-  }
-  return false;
+  const auto links = boost::make_iterator_range(edges(platform.node));
+  return platform.has_peer_to_peer || std::any_of(links.begin(), links.end(), [&](EdgeId edge) {
+           return is_between_gpus(platform.node, edge);
+         });
 }
 
 }  // namespace trainyard

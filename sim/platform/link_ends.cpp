@@ -55,29 +55,6 @@ std::vector<DevicePair> pairs_in_order(const DeviceList& ones, const DeviceList&
   return pairs;
 }
 
-/// By pair in ascending order: the entry that first linked it.
-using LinkedBy = std::map<std::pair<DeviceName, DeviceName>, std::size_t>;
-
-/// Reports the first pair that cannot be a link, and records the others in `linked_by`.
-bool check_pairs(const std::vector<DevicePair>& pairs, std::size_t entry, const std::string& path,
-                 LinkedBy& linked_by, config::Problems& problems) {
-  for (const auto& [one, other] : pairs) {
-    if (one == other) {
-      problems.error(path, fmt::format("{} is linked to itself", to_string(one)), "two different devices");
-      return false;
-    }
-    const auto [first, is_new] = linked_by.try_emplace(std::minmax(one, other), entry);
-    if (!is_new) {
-      problems.error(path,
-                     fmt::format("{} and {} are linked already, by node.links[{}]", to_string(one),
-                                 to_string(other), first->second),
-                     "one entry with more lanes");
-      return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string to_string(DeviceName device) {
@@ -101,7 +78,7 @@ DeviceCounts device_counts(const NodeFile& node, const config::Problems& problem
 std::vector<std::vector<DevicePair>> link_ends(const NodeFile& node, config::Problems& problems) {
   const DeviceCounts counts = device_counts(node, problems);
   std::vector<std::vector<DevicePair>> result;
-  LinkedBy linked_by;
+  LinkedBy<DeviceName> linked_by;
   for (std::size_t entry = 0; entry < node.links.size(); ++entry) {
     const LinkFile& link = node.links[entry];
     const std::string path = fmt::format("node.links[{}].between", entry);
@@ -112,13 +89,18 @@ std::vector<std::vector<DevicePair>> link_ends(const NodeFile& node, config::Pro
         link.pairing == Pairing::all ? all_pairs(ends[0], ends[1]) : pairs_in_order(ends[0], ends[1]);
     if (pairs.empty()) {
       problems.error(path,
-                     fmt::format("{} devices cannot be dealt out in equal runs to {}",
+                     fmt::format("{} devices cannot be distributed equally over {}",
                                  std::max(ends[0].numbers.size(), ends[1].numbers.size()),
                                  std::min(ends[0].numbers.size(), ends[1].numbers.size())),
-                     "lists whose lengths divide each other, or pairing: all");
+                     "use lists whose lengths divide each other, or pairing: all");
       continue;
     }
-    if (check_pairs(pairs, entry, path, linked_by, problems)) result.back() = std::move(pairs);
+    const auto name = [](DeviceName device) { return to_string(device); };
+    const bool is_sound = std::ranges::all_of(pairs, [&](const DevicePair& pair) {
+      return check_pair(pair.one, pair.other, entry, "node.links", linked_by, path,
+                        "write one entry with more lanes", name, problems);
+    });
+    if (is_sound) result.back() = std::move(pairs);
   }
   return result;
 }

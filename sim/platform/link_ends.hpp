@@ -5,7 +5,13 @@
 #include "platform/device_pattern.hpp"
 #include "platform/platform_file.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <fmt/format.h>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -26,6 +32,30 @@ struct DevicePair {
   DeviceName one;
   DeviceName other;
 };
+
+/// By pair in ascending order: the entry that first linked it.
+template <class End>
+using LinkedBy = std::map<std::pair<End, End>, std::size_t>;
+
+/// Reports at `path` a link between these ends if they are one, or if an earlier entry of `list` links them;
+/// otherwise records the entry. `name` prints an end, `instead` is the hint for pairs linked twice.
+template <class End, class Name>
+bool check_pair(const End& one, const End& other, std::size_t entry, std::string_view list,
+                LinkedBy<End>& linked_by, const std::string& path, std::string_view instead, const Name& name,
+                config::Problems& problems) {
+  if (one == other) {
+    problems.error(path, name(one) + " is linked to itself", "name two different ends");
+    return false;
+  }
+  const auto [first, is_new] = linked_by.try_emplace(std::minmax(one, other), entry);
+  if (!is_new) {
+    problems.error(
+        path,
+        fmt::format("{} and {} are already linked by {}[{}]", name(one), name(other), list, first->second),
+        std::string(instead));
+  }
+  return is_new;
+}
 
 /// Number of devices of each kind in the file; -1 if it could not be read.
 DeviceCounts device_counts(const NodeFile& node, const config::Problems& problems);

@@ -2,8 +2,6 @@
 
 #include "config/problems.hpp"
 #include "config/read.hpp"
-#include "platform/custom_ends.hpp"
-#include "platform/fabric_checks.hpp"
 #include "platform/link_ends.hpp"
 #include "platform/node_routes.hpp"
 #include "platform/platform_checks.hpp"
@@ -128,13 +126,13 @@ void warn_of_loose_gpus(const Platform& platform, config::Problems& problems) {
   for (std::size_t gpu = 1; gpu < platform.gpus.size(); ++gpu) {
     if (routes.gpu_to_gpu[0][gpu].reachable) continue;
     problems.warning("node.links", fmt::format("{} cannot be reached from {}", name(gpu), name(0)),
-                     "a link to a switch, a cpu or another GPU");
+                     "link it to a switch, a cpu or another GPU");
   }
   if (platform.fabric.kind == FabricKind::none) return;
   for (std::size_t gpu = 0; gpu < platform.gpus.size(); ++gpu) {
     if (routes.nearest_nic[gpu] >= 0) continue;
     problems.warning("node.links", fmt::format("{} cannot reach a NIC", name(gpu)),
-                     "links from the GPU over switches or a cpu to a nic");
+                     "link it over switches or a cpu to a nic");
   }
 }
 
@@ -159,10 +157,10 @@ void warn_of_parallel_nvswitches(const NodeGraph& graph, config::Problems& probl
       std::ranges::set_intersection(one->second, other->second, std::back_inserter(shared));
       if (shared.size() < 2) continue;
       problems.warning("node.links",
-                       fmt::format("{} and {} are joined by {} and {}: messages take the first alone",
+                       fmt::format("{} and {} are joined by both {} and {}: messages use only the first",
                                    graph[shared[0]].name, graph[shared[1]].name, graph[one->first].name,
                                    graph[other->first].name),
-                       "one nvswitch with the lanes of both");
+                       "write one nvswitch with the lanes of both");
       return;
     }
   }

@@ -1,9 +1,25 @@
 #pragma once
-// The highest bandwidth between two halves of a node: an upper limit for every collective across them.
+// Cuts of a node, by maximum flow: the highest bandwidth between two halves is an upper limit for every
+// collective across them.
 
 #include "platform/platform.hpp"
 
+#include <cstddef>
+#include <span>
+
 namespace trainyard {
+
+/// One direction of a link.
+struct FlowEdge {
+  std::size_t from = 0;
+  std::size_t to = 0;
+  long long capacity = 0;
+};
+
+/// The maximum flow from one vertex to another, equal to the capacity of the smallest cut between them
+/// (Boost's push and relabel). Vertices are numbered from 0 to `vertices`.
+long long maximum_flow(std::size_t vertices, std::span<const FlowEdge> edges, std::size_t from,
+                       std::size_t to);
 
 enum class Rate { specified, effective };
 

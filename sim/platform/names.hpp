@@ -13,7 +13,7 @@ namespace trainyard::config {
 template <>
 struct Names<DeviceKind> {
   static constexpr std::string_view what = "device kind";
-  static constexpr std::array table{Name{"gpu", DeviceKind::gpu, "a GPU, one rank each"},
+  static constexpr std::array table{Name{"gpu", DeviceKind::gpu, "a GPU, for one rank"},
                                     Name{"cpu", DeviceKind::cpu, "a CPU socket with its memory"},
                                     Name{"nvswitch", DeviceKind::nvswitch, "a crossbar of NVLinks"},
                                     Name{"pcie_switch", DeviceKind::pcie_switch, "a PCIe switch"},
@@ -56,11 +56,12 @@ template <>
 struct Names<FabricKind> {
   static constexpr std::string_view what = "fabric kind";
   static constexpr std::array table{
-      Name{"none", FabricKind::none, "nothing: one node only"},
+      Name{"none", FabricKind::none, "no network: one node only"},
       Name{"single_switch", FabricKind::single_switch, "one switch that never blocks"},
       Name{"fat_tree", FabricKind::fat_tree,
-           "leaf switches below spines, if any, below a core that joins them"},
-      Name{"rail_optimised", FabricKind::rail_optimised, "NIC k of every node on switch k, a spine above"},
+           "leaf switches, any number of spine levels above them, and a core that joins all"},
+      Name{"rail_optimised", FabricKind::rail_optimised,
+           "NIC k of every node is on switch k; a spine joins the switches"},
       Name{"torus2d", FabricKind::torus2d, "one router per node, joined to four neighbours"},
       Name{"torus3d", FabricKind::torus3d, "one router per node, joined to six neighbours"},
       Name{"dragonfly", FabricKind::dragonfly, "groups of routers, each pair of groups joined"},
@@ -71,7 +72,7 @@ template <>
 struct Names<Transport> {
   static constexpr std::string_view what = "transport";
   static constexpr std::array table{Name{"infiniband", Transport::infiniband, "InfiniBand verbs"},
-                                    Name{"roce", Transport::roce, "the same over Ethernet"},
+                                    Name{"roce", Transport::roce, "InfiniBand verbs over Ethernet"},
                                     Name{"efa", Transport::efa, "AWS's Elastic Fabric Adapter"},
                                     Name{"tcp", Transport::tcp, "sockets"},
                                     Name{"aries", Transport::aries, "Cray's Aries"},

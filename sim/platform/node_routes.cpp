@@ -90,18 +90,9 @@ NodePath path_to(const NodeGraph& graph, const Tree& tree, const LinkNumbers& nu
   return path;
 }
 
-PathType type_of(LinkKind nvlink) {
-  switch (nvlink) {
-    case LinkKind::nvlink1:
-      return PathType::nvlink1;
-    case LinkKind::nvlink2:
-      return PathType::nvlink2;
-    case LinkKind::nvlink3:
-      return PathType::nvlink3;
-    default:
-      return PathType::nvlink4;
-  }
-}
+/// NVLinks come first, in the same order, in both lists.
+PathType type_of(LinkKind nvlink) { return static_cast<PathType>(nvlink); }
+static_assert(is_nvlink(LinkKind::nvlink4) && static_cast<PathType>(LinkKind::nvlink4) == PathType::nvlink4);
 
 /// From the devices between the ends. An NVLink to a CPU counts as any other path through that CPU.
 PathType type_of(const NodeGraph& graph, const LinkNumbers& numbers, const NodePath& path) {

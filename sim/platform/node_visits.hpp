@@ -29,4 +29,8 @@ std::vector<GpuOrder> node_visits(const Cluster& cluster, std::span<const int> g
 /// stay together, and so do GPUs that share NVLinks.
 GpuOrder continued_nearest_first(const Cluster& cluster, GpuOrder order, std::vector<int> left);
 
+/// The NVLinks among GPUs of a node, given by their numbers (as in Platform::gpus), for the search for rings
+/// and paths: position i of the result is gpus[i].
+LaneGraph gpu_lanes(const Platform& platform, std::span<const int> gpus);
+
 }  // namespace trainyard

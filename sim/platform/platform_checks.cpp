@@ -1,10 +1,10 @@
 #include "platform/platform_checks.hpp"
 
-#include "platform/fabric_checks.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <regex>
 #include <set>
 #include <string>
 
@@ -15,7 +15,7 @@ namespace {
 void warn_if_little(Bandwidth bandwidth, Bandwidth least, const std::string& path, std::string_view what,
                     config::Problems& problems) {
   if (bandwidth >= least) return;
-  problems.warning(path, fmt::format("{} is little for {}", human(bandwidth), what),
+  problems.warning(path, fmt::format("{} is low for {}", human(bandwidth), what),
                    "bits or bytes, M or G? 100 Gbps is 12.5 GB/s");
 }
 
@@ -47,10 +47,11 @@ void check_effective(const NodeFile& node, config::Problems& problems) {
     if (!is_whole) continue;
     if (link.effective) {
       if (link.effective->value > link.bandwidth.value) {
-        problems.error(path + ".effective",
-                       fmt::format("{} is more than the link's bandwidth of {}", human(link.effective->value),
-                                   human(link.bandwidth.value)),
-                       "what collectives reach, per direction, all lanes together");
+        problems.error(
+            path + ".effective",
+            fmt::format("{} is more than the link's bandwidth of {}", human(link.effective->value),
+                        human(link.bandwidth.value)),
+            "effective is the bandwidth that collectives reach, per direction, all lanes together");
       }
       continue;
     }
@@ -58,10 +59,11 @@ void check_effective(const NodeFile& node, config::Problems& problems) {
     // the last digits of a rate per lane are rounding
     const bool is_above = lane != nullptr && lane->value * link.lanes > link.bandwidth.value * (1 + 1e-9);
     if (is_above && reported.insert(link.kind).second) {
-      problems.error(fmt::format("node.effective.{}", config::name_of(link.kind)),
-                     fmt::format("{} on {} lane{} is more than the bandwidth of {}, {}", human(lane->value),
-                                 link.lanes, link.lanes == 1 ? "" : "s", path, human(link.bandwidth.value)),
-                     "what collectives reach, per lane and direction");
+      problems.error(
+          fmt::format("node.effective.{}", config::name_of(link.kind)),
+          fmt::format("{} per lane on {} lane{} is more than the bandwidth of {}, {}", human(lane->value),
+                      link.lanes, link.lanes == 1 ? "" : "s", path, human(link.bandwidth.value)),
+          "effective is the bandwidth that collectives reach, per lane and direction");
     }
   }
   if (!problems.readable("node.links")) return;
@@ -70,39 +72,34 @@ void check_effective(const NodeFile& node, config::Problems& problems) {
         std::ranges::any_of(node.links, [&](const LinkFile& link) { return link.kind == name.value; });
     if (effective_per_lane(node.effective, name.value) != nullptr && !is_used) {
       problems.warning(fmt::format("node.effective.{}", name.text),
-                       fmt::format("no link is of kind {}, so this has no effect", name.text));
+                       fmt::format("no effect: no link is of kind {}", name.text));
     }
   }
 }
 
 /// "2018-03" or "2018-03-27", month and day within their ranges.
-bool is_date(std::string_view text) {
-  if (text.size() != 7 && text.size() != 10) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_dash = i == 4 || i == 7;
-    if (is_dash ? text[i] != '-' : text[i] < '0' || text[i] > '9') return false;
-  }
-  const auto two_digits = [&](std::size_t at) { return (text[at] - '0') * 10 + (text[at + 1] - '0'); };
-  const bool is_month = two_digits(5) >= 1 && two_digits(5) <= 12;
-  return is_month && (text.size() == 7 || (two_digits(8) >= 1 && two_digits(8) <= 31));
+bool is_date(const std::string& text) {
+  static const std::regex date("[0-9]{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?");
+  return std::regex_match(text, date);
 }
 
 void check_storage(const StorageFile& storage, config::Problems& problems) {
   const bool is_read =
       problems.readable("node.storage.bandwidth") && problems.readable("node.storage.shared");
   if (is_read && !storage.bandwidth && !storage.shared) {
-    problems.error("node.storage", "neither 'bandwidth' nor 'shared' is there",
-                   "bandwidth: 3 GB/s for disks of each node, shared: 50 GB/s for those of all");
+    problems.error(
+        "node.storage", "'storage' needs 'bandwidth' or 'shared'",
+        "bandwidth: 3 GB/s for disks in each node, shared: 50 GB/s for storage shared by all nodes");
   }
 }
 
 void check_power(const PowerFile& power, config::Problems& problems) {
   if (!problems.readable("node.power.max") || !problems.readable("node.power.overhead")) return;
   if (!power.max && !power.overhead) {
-    problems.error("node.power", "neither 'max' nor 'overhead' is there", "max: 3.5 kW, overhead: 1 kW");
+    problems.error("node.power", "'power' needs 'max' or 'overhead'", "max: 3.5 kW, overhead: 1 kW");
   } else if (power.max && power.overhead && power.overhead->value >= power.max->value) {
     problems.error("node.power.overhead",
-                   fmt::format("{} besides the GPUs leaves nothing of the node's {} for them",
+                   fmt::format("{} without the GPUs leaves no power for them: the node's maximum is {}",
                                human(power.overhead->value), human(power.max->value)));
   }
 }
@@ -110,8 +107,8 @@ void check_power(const PowerFile& power, config::Problems& problems) {
 void check_price(const PriceFile& price, config::Problems& problems) {
   const bool is_read = problems.readable("node.price.list") && problems.readable("node.price.hour");
   if (is_read && !price.list && !price.hour) {
-    problems.error("node.price", "neither 'list' nor 'hour' is there",
-                   "hour: 24.48 USD for what is rented, list: 399000 USD for what is bought");
+    problems.error("node.price", "'price' needs 'list' or 'hour'",
+                   "hour: 24.48 USD for a rented node, list: 399000 USD for a bought one");
   }
   if (!is_date(price.date)) {
     problems.error("node.price.date", in_quotes(price.date) + " is not a date", "2018-03 or 2018-03-27");
@@ -120,11 +117,11 @@ void check_price(const PriceFile& price, config::Problems& problems) {
 
 void check_staging(const NodeFile& node, config::Problems& problems) {
   if (!node.peer_to_peer && node.devices.cpu.count == 0 && problems.readable("node.devices.cpu")) {
-    problems.error("node.peer_to_peer", "data goes through host memory, and the node has no cpu",
+    problems.error("node.peer_to_peer", "data goes through host memory, but the node has no cpu",
                    "node.devices: {cpu: {count: 1}}, or peer_to_peer: true");
   }
   if (node.peer_to_peer && node.effective.staged) {
-    problems.warning("node.effective.staged", "GPUs have peer-to-peer access, so this has no effect",
+    problems.warning("node.effective.staged", "no effect: GPUs have peer-to-peer access",
                      "peer_to_peer: false");
   }
 }
@@ -132,32 +129,13 @@ void check_staging(const NodeFile& node, config::Problems& problems) {
 }  // namespace
 
 const Sourced<Bandwidth>* effective_per_lane(const EffectiveFile& effective, LinkKind kind) {
-  const auto get = [](const std::optional<Sourced<Bandwidth>>& rate) { return rate ? &*rate : nullptr; };
-  switch (kind) {
-    case LinkKind::nvlink1:
-      return get(effective.nvlink1);
-    case LinkKind::nvlink2:
-      return get(effective.nvlink2);
-    case LinkKind::nvlink3:
-      return get(effective.nvlink3);
-    case LinkKind::nvlink4:
-      return get(effective.nvlink4);
-    case LinkKind::pcie3:
-      return get(effective.pcie3);
-    case LinkKind::pcie4:
-      return get(effective.pcie4);
-    case LinkKind::pcie5:
-      return get(effective.pcie5);
-    case LinkKind::qpi:
-      return get(effective.qpi);
-    case LinkKind::upi:
-      return get(effective.upi);
-    case LinkKind::xbus:
-      return get(effective.xbus);
-    case LinkKind::infinity_fabric:
-      return get(effective.infinity_fabric);
-  }
-  return nullptr;
+  const Sourced<Bandwidth>* found = nullptr;
+  const auto visit = [&](const auto& key) {
+    const std::optional<Sourced<Bandwidth>>& rate = effective.*key.member;
+    if (rate && key.name == config::name_of(kind)) found = &*rate;
+  };
+  config::Keys<EffectiveFile>::table()([&](const auto&... key) { (visit(key), ...); });
+  return found;
 }
 
 void check_platform_file(const PlatformFile& file, config::Problems& problems) {

@@ -110,27 +110,27 @@ struct Names<Pairing> {
   static constexpr std::string_view what = "pairing";
   static constexpr std::array table{
       Name{"all", Pairing::all, "every device of one list with every device of the other"},
-      Name{"in_order", Pairing::in_order, "the longer list dealt out to the shorter in equal runs"}};
+      Name{"in_order", Pairing::in_order,
+           "the longer list in equal runs, one for each device of the shorter"}};
 };
 
 template <>
 struct Keys<GpusFile> {
   static auto table() {
-    return keys(required("count", &GpusFile::count, "GPUs of a node, gpu0 first; each can hold one rank")
-                    .at_least(1)
-                    .at_most(most_count),
-                required("profile", &GpusFile::profile,
-                         "GPU profile by name (platforms/gpus): decides compute times and memory"));
+    return keys(
+        required("count", &GpusFile::count, "GPUs per node, numbered from gpu0; each can hold one rank")
+            .between(1, most_count),
+        required("profile", &GpusFile::profile,
+                 "name of the GPU profile (platforms/gpus), which determines compute times and memory"));
   }
 };
 
 template <>
 struct Keys<DevicesFile> {
   static auto table() {
-    return keys(required("count", &DevicesFile::count, "devices of this kind in a node, numbered from 0")
-                    .at_least(1)
-                    .at_most(most_count),
-                optional("model", &DevicesFile::model, "what it is called; printed only"));
+    return keys(required("count", &DevicesFile::count, "devices of this kind per node, numbered from 0")
+                    .between(1, most_count),
+                optional("model", &DevicesFile::model, "product name, only printed"));
   }
 };
 
@@ -138,20 +138,15 @@ template <>
 struct Keys<CpusFile> {
   static auto table() {
     return keys(
-        required("count", &CpusFile::count, "CPU sockets of a node, numbered from 0")
-            .at_least(1)
-            .at_most(most_count),
-        optional("model", &CpusFile::model, "what it is called; printed only"),
-        optional(
-            "host_bridge_per_port", &CpusFile::host_bridge_per_port,
-            "each root port has a host bridge of its own: devices below two ports print as NODE, not PHB"),
-        optional("cores", &CpusFile::cores, "cores of one socket that a job may use")
-            .at_least(1)
-            .at_most(4096),
+        required("count", &CpusFile::count, "CPU sockets per node, numbered from 0").between(1, most_count),
+        optional("model", &CpusFile::model, "product name, only printed"),
+        optional("host_bridge_per_port", &CpusFile::host_bridge_per_port,
+                 "true if every root port is a separate host bridge: the connection of devices below two "
+                 "ports is then printed as NODE instead of PHB"),
+        optional("cores", &CpusFile::cores, "cores per socket that a job may use").between(1, 4096),
         optional("memory_bandwidth", &CpusFile::memory_bandwidth,
-                 "of the memory of one socket, reads and writes together, by specification")
-            .above(0)
-            .at_most(most_bandwidth));
+                 "specified memory bandwidth per socket, reads and writes together")
+            .positive(most_bandwidth));
   }
 };
 
@@ -159,7 +154,7 @@ template <>
 struct Keys<NodeDevicesFile> {
   static auto table() {
     return keys(optional("nvswitch", &NodeDevicesFile::nvswitch, "NVLink crossbars"),
-                optional("cpu", &NodeDevicesFile::cpu, "CPU sockets: where PCIe trees meet"),
+                optional("cpu", &NodeDevicesFile::cpu, "CPU sockets, the roots of the PCIe trees"),
                 optional("pcie_switch", &NodeDevicesFile::pcie_switch, "PCIe switches"),
                 optional("nic", &NodeDevicesFile::nic, "network cards that reach the fabric"));
   }
@@ -171,20 +166,18 @@ struct Keys<LinkFile> {
     return keys(
         required("between", &LinkFile::between,
                  "two ends, each a device (gpu3, nvswitch) or a list (\"gpu[0-7,12]\")"),
-        optional("pairing", &LinkFile::pairing, "which devices of two lists are joined"),
-        required("kind", &LinkFile::kind, "what the link is: decides protocol costs and routes"),
-        optional("lanes", &LinkFile::lanes, "parallel lanes; every ring takes one").at_least(1).at_most(1024),
-        required("bandwidth", &LinkFile::bandwidth, "by specification, per direction, all lanes together")
-            .above(0)
-            .at_most(most_bandwidth),
-        optional(
-            "effective", &LinkFile::effective,
-            "what collectives reach, per direction, all lanes together; default: node.effective times lanes")
-            .above(0)
-            .at_most(most_bandwidth),
-        required("latency", &LinkFile::latency, "of this link alone, one way").above(0).at_most(most_latency),
+        optional("pairing", &LinkFile::pairing, "how the devices of two lists are paired"),
+        required("kind", &LinkFile::kind, "link technology; determines protocol costs and routes"),
+        optional("lanes", &LinkFile::lanes, "parallel lanes; every ring uses one").between(1, 1024),
+        required("bandwidth", &LinkFile::bandwidth, "specified bandwidth per direction, all lanes together")
+            .positive(most_bandwidth),
+        optional("effective", &LinkFile::effective,
+                 "bandwidth that collectives reach, per direction, all lanes together; default: "
+                 "node.effective times lanes")
+            .positive(most_bandwidth),
+        required("latency", &LinkFile::latency, "one-way latency of this link alone").positive(most_latency),
         optional("source", &LinkFile::source,
-                 "where figures of this entry come from that do not say it themselves"));
+                 "source of the figures in this entry that do not state their own"));
   }
 };
 
@@ -193,9 +186,8 @@ struct Keys<EffectiveFile> {
   static auto table() {
     const auto rate = [](std::string_view name, std::optional<Sourced<Bandwidth>> EffectiveFile::*member) {
       return optional(name, member,
-                      "what collectives reach per lane and direction; default: the specification")
-          .above(0)
-          .at_most(most_bandwidth);
+                      "bandwidth that collectives reach per lane and direction; default: as specified")
+          .positive(most_bandwidth);
     };
     return keys(rate("nvlink1", &EffectiveFile::nvlink1), rate("nvlink2", &EffectiveFile::nvlink2),
                 rate("nvlink3", &EffectiveFile::nvlink3), rate("nvlink4", &EffectiveFile::nvlink4),
@@ -204,33 +196,31 @@ struct Keys<EffectiveFile> {
                 rate("upi", &EffectiveFile::upi), rate("xbus", &EffectiveFile::xbus),
                 rate("infinity_fabric", &EffectiveFile::infinity_fabric),
                 optional("staged", &EffectiveFile::staged,
-                         "what one connection through host memory reaches; default: its links' rate")
-                    .above(0)
-                    .at_most(most_bandwidth));
+                         "bandwidth of one connection through host memory; default: the rate of its links")
+                    .positive(most_bandwidth));
   }
 };
 
 template <>
 struct Keys<LinkSpeeds> {
   static auto table() {
-    const auto factor = [](auto key) { return key.at_least(0.01).at_most(LinkSpeeds::highest); };
-    return keys(factor(optional("nvlink", &LinkSpeeds::nvlink,
-                                "factor of the bandwidths of all NVLinks; default: 1")),
-                factor(optional("pcie", &LinkSpeeds::pcie, "the same of PCIe links")),
-                factor(optional("sockets", &LinkSpeeds::sockets, "the same of links between CPU sockets")));
+    const auto factor = [](auto key) { return key.between(0.01, LinkSpeeds::highest); };
+    return keys(
+        factor(optional("nvlink", &LinkSpeeds::nvlink, "factor on the bandwidth of all NVLinks; default: 1")),
+        factor(optional("pcie", &LinkSpeeds::pcie, "the same for PCIe links")),
+        factor(optional("sockets", &LinkSpeeds::sockets, "the same for links between CPU sockets")));
   }
 };
 
 template <>
 struct Keys<StorageFile> {
   static auto table() {
-    return keys(optional("bandwidth", &StorageFile::bandwidth, "what one node reads from its storage")
-                    .above(0)
-                    .at_most(most_bandwidth),
-                optional("shared", &StorageFile::shared,
-                         "what all nodes of a job together read from a storage they share")
-                    .above(0)
-                    .at_most(most_bandwidth));
+    return keys(
+        optional("bandwidth", &StorageFile::bandwidth, "rate at which one node reads from its storage")
+            .positive(most_bandwidth),
+        optional("shared", &StorageFile::shared,
+                 "rate at which all nodes of a job together read from shared storage")
+            .positive(most_bandwidth));
   }
 };
 
@@ -238,11 +228,11 @@ template <>
 struct Keys<PowerFile> {
   static auto table() {
     return keys(
-        optional("max", &PowerFile::max, "what the whole node may draw").above(0).at_most(most_power),
-        optional("overhead", &PowerFile::overhead,
-                 "what a node draws besides its GPUs: CPUs, fans, disks; default: max less the GPUs' TDP")
-            .at_least(0)
-            .at_most(most_power));
+        optional("max", &PowerFile::max, "maximum power of the whole node").positive(most_power),
+        optional(
+            "overhead", &PowerFile::overhead,
+            "power of a node without its GPUs: CPUs, fans, disks; default: max minus the TDP of the GPUs")
+            .between(0, most_power));
   }
 };
 
@@ -250,44 +240,42 @@ template <>
 struct Keys<PriceFile> {
   static auto table() {
     return keys(
-        optional("list", &PriceFile::list, "list price of one node").above(0).at_most(most_price),
-        optional("hour", &PriceFile::hour, "rent of one whole node for an hour; gives the cost of an epoch")
-            .above(0)
-            .at_most(most_price),
-        required("date", &PriceFile::date, "when it was asked: 2018-03 or 2018-03-27"),
-        optional("source", &PriceFile::source, "where the price comes from if it does not say it itself"));
+        optional("list", &PriceFile::list, "list price of one node").positive(most_price),
+        optional("hour", &PriceFile::hour, "rent of one whole node per hour, for the cost of an epoch")
+            .positive(most_price),
+        required("date", &PriceFile::date, "date of the price: 2018-03 or 2018-03-27"),
+        optional("source", &PriceFile::source, "source of the price, unless the price states its own"));
   }
 };
 
 template <>
 struct Keys<NodeFile> {
   static auto table() {
-    return keys(
-        required("gpus", &NodeFile::gpus, "the GPUs of one node"),
-        optional("devices", &NodeFile::devices, "what else the links join"),
-        optional("links", &NodeFile::links, "the links of one node, full duplex"),
-        optional("effective", &NodeFile::effective, "what collectives reach per lane, by link kind"),
-        optional("speed", &NodeFile::speed, "for what-ifs: links that are so many times as fast"),
-        optional(
-            "peer_to_peer", &NodeFile::peer_to_peer,
-            "GPUs read and write each other's memory over PCIe; false: they copy through host memory, but "
-            "over NVLink"),
-        optional("storage", &NodeFile::storage,
-                 "what samples are read from; without it reading takes no time"),
-        optional("power", &NodeFile::power, "power of one node"),
-        optional("price", &NodeFile::price, "price of one node"));
+    return keys(required("gpus", &NodeFile::gpus, "the GPUs of one node"),
+                optional("devices", &NodeFile::devices, "the other devices that links join"),
+                optional("links", &NodeFile::links, "the links of one node, full duplex"),
+                optional("effective", &NodeFile::effective,
+                         "bandwidth that collectives reach per lane, by link kind"),
+                optional("speed", &NodeFile::speed, "for what-ifs: factors on the bandwidth of links"),
+                optional("peer_to_peer", &NodeFile::peer_to_peer,
+                         "whether GPUs access each other's memory over PCIe; false: they copy through host "
+                         "memory, except over NVLinks"),
+                optional("storage", &NodeFile::storage,
+                         "storage of the samples; without this key, reading takes no time"),
+                optional("power", &NodeFile::power, "power of one node"),
+                optional("price", &NodeFile::price, "price of one node"));
   }
 };
 
 template <>
 struct Keys<PlatformFile> {
   static auto table() {
-    return keys(
-        required("name", &PlatformFile::name, "the file's name without .yaml"),
-        optional("title", &PlatformFile::title, "what people call it"),
-        required("node", &PlatformFile::node, "one node; all nodes are alike"),
-        optional("fabric", &PlatformFile::fabric, "what joins nodes; without it there is one node only"),
-        optional("source", &PlatformFile::source, "publications the whole file rests on"));
+    return keys(required("name", &PlatformFile::name, "the file's name without .yaml"),
+                optional("title", &PlatformFile::title, "name for people"),
+                required("node", &PlatformFile::node, "one node; all nodes are alike"),
+                optional("fabric", &PlatformFile::fabric,
+                         "network between nodes; without this key, only one node can be used"),
+                optional("source", &PlatformFile::source, "publications on which the whole file is based"));
   }
 };
 

@@ -11,8 +11,10 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <boost/algorithm/string/case_conv.hpp>
 #include <cmath>
 #include <fmt/format.h>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,10 +57,7 @@ std::string devices_section(const Platform& platform) {
 }
 
 std::string upper_case(std::string_view kind, int number) {
-  std::string name(kind);
-  for (char& letter : name)
-    letter = static_cast<char>(letter >= 'a' && letter <= 'z' ? letter - 'a' + 'A' : letter);
-  return name + std::to_string(number);
+  return boost::to_upper_copy(std::string(kind)) + std::to_string(number);
 }
 
 std::string matrix_section(const Platform& platform) {
@@ -100,32 +99,31 @@ std::string links_section(const Platform& platform, Footnotes& notes) {
   if (!platform.has_peer_to_peer)
     rows.push_back({"gpu - gpu through host memory", "", "staged", "", "",
                     std::isfinite(platform.staged.value.si()) ? figure(platform.staged, notes) : "", ""});
-  return "Links (bandwidth per direction, all lanes; effective: what collectives reach)\n" + aligned(rows) +
+  return "Links (bandwidth per direction, all lanes; effective: reached by collectives)\n" + aligned(rows) +
          fabric_lines(platform, notes);
 }
 
 std::string cut_section(const Platform& platform) {
-  if (platform.gpus.size() < 2) return "Minimum cut: one GPU has no halves\n";
+  if (platform.gpus.size() < 2) return "Minimum cut: none, the node has one GPU\n";
   const auto gigabytes = [&](Rate rate, bool nvlink_alone) {
     return fmt::format("{:.1f} GB/s", minimum_cut(platform, rate, nvlink_alone).si() / 1e9);
   };
   const int gpus = static_cast<int>(platform.gpus.size());
   const auto half = [](int first, int last) {
-    std::vector<int> numbers;
-    for (int number = first; number < last; ++number) numbers.push_back(number);
-    return device_list(DeviceKind::gpu, numbers);
+    const auto numbers = std::views::iota(first, last);
+    return device_list(DeviceKind::gpu, {numbers.begin(), numbers.end()});
   };
   return fmt::format("Minimum cut between {} and {}, per direction\n", half(0, gpus / 2),
                      half(gpus / 2, gpus)) +
          aligned({{"", "specified", "effective"},
-                  {"NVLink alone", gigabytes(Rate::specified, true), gigabytes(Rate::effective, true)},
+                  {"NVLink only", gigabytes(Rate::specified, true), gigabytes(Rate::effective, true)},
                   {"all links", gigabytes(Rate::specified, false), gigabytes(Rate::effective, false)}});
 }
 
 std::string joined(const std::vector<Rank>& order, std::size_t count) {
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) text += fmt::format("{}{}", i > 0 ? " " : "", index(order[i]));
-  return text;
+  std::vector<int> numbers;
+  for (std::size_t i = 0; i < count; ++i) numbers.push_back(index(order[i]));
+  return fmt::format("{}", fmt::join(numbers, " "));
 }
 
 std::string channels_section(const Platform& platform) try {
@@ -147,7 +145,7 @@ std::string channels_section(const Platform& platform) try {
     rows.push_back({platform.node[platform.nics[static_cast<std::size_t>(channel.nic)]].name,
                     joined(channel.order, channel.order.size() / 2)});
   }
-  text += fmt::format("\nRing channels between nodes: {}, each in and out of every node through one NIC\n",
+  text += fmt::format("\nRing channels between nodes: {}, each entering and leaving a node through one NIC\n",
                       rows.size());
   return text + aligned(rows);
 } catch (const Unreachable& error) {
@@ -156,26 +154,22 @@ std::string channels_section(const Platform& platform) try {
 
 std::string box_section(const Platform& platform, Footnotes& notes) {
   std::vector<Row> rows;
-  if (platform.cores_per_cpu) {
-    rows.push_back({"cores of a cpu", fmt::format("{} {}", platform.cores_per_cpu->value,
-                                                  notes.mark(*platform.cores_per_cpu))});
-  }
-  if (platform.host_memory_bandwidth) {
-    rows.push_back({"memory of a cpu", figure(*platform.host_memory_bandwidth, notes)});
-  }
-  if (platform.storage) rows.push_back({"storage", figure(*platform.storage, notes)});
-  if (platform.shared_storage) rows.push_back({"shared storage", figure(*platform.shared_storage, notes)});
-  if (platform.power_max) rows.push_back({"power, at most", figure(*platform.power_max, notes)});
-  if (platform.power_overhead) {
-    rows.push_back({"besides the GPUs", figure(*platform.power_overhead, notes)});
-  }
-  const auto priced = [&](std::string_view what, const Sourced<Dollars>& price) {
-    rows.push_back({std::string(what), fmt::format("{} USD, {} {}", shortest(price.value.si()),
-                                                   platform.price_date, notes.mark(price))});
+  const auto add = [&](const char* what, const auto& value, const auto& print) {
+    if (value) rows.push_back({what, fmt::format("{} {}", print(value->value), notes.mark(*value))});
   };
-  if (platform.price) priced("list price", *platform.price);
-  if (platform.price_per_hour) priced("rent of an hour", *platform.price_per_hour);
-  return rows.empty() ? "" : "A node as a whole\n" + aligned(rows) + "\n";
+  const auto print = [](auto quantity) { return human(quantity); };
+  const auto in_dollars = [&](Dollars price) {
+    return fmt::format("{} USD, {}", shortest(price.si()), platform.price_date);
+  };
+  add("cores per CPU", platform.cores_per_cpu, [](int cores) { return cores; });
+  add("memory bandwidth per CPU", platform.host_memory_bandwidth, print);
+  add("storage", platform.storage, print);
+  add("shared storage", platform.shared_storage, print);
+  add("maximum power", platform.power_max, print);
+  add("power without GPUs", platform.power_overhead, print);
+  add("list price", platform.price, in_dollars);
+  add("rent per hour", platform.price_per_hour, in_dollars);
+  return rows.empty() ? "" : "Whole node\n" + aligned(rows) + "\n";
 }
 
 }  // namespace
@@ -192,7 +186,7 @@ std::string topology_report(const Platform& platform) {
   text += box_section(platform, notes);
   text += "Sources of the figures\n" + notes.list();
   if (!platform.sources.empty()) {
-    text += "\nSources of the whole\n";
+    text += "\nSources of the whole file\n";
     for (const std::string& source : platform.sources) text += fmt::format("  {}\n", source);
   }
   return text;

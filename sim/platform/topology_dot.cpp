@@ -5,6 +5,8 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <boost/algorithm/string/replace.hpp>
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
@@ -14,19 +16,10 @@ namespace trainyard {
 namespace {
 
 std::string_view fill_colour(DeviceKind kind) {
-  switch (kind) {
-    case DeviceKind::gpu:
-      return "#cfe8c6";
-    case DeviceKind::cpu:
-      return "#f6d9b8";
-    case DeviceKind::nvswitch:
-      return "#8fce7c";
-    case DeviceKind::pcie_switch:
-      return "#ececec";
-    case DeviceKind::nic:
-      return "#bfd9f2";
-  }
-  return "white";
+  // by DeviceKind: GPU, CPU, NVSwitch, PCIe switch, NIC
+  static constexpr std::array<std::string_view, 5> colours{"#cfe8c6", "#f6d9b8", "#8fce7c", "#ececec",
+                                                           "#bfd9f2"};
+  return colours.at(static_cast<std::size_t>(kind));
 }
 
 std::string_view line_colour(LinkKind kind) {
@@ -36,29 +29,17 @@ std::string_view line_colour(LinkKind kind) {
 
 constexpr std::string_view fabric_colour = "#2f6fb0";
 
-std::string dot_text(std::string_view text) {
-  std::string quoted;
-  for (const char letter : text) {
-    if (letter == '"' || letter == '\\') quoted += '\\';
-    quoted += letter;
-  }
-  return quoted;
+std::string dot_text(std::string text) {
+  boost::replace_all(text, "\\", "\\\\");
+  boost::replace_all(text, "\"", "\\\"");
+  return text;
 }
 
-std::string in_html(std::string_view text) {
-  std::string escaped;
-  for (const char letter : text) {
-    if (letter == '&') {
-      escaped += "&amp;";
-    } else if (letter == '<') {
-      escaped += "&lt;";
-    } else if (letter == '>') {
-      escaped += "&gt;";
-    } else {
-      escaped += letter;
-    }
-  }
-  return escaped;
+std::string in_html(std::string text) {
+  boost::replace_all(text, "&", "&amp;");
+  boost::replace_all(text, "<", "&lt;");
+  boost::replace_all(text, ">", "&gt;");
+  return text;
 }
 
 std::string device_line(const Device& device) {

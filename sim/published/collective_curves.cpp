@@ -5,10 +5,10 @@
 #include "published/stated_software.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <fmt/format.h>
 #include <set>
-#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -20,8 +20,7 @@ namespace {
 struct CurveKey {
   std::string source, system, gpu, framework, precision, split;
   int gpus_per_node = 0, nodes = 0, gpus_total = 0;
-  const MachineRule* machine = nullptr;
-  int machine_index = 0;  ///< index among the rules: an order that is the same in every run
+  const MachineRule* machine = nullptr;  ///< of one list: their order is the same in every run
   Operation operation{};
   bool in_place = false;
   NcclVersion nccl{};
@@ -29,11 +28,7 @@ struct CurveKey {
   std::optional<Protocol> protocol;
   int gpus_per_process = 1;
 
-  [[nodiscard]] auto tied() const {
-    return std::tie(source, system, gpu, framework, precision, split, gpus_per_node, nodes, gpus_total,
-                    machine_index, operation, in_place, nccl, algorithm, protocol, gpus_per_process);
-  }
-  friend bool operator<(const CurveKey& a, const CurveKey& b) { return a.tied() < b.tied(); }
+  friend auto operator<=>(const CurveKey&, const CurveKey&) = default;
 };
 
 /// Why the row's counts are impossible for a collective; empty if they are possible.
@@ -41,7 +36,7 @@ std::string reason_against_counts(const PublishedRow& row) {
   const auto product = static_cast<long long>(row.nodes) * row.gpus_per_node;
   const bool is_part_of_node = row.nodes == 1 && row.gpus_total <= row.gpus_per_node;
   if (row.gpus_total > 0 && row.gpus_per_node > 0 && row.gpus_total != product && !is_part_of_node)
-    return "numbers of GPUs contradict: gpus_total is not nodes x gpus_per_node";
+    return "contradictory numbers of GPUs: gpus_total is not nodes x gpus_per_node";
   if (row.gpus_total < 2 || row.nodes < 1 || row.gpus_per_node < 1) return std::string(no_gpus);
   return {};
 }
@@ -49,16 +44,16 @@ std::string reason_against_counts(const PublishedRow& row) {
 /// The curve of a row about a collective, or why the row is not predicted.
 std::variant<CurveKey, std::string> key_of(const PublishedRow& row, const CollectiveMeasurement& read,
                                            const MachineRules& rules) {
-  if (row.clean == "no") return "not clean: its source is incomplete or contradicts itself";
-  if (in_small_letters(row.framework).find("nccl") == std::string::npos) return "another library than NCCL";
+  if (row.clean == "no") return "incomplete or contradictory source";
+  if (in_small_letters(row.framework).find("nccl") == std::string::npos) return "library other than NCCL";
   if (std::string reason = reason_against_counts(row); !reason.empty()) return reason;
   const MachineRule* machine = first_match(rules.machines, row);
-  if (machine == nullptr) return "no rule knows the machine";
+  if (machine == nullptr) return "no rule matches the machine";
   const std::optional<NcclVersion> stated = stated_nccl(row);
   const SoftwareRule* software = first_match(rules.software, row);
-  if (!stated && software == nullptr) return "no rule knows the NCCL";
+  if (!stated && software == nullptr) return "no rule gives the NCCL version";
   const StatedChoice choice = stated_choice(row);
-  if (!choice.not_simulated.empty()) return "set to " + choice.not_simulated + ", which is not simulated";
+  if (!choice.not_simulated.empty()) return choice.not_simulated + " is not simulated";
   const HarnessRule* harness = first_match(rules.harness, row);
   const bool drives_node = harness != nullptr && harness->one_process_per_node;
   return CurveKey{.source = row.source,
@@ -71,7 +66,6 @@ std::variant<CurveKey, std::string> key_of(const PublishedRow& row, const Collec
                   .nodes = row.nodes,
                   .gpus_total = row.gpus_total,
                   .machine = machine,
-                  .machine_index = static_cast<int>(machine - rules.machines.data()),
                   .operation = read.operation,
                   .in_place = read.in_place,
                   .nccl = stated ? *stated : software->nccl,
@@ -120,8 +114,8 @@ std::vector<std::string> distinctions(const CollectiveCurve& curve) {
           "NCCL " + std::string(config::name_of(curve.nccl)),
           std::string(config::name_of(curve.algorithm)),
           curve.protocol ? std::string(config::name_of(*curve.protocol)) : "any protocol",
-          curve.gpus_per_process == 1 ? "one GPU a process"
-                                      : fmt::format("{} GPUs a process", curve.gpus_per_process),
+          curve.gpus_per_process == 1 ? "one GPU per process"
+                                      : fmt::format("{} GPUs per process", curve.gpus_per_process),
           row.metric.find("inplace") == std::string::npos ? "out of place" : "in place",
           curve.machine->platform};
 }
@@ -179,7 +173,7 @@ CollectiveCurves collective_curves(const std::vector<PublishedRow>& rows, const 
   std::map<CurveKey, std::size_t> curve_at;
   for (const auto& [row, its, key] : read) {
     if (its.in_place && out_of_place.contains({twin_key(key), its.sizes.back().si()})) {
-      ++result.excluded["in place: predicted alike, and the row out of place is scored"];
+      ++result.excluded["in-place measurement whose out-of-place one is scored"];
       continue;
     }
     const auto [found, is_new] = curve_at.emplace(key, result.curves.size());

@@ -1,6 +1,6 @@
 #include "published/curve_model.hpp"
 
-#include "collectives/chain.hpp"
+#include "collectives/algorithm_plans.hpp"
 #include "collectives/nccl_shape.hpp"
 #include "collectives/ring.hpp"
 #include "experiment/collective_software.hpp"

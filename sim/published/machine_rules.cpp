@@ -2,6 +2,7 @@
 
 #include "config/read.hpp"
 #include "platform/load.hpp"
+#include "published/rule_settings.hpp"
 
 #include <cstddef>
 
@@ -12,18 +13,16 @@ namespace {
 void check_platform(const MachineRule& rule, std::size_t index, const config::Catalogue& catalogue,
                     config::Problems& problems) {
   const std::string path = config::join("machines", index);
-  std::string key = config::join(path, "platform");
-  if (!problems.readable(key)) return;
+  const auto file = file_of_rule(catalogue, config::Kind::platform, rule.platform,
+                                 config::join(path, "platform"), problems);
+  if (!file || rule.set.empty()) return;
   try {
-    const auto file = config::find(catalogue, config::Kind::platform, rule.platform);
-    if (rule.set.empty()) return;
-    config::Document document = config::load(file);
-    key = config::join(path, "set");
+    config::Document document = config::load(*file);
     for (const auto& [changed, value] : rule.set) config::set(document, changed, value, "platform");
     load_platform(document);
   } catch (const InputError& error) {
     const Diagnostic& first = error.diagnostics().front();
-    problems.error(key, first.message, first.hint);
+    problems.error(config::join(path, "set"), first.message, first.hint);
   }
 }
 

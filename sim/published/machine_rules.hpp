@@ -59,45 +59,46 @@ namespace trainyard::config {
 template <>
 struct Keys<MachineRule> {
   static auto table() {
-    return keys(required("when", &MachineRule::when, "what the row must say"),
-                required("platform", &MachineRule::platform, "the platform it then was measured on"),
-                optional("set", &MachineRule::set, "keys of the platform that differ there"),
-                optional("kin", &MachineRule::kin,
-                         "machines of one word are left out of a fit together; default: the platform's name"),
-                optional("note", &MachineRule::note, "why, or what is assumed"));
+    return keys(
+        required("when", &MachineRule::when, "conditions on the row"),
+        required("platform", &MachineRule::platform, "platform of the row"),
+        optional("set", &MachineRule::set, "keys of the platform to change"),
+        optional("kin", &MachineRule::kin,
+                 "name of a group of machines that a fit leaves out together; default: the platform's name"),
+        optional("note", &MachineRule::note, "reason or assumption"));
   }
 };
 
 template <>
 struct Keys<SoftwareRule> {
   static auto table() {
-    return keys(required("when", &SoftwareRule::when, "what the row must say"),
-                required("nccl", &SoftwareRule::nccl, "the version where the row states none"),
-                optional("note", &SoftwareRule::note, "why, or what is assumed"));
+    return keys(required("when", &SoftwareRule::when, "conditions on the row"),
+                required("nccl", &SoftwareRule::nccl, "NCCL version if the row states none"),
+                optional("note", &SoftwareRule::note, "reason or assumption"));
   }
 };
 
 template <>
 struct Keys<HarnessRule> {
   static auto table() {
-    return keys(
-        required("when", &HarnessRule::when, "what the row must say"),
-        required("one_process_per_node", &HarnessRule::one_process_per_node,
-                 "one process starts the collective on all GPUs of a node in turn; otherwise one per GPU"),
-        optional("note", &HarnessRule::note, "why, or what is assumed"));
+    return keys(required("when", &HarnessRule::when, "conditions on the row"),
+                required("one_process_per_node", &HarnessRule::one_process_per_node,
+                         "whether one process starts the collective on all GPUs of a node in turn; otherwise "
+                         "there is one process per GPU"),
+                optional("note", &HarnessRule::note, "reason or assumption"));
   }
 };
 
 template <>
 struct Keys<MachineRules> {
   static auto table() {
-    return keys(
-        required("name", &MachineRules::name, "the file's name without .yaml"),
-        optional("title", &MachineRules::title, "what the rules are for"),
-        required("machines", &MachineRules::machines, "platforms of rows; the first rule that is met counts"),
-        optional("software", &MachineRules::software, "NCCL versions of rows that state none"),
-        optional("harness", &MachineRules::harness, "how many GPUs a process drove; default: one"),
-        optional("outliers", &MachineRules::outliers, "what is suspected where a curve is far off"));
+    return keys(required("name", &MachineRules::name, "the file's name without .yaml"),
+                optional("title", &MachineRules::title, "one line for people"),
+                required("machines", &MachineRules::machines,
+                         "platforms of rows; the first rule that matches counts"),
+                optional("software", &MachineRules::software, "NCCL versions of rows that state none"),
+                optional("harness", &MachineRules::harness, "GPUs per process; default: one"),
+                optional("outliers", &MachineRules::outliers, "suspected causes of large errors"));
   }
 };
 

@@ -23,10 +23,10 @@ namespace trainyard::config {
 template <>
 struct Keys<OutlierRule> {
   static auto table() {
-    return keys(required("when", &OutlierRule::when, "what the row, or the first of the curve, must say"),
-                required("reason", &OutlierRule::reason, "what is suspected where it is far off"),
-                optional("excepted", &OutlierRule::excepted,
-                         "it is always named, as one that no limit on errors holds for"));
+    return keys(
+        required("when", &OutlierRule::when, "conditions on the row, or on the first row of the curve"),
+        required("reason", &OutlierRule::reason, "suspected cause of a large error"),
+        optional("excepted", &OutlierRule::excepted, "always listed, even if the error is small"));
   }
 };
 

@@ -33,6 +33,19 @@ std::string path_of(const FileChange& change) {
   return (is_gpu ? std::string("gpu") : std::string(config::word_of(change.kind))) + "." + change.key;
 }
 
+/// Does the work; returns why it could not be done, or an empty text.
+template <class Work>
+std::string reason_against(const Work& work) {
+  try {
+    work();
+    return {};
+  } catch (const InputError& error) {
+    return error.diagnostics().front().message;
+  } catch (const JobImpossible& error) {
+    return error.what();
+  }
+}
+
 /// The runs of one series, read and simulated on demand.
 class Series {
 public:
@@ -50,7 +63,7 @@ public:
       for (Prediction& prediction : predicted.by_fit) prediction.reason = error.diagnostics().front().message;
       return predicted;
     }
-    for (Prediction& prediction : predicted.by_fit) prediction.reason = "not asked for";
+    for (Prediction& prediction : predicted.by_fit) prediction.reason = "not requested";
     if (is_asked(FitKind::nothing)) predicted.by_fit[0] = with_scale(*target.run, 1);
     if (is_asked(FitKind::one_gpu) && !target.one_gpu.empty())
       predicted.by_fit[1] = fitted(target, target.one_gpu);
@@ -98,7 +111,7 @@ private:
   double measured(const PublishedRun& run, const MachineRule& machine) {
     if (run.measured.throughput) return *run.measured.throughput;
     const std::optional<double> samples = resolved(run, machine, 1).samples_per_epoch;
-    if (!samples) throw InputError("nobody says how many samples an epoch of the model has");
+    if (!samples) throw InputError("the number of samples per epoch is not known for this model");
     return *samples / *run.measured.epoch_time;
   }
 
@@ -138,13 +151,8 @@ private:
 
   Prediction with_scale(const PublishedRun& run, double scale) {
     Prediction prediction{.throughput = {}, .compute_scale = scale, .reason = {}};
-    try {
-      prediction.throughput = scaled_throughput(run, *run.machine, scale);
-    } catch (const InputError& error) {
-      prediction.reason = error.diagnostics().front().message;
-    } catch (const JobImpossible& error) {
-      prediction.reason = error.what();
-    }
+    prediction.reason =
+        reason_against([&] { prediction.throughput = scaled_throughput(run, *run.machine, scale); });
     return prediction;
   }
 
@@ -152,20 +160,17 @@ private:
     Prediction prediction;
     double logs = 0;
     for (const PublishedRun* one : to) {
-      try {
-        const std::optional<double> scale = scale_of(*one, *target.run->machine);
-        if (!scale) {
-          prediction.reason = "no compute scale explains the row that it is fitted to";
-          return prediction;
-        }
-        logs += std::log(*scale);
-      } catch (const InputError& error) {
-        prediction.reason = "the row that is fitted to: " + error.diagnostics().front().message;
-        return prediction;
-      } catch (const JobImpossible& error) {
-        prediction.reason = std::string("the row that is fitted to: ") + error.what();
+      std::optional<double> scale;
+      if (const std::string reason = reason_against([&] { scale = scale_of(*one, *target.run->machine); });
+          !reason.empty()) {
+        prediction.reason = "the run that is fitted to: " + reason;
         return prediction;
       }
+      if (!scale) {
+        prediction.reason = "no compute_scale matches the run that is fitted to";
+        return prediction;
+      }
+      logs += std::log(*scale);
     }
     return with_scale(*target.run, std::exp(logs / static_cast<double>(to.size())));
   }

@@ -84,8 +84,10 @@ struct Names<FitKind> {
   static constexpr std::string_view what = "fit";
   static constexpr std::array table{
       Name{"nothing", FitKind::nothing, "nothing is fitted"},
-      Name{"1gpu", FitKind::one_gpu, "one compute scale, from the series' run on one GPU"},
-      Name{"1node", FitKind::one_node, "one compute scale, from the series' run on one node"},
+      Name{"1gpu", FitKind::one_gpu,
+           "all kernel times scaled by one factor, so that the published one-GPU run is matched"},
+      Name{"1node", FitKind::one_node,
+           "all kernel times scaled by one factor, so that the published one-node run is matched"},
       Name{"spec", FitKind::nothing, "the former name of nothing"}};
 };
 

@@ -22,7 +22,7 @@ std::vector<fs::path> shipped_measurements(const config::Catalogue& catalogue) {
     std::ranges::sort(files);
     if (!files.empty()) return files;
   }
-  throw FileError("no published measurements are installed here\n  name CSV files that hold some");
+  throw FileError("no published measurements are installed\n  name CSV files of measurements");
 }
 
 std::vector<PublishedRow> read_published_files(const config::Catalogue& catalogue,

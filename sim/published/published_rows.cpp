@@ -28,13 +28,13 @@ bool find_columns(const CsvRow& header, ColumnPlaces& places, CsvProblems& probl
     places[column] = static_cast<std::size_t>(found - header.cells.begin());
     return true;
   };
-  for (const std::string_view column : published_columns) {
-    if (find(column)) continue;
+  for (const PublishedColumn& column : published_columns) {
+    if (find(column.name)) continue;
     has_all = false;
-    problems.error(header.line, "the column " + in_quotes(column) + " is missing",
-                   config::did_you_mean(column, known));
+    problems.error(header.line, "the column " + in_quotes(column.name) + " is missing",
+                   config::did_you_mean(column.name, known));
   }
-  for (const std::string_view column : optional_columns) find(column);
+  for (const PublishedColumn& column : optional_columns) find(column.name);
   return has_all;
 }
 
@@ -51,7 +51,7 @@ public:
     const auto* number = std::get_if<long long>(&parsed);
     if (number != nullptr && *number >= 1 && static_cast<double>(*number) <= most_gpus)
       return static_cast<int>(*number);
-    error(column, "a whole number from 1 on is needed, not " + in_quotes(text(column)));
+    error(column, "a whole number of at least 1 is needed, not " + in_quotes(text(column)));
     return 1;
   }
 
@@ -117,35 +117,18 @@ std::vector<PublishedRow> read_published_rows(const std::string& name, std::stri
   if (find_columns(file.header, places, problems)) {
     for (const CsvRow& csv : file.rows) {
       const RowReader row(csv, places, problems);
-      rows.push_back({.file = name,
-                      .line = csv.line,
-                      .source = row.text("source"),
-                      .source_detail = row.text("source_detail"),
-                      .year = row.text("year"),
-                      .system = row.text("system"),
-                      .gpu = row.text("gpu"),
-                      .gpus_per_node = row.count("gpus_per_node"),
-                      .nodes = row.count("nodes"),
-                      .gpus_total = row.count("gpus_total"),
-                      .interconnect_intra = row.text("interconnect_intra"),
-                      .interconnect_inter = row.text("interconnect_inter"),
-                      .framework = row.text("framework"),
-                      .model = row.text("model"),
-                      .precision = row.text("precision"),
-                      .batch_per_gpu = row.text("batch_per_gpu"),
-                      .global_batch = row.text("global_batch"),
-                      .seq_len = row.text("seq_len"),
-                      .metric = row.text("metric"),
-                      .value = row.value(),
-                      .last_digit = row.last_digit(),
-                      .unit = row.text("unit"),
-                      .speedup_reported = row.text("speedup_reported"),
-                      .clean = row.text("clean"),
-                      .split = row.text("split"),
-                      .notes = row.text("notes"),
-                      .servers = row.count("servers"),
-                      .update = row.text("update")});
-      complete_counts(rows.back());
+      PublishedRow& read = rows.emplace_back();
+      read.file = name;
+      read.line = csv.line;
+      const auto fill_in = [&](const PublishedColumn& column) {
+        if (column.text != nullptr) read.*column.text = row.text(column.name);
+        if (column.count != nullptr) read.*column.count = row.count(column.name);
+      };
+      std::ranges::for_each(published_columns, fill_in);
+      std::ranges::for_each(optional_columns, fill_in);
+      read.value = row.value();
+      read.last_digit = row.last_digit();
+      complete_counts(read);
     }
   }
   problems.finish();

@@ -27,33 +27,42 @@ struct PublishedRow {
   std::string update;  ///< the framework's option for updating variables; usually not stated
 };
 
+/// A column and the member that holds its text or its whole number; `value` is read otherwise.
+struct PublishedColumn {
+  std::string_view name;
+  std::string PublishedRow::*text = nullptr;
+  int PublishedRow::*count = nullptr;
+};
+
 /// The columns, in the order of the shipped files.
-inline constexpr std::array<std::string_view, 23> published_columns{"source",
-                                                                    "source_detail",
-                                                                    "year",
-                                                                    "system",
-                                                                    "gpu",
-                                                                    "gpus_per_node",
-                                                                    "nodes",
-                                                                    "gpus_total",
-                                                                    "interconnect_intra",
-                                                                    "interconnect_inter",
-                                                                    "framework",
-                                                                    "model",
-                                                                    "precision",
-                                                                    "batch_per_gpu",
-                                                                    "global_batch",
-                                                                    "seq_len",
-                                                                    "metric",
-                                                                    "value",
-                                                                    "unit",
-                                                                    "speedup_reported",
-                                                                    "clean",
-                                                                    "split",
-                                                                    "notes"};
+inline constexpr std::array published_columns{
+    PublishedColumn{"source", &PublishedRow::source},
+    PublishedColumn{"source_detail", &PublishedRow::source_detail},
+    PublishedColumn{"year", &PublishedRow::year},
+    PublishedColumn{"system", &PublishedRow::system},
+    PublishedColumn{"gpu", &PublishedRow::gpu},
+    PublishedColumn{"gpus_per_node", nullptr, &PublishedRow::gpus_per_node},
+    PublishedColumn{"nodes", nullptr, &PublishedRow::nodes},
+    PublishedColumn{"gpus_total", nullptr, &PublishedRow::gpus_total},
+    PublishedColumn{"interconnect_intra", &PublishedRow::interconnect_intra},
+    PublishedColumn{"interconnect_inter", &PublishedRow::interconnect_inter},
+    PublishedColumn{"framework", &PublishedRow::framework},
+    PublishedColumn{"model", &PublishedRow::model},
+    PublishedColumn{"precision", &PublishedRow::precision},
+    PublishedColumn{"batch_per_gpu", &PublishedRow::batch_per_gpu},
+    PublishedColumn{"global_batch", &PublishedRow::global_batch},
+    PublishedColumn{"seq_len", &PublishedRow::seq_len},
+    PublishedColumn{"metric", &PublishedRow::metric},
+    PublishedColumn{"value"},
+    PublishedColumn{"unit", &PublishedRow::unit},
+    PublishedColumn{"speedup_reported", &PublishedRow::speedup_reported},
+    PublishedColumn{"clean", &PublishedRow::clean},
+    PublishedColumn{"split", &PublishedRow::split},
+    PublishedColumn{"notes", &PublishedRow::notes}};
 
 /// Columns that a file may omit.
-inline constexpr std::array<std::string_view, 2> optional_columns{"servers", "update"};
+inline constexpr std::array optional_columns{PublishedColumn{"servers", nullptr, &PublishedRow::servers},
+                                             PublishedColumn{"update", &PublishedRow::update}};
 
 /// The rows of a file called `name`. Columns may be in any order; unknown ones are ignored. Throws one
 /// InputError with all errors: missing columns, and counts and values that are not numbers.

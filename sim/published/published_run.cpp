@@ -72,9 +72,9 @@ std::variant<PublishedRun, std::string> published_run(const PublishedRow& row, c
                          .stack = first_match(rules.stacks, row),
                          .measured = std::get<TrainingMeasurement>(read),
                          .series = series_of(row, rules.series)};
-  if (run.model == nullptr) return "no layer table of the model";
-  if (run.machine == nullptr) return "no rule knows the machine";
-  if (run.stack == nullptr) return "no rule knows the software";
+  if (run.model == nullptr) return "no layer table for the model";
+  if (run.machine == nullptr) return "no rule matches the machine";
+  if (run.stack == nullptr) return "no rule matches the software";
   return run;
 }
 

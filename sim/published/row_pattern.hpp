@@ -39,24 +39,25 @@ namespace trainyard::config {
 template <>
 struct Keys<RowPattern> {
   static auto table() {
-    return keys(optional("gpu", &RowPattern::gpu,
-                         "texts of which the column must have one; '!' first: must not have"),
-                optional("interconnect_intra", &RowPattern::interconnect_intra, "the same of this column"),
-                optional("interconnect_inter", &RowPattern::interconnect_inter, "the same of this column"),
-                optional("framework", &RowPattern::framework, "the same of this column"),
-                optional("year", &RowPattern::year, "the same of this column"),
-                optional("metric", &RowPattern::metric, "the same of this column"),
-                optional("model", &RowPattern::model, "the same of this column"),
-                optional("precision", &RowPattern::precision, "the same of this column"),
-                optional("notes", &RowPattern::notes, "the same of this column"),
-                optional("unit", &RowPattern::unit, "the same of this column"),
-                optional("seq_len", &RowPattern::seq_len, "the same of this column"),
-                optional("clean", &RowPattern::clean, "the same of this column"),
-                optional("update", &RowPattern::update, "the same of this column"),
-                optional("gpus_per_node", &RowPattern::gpus_per_node, "any of these numbers")
-                    .at_least(1)
-                    .at_most(1e4),
-                optional("several_nodes", &RowPattern::several_nodes, "whether there is more than one node"));
+    return keys(
+        optional("gpu", &RowPattern::gpu,
+                 "texts, one of which the column must contain; a text after '!' must not occur in it"),
+        optional("interconnect_intra", &RowPattern::interconnect_intra, "the same for this column"),
+        optional("interconnect_inter", &RowPattern::interconnect_inter, "the same for this column"),
+        optional("framework", &RowPattern::framework, "the same for this column"),
+        optional("year", &RowPattern::year, "the same for this column"),
+        optional("metric", &RowPattern::metric, "the same for this column"),
+        optional("model", &RowPattern::model, "the same for this column"),
+        optional("precision", &RowPattern::precision, "the same for this column"),
+        optional("notes", &RowPattern::notes, "the same for this column"),
+        optional("unit", &RowPattern::unit, "the same for this column"),
+        optional("seq_len", &RowPattern::seq_len, "the same for this column"),
+        optional("clean", &RowPattern::clean, "the same for this column"),
+        optional("update", &RowPattern::update, "the same for this column"),
+        optional("gpus_per_node", &RowPattern::gpus_per_node, "any of these numbers")
+            .at_least(1)
+            .at_most(1e4),
+        optional("several_nodes", &RowPattern::several_nodes, "whether there is more than one node"));
   }
 };
 

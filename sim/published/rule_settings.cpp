@@ -64,6 +64,19 @@ std::optional<Diagnostic> problem_in_files(const config::Catalogue& catalogue, c
 
 }  // namespace
 
+std::optional<std::filesystem::path> file_of_rule(const config::Catalogue& catalogue, config::Kind kind,
+                                                  const std::string& name, const std::string& key,
+                                                  config::Problems& problems) {
+  if (!problems.readable(key)) return std::nullopt;
+  try {
+    return config::find(catalogue, kind, name);
+  } catch (const InputError& error) {
+    const Diagnostic& first = error.diagnostics().front();
+    problems.error(key, first.message, first.hint);
+    return std::nullopt;
+  }
+}
+
 void check_settings(const RowSettings& set, const std::string& key_path, const std::string& model,
                     const std::string& stack, const config::Catalogue& catalogue,
                     config::Problems& problems) {

@@ -6,9 +6,16 @@
 #include "config/problems.hpp"
 #include "published/run_rules.hpp"
 
+#include <filesystem>
+#include <optional>
 #include <string>
 
 namespace trainyard {
+
+/// The file with this name; reports it at `key` if the catalogue has none.
+std::optional<std::filesystem::path> file_of_rule(const config::Catalogue& catalogue, config::Kind kind,
+                                                  const std::string& name, const std::string& key,
+                                                  config::Problems& problems);
 
 /// Reports keys of `set`, which is at `key_path`, that do not exist in an experiment or the files it names.
 /// Values are tried with 1 in place of the row's numbers; keys of files with `model` and `stack` if given,

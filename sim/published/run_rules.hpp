@@ -80,11 +80,11 @@ template <>
 struct Keys<ModelRule> {
   static auto table() {
     return keys(
-        required("when", &ModelRule::when, "what the row must say"),
-        required("model", &ModelRule::model, "the model it then trained"),
-        optional("set", &ModelRule::set, "keys of the experiment, model, stack or platform that differ"),
-        optional("optimizer", &ModelRule::optimizer, "what updated the parameters"),
-        optional("note", &ModelRule::note, "why, or what is assumed"));
+        required("when", &ModelRule::when, "conditions on the row"),
+        required("model", &ModelRule::model, "model of the row"),
+        optional("set", &ModelRule::set, "keys of the experiment, model, stack or platform to change"),
+        optional("optimizer", &ModelRule::optimizer, "optimizer of the row"),
+        optional("note", &ModelRule::note, "reason or assumption"));
   }
 };
 
@@ -92,17 +92,17 @@ template <>
 struct Keys<StackRule> {
   static auto table() {
     return keys(
-        required("when", &StackRule::when, "what the row must say"),
-        required("stack", &StackRule::stack, "the software it then ran"),
-        optional("set", &StackRule::set, "keys of the experiment, model, stack or platform that differ"),
-        optional("note", &StackRule::note, "why, or what is assumed"));
+        required("when", &StackRule::when, "conditions on the row"),
+        required("stack", &StackRule::stack, "software stack of the row"),
+        optional("set", &StackRule::set, "keys of the experiment, model, stack or platform to change"),
+        optional("note", &StackRule::note, "reason or assumption"));
   }
 };
 
 template <>
 struct Keys<ExclusionRule> {
   static auto table() {
-    return keys(required("when", &ExclusionRule::when, "what the row must say"),
+    return keys(required("when", &ExclusionRule::when, "conditions on the row"),
                 required("reason", &ExclusionRule::reason, "why it is not predicted"));
   }
 };
@@ -110,10 +110,10 @@ struct Keys<ExclusionRule> {
 template <>
 struct Keys<FamilyRule> {
   static auto table() {
-    return keys(required("when", &FamilyRule::when, "what the row must say"),
-                required("family", &FamilyRule::family, "the line of the table it counts in"),
-                optional("not_claimed", &FamilyRule::not_claimed,
-                         "why the family stands beside the totals and not in them"));
+    return keys(
+        required("when", &FamilyRule::when, "conditions on the row"),
+        required("family", &FamilyRule::family, "group of similar rows, a line of the table"),
+        optional("not_claimed", &FamilyRule::not_claimed, "why the family does not count in the totals"));
   }
 };
 
@@ -121,24 +121,25 @@ template <>
 struct Keys<SeriesWords> {
   static auto table() {
     return keys(optional("options", &SeriesWords::options,
-                         "words of framework, model and notes that tell series apart; of one that ends with "
-                         "'=' what stands behind it"),
+                         "words of framework, model and notes that distinguish series; for a word that ends "
+                         "with '=', the value after it"),
                 optional("not_of_systems", &SeriesWords::not_of_systems,
-                         "words of a system's name that say nothing of a GPU by itself"));
+                         "words of a system's name that are ignored"));
   }
 };
 
 template <>
 struct Keys<RunRules> {
   static auto table() {
-    return keys(required("name", &RunRules::name, "the file's name without .yaml"),
-                optional("title", &RunRules::title, "what the rules are for"),
-                required("models", &RunRules::models, "what was trained"),
-                required("stacks", &RunRules::stacks, "with what software"),
-                optional("excluded", &RunRules::excluded, "rows that no model can claim"),
-                required("families", &RunRules::families, "lines of the table"),
-                optional("outliers", &RunRules::outliers, "what is suspected where a row is far off"),
-                optional("series", &RunRules::series, "words that tell series apart, or do not"));
+    return keys(
+        required("name", &RunRules::name, "the file's name without .yaml"),
+        optional("title", &RunRules::title, "one line for people"),
+        required("models", &RunRules::models, "models of rows; the first rule that matches counts"),
+        required("stacks", &RunRules::stacks, "software stacks of rows; the first rule that matches counts"),
+        optional("excluded", &RunRules::excluded, "rows that cannot be predicted"),
+        required("families", &RunRules::families, "families of rows: lines of the table"),
+        optional("outliers", &RunRules::outliers, "suspected causes of large errors"),
+        optional("series", &RunRules::series, "words that distinguish series, or do not"));
   }
 };
 

@@ -1,11 +1,9 @@
 #include "published/stated_software.hpp"
 
-#include "units/text.hpp"
-
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstddef>
+#include <regex>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,96 +11,29 @@
 namespace trainyard {
 namespace {
 
-bool is_digit(char letter) { return std::isdigit(static_cast<unsigned char>(letter)) != 0; }
-
-/// Whether "nccl" here is the end of another name: aws-ofi-nccl is a plugin with its own versions.
-bool ends_another_name(std::string_view text, std::size_t at) {
-  const std::string_view before = text.substr(0, at);
-  if (before.ends_with("ofi-") || before.ends_with("ofi_") || before.ends_with("ofi ")) return true;
-  if (before.ends_with("lib")) return false;
-  return !before.empty() && std::isalnum(static_cast<unsigned char>(before.back())) != 0;
-}
-
-/// Skips the characters that may stand between the name and its version: "NCCL: v2.7", "nccl_2.4", "NCCL
-/// version 2.18", "nvidia-nccl-cu12 2.18".
-std::size_t skip_to_version(std::string_view text, std::size_t i) {
-  constexpr std::string_view separators = " -_:=/@(";
-  constexpr std::array<std::string_view, 6> words{"library", "version", "release", "ver.", "ver", "v"};
-  while (i < text.size()) {
-    const std::string_view rest = text.substr(i);
-    const auto begins = [&](std::string_view word) { return rest.starts_with(word); };
-    const auto* const word = std::ranges::find_if(words, begins);
-    if (separators.find(rest.front()) != std::string_view::npos) {
-      ++i;
-    } else if (word != words.end()) {
-      i += word->size();
-    } else if (rest.starts_with("cu") && rest.size() > 2 && is_digit(rest[2])) {
-      i += 2;
-      while (i < text.size() && is_digit(text[i])) ++i;
-    } else {
-      break;
-    }
-  }
-  return i;
-}
-
-/// The number at `i`, which moves past it; nothing if there is none.
-std::optional<int> number_at(std::string_view text, std::size_t& i) {
-  constexpr int too_large = 10'000;
-  std::optional<int> value;
-  while (i < text.size() && is_digit(text[i]) && value.value_or(0) < too_large)
-    value = value.value_or(0) * 10 + (text[i++] - '0');
-  return value;
-}
-
-/// Whether a unit follows: "NCCL: 2.5 GB/s" is not a version.
-bool is_quantity(std::string_view text, std::size_t i) {
-  while (i < text.size() && text[i] == ' ') ++i;
-  const std::string_view rest = text.substr(i);
-  constexpr std::array<std::string_view, 8> units{"gb", "gib", "mb", "mib", "tb", "us", "ms", "%"};
-  return std::ranges::any_of(units, [&](std::string_view unit) {
-    // "us", not "used with"
-    return rest.starts_with(unit) &&
-           (rest.size() == unit.size() || std::isalpha(static_cast<unsigned char>(rest[unit.size()])) == 0);
-  });
-}
-
-/// Major and minor number after "nccl"; `text` is in lower case.
-std::optional<std::pair<int, int>> version_in(std::string_view text) {
-  constexpr int newest_major = 3;
-  constexpr std::string_view name = "nccl";
-  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
-    if (ends_another_name(text, at)) continue;
-    std::size_t i = skip_to_version(text, at + name.size());
-    std::optional<int> major = number_at(text, i);
-    // "libnccl2=2.7.8": the first number is part of the name
-    if (major == 2 && i < text.size() && text[i] != '.') {
-      i = skip_to_version(text, i);
-      major = number_at(text, i);
-    }
-    if (!major || *major < 1 || *major > newest_major || i >= text.size() || text[i] != '.') continue;
-    const std::optional<int> minor = number_at(text, ++i);
-    if (minor && !is_quantity(text, i)) return std::pair{*major, *minor};
+/// Major and minor number after "nccl", as people write it: "NCCL: v2.7", "nccl_2.4", "NCCL version 2.18",
+/// "nvidia-nccl-cu12 2.18", "libnccl2=2.7.8" (its first number is part of the name). Not the versions of the
+/// plugin aws-ofi-nccl, and not "NCCL: 2.5 GB/s". `text` is in lower case.
+std::optional<std::pair<int, int>> version_in(const std::string& text) {
+  if (text.find("nccl") == std::string::npos) return std::nullopt;  // cheaper than a search by pattern
+  static const std::string gap = R"((?:[ \-_:=/@(]|library|version|release|ver\.|ver|v|cu\d+(?!\d))*)";
+  static const std::regex stated("(^|ofi[-_ ]|[^a-z0-9]|lib)nccl" + gap + "(?:2(?=[^.\\d])" + gap +
+                                 R"()?([1-3])\.(\d{1,4})(?!\d| *(?:gi?b|mi?b|tb|us|ms|%)(?![a-z])))");
+  for (std::sregex_iterator found(text.begin(), text.end(), stated), end; found != end; ++found) {
+    if (!(*found)[1].str().starts_with("ofi"))
+      return std::pair{std::stoi((*found)[2]), std::stoi((*found)[3])};
   }
   return std::nullopt;
 }
 
 /// The value of a variable as NCCL's documents write it, "ring,tree" for "NCCL_ALGO=Ring,Tree, 16 nodes";
 /// empty if it is not set. `text` is in lower case.
-std::string value_of(std::string_view text, std::string_view variable) {
-  const std::size_t at = text.find(variable);
-  if (at == std::string_view::npos) return {};
-  std::size_t i = at + variable.size();
-  while (i < text.size() && text[i] == ' ') ++i;
-  if (i == text.size() || (text[i] != '=' && text[i] != ':')) return {};
-  ++i;
-  while (i < text.size() && text[i] == ' ') ++i;
-  std::string value;
-  while (i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) != 0 ||
-                             std::string_view("^,_").find(text[i]) != std::string_view::npos))
-    value += text[i++];
-  while (value.ends_with(',')) value.pop_back();
-  return value;
+std::string value_of(const std::string& text, const std::string& variable) {
+  if (text.find(variable) == std::string::npos) return {};
+  std::smatch found;
+  return std::regex_search(text, found, std::regex(variable + " *[=:] *([a-z0-9^,_]*[a-z0-9^_])"))
+             ? found[1].str()
+             : std::string();
 }
 
 /// The `names` that a value allows: those it lists or, after '^', those it does not.
@@ -142,11 +73,8 @@ std::optional<NcclVersion> stated_nccl(const PublishedRow& row) {
 StatedChoice stated_choice(const PublishedRow& row) {
   const std::string text = in_small_letters(row.source_detail + "\n" + row.notes);
   StatedChoice choice;
-  constexpr std::string_view no_trees = "tree_threshold=0";
-  if (const std::size_t at = text.find(no_trees); at != std::string::npos) {
-    const std::size_t end = at + no_trees.size();
-    if (end == text.size() || !is_digit(text[end])) choice.algorithm = Algorithm::ring;
-  }
+  static const std::regex no_trees("tree_threshold=0(?!\\d)");
+  if (std::regex_search(text, no_trees)) choice.algorithm = Algorithm::ring;
   if (const std::string value = value_of(text, "nccl_algo"); !value.empty()) {
     const std::vector<std::size_t> left = left_by(value, {"ring", "tree"});
     const bool is_ring = left == std::vector<std::size_t>{0} || value == "r";

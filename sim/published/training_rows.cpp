@@ -52,7 +52,7 @@ std::string read_figure(const PublishedRow& row, TrainingMeasurement& read) {
     } else if (is_any_of(unit, {"tok/s", "tokens/s"}) && read.sequence_length) {
       read.throughput = row.value / *read.sequence_length;
     } else {
-      return "a throughput in \"" + row.unit + "\", of unknown samples";
+      return "throughput in '" + row.unit + "' cannot be converted to samples";
     }
     return {};
   }
@@ -114,10 +114,10 @@ std::variant<TrainingMeasurement, std::string> training_measurement(const Publis
   TrainingMeasurement read;
   if (row.value <= 0) return "no value above 0";
   if (row.gpus_total < 1 || row.nodes < 1) return "no number of GPUs";
-  if (counts_contradict(row)) return "numbers of GPUs contradict: gpus_total is not nodes x gpus_per_node";
+  if (counts_contradict(row)) return "contradictory numbers of GPUs: gpus_total is not nodes x gpus_per_node";
   const auto precision =
       std::ranges::find(config::Names<Precision>::table, row.precision, &config::Name<Precision>::text);
-  if (precision == config::Names<Precision>::table.end()) return "no precision that is known";
+  if (precision == config::Names<Precision>::table.end()) return "unknown precision";
   read.precision = precision->value;
   read.sequence_length = count_of(row.seq_len);
   const std::optional<int> batch = count_of(row.batch_per_gpu);

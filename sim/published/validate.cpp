@@ -135,7 +135,7 @@ Validation validate_collectives(const config::Catalogue& catalogue, const Collec
   for (const CollectiveCurve& curve : curves.curves) {
     const auto rows = static_cast<int>(curve.points.size());
     const auto leave_out = [&](const std::string& reason) {
-      validation.excluded["its platform: " + reason] += rows;
+      validation.excluded["platform: " + reason] += rows;
       validation.missed[family_by_columns(*curve.points.front().row)] += rows;
     };
     try {

@@ -152,13 +152,13 @@ void judge(const SeriesTarget& target, ScoredRun& scored) {
       scored.verdicts[i].excluded = scored.predicted.by_fit[i].reason;
   }
   if (scored.run.row->gpus_total == 1)
-    scored.verdicts[1].excluded = "runs on one GPU are what is fitted to";
+    scored.verdicts[1].excluded = "one-GPU run, used for the fit";
   else if (!asked[1])
-    scored.verdicts[1].excluded = "R4: no row on one GPU in its series";
+    scored.verdicts[1].excluded = "no one-GPU run in its series (R4)";
   if (scored.run.row->nodes == 1)
-    scored.verdicts[2].excluded = "runs on one node are what is fitted to";
+    scored.verdicts[2].excluded = "one-node run, used for the fit";
   else if (!asked[2])
-    scored.verdicts[2].excluded = "R4: no row on a full node in its series";
+    scored.verdicts[2].excluded = "no run on a full node in its series (R4)";
   const auto rounded = [](const PublishedRun* run) { return run->measured.rounding > too_rounded; };
   const std::array<std::vector<const PublishedRun*>, fit_count> fitted_to{
       {{}, target.one_gpu, target.one_node}};
@@ -189,10 +189,10 @@ void judge_outcomes(const std::vector<ScoredRun*>& series) {
   for (ScoredRun* scored : series) {
     if (collapsed_at && scored->run.row->gpus_total >= *collapsed_at) {
       for (Verdict& verdict : scored->verdicts)
-        verdict.outcome = "R7: twice the GPUs are less than 1.25 times as fast";
+        verdict.outcome = "less than 1.25 times as fast as half the GPUs (R7)";
     }
     if (is_superlinear && scored->verdicts[1].outcome.empty())
-      scored->verdicts[1].outcome = "R8: more than 5 % faster than linear: its one-GPU row is another run";
+      scored->verdicts[1].outcome = "more than 5 % faster than linear scaling of its one-GPU run (R8)";
   }
 }
 
@@ -229,10 +229,9 @@ TrainingValidation validate_training(const config::Catalogue& catalogue,
   for (const PublishedRow& row : rows) {
     auto run = published_run(row, machines, rules);
     if (!is_to_be_predicted(row)) {
-      ++validation.excluded[row.split == "context" ? "context, not a measurement"
-                            : row.split == "calibrate"
-                                ? "may be fitted to: not to be predicted"
-                                : "not clean: its source is incomplete or contradicts itself"];
+      ++validation.excluded[row.split == "context"     ? "context, not a measurement"
+                            : row.split == "calibrate" ? "calibration row, not scored"
+                                                       : "incomplete or contradictory source"];
     } else if (const auto* reason = std::get_if<std::string>(&run)) {
       ++validation.excluded[*reason];
       const auto measurement = training_measurement(row);

@@ -89,22 +89,23 @@ void check(const Distribution& distribution, const std::string& path, config::Pr
   const Kind kind = distribution.kind;
   const auto belongs = [&](std::string_view key, bool is_given, bool is_needed) {
     if (is_given == is_needed) return;
-    std::string message = is_needed ? "a distribution of kind " : "there is no ";
-    if (!is_needed) message += std::string(key) + " of the kind ";
-    message += std::string(config::name_of(kind));
-    if (is_needed) message += " needs " + std::string(key);
-    problems.error(is_needed ? path : path + "." + std::string(key), message);
+    const std::string name = "'" + std::string(key) + "'";
+    const std::string what = "a distribution of kind " + std::string(config::name_of(kind));
+    if (is_needed)
+      problems.error(path, what + " needs " + name);
+    else
+      problems.error(path + "." + std::string(key), name + " does not apply to " + what);
   };
   belongs("sd", distribution.sd.has_value(), kind == Kind::normal || kind == Kind::log_normal);
   belongs("shift", distribution.shift.has_value(), kind == Kind::shifted_exponential);
   belongs("shape", distribution.shape.has_value(), kind == Kind::gamma || kind == Kind::pareto);
   belongs("file", distribution.file.has_value(), kind == Kind::empirical);
   if (kind == Kind::normal && distribution.sd && *distribution.sd > distribution.mean)
-    problems.error(path + ".sd", "a normal distribution as wide as this has many times below 0",
-                   "log_normal or gamma have none");
+    problems.error(path + ".sd", "a normal distribution with this standard deviation is often below 0",
+                   "at most its mean, or kind: log_normal or gamma");
   constexpr double widest = 10;
   if (kind == Kind::log_normal && distribution.sd && *distribution.sd > widest * distribution.mean)
-    problems.error(path + ".sd", "a log-normal distribution as wide as this has no use",
+    problems.error(path + ".sd", "the standard deviation is more than 10 times the mean",
                    "at most 10 times its mean");
 }
 

@@ -41,13 +41,14 @@ struct Names<random::Kind> {
   static constexpr std::string_view what = "distribution";
   static constexpr std::array table{
       Name{"constant", random::Kind::constant, "always the mean"},
-      Name{"normal", random::Kind::normal, "bell-shaped, cut off: draws below 1 % of the mean are repeated"},
-      Name{"log_normal", random::Kind::log_normal, "its logarithm is normal"},
-      Name{"exponential", random::Kind::exponential, "without memory"},
+      Name{"normal", random::Kind::normal, "normal, cut off: draws below 1 % of the mean are repeated"},
+      Name{"log_normal", random::Kind::log_normal, "the logarithm is normally distributed"},
+      Name{"exponential", random::Kind::exponential, "memoryless"},
       Name{"shifted_exponential", random::Kind::shifted_exponential, "shift plus an exponential part"},
-      Name{"gamma", random::Kind::gamma, "shape 1 is exponential, larger ones are narrower"},
-      Name{"pareto", random::Kind::pareto, "heavy tail: beyond x as often as x to the -shape"},
-      Name{"empirical", random::Kind::empirical, "one of the values that a file holds, all as likely"}};
+      Name{"gamma", random::Kind::gamma, "shape 1 is exponential; larger shapes are narrower"},
+      Name{"pareto", random::Kind::pareto,
+           "heavy tail: the probability of values above x falls as x to the power of -shape"},
+      Name{"empirical", random::Kind::empirical, "one of the values in a file, all equally likely"}};
 };
 
 template <>
@@ -55,20 +56,15 @@ struct Keys<random::Distribution> {
   static auto table() {
     using random::Distribution;
     return keys(
-        required("kind", &Distribution::kind, "which distribution the factor has"),
+        required("kind", &Distribution::kind, "kind of distribution"),
         optional("mean", &Distribution::mean,
-                 "its mean; of shifted_exponential that of the part above the shift")
-            .above(0)
-            .at_most(1e6),
-        optional("sd", &Distribution::sd, "standard deviation of normal and log_normal")
-            .above(0)
-            .at_most(1e6),
-        optional("shift", &Distribution::shift, "least value of shifted_exponential")
-            .at_least(0)
-            .at_most(1e6),
-        optional("shape", &Distribution::shape, "shape of gamma and pareto").at_least(0.1).at_most(1e6),
+                 "mean of the factor; for shifted_exponential, mean of the part above the shift")
+            .positive(1e6),
+        optional("sd", &Distribution::sd, "for normal and log_normal: standard deviation").positive(1e6),
+        optional("shift", &Distribution::shift, "for shifted_exponential: the least value").between(0, 1e6),
+        optional("shape", &Distribution::shape, "for gamma and pareto: shape parameter").between(0.1, 1e6),
         optional("file", &Distribution::file,
-                 "of empirical: a CSV with a column factor, relative to the experiment's file"));
+                 "for empirical: a CSV with a column 'factor', relative to the experiment's file"));
   }
 };
 

@@ -28,12 +28,12 @@ std::string places_text(const Assumption& assumption) {
 
 std::string assumptions_table(const std::vector<AssumptionEffect>& effects, FitKind fit) {
   std::string text = fmt::format(
-      "\n# assumed values: mean errors in % under {} of the runs that have one, with 0.7, 1 and 1.3 times "
-      "it\n",
+      "\n# assumed values: mean errors in % with fit {} over the runs that use one, with 0.7, 1 and 1.3 "
+      "times the value\n",
       config::name_of(fit));
   const auto out = std::back_inserter(text);
   constexpr std::string_view format = "{:>5} {:>8} {:>8} {:>8}  {}\n";
-  fmt::format_to(out, fmt::runtime(format), "rows", "x 0.7", "x 1", "x 1.3", "value, and the reason for it");
+  fmt::format_to(out, fmt::runtime(format), "rows", "x 0.7", "x 1", "x 1.3", "value and its reason");
   for (const AssumptionEffect& effect : effects) {
     fmt::format_to(out, fmt::runtime(format), effect.rows, error_text(effect.less),
                    error_text(effect.as_it_is), error_text(effect.more), places_text(effect.assumption));

@@ -1,5 +1,4 @@
-#include "report/calibration_table.hpp"
-
+#include "report/calibration_tables.hpp"
 #include "report/text_layout.hpp"
 
 #include <algorithm>
@@ -42,8 +41,6 @@ std::string table(const std::string& title, const std::vector<HeldOutError>& err
   return text + "\n";
 }
 
-void append_item(std::string& list, const std::string& item) { list += (list.empty() ? "" : ", ") + item; }
-
 bool is_fitted(Provenance provenance) {
   return provenance == Provenance::fitted || provenance == Provenance::measured;
 }
@@ -69,37 +66,35 @@ std::string calibration_table(const GpuProfile& gpu) {
   if (!gpu.calibration) return {};
   const Calibration& calibration = *gpu.calibration;
   return table("Error on held-out shapes (five folds):", calibration.held_out, true) +
-         table(fmt::format("Other GPUs, scaled from {} in the same way, miss their own kernels by:",
+         table(fmt::format("Error of the same scaling from {}, on the measured kernels of other GPUs:",
                            calibration.scaled_from.value_or("")),
                calibration.scaling, false);
 }
 
 std::string calibration_line(const GpuProfile& gpu) {
   const Calibration calibration = gpu.calibration.value_or(Calibration());
-  std::string fitted;
-  std::string scaled;
-  std::string assumed;
+  std::vector<std::string> fitted, scaled, assumed;
   for (const std::string part : {"gemm", "conv", "vector"}) {
     const std::string range = range_of(calibration.held_out, part);
     const std::string range_of_scaling = range_of(calibration.scaling, part);
     if (range.empty() && has_fits(gpu, part)) {
-      append_item(fitted, part);
+      fitted.push_back(part);
     } else if (!range.empty()) {
-      append_item(fitted, fmt::format("{} {}", part, range));
+      fitted.push_back(fmt::format("{} {}", part, range));
     } else if (calibration.scaled_from) {
-      append_item(scaled, range_of_scaling.empty() ? part : fmt::format("{} {}", part, range_of_scaling));
+      scaled.push_back(range_of_scaling.empty() ? part : fmt::format("{} {}", part, range_of_scaling));
     } else {
-      append_item(assumed, part);
+      assumed.push_back(part);
     }
   }
-  std::string text;
-  const auto append = [&](const std::string& how, const std::string& parts) {
-    if (!parts.empty()) text += (text.empty() ? "" : "; ") + how + " " + parts;
+  std::vector<std::string> origins;
+  const auto append = [&](const std::string& how, const std::vector<std::string>& parts) {
+    if (!parts.empty()) origins.push_back(fmt::format("{} {}", how, fmt::join(parts, ", ")));
   };
   append("fitted:", fitted);
   append("scaled from " + calibration.scaled_from.value_or("") + ":", scaled);
   append("assumed:", assumed);
-  return text;
+  return fmt::format("{}", fmt::join(origins, "; "));
 }
 
 }  // namespace trainyard

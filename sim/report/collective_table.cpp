@@ -44,7 +44,7 @@ std::string ranges_of(std::span<const Rank> ranks) {
 std::string group_line(const CollectiveReport& report, std::size_t g) {
   const CollectiveGroup& group = report.groups[g];
   std::string line = fmt::format("# group {}: {} ranks, {}", g, group.ranks.size(), ranges_of(group.ranks));
-  if (group.start > Seconds{}) line += fmt::format(", {} after the others", human(group.start));
+  if (group.start > Seconds{}) line += fmt::format(", starts at {}", human(group.start));
   return line + "\n";
 }
 
@@ -59,9 +59,10 @@ std::string collective_table(const CollectiveReport& report) {
                  report.ranks, report.nodes, report.nodes == 1 ? "node" : "nodes");
   for (std::size_t g = 0; has_groups && g < report.groups.size(); ++g) table += group_line(report, g);
   for (const std::string& note : report.notes) fmt::format_to(out, "# {}\n", note);
-  fmt::format_to(out,
-                 "# bound: no algorithm on this network is faster; formula: the collective alone, in closed "
-                 "form\n#\n");
+  fmt::format_to(
+      out,
+      "# bound: shortest time of any algorithm on this network; share: bound / time; formula: closed form of "
+      "the collective alone\n#\n");
   constexpr std::string_view heading =
       "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>7}  {:>6}  {:>7}  {}\n";
   const std::string_view group = has_groups ? "  group" : "";
@@ -79,8 +80,8 @@ std::string collective_table(const CollectiveReport& report) {
         has_groups ? fmt::format("  {}", row.group) : "");
   }
   if (const LinkRow* most = busiest(report.links)) {
-    fmt::format_to(out, "# Busiest link         : {}, {:.1f} % of the time of all sizes\n", most->name,
-                   100 * most->utilization);
+    fmt::format_to(out, "# Busiest link         : {}, busy for {:.1f} % of the time, over all sizes\n",
+                   most->name, 100 * most->utilization);
   }
   fmt::format_to(out, "# Avg bus bandwidth    : {:.6g}\n", report.average_busbw_gbs);
   return table;

@@ -3,7 +3,6 @@
 #include "report/figure_text.hpp"
 #include "report/json_text.hpp"
 #include "report/page.hpp"
-#include "report/signed_text.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 
@@ -23,9 +22,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t most_collectives = 4;
 
 std::string difference_in_unit(double value, FigureUnit unit) {
-  if (value == 0) return "0";
-  if (unit == FigureUnit::share) return fmt::format("{:+.1f} points", 100 * value);
-  return (value > 0 ? "+" : "-") + in_unit(std::abs(value), unit);
+  return with_sign(unit == FigureUnit::share ? fmt::format("{:.1f} points", 100 * value)
+                                             : in_unit(value, unit));
 }
 
 std::string text_or_dash(const std::optional<double>& value, FigureUnit unit) {
@@ -51,8 +49,8 @@ std::string title_of(std::string_view letter, const RunSummary& run) {
 std::string value_of_key(const std::optional<std::string>& value) { return value ? *value : "not set"; }
 
 void write_keys(Page& out, const Comparison& comparison) {
-  out.heading("what differs in the input");
-  if (comparison.keys.empty()) out.line("  nothing: the experiments are the same");
+  out.heading("differences in the input");
+  if (comparison.keys.empty()) out.line("  none: the experiments are the same");
   for (const ComparedKey& key : comparison.keys)
     out.paragraph(fmt::format("{}: {} -> {}", key.path, value_of_key(key.a), value_of_key(key.b)), 2);
 }
@@ -70,12 +68,15 @@ void write_figures(Page& out, const Comparison& comparison) {
 std::string time_line(std::string_view label, const ComparedTime& time, Seconds whole) {
   constexpr double rounding = 1e-10;  // relative error that exact sums may leave in the last digit
   const bool is_same = std::abs(time.difference.si()) <= rounding * whole.si();
-  return table_line(label, human(time.a), human(time.b), is_same ? "0" : signed_human(time.difference),
-                    is_same ? "0" : fmt::format("{:+.1f} %", 100 * (time.difference / whole)));
+  const Seconds difference = is_same ? Seconds{} : time.difference;
+  return table_line(label, human_like(time.a, whole), human_like(time.b, whole),
+                    with_sign(human_like(difference, whole)),
+                    with_sign(fmt::format("{:.1f} %", 100 * (difference / whole))));
 }
 
 std::string label_of(StepPart part) {
   if (part == StepPart::communication) return "exposed comm.";
+  if (part == StepPart::slowed_kernels) return "kernel slowdown";
   std::string label(config::name_of(part));
   std::ranges::replace(label, '_', ' ');
   return label;
@@ -93,14 +94,14 @@ void write_group(Page& out, const ComparedGroup& group, Seconds whole) {
 }
 
 void write_parts(Page& out, const Comparison& comparison) {
-  out.heading(table_line("what moved the step", "A", "B", "B - A", "of A's step").substr(2));
+  out.heading(table_line("step time by part", "A", "B", "B - A", "relative to A").substr(2));
   const Seconds whole = comparison.step.a;
   for (const ComparedPart& part : comparison.parts) {
     out.line(time_line(label_of(part.part), part.time, whole));
     if (part.part != StepPart::communication) continue;
     for (const ComparedGroup& group : comparison.groups) write_group(out, group, whole);
   }
-  out.line(time_line("step time, the sum", comparison.step, whole));
+  out.line(time_line("step time (sum)", comparison.step, whole));
 }
 
 Json run_json(const RunSummary& run) {

@@ -1,7 +1,6 @@
 // The sentence below a comparison.
 
 #include "report/comparison_table.hpp"
-#include "report/signed_text.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 
@@ -35,7 +34,7 @@ std::string_view word_of_part(StepPart part) {
     case StepPart::communication:
       return "exposed communication";
     case StepPart::framework:
-      return "framework around collectives";
+      return "framework (cycles, copies)";
     case StepPart::waiting:
       return "waiting";
     case StepPart::input:
@@ -72,7 +71,7 @@ std::string groups_in_words(const Comparison& comparison, Seconds least) {
   for (const ComparedGroup& group : comparison.groups) {
     if (std::abs(group.time.difference.si()) < least.si()) continue;
     text += fmt::format("{}{} of {} {}", text.empty() ? " (" : ", ", group.operation, group.purpose,
-                        signed_human(group.time.difference));
+                        with_sign(estimate(group.time.difference)));
   }
   return text.empty() ? text : text + ")";
 }
@@ -97,7 +96,7 @@ std::string comparison_in_words(const Comparison& comparison) {
   if (difference == Seconds{})
     text += "as long as A's";
   else
-    text += fmt::format("{} {}", human(Seconds{std::abs(difference.si())}),
+    text += fmt::format("{} {}", estimate(Seconds{std::abs(difference.si())}),
                         difference > Seconds{} ? "more" : "less");
   Seconds least = worth_saying * std::max(comparison.step.a, comparison.step.b);
   if (difference != Seconds{})
@@ -105,7 +104,8 @@ std::string comparison_in_words(const Comparison& comparison) {
   std::string parts;
   for (const Change& change : changes_of(comparison)) {
     if (std::abs(change.time.si()) < least.si()) continue;
-    parts += fmt::format("{}{} {}", parts.empty() ? ": " : ", ", change.what, signed_human(change.time));
+    parts +=
+        fmt::format("{}{} {}", parts.empty() ? ": " : ", ", change.what, with_sign(estimate(change.time)));
     if (change.what == word_of_part(StepPart::communication)) parts += groups_in_words(comparison, least);
   }
   return text + parts;

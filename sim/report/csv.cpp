@@ -1,6 +1,5 @@
 #include "report/csv.hpp"
 
-#include "report/csv_field.hpp"
 #include "units/text.hpp"
 
 #include <initializer_list>
@@ -27,12 +26,27 @@ std::string si(Q quantity) {
 
 }  // namespace
 
+void append_field(std::string& csv, std::string_view field) {
+  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
+    csv += field;
+    return;
+  }
+  csv += '"';
+  for (const char c : field) {
+    if (c == '"') csv += '"';
+    csv += c;
+  }
+  csv += '"';
+}
+
 std::string ops_csv(const Run& run) {
   std::string csv = "phase,layer,kind,shape,flops,bytes,parameter_bytes,duration_s,source,start_s,end_s\n";
-  for (const OpRow& row : step_of(run).ops) {
-    append_row(csv, {config::name_of(row.phase), row.layer, config::name_of(row.kind), row.shape,
-                     si(row.flops), si(row.bytes), si(row.parameter_bytes), si(row.duration),
-                     config::name_of(row.source), si(row.start), si(row.end)});
+  for (const ClassStep& one : step_of(run).classes) {
+    for (const OpRow& row : one.ops) {
+      append_row(csv, {config::name_of(row.phase), row.layer, config::name_of(row.kind), row.shape,
+                       si(row.flops), si(row.bytes), si(row.parameter_bytes), si(row.duration),
+                       config::name_of(row.source), si(row.start), si(row.end)});
+    }
   }
   return csv;
 }

@@ -6,6 +6,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace trainyard {
 
@@ -33,5 +34,9 @@ std::string links_csv(std::span<const LinkRow> links);
 
 /// Every collective in launch order: its data, date, speed, and the highest possible speed.
 std::string collectives_csv(const Run& run);
+
+/// Appends a field of a CSV, quoted only if RFC 4180 requires it, so that the usual file has no quotes at
+/// all.
+void append_field(std::string& csv, std::string_view field);
 
 }  // namespace trainyard

@@ -1,6 +1,5 @@
-#include "report/device_table.hpp"
-
 #include "config/keys.hpp"
+#include "report/calibration_tables.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -26,15 +25,16 @@ const RecordedKernel* find_alone(const Recording& recording, const RecordedKerne
 }
 
 std::string launch_meaning(const std::string& variant) {
-  return variant == "latency" ? "launch of an empty kernel and waiting for it"
+  return variant == "latency" ? "launch and end of an empty kernel"
          : variant == "rate"  ? "per empty kernel, back to back"
-                              : "per empty kernel of a graph";
+                              : "per empty kernel in a CUDA graph";
 }
 
-/// "gemm h2d": "gemm beside h2d copies".
+/// "gemm h2d": "gemm with concurrent h2d copies".
 std::string beside(const std::string& variant) {
   const std::size_t blank = variant.find(' ');
-  return variant.substr(0, blank) + " beside" + variant.substr(std::min(blank, variant.size())) + " copies";
+  return variant.substr(0, blank) + " with concurrent" + variant.substr(std::min(blank, variant.size())) +
+         " copies";
 }
 
 /// A transfer's rate; only the largest of each kind is listed.
@@ -46,7 +46,7 @@ void add_largest_transfers(std::vector<Line>& lines, const Recording& recording)
     if (best == nullptr || best->bytes < row.bytes) best = &row;
   }
   for (const auto& [what, row] : largest) {
-    lines.emplace_back(what, fmt::format("{} ({})", human(row->bytes / row->time), exact(row->bytes)));
+    lines.emplace_back(what, fmt::format("{} ({})", estimate(row->bytes / row->time), exact(row->bytes)));
   }
 }
 
@@ -55,7 +55,7 @@ void add_largest_transfers(std::vector<Line>& lines, const Recording& recording)
 std::string device_table(const Recording& recording) {
   std::vector<Line> lines;
   for (const RecordedKernel& row : recording.rows) {
-    if (row.op == "launch") lines.emplace_back(launch_meaning(row.variant), human(row.time));
+    if (row.op == "launch") lines.emplace_back(launch_meaning(row.variant), estimate(row.time));
   }
   add_largest_transfers(lines, recording);
   for (const RecordedKernel& row : recording.rows) {
@@ -66,12 +66,12 @@ std::string device_table(const Recording& recording) {
                            fmt::format("{:.2f} times as long", row.time / alone->time));
       }
     }
-    if (row.op == "power" && row.power) lines.emplace_back("power, " + row.variant, human(*row.power));
+    if (row.op == "power" && row.power) lines.emplace_back("power, " + row.variant, estimate(*row.power));
   }
   if (lines.empty()) return {};
   std::size_t width = 0;
   for (const auto& [what, value] : lines) width = std::max(width, what.size());
-  std::string text = "Besides kernels, for information:\n\n";
+  std::string text = "Other measurements (profiles do not use them yet):\n\n";
   for (const auto& [what, value] : lines) text += fmt::format("{:<{}}  {}\n", what, width, value);
   return text + "\n";
 }

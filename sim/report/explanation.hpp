@@ -36,10 +36,10 @@ nlohmann::ordered_json explanation_json(const ExplainedRun& explained);
 /// The parts of the critical path and their limits, in a few sentences.
 std::string path_in_words(const Run& run, const Explanation& why);
 
-/// The limit of a collective: "node0.nic0->fabric, which lets 2.969 GB/s through".
+/// The limit of a collective: "node0.nic0->fabric (2.969 GB/s; 3 other links are equally slow)".
 std::string limit_in_words(const CollectivePace& pace, const std::string& protocol);
 
-/// Why a collective takes longer than alone, as far as the run shows it: ", while links change"; otherwise
+/// Why a collective takes longer than alone, as far as the run shows it: " (changing links)"; otherwise
 /// empty.
 std::string why_longer(const Run& run, const CollectiveRow& row);
 

@@ -20,14 +20,13 @@ std::string help_in_words(const ExplainedRun& explained) {
     if (!more || *more < least_gain || helpful.size() == most_named) continue;
     if (std::ranges::any_of(row.what.set, is_changed)) continue;
     for (const auto& [key, value] : row.what.set) changed.insert(key);
-    const std::string by = *more < 1 ? percent(*more) + " more" : rounded(1 + *more) + " times the";
+    const std::string by = *more < 1 ? "+" + percent(*more) : rounded(1 + *more) + " times";
     helpful.push_back(fmt::format("{} ({} samples/s)", row.what.change, by));
   }
-  if (helpful.empty()) return "None of these changes makes it faster by half a per cent.";
-  std::string text = "Most would help: " + helpful.front();
-  for (std::size_t i = 1; i < helpful.size(); ++i) text += ", then " + helpful[i];
-  return text +
-         (helpful.size() < most_named ? ". No other kind of change here brings half a per cent." : ".");
+  if (helpful.empty()) return "None of these changes gains 0.5 % or more.";
+  return fmt::format(
+      "Largest gains: {}{}", fmt::join(helpful, ", then "),
+      helpful.size() < most_named ? ". Every other kind of change gains less than 0.5 %." : ".");
 }
 
 std::optional<double> gain(const ExplainedRun& explained, const WhatIfRow& row) {

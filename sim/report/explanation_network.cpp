@@ -1,6 +1,7 @@
 // The part of an explanation about the network: the limit of a collective, and concurrent work.
 
 #include "report/explanation.hpp"
+#include "report/page.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 
@@ -18,13 +19,13 @@ namespace {
 std::string connection_in_words(const CollectivePace& pace, const std::string& protocol) {
   switch (pace.held_by) {
     case ConnectionLimit::protocol:
-      return fmt::format("what one connection reaches with protocol {}, {}", protocol, human(pace.edge));
+      return "the rate of one connection with protocol " + protocol;
     case ConnectionLimit::fabric:
-      return fmt::format("what connections across the fabric reach, {} an edge", human(pace.edge));
+      return "the rate of connections across the fabric";
     case ConnectionLimit::host_memory:
-      return fmt::format("what one connection reaches through host memory, {}", human(pace.edge));
+      return "the rate of one connection through host memory";
     default:
-      return fmt::format("what one connection reaches, {}", human(pace.edge));
+      return "the rate of one connection";
   }
 }
 
@@ -42,23 +43,26 @@ bool overlaps_another(const Run& run, const CollectiveRow& row) {
 }  // namespace
 
 std::string limit_in_words(const CollectivePace& pace, const std::string& protocol) {
-  if (pace.link.empty()) return "nothing but its latency";
+  if (pace.link.empty()) return "latency only";
   if (pace.is_connection) {
-    return fmt::format("{} (of its tightest link, {}, it would get {})", connection_in_words(pace, protocol),
-                       elide(pace.link, 40), human(pace.capacity / static_cast<double>(pace.crossed)));
+    return fmt::format("{} ({}; its slowest link, {}, would allow {})", connection_in_words(pace, protocol),
+                       estimate(pace.edge), elide(pace.link, 40),
+                       estimate(pace.capacity / static_cast<double>(pace.crossed)));
   }
-  std::string text = fmt::format("{}, which lets {} through", elide(pace.link, 40), human(pace.capacity));
-  if (pace.alike > 1) text += fmt::format(" (one of {} links as tight)", grouped(pace.alike));
-  return text;
+  std::string others;
+  if (pace.alike > 1)
+    others = fmt::format("; {} equally slow",
+                         count(pace.alike - 1, "other link") + (pace.alike == 2 ? " is" : " are"));
+  return fmt::format("{} ({}{})", elide(pace.link, 40), estimate(pace.capacity), others);
 }
 
 std::string why_longer(const Run& run, const CollectiveRow& row) {
   const bool is_shared = !run.experiment.settings.background.empty() ||
                          !run.experiment.settings.neighbours.empty() || overlaps_another(run, row);
   const bool has_changes = !run.experiment.settings.events.empty();
-  if (is_shared && has_changes) return ", while others use the network and links change";
-  if (is_shared) return ", while others use the network";
-  return has_changes ? ", while links change" : "";
+  if (is_shared && has_changes) return " (concurrent traffic, changing links)";
+  if (is_shared) return " (concurrent traffic)";
+  return has_changes ? " (changing links)" : "";
 }
 
 std::string how_obtained(const Run& run, GapPart part) {
@@ -70,16 +74,16 @@ std::string how_obtained(const Run& run, GapPart part) {
   const auto add_if = [&](bool is_so, std::string cause) {
     if (is_so) causes.push_back(std::move(cause));
   };
-  add_if(!settings.events.empty(), "links that change");
+  add_if(!settings.events.empty(), "changing links");
   add_if(!settings.background.empty(), "background traffic");
   add_if(!settings.neighbours.empty(), "other jobs");
   add_if(std::ranges::any_of(step_of(run).collectives,
                              [&](const CollectiveRow& row) { return overlaps_another(run, row); }),
          "collectives that share links");
   add_if(settings.fidelity != Fidelity::flow,
-         "messages at fidelity " + std::string(config::name_of(settings.fidelity)));
+         "simulation of single messages, fidelity " + std::string(config::name_of(settings.fidelity)));
   if (causes.empty()) return std::string(doc);
-  return fmt::format("the step itself: {}", fmt::join(causes, ", "));
+  return fmt::format("added by {}", fmt::join(causes, ", "));
 }
 
 }  // namespace trainyard

@@ -1,7 +1,6 @@
 #include "report/explanation.hpp"
 #include "report/page.hpp"
-#include "report/run_title.hpp"
-#include "report/signed_text.hpp"
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"
@@ -66,18 +65,19 @@ void write_segment(Page& out, const Run& run, const Explanation& why, const Path
     if (pace != nullptr) {
       kind = config::name_of(row.operation);
       what = fmt::format("{}, {}, {} {}", row.name, human(row.size), row.algorithm, row.protocol);
-      limit = pace->is_connection ? fmt::format("connection {}", human(pace->edge)) : pace->link;
+      limit = pace->is_connection ? fmt::format("connection {}", estimate(pace->edge)) : pace->link;
     }
   }
   if (segment.kind == PathKind::input) {
-    what = "samples made ready";
+    what = "data loading";
     limit = segment.what;
   }
   limit = elide(limit, limit_width);
   if (segment.kind != PathKind::input && why.path.back().rank != segment.rank)
     limit += fmt::format(" rank {}", index(segment.rank));
-  out.line(path_line(kind, what, human(segment.start), human(segment.length),
-                     percent(segment.length / run.pace.time), limit));
+  out.line(path_line(kind, what, human_like(segment.start, run.pace.time),
+                     human_like(segment.length, run.pace.time), percent(segment.length / run.pace.time),
+                     limit));
 }
 
 /// The segments with a line of their own: the longest, always including the optimizer's and the longest
@@ -105,7 +105,7 @@ std::vector<bool> shown_segments(const std::vector<PathSegment>& path) {
 }
 
 void write_path(Page& out, const Run& run, const Explanation& why) {
-  out.heading(path_line("critical path", "", "start", "length", "share", "kernels, or limited by").substr(2));
+  out.heading(path_line("critical path", "", "start", "length", "share", "kernels or limit").substr(2));
   const std::vector<PathSegment>& path = why.path;
   const std::vector<bool> is_shown = shown_segments(path);
   std::size_t collectives = 0;
@@ -120,10 +120,10 @@ void write_path(Page& out, const Run& run, const Explanation& why) {
   }
   if (path.size() > most_shown_segments) {
     out.line(path_line("others",
-                       fmt::format("{} shorter ones, in --json", path.size() - most_shown_segments + 1), "",
-                       human(shorter), percent(shorter / run.pace.time), ""));
+                       fmt::format("{} shorter segments (--json)", path.size() - most_shown_segments + 1), "",
+                       human_like(shorter, run.pace.time), percent(shorter / run.pace.time), ""));
   }
-  out.line(path_line("step time", "the sum", "", human(run.pace.time), "", ""));
+  out.line(path_line("step time", "sum", "", human_like(run.pace.time, run.pace.time), "", ""));
 }
 
 std::string_view gap_label(GapPart part) {
@@ -131,33 +131,34 @@ std::string_view gap_label(GapPart part) {
     case GapPart::bound:
       return "unavoidable";
     case GapPart::slowed_kernels:
-      return "slowed kernels";
+      return "kernel slowdown";
     default:
       return config::name_of(part);
   }
 }
 
 void write_gap(Page& out, const Run& run, const Explanation& why) {
-  out.heading("lower bound, and where the rest goes", "what each condition of the real step adds");
+  out.heading("lower bound and the time above it", "each line adds one condition of the real step");
   Seconds sum;
   const auto total = [&](std::string_view label, std::string_view text) {
-    out.row(label, human(sum), text, true);
+    out.row(label, human_like(sum, run.pace.time), text, true);
   };
   for (const GapTime& gap : why.gap) {
     if (gap.part == first_above_bound) total("lower bound", "no algorithm on this network is faster");
     sum += gap.time;
     if (gap.time == Seconds{}) continue;
-    out.row(gap_label(gap.part), gap.part == GapPart::kernels ? human(gap.time) : signed_human(gap.time),
+    const std::string time = human_like(gap.time, run.pace.time);
+    out.row(gap_label(gap.part), gap.part == GapPart::kernels ? time : with_sign(time),
             how_obtained(run, gap.part));
   }
-  total("step time", "the sum");
+  total("step time", "sum");
 }
 
 void write_updates_parts(Page& out, const Run& run) {
   out.heading("where the time goes", "mean over the ranks, share of an update");
   for (const PartTime& part : step_parts(run).parts) {
     if (part.time == Seconds{}) continue;
-    out.row(config::name_of(part.part), human(part.time),
+    out.row(config::name_of(part.part), human_like(part.time, run.pace.time),
             fmt::format("{} {}", percent(part.time / run.pace.time), activity_in_words(part.part)));
   }
 }
@@ -171,15 +172,14 @@ std::string help_line(std::string_view change, std::string_view step, std::strin
 
 std::string signed_gain(double gain) {
   constexpr double none = 5e-7;  // not visible in the digits of a step time
-  if (std::abs(gain) < none) return "0";
-  return std::abs(gain) < 0.01 ? fmt::format("{:+.2f} %", 100 * gain) : fmt::format("{:+.1f} %", 100 * gain);
+  return with_sign(fmt::format("{:.2f} %", std::abs(gain) < none ? 0 : 100 * gain));
 }
 
 void write_help(Page& out, const ExplainedRun& explained) {
-  out.heading(
-      help_line("what would help most", "step", "samples/s", "gain", "each simulated with --set").substr(2));
+  out.heading(help_line("changes that help", "step", "samples/s", "gain", "simulated with --set").substr(2));
   const Run& run = explained.run;
-  out.line(help_line("as it is", human(run.pace.time), rounded(run.pace.throughput), "", ""));
+  out.line(
+      help_line("unchanged", human_like(run.pace.time, run.pace.time), rounded(run.pace.throughput), "", ""));
   std::vector<const WhatIfRow*> refused;
   std::vector<const WhatIfRow*> remarks;
   for (const WhatIfRow& row : explained.changes) {
@@ -189,8 +189,8 @@ void write_help(Page& out, const ExplainedRun& explained) {
     }
     for (std::size_t i = 0; i < row.what.set.size(); ++i) {
       const std::string key = set_argument(row.what.set[i]);
-      out.line(i == 0 ? help_line(row.what.change, human(*row.step_time), rounded(*row.throughput),
-                                  signed_gain(*gain(explained, row)), key)
+      out.line(i == 0 ? help_line(row.what.change, human_like(*row.step_time, run.pace.time),
+                                  rounded(*row.throughput), signed_gain(*gain(explained, row)), key)
                       : help_line("", "", "", "", key));
     }
     if (!row.what.remark.empty()) remarks.push_back(&row);
@@ -198,10 +198,9 @@ void write_help(Page& out, const ExplainedRun& explained) {
   for (const WhatIfRow* row : remarks)
     out.paragraph(fmt::format("{}: {}", row->what.change, row->what.remark), 2);
   // On one line, however long: a wrapped value cannot be pasted.
-  out.line(
-      fmt::format("  to repeat one: trainyard run {} --set KEY=VALUE as its row says", explained.arguments));
+  out.line(fmt::format("  repeat a change: trainyard run {} --set KEY=VALUE", explained.arguments));
   if (refused.empty()) return;
-  out.heading("what cannot be had");
+  out.heading("not tried");
   for (const WhatIfRow* row : refused)
     out.paragraph(fmt::format("{}: {}", row->what.change, row->what.reason), 2);
 }
@@ -216,8 +215,8 @@ std::string explanation_page(const ExplainedRun& explained, bool colour) {
   out.paragraph(explained.explanation ? path_in_words(run, *explained.explanation) : updates_in_words(run),
                 0);
   if (differs_from_saved(explained)) {
-    out.paragraph(fmt::format("Its summary.json says {}: simulated again it is {}. Another version of "
-                              "trainyard or of the files it names wrote it.",
+    out.paragraph(fmt::format("The step time in the saved summary.json is {}, but this simulation gives {}. "
+                              "Another version of trainyard wrote it, or the input files have changed.",
                               human(*explained.saved_step_time), human(run.pace.time)),
                   0);
   }

@@ -21,7 +21,7 @@ namespace {
 constexpr double least_said = 5e-4;
 
 std::string and_share(Seconds time, Seconds whole) {
-  return fmt::format("{} ({})", human(time), percent(time / whole));
+  return fmt::format("{} ({})", estimate(time), percent(time / whole));
 }
 
 /// "an all_reduce", "a broadcast".
@@ -39,7 +39,7 @@ std::string_view noun_of(PathKind kind) {
     case PathKind::framework:
       return "cycles and copies around collectives";
     case PathKind::input:
-      return "making samples ready";
+      return "data loading";
     case PathKind::collective:
       return "collectives";
     default:
@@ -79,7 +79,7 @@ std::string parts_in_words(const Run& run, const Explanation& why) {
     text += text.empty() ? "" : ", ";
     text += kind == PathKind::collective ? count(collectives, "collective") : std::string(noun_of(kind));
     text += " " + and_share(time, run.pace.time);
-    if (kind == PathKind::backward && !turn.empty()) text += " until the gradients of " + turn + " are there";
+    if (kind == PathKind::backward && !turn.empty()) text += " until the gradients of " + turn + " are ready";
   }
   return text;
 }
@@ -103,16 +103,14 @@ std::string longest_in_words(const Run& run, const Explanation& why) {
   const CollectiveRow& row = step_of(run).collectives.at(static_cast<std::size_t>(longest->collective));
   const Seconds alone = pace->alone();
   std::string text = fmt::format(
-      " The {}, {}, {} of {} by algorithm {} with protocol {}, is limited by {}: alone on the network it "
-      "takes {}, "
-      "{} "
-      "of that for its bytes.",
+      " The {} is {}, {} of {} (algorithm {}, protocol {}). It is limited by {}. Alone on the network it "
+      "takes {}, {} of this for its bytes.",
       collectives > 1 ? "longest collective" : "collective", row.name,
       with_article(config::name_of(row.operation)), human(row.size), row.algorithm, row.protocol,
-      limit_in_words(*pace, row.protocol), human(alone), percent(pace->transfer / alone));
+      limit_in_words(*pace, row.protocol), estimate(alone), percent(pace->transfer / alone));
   const Seconds whole = row.end - row.start;
   if (whole > (1 + least_gain) * alone) {
-    text += fmt::format(" Here it takes {}{}.", human(whole), why_longer(run, row));
+    text += fmt::format(" In this step it takes {}{}.", estimate(whole), why_longer(run, row));
   }
   return text;
 }
@@ -125,14 +123,14 @@ std::string ranks_in_words(const Explanation& why) {
   for (const PathSegment& segment : why.path) {
     if (segment.kind == PathKind::input) continue;  // belongs to no rank
     if (before != nullptr && before->rank != segment.rank && ++changes == 1) {
-      text = fmt::format(" Until {} the path is that of rank {}, for which rank {} waits.",
-                         human(segment.start), index(before->rank), index(segment.rank));
+      text = fmt::format(" Until {} the path is on rank {}, and rank {} waits for it.",
+                         estimate(segment.start), index(before->rank), index(segment.rank));
     }
     before = &segment;
   }
   if (changes > 1) {
-    text += fmt::format(" After that it changes ranks {} more, and ends on rank {}.",
-                        count(changes - 1, "time"), index(before->rank));
+    text += fmt::format(" After that it changes the rank {} and ends on rank {}.", count(changes - 1, "time"),
+                        index(before->rank));
   }
   return text;
 }
@@ -141,14 +139,14 @@ std::string slowed_in_words(const Run& run, const Explanation& why) {
   Seconds slowed;
   for (const PathSegment& segment : why.path) slowed += segment.slowed;
   if (slowed < least_said * run.pace.time) return {};
-  return fmt::format(" Of the step, {} is kernels running slower beside collectives.",
-                     and_share(slowed, run.pace.time));
+  return fmt::format(" Concurrent collectives slow kernels by {}.", and_share(slowed, run.pace.time));
 }
 
 std::string faults_in_words(const Run& run) {
   if (!run.job) return {};
   return fmt::format(
-      " This is a step between faults: faults, checkpoints and restarts leave {} of the job's time to steps.",
+      " This is a step without faults. Faults, checkpoints and restarts leave {} of the job's time for "
+      "steps.",
       percent(run.job->share));
 }
 
@@ -156,18 +154,18 @@ std::string faults_in_words(const Run& run) {
 
 std::string path_in_words(const Run& run, const Explanation& why) {
   const std::vector<PathSegment>& path = why.path;
-  std::string text = fmt::format("The step takes {}. ", human(run.pace.time));
+  std::string text = fmt::format("The step takes {}. ", estimate(run.pace.time));
   if (path.size() == 1 && path.front().kind == PathKind::input) {
     return text +
            fmt::format(
-               "The input pipeline, limited by {}, is all of its critical path: a step's samples "
-               "take it that long, and everything else goes on beside it.",
+               "Data loading, limited by {}, is the whole critical path: the samples of a step take that "
+               "long, and everything else runs at the same time.",
                path.front().what) +
            faults_in_words(run);
   }
-  text += fmt::format("Its critical path, in which each part waits for the one before: {}.",
+  text += fmt::format("Its critical path, where each part waits for the previous one: {}.",
                       parts_in_words(run, why));
-  if (run.ranks == 1) text += " One GPU has nobody to wait for.";
+  if (run.ranks == 1) text += " A single GPU waits for no other.";
   return text + longest_in_words(run, why) + ranks_in_words(why) + slowed_in_words(run, why) +
          faults_in_words(run);
 }
@@ -177,7 +175,7 @@ std::string_view activity_in_words(StepPart part) {
     case StepPart::compute:
       return "computing";
     case StepPart::wasted_compute:
-      return "computing what the update rule cancels";
+      return "computing gradients that are cancelled";
     case StepPart::communication:
       return "sending and receiving";
     case StepPart::waiting:
@@ -185,7 +183,7 @@ std::string_view activity_in_words(StepPart part) {
     case StepPart::input:
       return "waiting for samples";
     default:
-      return "under way at the end";
+      return "unfinished at the end";
   }
 }
 
@@ -197,10 +195,9 @@ std::string layer_shown(const std::string& layer) {
 std::string updates_in_words(const Run& run) {
   const Updates& updates = *updates_of(run);
   std::string text = fmt::format(
-      "An update takes {}. It is one of many that differ or overlap, so no one chain of work is the critical "
-      "path; "
-      "on average a rank spends",
-      human(run.pace.time));
+      "An update takes {}. Updates differ or overlap, so there is no single critical path. On average a rank "
+      "spends",
+      estimate(run.pace.time));
   std::string parts;
   for (const PartTime& part : step_parts(run).parts) {
     if (part.time < least_said * run.pace.time) continue;
@@ -212,15 +209,15 @@ std::string updates_in_words(const Run& run) {
   const bool is_locked = is_synchronous(updates.settings.rule) && updates.servers.empty();
   if (is_locked && slow->computing > (1 + least_gain) * fast->computing) {
     text += fmt::format(
-        " Rank {} on node {} computes longest, {} an update, rank {} on node {} shortest, {}.",
+        " Rank {} (node {}) computes longest, {} per update; rank {} (node {}) computes shortest, {}.",
         index(slow->rank), index(slow->node),
-        human(slow->computing / static_cast<double>(updates.measured_updates)), index(fast->rank),
-        index(fast->node), human(fast->computing / static_cast<double>(updates.measured_updates)));
+        estimate(slow->computing / static_cast<double>(updates.measured_updates)), index(fast->rank),
+        index(fast->node), estimate(fast->computing / static_cast<double>(updates.measured_updates)));
   }
-  const auto server = std::ranges::max_element(updates.servers, {}, &ServerRow::utilization);
-  if (server != updates.servers.end())
-    text += fmt::format(" Of what serves parameters the {} {} busiest, {} of the time.", server->name,
-                        server->name.starts_with("cores") ? "are" : "is", percent(server->utilization));
+  const ServerRow* const server = busiest_server(updates);
+  if (server != nullptr)
+    text += fmt::format(" The busiest resource of the parameter servers is the {}, {} of the time.",
+                        server->name, percent(server->utilization));
   if (!run.links.busiest.empty()) {
     text += fmt::format(" The busiest link, {}, carries {} of its capacity.", elide(run.links.busiest, 50),
                         percent(run.links.most));

@@ -1,5 +1,4 @@
-#include "report/fault_text.hpp"
-
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 
@@ -12,7 +11,7 @@ namespace {
 /// "3.00 h (Daly's)".
 std::string interval_in_words(const JobReport& faults) {
   if (!faults.every) return "none";
-  return long_time(*faults.every) + (faults.is_daly ? " (Daly's)" : "");
+  return human(*faults.every) + (faults.is_daly ? " (Daly's)" : "");
 }
 
 }  // namespace
@@ -20,7 +19,8 @@ std::string interval_in_words(const JobReport& faults) {
 std::string goodput_in_words(const JobReport& faults) {
   std::string text = percent(faults.share) + " of the throughput";
   if (faults.runs > 1)
-    text += fmt::format(" ({} to {})", percent(faults.share_low), percent(faults.share_high));
+    text +=
+        fmt::format(" (95 % confidence: {} to {})", percent(faults.share_low), percent(faults.share_high));
   return text;
 }
 
@@ -28,31 +28,31 @@ void write_faults(Page& out, const Run& run) {
   const JobReport& faults = *run.job;
   out.heading("faults and checkpoints", faults.runs > 1 ? fmt::format("mean of {} runs", faults.runs) : "");
   out.row("goodput", rounded(run.pace.throughput * faults.share) + " samples/s",
-          fmt::format("{}; {} of work take {}", goodput_in_words(faults), long_time(faults.work),
-                      long_time(faults.wall)),
+          fmt::format("{}; {} of work take {}", goodput_in_words(faults), human(faults.work),
+                      estimate(faults.wall)),
           true);
   const auto share = [&](std::string_view label, Seconds time, std::string_view colour) {
     out.share(label, time, faults.wall, colour);
   };
   share("work", faults.work, "36");
-  share("work lost", faults.lost, "31");
-  if (faults.slowed > Seconds{}) share("ranks missing", faults.slowed, "31");
+  share("lost work", faults.lost, "31");
+  if (faults.slowed > Seconds{}) share("missing ranks", faults.slowed, "31");
   share("restarting", faults.restarting, "33");
   share("checkpoints", faults.writing, "33");
   out.row("faults", rounded(faults.faults),
-          fmt::format("of which the job restarts after {}{}", rounded(faults.restarts),
-                      faults.between_stops ? fmt::format("; one that stops it comes every {}",
-                                                         long_time(*faults.between_stops))
-                                           : ""));
+          fmt::format("{} of them restart the job{}", rounded(faults.restarts),
+                      faults.between_stops
+                          ? fmt::format(", one every {} on average", estimate(*faults.between_stops))
+                          : ""));
   if (!faults.every) return;
-  out.row(
-      "checkpoint", interval_in_words(faults),
-      fmt::format("between two; one is {} and takes {}", human(faults.checkpoint_size), human(faults.write)));
+  out.row("checkpoint", interval_in_words(faults),
+          fmt::format("between checkpoints; each has {} and takes {} to write", human(faults.checkpoint_size),
+                      estimate(faults.write)));
   if (!faults.daly) return;
-  std::string best = fmt::format("Young {}, Daly {}", long_time(*faults.young), long_time(*faults.daly));
+  std::string best = fmt::format("Young {}, Daly {}", estimate(*faults.young), estimate(*faults.daly));
   if (faults.best) {
-    best += fmt::format("; of those simulated the best is {}, with {} of the throughput",
-                        long_time(*faults.best), percent(faults.best_share));
+    best += fmt::format("; best of the simulated intervals: {} ({} of the throughput)",
+                        estimate(*faults.best), percent(faults.best_share));
   }
   out.text_row("best interval", best);
 }

@@ -24,7 +24,7 @@ std::string in_unit(const FigureValue& value, FigureUnit unit) {
     case FigureUnit::gpus:
       return grouped(std::llround(number)) + (number == 1 ? " GPU" : " GPUs");
     case FigureUnit::time:
-      return long_time(Seconds{number});
+      return estimate(Seconds{number});
     case FigureUnit::samples_per_s:
       return rounded(number) + " samples/s";
     case FigureUnit::tokens_per_s:
@@ -36,27 +36,21 @@ std::string in_unit(const FigureValue& value, FigureUnit unit) {
     case FigureUnit::share:
       return percent(number);
     case FigureUnit::bytes:
-      return human(Bytes{number});
+      return gpu_memory(Bytes{number});
     case FigureUnit::flops:
       return human(Flops{number});
     case FigureUnit::flop_rate:
-      return human(FlopRate{number});
+      return estimate(FlopRate{number});
     case FigureUnit::energy:
-      return human(Joules{number});
+      return estimate(Joules{number});
     case FigureUnit::power:
-      return human(Watts{number});
+      return estimate(Watts{number});
     case FigureUnit::usd:
       return rounded(number) + " USD";
     case FigureUnit::usd_per_h:
-      return rounded(number) + " USD/h";
+      return digits12(number) + " USD/h";
   }
   return rounded(number);
-}
-
-std::string figures_markdown(std::span<const Figure> table) {
-  std::string rows;
-  for (const Figure& figure : table) rows += fmt::format("| `{}` | {} |\n", figure.field, figure.doc);
-  return rows;
 }
 
 }  // namespace trainyard

@@ -6,9 +6,9 @@
 
 namespace trainyard {
 
-std::vector<KernelKind> kernel_kinds(const Run& run) {
+std::vector<KernelKind> kernel_kinds(const ClassStep& one) {
   std::map<OpKind, KernelKind> by_kind;
-  for (const OpRow& row : step_of(run).ops) {
+  for (const OpRow& row : one.ops) {
     KernelKind& kind = by_kind[row.kind];
     kind.kind = row.kind;
     kind.time += row.duration;

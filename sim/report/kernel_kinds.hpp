@@ -1,7 +1,7 @@
 #pragma once
 // Kernels of a step by kind, for the summary and report.html.
 
-#include "run/run.hpp"
+#include "run/step.hpp"
 
 #include <vector>
 
@@ -13,8 +13,8 @@ struct KernelKind {
   int kernels = 0;
 };
 
-/// The kinds of ops in the result's layers, the longest first.
-std::vector<KernelKind> kernel_kinds(const Run& run);
+/// The kinds of a class's ops, the longest first.
+std::vector<KernelKind> kernel_kinds(const ClassStep& one);
 
 /// Total time.
 Seconds sum_of(const std::vector<KernelKind>& kinds);

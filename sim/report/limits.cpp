@@ -19,29 +19,31 @@ constexpr double saturated = 0.5;
 std::string compute_in_words(const Run& run) {
   const double share = run.pace.time.si() > 0 ? compute_time(run) / run.pace.time : 1;
   if (run.ranks == 1) {
-    return fmt::format("Compute: one GPU, nothing to communicate; its kernels fill {} of the step.",
+    return fmt::format("Compute: kernels fill {} of the step. A single GPU does not communicate.",
                        percent(share));
   }
-  if (communication_time(run) > Seconds() && overlap(run).hidden == Seconds()) {
-    return fmt::format(
-        "Compute: kernels fill {} of the step. All {} of communication are exposed. A faster network would "
-        "gain at most {}.",
-        percent(share), human(communication_time(run)), percent(step_of(run).network_gain / run.pace.time));
-  }
-  return fmt::format(
-      "Compute: kernels fill {} of the step. Of {} of communication only {} is exposed: the rest "
-      "runs behind the backward pass. A faster network would gain at most {}.",
-      percent(share), human(communication_time(run)),
-      human(std::min(exposed_communication(run), communication_time(run))),
-      percent(step_of(run).network_gain / run.pace.time));
+  constexpr double nearly_all = 0.9;
+  const Seconds all = communication_time(run);
+  const Seconds exposed = std::min(exposed_communication(run), all);
+  std::string communication;
+  if (all > Seconds() && overlap(run).hidden == Seconds())
+    communication = fmt::format("All communication ({}) is exposed.", estimate(all));
+  else if (exposed >= nearly_all * all)
+    communication =
+        fmt::format("Nearly all communication ({} of {}) is exposed.", estimate(exposed), estimate(all));
+  else
+    communication = fmt::format("{} of {} of communication is exposed; the rest overlaps with compute.",
+                                estimate(exposed), estimate(all));
+  return fmt::format("Compute: kernels fill {} of the step. {} A faster network would gain at most {}.",
+                     percent(share), communication, percent(step_of(run).network_gain / run.pace.time));
 }
 
 /// Work of a step besides computing and sending.
 std::string_view overhead_in_words(const Run& run) {
   if (run.experiment.settings.sync.kind == SyncKind::peer_to_peer)
-    return "compressing updates and adding up those of all ranks";
+    return "compressing updates and summing those of all ranks";
   if (run.experiment.settings.sync.kind == SyncKind::dataparallel_gpu0) return "copying tensors into buffers";
-  return "waiting for the stack's cycle or negotiation and copying or scaling gradients";
+  return "cycles or negotiation of the stack and copying or scaling gradients";
 }
 
 /// Whether that is most of the exposed time.
@@ -49,8 +51,8 @@ bool is_framework(const Run& run) { return step_of(run).network_gain < 0.5 * exp
 
 std::string framework_in_words(const Run& run) {
   return fmt::format(
-      "Framework: of the {} in which no kernel runs, {} go by {}. A faster network would gain at most {}.",
-      human(exposed_communication(run)), human(exposed_communication(run) - step_of(run).network_gain),
+      "Framework: no kernel runs for {}; {} of this goes to {}. A faster network would gain at most {}.",
+      estimate(exposed_communication(run)), estimate(exposed_communication(run) - step_of(run).network_gain),
       overhead_in_words(run), percent(step_of(run).network_gain / run.pace.time));
 }
 
@@ -58,11 +60,11 @@ std::string cause_in_words(const Run& run) {
   const double busy = busy_while_communicating(run);
   if (run.links.busiest.empty()) return {};
   if (busy >= saturated) {
-    return fmt::format(" It is bandwidth: {} carries {} of its capacity while collectives run.",
+    return fmt::format(" The limit is bandwidth: {} carries {} of its capacity while collectives run.",
                        elide(run.links.busiest, 60), percent(busy));
   }
   return fmt::format(
-      " It is latency more than bandwidth: the busiest link, {}, carries {} of its capacity while "
+      " The limit is latency rather than bandwidth: the busiest link, {}, carries {} of its capacity while "
       "collectives run.",
       elide(run.links.busiest, 60), percent(busy));
 }
@@ -71,10 +73,10 @@ std::string communication_in_words(const Run& run) {
   const Overlap times = overlap(run);
   const Seconds tail = times.communication_end - times.backward_end;
   std::string text =
-      fmt::format("Communication: {} of it is exposed, {} of the step.", human(exposed_communication(run)),
+      fmt::format("Communication: {} is exposed, {} of the step.", estimate(exposed_communication(run)),
                   percent(exposed_communication(run) / run.pace.time));
   if (tail.si() > 0) {
-    text += fmt::format(" The last collective ends {} after the last gradient is ready.", human(tail));
+    text += fmt::format(" The last collective ends {} after the last gradient is ready.", estimate(tail));
   }
   return text + cause_in_words(run);
 }
@@ -88,7 +90,7 @@ std::string loading_in_words(const DataLoading& input) {
     case InputLimit::storage:
       return fmt::format("a node reads {} from its storage", rate);
     case InputLimit::memory:
-      return fmt::format("the memory of a node's CPUs lets {} through", rate);
+      return fmt::format("the memory bandwidth of a node's CPUs allows {}", rate);
     case InputLimit::decoder:
       break;
   }
@@ -98,9 +100,9 @@ std::string loading_in_words(const DataLoading& input) {
 /// `share`: fraction of the time for which GPUs wait for samples.
 std::string waiting_in_words(const InputReport& input, double share) {
   const std::string text =
-      fmt::format("Input: limited by the input pipeline: {}", loading_in_words(input.loading));
+      fmt::format("Input: data loading is the limit: {}", loading_in_words(input.loading));
   if (!input.is_prefetched)
-    return fmt::format("{}, and every step waits for its own. Prefetching would gain up to {}.", text,
+    return fmt::format("{}. Every step waits for its samples; prefetching would gain up to {}.", text,
                        percent(share));
   return fmt::format("{}. GPUs wait for samples for {} of the time.", text, percent(share));
 }
@@ -108,36 +110,34 @@ std::string waiting_in_words(const InputReport& input, double share) {
 /// Empty if the host is fast.
 std::string host_in_words(const Run& run) {
   Seconds host;
-  for (const OpRow& layer : step_of(run).ops) host += layer.kind == OpKind::host ? layer.duration : Seconds();
+  for (const OpRow& layer : slowest_class(step_of(run)).ops)
+    host += layer.kind == OpKind::host ? layer.duration : Seconds();
   if (host <= negligible * run.pace.time) return {};
   return fmt::format(" The GPU waits for the host during {} of the step.", percent(host / run.pace.time));
 }
 
 std::string updates_limit_in_words(const Run& run) {
   const Updates& updates = *updates_of(run);
-  Seconds computing, communicating, waiting, loading;
-  for (const WorkerRow& worker : updates.workers) {
-    computing += worker.computing - worker.wasted;
-    communicating += worker.communicating;
-    waiting += worker.waiting + worker.wasted;
-    loading += worker.loading;
-  }
+  const WorkerRow sum = sum_of(updates.workers);
+  const Seconds computing = sum.computing - sum.wasted;
+  const Seconds waiting = sum.waiting + sum.wasted;
   // Other causes of waiting would not matter if samples still came this late.
-  if (run.input && loading >= std::max({negligible * computing, communicating, waiting})) {
+  if (run.input && sum.loading >= std::max({negligible * computing, sum.communicating, waiting})) {
     const Seconds all = static_cast<double>(updates.workers.size()) * updates.measured;
-    return waiting_in_words(*run.input, loading / all);
+    return waiting_in_words(*run.input, sum.loading / all);
   }
-  if (computing >= communicating && computing >= waiting)
-    return "Compute: that is what the ranks do most of the time.";
-  if (waiting > communicating) {
-    return "Waiting: the update rule holds ranks back, or throws away what they compute, longer than "
-           "anything else "
-           "takes.";
+  if (computing >= sum.communicating && computing >= waiting)
+    return "Compute: it takes the largest part of the ranks' time.";
+  if (waiting > sum.communicating) {
+    return "Waiting: most of the ranks' time goes to waits that the update rule causes, or to gradients that "
+           "it "
+           "discards.";
   }
-  const auto server = std::ranges::max_element(updates.servers, {}, &ServerRow::utilization);
-  const bool is_server = server != updates.servers.end() && server->utilization > run.links.most;
+  const ServerRow* const server = busiest_server(updates);
+  const bool is_server = server != nullptr && server->utilization > run.links.most;
   return fmt::format(
-      "Communication: gradients and parameters are under way most of the time. The busiest is {}.",
+      "Communication: transfers of gradients and parameters take the largest part of the ranks' time. The "
+      "busiest resource is {}.",
       is_server ? "the " + server->name : elide(run.links.busiest, 60));
 }
 
@@ -147,19 +147,27 @@ std::string step_in_words(const Run& run) {
   return is_framework(run) ? framework_in_words(run) : communication_in_words(run);
 }
 
+Seconds hidden_part(Seconds communication, Seconds exposed) {
+  constexpr double rounding = 1e-9;
+  const Seconds hidden = communication - exposed;
+  return hidden < rounding * communication ? Seconds() : hidden;
+}
+
 }  // namespace
+
+Seconds hidden_communication(const ClassStep& one) { return hidden_part(one.communication, one.exposed); }
 
 Overlap overlap(const Run& run) {
   Overlap times;
-  for (const OpRow& row : step_of(run).ops) {
-    if (row.phase == Phase::backward) times.backward_end = std::max(times.backward_end, row.end);
+  for (const ClassStep& one : step_of(run).classes) {
+    for (const OpRow& row : one.ops) {
+      if (row.phase == Phase::backward) times.backward_end = std::max(times.backward_end, row.end);
+    }
   }
   for (const CollectiveRow& row : step_of(run).collectives) {
     times.communication_end = std::max(times.communication_end, row.end);
   }
-  times.hidden = communication_time(run) - exposed_communication(run);
-  constexpr double rounding = 1e-9;
-  if (times.hidden < rounding * communication_time(run)) times.hidden = Seconds();
+  times.hidden = hidden_part(communication_time(run), exposed_communication(run));
   return times;
 }
 
@@ -175,14 +183,10 @@ std::string limit_in_words(const Run& run) {
   return step_in_words(run) + host_in_words(run);
 }
 
-const LinkRow* busiest_link(const Run& run) {
-  const auto link = std::ranges::find(run.links.rows, run.links.busiest, &LinkRow::name);
-  return link == run.links.rows.end() ? nullptr : &*link;
-}
-
 std::string above_peak_in_words(const Run& run) {
   if (!run.matrix || run.matrix->utilization <= 1) return {};
-  return "; counted as direct convolutions, of which Winograd's algorithm needs fewer";
+  return "; more than the peak, because Winograd's algorithm needs fewer operations than the direct "
+         "convolutions counted";
 }
 
 }  // namespace trainyard

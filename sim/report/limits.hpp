@@ -7,7 +7,7 @@
 
 namespace trainyard {
 
-/// The end of the last backward op and of the last collective, on rank 0's clock.
+/// The end of the last backward op and of the last collective, over all classes of ranks.
 struct Overlap {
   Seconds backward_end;       ///< end of the last backward op
   Seconds communication_end;  ///< end of the last collective; 0 without one
@@ -15,12 +15,12 @@ struct Overlap {
 };
 Overlap overlap(const Run& run);
 
+/// The part of a class's communication that runs behind its kernels.
+Seconds hidden_communication(const ClassStep& one);
+
 /// Mean fraction of its capacity that the busiest link carried while the collectives ran; 0 if nothing was
 /// sent.
 double busy_while_communicating(const Run& run);
-
-/// The row of the result's busiest link; null if there is none.
-const LinkRow* busiest_link(const Run& run);
 
 /// One or two sentences: compute or communication, why, and what would help.
 std::string limit_in_words(const Run& run);

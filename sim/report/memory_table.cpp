@@ -4,6 +4,7 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -17,7 +18,8 @@ using Json = nlohmann::ordered_json;
 
 std::string memory_line(std::string_view name, Bytes bytes, Bytes capacity, std::string_view what) {
   std::string line =
-      fmt::format("{:<22} {:>10} {:>8}  {}", name, human(bytes), percent(bytes / capacity), what);
+      fmt::format("{:<22} {:>10} {:>8}  {}", name, fmt::format("{:.2f} GB", std::ldexp(bytes.si(), -30)),
+                  percent(bytes / capacity), what);
   line.erase(line.find_last_not_of(' ') + 1);
   return line + '\n';
 }
@@ -44,20 +46,21 @@ std::string largest_terms(const MemoryTerms& terms) {
   for (std::size_t i = 0; i < 3; ++i) {
     std::string name(sorted[i].name);
     std::ranges::replace(name, '_', ' ');
-    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", name, human(terms.*sorted[i].bytes));
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", name, gpu_memory(terms.*sorted[i].bytes));
   }
   return text;
 }
 
 std::string memory_table(const std::string& experiment, const MemoryReport& report) {
-  std::string text = fmt::format("{}: memory of one rank, batch_per_gpu {}\n\n{:<22} {:>10} {:>8}\n",
-                                 experiment, grouped(report.batch_per_gpu), "term", "bytes", "share");
+  std::string text =
+      fmt::format("{}: memory of one rank, batch_per_gpu {} (1 GB = 2^30 bytes)\n\n{:<22} {:>10} {:>8}\n",
+                  experiment, grouped(report.batch_per_gpu), "term", "memory", "share");
   const std::string rule = std::string(42, '-') + '\n';
   text += rule;
   for (const MemoryTerm& term : memory_terms)
     text += memory_line(term.name, report.terms.*term.bytes, report.capacity, term.what);
   text += rule;
-  text += memory_line("peak", report.peak, report.capacity, "the fullest moment: backward begins");
+  text += memory_line("peak", report.peak, report.capacity, "at the start of the backward pass");
   text += memory_line("capacity", report.capacity, report.capacity, report.gpu);
   text += '\n' + wrapped(fmt::format("batch_per_gpu {} {}", report.batch_per_gpu, verdict(report)));
   for (const std::string& assumption : report.assumptions) text += wrapped("note: " + assumption);

@@ -73,44 +73,34 @@ int open_new(const fs::path& path, const fs::path& shown) {
   return descriptor;
 }
 
-/// Removes the written files unless they are marked as complete.
+/// What a write makes: folders above the target, then files or a folder next to it. Unless all is complete,
+/// it is removed again, a folder above only if it is still empty.
 class Unfinished {
 public:
-  explicit Unfinished(fs::path path) : path_(std::move(path)) {}
-  ~Unfinished() {
-    std::error_code ignored;  // the first error is the important one
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  Unfinished(const Unfinished&) = delete;
-  Unfinished& operator=(const Unfinished&) = delete;
-  void complete() { path_.clear(); }
-
-private:
-  fs::path path_;
-};
-
-/// The folders created above a target; removed again if still empty, unless marked as used.
-class MadeParents {
-public:
-  MadeParents(const fs::path& target, const fs::path& shown) {
+  Unfinished(const fs::path& target, const fs::path& shown) {
     std::error_code ignored;
-    for (fs::path parent = target.parent_path(); !fs::exists(parent, ignored);
-         parent = parent.parent_path()) {
-      made_.push_back(parent);
-    }
+    for (fs::path parent = target.parent_path(); !fs::exists(parent, ignored); parent = parent.parent_path())
+      parents_.push_back(parent);
     std::error_code error;
     fs::create_directories(target.parent_path(), error);
     if (error) fail(shown, error.message());
   }
-  ~MadeParents() {
-    for (const fs::path& parent : made_) ::rmdir(parent.c_str());
+  ~Unfinished() {
+    std::error_code ignored;  // the first error is the important one
+    if (!written_.empty()) fs::remove_all(written_, ignored);
+    for (const fs::path& parent : parents_) ::rmdir(parent.c_str());
   }
-  MadeParents(const MadeParents&) = delete;
-  MadeParents& operator=(const MadeParents&) = delete;
-  void complete() { made_.clear(); }
+  Unfinished(const Unfinished&) = delete;
+  Unfinished& operator=(const Unfinished&) = delete;
+  void add(const fs::path& written) { written_ = written; }
+  void complete() {
+    written_.clear();
+    parents_.clear();
+  }
 
 private:
-  std::vector<fs::path> made_;  ///< deepest first
+  std::vector<fs::path> parents_;  ///< deepest first
+  fs::path written_;
 };
 
 /// The path without links, dots and a trailing slash, so that its parent and name are the real ones.
@@ -219,10 +209,10 @@ void write_out_dir(const fs::path& dir, const std::map<std::string, std::string>
   const SignalsHeld held;
   const fs::path target = settled(dir);
   check_existing_dir(target, dir, files, force);
-  MadeParents parents(target, dir);
+  Unfinished unfinished(target, dir);
   const fs::path partial = sibling(target, "partial");
   if (::mkdir(partial.c_str(), 0777) != 0) fail_with_errno(dir, errno);
-  Unfinished unfinished(partial);
+  unfinished.add(partial);
   for (const auto& [name, text] : files) {
     if (SignalsHeld::is_pending())
       fail(dir, "interrupted");  // the written files are removed first, then the signal arrives
@@ -230,7 +220,6 @@ void write_out_dir(const fs::path& dir, const std::map<std::string, std::string>
   }
   replace_dir(partial, target, dir, files);
   unfinished.complete();
-  parents.complete();
 }
 
 void check_out_file(const fs::path& file, bool force) {
@@ -252,14 +241,13 @@ void write_out_file(const fs::path& file, std::string_view text, bool force) {
   const SignalsHeld held;
   const fs::path target = settled(file);
   check_existing_file(target, file, force);
-  MadeParents parents(target, file);
+  Unfinished unfinished(target, file);
   const fs::path partial = sibling(target, "partial");
   const int descriptor = open_new(partial, file);
-  Unfinished unfinished(partial);  // from here on the file is this program's
+  unfinished.add(partial);  // from here on the file is this program's
   write_and_close(descriptor, file, text);
   if (::rename(partial.c_str(), target.c_str()) != 0) fail_with_errno(file, errno);
   unfinished.complete();
-  parents.complete();
 }
 
 }  // namespace trainyard

@@ -70,20 +70,13 @@ void Page::hang(std::string_view text, std::size_t at) {
 
 void Page::share(std::string_view label, Seconds time, Seconds whole, std::string_view colour) {
   const double share = whole.si() > 0 ? time / whole : 0;
-  std::string text = fmt::format("  {:<16}{:<11} {:>7}", label, human(time), percent(share));
+  std::string text = fmt::format("  {:<16}{:<11} {:>7}", label, human_like(time, whole), percent(share));
   if (const std::string filled = bar(share); !filled.empty()) text += ' ' + painted(colour, filled);
   line(text);
 }
 
 std::string count(std::int64_t number, std::string_view noun) {
   return fmt::format("{} {}{}", grouped(number), noun, number == 1 ? "" : "s");
-}
-
-std::string long_time(Seconds time) {
-  const auto seconds = static_cast<std::int64_t>(std::llround(time.si()));
-  if (seconds < 120) return human(time);
-  if (seconds < 7200) return fmt::format("{} min {:02} s", seconds / 60, seconds % 60);
-  return fmt::format("{} h {:02} min", grouped(seconds / 3600), seconds % 3600 / 60);
 }
 
 }  // namespace trainyard

@@ -37,7 +37,4 @@ private:
 /// "1,024 GPUs", "1 GPU".
 std::string count(std::int64_t number, std::string_view noun);
 
-/// Hours and minutes for long times, the usual prefixes for others.
-std::string long_time(Seconds time);
-
 }  // namespace trainyard

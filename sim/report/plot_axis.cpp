@@ -24,7 +24,6 @@ std::string with_prefix(double value, double step, std::span<const std::string_v
     value /= step;
     ++prefix;
   }
-  if (units[prefix].empty()) return fmt::format("{:.6g}", value);
   return fmt::format("{:.6g} {}", value, units[prefix]);
 }
 
@@ -40,25 +39,39 @@ std::vector<double> around(const std::vector<double>& candidates, double least, 
   return {first, last + 1};
 }
 
-/// Ticks at 1, 2 and 5 times powers of ten from 1 on, or only at powers of ten if the range is wide.
-PlotAxis decimal_axis(const std::vector<double>& values, double begin, double length,
-                      std::span<const std::string_view> units) {
-  constexpr int last_power = 18;
-  const auto [least, most] = std::ranges::minmax(values);
+/// Ticks at these multiples of every `powers`-th power of the base.
+struct TickSteps {
+  std::vector<double> digits;
+  int powers = 1;
+};
+
+struct Powers {
+  double base = 10;
+  int first = 0, last = 0;
+};
+
+/// A logarithmic axis with the first of `kinds` that has at most `most` ticks around the values, or the last.
+PlotAxis log_axis(const std::vector<double>& values, double begin, double length, std::size_t most,
+                  const TickText& text, const Powers& range, const std::vector<TickSteps>& kinds) {
+  const auto [least, highest] = std::ranges::minmax(values);
   PlotAxis axis{.begin = begin, .length = length, .ticks = {}};
-  const std::array<std::vector<double>, 3> kinds{{{1, 2, 5}, {1}, {}}};
-  for (const std::vector<double>& digits : kinds) {
+  for (const TickSteps& steps : kinds) {
     std::vector<double> candidates;
-    for (int power = 0; power <= last_power; ++power) {
-      for (const double digit : digits) candidates.push_back(digit * std::pow(10, power));
-      if (digits.empty() && power % 3 == 0) candidates.push_back(std::pow(10, power));
+    for (int power = range.first; power <= range.last; power += steps.powers) {
+      for (const double digit : steps.digits) candidates.push_back(digit * std::pow(range.base, power));
     }
     axis.ticks.clear();
-    for (const double value : around(candidates, least, most))
-      axis.ticks.push_back({value, with_prefix(value, 1000, units)});
-    if (axis.ticks.size() <= most_up) break;
+    for (const double value : around(candidates, least, highest)) axis.ticks.push_back({value, text(value)});
+    if (axis.ticks.size() <= most) break;
   }
   return axis;
+}
+
+/// Every power, then fewer and fewer.
+std::vector<TickSteps> every(std::initializer_list<int> powers) {
+  std::vector<TickSteps> kinds;
+  for (const int each : powers) kinds.push_back({{1}, each});
+  return kinds;
 }
 
 }  // namespace
@@ -73,61 +86,33 @@ double PlotAxis::at(double value) const {
 }
 
 PlotAxis size_axis(const std::vector<double>& bytes, double begin, double length) {
-  constexpr std::array<std::string_view, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
-  constexpr int last_power = 60;
-  const auto [least, most] = std::ranges::minmax(bytes);
-  PlotAxis axis{.begin = begin, .length = length, .ticks = {}};
-  for (const int step : {1, 2, 3, 4, 5, 6, 8, 10}) {
-    std::vector<double> powers;
-    for (int power = 0; power <= last_power; power += step) powers.push_back(std::exp2(power));
-    axis.ticks.clear();
-    for (const double size : around(powers, least, most))
-      axis.ticks.push_back({size, with_prefix(size, 1024, units)});
-    if (axis.ticks.size() <= most_across) break;
-  }
-  return axis;
+  const auto text = [](double size) {
+    constexpr std::array<std::string_view, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
+    return with_prefix(size, 1024, units);
+  };
+  return log_axis(bytes, begin, length, most_across, text, {.base = 2, .first = 0, .last = 60},
+                  every({1, 2, 3, 4, 5, 6, 8, 10}));
 }
 
 PlotAxis bandwidth_axis(const std::vector<double>& rates, double begin, double length) {
-  constexpr std::array<std::string_view, 5> units{"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
-  return decimal_axis(rates, begin, length, units);
+  const auto text = [](double rate) {
+    constexpr std::array<std::string_view, 5> units{"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
+    return with_prefix(rate, 1000, units);
+  };
+  return log_axis(rates, begin, length, most_up, text, {.first = 0, .last = 18},
+                  {{{1, 2, 5}}, {{1}}, {{1}, 3}});
 }
 
 PlotAxis count_axis(const std::vector<double>& counts, double begin, double length, std::size_t most_counts) {
-  constexpr int last_power = 30;
-  const auto [least, most] = std::ranges::minmax(counts);
-  PlotAxis axis{.begin = begin, .length = length, .ticks = {}};
-  for (const int step : {1, 2, 3, 5, 10}) {
-    std::vector<double> powers;
-    for (int power = 0; power <= last_power; power += step) powers.push_back(std::exp2(power));
-    axis.ticks.clear();
-    for (const double count : around(powers, least, most))
-      axis.ticks.push_back({count, fmt::format("{:.0f}", count)});
-    if (axis.ticks.size() <= most_counts) break;
-  }
-  return axis;
+  const auto text = [](double count) { return fmt::format("{:.0f}", count); };
+  return log_axis(counts, begin, length, most_counts, text, {.base = 2, .first = 0, .last = 30},
+                  every({1, 2, 3, 5, 10}));
 }
 
 PlotAxis decades_axis(const std::vector<double>& values, double begin, double length, std::size_t most,
                       const TickText& text) {
-  constexpr int last_power = 18;
-  const auto [least, highest] = std::ranges::minmax(values);
-  PlotAxis axis{.begin = begin, .length = length, .ticks = {}};
-  struct Steps {
-    std::vector<double> digits;
-    int powers;
-  };
-  const std::array<Steps, 4> kinds{{{{1, 2, 5}, 1}, {{1, 3}, 1}, {{1}, 1}, {{1}, 3}}};
-  for (const Steps& steps : kinds) {
-    std::vector<double> candidates;
-    for (int power = -last_power; power <= last_power; power += steps.powers) {
-      for (const double digit : steps.digits) candidates.push_back(digit * std::pow(10, power));
-    }
-    axis.ticks.clear();
-    for (const double value : around(candidates, least, highest)) axis.ticks.push_back({value, text(value)});
-    if (axis.ticks.size() <= most) break;
-  }
-  return axis;
+  return log_axis(values, begin, length, most, text, {.first = -18, .last = 18},
+                  {{{1, 2, 5}}, {{1, 3}}, {{1}}, {{1}, 3}});
 }
 
 PlotAxis linear_axis(const std::vector<double>& values, double begin, double length, std::size_t most,

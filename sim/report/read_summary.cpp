@@ -1,5 +1,3 @@
-#include "report/read_summary.hpp"
-
 #include "config/diagnostic.hpp"
 #include "report/summary_json.hpp"
 #include "units/text.hpp"
@@ -39,7 +37,7 @@ public:
     const Json& value = at(name);
     constexpr double absurd = 1e15;
     if (!value.is_number_integer() || value.get<double>() < 0 || value.get<double>() > absurd)
-      refuse(name, "a whole number from 0 on");
+      refuse(name, "a whole number of at least 0");
     return value.get<std::int64_t>();
   }
   [[nodiscard]] bool has(const std::string& name) const { return json_.contains(name); }
@@ -84,7 +82,8 @@ private:
   [[nodiscard]] const Json& at(const std::string& name) const {
     const auto found = json_.find(name);
     if (found == json_.end())
-      fail(fmt::format("no field '{}': this is no summary of a run, or one of an older trainyard", name));
+      fail(fmt::format(
+          "field '{}' is missing: this is not the summary of a run, or an older trainyard wrote it", name));
     return *found;
   }
 
@@ -103,7 +102,7 @@ Json parsed(const std::string& file, std::string_view text) {
                                  .line = 1 + static_cast<int>(std::ranges::count(before, '\n')),
                                  .column = 1,
                                  .key_path = {},
-                                 .message = "this is not JSON, or not all of it",
+                                 .message = "this is not JSON, or the file is incomplete",
                                  .hint = "trainyard run EXPERIMENT --out DIR writes such a file",
                                  .source_line = {}}});
   }

@@ -1,7 +1,5 @@
-#include "report/run_title.hpp"
-
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
-#include "report/training_text.hpp"
 #include "units/text.hpp"
 
 #include <fmt/format.h>
@@ -31,7 +29,7 @@ std::string run_title(const Run& run) {
     what = fmt::format("training, {} updates with {}", grouped(updates_of(run)->measured_updates),
                        rule_in_words(updates_of(run)->settings));
   }
-  return fmt::format("{}: {} {}", run.experiment.name, run.experiment.trace.model, what);
+  return fmt::format("{}: {} {}", run.experiment.name, run.experiment.classes.front().trace.model, what);
 }
 
 std::string run_setting(const Run& run) {

@@ -103,7 +103,7 @@ Json summary_json(const Run& run, const ResourceUsage& usage, std::span<const Fi
   add_figures(json, run, table);
   add_servers(json, run);
   if (run.job) json["faults"] = faults_json(*run.job);
-  json["memory"] = run.memory ? memory_terms_json(run.memory->terms) : Json();
+  json["memory"] = run.memory ? memory_terms_json(fullest(*run.memory).terms) : Json();
   add_parts(json, run);
   const ComputeSourceShares& shares = run.compute_sources;
   json["compute_source_shares"] = {

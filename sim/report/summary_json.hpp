@@ -3,9 +3,13 @@
 // contain SI base units.
 
 #include "run/figures.hpp"
+#include "run/run_summary.hpp"
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <string_view>
 
 namespace trainyard {
 
@@ -24,5 +28,10 @@ struct ResourceUsage {
 /// with the reason under "unmodelled"; json_text prints it.
 nlohmann::ordered_json summary_json(const Run& run, const ResourceUsage& usage,
                                     std::span<const Figure> table = figures());
+
+/// Reads the text of a summary; `file` is for messages. Throws InputError if it is not JSON, not of this
+/// version, or a field is missing or has another type.
+RunSummary read_summary(const std::string& file, std::string_view text,
+                        std::span<const Figure> table = figures());
 
 }  // namespace trainyard

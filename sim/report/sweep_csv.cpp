@@ -1,6 +1,5 @@
-#include "report/sweep_csv.hpp"
-
-#include "report/csv_field.hpp"
+#include "report/csv.hpp"
+#include "report/sweep_report.hpp"
 #include "sweep/choice.hpp"
 #include "sweep/scaling.hpp"
 #include "units/text.hpp"

@@ -1,6 +1,5 @@
-#include "report/sweep_json.hpp"
-
 #include "report/json_text.hpp"
+#include "report/sweep_report.hpp"
 #include "sweep/choice.hpp"
 #include "sweep/scaling.hpp"
 

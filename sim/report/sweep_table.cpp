@@ -1,6 +1,5 @@
-#include "report/sweep_table.hpp"
-
 #include "report/page.hpp"
+#include "report/sweep_report.hpp"
 #include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"
 #include "sweep/choice.hpp"
@@ -48,9 +47,9 @@ void write_choice(Page& out, const SweepResult& result) {
   const Choice choice = choose(result, needs);
   const auto is_known = [](const Needs& row) { return row.time_s.has_value(); };
   if (std::ranges::none_of(needs, is_known)) return;
-  out.heading("which point to take", limits_in_words(result.sweep.goal));
+  out.heading("best points", limits_in_words(result.sweep.goal));
   if (choice.pareto.empty()) {
-    out.paragraph("none keeps to these limits", 2);
+    out.paragraph("no point is within these limits", 2);
     return;
   }
   const auto write = [&](const char* label, const std::optional<std::size_t>& row) {
@@ -68,7 +67,7 @@ void write_choice(Page& out, const SweepResult& result) {
   if (choice.pareto.size() > most_listed)
     front += fmt::format(" and {} more", choice.pareto.size() - most_listed);
   out.text_row("Pareto front",
-               fmt::format("of time, cost and energy, {}: points {}",
+               fmt::format("{}, in time, cost and energy: {}",
                            count(static_cast<std::int64_t>(choice.pareto.size()), "point"), front));
 }
 
@@ -89,8 +88,8 @@ void write_scaling(Page& out, const SweepResult& result) {
     std::string text =
         last ? fmt::format("{} GPUs ({})", count_text(ranks(*last)), efficiency(*last)) : "none";
     if (!last || *last != series.rows.back()) {
-      text +=
-          fmt::format("; {} on {}", efficiency(series.rows.back()), count_text(ranks(series.rows.back())));
+      text += fmt::format("; {} on {} GPUs", efficiency(series.rows.back()),
+                          count_text(ranks(series.rows.back())));
     }
     out.paragraph(series.name.empty() ? text : series.name + ": " + text, 2);
   }
@@ -115,8 +114,9 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool co
                        result.sweep.title.empty() ? "" : "; " + result.sweep.title));
   std::string text = out.text() + '\n';
   if (is_cut) {
-    text += rows.empty() ? "all rows are in sweep.csv\n"
-                         : "rows on the Pareto front of time, cost and energy; all rows are in sweep.csv\n";
+    text += rows.empty()
+                ? "sweep.csv has all points\n"
+                : "only points on the Pareto front of time, cost and energy; sweep.csv has all points\n";
   }
   if (!rows.empty()) text += table(result, rows);
   Page below(colour);
@@ -129,9 +129,9 @@ std::string sweep_line(const SweepResult& result, const SweepRow& row) {
   std::string text = point_in_words(result.sweep, row.point) + ": ";
   if (row.status != PointStatus::done) return text + reason_in_words(row);
   const auto value = [&](const char* name) { return figure(result, row, name).value(); };
-  return text + fmt::format("{}, {} samples/s, {} of linear{}", human(Seconds(value("step_time_s"))),
+  return text + fmt::format("{}, {} samples/s, {} efficiency{}", estimate(Seconds(value("step_time_s"))),
                             rounded(value("throughput_samples_per_s")), percent(value("scaling_efficiency")),
-                            is_strong_scaling(result.sweep) ? " with this batch per GPU" : "");
+                            is_strong_scaling(result.sweep) ? " relative to one GPU with this batch" : "");
 }
 
 }  // namespace trainyard

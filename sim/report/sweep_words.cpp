@@ -12,22 +12,23 @@
 namespace trainyard {
 namespace {
 
-std::string as_time(double seconds) { return human(Seconds(seconds)); }
-std::string as_duration(double seconds) { return long_time(Seconds(seconds)); }
+std::string as_time(double seconds, double longest) { return human_like(Seconds(seconds), Seconds(longest)); }
+std::string as_count(double number, double) { return count_text(number); }
+std::string as_percent(double ratio, double) { return percent(ratio); }
 
 constexpr const char* speedup_figure = "speedup";
 constexpr const char* efficiency_figure = "scaling_efficiency";
 
-constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", count_text},
+constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", as_count},
                                          {"step", "step_time_s", as_time},
-                                         {"samples/s", "throughput_samples_per_s", rounded},
-                                         {"speedup", speedup_figure, rounded},
-                                         {"efficiency", efficiency_figure, percent},
-                                         {"exposed", "exposed_communication_s", as_time},
-                                         {"MFU", "model_flops_utilization", percent},
-                                         {"memory", "memory_utilization", percent},
-                                         {"epoch", "epoch_time_s", as_duration},
-                                         {"USD/epoch", "cost_per_epoch_usd", rounded}};
+                                         {"samples/s", "throughput_samples_per_s", rounded_like},
+                                         {"speedup", speedup_figure, rounded_like},
+                                         {"efficiency", efficiency_figure, as_percent},
+                                         {"exposed comm.", "exposed_communication_s", as_time},
+                                         {"MFU", "model_flops_utilization", as_percent},
+                                         {"memory", "memory_utilization", as_percent},
+                                         {"epoch", "epoch_time_s", as_time},
+                                         {"USD/epoch", "cost_per_epoch_usd", rounded_like}};
 
 }  // namespace
 
@@ -43,7 +44,10 @@ SweepColumns::SweepColumns(const SweepResult& result) : result_(result) {
   for (const SweepColumn& column : table_columns) {
     const auto has = [&](const SweepRow& row) { return figure(result, row, column.figure).has_value(); };
     const bool is_key = std::ranges::find(result.sweep.keys, column.figure) != result.sweep.keys.end();
-    if (!is_key && std::ranges::any_of(result.rows, has)) columns_.push_back(column);
+    if (is_key || std::ranges::none_of(result.rows, has)) continue;
+    columns_.push_back(column);
+    double& largest = largest_.emplace_back(0);
+    for (const SweepRow& row : result.rows) largest = std::max(largest, value(row, column).value_or(0));
   }
 }
 
@@ -63,9 +67,9 @@ std::vector<std::string> SweepColumns::heads() const {
 
 std::vector<std::string> SweepColumns::cells(const SweepRow& row) const {
   std::vector<std::string> cells = result_.sweep.points[row.point];
-  for (const SweepColumn& column : columns_) {
-    const auto number = value(row, column);
-    cells.push_back(number ? column.text(*number) : "-");
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const auto number = value(row, columns_[i]);
+    cells.push_back(number ? columns_[i].text(*number, largest_[i]) : "-");
   }
   return cells;
 }
@@ -81,27 +85,26 @@ std::string epochs_in_words(const Goal& goal) {
 
 std::string needs_in_words(const SweepResult& result, const Needs& needs) {
   std::string text =
-      fmt::format("{} in {}", epochs_in_words(result.sweep.goal), long_time(Seconds(*needs.time_s)));
+      fmt::format("{} in {}", epochs_in_words(result.sweep.goal), estimate(Seconds(*needs.time_s)));
   if (needs.cost_usd) text += fmt::format(", {} USD", rounded(*needs.cost_usd));
-  if (needs.energy_j) text += ", " + human(Joules(*needs.energy_j));
+  if (needs.energy_j) text += ", " + estimate(Joules(*needs.energy_j));
   return text;
 }
 
 std::string limits_in_words(const Goal& goal) {
-  std::string text;
-  const auto add = [&](const std::string& limit) { text += (text.empty() ? "" : ", ") + limit; };
-  if (goal.deadline) add("within " + long_time(*goal.deadline));
-  if (goal.budget) add(fmt::format("for at most {} USD", rounded(goal.budget->si())));
-  if (goal.gpus_max) add(fmt::format("on at most {} GPUs", *goal.gpus_max));
+  std::vector<std::string> limits;
+  if (goal.deadline) limits.push_back("within " + human(*goal.deadline));
+  if (goal.budget) limits.push_back(fmt::format("for at most {} USD", shortest(goal.budget->si())));
+  if (goal.gpus_max) limits.push_back(fmt::format("on at most {} GPUs", *goal.gpus_max));
   if (goal.efficiency_min)
-    add(fmt::format("at {} of linear scaling or better", percent(*goal.efficiency_min)));
-  return text;
+    limits.push_back(fmt::format("with at least {} scaling efficiency", percent(*goal.efficiency_min)));
+  return fmt::format("{}", fmt::join(limits, ", "));
 }
 
 std::string scaling_rule_in_words(const Sweep& sweep) {
   return is_strong_scaling(sweep)
-             ? "most GPUs up to which every run is at 80 % of the smallest run's throughput per GPU or better"
-             : "most GPUs up to which every run is at 80 % of linear or better";
+             ? "largest GPU count with at least 80 % of the smallest run's throughput per GPU up to there"
+             : "largest GPU count with at least 80 % efficiency up to there";
 }
 
 }  // namespace trainyard

@@ -20,7 +20,7 @@ inline constexpr double scales_well = 0.8;
 struct SweepColumn {
   const char* head;
   const char* figure;
-  std::string (*text)(double);
+  std::string (*text)(double number, double largest);  ///< `largest` of the column
 };
 
 /// The varied keys, and the figures that some row has. Under strong scaling the speedup and the efficiency
@@ -40,6 +40,7 @@ private:
   const SweepResult& result_;
   std::map<std::size_t, RelativeScaling> relative_;  ///< by point; empty unless scaling is strong
   std::vector<SweepColumn> columns_;
+  std::vector<double> largest_;  ///< of each column
 };
 
 /// "1,024" for a figure that counts things.

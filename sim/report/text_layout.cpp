@@ -9,6 +9,9 @@ namespace trainyard {
 
 namespace {
 
+/// Significant digits of predictions.
+constexpr int prediction_digits = 3;
+
 /// Puts commas into the whole part of a plain decimal number.
 std::string separated(std::string digits) {
   const std::size_t first = digits.starts_with('-') ? 1 : 0;
@@ -26,8 +29,9 @@ std::size_t end_of_word(std::string_view text, std::size_t at) {
   return std::min(text.find_first_of(" \n", at), text.size());
 }
 
+/// A number whose unit follows, also "(33.5", "+3.1" and "39.4-39.8".
 bool is_number(std::string_view word) {
-  return word.find_first_not_of("0123456789.,") == std::string_view::npos;
+  return word.find_first_not_of("(+-<0123456789.,") == std::string_view::npos;
 }
 
 /// Length in bytes of the first `count` characters.
@@ -45,15 +49,25 @@ std::size_t bytes_of(std::string_view text, std::size_t count) {
 
 std::string grouped(std::int64_t number) { return separated(fmt::format("{}", number)); }
 
-std::string rounded(double number) {
-  if (number == 0 || !std::isfinite(number)) return fmt::format("{}", number);
-  const std::string scientific = fmt::format("{:.3e}", number);
+std::string rounded(double number) { return rounded_like(number, number); }
+
+std::string rounded_like(double number, double largest) {
+  if (!std::isfinite(number) || !std::isfinite(largest)) return fmt::format("{}", number);
+  const std::string scientific = fmt::format("{:.{}e}", largest, prediction_digits - 1);
   const int exponent = std::atoi(scientific.c_str() + scientific.find('e') + 1);
-  return separated(fmt::format("{:.{}f}", number, std::max(0, 3 - exponent)));
+  const double value = std::strtod(fmt::format("{:.{}e}", number, prediction_digits - 1).c_str(), nullptr);
+  return separated(
+      fmt::format("{:.{}f}", value, largest == 0 ? 0 : std::max(0, prediction_digits - 1 - exponent)));
+}
+
+std::string with_sign(std::string number) {
+  const bool is_zero = number.find_first_of("123456789") == std::string::npos;
+  if (number.starts_with('-')) return is_zero ? number.substr(1) : number;
+  return is_zero ? number : '+' + number;
 }
 
 std::string percent(double ratio) {
-  if (ratio > 0 && ratio < 0.0005) return "< 0.1 %";
+  if (std::abs(ratio) < 0.0005) return ratio > 0 ? "< 0.1 %" : "0.0 %";
   return fmt::format("{:.1f} %", 100 * ratio);
 }
 

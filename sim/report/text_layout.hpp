@@ -12,11 +12,18 @@ namespace trainyard {
 /// A whole number with thousands separators: "25,557,032".
 std::string grouped(std::int64_t number);
 
-/// Four significant digits, never an exponent, thousands separators: "5,731", "367.0", "0.02500". Numbers of
-/// five and more digits keep all digits before the point.
+/// Three significant digits, as many as a prediction's error bears, never an exponent, thousands separators:
+/// "5,730", "367", "0.0250".
 std::string rounded(double number);
 
-/// A ratio as a percentage with one decimal: "97.6 %"; "< 0.1 %" for nonzero ratios that would print as zero.
+/// The same with the decimals of `largest`, the largest number of a column.
+std::string rounded_like(double number, double largest);
+
+/// A number for people with its sign, "+3.1 ms"; none where all digits are 0: "0.0 ms", never "-0.0 ms".
+std::string with_sign(std::string number);
+
+/// A ratio as a percentage with one decimal: "97.6 %"; "< 0.1 %" for positive ratios that would print as
+/// zero.
 std::string percent(double ratio);
 
 /// Columns of a UTF-8 text on a terminal: its characters.

@@ -37,7 +37,7 @@ constexpr double visible = 1e-6;
 
 }  // namespace
 
-TimelineChart timeline_chart(const Run& run, int width) {
+TimelineChart timeline_chart(const Run& run, const ClassStep& one, int width) {
   const auto size = static_cast<std::size_t>(width);
   TimelineChart chart{.compute = std::string(size, ' '), .communication = std::string(size, ' ')};
   if (run.pace.time.si() <= 0) return chart;
@@ -45,8 +45,7 @@ TimelineChart timeline_chart(const Run& run, int width) {
   constexpr std::array letters{'f', 'b', 'o'};
   std::array<Columns, letters.size()> phases{Columns(width, run.pace.time), Columns(width, run.pace.time),
                                              Columns(width, run.pace.time)};
-  for (const OpRow& row : step_of(run).ops)
-    phases.at(static_cast<std::size_t>(row.phase)).add(row.start, row.end);
+  for (const OpRow& row : one.ops) phases.at(static_cast<std::size_t>(row.phase)).add(row.start, row.end);
   Columns communication(width, run.pace.time);
   for (const CollectiveRow& row : step_of(run).collectives) communication.add(row.start, row.end);
 

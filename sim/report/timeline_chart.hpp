@@ -1,5 +1,5 @@
 #pragma once
-// Rank 0's two streams as two lines of text: a picture of their overlap for the summary.
+// A rank's two streams as two lines of text: a picture of their overlap for the summary.
 
 #include "run/run.hpp"
 
@@ -13,6 +13,6 @@ struct TimelineChart {
 };
 
 /// Both lines are `width` columns wide and show the step from 0 to its end. Blank if the step takes no time.
-TimelineChart timeline_chart(const Run& run, int width);
+TimelineChart timeline_chart(const Run& run, const ClassStep& one, int width);
 
 }  // namespace trainyard

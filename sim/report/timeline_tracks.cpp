@@ -47,17 +47,17 @@ std::string track_name(const Run& run, Rank rank) {
 
 std::string_view stream_name(const Run& run, int stream) {
   constexpr std::string_view of_step[stream_count] = {"compute", "communication", "host"};
-  constexpr std::string_view of_training[stream_count] = {"rank", "", "computed for nothing"};
+  constexpr std::string_view of_training[stream_count] = {"rank", "", "cancelled compute"};
   return (updates_of(run) ? of_training : of_step)[stream];
 }
 
 std::string event_title(const Run& run, const TimelineEvent& event) {
   if (is_of_training(event)) return event.category;
-  if (event.op >= 0) return kernel_title(step_of(run).ops.at(at(event.op)));
+  if (event.op >= 0) return kernel_title(op_of(step_of(run), event));
   const CollectiveRow& row = step_of(run).collectives.at(at(event.collective));
   if (event.category == "copy") return fmt::format("fusion copy ({})", row.name);
-  if (event.category == "cycle") return fmt::format("waits for the cycle ({})", row.name);
-  if (event.category != "communication") return fmt::format("{} ({})", event.category, row.name);
+  if (event.category == "cycle") return fmt::format("wait for the cycle ({})", row.name);
+  if (!event.is_collective) return fmt::format("{} ({})", event.category, row.name);
   return fmt::format("{} {} ({})", config::name_of(row.operation), human(row.size), row.name);
 }
 

@@ -43,7 +43,10 @@ int thread_of(Stream stream) { return 1001 + static_cast<int>(stream); }
 class TraceWriter {
 public:
   explicit TraceWriter(const Run& run) : run_(run) {
-    for (const OpRow& row : step_of(run).ops) op_args_.push_back(op_args(row));
+    for (const ClassStep& one : step_of(run).classes) {
+      std::vector<std::string>& of_class = op_args_.emplace_back();
+      for (const OpRow& row : one.ops) of_class.push_back(op_args(row));
+    }
     for (const CollectiveRow& row : step_of(run).collectives)
       collective_args_.push_back(collective_args(row));
   }
@@ -111,7 +114,7 @@ private:
   void write_event(const TimelineEvent& event) {
     const std::string name = event_title(run_, event);
     const std::string args = is_of_training(event) ? "{}"
-                             : event.op >= 0       ? op_args_.at(at(event.op))
+                             : event.op >= 0       ? op_args_.at(at(event.rank_class)).at(at(event.op))
                                                    : collective_args_.at(at(event.collective));
     write_complete(name, event.category, event.rank, event.stream, event.start, event.end, args);
   }
@@ -126,7 +129,7 @@ private:
     for (const TimelineEvent* op : track.streams[static_cast<int>(Stream::compute)]) {
       if (op->end > communication.end) break;
       if (op->op < 0) continue;
-      const OpRow& row = step_of(run_).ops.at(static_cast<std::size_t>(op->op));
+      const OpRow& row = op_of(step_of(run_), *op);
       if (row.phase == Phase::backward && row.layer == layer) found = op;
     }
     return found;
@@ -137,7 +140,7 @@ private:
   void write_flows(const Track& track, std::size_t track_number) {
     const int pid = process_of(track.rank);
     for (const TimelineEvent* event : track.streams[static_cast<int>(Stream::communication)]) {
-      if (event->category != "communication") continue;
+      if (!event->is_collective) continue;
       const TimelineEvent* op = completing_op(track, *event);
       if (op == nullptr) continue;
       const std::size_t id =
@@ -152,7 +155,7 @@ private:
   }
 
   const Run& run_;
-  std::vector<std::string> op_args_;
+  std::vector<std::vector<std::string>> op_args_;  // by class of ranks
   std::vector<std::string> collective_args_;
   fmt::memory_buffer events_;
 };

@@ -108,8 +108,8 @@ std::string drawn_errors(const TrainingValidation& validation, const std::string
   for (const bool partial : {false, true}) {
     const RunErrors errors = errors_of(validation, drawn, {.family = family, .is_partial = partial});
     if (errors.rows == 0) continue;
-    text +=
-        fmt::format("{}{}{:.1f} %", text.empty() ? "" : "; ", partial ? "in part " : "", 100 * *errors.mape);
+    text += fmt::format("{}{}{:.1f} %", text.empty() ? "" : "; ", partial ? "incomplete " : "",
+                        100 * *errors.mape);
     if (errors.linear && !partial) text += fmt::format(", linear {:.1f} %", 100 * *errors.linear);
     text += fmt::format(", {} run{}", errors.rows, errors.rows == 1 ? "" : "s");
   }
@@ -182,11 +182,11 @@ void add_legend(std::string& svg) {
     x += width;
   };
   add_svg_text(svg, first_panel, 22, "bold",
-               "Predicted / measured training throughput over the number of GPUs, family by family");
-  add(MarkKind::predicted, "with one compute scale from the series' run on one GPU", 336);
-  add(MarkKind::predicted_in_part, "rows clean in part", 124);
+               "Predicted / measured training throughput over the number of GPUs, by family");
+  add(MarkKind::predicted, "predicted, kernel times scaled to match the one-GPU run", 336);
+  add(MarkKind::predicted_in_part, "incomplete source", 124);
   add(MarkKind::linear, "linear scaling of that run", 156);
-  add_svg_text(svg, x, 43, "start", "band: 10 %; arrows: farther off; %: mean error");
+  add_svg_text(svg, x, 43, "start", "band: 10 %; arrows: outside; %: mean error");
 }
 
 }  // namespace
@@ -201,8 +201,7 @@ std::string training_plot(const TrainingValidation& validation) {
   const std::size_t lines = (panels.size() + panels_beside - 1) / panels_beside;
   std::string svg = svg_begin(picture_width, first_line + line_step * static_cast<double>(lines), style);
   if (panels.empty()) {
-    add_svg_text(svg, first_panel, 22, "bold",
-                 "No run is scored with one compute scale from the series' run on one GPU");
+    add_svg_text(svg, first_panel, 22, "bold", "No run is scored with fit 1gpu");
     return svg + "</svg>\n";
   }
   add_legend(svg);

@@ -1,5 +1,4 @@
-#include "report/training_text.hpp"
-
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 
@@ -17,15 +16,24 @@ void write_slowest(Page& out, const Updates& updates) {
   const auto [fewest, most] = std::ranges::minmax_element(updates.workers, {}, &WorkerRow::gradients);
   if (fewest->gradients < most->gradients) {
     out.row("slowest rank", fmt::format("{} (node {})", index(fewest->rank), index(fewest->node)),
-            fmt::format("{} of its gradients were used, of rank {}'s {}", grouped(fewest->gradients),
-                        index(most->rank), grouped(most->gradients)));
+            fmt::format("{} of its gradients were used; {} of rank {}", grouped(fewest->gradients),
+                        grouped(most->gradients), index(most->rank)));
     return;
   }
   const auto [least, longest] = std::ranges::minmax_element(updates.workers, {}, &WorkerRow::waiting);
   if (longest->waiting - least->waiting < alike * updates.measured) return;
   out.row("slowest rank", fmt::format("{} (node {})", index(least->rank), index(least->node)),
-          fmt::format("it waited {}, rank {} {}", human(least->waiting), index(longest->rank),
-                      human(longest->waiting)));
+          fmt::format("waited {}; rank {} waited {}", estimate(least->waiting), index(longest->rank),
+                      estimate(longest->waiting)));
+}
+
+/// "39.4-39.8 ms".
+std::string range_in_words(Seconds low, Seconds high) {
+  const std::string begin = estimate(low);
+  const std::string end = estimate(high);
+  const std::size_t blank = begin.find(' ');
+  const bool has_same_unit = begin.substr(blank) == end.substr(std::min(end.size(), end.find(' ')));
+  return has_same_unit ? begin.substr(0, blank) + "-" + end : begin + " to " + end;
 }
 
 }  // namespace
@@ -42,9 +50,8 @@ std::string rule_in_words(const UpdateSettings& settings) {
 
 std::string spread_in_words(const Updates& updates) {
   if (updates.counts.repeats < 2) return {};
-  return fmt::format("; {} to {} in {} repeats, between which the median lies with {} probability",
-                     human(updates.time.low), human(updates.time.high), updates.counts.repeats,
-                     percent(updates.time.confidence));
+  return fmt::format("; {} ({} repeats, {} confidence)", range_in_words(updates.time.low, updates.time.high),
+                     updates.counts.repeats, percent(updates.time.confidence));
 }
 
 void write_activities(Page& out, const Updates& updates) {
@@ -65,21 +72,18 @@ void write_activities(Page& out, const Updates& updates) {
 void write_updates(Page& out, const Updates& updates) {
   out.heading("updates");
   out.row("rate", rounded(1 / updates.time.median.si()) + " /s",
-          fmt::format("of {} gradients each", rounded(updates.gradients_per_update)));
+          fmt::format("{} gradients per update", rounded(updates.gradients_per_update)));
   out.row("staleness", rounded(updates.staleness.mean),
           fmt::format("updates on average, {} at most (1 is fresh)", grouped(updates.staleness.max)));
   if (updates.settings.rule == UpdateRule::ssp) {
-    out.row(
-        "lead", grouped(updates.lead),
-        fmt::format(
-            "finished steps that a rank was ahead of the slowest when it began another, at most; bound {}",
-            updates.settings.bound));
+    out.row("lead", grouped(updates.lead),
+            fmt::format("largest lead of a rank over the slowest, in finished steps; bound {}",
+                        updates.settings.bound));
   }
-  const auto busiest = std::ranges::max_element(updates.servers, {}, &ServerRow::utilization);
-  if (busiest != updates.servers.end()) {
+  const ServerRow* const busiest = busiest_server(updates);
+  if (busiest != nullptr) {
     out.row("busiest server", percent(busiest->utilization),
-            fmt::format("of what the {} let{} through", busiest->name,
-                        busiest->name.starts_with("cores") ? "" : "s"));
+            fmt::format("utilization of the {}", busiest->name));
   }
 }
 

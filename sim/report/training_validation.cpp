@@ -24,22 +24,16 @@ std::string percent(std::optional<double> ratio) {
 
 /// Families of the runs, in the order of the rules that name them; those that count in the totals first.
 std::vector<const FamilyRule*> families_of(const TrainingValidation& validation) {
+  std::set<std::string> present;
+  for (const ScoredRun& run : validation.runs)
+    present.emplace(run.family == nullptr ? "" : run.family->family);
+  for (const MissedRow& row : validation.missed)
+    present.emplace(row.family == nullptr ? "" : row.family->family);
   std::vector<const FamilyRule*> families;
-  const auto has = [&](const FamilyRule& rule) {
-    return std::ranges::any_of(families,
-                               [&](const FamilyRule* known) { return known->family == rule.family; });
-  };
-  for (const bool is_claimed : {true, false}) {
+  for (const bool counts : {true, false}) {
     for (const FamilyRule& rule : validation.rules->families) {
-      const auto is_its = [&](const ScoredRun& run) {
-        return run.family != nullptr && run.family->family == rule.family;
-      };
-      const auto is_missed = [&](const MissedRow& missed) {
-        return missed.family != nullptr && missed.family->family == rule.family;
-      };
-      const bool is_there =
-          std::ranges::any_of(validation.runs, is_its) || std::ranges::any_of(validation.missed, is_missed);
-      if (rule.not_claimed.empty() == is_claimed && !has(rule) && is_there) families.push_back(&rule);
+      // several rules may have the same family
+      if (rule.not_claimed.empty() == counts && present.erase(rule.family) > 0) families.push_back(&rule);
     }
   }
   return families;
@@ -54,22 +48,30 @@ void add_line(std::string& text, std::string_view name, const RunErrors& errors)
                  percent(errors.coverage), percent(errors.coverage_of_all), percent(errors.with_excluded));
 }
 
+constexpr std::string_view meaning_of_columns =
+    "\n# linear: mean error of the published run that is fitted to, times the number of GPUs\n"
+    "# coverage: predicted share of the eligible runs; of all: the same, counting runs without one to fit "
+    "to\n"
+    "# MAPE all: with the runs that were left out, each with its error of linear scaling\n"
+    "# incomplete: the source does not say everything; implausible: left out by rules R7 and R8 of\n"
+    "# workloads/published/README.md\n";
+
 void add_fit(std::string& text, const TrainingValidation& validation, FitKind fit) {
   const auto row = std::ranges::find(config::Names<FitKind>::table, fit, &config::Name<FitKind>::value);
   fmt::format_to(std::back_inserter(text), "\n# fit {}: {}; errors of throughput in %\n", row->text,
                  row->doc);
-  fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), "family", "rows", "MAPE", "median",
-                 "90 %", "worst", "linear", "coverage", "of all", "with out");
+  fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), "family", "runs", "MAPE", "median",
+                 "p90", "worst", "linear", "coverage", "of all", "MAPE all");
   for (const FamilyRule* family : families_of(validation)) {
-    const std::string mark = family->not_claimed.empty() ? "" : " (not claimed)";
+    const std::string mark = family->not_claimed.empty() ? "" : " (not in totals)";
     add_line(text, family->family + mark,
              errors_of(validation, fit, {.family = family->family, .is_partial = false}));
-    add_line(text, family->family + ", partial" + mark,
+    add_line(text, family->family + ", incomplete" + mark,
              errors_of(validation, fit, {.family = family->family, .is_partial = true}));
   }
-  add_line(text, "all clean rows", errors_of(validation, fit, {}));
-  add_line(text, "all clean rows, R7 and R8 off", errors_of(validation, fit, {.by_outcome = false}));
-  add_line(text, "all rows clean in part", errors_of(validation, fit, {.is_partial = true}));
+  add_line(text, "all runs", errors_of(validation, fit, {}));
+  add_line(text, "all runs, also implausible ones", errors_of(validation, fit, {.by_outcome = false}));
+  add_line(text, "all runs with incomplete sources", errors_of(validation, fit, {.is_partial = true}));
 }
 
 std::string_view family_name(const ScoredRun& scored) {
@@ -87,11 +89,11 @@ std::string error_or_dash(const ScoredRun& scored, FitKind fit) {
 
 void add_runs(std::string& text, const TrainingValidation& validation) {
   const auto out = std::back_inserter(text);
-  fmt::format_to(out, "# every run: samples per second as published, errors of the predictions in %\n");
+  fmt::format_to(out, "# runs: published samples per second, errors of the predictions in %\n");
   constexpr std::string_view format =
       "{:<24} {:<22} {:<24} {:<16} {:<8} {:>6} {:>5} {:>10} {:>7} {:>7} {:>7}\n";
   fmt::format_to(out, fmt::runtime(format), "row", "platform", "stack", "model", "", "batch", "GPUs",
-                 "measured", "spec", "1gpu", "1node");
+                 "measured", "nothing", "1gpu", "1node");
   for (const ScoredRun& scored : validation.runs) {
     const PublishedRun& run = scored.run;
     fmt::format_to(out, fmt::runtime(format), place_of(scored), run.machine->platform, run.stack->stack,
@@ -121,7 +123,7 @@ std::vector<const ScoredRun*> outliers_of(const TrainingValidation& validation, 
 }
 
 std::string_view suspicion_of(const ScoredRun& scored) {
-  return scored.outlier == nullptr ? std::string_view("nothing is known")
+  return scored.outlier == nullptr ? std::string_view("unknown cause")
                                    : std::string_view(scored.outlier->reason);
 }
 
@@ -130,13 +132,13 @@ void add_outliers(std::string& text, const TrainingValidation& validation, FitKi
   if (outliers.empty()) return;
   const auto out = std::back_inserter(text);
   fmt::format_to(
-      out, "\n# runs off by more than {:.0f} % under {}, or excepted from limits, and what is suspected\n",
+      out, "\n# runs with errors above {:.0f} % with fit {}, or named by a rule, with the suspected cause\n",
       100 * far_off_run, config::name_of(fit));
   for (const ScoredRun* scored : outliers) {
     const PublishedRow& row = *scored->run.row;
     fmt::format_to(out, "{:>+7.1f}  {} {} GPUs, {}, {}, {}, batch {}\n{:>7}  {}{}\n",
                    100 * scored->error(fit), place_of(*scored), row.gpus_total, row.framework, row.model,
-                   row.precision, row.batch_per_gpu, "", is_excepted(*scored) ? "excepted: " : "",
+                   row.precision, row.batch_per_gpu, "", is_excepted(*scored) ? "always named: " : "",
                    suspicion_of(*scored));
   }
 }
@@ -145,8 +147,7 @@ void add_outliers(std::string& text, const TrainingValidation& validation, FitKi
 void add_stacks(std::string& text, const TrainingValidation& validation, FitKind fit) {
   std::set<std::string> stacks;
   for (const ScoredRun& scored : validation.runs) stacks.insert(scored.run.stack->stack);
-  fmt::format_to(std::back_inserter(text),
-                 "\n# the same by stack under {}, clean rows of all claimed families\n",
+  fmt::format_to(std::back_inserter(text), "\n# errors by stack with fit {}, over the runs in the totals\n",
                  config::name_of(fit));
   for (const std::string& stack : stacks) {
     const RunErrors errors = errors_of(validation, fit, {.stack = stack});
@@ -241,6 +242,7 @@ std::string training_validation_table(const TrainingValidation& validation, cons
                                       bool only_families) {
   std::string text;
   if (!only_families) add_runs(text, validation);
+  text += meaning_of_columns;
   for (const FitKind fit : asked) add_fit(text, validation, fit);
   for (const FitKind fit : asked) {
     if (fit == FitKind::one_gpu) add_stacks(text, validation, fit);
@@ -250,7 +252,7 @@ std::string training_validation_table(const TrainingValidation& validation, cons
   }
   const auto out = std::back_inserter(text);
   for (const FitKind fit : asked) {
-    fmt::format_to(out, "\n# rows left out under {}\n", config::name_of(fit));
+    fmt::format_to(out, "\n# rows left out with fit {}\n", config::name_of(fit));
     for (const auto& [reason, count] : excluded_by(validation, fit))
       fmt::format_to(out, "{:>8}  {}\n", count, reason);
   }

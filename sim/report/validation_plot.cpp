@@ -64,7 +64,7 @@ void add_measured_dot(std::string& svg, double x, double y) {
 /// "fitted: 4.4 % from 1 MiB on, 7.6 % below": parts without sizes are left out.
 std::string errors_text(const ScoredCurve& scored) {
   std::string text = is_fitted(*scored.curve) ? "fitted: " : "unseen: ";
-  if (scored.large) text += fmt::format("{:.1f} % from 1 MiB on", 100 * *scored.large);
+  if (scored.large) text += fmt::format("{:.1f} % from 1 MiB up", 100 * *scored.large);
   if (scored.large && scored.small) text += ", ";
   if (scored.small)
     text += fmt::format("{:.1f} % below{}", 100 * *scored.small, scored.large ? "" : " 1 MiB");
@@ -120,7 +120,7 @@ std::string legend(int not_drawn) {
   add_svg_text(svg, margin + 38, first, "start", "measured, as published");
   add_svg_line(svg, "predicted", margin + 200, first - 4, margin + 232, first - 4);
   add_svg_text(svg, margin + 240, first, "start",
-               "predicted; fitted: constants rest on the curve, unseen: they do not");
+               "predicted; fitted: constants were fitted to the curve, unseen: they were not");
   add_svg_text(svg, margin, first + 18, "start",
                "Percentages: mean of |predicted time / measured time - 1|. Both axes are logarithmic.");
   if (not_drawn > 0) {

@@ -85,9 +85,9 @@ nlohmann::ordered_json split_json(const SplitSummary& summary) {
 
 /// Why collectives have no value there, as in summary.json.
 nlohmann::ordered_json unmodelled_baselines() {
-  return {{"baselines.linear_from_one_gpu", "one GPU alone carries out no collective that could be scaled"},
-          {"baselines.linear_from_one_node",
-           "a collective's time does not grow in proportion to its nodes, so that scaling one says nothing"}};
+  return {
+      {"baselines.linear_from_one_gpu", "one GPU alone performs no collective that could be scaled"},
+      {"baselines.linear_from_one_node", "a collective's time is not proportional to the number of nodes"}};
 }
 
 int excluded_rows(const Validation& validation) {
@@ -104,14 +104,14 @@ void add_named(std::string& text, const Validation& validation) {
     if (!is_named(scored)) continue;
     if (is_first) {
       fmt::format_to(out,
-                     "\n# curves off by more than {:.0f} %, or excepted from limits, and what is suspected\n",
+                     "\n# curves with errors above {:.0f} %, or named by a rule, with the suspected cause\n",
                      100 * far_off);
     }
     is_first = false;
     const OutlierRule* rule = scored.curve->outlier;
     fmt::format_to(out, "{:>8}  {}\n{:>8}  {}{}\n", percent_or_dash(worst_mean(scored)), scored.curve->name,
-                   "", rule != nullptr && rule->excepted ? "excepted: " : "",
-                   rule == nullptr ? "nothing is known" : rule->reason);
+                   "", rule != nullptr && rule->excepted ? "always named: " : "",
+                   rule == nullptr ? "unknown cause" : rule->reason);
   }
 }
 
@@ -149,14 +149,15 @@ std::string validation_table(const Validation& validation, bool only_curves) {
   if (!only_curves) {
     for (const ScoredCurve& scored : validation.curves) add_sizes(text, scored);
   }
-  fmt::format_to(out, "# mean absolute error in % of each curve\n");
-  fmt::format_to(out, fmt::runtime(curve_heading), "family", "by us", "rows", ">= 1 MiB", "< 1 MiB", "curve");
+  fmt::format_to(out,
+                 "# mean absolute error of each curve in %; fitted: constants were fitted to the curve, "
+                 "unseen: they were not\n");
+  fmt::format_to(out, fmt::runtime(curve_heading), "family", "curve", "rows", ">= 1 MiB", "< 1 MiB", "name");
   for (const ScoredCurve& scored : validation.curves) add_curve(text, scored);
   fmt::format_to(out,
-                 "\n# over curves: mean and worst of their means; over sizes: median and 90 % (in %)\n"
-                 "# unseen: curves that no constant was fitted to\n");
+                 "\n# mean and worst: over the curves' mean errors; median and p90: over sizes (in %)\n");
   fmt::format_to(out, "{:<13}  {:<9}  {:>6}  {:>5}  {:>6}  {:>6}  {:>6}  {:>6}\n", "family", "sizes",
-                 "curves", "rows", "mean", "worst", "median", "90 %");
+                 "curves", "rows", "mean", "worst", "median", "p90");
   for (const auto& family : config::Names<CurveFamily>::table)
     add_summary(text, family.text, summary_of(validation, family.value));
   add_summary(text, "all", summary_of(validation));
@@ -164,7 +165,7 @@ std::string validation_table(const Validation& validation, bool only_curves) {
   add_named(text, validation);
   fmt::format_to(out, "\n# rows: {} scored, {} left out", validation.scored, excluded_rows(validation));
   if (const std::optional<double> coverage = coverage_of(validation))
-    fmt::format_to(out, "; {:.1f} % of those that should be scored are", 100 * *coverage);
+    fmt::format_to(out, "; {:.1f} % of the eligible rows could be predicted", 100 * *coverage);
   text += '\n';
   for (const auto& [reason, count] : validation.excluded) fmt::format_to(out, "{:>8}  {}\n", count, reason);
   return text;
@@ -222,7 +223,7 @@ nlohmann::ordered_json validation_json(const Validation& validation) {
 }
 
 std::string fit_table(const CollectiveFit& fit) {
-  std::string text = "# rates that links reach by the fit, per ring (GB/s)\n";
+  std::string text = "# fitted rates of links, per ring (GB/s)\n";
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "{:<26}  {:<8}  {:>8}  {:>8}  {:>8}\n", "platform", "path", "fitted", "in file",
                  "differ");
@@ -231,9 +232,10 @@ std::string fit_table(const CollectiveFit& fit) {
     const double part = rate.in_file / rate.fitted - 1;
     fmt::format_to(out, "{:<26}  {:<8}  {:>8.2f}  {:>8.2f}  {:>+6.1f} %{}\n", rate.platform,
                    config::name_of(rate.path), rate.fitted.si() / 1e9, rate.in_file.si() / 1e9, 100 * part,
-                   std::abs(part) > worth_an_arrow ? "  <- the platform file says otherwise" : "");
+                   std::abs(part) > worth_an_arrow ? "  <- differs from the platform file" : "");
   }
-  fmt::format_to(out, "\n# mean absolute error of each curve in %, fitted and with its machine left out\n");
+  fmt::format_to(
+      out, "\n# mean absolute error of each curve in %, fitted and with its machine left out of the fit\n");
   constexpr std::string_view heading = "{:>9}  {:>8}  {:>9}  {:>8}  {}\n";
   fmt::format_to(out, fmt::runtime(heading), ">= 1 MiB", "< 1 MiB", ">= 1 MiB", "< 1 MiB", "curve");
   fmt::format_to(out, fmt::runtime(heading), "fitted", "fitted", "left out", "left out", "");
@@ -249,7 +251,7 @@ std::string fit_table(const CollectiveFit& fit) {
     ++curves;
   }
   if (curves > 0) {
-    fmt::format_to(out, "# mean over NVLink curves from 1 MiB on: {:.1f} fitted, {:.1f} left out\n",
+    fmt::format_to(out, "# mean over NVLink curves from 1 MiB up: {:.1f} fitted, {:.1f} left out\n",
                    100 * fitted / curves, 100 * left_out / curves);
   }
   fmt::format_to(out, "\n# rows left out\n");

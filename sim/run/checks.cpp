@@ -19,8 +19,8 @@ void check_collectives(const StepPlan& plan, const Timeline& timeline, std::vect
   for (std::size_t i = 0; i < plan.collectives.size(); ++i) {
     const Seconds taken = timeline.collectives[i].end - timeline.collectives[i].start;
     if (!is_shorter(taken, plan.collectives[i].bound)) continue;
-    out.push_back(fmt::format("{} took {}, faster than its bound {}", plan.collectives[i].name, human(taken),
-                              human(plan.collectives[i].bound)));
+    out.push_back(fmt::format("{} took {}, faster than its bound {}", plan.collectives[i].name,
+                              estimate(taken), estimate(plan.collectives[i].bound)));
   }
 }
 
@@ -58,8 +58,8 @@ std::vector<std::string> violations(const StepPlan& plan, const Timeline& timeli
                                     bool is_shared) {
   std::vector<std::string> out;
   if (is_shorter(timeline.makespan, lower_bound)) {
-    out.push_back(fmt::format("the step took {}, less than the ideal engine's {}", human(timeline.makespan),
-                              human(lower_bound)));
+    out.push_back(fmt::format("the step took {}, less than its lower bound {}", estimate(timeline.makespan),
+                              estimate(lower_bound)));
   }
   check_collectives(plan, timeline, out);
   check_bytes(plan, timeline, is_shared, out);
@@ -78,29 +78,28 @@ std::vector<std::string> violations(std::span<const TrainingRecord> repeats, std
     room = std::max(room, rounding / measured);
     const auto updates = static_cast<double>(repeat.updates);
     if (is_shorter(measured + rounding, least * updates)) {
-      out.push_back(fmt::format("an update took {}, less than its collectives' {}", human(measured / updates),
-                                human(least)));
+      out.push_back(fmt::format("an update took {}, less than the {} of its collectives",
+                                estimate(measured / updates), estimate(least)));
     }
     for (std::size_t worker = 0; worker < repeat.workers.size(); ++worker) {
       const WorkerRecord& its = repeat.workers[worker];
       const Seconds busy = its.computing + its.communicating + its.waiting + its.loading;
       if (!is_shorter(measured + rounding, busy) && !is_shorter(its.computing + rounding, its.wasted))
         continue;
-      out.push_back(fmt::format("worker {} was busy for {} of {}, {} of it in vain", worker, human(busy),
-                                human(measured), human(its.wasted)));
+      out.push_back(fmt::format("worker {} was busy for {} of {}, {} of it cancelled", worker, estimate(busy),
+                                estimate(measured), estimate(its.wasted)));
     }
   }
   const LinkRow* most = busiest(links);
   if (most != nullptr && most->utilization > 1 + room) {
-    out.push_back(
-        fmt::format("{} carried {:.4g} times what it can in the time", most->name, most->utilization));
+    out.push_back(fmt::format("{} carried {:.4g} times its capacity", most->name, most->utilization));
   }
   return out;
 }
 
 void require_none(const std::vector<std::string>& violations) {
   if (violations.empty()) return;
-  throw EngineError(fmt::format("a result broke physics: {}", fmt::join(violations, "; ")));
+  throw EngineError(fmt::format("a result is physically impossible: {}", fmt::join(violations, "; ")));
 }
 
 }  // namespace trainyard

@@ -54,13 +54,13 @@ struct Child {
 
 Child begin_child(const ChildWork& work) {
   std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) throw std::runtime_error("no pipe to a child process");
+  if (::pipe(ends.data()) != 0) throw std::runtime_error("cannot create a pipe to a child process");
   std::fflush(nullptr);  // else the child writes the buffers again
   const pid_t process = ::fork();
   if (process < 0) {
     ::close(ends[0]);
     ::close(ends[1]);
-    throw std::runtime_error("no child process can be started");
+    throw std::runtime_error("cannot start a child process");
   }
   if (process == 0) {
     ::close(ends[0]);
@@ -89,25 +89,8 @@ void end_child(Child& child) {
   if (status != 0 || child.sent.empty())
     child.sent = char{ChildOutcome::failure} +
                  (WIFSIGNALED(status)
-                      ? fmt::format("its process died by signal {} (for want of memory?)", WTERMSIG(status))
-                      : fmt::format("its process died with exit code {}", WEXITSTATUS(status)));
-}
-
-/// The value; throws the exception that the child threw.
-std::string value_of(ChildOutcome outcome) {
-  switch (outcome.kind) {
-    case ChildOutcome::value:
-      return std::move(outcome.text);
-    case ChildOutcome::input_error:
-      throw InputError(outcome.text);
-    case ChildOutcome::job_impossible:
-      throw JobImpossible(outcome.text);
-    case ChildOutcome::file_error:
-      throw FileError(outcome.text);
-    case ChildOutcome::failure:
-      break;
-  }
-  throw std::runtime_error(outcome.text);
+                      ? fmt::format("its process was killed by signal {} (out of memory?)", WTERMSIG(status))
+                      : fmt::format("its process ended with exit code {}", WEXITSTATUS(status)));
 }
 
 /// The running children. Those still running when an exception is thrown are killed and their output dropped.
@@ -163,6 +146,22 @@ void for_each_child(int parallel, const std::function<std::optional<ChildWork>()
            {.kind = static_cast<ChildOutcome::Kind>(child.sent.front()), .text = child.sent.substr(1)});
     }
   }
+}
+
+std::string value_of(ChildOutcome outcome) {
+  switch (outcome.kind) {
+    case ChildOutcome::value:
+      return std::move(outcome.text);
+    case ChildOutcome::input_error:
+      throw InputError(outcome.text);
+    case ChildOutcome::job_impossible:
+      throw JobImpossible(outcome.text);
+    case ChildOutcome::file_error:
+      throw FileError(outcome.text);
+    case ChildOutcome::failure:
+      break;
+  }
+  throw std::runtime_error(outcome.text);
 }
 
 std::vector<std::string> in_children(int count, int parallel, const std::function<std::string(int)>& make) {

@@ -34,6 +34,9 @@ struct ChildWork {
 void for_each_child(int parallel, const std::function<std::optional<ChildWork>()>& next,
                     const std::function<void(int, ChildOutcome)>& done);
 
+/// The value of a child; throws the exception that it threw.
+std::string value_of(ChildOutcome outcome);
+
 /// make(i) for every i below `count`, each in its own child, `parallel` of them at once (at least one);
 /// results in order of i. Exceptions of children are rethrown here, that of the lowest i: InputError (its
 /// first diagnostic), JobImpossible and FileError as themselves, all others, and the death of a child, as

@@ -17,25 +17,24 @@ std::vector<CollectiveGroup> groups_of(const Cluster& cluster, const CollectiveS
   if (groups.empty()) groups.push_back({all_ranks(cluster), Seconds{}});
   std::vector<int> group_of_rank(at(cluster.ranks()), -1);
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    if (groups[g].ranks.size() < 2)
-      throw InputError("a collective needs at least 2 ranks", "ask for more GPUs");
+    if (groups[g].ranks.size() < 2) throw InputError("a collective needs at least 2 ranks", "use more GPUs");
     for (const Rank rank : groups[g].ranks) {
       if (index(rank) >= cluster.ranks()) {
         throw InputError(
-            fmt::format("there is no rank {}: ranks are 0 to {}", index(rank), cluster.ranks() - 1),
-            "--nodes and --gpus say how many there are");
+            fmt::format("rank {} does not exist: ranks are 0 to {}", index(rank), cluster.ranks() - 1),
+            "--nodes and --gpus set the number of ranks");
       }
       int& owner = group_of_rank[at(index(rank))];
       if (owner >= 0) {
         throw InputError(fmt::format("rank {} is in two groups", index(rank)),
-                         "groups run at once, and a rank runs one collective at a time");
+                         "groups run at the same time: put each rank into one group");
       }
       owner = static_cast<int>(g);
     }
     if (sweep.root >= static_cast<int>(groups[g].ranks.size())) {
       throw InputError(
-          fmt::format("root {} is beyond the {} ranks of a group", sweep.root, groups[g].ranks.size()),
-          "the root is a rank's place in its group, from 0");
+          fmt::format("root {} does not exist in a group of {} ranks", sweep.root, groups[g].ranks.size()),
+          "the root is the position of a rank in its group, from 0");
     }
   }
   return groups;
@@ -157,8 +156,8 @@ CollectiveReport time_collective(const Cluster& cluster, const CollectiveSweep& 
     row.time = with_launches(duration_in(timeline), launches);
     row.closed_form = with_launches(duration_in(alone), launches);
     if (row.time.si() < row.bound.si() * (1 - 1e-9)) {
-      throw EngineError(
-          fmt::format("{} of {} bytes beat its bound", config::name_of(sweep.operation), row.size.si()));
+      throw EngineError(fmt::format("{} of {} bytes is faster than its bound",
+                                    config::name_of(sweep.operation), row.size.si()));
     }
     row.algbw = row.size / row.time;
     row.busbw = busbw(sweep.operation, ranks, row.size, row.time);

@@ -42,7 +42,7 @@ std::optional<Sourced<Watts>> node_overhead(const Platform& platform, const GpuP
   if (!platform.power_max || gpu.tdp.value <= Watts()) return std::nullopt;
   const Watts rest = platform.power_max->value - gpus_of(platform) * gpu.tdp.value;
   if (rest < Watts()) return std::nullopt;
-  return Sourced<Watts>{rest, Provenance::assumed, "the node's maximum less the TDP of its GPUs"};
+  return Sourced<Watts>{rest, Provenance::assumed, "maximum power of the node minus the TDP of its GPUs"};
 }
 
 Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, const GpuProfile& gpu) {
@@ -81,31 +81,31 @@ Joules step_energy(const TaskGraph& graph, int ranks, const Trace& trace, Second
 
 std::optional<std::string> energy_unknown(const Platform& platform, const GpuProfile& gpu,
                                           const Trace& trace) {
-  if (std::ranges::any_of(trace.ops, [](const Op& op) { return op.kind == OpKind::measured; })) {
-    return "the trace has ops of which only the duration is known, not what a GPU draws in them";
+  if (std::ranges::find(trace.ops, OpKind::measured, &Op::kind) != trace.ops.end()) {
+    return "the trace has ops of unknown power: only their duration is known";
   }
   if (gpu.tdp.value <= Watts()) return gpu.name + " does not state its thermal design power (tdp)";
-  if (!gpu.power) return gpu.name + " does not state what it draws in each state (power)";
+  if (!gpu.power) return gpu.name + " states no power per state (power)";
   if (node_overhead(platform, gpu)) return std::nullopt;
   if (platform.power_max) {
     return platform.name + " states a maximum power (node.power.max) below the TDP of its GPUs";
   }
-  return platform.name + " does not state what a node draws besides its GPUs (node.power)";
+  return platform.name + " states no power of a node besides its GPUs (node.power)";
 }
 
 std::string energy_note(const Platform& platform, const GpuProfile& gpu) {
   const GpuPower& power = *gpu.power;
   const Sourced<Watts> overhead = *node_overhead(platform, gpu);
-  const std::string derived =
-      platform.power_overhead
-          ? std::string()
-          : fmt::format(": its {} less {} GPUs", human(platform.power_max->value), platform.gpus.size());
+  const std::string_view assumed = provenance_text(overhead.provenance);
+  const std::string basis = platform.power_overhead
+                                ? std::string(assumed)
+                                : fmt::format(" (assumed: {} maximum minus {} GPUs)",
+                                              human(platform.power_max->value), platform.gpus.size());
   return fmt::format(
       "energy: a GPU draws {:.0f} % of its {} in matrix work, {:.0f} % in other ops and {:.0f} % while it "
-      "waits{}, a node {} besides its GPUs{}{}",
+      "waits{}; {} per node besides GPUs{}",
       100 * power.matrix.value, human(gpu.tdp.value), 100 * power.vector.value, 100 * power.idle.value,
-      provenance_text(power.matrix.provenance), human(overhead.value), provenance_text(overhead.provenance),
-      derived);
+      provenance_text(power.matrix.provenance), human(overhead.value), basis);
 }
 
 }  // namespace trainyard

@@ -1,19 +1,18 @@
 #include "run/export_trace.hpp"
 
 #include "run/simulate.hpp"
-#include "schedule/communication.hpp"
 #include "schedule/step_plan.hpp"
 
 namespace trainyard {
 
 Trace export_trace(const ResolvedExperiment& resolved, bool with_durations) {
   const Cluster& cluster = *resolved.cluster;
-  const StepPlan plan = plan_step(resolved.trace, resolved.gpu, resolved.stack, cluster,
+  const StepPlan plan = plan_step(only_class(resolved).trace, resolved.gpu, resolved.stack, cluster,
                                   resolved.settings.sync, resolved.overheads);
-  Trace trace = resolved.trace;
+  Trace trace = only_class(resolved).trace;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     Op& op = trace.ops[i];
-    op.communication = Communication::none;
+    op.communication.reset();
     op.communication_bytes.clear();
     if (needs_duration(op.kind)) continue;
     op.duration.reset();
@@ -26,7 +25,7 @@ Trace export_trace(const ResolvedExperiment& resolved, bool with_durations) {
   if (resolved.settings.sync.kind != SyncKind::all_reduce) return trace;
   for (std::size_t c = 0; c < plan.collectives.size(); ++c) {
     Op& op = trace.ops[static_cast<std::size_t>(plan.collectives[c].ready_op)];
-    op.communication = communication_of(plan.graph.collectives[c].operation);
+    op.communication = plan.graph.collectives[c].operation;
     op.communication_bytes.push_back(plan.graph.collectives[c].size);
   }
   return trace;

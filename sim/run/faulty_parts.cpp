@@ -79,7 +79,7 @@ std::vector<FaultyPart> faulty_parts(const ResolvedExperiment& resolved, FaultyT
       break;
   }
   if (parts.empty()) {
-    throw InputError(fmt::format("faults of a {}: the job has none", config::name_of(of)),
+    throw InputError(fmt::format("faults of kind '{}': the job has no such part", config::name_of(of)),
                      of == FaultyThing::server ? "kind: parameter_server" : "more nodes, or another kind");
   }
   return parts;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <iterator>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 namespace trainyard {
@@ -32,18 +33,32 @@ Value to_value(const Known<T>& known) {
   return known ? to_value(*known) : Value(unknown(known.error()));
 }
 Value to_value(const Value& value) { return value; }
+template <class E>
+requires std::is_enum_v<E> Value to_value(E name) { return to_value(config::name_of(name)); }
 
-/// A figure of every run. `get` returns a quantity, a number, a text, or a Known one of them.
+/// A figure of every run. `get`, a function or a member, gives a quantity, a number, a text, or a Known one
+/// of them.
 template <class Get>
 Getter of(Get get) {
-  return [get](const Run& run) { return to_value(get(run)); };
+  return [get](const Run& run) { return to_value(std::invoke(get, run)); };
+}
+
+/// A key of the experiment.
+template <class T>
+Getter of_setting(T Experiment::*key) {
+  return [key](const Run& run) {
+    if constexpr (std::is_same_v<T, std::string>)
+      return to_value(std::string_view(run.experiment.settings.*key));
+    else
+      return to_value(run.experiment.settings.*key);
+  };
 }
 
 /// A figure of one steady step.
 template <class Get>
 Getter of_step(const char* otherwise, Get get) {
   return [=](const Run& run) {
-    return updates_of(run) == nullptr ? to_value(get(step_of(run))) : Value(unknown(otherwise));
+    return updates_of(run) == nullptr ? to_value(std::invoke(get, step_of(run))) : Value(unknown(otherwise));
   };
 }
 
@@ -52,26 +67,26 @@ template <class Get>
 Getter of_updates(Get get) {
   return [get](const Run& run) {
     const Updates* updates = updates_of(run);
-    return updates != nullptr ? to_value(get(*updates)) : Value(none());
+    return updates != nullptr ? to_value(std::invoke(get, *updates)) : Value(none());
   };
 }
 
-constexpr const char* nothing_to_tell_apart =
-    "every rank applies every update and nothing fails, so there is nothing to tell apart";
+constexpr const char* always_fresh =
+    "each update is a step of all ranks: gradients are fresh and none is cancelled";
 
 /// The same if a reader would look for it in every run: null with a reason, never absent.
 template <class Get>
 Getter of_updates_or_reason(Get get) {
   return [get](const Run& run) {
     const Updates* updates = updates_of(run);
-    return updates != nullptr ? to_value(get(*updates)) : Value(unknown(nothing_to_tell_apart));
+    return updates != nullptr ? to_value(std::invoke(get, *updates)) : Value(unknown(always_fresh));
   };
 }
 
 /// A figure of runs that read real data.
 template <class Get>
 Getter of_input(Get get) {
-  return [get](const Run& run) { return run.input ? to_value(get(*run.input)) : Value(none()); };
+  return [get](const Run& run) { return run.input ? to_value(std::invoke(get, *run.input)) : Value(none()); };
 }
 
 Value use_of_host(const Run& run, Known<double> InputReport::*share) {
@@ -80,16 +95,16 @@ Value use_of_host(const Run& run, Known<double> InputReport::*share) {
 }
 
 Value slowed_kernels(const Run& run) {
-  if (updates_of(run) == nullptr) return to_value(step_of(run).slowed);
+  if (updates_of(run) == nullptr) return to_value(slowest_class(step_of(run)).slowed);
   return unknown(has_servers(run.experiment.settings.sync)
-                     ? "gradients and parameters that are sent do not slow kernels"
-                     : "it is part of the exposed communication");
+                     ? "not modelled: slowdown of kernels by transfers to and from servers"
+                     : "included in the exposed communication");
 }
 
 Value overhead(const Run& run) {
   const Updates* updates = updates_of(run);
   if (updates != nullptr && (!is_synchronous(updates->settings.rule) || updates->settings.push_every > 1))
-    return unknown("an update is no step of every rank");
+    return unknown("an update is not one step of every rank");
   return to_value(run.pace.time - run.pace.one_rank);
 }
 
@@ -104,7 +119,7 @@ Value lead(const Updates& updates) {
 
 Value useful_throughput(const Run& run) {
   if (run.job || updates_of(run) != nullptr) return to_value(goodput(run));
-  return unknown(nothing_to_tell_apart);
+  return unknown("same as throughput: synchronous run without faults");
 }
 
 Value busiest_link(const Run& run) {
@@ -121,6 +136,14 @@ Getter of_part(Known<Part> Run::*part, T Part::*member) {
   };
 }
 
+/// A member of the memory report of the class whose GPUs are fullest.
+template <class T>
+Getter of_fullest(T MemoryReport::*member) {
+  return [=](const Run& run) -> Value {
+    return run.memory ? to_value(fullest(*run.memory).*member) : Value(unknown(run.memory.error()));
+  };
+}
+
 using enum FigureUnit;
 
 std::vector<Figure> figures_of_the_job() {  // The job.
@@ -128,83 +151,75 @@ std::vector<Figure> figures_of_the_job() {  // The job.
       Figure{"experiment", "experiment", FigureUnit::text, "the name of the experiment's file", "",
              job_itself, of([](auto& run) -> std::string_view { return run.experiment.name; })},
       Figure{"platform", "platform", FigureUnit::text, "the machine, as the experiment names it", "",
-             job_itself, of([](auto& run) -> std::string_view { return run.experiment.settings.platform; })},
+             job_itself, of_setting(&Experiment::platform)},
       Figure{"model", "model", FigureUnit::text, "the model, or the name that its trace gives", "",
-             job_itself, of([](auto& run) -> std::string_view { return run.experiment.trace.model; })},
+             job_itself,
+             of([](auto& run) -> std::string_view { return run.experiment.classes.front().trace.model; })},
       Figure{"stack", "stack", FigureUnit::text, "the software, as the experiment names it", "", job_itself,
-             of([](auto& run) -> std::string_view { return run.experiment.settings.stack; })},
+             of_setting(&Experiment::stack)},
       Figure{"precision", "precision", FigureUnit::text,
              "number format of activations, weights and matrix units", "", job_itself,
-             of([](auto& run) -> std::string_view {
-               return config::name_of(run.experiment.settings.precision);
-             })},
+             of_setting(&Experiment::precision)},
       Figure{"optimizer", "optimizer", FigureUnit::text, "rule that turns gradients into an update", "",
-             job_itself, of([](auto& run) -> std::string_view {
-               return config::name_of(run.experiment.settings.optimizer);
-             })},
+             job_itself, of_setting(&Experiment::optimizer)},
       Figure{"batch_per_gpu", "batch per GPU", FigureUnit::count, "samples of a micro-batch of one rank", "",
-             job_itself, of([](auto& run) { return run.experiment.settings.batch_per_gpu; })},
+             job_itself, of_setting(&Experiment::batch_per_gpu)},
       Figure{"accumulation", "micro-batches", FigureUnit::count, "micro-batches of a step", "", job_itself,
-             of([](auto& run) { return run.experiment.settings.accumulation; })},
+             of_setting(&Experiment::accumulation)},
       Figure{"global_batch", "global batch", samples, "samples of all ranks together in a step", "",
              size_of_job, of([](auto& run) { return run.pace.global_batch; })},
-      Figure{"ranks", "ranks", gpus, "GPUs that take part", "", size_of_job,
-             of([](auto& run) { return run.ranks; })},
-      Figure{"nodes", "nodes", FigureUnit::count, "nodes that take part", "", size_of_job,
-             of([](auto& run) { return run.nodes; })},
+      Figure{"ranks", "ranks", gpus, "GPUs that take part", "", size_of_job, of(&Run::ranks)},
+      Figure{"nodes", "nodes", FigureUnit::count, "nodes that take part", "", size_of_job, of(&Run::nodes)},
       Figure{"fidelity", "fidelity", FigureUnit::text,
              "how exactly collectives were simulated: `closed`, `flow`, `rounds` or `steps`", "", job_itself,
-             of([](auto& run) -> std::string_view {
-               return config::name_of(run.experiment.settings.fidelity);
-             })}};
+             of_setting(&Experiment::fidelity)}};
 }
 
 std::vector<Figure> figures_of_speed() {  // How fast it is.
-  return {Figure{"step_time_s", "step time", FigureUnit::time,
-                 "one optimizer update, from the first kernel to the last; for runs of many updates, the "
-                 "median time of an update",
-                 "", everywhere, of([](auto& run) { return run.pace.time; })},
-          Figure{"throughput_samples_per_s", "throughput", samples_per_s, "`global_batch` / step time", "",
-                 everywhere, of([](auto& run) { return run.pace.throughput; })},
-          Figure{"throughput_tokens_per_s", "tokens", tokens_per_s,
-                 "samples per second x sequence length, of models that read sequences", "", in_tables,
-                 of(tokens_per_second)},
-          Figure{"speedup", "speedup", times, "throughput over that of one GPU", "", in_tables,
-                 of([](auto& run) { return run.pace.speedup; })},
-          Figure{"scaling_efficiency", "scaling efficiency", share, "`speedup` over the number of ranks", "",
-                 everywhere, of([](auto& run) { return run.pace.efficiency; })},
-          Figure{"communication_overhead_s", "over linear scaling", FigureUnit::time,
-                 "step time minus `one_rank_step_time_s`", "communication_overhead_s", in_sweeps, overhead},
-          Figure{"compute_time_s", "computing", FigureUnit::time,
-                 "busy time of rank 0's compute stream with kernels; for runs of many updates, "
-                 "`one_rank_step_time_s`",
-                 "", in_sweeps, of([](auto& run) { return compute_time(run); })},
-          Figure{"compute_slowdown_s", "slowed kernels", FigureUnit::time,
-                 "part of the compute time: delay of kernels by concurrent communication; with "
-                 "the exposed communication it makes up `communication_overhead_s`",
-                 "compute_slowdown_s", summary_only, slowed_kernels},
-          Figure{"communication_time_s", "communication", FigureUnit::time,
-                 "busy time of rank 0's communication stream in a step", "", in_tables,
-                 of([](auto& run) { return communication_time(run); })},
-          Figure{"exposed_communication_s", "exposed communication", FigureUnit::time,
-                 "the part of communication not hidden behind compute: step time minus compute time", "",
-                 everywhere, of([](auto& run) { return exposed_communication(run); })},
-          Figure{"one_rank_step_time_s", "one GPU alone", FigureUnit::time,
-                 "the same step on one GPU with the same batch per GPU", "", in_tables,
-                 of([](auto& run) { return run.pace.one_rank; })},
-          Figure{"lower_bound_s", "lower bound", FigureUnit::time,
-                 "step time with every collective at its bound, which no algorithm on this network beats",
-                 "lower_bound_s", in_sweeps,
-                 of_step("of runs with servers or random times none is known",
-                         [](auto& step) { return step.lower_bound; })},
-          Figure{"epoch_time_s", "an epoch", FigureUnit::time, "all samples of the data set once", "",
-                 everywhere, of(epoch_time)}};
+  return {
+      Figure{"step_time_s", "step time", FigureUnit::time,
+             "one optimizer update, from the first kernel to the last; for runs of many updates, the "
+             "median time of an update",
+             "", everywhere, of([](auto& run) { return run.pace.time; })},
+      Figure{"throughput_samples_per_s", "throughput", samples_per_s, "`global_batch` / step time", "",
+             everywhere, of([](auto& run) { return run.pace.throughput; })},
+      Figure{"throughput_tokens_per_s", "tokens", tokens_per_s,
+             "samples per second x sequence length, of models that read sequences", "", in_tables,
+             of(tokens_per_second)},
+      Figure{"speedup", "speedup", times, "throughput over that of one GPU", "", in_tables,
+             of([](auto& run) { return run.pace.speedup; })},
+      Figure{"scaling_efficiency", "scaling efficiency", share, "`speedup` over the number of ranks", "",
+             everywhere, of([](auto& run) { return run.pace.efficiency; })},
+      Figure{"communication_overhead_s", "communication overhead", FigureUnit::time,
+             "step time minus `one_rank_step_time_s`", "communication_overhead_s", in_sweeps, overhead},
+      Figure{"compute_time_s", "computing", FigureUnit::time,
+             "busy time of rank 0's compute stream with kernels; for runs of many updates, "
+             "`one_rank_step_time_s`",
+             "", in_sweeps, of(compute_time)},
+      Figure{"compute_slowdown_s", "kernel slowdown", FigureUnit::time,
+             "delay of kernels by concurrent communication, a part of the compute time; "
+             "`communication_overhead_s` is this and the exposed communication",
+             "compute_slowdown_s", summary_only, slowed_kernels},
+      Figure{"communication_time_s", "communication", FigureUnit::time,
+             "busy time of rank 0's communication stream in a step", "", in_tables, of(communication_time)},
+      Figure{"exposed_communication_s", "exposed communication", FigureUnit::time,
+             "the part of communication not overlapped by compute: step time minus compute time", "",
+             everywhere, of(exposed_communication)},
+      Figure{"one_rank_step_time_s", "one GPU alone", FigureUnit::time,
+             "the same step on one GPU with the same batch per GPU", "", in_tables,
+             of([](auto& run) { return run.pace.one_rank; })},
+      Figure{"lower_bound_s", "lower bound", FigureUnit::time,
+             "step time with every collective at its bound, which no algorithm on this network beats",
+             "lower_bound_s", in_sweeps,
+             of_step("not known for runs with servers or random times", &Step::lower_bound)},
+      Figure{"epoch_time_s", "epoch", FigureUnit::time, "all samples of the data set once", "", everywhere,
+             of(epoch_time)}};
 }
 
 std::vector<Figure> figures_of_use() {  // How busy the machine is.
-  return {Figure{"gpu_utilization", "GPUs computing", share, "compute time / step time", "", in_tables,
-                 of([](auto& run) { return run.gpu_utilization; })},
-          Figure{"network_utilization", "network", share,
+  return {Figure{"gpu_utilization", "GPU utilization", share, "compute time / step time", "", in_tables,
+                 of(&Run::gpu_utilization)},
+          Figure{"network_utilization", "network utilization", share,
                  "bytes / (capacity x step time), mean over the links used", "", in_sweeps,
                  of([](auto& run) { return run.links.mean; })},
           Figure{"link_utilization_max", "busiest link", share,
@@ -212,10 +227,10 @@ std::vector<Figure> figures_of_use() {  // How busy the machine is.
                  of([](auto& run) { return run.links.most; })},
           Figure{"busiest_link", "busiest link", FigureUnit::text,
                  "name of the link with the highest utilization", "", summary_only, busiest_link},
-          Figure{"model_flops", "matrix FLOPs of a step", flops,
-                 "FLOPs of convolutions and matrix products of one rank's step", "model_flops", summary_only,
-                 of_part(&Run::matrix, &MatrixWork::flops)},
-          Figure{"achieved_flops_per_gpu", "matrix FLOPs", flop_rate, "`model_flops` per second",
+          Figure{"model_flops", "model FLOPs per step", flops,
+                 "FLOPs of the convolutions and matrix products in one rank's step", "model_flops",
+                 summary_only, of_part(&Run::matrix, &MatrixWork::flops)},
+          Figure{"achieved_flops_per_gpu", "model FLOPs per GPU", flop_rate, "`model_flops` per second",
                  "achieved_flops_per_gpu", in_tables, of_part(&Run::matrix, &MatrixWork::rate)},
           Figure{"model_flops_utilization", "model FLOPs utilisation", share,
                  "`achieved_flops_per_gpu` over the GPU's peak in this precision; above 1 where Winograd's "
@@ -226,94 +241,96 @@ std::vector<Figure> figures_of_use() {  // How busy the machine is.
 std::vector<Figure> figures_of_input_data() {  // Reading real data.
   return {
       Figure{"input_time_s", "input", FigureUnit::time,
-             "with real data: the time in which a node makes the samples of its ranks' step ready", "",
+             "with real data: time a node needs to prepare the samples of its ranks for one step", "",
              summary_only, of_input([](auto& input) { return input.loading.time; })},
       Figure{"input_limit", "input limit", FigureUnit::text,
              "with real data: the longest part of `input_time_s`: `cores`, `storage`, `memory` or `decoder`",
              "input_limit", summary_only, of_input(input_limit)},
       Figure{"input_samples_per_s_and_node", "input rate", samples_per_s,
-             "with real data: samples that a node can make ready per second", "input_samples_per_s_and_node",
-             summary_only, of_input([](auto& input) { return input.samples_per_s_and_node; })},
+             "with real data: samples that a node can prepare per second", "input_samples_per_s_and_node",
+             summary_only, of_input(&InputReport::samples_per_s_and_node)},
       Figure{"exposed_input_s", "exposed input", FigureUnit::time,
              "with real data: the part of a step in which GPUs wait for samples", "", in_sweeps,
-             of_input([](auto& input) { return input.exposed; })},
+             of_input(&InputReport::exposed)},
       Figure{"cpu_utilization", "host CPUs", share,
-             "with real data: how busy decoding samples and adding up for servers keeps the cores of the "
-             "node with the most ranks",
-             "host CPUs and input pipeline", in_sweeps,
+             "with real data: utilization of the CPU cores by decoding samples and summing gradients "
+             "for servers, on the node with the most ranks",
+             "host CPUs and data loading", in_sweeps,
              of([](auto& run) { return use_of_host(run, &InputReport::cpu_utilization); })},
       Figure{"storage_utilization", "storage", share,
-             "with real data: bytes read relative to the storage rate of the node with the most ranks",
-             "host CPUs and input pipeline", in_sweeps,
+             "with real data: bytes read, relative to the bandwidth of the storage, on the node with the "
+             "most ranks",
+             "host CPUs and data loading", in_sweeps,
              of([](auto& run) { return use_of_host(run, &InputReport::storage_utilization); })}};
 }
 
 std::vector<Figure> figures_of_many_updates() {  // Many updates.
-  return {
-      Figure{"update_rule", "update rule", FigureUnit::text,
-             "for runs of many updates: which gradients an update waits for", "", summary_only,
-             of_updates([](auto& updates) { return config::name_of(updates.settings.rule); })},
-      Figure{"updates_per_s", "updates", per_second, "updates per second, of runs of many updates", "",
-             in_sweeps, of_updates_or_reason([](auto& updates) { return 1 / updates.time.median.si(); })},
-      Figure{"update_time_low_s", "fastest repeat", FigureUnit::time,
-             "time of an update in the fastest repeat", "", summary_only,
-             of_updates([](auto& updates) { return updates.time.low; })},
-      Figure{"update_time_high_s", "slowest repeat", FigureUnit::time,
-             "time of an update in the slowest repeat", "", summary_only,
-             of_updates([](auto& updates) { return updates.time.high; })},
-      Figure{"update_time_confidence", "confidence", share,
-             "probability that the median of all possible repeats lies between `update_time_low_s` and "
-             "`update_time_high_s`",
-             "", summary_only, of_updates([](auto& updates) { return updates.time.confidence; })},
-      Figure{"gradients_per_update", "gradients per update", FigureUnit::number,
-             "gradients that an update applies, mean", "", summary_only,
-             of_updates([](auto& updates) { return updates.gradients_per_update; })},
-      Figure{"steps_per_gradient", "steps per gradient", FigureUnit::number,
-             "local steps of a rank between two pushes", "", summary_only,
-             of_updates([](auto& updates) { return updates.settings.push_every; })},
-      Figure{"updates_measured", "updates measured", FigureUnit::count, "updates measured in each repeat", "",
-             summary_only, of_updates([](auto& updates) { return updates.measured_updates; })},
-      Figure{"repeats", "repeats", FigureUnit::count, "repetitions of the run, each with other random draws",
-             "", summary_only, of_updates([](auto& updates) { return updates.counts.repeats; })},
-      Figure{"staleness_mean", "staleness", FigureUnit::number,
-             "updates between reading the parameters and applying the gradient, 1 is fresh; mean", "",
-             key_in_sweeps, of_updates_or_reason([](auto& updates) { return updates.staleness.mean; })},
-      Figure{"staleness_max", "largest staleness", FigureUnit::count, "the largest staleness", "", in_sweeps,
-             of_updates_or_reason([](auto& updates) { return updates.staleness.max; })},
-      Figure{"lead_steps_max", "lead", FigureUnit::count,
-             "with `ssp`: finished steps that a rank was ahead of the slowest, at most", "", summary_only,
-             of_updates(lead)},
-      Figure{"wasted_compute_s", "wasted computing", FigureUnit::time,
-             "computing of all ranks that was cancelled, per update", "", in_sweeps,
-             of_updates_or_reason([](auto& updates) { return updates.wasted; })},
-      Figure{"wasted_energy_j", "wasted energy", energy,
-             "energy that GPUs draw for `wasted_compute_s`, per update", "", summary_only,
-             of_updates_or_reason([](auto& updates) { return updates.wasted_energy; })},
-      Figure{"goodput_samples_per_s", "goodput", samples_per_s,
-             "for runs of many updates and jobs with faults: samples per second that are of use, after "
-             "faults and checkpoints",
-             "", everywhere, useful_throughput}};
+  return {Figure{"update_rule", "update rule", FigureUnit::text,
+                 "for runs of many updates: which gradients an update waits for", "", summary_only,
+                 of_updates([](auto& updates) { return config::name_of(updates.settings.rule); })},
+          Figure{"updates_per_s", "updates", per_second, "updates per second, of runs of many updates", "",
+                 in_sweeps, of_updates_or_reason([](auto& updates) { return 1 / updates.time.median.si(); })},
+          Figure{"update_time_low_s", "fastest repeat", FigureUnit::time,
+                 "time of an update in the fastest repeat", "", summary_only,
+                 of_updates([](auto& updates) { return updates.time.low; })},
+          Figure{"update_time_high_s", "slowest repeat", FigureUnit::time,
+                 "time of an update in the slowest repeat", "", summary_only,
+                 of_updates([](auto& updates) { return updates.time.high; })},
+          Figure{"update_time_confidence", "confidence", share,
+                 "probability that the median of all possible repeats lies between `update_time_low_s` and "
+                 "`update_time_high_s`",
+                 "", summary_only, of_updates([](auto& updates) { return updates.time.confidence; })},
+          Figure{"gradients_per_update", "gradients per update", FigureUnit::number,
+                 "gradients that an update applies, mean", "", summary_only,
+                 of_updates(&Updates::gradients_per_update)},
+          Figure{"steps_per_gradient", "steps per gradient", FigureUnit::number,
+                 "local steps of a rank between two pushes", "", summary_only,
+                 of_updates([](auto& updates) { return updates.settings.push_every; })},
+          Figure{"updates_measured", "updates measured", FigureUnit::count, "updates measured in each repeat",
+                 "", summary_only, of_updates(&Updates::measured_updates)},
+          Figure{"repeats", "repeats", FigureUnit::count,
+                 "repetitions of the run, each with different random draws", "", summary_only,
+                 of_updates([](auto& updates) { return updates.counts.repeats; })},
+          Figure{"staleness_mean", "staleness", FigureUnit::number,
+                 "updates between reading the parameters and applying the gradient, 1 is fresh; mean", "",
+                 key_in_sweeps, of_updates_or_reason([](auto& updates) { return updates.staleness.mean; })},
+          Figure{"staleness_max", "largest staleness", FigureUnit::count, "the largest staleness", "",
+                 in_sweeps, of_updates_or_reason([](auto& updates) { return updates.staleness.max; })},
+          Figure{"lead_steps_max", "lead", FigureUnit::count,
+                 "with `ssp`: largest lead of a rank over the slowest one, in finished steps", "",
+                 summary_only, of_updates(lead)},
+          Figure{"wasted_compute_s", "wasted computing", FigureUnit::time,
+                 "cancelled computing of all ranks, per update", "", in_sweeps,
+                 of_updates_or_reason(&Updates::wasted)},
+          Figure{"wasted_energy_j", "wasted energy", energy,
+                 "energy that GPUs draw for `wasted_compute_s`, per update", "", summary_only,
+                 of_updates_or_reason(&Updates::wasted_energy)},
+          Figure{"goodput_samples_per_s", "goodput", samples_per_s,
+                 "for runs of many updates and jobs with faults: useful samples per second, after "
+                 "faults and checkpoints",
+                 "", everywhere, useful_throughput}};
 }
 
 std::vector<Figure> figures_of_needs() {  // Memory, energy and rent.
   return {
-      Figure{"memory_peak_bytes", "memory of a GPU", bytes,
+      Figure{"memory_peak_bytes", "memory per GPU", bytes,
              "memory of one rank when the backward pass begins; see workloads/README.md, \"How memory is "
              "counted\"",
-             "memory", everywhere, of_part(&Run::memory, &MemoryReport::peak)},
-      Figure{"memory_capacity_bytes", "capacity of a GPU", bytes, "memory of the GPU", "memory", summary_only,
-             of_part(&Run::memory, &MemoryReport::capacity)},
-      Figure{"memory_utilization", "memory in use", share, "`memory_peak_bytes` over `memory_capacity_bytes`",
-             "memory", in_sweeps, of_part(&Run::memory, &MemoryReport::utilization)},
-      Figure{"energy_per_step_j", "energy of a step", energy,
-             "energy of all GPUs with a rank and of their boxes: a part of the TDP per state (matrix work, "
+             "memory", everywhere, of_fullest(&MemoryReport::peak)},
+      Figure{"memory_capacity_bytes", "memory capacity", bytes, "memory of the GPU", "memory", summary_only,
+             of_fullest(&MemoryReport::capacity)},
+      Figure{"memory_utilization", "memory utilization", share,
+             "`memory_peak_bytes` over `memory_capacity_bytes`", "memory", in_sweeps,
+             of_fullest(&MemoryReport::utilization)},
+      Figure{"energy_per_step_j", "energy per step", energy,
+             "energy of all GPUs with a rank and of their nodes: a part of the TDP per state (matrix work, "
              "other ops, waiting), integrated over the step, plus `node.power.overhead`",
              "energy", everywhere, of_part(&Run::energy, &EnergyUse::per_step)},
       Figure{"average_power_w", "power", power, "`energy_per_step_j` over the step time", "energy", in_tables,
              of_part(&Run::energy, &EnergyUse::average)},
       Figure{"rent_usd_per_h", "rent", usd_per_h, "nodes x `node.price.hour`", "", in_sweeps,
              of([](auto& run) { return rent_per_hour(run.experiment.platform, run.nodes); })},
-      Figure{"cost_per_epoch_usd", "cost of an epoch", usd, "nodes x `node.price.hour` x hours of an epoch",
+      Figure{"cost_per_epoch_usd", "cost per epoch", usd, "nodes x `node.price.hour` x hours of an epoch",
              "cost", everywhere, of_part(&Run::cost, &EpochCost::per_epoch)}};
 }
 

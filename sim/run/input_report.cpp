@@ -17,10 +17,10 @@ std::string decode_note(const ResolvedExperiment& resolved) {
   const SampleInput& sample = *resolved.model->input;
   if (decodes_on_gpu(resolved.settings.input)) {
     const Sourced<Seconds>& decoder = *resolved.gpu.image_decoder;
-    return fmt::format("input: the hardware decoder of a GPU takes {} for a sample{}, beside the kernels",
+    return fmt::format("input: the hardware decoder of a GPU takes {} per sample{}, in parallel with kernels",
                        human(decoder.value), assumed_text(decoder));
   }
-  if (!sample.decode) return "input: samples are read, there is nothing to decode";
+  if (!sample.decode) return "input: samples are read but not decoded";
   return fmt::format("input: a core takes {} to decode a sample{}", human(sample.decode->value),
                      assumed_text(*sample.decode));
 }
@@ -36,11 +36,11 @@ InputReport input_report(const ResolvedExperiment& resolved, const DataLoading& 
   const double samples_of_step = static_cast<double>(resolved.settings.batch_per_gpu) *
                                  resolved.settings.accumulation * resolved.cluster->ranks();
   const double steps_per_second = throughput / samples_of_step;
-  report.cpu_utilization = unknown("CPUs decode nothing, and what else they do is not modelled");
+  report.cpu_utilization = unknown("CPUs decode nothing, and their other work is not modelled");
   if (loading.cores > 0) report.cpu_utilization = loading.busy.si() * steps_per_second;
   report.storage_utilization = unknown("the platform does not state its storage (node.storage)");
   if (loading.storage > Seconds{}) report.storage_utilization = loading.storage.si() * steps_per_second;
-  report.samples_per_s_and_node = unknown("nothing is known to limit the input");
+  report.samples_per_s_and_node = unknown("no limit of the input is known");
   if (loading.time > Seconds{}) report.samples_per_s_and_node = loading.samples / loading.time.si();
   return report;
 }
@@ -54,13 +54,16 @@ std::vector<std::string> input_notes(const ResolvedExperiment& resolved, const I
 }
 
 std::string spread_note(const GpuProfile& gpu) {
-  const auto part = [](const char* of, const std::optional<Sourced<double>>& deviation) {
-    if (!deviation) return std::string();
-    return fmt::format(" {} by {:.3g} %{}", of, 100 * deviation->value, assumed_text(*deviation));
+  std::vector<std::string> parts;
+  const auto add = [&](const char* between, const std::optional<Sourced<double>>& deviation) {
+    if (!deviation) return;
+    parts.push_back(
+        fmt::format("by {:.3g} % between {}{}", 100 * deviation->value, between, assumed_text(*deviation)));
   };
   const GpuVariation& variation = gpu.variation.value();
-  return fmt::format("{}: times vary{}{} (standard deviation)", gpu.name, part("GPU to GPU", variation.gpu),
-                     part("step to step", variation.step));
+  add("GPUs", variation.gpu);
+  add("steps", variation.step);
+  return fmt::format("{}: times vary {} (standard deviation)", gpu.name, fmt::join(parts, " and "));
 }
 
 }  // namespace trainyard

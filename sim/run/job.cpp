@@ -1,8 +1,7 @@
-#include "run/job.hpp"
-
 #include "run/checkpoint_interval.hpp"
 #include "run/faulty_job.hpp"
 #include "run/faulty_parts.hpp"
+#include "run/simulate.hpp"
 #include "run/update_setup.hpp"
 #include "workload/memory.hpp"
 
@@ -13,6 +12,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace trainyard {
@@ -82,9 +82,10 @@ Bytes checkpoint_size(const Run& run) {
   if (!faults.checkpoint) return {};
   if (faults.checkpoint->size) return *faults.checkpoint->size;
   Bytes parameters;
-  for (const OpRow& op : step_of(run).ops) parameters += op.parameter_bytes;
+  // Ranks of one class hold the same parameters; so do, today, those of all classes.
+  for (const OpRow& op : slowest_class(step_of(run)).ops) parameters += op.parameter_bytes;
   if (parameters <= Bytes{}) {
-    throw InputError("the trace names no parameters, so a checkpoint has no size",
+    throw InputError("the size of a checkpoint is unknown: the trace names no parameters",
                      "faults.checkpoint.size: 10 GB");
   }
   return (1.0 + optimizer_states(resolved.settings.optimizer)) * parameters;
@@ -103,7 +104,7 @@ FaultyJob job_of(const Run& run) {
   for (const FaultDate& date : faults.dates) {
     const std::vector<FaultyPart> parts = faulty_parts(resolved, date.of);
     if (date.number >= static_cast<int>(parts.size())) {
-      throw InputError(fmt::format("faults.dates: {} {} does not exist, the job has {}",
+      throw InputError(fmt::format("faults.dates: {} {} does not exist: the job has {}",
                                    config::name_of(date.of), date.number, parts.size()),
                        fmt::format("0 to {}", parts.size() - 1));
     }
@@ -119,14 +120,11 @@ FaultyJob job_of(const Run& run) {
 struct Runs {
   std::vector<FaultyRun> each;
   [[nodiscard]] bool are_done() const { return std::ranges::all_of(each, &FaultyRun::is_done); }
-  [[nodiscard]] Seconds mean(Seconds FaultyRun::*field) const {
-    Seconds sum;
-    for (const FaultyRun& run : each) sum += run.*field;
-    return sum / static_cast<double>(each.size());
-  }
-  [[nodiscard]] double mean(std::int64_t FaultyRun::*field) const {
-    double sum = 0;
-    for (const FaultyRun& run : each) sum += static_cast<double>(run.*field);
+  /// A time, or a number of events.
+  template <class T>
+  [[nodiscard]] auto mean(T FaultyRun::*field) const {
+    std::conditional_t<std::is_same_v<T, Seconds>, Seconds, double> sum{};
+    for (const FaultyRun& run : each) sum += static_cast<decltype(sum)>(run.*field);
     return sum / static_cast<double>(each.size());
   }
   /// Of the mean wall time.
@@ -208,14 +206,14 @@ JobReport job_report(const Run& run) {
     report.is_daly = !report.every;
     if (!report.every) report.every = report.daly;
     if (!report.every) {
-      throw InputError("no rate of faults that stop the job says how often to write checkpoints",
+      throw InputError("the checkpoint interval is unknown: no rate is given for faults that stop the job",
                        "faults.checkpoint.every: 1 h");
     }
   }
   const Runs runs = run_all(job, report.every.value_or(never), seed, report.runs);
   if (!runs.are_done()) {
     throw JobImpossible(fmt::format(
-        "the job is not done after a hundred times its work, or a million events: it restarted {:.0f} times",
+        "the job does not finish within 100 times its work, or a million events: it restarted {:.0f} times",
         static_cast<double>(runs.each.back().restarts)));
   }
   report.wall = runs.mean(&FaultyRun::wall);
@@ -237,16 +235,16 @@ std::vector<std::string> job_notes(const ResolvedExperiment& resolved, const Job
   std::vector<std::string> notes;
   const Faults& faults = *resolved.settings.faults;
   if (faults.checkpoint && !faults.checkpoint->size) {
-    notes.push_back(
-        fmt::format("a checkpoint holds the parameters and {} values of optimizer state for each, of 4 bytes",
-                    optimizer_states(resolved.settings.optimizer)));
+    notes.push_back(fmt::format(
+        "a checkpoint holds the parameters and {} values of optimizer state per parameter, 4 bytes each",
+        optimizer_states(resolved.settings.optimizer)));
   }
   if (has_servers(resolved.settings.sync))
-    notes.emplace_back("faults: what fewer ranks do is what the update rule makes of it without a network");
-  notes.emplace_back("faults: times, energy and cost of an epoch are those without them");
+    notes.emplace_back("faults: the speed with fewer ranks is that of the update rule without a network");
+  notes.emplace_back("faults: time, energy and cost of an epoch do not include faults");
   const auto is_late = [&](const FaultDate& date) { return date.at > report.wall; };
   if (const auto late = std::ranges::count_if(faults.dates, is_late); late > 0)
-    notes.push_back(fmt::format("faults: {} of the dates come after the end of the job", late));
+    notes.push_back(fmt::format("faults: {} of the dates are after the end of the job", late));
   return notes;
 }
 

@@ -21,11 +21,12 @@ constexpr double most_samples = 1e7;     // largest value of batch_per_gpu
 
 /// Buffers for receiving the updates of all ranks, one bucket at a time, and for the values that top_k has
 /// not sent yet.
-Bytes peer_buffers(const ResolvedExperiment& resolved, int ranks, Bytes value, Bytes fused, Bytes all) {
+Bytes peer_buffers(const ResolvedExperiment& resolved, const Trace& trace, int ranks, Bytes value,
+                   Bytes fused, Bytes all) {
   const Sync& sync = resolved.settings.sync;
   Bytes largest = fused;
   if (!resolved.stack.fusion) {
-    const std::vector<Bucket> buckets = ddp_buckets(ready_gradients(resolved.trace), resolved.stack, value);
+    const std::vector<Bucket> buckets = ddp_buckets(ready_gradients(trace), resolved.stack, value);
     largest = {};
     for (const Bucket& bucket : buckets) largest = std::max(largest, bucket.bytes);
   }
@@ -35,13 +36,13 @@ Bytes peer_buffers(const ResolvedExperiment& resolved, int ranks, Bytes value, B
   return static_cast<double>(ranks) * update.bytes + (compression == Compression::top_k ? all : Bytes());
 }
 
-Bytes bucket_copies(const ResolvedExperiment& resolved, int ranks) {
+Bytes bucket_copies(const ResolvedExperiment& resolved, const Trace& trace, int ranks) {
   if (ranks == 1) return {};
   const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
   const Bytes all = totals(resolved.model->layers).parameters * value;
   const Bytes own = resolved.stack.fusion ? std::min(all, resolved.stack.fusion->threshold.value) : all;
   if (resolved.settings.sync.kind != SyncKind::peer_to_peer) return own;
-  return own + peer_buffers(resolved, ranks, value, own, all);
+  return own + peer_buffers(resolved, trace, ranks, value, own, all);
 }
 
 /// The largest whole batch whose total fits into the capacity. The total grows by the same amount with every
@@ -63,33 +64,29 @@ int largest_batch(const Model& model, const MemorySetting& setting, Bytes capaci
 /// "activations, 16.9 GB".
 std::string largest_of(const MemoryTerms& terms) {
   const MemoryTerm& term = largest_term(terms);
-  return fmt::format("{}, {}", term.name, human(terms.*term.bytes));
+  return fmt::format("{}, {}", term.name, gpu_memory(terms.*term.bytes));
 }
 
 std::vector<std::string> assumptions_of(const ResolvedExperiment& resolved, const MemoryTerms& terms) {
-  std::string text = fmt::format("memory: {} of workspace", human(terms.workspace));
+  std::string text = fmt::format("memory: {} of workspace", gpu_memory(terms.workspace));
   const std::optional<Sourced<Bytes>>& context = resolved.gpu.memory.context;
   if (!context || context->provenance == Provenance::assumed)
-    text += fmt::format(" and {} of CUDA context", human(terms.context));
-  return {text + " are assumed; some frameworks keep up to 2.3 times the activations counted"};
+    text += fmt::format(" and {} of CUDA context", gpu_memory(terms.context));
+  return {text + " are assumed; some frameworks keep up to 2.3 times the counted activations"};
 }
 
-}  // namespace
-
-MemoryReport memory_report(const ResolvedExperiment& resolved, int ranks, int channels) {
-  if (!resolved.model) {
-    throw InputError("a trace does not say what its activations take in memory", "name a model instead");
-  }
+MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one, int ranks, int channels) {
   const std::optional<Sourced<Bytes>>& context = resolved.gpu.memory.context;
   MemorySetting setting{
       .batch = static_cast<double>(resolved.settings.batch_per_gpu),
       .precision = resolved.settings.precision,
       .optimizer = resolved.settings.optimizer,
       .context = context ? context->value : assumed_context,
-      .gradient_buckets = bucket_copies(resolved, ranks),
+      .gradient_buckets = bucket_copies(resolved, one.trace, ranks),
       .communication_buffers =
           static_cast<double>(ranks > 1 ? channels * connections_per_channel : 0) * connection_buffer};
-  MemoryReport report{.terms = memory_per_rank(*resolved.model, setting),
+  MemoryReport report{.ranks = one.name,
+                      .terms = memory_per_rank(*resolved.model, setting),
                       .of_one_sample = {},
                       .peak = {},
                       .capacity = resolved.gpu.memory.capacity.value,
@@ -106,27 +103,44 @@ MemoryReport memory_report(const ResolvedExperiment& resolved, int ranks, int ch
   return report;
 }
 
-MemoryReport memory_report(const ResolvedExperiment& resolved) {
+}  // namespace
+
+std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, int ranks, int channels) {
+  if (!resolved.model) {
+    throw InputError("a trace does not state the memory of its activations",
+                     "name a model instead of a trace");
+  }
+  std::vector<MemoryReport> reports;
+  for (const RankClass& one : resolved.classes) reports.push_back(memory_of(resolved, one, ranks, channels));
+  return reports;
+}
+
+std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved) {
   const Cluster& cluster = *resolved.cluster;
   const bool has_peers = cluster.ranks() > 1 && resolved.model;
-  return memory_report(resolved, cluster.ranks(),
-                       has_peers ? static_cast<int>(ring_channels(cluster).size()) : 0);
+  return memory_reports(resolved, cluster.ranks(),
+                        has_peers ? static_cast<int>(ring_channels(cluster).size()) : 0);
+}
+
+const MemoryReport& fullest(const std::vector<MemoryReport>& reports) {
+  return *std::ranges::max_element(reports, {}, &MemoryReport::utilization);
 }
 
 std::string verdict(const MemoryReport& report) {
   if (report.fits) {
-    return fmt::format("fits; the largest batch_per_gpu that does is {}", report.largest_batch);
+    return fmt::format("fits; the largest batch_per_gpu that fits is {}", report.largest_batch);
   }
-  const std::string most =
-      fmt::format("does not fit into {}: a step needs {}, {} more than its {}. The largest term is {}.",
-                  report.gpu, human(report.peak), human(report.peak - report.capacity),
-                  human(report.capacity), largest_of(report.terms));
+  const std::string most = fmt::format(
+      "does not fit into {}: a step needs {}, {} more than the {} available. The largest term "
+      "is {}.",
+      report.gpu, gpu_memory(report.peak), gpu_memory(report.peak - report.capacity),
+      gpu_memory(report.capacity), largest_of(report.terms));
   if (report.largest_batch > 0) {
     return most + fmt::format(" The largest batch_per_gpu that fits is {}.", report.largest_batch);
   }
   if (report.batch_per_gpu == 1) return most + " No smaller batch exists.";
   return most + fmt::format(" Not even a batch_per_gpu of 1 fits: it needs {}; its largest term is {}.",
-                            human(total(report.of_one_sample)), largest_of(report.of_one_sample));
+                            gpu_memory(total(report.of_one_sample)), largest_of(report.of_one_sample));
 }
 
 void require_fit(const MemoryReport& report) {

@@ -10,8 +10,9 @@
 
 namespace trainyard {
 
-/// The memory needed by one rank (all ranks are alike) and the memory of its GPU.
+/// The memory needed by each rank of a class (workload/rank_class.hpp) and the memory of its GPU.
 struct MemoryReport {
+  std::string ranks;  ///< name of the class
   MemoryTerms terms;
   MemoryTerms of_one_sample;  ///< with a batch_per_gpu of 1
   Bytes peak;                 ///< the sum of the terms
@@ -29,17 +30,20 @@ class OutOfMemory : public JobImpossible {
   using JobImpossible::JobImpossible;
 };
 
-/// The memory of one of `ranks` ranks, which communicates with the others over `channels` ring channels
-/// (channels.hpp). Besides the layers' terms (workload/memory.hpp):
+/// The memory of one rank of each class, of `ranks` in all, which communicates with the others over
+/// `channels` ring channels (channels.hpp). Besides the layers' terms (workload/memory.hpp):
 /// - gradient_buckets: DDP keeps a flat copy of all gradients in the type that is reduced (PyTorch's default;
 ///   gradient_as_bucket_view would save it); Horovod one fusion buffer. None for one rank.
 /// - communication_buffers: 4 MiB for each connection, a send and a receive per channel. Source: NVIDIA/nccl
 ///   src/init.cc, DEFAULT_BUFFSIZE, protocol Simple.
 /// Throws InputError if the experiment replays a trace, which does not list the tensors it keeps.
-MemoryReport memory_report(const ResolvedExperiment& resolved, int ranks, int channels);
+std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, int ranks, int channels);
 
 /// The same for the experiment's own cluster. Throws like cluster_of, ring_channels and the function above.
-MemoryReport memory_report(const ResolvedExperiment& resolved);
+std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved);
+
+/// The report of the class whose GPUs are fullest: the one that decides whether the step fits.
+const MemoryReport& fullest(const std::vector<MemoryReport>& reports);
 
 /// One or two sentences: that it fits and the largest batch that would, or by how much it does not, the
 /// largest term and the batch that would fit.

@@ -20,8 +20,8 @@ void add_others(const ResolvedExperiment& resolved, const Cluster& cluster, Task
   for (const ResolvedExperiment& other : resolved.neighbours) {
     std::vector<Rank> ranks;
     for (const int end = first + other.cluster->ranks(); first < end; ++first) ranks.push_back(Rank{first});
-    add_job(graph, plan_step(other.trace, other.gpu, other.stack, cluster, ranks, other.settings.sync,
-                             other.overheads)
+    add_job(graph, plan_step(only_class(other).trace, other.gpu, other.stack, cluster, ranks,
+                             other.settings.sync, other.overheads)
                        .graph);
   }
   for (const BackgroundTraffic& traffic : resolved.settings.background) {
@@ -35,7 +35,7 @@ void add_others(const ResolvedExperiment& resolved, const Cluster& cluster, Task
 std::vector<std::string> notes_on_others(const ResolvedExperiment& resolved) {
   std::vector<std::string> notes;
   for (const ResolvedExperiment& other : resolved.neighbours) {
-    notes.push_back(fmt::format("{} runs beside it on {} further ranks, beginning at the same time",
+    notes.push_back(fmt::format("{} runs concurrently on {} other ranks and starts at the same time",
                                 other.name, other.cluster->ranks()));
   }
   if (!resolved.settings.background.empty()) {

@@ -14,16 +14,16 @@ const Step& step_of(const Run& run) {
 
 Seconds exposed_communication(const Run& run) {
   const Updates* updates = updates_of(run);
-  return updates != nullptr ? updates->communication : step_of(run).exposed;
+  return updates != nullptr ? updates->communication : slowest_class(step_of(run)).exposed;
 }
 
 Seconds communication_time(const Run& run) {
   const Updates* updates = updates_of(run);
-  return updates != nullptr ? updates->communication : step_of(run).communication;
+  return updates != nullptr ? updates->communication : slowest_class(step_of(run)).communication;
 }
 
 Seconds compute_time(const Run& run) {
-  return updates_of(run) != nullptr ? run.pace.one_rank : step_of(run).compute;
+  return updates_of(run) != nullptr ? run.pace.one_rank : slowest_class(step_of(run)).compute;
 }
 
 Known<Seconds> epoch_time(const Run& run) {
@@ -52,13 +52,36 @@ const std::vector<TimelineEvent>& timeline_of(const Run& run) {
 
 Known<MatrixWork> matrix_work(const ResolvedExperiment& resolved, double steps_per_second) {
   MatrixWork work;
-  for (const Op& op : resolved.trace.ops) {
-    if (is_matrix(op.kind)) work.flops += op.flops;
+  double ranks = 0;
+  for (const RankClass& one : resolved.classes) {
+    Flops flops;
+    for (const Op& op : one.trace.ops) {
+      if (is_matrix(op.kind)) flops += op.flops;
+    }
+    work.flops += static_cast<double>(one.ranks.size()) * flops;
+    ranks += static_cast<double>(one.ranks.size());
   }
+  work.flops = work.flops / ranks;
   if (work.flops <= Flops()) return unknown("the trace has no matrix work with FLOPs");
   work.rate = work.flops * steps_per_second / Seconds{1};
   work.utilization = work.rate / peak_rate(resolved.gpu, resolved.settings.precision);
   return work;
+}
+
+Known<double> rent_per_hour(const Platform& platform, int nodes) {
+  if (platform.price_per_hour) return nodes * platform.price_per_hour->value.si();
+  return unknown(platform.name + " states no price per hour (node.price.hour)" +
+                 (platform.price ? "; a list price is not converted into one" : ""));
+}
+
+Known<EpochCost> epoch_cost(const Platform& platform, int nodes, const Known<Seconds>& epoch) {
+  const Known<double> rent = rent_per_hour(platform, nodes);
+  if (!rent) return unknown(rent.error());
+  if (!epoch) return unknown(epoch.error());
+  constexpr Seconds hour{3600};
+  const Dollars price = platform.price_per_hour->value;
+  return EpochCost{
+      .per_epoch = nodes * (*epoch / hour) * price, .per_node_hour = price, .date = platform.price_date};
 }
 
 }  // namespace trainyard

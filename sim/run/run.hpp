@@ -3,7 +3,6 @@
 // figures.hpp names its figures, report/ and html/ write it, explain/ says why it takes so long.
 
 #include "experiment/resolve.hpp"
-#include "run/cost.hpp"
 #include "run/input_report.hpp"
 #include "run/job_report.hpp"
 #include "run/link_rows.hpp"
@@ -46,7 +45,7 @@ struct ComputeSourceShares {
   double measured = 0, fitted = 0, roofline = 0;
 };
 
-/// Matrix products and convolutions of one rank's step.
+/// Matrix products and convolutions of a rank's step, averaged over all ranks.
 struct MatrixWork {
   Flops flops;
   FlopRate rate;           ///< of a GPU, averaged over the whole step
@@ -62,6 +61,14 @@ struct EnergyUse {
   Watts average;
 };
 
+/// Rental cost of an epoch. A list price of hardware is not turned into a rate: that would need assumptions
+/// about how long a machine is used and about its other costs.
+struct EpochCost {
+  Dollars per_epoch;
+  Dollars per_node_hour;
+  std::string date;  ///< date of the price
+};
+
 struct Run {
   ResolvedExperiment experiment;  ///< as simulated: `gpus` and `fidelity` of its settings are filled in
   int ranks = 0, nodes = 0;
@@ -72,7 +79,7 @@ struct Run {
   double gpu_utilization = 0;
   ComputeSourceShares compute_sources;
   Known<MatrixWork> matrix = unknown({});
-  Known<MemoryReport> memory = unknown({});  ///< of one rank
+  Known<std::vector<MemoryReport>> memory = unknown({});  ///< of one rank of each class
   Known<EnergyUse> energy = unknown({});
   Known<EpochCost> cost = unknown({});
   std::optional<InputReport> input;        ///< for runs that read real data
@@ -114,5 +121,11 @@ std::string resolved_text(const Run& run);
 
 /// The bars of trace.json: those of the steady step, or the first ranks' activities over many updates.
 const std::vector<TimelineEvent>& timeline_of(const Run& run);
+
+/// Rent of all nodes in USD per hour, or the reason why it is unknown.
+Known<double> rent_per_hour(const Platform& platform, int nodes);
+
+/// nodes x hourly price x hours of an epoch, or the reason why it is unknown.
+Known<EpochCost> epoch_cost(const Platform& platform, int nodes, const Known<Seconds>& epoch);
 
 }  // namespace trainyard

@@ -2,13 +2,10 @@
 
 #include "experiment/shared_network.hpp"
 #include "platform/channels.hpp"
-#include "run/calibrated_on.hpp"
 #include "run/checks.hpp"
 #include "run/energy.hpp"
-#include "run/job.hpp"
 #include "run/other_traffic.hpp"
-#include "run/simulate_updates.hpp"
-#include "run/step_rows.hpp"
+#include "schedule/step_variants.hpp"
 #include "strategy/stack_ops.hpp"
 
 #include <algorithm>
@@ -25,8 +22,8 @@ Timeline run_among_others(const ResolvedExperiment& resolved, const Cluster& clu
   if (!has_others(resolved)) return run(plan.graph, options);
   if (options.fidelity == Fidelity::closed) {
     throw InputError(
-        "fidelity closed times every collective alone: neighbours, background and events are not in it",
-        "fidelity: flow, rounds or steps");
+        "fidelity 'closed' computes each collective alone, without neighbours, background and events",
+        "fidelity: flow, rounds or messages");
   }
   TaskGraph graph = plan.graph;
   add_others(resolved, cluster, graph);
@@ -48,7 +45,7 @@ Step replayed_step(const ResolvedExperiment& resolved, StepPlan plan, Fidelity f
     }
   }
   Step step;
-  step.lower_bound = run(ideal(plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
+  step.lower_bound = closed_makespan(ideal(plan));
   step.timeline = run_among_others(resolved, *resolved.network, plan, engine);
   require_none(violations(plan, step.timeline, step.lower_bound, has_others(resolved)));
   step.plan = std::move(plan);
@@ -56,7 +53,7 @@ Step replayed_step(const ResolvedExperiment& resolved, StepPlan plan, Fidelity f
 }
 
 /// One rank's step does not include host times that occur only in jobs of several ranks.
-bool has_one_rank(const Op& op) { return op.layer != ranks_overhead_layer; }
+bool has_one_rank(const Op& op) { return op.role != OpRole::ranks_overhead; }
 
 /// Adds in the order of the stream, so that one rank's step and the sum of its kernels are equal to the last
 /// bit.
@@ -69,24 +66,29 @@ Seconds sum_of_ops(const Trace& trace, const StepPlan& plan, Wanted is_wanted) {
   return sum;
 }
 
+/// The times of the class's first rank.
+void add_times_of(const Trace& trace, const StepPlan& plan, const Timeline& timeline, ClassStep& one) {
+  const RankSpan& rank = timeline.ranks[at(index(one.first))];
+  one.compute = rank.compute;
+  for (std::size_t i = 0; i < plan.op_times.size(); ++i) {
+    if (trace.ops[i].kind == OpKind::host) one.compute -= plan.op_times[i].duration;
+  }
+  const Seconds alone = sum_of_ops(trace, plan, has_one_rank);
+  const Seconds of_ranks = sum_of_ops(trace, plan, [](const Op& op) { return !has_one_rank(op); });
+  one.slowed = std::max(Seconds{}, rank.compute - alone - of_ranks);
+  one.communication = rank.communication;
+  one.exposed = std::max(Seconds{}, timeline.makespan - rank.compute);
+  one.end = rank.end;
+}
+
 void add_times(const ResolvedExperiment& resolved, const std::optional<DataLoading>& input, Step& step) {
   const InputSettings& settings = resolved.settings.input;
-  const RankSpan& rank = step.timeline.ranks.front();
   const Seconds makespan = step.timeline.makespan;
   step.time = with_input(makespan, input, settings);
   step.lower_bound = with_input(step.lower_bound, input, settings);
-  step.compute = rank.compute;
-  for (std::size_t i = 0; i < step.plan.op_times.size(); ++i) {
-    if (resolved.trace.ops[i].kind == OpKind::host) step.compute -= step.plan.op_times[i].duration;
-  }
-  const Seconds alone = sum_of_ops(resolved.trace, step.plan, has_one_rank);
-  const Seconds of_ranks =
-      sum_of_ops(resolved.trace, step.plan, [](const Op& op) { return !has_one_rank(op); });
-  step.slowed = std::max(Seconds{}, rank.compute - alone - of_ranks);
-  step.communication = rank.communication;
-  step.exposed = std::max(Seconds{}, makespan - rank.compute);
-  const Seconds without =
-      run(without_network(step.plan), {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
+  for (std::size_t i = 0; i < step.classes.size(); ++i)
+    add_times_of(resolved.classes[i].trace, step.plan, step.timeline, step.classes[i]);
+  const Seconds without = closed_makespan(without_network(step.plan));
   step.network_gain = std::max(Seconds{}, step.time - with_input(without, input, settings));
 }
 
@@ -121,7 +123,7 @@ Pace pace_of(const ResolvedExperiment& resolved, const Step& step) {
   Pace pace;
   const int ranks = resolved.cluster->ranks();
   pace.time = step.time;
-  pace.one_rank = with_input(sum_of_ops(resolved.trace, step.plan, has_one_rank),
+  pace.one_rank = with_input(sum_of_ops(only_class(resolved).trace, step.plan, has_one_rank),
                              data_loading(resolved, 1, 1), resolved.settings.input);
   pace.global_batch =
       static_cast<std::int64_t>(resolved.settings.batch_per_gpu) * resolved.settings.accumulation * ranks;
@@ -132,20 +134,46 @@ Pace pace_of(const ResolvedExperiment& resolved, const Step& step) {
 }
 
 Known<EnergyUse> energy_of(const ResolvedExperiment& resolved, const Step& step) {
-  if (const auto reason = energy_unknown(resolved.platform, resolved.gpu, resolved.trace))
+  if (const auto reason = energy_unknown(resolved.platform, resolved.gpu, only_class(resolved).trace))
     return unknown(*reason);
-  const Joules energy =
-      step_energy(step.plan.graph, resolved.cluster->ranks(), resolved.trace, step.time, resolved.gpu,
-                  resolved.cluster->nodes, node_overhead(resolved.platform, resolved.gpu)->value);
+  const Joules energy = step_energy(step.plan.graph, resolved.cluster->ranks(), only_class(resolved).trace,
+                                    step.time, resolved.gpu, resolved.cluster->nodes,
+                                    node_overhead(resolved.platform, resolved.gpu)->value);
   return EnergyUse{energy, energy / step.time};
 }
 
 /// Unknown for a trace, which does not list its activations. Throws OutOfMemory if the step does not fit.
-Known<MemoryReport> checked_memory(const ResolvedExperiment& resolved, const StepPlan& plan) {
-  if (!resolved.model) return unknown("a trace does not say what its activations take");
-  MemoryReport report = memory_report(resolved, resolved.cluster->ranks(), plan.channels);
-  require_fit(report);
-  return report;
+Known<std::vector<MemoryReport>> checked_memory(const ResolvedExperiment& resolved, const StepPlan& plan) {
+  if (!resolved.model) return unknown("a trace does not state the memory of its activations");
+  std::vector<MemoryReport> reports = memory_reports(resolved, resolved.cluster->ranks(), plan.channels);
+  require_fit(fullest(reports));
+  return reports;
+}
+
+/// The end-to-end runs on which the stack's parameters were fitted; empty if the trace brings all durations
+/// and needs none.
+std::vector<std::string> calibrated_on(const ResolvedExperiment& resolved) {
+  std::vector<std::string> runs;
+  const auto is_given = [](const Op& op) { return op.duration.has_value(); };
+  if (std::ranges::all_of(resolved.classes,
+                          [&](const RankClass& one) { return std::ranges::all_of(one.trace.ops, is_given); }))
+    return runs;
+  const auto add = [&](Provenance provenance, const std::string& source) {
+    const bool is_fitted = provenance == Provenance::fitted || provenance == Provenance::measured;
+    if (is_fitted && std::ranges::find(runs, source) == runs.end()) runs.push_back(source);
+  };
+  add(resolved.stack.compute_scale.provenance, resolved.stack.compute_scale.source);
+  const Stack& stack = resolved.stack;
+  for (const Sourced<Seconds>* time : {&stack.op_overhead, &stack.step_overhead})
+    add(time->provenance, time->source);
+  if (resolved.cluster->ranks() == 1) return runs;
+  for (const Sourced<Seconds>* time :
+       {&stack.step_overhead_per_gpu, &stack.micro_batch_overhead, &stack.collective_overhead})
+    add(time->provenance, time->source);
+  if (!stack.scalar_rings || resolved.cluster->nodes == 1) return runs;
+  for (const Sourced<Seconds>* time : {&stack.scalar_rings->hop, &stack.scalar_rings->node_hop})
+    add(time->provenance, time->source);
+  return runs;
 }
 
 /// Notes for the reader of the result, in the order in which their causes arise.
@@ -155,12 +183,12 @@ std::vector<std::string> notes_of(const Run& run) {
   std::vector<std::string> notes;
   if (resolved.settings.precision == Precision::tf32 &&
       matrix_dtype(resolved.gpu, resolved.settings.precision) == Dtype::fp32)
-    notes.push_back(resolved.gpu.name + " has no TF32 units: tf32 is fp32 on it");
-  if (run.memory) std::ranges::copy(run.memory->assumptions, std::back_inserter(notes));
+    notes.push_back(resolved.gpu.name + " has no TF32 units: tf32 runs as fp32");
+  if (run.memory) std::ranges::copy(fullest(*run.memory).assumptions, std::back_inserter(notes));
   if (run.energy) {
     notes.push_back(energy_note(resolved.platform, resolved.gpu));
     if (run.ranks > 1 && resolved.settings.sync.kind == SyncKind::peer_to_peer)
-      notes.emplace_back("energy: what compresses updates and adds them up is not counted");
+      notes.emplace_back("energy: compression and summation of updates are not counted");
   }
   if (run.input) std::ranges::copy(input_notes(resolved, *run.input), std::back_inserter(notes));
   std::ranges::copy(resolved.notes, std::back_inserter(notes));
@@ -183,20 +211,20 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
 }
 
 Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
-  StepPlan plan = plan_step(resolved.trace, resolved.gpu, resolved.stack, *resolved.network,
+  StepPlan plan = plan_step(only_class(resolved).trace, resolved.gpu, resolved.stack, *resolved.network,
                             all_ranks(*resolved.cluster), resolved.settings.sync, resolved.overheads);
   Run run;
   run.memory = checked_memory(resolved, plan);
   const Fidelity fidelity = options.fidelity.value_or(resolved.settings.fidelity);
   Step step = replayed_step(resolved, std::move(plan), fidelity, options);
   const std::optional<DataLoading> input = data_loading(resolved, *resolved.cluster);
+  add_rows(resolved, step);
   add_times(resolved, input, step);
-  add_rows(resolved.trace, step);
 
   run.ranks = resolved.cluster->ranks();
   run.nodes = resolved.cluster->nodes;
   run.pace = pace_of(resolved, step);
-  run.gpu_utilization = step.compute / step.time;
+  run.gpu_utilization = slowest_class(step).compute / step.time;
   run.compute_sources = shares_of(step.plan.op_times);
   run.matrix = matrix_work(resolved, 1 / step.time.si());
   run.energy = energy_of(resolved, step);

@@ -29,4 +29,18 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options);
 /// updates.
 Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options);
 
+/// Many updates (parameter servers, asynchronous update rules, random times): simulate() for experiments for
+/// which is_multi_update() holds. A steady step gives the time and the needs of one rank's step; the engine's
+/// training lets many of them interact.
+Run simulate_updates(ResolvedExperiment resolved, const SimulateOptions& options);
+
+/// Faults and checkpoints over the length of a job whose step was simulated: their cost, and how often to
+/// write a checkpoint. The experiment of `run` has `faults`. Missing workers slow an asynchronous job down by
+/// as much as the update rule does without a network. Throws InputError if it names parts that the job does
+/// not have, JobImpossible if the job does not finish.
+JobReport job_report(const Run& run);
+
+/// The assumptions and sources of the report, for the reader.
+std::vector<std::string> job_notes(const ResolvedExperiment& resolved, const JobReport& report);
+
 }  // namespace trainyard

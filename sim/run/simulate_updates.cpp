@@ -1,11 +1,9 @@
-#include "run/simulate_updates.hpp"
-
 #include "engine/training.hpp"
 #include "experiment/shared_network.hpp"
 #include "experiment/stack_rules.hpp"
 #include "run/checks.hpp"
 #include "run/energy.hpp"
-#include "run/host_load.hpp"
+#include "run/simulate.hpp"
 #include "run/step_at_pace.hpp"
 #include "run/update_setup.hpp"
 #include "schedule/step_plan.hpp"
@@ -59,8 +57,11 @@ ResolvedExperiment one_rank_alone(ResolvedExperiment resolved) {
   resolved.settings.sync = {};
   resolved.settings.random = {};
   resolved.settings.input = {};
-  std::erase_if(resolved.trace.ops,
-                [](const Op& op) { return op.phase == Phase::optimizer && op.kind != OpKind::host; });
+  for (RankClass& one : resolved.classes) {
+    std::erase_if(one.trace.ops,
+                  [](const Op& op) { return op.phase == Phase::optimizer && op.kind != OpKind::host; });
+    one.ranks = {Rank{0}};
+  }
   resolved.settings.nodes = 1;
   resolved.settings.gpus = 1;
   resolved.settings.gpus_per_node = std::nullopt;
@@ -79,7 +80,8 @@ Run steady_step(const ResolvedExperiment& resolved, const SimulateOptions& optio
 std::vector<bool> ops_of_all(const ResolvedExperiment& resolved) {
   const bool is_alone = resolved.settings.sync.kind == SyncKind::dataparallel_gpu0;
   std::vector<bool> are_of_all;
-  for (const Op& op : resolved.trace.ops) are_of_all.push_back(!is_alone || op.phase != Phase::optimizer);
+  for (const Op& op : only_class(resolved).trace.ops)
+    are_of_all.push_back(!is_alone || op.phase != Phase::optimizer);
   return are_of_all;
 }
 
@@ -101,7 +103,7 @@ MessageParts message_parts(const ResolvedExperiment& resolved, const Step& stead
                            const std::vector<ServerMessage>& messages) {
   std::vector<Seconds> ends;
   Seconds now;
-  for (const OpRow& op : steady.ops) ends.push_back(now += op.duration);
+  for (const OpRow& op : slowest_class(steady).ops) ends.push_back(now += op.duration);
   MessageParts parts;
   for (const ServerMessage& message : messages) {
     const bool is_first = message.needed_op == 0;
@@ -153,17 +155,18 @@ std::vector<ServerRow> servers_of(const ServerPlan& plan, const ServerRecord& re
 std::vector<std::string> server_notes(const ResolvedExperiment& resolved, int ranks_per_worker,
                                       bool has_energy) {
   std::vector<std::string> notes = unused_with_servers(resolved.stack);
-  if (std::ranges::any_of(resolved.trace.ops, [](const Op& op) { return !op.communication_bytes.empty(); }))
-    notes.emplace_back("the trace's own communication is not used: its gradients go to servers");
+  if (std::ranges::any_of(only_class(resolved).trace.ops,
+                          [](const Op& op) { return !op.communication_bytes.empty(); }))
+    notes.emplace_back("the communication of the trace is not used: gradients go to servers");
   if (ranks_per_worker > 1) {
-    notes.push_back(fmt::format("{} adds up the gradients of a node: its {} GPUs are one worker",
+    notes.push_back(fmt::format("{} sums the gradients of a node: its {} GPUs push and pull together",
                                 resolved.stack.name, ranks_per_worker));
   }
   const bool is_apart = placement_of(resolved.settings.sync) == ServerPlacement::own_nodes;
   if (is_apart && resolved.platform.price_per_hour)
-    notes.emplace_back("the servers' nodes are paid for as nodes of the platform");
+    notes.emplace_back("nodes of servers cost as much as nodes of the platform");
   if (is_apart && has_energy)
-    notes.emplace_back("energy: of the servers' nodes the boxes are counted, not their idle GPUs");
+    notes.emplace_back("energy: nodes of servers are counted without their idle GPUs");
   return notes;
 }
 
@@ -176,8 +179,9 @@ int messages_of_flow(const UpdateSettings& settings, const StepCounts& counts) {
 std::vector<ServerMessage> messages_of(const ResolvedExperiment& resolved, const UpdateSettings& settings,
                                        const StepCounts& counts) {
   const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
-  std::vector<ServerMessage> messages = server_messages(
-      ready_gradients(resolved.trace), value, shards_of(resolved.settings.sync), resolved.stack.servers);
+  std::vector<ServerMessage> messages =
+      server_messages(ready_gradients(only_class(resolved).trace), value, shards_of(resolved.settings.sync),
+                      resolved.stack.servers);
   if (resolved.settings.fidelity != Fidelity::flow) return messages;
   return joined_messages(messages, messages_of_flow(settings, counts));
 }
@@ -230,7 +234,7 @@ Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings&
   Training training;
   training.cluster = resolved.cluster;
   const std::vector<bool> are_of_all = ops_of_all(resolved);
-  const std::vector<OpRow>& rows = step_of(steady).ops;
+  const std::vector<OpRow>& rows = slowest_class(step_of(steady)).ops;
   std::vector<Seconds> ops;
   for (std::size_t op = 0; op < rows.size(); ++op) {
     if (are_of_all[op]) ops.push_back(rows[op].duration);
@@ -248,29 +252,30 @@ Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings&
   training.links = stretched(steady.links, training.updates.time.median / steady.pace.time);
   require_none(violations(repeats, training.links.rows, step.least()));
   training.notes_after.emplace_back(
-      "a step at the slowest rank's pace exposes communication and slows kernels: both times are added after "
-      "that rank's compute");
+      "exposed communication and kernel slowdown are those of a step at the slowest rank's pace: both are "
+      "added after that rank's compute");
   if (resolved.settings.sync.update == UpdateRule::local_sgd && has_passes_of_many(resolved.stack))
     training.notes_after.emplace_back(
-        "the stack's passes of ranks: many are not used: parameters are averaged");
+        "passes of the stack with 'ranks: many' are not used: parameters are averaged");
   if (resolved.settings.sync.kind == SyncKind::dataparallel_gpu0)
-    training.notes_after.emplace_back("the update on GPU 0, which all wait for, is counted as communication");
+    training.notes_after.emplace_back("the update on GPU 0 counts as communication: all ranks wait for it");
   return training;
 }
 
 void check_simulable(const ResolvedExperiment& resolved, Fidelity fidelity) {
   if (has_others(resolved)) {
-    throw InputError("neighbours, background and events are simulated beside one steady step only",
-                     "leave them out, or update: sync with nothing random");
+    throw InputError(
+        "neighbours, background and events need a steady step: synchronous updates, nothing random",
+        "remove them, or use 'update: sync' and remove 'random'");
   }
   for (const SlowNode& slow : resolved.settings.random.slow) {
     if (slow.node < resolved.cluster->nodes) continue;
-    throw InputError(fmt::format("random.slow names node {}, the job has nodes 0 to {}", slow.node,
+    throw InputError(fmt::format("random.slow names node {}, but the job has nodes 0 to {}", slow.node,
                                  resolved.cluster->nodes - 1));
   }
   if (has_servers(resolved.settings.sync) && fidelity == Fidelity::closed) {
-    throw InputError("fidelity closed knows no servers: what they take depends on who sends when",
-                     "fidelity: flow, rounds or steps");
+    throw InputError("fidelity 'closed' cannot simulate servers: their times depend on the order of messages",
+                     "fidelity: flow, rounds or messages");
   }
 }
 
@@ -339,9 +344,9 @@ Run run_from(ResolvedExperiment resolved, Training training, Run steady) {
   run.matrix = matrix_work(resolved, run.pace.throughput / run.ranks / samples_per_step(resolved));
   run.memory = std::move(steady.memory);
   run.energy = std::move(steady.energy);
-  updates.wasted_energy = unknown("what ranks draw is not known");
+  updates.wasted_energy = unknown("the power of the ranks is not known");
   if (run.energy) {
-    const Watts computing = computing_power(step_of(steady).ops, resolved.gpu);
+    const Watts computing = computing_power(slowest_class(step_of(steady)).ops, resolved.gpu);
     run.energy = energy_of(resolved, updates, run.nodes, computing);
     updates.wasted_energy = computing * updates.wasted;
   }
@@ -352,7 +357,7 @@ Run run_from(ResolvedExperiment resolved, Training training, Run steady) {
   std::ranges::copy(training.notes_before, std::back_inserter(run.notes));
   if (const auto until = shown_until(updates)) {
     run.notes.push_back(fmt::format("trace.json and report.html show the first {} of the measured {}",
-                                    human(*until), human(updates.measured)));
+                                    estimate(*until), estimate(updates.measured)));
   }
   if (const auto loading = data_loading(resolved, *resolved.cluster, training.load)) {
     const Seconds exposed = sum_of(updates.workers).loading / steps_of(updates);

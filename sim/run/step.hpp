@@ -3,9 +3,12 @@
 // them.
 
 #include "engine/engine.hpp"
+#include "experiment/resolve.hpp"
 #include "schedule/step_plan.hpp"
+#include "units/ids.hpp"
 #include "units/quantity.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,29 +54,62 @@ struct CollectiveRow {
 struct TimelineEvent {
   Rank rank{};
   Stream stream{};
+  bool is_collective = false;  ///< the collective itself, not work that prepares it
   /// forward, backward, optimizer; communication; cycle, negotiation for the host; the purpose, for kernels
   /// next to a collective; the rank's activity, for runs of many updates
   std::string category;
   Seconds start;
   Seconds end;
-  int op = -1;          ///< index in the step's ops, for compute
+  int rank_class = 0;   ///< index of the rank's class in the step's classes
+  int op = -1;          ///< index in the ops of that class, for compute
   int collective = -1;  ///< index in its collectives, for a collective or work that prepares one
+};
+
+/// One class of ranks (workload/rank_class.hpp) in the step, as its first rank saw it.
+struct ClassStep {
+  Rank first{};
+  std::vector<OpRow> ops;
+  Seconds compute;  ///< time for which the compute stream runs kernels
+  Seconds slowed;   ///< part of `compute`: delay of kernels by concurrent communication
+  Seconds communication;
+  Seconds exposed;  ///< exposed time of communication and of the framework's work around it
+  Seconds end;
 };
 
 /// Without a timeline (SimulateOptions) `bars` is empty and the dates of ops are not used.
 struct Step {
   StepPlan plan;
   Timeline timeline;
-  Seconds time;         ///< including the wait for samples
-  Seconds lower_bound;  ///< with all collectives at their bound
-  Seconds compute;      ///< time for which a rank's compute stream runs kernels
-  Seconds slowed;       ///< part of `compute`: delay of kernels by concurrent communication
-  Seconds communication;
-  Seconds exposed;       ///< exposed time of communication and of the framework's work around it
-  Seconds network_gain;  ///< how much shorter the step would be if collectives took no time
-  std::vector<OpRow> ops;
+  Seconds time;                    ///< including the wait for samples
+  Seconds lower_bound;             ///< with all collectives at their bound
+  Seconds network_gain;            ///< how much shorter the step would be if collectives took no time
+  std::vector<ClassStep> classes;  ///< at least one, in the order of the experiment's
   std::vector<CollectiveRow> collectives;
   std::vector<TimelineEvent> bars;  ///< of the recorded ranks
 };
+
+/// The class that ends last: it stands for the step wherever one figure describes all ranks.
+inline const ClassStep& slowest_class(const Step& step) {
+  return *std::ranges::max_element(step.classes, {}, &ClassStep::end);
+}
+
+/// The op of a bar of the timeline.
+inline const OpRow& op_of(const Step& step, const TimelineEvent& bar) {
+  return step.classes.at(at(bar.rank_class)).ops.at(at(bar.op));
+}
+
+/// Number of ranks for which every op goes into the timeline: those of the first nodes, few enough to look
+/// at.
+inline constexpr int most_recorded = 16;
+
+/// Fills in the ops of `classes`, `collectives` and `bars` of a step from its plan and timeline.
+void add_rows(const ResolvedExperiment& resolved, Step& step);
+
+/// The purpose of a task of the communication or host stream that belongs to a collective: work before or
+/// after it, or the time for which the host is held.
+const std::string& side_work(const StepPlan& plan, Stream stream, const std::vector<Task>& tasks, int task);
+
+/// Time of a graph whose collectives take their closed forms.
+Seconds closed_makespan(const TaskGraph& graph);
 
 }  // namespace trainyard

@@ -1,7 +1,7 @@
 #include "run/step_at_pace.hpp"
 
-#include "engine/engine.hpp"
-#include "schedule/paced_step.hpp"
+#include "run/step.hpp"
+#include "schedule/step_variants.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,10 +10,6 @@
 namespace trainyard {
 
 namespace {
-
-Seconds replayed(const TaskGraph& graph) {
-  return run(graph, {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
-}
 
 /// The numbers of 6 bits (below 1/64: 0 and 1/64) on both sides of a pace.
 std::pair<double, double> knots(double pace) {
@@ -36,7 +32,8 @@ StepAtPace::StepAtPace(StepPlan plan, std::vector<Seconds> collectives, std::vec
 
 Seconds StepAtPace::step(double pace) {
   if (const auto found = known_.find(pace); found != known_.end()) return found->second;
-  return known_.emplace(pace, replayed(paced_step(plan_, collectives_, is_paced_, pace))).first->second;
+  return known_.emplace(pace, closed_makespan(paced_step(plan_, collectives_, is_paced_, pace)))
+      .first->second;
 }
 
 Seconds StepAtPace::beyond(Seconds compute) {
@@ -50,7 +47,7 @@ Seconds StepAtPace::beyond(Seconds compute) {
 Seconds StepAtPace::least() const {
   std::vector<Seconds> bounds;
   for (const PlannedCollective& collective : plan_.collectives) bounds.push_back(collective.bound);
-  return replayed(paced_step(plan_, bounds, is_paced_, 0));
+  return closed_makespan(paced_step(plan_, bounds, is_paced_, 0));
 }
 
 }  // namespace trainyard

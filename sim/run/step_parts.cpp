@@ -16,16 +16,16 @@ struct Interval {
 
 using Bars = std::vector<const TimelineEvent*>;
 
-Bars bars_of_rank_0(const Step& step) {
+Bars bars_of(const Step& step, Rank rank) {
   Bars bars;
   for (const TimelineEvent& bar : step.bars) {
-    if (bar.rank == Rank{0}) bars.push_back(&bar);
+    if (bar.rank == rank) bars.push_back(&bar);
   }
   std::ranges::stable_sort(bars, {}, [](const TimelineEvent* bar) { return bar->start; });
   return bars;
 }
 
-/// Idle intervals of rank 0's compute stream, from 0 to `end`.
+/// Idle intervals of the compute stream, from 0 to `end`.
 std::vector<Interval> gaps_of(const Bars& bars, Seconds end) {
   std::vector<Interval> gaps;
   Seconds busy_until;
@@ -55,15 +55,11 @@ std::vector<Interval> without(const std::vector<Interval>& gaps, const TimelineE
   return left;
 }
 
-bool is_collective(const TimelineEvent& bar) {
-  return bar.stream == Stream::communication && bar.category == "communication";
-}
-
-/// Kernels of rank 0: their times alone, by purpose, and their delay by concurrent work.
+/// Kernels: their times alone, by purpose, and their delay by concurrent work.
 void add_kernels(const Step& step, const Bars& bars, std::map<StepPart, Seconds>& times) {
   for (const TimelineEvent* bar : bars) {
     if (bar->stream != Stream::compute || bar->op < 0) continue;
-    const OpRow& op = step.ops[at(bar->op)];
+    const OpRow& op = op_of(step, *bar);
     StepPart part = StepPart::update;
     if (op.phase == Phase::forward) part = StepPart::forward;
     if (op.phase == Phase::backward) part = StepPart::backward;
@@ -73,18 +69,18 @@ void add_kernels(const Step& step, const Bars& bars, std::map<StepPart, Seconds>
   }
 }
 
-StepParts parts_of_step(const Step& step, Seconds input) {
-  const Bars bars = bars_of_rank_0(step);
+StepParts parts_of_step(const Step& step, Rank rank, Seconds input) {
+  const Bars bars = bars_of(step, rank);
   std::map<StepPart, Seconds> times;
   add_kernels(step, bars, times);
   StepParts parts;
   std::vector<Interval> gaps = gaps_of(bars, step.time - input);
   std::map<int, Seconds> exposed;
   for (const TimelineEvent* bar : bars) {
-    if (is_collective(*bar)) gaps = without(gaps, *bar, exposed[bar->collective]);
+    if (bar->is_collective) gaps = without(gaps, *bar, exposed[bar->collective]);
   }
   for (const TimelineEvent* bar : bars) {
-    if (bar->stream != Stream::compute && !is_collective(*bar))
+    if (bar->stream != Stream::compute && !bar->is_collective)
       gaps = without(gaps, *bar, times[StepPart::framework]);
   }
   for (const Interval& gap : gaps) times[StepPart::waiting] += gap.end - gap.start;
@@ -124,9 +120,13 @@ StepParts parts_of_update(const Updates& updates) {
 
 }  // namespace
 
+StepParts step_parts(const Run& run, const ClassStep& one) {
+  return parts_of_step(step_of(run), one.first, run.input ? run.input->exposed : Seconds{});
+}
+
 StepParts step_parts(const Run& run) {
   if (const Updates* updates = updates_of(run)) return parts_of_update(*updates);
-  return parts_of_step(step_of(run), run.input ? run.input->exposed : Seconds{});
+  return step_parts(run, slowest_class(step_of(run)));
 }
 
 }  // namespace trainyard

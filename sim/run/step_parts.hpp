@@ -1,7 +1,7 @@
 #pragma once
-// The parts of the step time, which add up to it. For one steady step along rank 0's compute stream: its
-// kernels, and for every moment without one the concurrent activity of the communication stream. For runs of
-// many updates, the mean over the ranks. For `compare` and summary.json.
+// The parts of the step time, which add up to it. For one steady step along the compute stream of a
+// rank: its kernels, and for every moment without one the concurrent activity of the communication stream.
+// For runs of many updates, the mean over the ranks. For `compare` and summary.json.
 
 #include "config/keys.hpp"
 #include "run/run.hpp"
@@ -33,7 +33,7 @@ struct PartTime {
   Seconds time;
 };
 
-/// The time for which a collective kept rank 0 from computing.
+/// The time for which a collective kept the rank from computing.
 struct ExposedCollective {
   int collective = -1;  ///< index in the step's collectives
   Seconds exposed;
@@ -44,8 +44,12 @@ struct StepParts {
   std::vector<ExposedCollective> collectives;  ///< in order; they add up to `communication`
 };
 
-/// The parts of the step time, which add up to it except for rounding; for a step without a timeline all of
-/// it is waiting. Runs of many updates have no collectives here: their exchange is one figure.
+/// The parts of a steady step for the first rank of a class; they add up to the step time except for
+/// rounding. Without a timeline all of it is waiting.
+StepParts step_parts(const Run& run, const ClassStep& one);
+
+/// The same for the class that ends last. Runs of many updates have no collectives here: their exchange is
+/// one figure.
 StepParts step_parts(const Run& run);
 
 }  // namespace trainyard
@@ -60,14 +64,14 @@ struct Names<StepPart> {
       Name{"backward", StepPart::backward, "kernels of the backward pass, each alone"},
       Name{"update", StepPart::update, "kernels of the optimizer, each alone"},
       Name{"host", StepPart::host, "the GPU waits for the software on the host"},
-      Name{"slowed_kernels", StepPart::slowed_kernels, "what kernels took longer beside communication"},
-      Name{"compute", StepPart::compute, "of runs of many updates: all computing that was of use"},
+      Name{"slowed_kernels", StepPart::slowed_kernels, "delay of kernels by concurrent communication"},
+      Name{"compute", StepPart::compute, "runs of many updates: all useful computing"},
       Name{"wasted_compute", StepPart::wasted_compute, "computing that the update rule cancelled"},
-      Name{"communication", StepPart::communication, "collectives that no kernel hides"},
+      Name{"communication", StepPart::communication, "collectives while no kernel runs"},
       Name{"framework", StepPart::framework, "cycles, negotiation and copies around collectives, exposed"},
-      Name{"waiting", StepPart::waiting, "for other ranks, or for what the update rule asks"},
-      Name{"input", StepPart::input, "for samples"},
-      Name{"other", StepPart::other, "what had not ended when the measurement did"}};
+      Name{"waiting", StepPart::waiting, "waiting for other ranks or for the update rule"},
+      Name{"input", StepPart::input, "waiting for samples"},
+      Name{"other", StepPart::other, "work unfinished at the end of the measurement"}};
 };
 
 }  // namespace trainyard::config

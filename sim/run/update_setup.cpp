@@ -11,9 +11,9 @@ int ranks_per_worker(const ResolvedExperiment& resolved) {
   const Cluster& cluster = *resolved.cluster;
   const int first = cluster.gpus_on_node.front();
   if (std::ranges::any_of(cluster.gpus_on_node, [&](int gpus) { return gpus != first; })) {
-    throw InputError(fmt::format("{} adds up the gradients of whole nodes, and not all have {} GPUs",
+    throw InputError(fmt::format("{} sums the gradients of whole nodes, but not all nodes have {} GPUs",
                                  resolved.stack.name, first),
-                     "a multiple of that as gpus, or gpus_per_node");
+                     "set gpus to a multiple of this, or set gpus_per_node");
   }
   return first;
 }
@@ -33,7 +33,7 @@ TrainingOptions training_options(const UpdateSettings& settings, const StepCount
 
 std::vector<Seconds> worker_ops(const Step& steady) {
   std::vector<Seconds> ops;
-  for (const OpRow& op : steady.ops) ops.push_back(op.duration);
+  for (const OpRow& op : slowest_class(steady).ops) ops.push_back(op.duration);
   return ops;
 }
 
@@ -48,6 +48,32 @@ std::vector<StepTimes> step_times(const ResolvedExperiment& resolved, const Clus
     times.back().join(ranks_per_worker(resolved));
   }
   return times;
+}
+
+HostLoad host_load(const ServerPlan& plan, int worker_nodes, int cpus, int steps_per_push) {
+  std::vector<double> bytes(plan.links.size());
+  for (const WorkerWays& worker : plan.workers) {
+    for (std::size_t message = 0; message < plan.messages.size(); ++message) {
+      const Bytes part = plan.messages[message].bytes / static_cast<double>(plan.parts);
+      const std::size_t way = at(plan.way_of_message[message]);
+      for (const ServerWay* road : {&worker.push[way], &worker.pull[way]}) {
+        for (const int link : road->links) bytes[at(link)] += part.si();
+      }
+    }
+  }
+  std::vector<HostLoad> loads(at(worker_nodes));
+  for (const ServerPlan::Resource& resource : plan.resources) {
+    if (index(resource.node) >= worker_nodes) continue;
+    HostLoad& load = loads[at(index(resource.node))];
+    const Seconds busy = Bytes{bytes[at(resource.link)]} / plan.links[at(resource.link)];
+    (resource.is_memory ? load.memory : load.cores) += busy / (static_cast<double>(cpus) * steps_per_push);
+  }
+  HostLoad most;
+  for (const HostLoad& load : loads) {
+    most.cores = std::max(most.cores, load.cores);
+    most.memory = std::max(most.memory, load.memory);
+  }
+  return most;
 }
 
 LoadingTimes loading_times(const ResolvedExperiment& resolved, const Cluster& cluster, int workers,

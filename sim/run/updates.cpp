@@ -99,6 +99,11 @@ Updates updates_from(const std::vector<TrainingRecord>& repeats, const Cluster& 
   return updates;
 }
 
+const ServerRow* busiest_server(const Updates& updates) {
+  const auto most = std::ranges::max_element(updates.servers, {}, &ServerRow::utilization);
+  return most == updates.servers.end() ? nullptr : &*most;
+}
+
 double steps_of(const Updates& updates) {
   return static_cast<double>(updates.measured_updates) * updates.gradients_per_update *
          updates.settings.push_every * updates.ranks_per_worker;

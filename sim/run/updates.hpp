@@ -71,6 +71,9 @@ struct Updates {
 Updates updates_from(const std::vector<TrainingRecord>& repeats, const Cluster& cluster,
                      const UpdateSettings& settings, int ranks_per_worker, const StepCounts& counts);
 
+/// The server with the largest utilization; null if there are none.
+const ServerRow* busiest_server(const Updates& updates);
+
 /// Steps of single ranks in all measured updates.
 double steps_of(const Updates& updates);
 

@@ -17,11 +17,7 @@ int next_job(TaskGraph& graph) {
 
 /// The program with its collectives renumbered from `first_collective`.
 Program renumbered(Program program, int first_collective) {
-  for (std::vector<Task>& stream : program.streams) {
-    for (Task& task : stream) {
-      if (auto* join = std::get_if<Join>(&task)) join->collective += first_collective;
-    }
-  }
+  for_each_task<Join>(program, [&](Join& join) { join.collective += first_collective; });
   return program;
 }
 

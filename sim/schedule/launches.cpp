@@ -2,9 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "experiment/stack_rules.hpp"
-#include "schedule/communication.hpp"
 #include "strategy/buckets.hpp"
-#include "strategy/coalesce.hpp"
 #include "strategy/compression.hpp"
 #include "strategy/fusion.hpp"
 #include "strategy/micro_batches.hpp"
@@ -50,7 +48,7 @@ std::vector<Launch> recorded_launches(const Trace& trace, Bytes value) {
       Launch& launch = launches.emplace_back(Launch{.name = fmt::format("bucket {}", launches.size()),
                                                     .purpose = "buckets",
                                                     .ready_op = static_cast<int>(i),
-                                                    .operation = operation_of(trace.ops[i].communication),
+                                                    .operation = trace.ops[i].communication.value(),
                                                     .size = size});
       if (!reduces(launch.operation)) continue;
       launch.purpose = "gradients";
@@ -168,12 +166,13 @@ std::vector<Launch> through_gpu0(const Trace& trace, const Stack& stack, const G
 void require_plain(const Trace& trace, const Sync& sync, Bytes value) {
   const auto communicates = [](const Op& op) { return !op.communication_bytes.empty(); };
   if (std::ranges::any_of(trace.ops, communicates)) {
-    throw InputError(fmt::format("the trace names collectives, {} makes others", config::name_of(sync.kind)),
-                     "empty both communication columns, or kind: all_reduce");
+    throw InputError(
+        fmt::format("the trace names collectives, but {} launches its own", config::name_of(sync.kind)),
+        "leave both communication columns empty, or use kind: all_reduce");
   }
   if (sync.compression == Compression::fp16 && value <= Bytes(2)) {
-    throw InputError("compression fp16 of gradients that have 2 bytes already",
-                     "leave it out, or gradient_dtype: fp32 in the stack");
+    throw InputError("compression fp16 has no effect: the gradients already have 2 bytes per value",
+                     "leave it out, or use gradient_dtype: fp32 in the stack");
   }
 }
 
@@ -215,20 +214,22 @@ std::vector<std::string> notes_on_kind(const Sync& sync, const Stack& stack) {
   std::vector<std::string> notes;
   if (sync.kind == SyncKind::dataparallel_gpu0) {
     notes.emplace_back(
-        "dataparallel_gpu0: scattering the batch, gathering the outputs, broadcasting what batch norms have "
-        "counted and the Python threads that launch kernels are not modelled: nn.DataParallel is slower");
+        "dataparallel_gpu0: the real nn.DataParallel is slower, because scattering the batch, gathering "
+        "outputs, broadcasting batch-norm statistics and Python's launching threads are not modelled");
     if (stack.overlap || stack.fusion || stack.bucket_first) {
       notes.emplace_back(
-          "the stack's overlap, first bucket and fusion are not used: all gradients are reduced after "
-          "backward, in buffers of bucket_cap");
+          "dataparallel_gpu0 does not use the stack's overlap, bucket_first and fusion: all gradients are "
+          "reduced after backward, in buffers of bucket_cap");
     }
     if (has_passes_of_many(stack))
-      notes.emplace_back("the stack's passes of ranks: many are not used: no rank reduces all gradients");
+      notes.emplace_back(
+          "dataparallel_gpu0 does not use the stack's passes with 'ranks: many', because no rank reduces all "
+          "gradients");
   }
   if (sync.compression == Compression::top_k) {
     notes.emplace_back(
-        "top_k: the kernels that select values, keep back the others and add up what arrives take what their "
-        "bytes take (assumed)");
+        "top_k: the kernels that select, keep and sum values are assumed to take the time of their memory "
+        "traffic");
   }
   return notes;
 }

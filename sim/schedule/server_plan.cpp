@@ -182,10 +182,10 @@ ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, S
   const bool has_no_cpu = cluster.platform.cpus.empty();
   const bool is_on_gpus = placement == ServerPlacement::gpu || placement == ServerPlacement::gpus;
   if (!is_on_gpus && has_no_cpu)
-    throw InputError("the platform has no CPU whose memory could hold parameters", "placement: gpu");
+    throw InputError("the platform has no CPU to hold parameters in its memory", "use placement: gpu");
   if (rules.node_reduce == NodeReduce::host && has_no_cpu) {
-    throw InputError("the platform has no CPU in whose memory gradients could be added up",
-                     "the stack's servers: {node_reduce: gpus}");
+    throw InputError("the platform has no CPU to sum gradients in its memory",
+                     "use servers: {node_reduce: gpus} in the stack");
   }
   // A message with several joined tensors is summed in all places of a node, one part of it in each.
   const int places = places_of_sums(cluster, rules.node_reduce);
@@ -214,10 +214,9 @@ ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, S
     }
   }
   if (!is_on_gpus && !cluster.platform.host_memory_bandwidth)
-    plan.notes.emplace_back(
-        "the platform does not say what its hosts' memory lets through: servers add up gradients in no time");
+    plan.notes.emplace_back("the platform has no host memory bandwidth: servers sum gradients in no time");
   if (is_on_gpus)
-    plan.notes.emplace_back("GPUs add up gradients in no time, and in memory that is not counted");
+    plan.notes.emplace_back("GPUs sum gradients in no time, and the memory for it is not counted");
   return plan;
 }
 

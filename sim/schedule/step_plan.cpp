@@ -23,28 +23,6 @@ std::vector<Seconds> ends_of(const std::vector<OpTime>& times) {
   return ends;
 }
 
-/// The plan's graph with collectives that take given times, independent of other events, and use nothing of
-/// the GPU.
-template <class DurationOf>
-TaskGraph with_durations(const StepPlan& plan, DurationOf duration_of) {
-  TaskGraph graph;
-  graph.programs = plan.graph.programs;
-  graph.program_of_rank = plan.graph.program_of_rank;
-  for (const Collective& collective : plan.graph.collectives) {
-    graph.collectives.push_back({.operation = collective.operation,
-                                 .size = collective.size,
-                                 .participants = collective.participants,
-                                 .overhead = duration_of(graph.collectives.size()),
-                                 .phases = {}});
-  }
-  for (Program& program : graph.programs) {
-    for (Task& task : program.streams[static_cast<int>(Stream::communication)]) {
-      if (auto* join = std::get_if<Join>(&task)) join->use = {};
-    }
-  }
-  return graph;
-}
-
 std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const Stack& stack) {
   std::vector<OpTime> times;
   for (const Op& op : trace.ops) {
@@ -121,8 +99,8 @@ void require_one_node(const Cluster& cluster, std::span<const Rank> ranks) {
   const int nodes = index(cluster.node_of(ranks.back())) - index(cluster.node_of(ranks.front())) + 1;
   if (nodes == 1) return;
   throw InputError(
-      fmt::format("dataparallel_gpu0 is one process with the GPUs of one node, not of {}", nodes),
-      "nodes: 1, or kind: all_reduce");
+      fmt::format("dataparallel_gpu0 is one process on one node, but the job has {} nodes", nodes),
+      "use nodes: 1, or kind: all_reduce");
 }
 
 }  // namespace
@@ -167,25 +145,6 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
   for (const Rank rank : ranks)
     plan.graph.program_of_rank[at(index(rank))] = has_owner && rank != ranks.front() ? 1 : 0;
   return plan;
-}
-
-TaskGraph ideal(const StepPlan& plan) {
-  return undisturbed(with_durations(plan, [&](std::size_t i) { return plan.collectives[i].bound; }));
-}
-
-TaskGraph undisturbed(TaskGraph graph) {
-  for (Program& program : graph.programs) {
-    for (std::vector<Task>& stream : program.streams) {
-      for (Task& task : stream) {
-        if (auto* compute = std::get_if<Compute>(&task)) compute->use = {};
-      }
-    }
-  }
-  return graph;
-}
-
-TaskGraph without_network(const StepPlan& plan) {
-  return with_durations(plan, [](std::size_t) { return Seconds(); });
 }
 
 }  // namespace trainyard

@@ -54,15 +54,4 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
 /// The capacities of all links of a cluster, by LinkId.
 std::vector<Bandwidth> capacities(const Cluster& cluster);
 
-/// The same step with every collective as fast as its bound and no kernel slowed by another: the ideal
-/// engine's time for it is a lower bound.
-TaskGraph ideal(const StepPlan& plan);
-
-/// The same graph without any slowdown of kernels.
-TaskGraph undisturbed(TaskGraph graph);
-
-/// The same step with collectives that take no time: only the compute and the framework remain. Both graphs
-/// are without patterns and links.
-TaskGraph without_network(const StepPlan& plan);
-
 }  // namespace trainyard

@@ -55,6 +55,16 @@ struct Program {
   int events = 0;  ///< events have numbers from 0 up to this, exclusive
 };
 
+/// Calls `act` with each of the program's tasks of a type.
+template <class T, class Act>
+void for_each_task(Program& program, Act act) {
+  for (std::vector<Task>& stream : program.streams) {
+    for (Task& task : stream) {
+      if (T* of_type = std::get_if<T>(&task)) act(*of_type);
+    }
+  }
+}
+
 /// A change of a link's capacity at a date.
 struct LinkEvent {
   Seconds date;

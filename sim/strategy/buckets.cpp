@@ -15,7 +15,7 @@ std::vector<ReadyGradient> ready_gradients(const Trace& trace) {
   std::map<std::string_view, int> first_op;  // by layer
   int last_pass = -1;  // pass over all gradients: none is sent before the end of the last pass
   for (std::size_t op = 0; op < trace.ops.size(); ++op) {
-    const bool is_pass = trace.ops[op].layer.starts_with(gradient_pass_prefix);
+    const bool is_pass = trace.ops[op].role == OpRole::gradient_pass;
     if (is_pass && trace.ops[op].phase == Phase::backward) last_pass = static_cast<int>(op);
   }
   for (std::size_t op = 0; op < trace.ops.size(); ++op) {
@@ -29,23 +29,38 @@ std::vector<ReadyGradient> ready_gradients(const Trace& trace) {
 
 std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, const Stack& stack, Bytes value) {
   if (first_bucket(stack) <= Bytes() || largest_bucket(stack) <= Bytes()) {
-    throw InputError("a gradient bucket of 0 bytes",
-                     "PyTorch DDP's are bucket_first: 1 MiB, bucket_cap: 25 MiB");
+    throw InputError("a gradient bucket has 0 bytes",
+                     "PyTorch DDP uses bucket_first: 1 MiB, bucket_cap: 25 MiB");
   }
-  std::vector<Bucket> buckets;
-  Bucket open;
+  BucketFiller filler;
   for (const ReadyGradient& ready : gradients) {
-    open.bytes += ready.gradient.elements * value;
-    open.gradients.push_back(ready.gradient);
-    open.ready_after = ready.op;
-    const Bytes limit = buckets.empty() ? first_bucket(stack) : largest_bucket(stack);
-    if (open.bytes >= limit) buckets.push_back(std::exchange(open, {}));
+    filler.add(ready.gradient, ready.gradient.elements * value, ready.op);
+    const Bytes limit = filler.closed() == 0 ? first_bucket(stack) : largest_bucket(stack);
+    if (filler.open_bytes() >= limit) filler.close();
   }
-  if (!open.gradients.empty()) buckets.push_back(std::move(open));
+  std::vector<Bucket> buckets = filler.take();
   if (!stack.overlap) {
     for (Bucket& bucket : buckets) bucket.ready_after = gradients.back().op;
   }
   return buckets;
+}
+
+std::vector<Bucket> broadcast_buffers(std::span<const Gradient> tensors, Bytes limit, Bytes value) {
+  BucketFiller filler;
+  for (const Gradient& tensor : tensors) {
+    filler.add(tensor, tensor.elements * value);
+    if (filler.open_bytes() >= limit) filler.close();
+  }
+  return filler.take();
+}
+
+std::vector<Bucket> reduce_buffers(std::span<const Gradient> tensors, Bytes limit, Bytes value) {
+  BucketFiller filler;
+  for (const Gradient& tensor : tensors) {
+    if (filler.open_bytes() + tensor.elements * value > limit) filler.close();
+    filler.add(tensor, tensor.elements * value);
+  }
+  return filler.take();
 }
 
 }  // namespace trainyard

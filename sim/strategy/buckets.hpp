@@ -1,11 +1,11 @@
 #pragma once
-// Gradient buckets of data-parallel training: which gradients are reduced together, and when a bucket is
-// complete.
+// Buckets of data-parallel training: which tensors PyTorch sends together, and when a bucket is complete.
 
 #include "strategy/stack.hpp"
 #include "workload/trace.hpp"
 
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -36,5 +36,39 @@ std::vector<ReadyGradient> ready_gradients(const Trace& trace);
 /// are no buckets. Throws InputError if a limit is not positive. Source: PyTorch
 /// torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
 std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, const Stack& stack, Bytes value);
+
+/// Collects gradients into buckets, one after the other.
+class BucketFiller {
+public:
+  void add(const Gradient& gradient, Bytes bytes, int ready_after = -1) {
+    open_.bytes += bytes;
+    open_.gradients.push_back(gradient);
+    open_.ready_after = ready_after;
+  }
+  /// The next gradient begins another bucket.
+  void close() {
+    if (!open_.gradients.empty()) closed_.push_back(std::exchange(open_, {}));
+  }
+  [[nodiscard]] Bytes open_bytes() const { return open_.bytes; }
+  [[nodiscard]] std::size_t closed() const { return closed_.size(); }
+  std::vector<Bucket> take() {
+    close();
+    return std::move(closed_);
+  }
+
+private:
+  Bucket open_;
+  std::vector<Bucket> closed_;
+};
+
+/// How PyTorch's nn.DataParallel combines the parameters that GPU 0 broadcasts before a step:
+/// buffers that close once they reach the limit, so they exceed it by up to one tensor. Source: PyTorch
+/// torch/csrc/cuda/comm.cpp, broadcast_coalesced; torch/csrc/utils/tensor_flatten.cpp, take_tensors.
+/// `tensors`: in the order of the model's parameters; each value has `value` bytes.
+std::vector<Bucket> broadcast_buffers(std::span<const Gradient> tensors, Bytes limit, Bytes value);
+
+/// The gradients that return to GPU 0: buffers that stay within the limit; a larger tensor goes alone.
+/// Source: PyTorch torch/nn/parallel/comm.py, reduce_add_coalesced; torch/_utils.py, _take_tensors.
+std::vector<Bucket> reduce_buffers(std::span<const Gradient> tensors, Bytes limit, Bytes value);
 
 }  // namespace trainyard

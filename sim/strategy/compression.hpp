@@ -43,9 +43,10 @@ template <>
 struct Names<Compression> {
   static constexpr std::string_view what = "compression";
   static constexpr std::array table{
-      Name{"none", Compression::none, "gradients as they are"},
+      Name{"none", Compression::none, "gradients are not compressed"},
       Name{"fp16", Compression::fp16, "2 bytes per value"},
-      Name{"top_k", Compression::top_k, "the largest values and where they belong; the others wait"}};
+      Name{"top_k", Compression::top_k,
+           "the largest values and their indices; the others are kept for later updates"}};
 };
 
 }  // namespace trainyard::config

@@ -14,22 +14,18 @@ Seconds next_tick(Seconds ready, Seconds cycle_time) {
 std::vector<Bucket> fused_buffers(std::span<const ReadyGradient> gradients, std::span<const Seconds> op_end,
                                   const Stack& stack, Bytes value) {
   const Fusion& fusion = *stack.fusion;
-  std::vector<Bucket> buffers;
-  Bucket open;
+  BucketFiller filler;
   Seconds open_tick;
   for (const ReadyGradient& ready : gradients) {
     const int op = stack.overlap ? ready.op : gradients.back().op;
     const Seconds tick = next_tick(op_end[static_cast<std::size_t>(op)], fusion.cycle_time.value);
     const Bytes bytes = ready.gradient.elements * value;
-    const bool fits = open.bytes + bytes <= fusion.threshold.value;
-    if (!open.gradients.empty() && (tick != open_tick || !fits)) buffers.push_back(std::exchange(open, {}));
+    const bool fits = filler.open_bytes() + bytes <= fusion.threshold.value;
+    if (tick != open_tick || !fits) filler.close();
     open_tick = tick;
-    open.bytes += bytes;
-    open.gradients.push_back(ready.gradient);
-    open.ready_after = op;
+    filler.add(ready.gradient, bytes, op);
   }
-  if (!open.gradients.empty()) buffers.push_back(std::move(open));
-  return buffers;
+  return filler.take();
 }
 
 }  // namespace trainyard

@@ -44,7 +44,7 @@ template <>
 struct Names<PassDtype> {
   static constexpr std::string_view what = "type of a pass";
   static constexpr std::array table{
-      Name{"gradient", PassDtype::gradient, "that of the reduced gradients (gradient_dtype)"},
+      Name{"gradient", PassDtype::gradient, "type of the reduced gradients (gradient_dtype)"},
       Name{"fp32", PassDtype::fp32, "4 bytes per value"}};
 };
 
@@ -53,9 +53,9 @@ struct Names<PassRanks> {
   static constexpr std::string_view what = "ranks of a pass";
   static constexpr std::array table{
       Name{"all", PassRanks::all,
-           "every job, with one rank too: on the compute stream, over all gradients at once"},
+           "every job, also with one rank: on the compute stream, over all gradients at once"},
       Name{"many", PassRanks::many,
-           "jobs of several ranks alone: beside each collective, over what it reduces"}};
+           "only jobs of several ranks: with each collective, over the gradients it reduces"}};
 };
 
 template <>
@@ -63,28 +63,27 @@ struct Names<PassTime> {
   static constexpr std::string_view what = "time of a pass";
   static constexpr std::array table{
       Name{"before", PassTime::before,
-           "before the reduction; of ranks: all no gradient is reduced before its end"},
-      Name{"after", PassTime::after, "behind the reduction; of ranks: all between the last and the update"}};
+           "before the reduction; with 'ranks: all' no gradient is reduced until the pass has ended"},
+      Name{"after", PassTime::after,
+           "after the reduction; with 'ranks: all' between the last collective and the update"}};
 };
 
 template <>
 struct Keys<GradientPass> {
   static auto table() {
     constexpr double most_passes = 100;
-    return keys(required("name", &GradientPass::name, "what it does: unscale, norm, clip, copy"),
-                optional("reads", &GradientPass::reads, "values that it reads per gradient")
-                    .at_least(0)
-                    .at_most(most_passes),
-                optional("writes", &GradientPass::writes, "values that it writes per gradient")
-                    .at_least(0)
-                    .at_most(most_passes),
-                optional("of", &GradientPass::of, "their type"),
-                optional("only", &GradientPass::only, "precisions with which it happens; all when absent"),
-                optional("ranks", &GradientPass::ranks, "jobs in which it happens"),
-                optional("when", &GradientPass::when, "before or behind the reduction"),
-                optional("fusible", &GradientPass::fusible,
-                         "true: a compiler that fuses element-wise ops does away with it"),
-                optional("source", &GradientPass::source, "where it is documented, or why it is assumed"));
+    return keys(
+        required("name", &GradientPass::name, "name of the pass: unscale, norm, clip, copy"),
+        optional("reads", &GradientPass::reads, "values read per gradient").at_least(0).at_most(most_passes),
+        optional("writes", &GradientPass::writes, "values written per gradient")
+            .at_least(0)
+            .at_most(most_passes),
+        optional("of", &GradientPass::of, "type of these values"),
+        optional("only", &GradientPass::only, "precisions that have the pass; default: all"),
+        optional("ranks", &GradientPass::ranks, "jobs that have the pass"),
+        optional("when", &GradientPass::when, "before or after the reduction"),
+        optional("fusible", &GradientPass::fusible, "true: fused_elementwise removes the pass"),
+        optional("source", &GradientPass::source, "documentation of the pass, or why it is assumed"));
   }
 };
 

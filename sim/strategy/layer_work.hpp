@@ -43,7 +43,7 @@ template <>
 struct Names<WorkDtype> {
   static constexpr std::string_view what = "type of a layer's work";
   static constexpr std::array table{
-      Name{"activation", WorkDtype::activation, "that of the activations in the experiment's precision"},
+      Name{"activation", WorkDtype::activation, "type of the activations in the experiment's precision"},
       Name{"fp32", WorkDtype::fp32, "4 bytes per value"}};
 };
 
@@ -51,19 +51,19 @@ template <>
 struct Keys<LayerWork> {
   static auto table() {
     constexpr double most_passes = 100;
-    return keys(
-        required("name", &LayerWork::name, "what it does: bias, heads, cast"),
-        required("layer", &LayerWork::layer, "the kind of layer that it belongs to"),
-        optional("forward", &LayerWork::forward,
-                 "passes over the layer's values in forward: each read or written once")
-            .at_least(0)
-            .at_most(most_passes),
-        optional("backward", &LayerWork::backward, "the same in backward").at_least(0).at_most(most_passes),
-        optional("of", &LayerWork::of, "the type of the values"),
-        optional("only", &LayerWork::only, "precisions with which it happens; all when absent"),
-        optional("fusible", &LayerWork::fusible,
-                 "true: a compiler that fuses element-wise ops does away with it"),
-        optional("source", &LayerWork::source, "where it is documented, or why it is assumed"));
+    return keys(required("name", &LayerWork::name, "name of the work: bias, heads, cast"),
+                required("layer", &LayerWork::layer, "kind of layer that has the work"),
+                optional("forward", &LayerWork::forward,
+                         "passes over the layer's values in forward; a pass reads or writes each value once")
+                    .at_least(0)
+                    .at_most(most_passes),
+                optional("backward", &LayerWork::backward, "passes over the layer's values in backward")
+                    .at_least(0)
+                    .at_most(most_passes),
+                optional("of", &LayerWork::of, "type of the values"),
+                optional("only", &LayerWork::only, "precisions that have the work; default: all"),
+                optional("fusible", &LayerWork::fusible, "true: fused_elementwise removes the work"),
+                optional("source", &LayerWork::source, "documentation of the work, or why it is assumed"));
   }
 };
 

@@ -34,41 +34,44 @@ template <>
 struct Names<ShardAssignment> {
   static constexpr std::string_view what = "assignment of tensors to shards";
   static constexpr std::array table{
-      Name{"round_robin", ShardAssignment::round_robin, "one after the other, as they become ready"},
+      Name{"round_robin", ShardAssignment::round_robin,
+           "one shard after the other, in the order in which tensors become ready"},
       Name{"by_size", ShardAssignment::by_size,
-           "the largest first, each to the shard with the fewest bytes"}};
+           "the largest tensor first, each to the shard with the fewest bytes"}};
 };
 
 template <>
 struct Names<NodeReduce> {
-  static constexpr std::string_view what = "place where a node's gradients are added up";
+  static constexpr std::string_view what = "place of a node's sum";
   static constexpr std::array table{
-      Name{"none", NodeReduce::none, "nowhere: every GPU pushes its own and pulls for itself"},
-      Name{"gpus", NodeReduce::gpus, "on the node's GPUs in turn, which push and pull for all"},
-      Name{"host", NodeReduce::host, "in the memory of the node's CPUs, which push and pull for all"}};
+      Name{"none", NodeReduce::none, "no sum: every GPU pushes its own gradients and pulls the parameters"},
+      Name{"gpus", NodeReduce::gpus,
+           "on the node's GPUs in turn; they push and pull for all GPUs of the node"},
+      Name{"host", NodeReduce::host,
+           "in the memory of the node's CPUs; they push and pull for all GPUs of the node"}};
 };
 
 template <>
 struct Keys<ServerRules> {
   static auto table() {
-    return keys(
-        optional("assign", &ServerRules::assign, "which shard keeps a tensor"),
-        optional("partition", &ServerRules::partition, "tensors larger than this are cut into pieces of it")
-            .above(0)
-            .at_most(1e12),
-        optional("spread_above", &ServerRules::spread_above,
-                 "tensors larger than this go in equal parts to all shards")
-            .at_least(0)
-            .at_most(1e12),
-        optional(
-            "priority", &ServerRules::priority,
-            "true: of tensors that wait to be sent, the one that forward needs first; false: as they come"),
-        optional("sum_per_core", &ServerRules::sum_per_core,
-                 "bytes of gradients that a core of a host adds up per second; no limit when absent")
-            .above(0)
-            .at_most(1e12),
-        optional("node_reduce", &ServerRules::node_reduce,
-                 "where the gradients of a node's GPUs are added up before they are pushed"));
+    return keys(optional("assign", &ServerRules::assign, "rule that assigns tensors to shards"),
+                optional("partition", &ServerRules::partition,
+                         "tensors larger than this are cut into pieces of this size")
+                    .above(0)
+                    .at_most(1e12),
+                optional("spread_above", &ServerRules::spread_above,
+                         "tensors larger than this are spread over all shards in equal parts")
+                    .at_least(0)
+                    .at_most(1e12),
+                optional("priority", &ServerRules::priority,
+                         "true: waiting tensors are sent in the order in which forward needs them; false: in "
+                         "the order of arrival"),
+                optional("sum_per_core", &ServerRules::sum_per_core,
+                         "gradient bytes that one host core sums per second; default: no limit")
+                    .above(0)
+                    .at_most(1e12),
+                optional("node_reduce", &ServerRules::node_reduce,
+                         "where the gradients of a node's GPUs are summed before they are pushed"));
   }
 };
 

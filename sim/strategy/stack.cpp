@@ -14,12 +14,12 @@ void check_gradient_work(const Stack& stack, config::Problems& problems) {
     const GradientPass& pass = stack.gradient_work[i];
     const std::string key = fmt::format("gradient_work[{}]", i);
     if (pass.name.empty())
-      problems.error(key + ".name", "a pass without a name", "say what it does: unscale, norm, clip, copy");
+      problems.error(key + ".name", "the pass has no name", "name what it does: unscale, norm, clip, copy");
     if (pass.reads + pass.writes <= 0)
-      problems.error(key + ".reads", "a pass that neither reads nor writes", "leave it out");
+      problems.error(key + ".reads", "the pass neither reads nor writes", "leave it out");
     if (stack.reduce_each_micro_batch && pass.ranks == PassRanks::all && pass.when == PassTime::before) {
       problems.error(key + ".when", "a pass before the reduction of every micro-batch is not simulated",
-                     "when: after, or reduce_each_micro_batch: false");
+                     "use when: after, or reduce_each_micro_batch: false");
     }
   }
 }
@@ -28,16 +28,16 @@ void check_layer_work(const Stack& stack, config::Problems& problems) {
   for (std::size_t i = 0; i < stack.layer_work.size(); ++i) {
     const std::string key = fmt::format("layer_work[{}]", i);
     if (stack.layer_work[i].name.empty())
-      problems.error(key + ".name", "work without a name", "say what it does: bias, heads, cast");
+      problems.error(key + ".name", "the work has no name", "name what it does: bias, heads, cast");
     if (stack.layer_work[i].forward + stack.layer_work[i].backward <= 0)
-      problems.error(key + ".forward", "work that moves nothing", "leave it out");
+      problems.error(key + ".forward", "the work has neither forward nor backward passes", "leave it out");
   }
 }
 
 void validate(const Stack& stack, config::Problems& problems) {
   problems.check_name(stack.name);
   if (stack.servers.partition && stack.servers.spread_above) {
-    problems.error("servers.spread_above", "tensors are cut by a partition, or spread evenly",
+    problems.error("servers.spread_above", "partition and spread_above exclude each other",
                    "keep one of them");
   }
   check_gradient_work(stack, problems);
@@ -46,12 +46,11 @@ void validate(const Stack& stack, config::Problems& problems) {
   for (const auto& [key, size] :
        {std::pair("bucket_first", &stack.bucket_first), std::pair("bucket_cap", &stack.bucket_cap)}) {
     if (!stack.fusion || !*size) continue;
-    problems.error(key, "tensor fusion takes the place of buckets",
-                   "set fusion.threshold, or leave out \"fusion\"");
+    problems.error(key, "tensor fusion replaces buckets", "set fusion.threshold, or leave out \"fusion\"");
   }
   if (first_bucket(stack) > largest_bucket(stack)) {
     problems.warning("bucket_first", "the first bucket is larger than the others",
-                     "it is meant to be small, so that the first all-reduce starts early");
+                     "use a small first bucket, so that the first all-reduce starts early");
   }
 }
 

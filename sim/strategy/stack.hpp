@@ -94,22 +94,24 @@ struct Names<GradientDtype> {
 
 template <>
 struct Names<IntraNode> {
-  static constexpr std::string_view what = "way between the GPUs of a node";
+  static constexpr std::string_view what = "path between the GPUs of a node";
   static constexpr std::array table{
-      Name{"direct", IntraNode::direct, "the platform's: NVLinks, PCIe, host memory where there is no other"},
-      Name{"host", IntraNode::host,
-           "always through host memory, as NCCL_P2P_DISABLE=1: links between GPUs are not used"}};
+      Name{"direct", IntraNode::direct,
+           "the platform's links: NVLink or PCIe, and host memory if there is no other path"},
+      Name{"host", IntraNode::host, "always through host memory, as with NCCL_P2P_DISABLE=1"}};
 };
 
 template <>
 struct Keys<Fusion> {
   static auto table() {
-    return keys(required("threshold", &Fusion::threshold, "largest sum of tensors reduced together")
-                    .above(0)
-                    .at_most(1e12),
-                required("cycle_time", &Fusion::cycle_time, "time between two ticks; 0: none")
-                    .at_least(0)
-                    .at_most(1));
+    return keys(
+        required("threshold", &Fusion::threshold, "largest size of tensors that are reduced together")
+            .above(0)
+            .at_most(1e12),
+        required("cycle_time", &Fusion::cycle_time,
+                 "cycle of the background thread, which starts collectives only at its end; 0: at once")
+            .at_least(0)
+            .at_most(1));
   }
 };
 
@@ -117,9 +119,13 @@ template <>
 struct Keys<ScalarRings> {
   static auto table() {
     return keys(
-        optional("count", &ScalarRings::count, "how many, one after the other").at_least(1).at_most(1e6),
-        required("hop", &ScalarRings::hop, "time from one GPU to the next of its node").above(0).at_most(1),
-        required("node_hop", &ScalarRings::node_hop, "time to a GPU of another node").above(0).at_most(1));
+        optional("count", &ScalarRings::count, "number of scalars; they are summed one after the other")
+            .at_least(1)
+            .at_most(1e6),
+        required("hop", &ScalarRings::hop, "time per hop between GPUs of one node").above(0).at_most(1),
+        required("node_hop", &ScalarRings::node_hop, "time per hop to a GPU of another node")
+            .above(0)
+            .at_most(1));
   }
 };
 
@@ -129,58 +135,59 @@ struct Keys<Stack> {
     constexpr double most_bucket = 1e12;
     return keys(
         required("name", &Stack::name, "the file's name without .yaml"),
-        optional("title", &Stack::title, "for people"),
+        optional("title", &Stack::title, "name for reports"),
         optional("bucket_first", &Stack::bucket_first, "size at which the first gradient bucket closes")
             .above(0)
             .at_most(most_bucket),
         optional("bucket_cap", &Stack::bucket_cap,
-                 "size at which the other buckets close; one larger than the model gives one flat bucket")
+                 "size at which the other buckets close; larger than the model: one bucket for all")
             .above(0)
             .at_most(most_bucket),
-        optional("fusion", &Stack::fusion, "Horovod's tensor fusion, in place of buckets"),
-        optional("gradient_dtype", &Stack::gradient_dtype, "type of the reduced gradients: their bytes"),
+        optional("fusion", &Stack::fusion, "Horovod's tensor fusion; replaces buckets"),
+        optional("gradient_dtype", &Stack::gradient_dtype, "data type of the reduced gradients"),
         optional("overlap", &Stack::overlap,
                  "true: a bucket is reduced as soon as its gradients are ready; false: after backward"),
         optional("reduce_each_micro_batch", &Stack::reduce_each_micro_batch,
-                 "true: accumulated gradients are reduced after each micro-batch, which the next one waits "
-                 "for; false: once, after the last"),
+                 "true: gradients are reduced after each micro-batch, and the next one waits; false: once, "
+                 "after the last micro-batch"),
         optional("intra_node", &Stack::intra_node, "how the GPUs of one node reach each other"),
-        optional("gradient_work", &Stack::gradient_work, "passes over the gradients besides the reduction"),
-        optional("layer_work", &Stack::layer_work, "kernels of layers beside the one that each counts as"),
+        optional("gradient_work", &Stack::gradient_work,
+                 "passes over the gradients in addition to the reduction"),
+        optional("layer_work", &Stack::layer_work,
+                 "further kernels of layers, for example for biases, copies and casts"),
         optional("fused_elementwise", &Stack::fused_elementwise,
-                 "true: element-wise ops that follow each other are one kernel, as XLA makes it"),
+                 "true: consecutive element-wise ops are fused into one kernel, as XLA does"),
         optional("overlap_slows", &Stack::overlap_slows,
-                 "true: kernels run slower beside communication, which takes multiprocessors and memory "
-                 "bandwidth; false: as fast as alone"),
+                 "true: communication takes multiprocessors and memory bandwidth from kernels that run at "
+                 "the same time; false: it does not slow them"),
         optional("servers", &Stack::servers, "how tensors are spread over the shards of parameter servers"),
-        optional("layout", &Stack::layout, "order of the activations that convolutions read"),
+        optional("layout", &Stack::layout, "memory layout of the activations that convolutions read"),
         optional("nccl", &Stack::nccl,
                  "version of NCCL that chooses algorithms and protocols (write it in quotes)"),
-        optional("compute_scale", &Stack::compute_scale,
-                 "every op takes this many times what the GPU profile says")
+        optional("compute_scale", &Stack::compute_scale, "factor on the time of every op in the GPU profile")
             .at_least(0.01)
             .at_most(100),
         optional("op_overhead", &Stack::op_overhead, "time added to every op").at_least(0).at_most(1),
-        optional("step_overhead", &Stack::step_overhead,
-                 "time of the host behind every step, in which the GPU waits")
+        optional("step_overhead", &Stack::step_overhead, "host time after every step, in which the GPU waits")
             .at_least(0)
             .at_most(10),
         optional("step_overhead_per_gpu", &Stack::step_overhead_per_gpu,
-                 "what that grows by with each GPU of a node after its first, where one process drives all")
+                 "further host time after every step for each GPU of a node but the first, if one process "
+                 "drives all")
             .at_least(0)
             .at_most(10),
         optional("scalar_rings", &Stack::scalar_rings,
-                 "scalars that the hosts of several nodes add up over all GPUs behind every step"),
+                 "scalars that the hosts of several nodes sum over all GPUs after every step"),
         optional(
             "micro_batch_overhead", &Stack::micro_batch_overhead,
-            "time in which the GPUs of a job of several wait for hosts behind every micro-batch but the last")
+            "host time after every micro-batch but the last, in which the GPUs wait; only with several GPUs")
             .at_least(0)
             .at_most(10),
         optional("collective_overhead", &Stack::collective_overhead,
-                 "time of the host before every collective: negotiation between ranks, a launch that waits")
+                 "host time before every collective: negotiation between ranks, a late launch")
             .at_least(0)
             .at_most(10),
-        optional("source", &Stack::source, "where these rules are documented"));
+        optional("source", &Stack::source, "documentation of these rules"));
   }
 };
 

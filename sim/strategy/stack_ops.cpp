@@ -23,6 +23,7 @@ Op pass_op(const GradientPass& pass, const Stack& stack, Precision precision, do
   op.phase = pass.when == PassTime::before ? Phase::backward : Phase::optimizer;
   op.layer = std::string(gradient_pass_prefix) + pass.name;
   op.kind = OpKind::elementwise;
+  op.role = OpRole::gradient_pass;
   op.shape = VectorShape{gradients};
   op.flops = Flops(gradients);
   op.bytes = bytes_of(pass, stack, precision, gradients);
@@ -42,6 +43,7 @@ void add_host_op(Trace& trace, std::string_view layer, Seconds duration, Compute
   host.phase = Phase::optimizer;
   host.layer = layer;
   host.kind = OpKind::host;
+  host.role = role_of(layer);
   host.duration = duration;
   host.source = source;
   trace.ops.push_back(std::move(host));

@@ -21,9 +21,6 @@ Bytes bytes_of(const GradientPass& pass, const Stack& stack, Precision precision
 /// accumulated, and without such ops.
 void add_stack_ops(Trace& trace, const Stack& stack);
 
-/// Host time that only steps of several ranks have.
-constexpr std::string_view ranks_overhead_layer = "step_overhead_of_ranks";
-
 /// Host time after every step because there are several ranks, `gpus_per_node` on the fullest node: the
 /// stack's step_overhead_per_gpu for all but one GPU of a node, its micro_batch_overhead for all
 /// micro-batches but the last, and on several nodes its scalar_rings. A ring sends as many pieces as there

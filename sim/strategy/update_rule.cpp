@@ -102,21 +102,8 @@ bool takes_k(UpdateRule rule) {
 }
 
 int gradients_per_update(const UpdateSettings& settings) {
-  switch (settings.rule) {
-    case UpdateRule::sync:
-    case UpdateRule::local_sgd:
-      return settings.workers;
-    case UpdateRule::k_sync:
-    case UpdateRule::k_batch_sync:
-    case UpdateRule::k_async:
-    case UpdateRule::k_batch_async:
-      return settings.k;
-    case UpdateRule::async:
-    case UpdateRule::ssp:
-    case UpdateRule::downpour:
-      break;
-  }
-  return 1;
+  if (takes_k(settings.rule)) return settings.k;
+  return is_synchronous(settings.rule) ? settings.workers : 1;
 }
 
 bool is_synchronous(UpdateRule rule) {

@@ -94,14 +94,15 @@ struct Names<UpdateRule> {
       Name{"sync", UpdateRule::sync, "one update per step, from all ranks"},
       Name{"k_sync", UpdateRule::k_sync, "the first k ranks; the others are cancelled (backup workers)"},
       Name{"k_batch_sync", UpdateRule::k_batch_sync,
-           "the first k gradients, whoever computed them; the others are cancelled"},
-      Name{"async", UpdateRule::async, "every gradient at once"},
+           "the first k gradients from any ranks; the others are cancelled"},
+      Name{"async", UpdateRule::async, "every gradient is applied as it arrives"},
       Name{"k_async", UpdateRule::k_async, "the first k ranks; the others go on with old parameters"},
       Name{"k_batch_async", UpdateRule::k_batch_async, "the first k gradients; nobody waits"},
-      Name{"ssp", UpdateRule::ssp, "every gradient at once, no rank more than bound steps ahead"},
+      Name{"ssp", UpdateRule::ssp,
+           "every gradient is applied as it arrives; no rank is more than 'bound' steps ahead"},
       Name{"local_sgd", UpdateRule::local_sgd, "parameters are averaged every push_every steps"},
       Name{"downpour", UpdateRule::downpour,
-           "gradients of push_every steps at once; new parameters every fetch_every steps"}};
+           "gradients are pushed every push_every steps and parameters fetched every fetch_every steps"}};
 };
 
 }  // namespace trainyard::config

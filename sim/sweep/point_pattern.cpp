@@ -16,22 +16,22 @@ struct Amount {
   std::string_view of;
 };
 
-template <class Q>
+template <class... Qs>
 std::optional<Amount> amount_in(std::string_view text) {
-  const Parsed<Q> parsed = parse_quantity<Q>(text);
-  if (const auto* quantity = std::get_if<Q>(&parsed)) return Amount{quantity->si(), quantity_name<Q>()};
-  return std::nullopt;
+  std::optional<Amount> amount;
+  const auto try_as = [&]<class Q>(const Q&) {
+    const Parsed<Q> parsed = parse_quantity<Q>(text);
+    if (const auto* quantity = std::get_if<Q>(&parsed)) amount = {quantity->si(), quantity_name<Q>()};
+    return amount.has_value();
+  };
+  (void)(try_as(Qs{}) || ...);
+  return amount;
 }
 
 std::optional<Amount> amount_of(std::string_view text) {
   const Parsed<double> number = parse_number(text);
   if (const double* plain = std::get_if<double>(&number)) return Amount{*plain, ""};
-  if (const auto time = amount_in<Seconds>(text)) return time;
-  if (const auto size = amount_in<Bytes>(text)) return size;
-  if (const auto bandwidth = amount_in<Bandwidth>(text)) return bandwidth;
-  if (const auto rate = amount_in<FlopRate>(text)) return rate;
-  if (const auto power = amount_in<Watts>(text)) return power;
-  return amount_in<Dollars>(text);
+  return amount_in<Seconds, Bytes, Bandwidth, FlopRate, Watts, Dollars>(text);
 }
 
 /// "<=" and "64" for "<= 64"; the sign is empty if there is none.

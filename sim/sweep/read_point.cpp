@@ -27,7 +27,7 @@ int count_in(const std::string& key, const std::string& text) {
 
 void refuse(const Overrides& overrides, const char* key, const char* whose) {
   if (std::ranges::find(overrides, key, &Overrides::value_type::first) == overrides.end()) return;
-  throw InputError(fmt::format("{} and {} are both given", whose, key), fmt::format("{} alone", whose));
+  throw InputError(fmt::format("{} and {} are both given", whose, key), fmt::format("give only {}", whose));
 }
 
 Asked asked_of(const Sweep& sweep, const PointValues& values) {

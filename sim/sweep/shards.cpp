@@ -40,13 +40,14 @@ int shards_in(const fs::path& dir) {
   for (const fs::path& file : shard_files(dir)) {
     const std::optional<Shard> shard = shard_named(file.filename().string());
     if (of && *of != shard->of) {
-      throw InputError(fmt::format("{} holds shards of {} and of {}", in_quotes(dir.string()),
-                                   std::min(*of, shard->of), std::max(*of, shard->of)),
-                       "remove those of one of the two");
+      throw InputError(
+          fmt::format("{} has shards of a division into {} and of one into {}", in_quotes(dir.string()),
+                      std::min(*of, shard->of), std::max(*of, shard->of)),
+          "remove the shards of one division");
     }
     of = shard->of;
   }
-  if (!of) throw FileError(fmt::format("{} holds no shards of a sweep", in_quotes(dir.string())));
+  if (!of) throw FileError(fmt::format("{} has no shards of a sweep", in_quotes(dir.string())));
   return *of;
 }
 
@@ -86,7 +87,7 @@ MergedShards merged(const fs::path& dir, const StoredSweep& what) {
       expected += is_in_shard(point, number, shards) ? 1 : 0;
     const auto is_other = [&](const SweepRow& row) { return !is_in_shard(row.point, number, shards); };
     if (std::ranges::any_of(of_shard, is_other)) {
-      throw InputError(fmt::format("{} holds points of another shard", in_quotes(file.string())), again);
+      throw InputError(fmt::format("{} contains points of another shard", in_quotes(file.string())), again);
     }
     if (of_shard.size() != expected) {
       throw FileError(fmt::format("shard {} of {} has finished {} of its {} points: {}", number, shards,

@@ -27,7 +27,7 @@ Database::Database(const std::string& path) : path_(path) {
 Database::~Database() { sqlite3_close(handle_); }
 
 void Database::fail() const {
-  throw FileError(fmt::format("cannot keep the sweep in {}: {}", in_quotes(path_), sqlite3_errmsg(handle_)));
+  throw FileError(fmt::format("cannot store the sweep in {}: {}", in_quotes(path_), sqlite3_errmsg(handle_)));
 }
 
 void Database::run(const std::string& sql) {

@@ -33,7 +33,7 @@ StoreLock::StoreLock(const std::filesystem::path& file) : lock_(file.string() + 
       const int error = errno;
       ::close(descriptor_);
       if (error == EWOULDBLOCK)
-        throw FileError(fmt::format("another trainyard works on {}", in_quotes(file.string())));
+        throw FileError(fmt::format("another trainyard process is using {}", in_quotes(file.string())));
       throw FileError(fmt::format("cannot lock {}: {}", in_quotes(lock_.string()), std::strerror(error)));
     }
     if (is_in_place(descriptor_, lock_)) return;

@@ -48,9 +48,9 @@ void check_axes(const std::vector<Axis>& axes, const std::vector<std::string>& k
     for (const auto& [key, values] : axis.keys) {
       if (values.empty()) throw InputError(fmt::format("{} has no values", key));
       if (values.size() == axis.size()) continue;
-      throw InputError(fmt::format("{} has {} values, {} beside it has {}", key, values.size(),
+      throw InputError(fmt::format("{} has {} values, but {} has {}", key, values.size(),
                                    axis.keys.front().first, axis.size()),
-                       "lists under zip are of equal length");
+                       "lists under zip need equal lengths");
     }
   }
   std::size_t points = 1;
@@ -142,7 +142,7 @@ Sweep make_sweep(std::string name, const SweepFile& file) {
     if (is_chosen(values)) sweep.points.push_back(std::move(values));
   }
   if (sweep.points.empty())
-    throw InputError("no point of the sweep is left", "only and exclude leave none; see its values");
+    throw InputError("no point of the sweep is left", "only and exclude leave out all points");
   return sweep;
 }
 

@@ -16,7 +16,7 @@ using config::join;
 void check_lists(const KeyValues& lists, const std::string& path, config::Problems& problems) {
   for (const auto& [key, texts] : lists) {
     const std::string at = join(path, key);
-    if (texts.empty()) problems.error(at, "the list is empty", "one value at least");
+    if (texts.empty()) problems.error(at, "the list is empty", "at least one value");
     for (std::size_t i = 0; i < texts.size(); ++i) {
       try {
         values_of_range(texts[i]);
@@ -45,7 +45,7 @@ void check_patterns(const std::vector<PointPattern>& patterns, const std::string
 void validate(const SweepFile& file, config::Problems& problems) {
   check_lists(file.vary, "vary", problems);
   for (std::size_t i = 0; i < file.zip.size(); ++i) {
-    if (file.zip[i].empty()) problems.error(join("zip", i), "there is no key in it");
+    if (file.zip[i].empty()) problems.error(join("zip", i), "the entry has no key");
     check_lists(file.zip[i], join("zip", i), problems);
   }
   std::set<std::string> keys;

@@ -52,13 +52,13 @@ template <>
 struct Keys<Goal> {
   static auto table() {
     return keys(
-        optional("epochs", &Goal::epochs, "what a training takes; 1 if left out").above(0).at_most(1e6),
-        optional("deadline", &Goal::deadline, "all epochs must be done by then").above(0),
-        optional("budget", &Goal::budget, "all epochs must not cost more").above(0),
-        optional("gpus_max", &Goal::gpus_max, "no point with more GPUs is chosen").at_least(1),
+        optional("epochs", &Goal::epochs, "epochs of a training; default: 1").above(0).at_most(1e6),
+        optional("deadline", &Goal::deadline, "longest time of all epochs of a chosen point").above(0),
+        optional("budget", &Goal::budget, "highest cost of all epochs of a chosen point").above(0),
+        optional("gpus_max", &Goal::gpus_max, "most GPUs of a chosen point").at_least(1),
         optional(
             "efficiency_min", &Goal::efficiency_min,
-            "no point with a lower scaling efficiency is chosen; with global_batch, over the smallest run")
+            "lowest scaling efficiency of a chosen point; with global_batch, relative to the smallest run")
             .above(0)
             .at_most(1));
   }
@@ -69,15 +69,15 @@ struct Keys<SweepFile> {
   static auto table() {
     return keys(
         optional("title", &SweepFile::title, "one line for people"),
-        required("experiment", &SweepFile::experiment, "what is varied: a name or a path"),
+        required("experiment", &SweepFile::experiment, "experiment to vary: a name or a path"),
         optional("set", &SweepFile::set, "keys of the experiment or of files it names, for every point"),
-        optional(
-            "vary", &SweepFile::vary,
-            "keys and their values or ranges (1..64 times 2); every value with every other, the last key "
-            "changes fastest"),
-        optional("zip", &SweepFile::zip, "keys whose lists are taken side by side; default: nothing set"),
-        optional("only", &SweepFile::only, "if given, points must meet one of these patterns"),
-        optional("exclude", &SweepFile::exclude, "points that meet one of these patterns are left out"),
+        optional("vary", &SweepFile::vary,
+                 "keys with their values or ranges (1..64 times 2); points are all combinations, the last "
+                 "key changes fastest"),
+        optional("zip", &SweepFile::zip,
+                 "keys whose lists are varied in parallel; the value default leaves a key unchanged"),
+        optional("only", &SweepFile::only, "patterns; if given, points must match one of them"),
+        optional("exclude", &SweepFile::exclude, "patterns of points that are left out"),
         optional("goal", &SweepFile::goal, "limits of the best point"));
   }
 };

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/case_conv.hpp>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -75,23 +76,16 @@ std::string name_in_sql(const std::string& name) {
   return text + '"';
 }
 
-std::string in_lower_case(std::string text) {
-  for (char& letter : text) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return text;
-}
-
 /// The columns of `points` between reason and checksum: keys that are not figures, then figures. SQLite
 /// ignores the case of names, and users may vary keys of any name: a key whose name is taken gets the prefix
 /// key_.
 std::vector<std::string> columns_of(const StoredSweep& what) {
   std::set<std::string> taken{"point", "status", "reason", "checksum"};
-  for (const std::string& figure : what.figures) taken.insert(in_lower_case(figure));
+  for (const std::string& figure : what.figures) taken.insert(boost::algorithm::to_lower_copy(figure));
   std::vector<std::string> columns;
   for (std::string key : what.sweep.keys) {
     if (std::ranges::find(what.figures, key) != what.figures.end()) continue;
-    while (!taken.insert(in_lower_case(key)).second) key.insert(0, "key_");
+    while (!taken.insert(boost::algorithm::to_lower_copy(key)).second) key.insert(0, "key_");
     // Stored as a number if it is one: a query for gpus > 8 should find 16, not every text.
     columns.push_back(name_in_sql(key) + " NUMERIC");
   }
@@ -169,9 +163,9 @@ struct SweepStore::Database {
   }
 
   void check() {
-    const std::string hint = "--force begins anew, another --out keeps both";
+    const std::string hint = "replace it with --force, or choose another --out";
     if (noted("layout") != std::to_string(layout))
-      throw InputError(in_quotes(file.path()) + " was written by a trainyard that keeps sweeps otherwise",
+      throw InputError(in_quotes(file.path()) + " was written by a trainyard with another storage format",
                        hint);
     if (noted("version") != what.version) {
       throw InputError(fmt::format("{} was written by version {} of trainyard, this is {}",
@@ -179,7 +173,7 @@ struct SweepStore::Database {
                        hint);
     }
     if (noted("hash") != hash_of(what)) {
-      throw InputError(fmt::format("{} holds other points: of the sweep {} as it was then",
+      throw InputError(fmt::format("{} belongs to another sweep: the points of {} were different",
                                    in_quotes(file.path()), in_quotes(noted("name"))),
                        hint);
     }
@@ -187,7 +181,8 @@ struct SweepStore::Database {
     while (ask.step()) {
       const std::string was = ask.text(1);
       if (was.empty() && !hash_or_nothing(ask.text(0)).empty())
-        throw InputError(in_quotes(ask.text(0)) + " can be read now, and points failed for want of it", hint);
+        throw InputError(in_quotes(ask.text(0)) + " can be read now, but points failed because it could not",
+                         hint);
       if (!was.empty() && hash_of_file(ask.text(0)) != was) {
         throw InputError(
             fmt::format("{} has changed since points were simulated with it", in_quotes(ask.text(0))), hint);
@@ -249,7 +244,8 @@ struct SweepStore::Database {
     }
     if (!is_whole || ask.text(checksum_column()) != checksum_of(row)) {
       throw FileError(
-          fmt::format("{} is damaged: its row of point {} is not as it was written; --force begins it anew",
+          fmt::format("{} is damaged: the row of point {} has changed since it was written; replace the "
+                      "sweep with --force",
                       in_quotes(file.path()), ask.integer(0)));
     }
     return row;

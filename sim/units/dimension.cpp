@@ -11,7 +11,6 @@ constexpr std::array time_units{
     Unit{"ns", -9}, Unit{"min", 0, 0, 60}, Unit{"h", 0, 0, 3600}, Unit{"d", 0, 0, 86400},
 };
 constexpr std::array time_shown{Unit{"ns", -9}, Unit{"us", -6}, Unit{"ms", -3}, Unit{"s"}};
-constexpr std::array time_long{Unit{"min", 0, 0, 60}, Unit{"h", 0, 0, 3600}};
 
 // A bit is 2^-3 bytes.
 constexpr std::array size_units{
@@ -56,8 +55,7 @@ constexpr std::array money_units{Unit{"USD"}};
 
 }  // namespace
 
-constinit const Dimension time_dimension{"time",     "a",        "1.2 us", "# us or # ms?",
-                                         time_units, time_shown, time_long};
+constinit const Dimension time_dimension{"time", "a", "1.2 us", "# us or # ms?", time_units, time_shown};
 constinit const Dimension size_dimension{
     "size", "a", "25 MB", "# MB (1e6 bytes) or # MiB (2^20 bytes)?", size_units, size_shown};
 constinit const Dimension bandwidth_dimension{

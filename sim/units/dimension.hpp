@@ -20,8 +20,7 @@ struct Dimension {
   std::string_view example;    ///< "25 GB/s"
   std::string_view unit_hint;  ///< hint for a missing unit; # stands for the number
   std::span<const Unit> units;
-  std::span<const Unit> shown;            ///< powers of ten for output, ascending
-  std::span<const Unit> long_shown = {};  ///< for large values shown to people, ascending
+  std::span<const Unit> shown;  ///< powers of ten for output, ascending
 };
 
 extern const Dimension time_dimension;

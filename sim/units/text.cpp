@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <span>
 #include <system_error>
 #include <type_traits>
@@ -138,14 +139,74 @@ std::string print(const Dimension& dimension, double value) {
   return to_text(decimal, unit.tens) + " " + std::string(unit.text);
 }
 
-std::string print_for_people(const Dimension& dimension, double value) {
-  if (!std::isfinite(value)) return print(dimension, value);
-  // Times are shown in minutes from two minutes on, in hours from two hours on.
-  for (auto unit = dimension.long_shown.rbegin(); unit != dimension.long_shown.rend(); ++unit) {
-    const double count = four_digits(value / unit->times);
-    if (std::abs(count) >= 2) return to_text(shortest_decimal(count), 0) + " " + std::string(unit->text);
+/// `value` rounded to this number of significant digits.
+double to_digits(double value, int digits) {
+  std::array<char, 40> buffer{};
+  const auto end =
+      std::to_chars(buffer.begin(), buffer.end(), value, std::chars_format::scientific, digits - 1).ptr;
+  double rounded = 0;
+  // Numbers that would exceed the largest one stay as they are.
+  return std::from_chars(buffer.begin(), end, rounded).ec == std::errc() ? rounded : value;
+}
+
+/// Fills a decimal number with zeros to at least this number of decimals.
+std::string with_decimals(std::string number, long decimals) {
+  if (decimals <= 0 || number.find('e') != std::string::npos) return number;
+  std::size_t point = number.find('.');
+  if (point == std::string::npos) {
+    point = number.size();
+    number += '.';
   }
-  return print(dimension, four_digits(value));
+  const std::size_t wanted = point + 1 + static_cast<std::size_t>(decimals);
+  if (number.size() < wanted) number.append(wanted - number.size(), '0');
+  return number;
+}
+
+constexpr double long_from = 120;  // seconds
+constexpr double very_long_from = 7200;
+
+/// "24 min 05 s", "2 h 05 min"; `largest` decides which.
+std::string in_minutes_or_hours(double seconds, double largest) {
+  const std::int64_t whole = std::llround(std::abs(seconds));
+  const bool is_hours = std::round(largest) >= very_long_from;
+  const std::int64_t units = is_hours ? std::llround(std::abs(seconds) / 60) : whole;
+  std::string big = std::to_string(units / 60);
+  for (std::size_t at = big.size(); at > 3; at -= 3) big.insert(at - 3, 1, ',');
+  const std::string small = std::to_string(units % 60);
+  return (seconds < 0 && units > 0 ? "-" : "") + big + (is_hours ? " h " : " min ") +
+         (small.size() < 2 ? "0" : "") + small + (is_hours ? " min" : " s");
+}
+
+bool is_long(const Dimension& dimension, double value) {
+  constexpr double absurd = 1e12;
+  return &dimension == &time_dimension && std::round(std::abs(value)) >= long_from &&
+         std::abs(value) < absurd;
+}
+
+/// With at most `digits` significant digits; with all of them if `has_zeros`.
+std::string print_rounded(const Dimension& dimension, double value, int digits, bool has_zeros) {
+  if (is_long(dimension, value)) return in_minutes_or_hours(value, std::abs(value));
+  if (!std::isfinite(value) || value == 0) return print(dimension, value);
+  const Decimal decimal = shortest_decimal(to_digits(value, digits));
+  const Unit& unit = fitting_unit(dimension.shown, decimal.exponent);
+  const long decimals = has_zeros ? digits - (decimal.exponent - unit.tens) : 0;
+  return with_decimals(to_text(decimal, unit.tens), decimals) + " " + std::string(unit.text);
+}
+
+std::string print_like(const Dimension& dimension, double value, double largest) {
+  if (is_long(dimension, largest)) return in_minutes_or_hours(value, std::abs(largest));
+  if (!std::isfinite(value) || !std::isfinite(largest) || largest == 0)
+    return print_rounded(dimension, value, 4, false);
+  const Decimal decimal = shortest_decimal(to_digits(largest, 4));
+  const Unit& unit = fitting_unit(dimension.shown, decimal.exponent);
+  const int decimals = static_cast<int>(std::clamp(4 - (decimal.exponent - unit.tens), 0L, 4L));
+  const double scale = std::pow(10.0, -unit.tens);
+  const double half = 0.5 * std::pow(10.0, -decimals);
+  const double scaled = std::abs(value * scale) < half ? 0 : value * scale;
+  std::array<char, 400> buffer{};
+  const auto end =
+      std::to_chars(buffer.begin(), buffer.end(), scaled, std::chars_format::fixed, decimals).ptr;
+  return std::string(buffer.begin(), end) + " " + std::string(unit.text);
 }
 
 /// "16 GiB" for a whole number of the largest binary unit that gives one; empty if there is none.
@@ -161,13 +222,7 @@ std::string in_binary_units(double bytes) {
 
 }  // namespace
 
-double four_digits(double value) {
-  char buffer[40];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific, 3).ptr;
-  double rounded = 0;
-  // What rounds up beyond the largest number stays as it is.
-  return std::from_chars(buffer, end, rounded).ec == std::errc() ? rounded : value;
-}
+double four_digits(double value) { return to_digits(value, 4); }
 
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 60;
@@ -210,7 +265,17 @@ std::string quantity_pattern() {
 
 template <class Q>
 std::string human(Q quantity) {
-  return print_for_people(dimension_of<Q>(), quantity.si());
+  return print_rounded(dimension_of<Q>(), quantity.si(), 4, false);
+}
+
+template <class Q>
+std::string estimate(Q quantity) {
+  return print_rounded(dimension_of<Q>(), quantity.si(), 3, true);
+}
+
+template <class Q>
+std::string human_like(Q quantity, Q largest) {
+  return print_like(dimension_of<Q>(), quantity.si(), largest.si());
 }
 
 template <class Q>
@@ -229,6 +294,8 @@ std::string exact(Q quantity) {
   template std::string_view quantity_example<Q>();        \
   template std::string quantity_pattern<Q>();             \
   template std::string human<Q>(Q);                       \
+  template std::string estimate<Q>(Q);                    \
+  template std::string human_like<Q>(Q, Q);               \
   template std::string exact<Q>(Q)
 
 TRAINYARD_QUANTITY_TEXT(Seconds);
@@ -241,5 +308,14 @@ TRAINYARD_QUANTITY_TEXT(Watts);
 TRAINYARD_QUANTITY_TEXT(Dollars);
 
 #undef TRAINYARD_QUANTITY_TEXT
+
+std::string gpu_memory(Bytes bytes) {
+  const double gigabytes = std::ldexp(bytes.si(), -30);
+  if (gigabytes == std::round(gigabytes)) return shortest(gigabytes) + " GB";
+  const double megabytes = std::ldexp(bytes.si(), -20);
+  const bool is_large = std::abs(megabytes) >= 999.5;
+  const Decimal decimal = shortest_decimal(to_digits(is_large ? gigabytes : megabytes, 3));
+  return with_decimals(to_text(decimal, 0), 3 - decimal.exponent) + (is_large ? " GB" : " MB");
+}
 
 }  // namespace trainyard

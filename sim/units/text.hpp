@@ -43,9 +43,25 @@ std::string_view quantity_example();
 template <class Q>
 std::string quantity_pattern();
 
-/// For people: four significant digits and a fitting prefix, "3.74 ms", "122.4 GB/s", "25.56 MB", "2.5 h".
+/// For people: at most four significant digits and a fitting prefix, "3.74 ms", "122.4 GB/s", "25.56 MB";
+/// times from two minutes on as "24 min 05 s" or "2 h 05 min". For quantities that somebody states, sizes and
+/// counts.
 template <class Q>
 std::string human(Q quantity);
+
+/// The same with three significant digits, zeros included: "37.0 ms", "1.25 kJ". For predictions, whose error
+/// bears no more.
+template <class Q>
+std::string estimate(Q quantity);
+
+/// In the unit of `largest` and with the decimals that give `largest` four digits, so that all numbers of a
+/// column have the same: "3.1 ms" below "213.5 ms". Never "-0.0".
+template <class Q>
+std::string human_like(Q quantity, Q largest);
+
+/// Memory of a GPU as its maker counts it, in GB of 2^30 bytes: "40 GB"; three digits unless it is a whole
+/// number of GB: "12.9 GB", "381 MB".
+std::string gpu_memory(Bytes bytes);
 
 /// The shortest decimal that reads back to the same bits, with a fitting prefix: "3.740016 ms", "150 GB/s";
 /// sizes use binary units if they are whole numbers of them and that is shorter: "16 GiB". parse_quantity

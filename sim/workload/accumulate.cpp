@@ -42,11 +42,11 @@ void accumulate(Trace& trace, int micro_batches, Bytes gradient, bool reduces_ea
   for (Op& op : earlier) {
     if (reduces_each) break;
     op.gradients.clear();
-    op.communication = Communication::none;
+    op.communication.reset();
     op.communication_bytes.clear();
   }
   if (!reduces_each)  // only the sum is passed over
-    std::erase_if(earlier, [](const Op& op) { return op.layer.starts_with(gradient_pass_prefix); });
+    std::erase_if(earlier, [](const Op& op) { return op.role == OpRole::gradient_pass; });
   const double elements = gradient_elements(trace.ops);
   if (elements > 0) earlier.push_back(addition_op(elements, gradient));
 

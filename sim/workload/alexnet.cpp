@@ -39,8 +39,7 @@ std::vector<Layer> alexnet_layers(const AlexnetHyperparameters& parameters) {
       layers.push_back(local_response_norm_layer("lrn" + number, map));
     }
   }
-  layers.front().has_input_gradient = false;
-  layers.front().backward_flops = layers.front().forward_flops;
+  set_reads_data(layers.front());
 
   // Numbers continue after the five convolutions, as in the network's first publication.
   layers.push_back(linear_layer("fc6", flattened("fc6", map), parameters.hidden));

@@ -31,18 +31,21 @@ template <>
 struct Keys<AlexnetHyperparameters> {
   static auto table() {
     using A = AlexnetHyperparameters;
-    return keys(
-        required("convs", &A::convs, "channels of the five convolutions").at_least(1).at_most(65'536),
-        optional("first_padding", &A::first_padding, "zeros around the image, pixels").at_least(0).at_most(5),
-        optional("local_response_norm", &A::local_response_norm,
-                 "normalise over neighbouring channels after the first two poolings"),
-        optional("hidden", &A::hidden, "outputs of the first two fully connected layers")
-            .at_least(1)
-            .at_most(1e6),
-        optional("image_size", &A::image_size, "edge of the square RGB input, pixels")
-            .at_least(16)
-            .at_most(8192),
-        optional("classes", &A::classes, "outputs of the last layer").at_least(1).at_most(10'000'000));
+    return keys(required("convs", &A::convs, "channels of the five convolutions").at_least(1).at_most(65'536),
+                optional("first_padding", &A::first_padding, "zero padding around the image, in pixels")
+                    .at_least(0)
+                    .at_most(5),
+                optional("local_response_norm", &A::local_response_norm,
+                         "true: local response normalisation after the first two poolings"),
+                optional("hidden", &A::hidden, "outputs of the first two fully connected layers")
+                    .at_least(1)
+                    .at_most(1e6),
+                optional("image_size", &A::image_size, "width and height of the square RGB input, in pixels")
+                    .at_least(16)
+                    .at_most(8192),
+                optional("classes", &A::classes, "classes (outputs of the last layer)")
+                    .at_least(1)
+                    .at_most(10'000'000));
   }
 };
 

@@ -40,23 +40,25 @@ struct Keys<BertHyperparameters> {
     using B = BertHyperparameters;
     return keys(
         required("layers", &B::layers, "transformer blocks").at_least(1).at_most(10'000),
-        required("hidden", &B::hidden, "features of a token").at_least(1).at_most(1e6),
-        required("heads", &B::heads, "attention heads; they share the features of a token equally")
-            .at_least(1)
-            .at_most(1e6),
+        required("hidden", &B::hidden, "features per token").at_least(1).at_most(1e6),
+        required("heads", &B::heads, "attention heads; must divide hidden").at_least(1).at_most(1e6),
         optional("intermediate", &B::intermediate,
-                 "features between the two linear layers of a block; without it 4 x hidden")
+                 "features between the two linear layers of a block; default: 4 x hidden")
             .at_least(1)
             .at_most(1e7),
-        optional("vocabulary", &B::vocabulary, "entries of the word embedding").at_least(1).at_most(1e8),
-        optional("positions", &B::positions, "entries of the position embedding: the longest sequence")
+        optional("vocabulary", &B::vocabulary, "vocabulary size: entries of the word embedding")
+            .at_least(1)
+            .at_most(1e8),
+        optional("positions", &B::positions, "longest sequence: entries of the position embedding")
             .at_least(1)
             .at_most(1e6),
-        optional("segments", &B::segments, "entries of the token type embedding").at_least(1).at_most(1e6),
-        optional("sequence_length", &B::sequence_length, "tokens of a sample").at_least(1).at_most(1e6),
-        optional(
-            "predictions", &B::predictions,
-            "masked tokens predicted per sequence, by sequence length; at other lengths 15 %, rounded up")
+        optional("segments", &B::segments, "token types: entries of the token type embedding")
+            .at_least(1)
+            .at_most(1e6),
+        optional("sequence_length", &B::sequence_length, "tokens per sample").at_least(1).at_most(1e6),
+        optional("predictions", &B::predictions,
+                 "masked tokens predicted per sequence, by sequence length; default: 15 % of the length, "
+                 "rounded up")
             .at_least(1)
             .at_most(1e6));
   }

@@ -84,6 +84,13 @@ std::string_view without_carriage_return(std::string_view line) {
   return line;
 }
 
+/// The text without a UTF-8 byte order mark.
+std::string_view without_mark(std::string_view text) {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  if (text.starts_with(mark)) text.remove_prefix(mark.size());
+  return text;
+}
+
 /// The text of line `number`, 1-based.
 std::string_view line_at(std::string_view text, int number) {
   for (int i = 1; i < number; ++i) {
@@ -101,11 +108,9 @@ void CsvProblems::add(Diagnostic diagnostic) {
     ++left_out_;
     return;
   }
-  diagnostic.file = name_;
   if (diagnostic.line > 0) {
     std::string_view line = line_at(text_, diagnostic.line);
-    constexpr std::string_view mark = "\xEF\xBB\xBF";
-    if (diagnostic.line == 1 && line.starts_with(mark)) line.remove_prefix(mark.size());
+    if (diagnostic.line == 1) line = without_mark(line);
     if (!config::find_invalid_utf8(line)) diagnostic.source_line = line;
   }
   found_.push_back(std::move(diagnostic));
@@ -113,23 +118,20 @@ void CsvProblems::add(Diagnostic diagnostic) {
 
 void CsvProblems::error(int line, const CsvCell& cell, std::string_view column_name, std::string message,
                         std::string hint) {
-  Diagnostic diagnostic;
-  diagnostic.line = line;
-  diagnostic.column = cell.column;
-  diagnostic.width = cell.width;
-  diagnostic.key_path = column_name;
-  diagnostic.message = std::move(message);
-  diagnostic.hint = std::move(hint);
-  add(std::move(diagnostic));
+  add({.file = name_,
+       .line = line,
+       .column = cell.column,
+       .key_path = std::string(column_name),
+       .message = std::move(message),
+       .hint = std::move(hint),
+       .source_line = {},
+       .width = cell.width});
 }
 
 void CsvProblems::error(int line, std::string message, std::string hint) {
-  Diagnostic diagnostic;
-  diagnostic.line = line;
-  diagnostic.column = line > 0 ? 1 : 0;
-  diagnostic.message = std::move(message);
-  diagnostic.hint = std::move(hint);
-  add(std::move(diagnostic));
+  CsvCell whole;
+  whole.column = line > 0 ? 1 : 0;
+  error(line, whole, {}, std::move(message), std::move(hint));
 }
 
 void CsvProblems::finish() {
@@ -147,7 +149,7 @@ CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
   CsvFile file;
   if (text.size() > largest_csv) {
     problems.error(0, "the file has " + std::to_string(text.size()) + " bytes",
-                   "a trace or table has at most 64 MiB");
+                   "a trace or table may have at most 64 MiB");
     return file;
   }
   if (const auto offset = config::find_invalid_utf8(text)) {
@@ -157,8 +159,7 @@ CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
                    "save the file as UTF-8");
     return file;
   }
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  text = without_mark(text);
 
   file.rows.reserve(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')));
   bool has_header = false;
@@ -178,13 +179,13 @@ CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
     } else if (row.cells.empty()) {
       continue;  // reported by parse_row
     } else if (row.cells.size() != file.header.cells.size()) {
-      problems.error(number, "the line has " + std::to_string(row.cells.size()) + " cells, the header " +
-                                 std::to_string(file.header.cells.size()));
+      problems.error(number, "the line has " + std::to_string(row.cells.size()) +
+                                 " cells, but the header has " + std::to_string(file.header.cells.size()));
     } else {
       file.rows.push_back(std::move(row));
     }
   }
-  if (!has_header) problems.error(0, "the file is empty", "the first line names the columns");
+  if (!has_header) problems.error(0, "the file is empty", "start with a line that names the columns");
   return file;
 }
 

@@ -31,15 +31,15 @@ struct Keys<Gpt2Hyperparameters> {
     using G = Gpt2Hyperparameters;
     return keys(
         required("layers", &G::layers, "transformer blocks").at_least(1).at_most(10'000),
-        required("hidden", &G::hidden, "features of a token").at_least(1).at_most(1e6),
-        required("heads", &G::heads, "attention heads; they share the features of a token equally")
+        required("hidden", &G::hidden, "features per token").at_least(1).at_most(1e6),
+        required("heads", &G::heads, "attention heads; must divide hidden").at_least(1).at_most(1e6),
+        optional("vocabulary", &G::vocabulary, "vocabulary size: entries of the word embedding")
+            .at_least(1)
+            .at_most(1e8),
+        optional("positions", &G::positions, "longest sequence: entries of the position embedding")
             .at_least(1)
             .at_most(1e6),
-        optional("vocabulary", &G::vocabulary, "entries of the word embedding").at_least(1).at_most(1e8),
-        optional("positions", &G::positions, "entries of the position embedding: the longest sequence")
-            .at_least(1)
-            .at_most(1e6),
-        optional("sequence_length", &G::sequence_length, "tokens of a sample").at_least(1).at_most(1e6));
+        optional("sequence_length", &G::sequence_length, "tokens per sample").at_least(1).at_most(1e6));
   }
 };
 

@@ -130,8 +130,7 @@ FeatureMap append_block8(Network& network, const std::string& block, FeatureMap 
 std::vector<Layer> inception_v3_layers(const InceptionV3Hyperparameters& parameters) {
   Network network{{}, parameters.batch_norm_scale};
   FeatureMap map = append_stem(network, {3, parameters.image_size, parameters.image_size});
-  network.layers.front().has_input_gradient = false;
-  network.layers.front().backward_flops = network.layers.front().forward_flops;
+  set_reads_data(network.layers.front());
   map = append_block35(network, "5b.", map, 32);
   map = append_block35(network, "5c.", map, 64);
   map = append_block35(network, "5d.", map, 64);

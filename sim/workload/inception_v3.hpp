@@ -29,12 +29,15 @@ struct Keys<InceptionV3Hyperparameters> {
   static auto table() {
     using I = InceptionV3Hyperparameters;
     return keys(
-        optional("auxiliary", &I::auxiliary, "with the second classifier that only training uses"),
-        optional("batch_norm_scale", &I::batch_norm_scale, "batch norms learn a scale besides the bias"),
-        optional("image_size", &I::image_size, "edge of the square RGB input, pixels")
+        optional("auxiliary", &I::auxiliary, "true: with the auxiliary classifier, which only training uses"),
+        optional("batch_norm_scale", &I::batch_norm_scale,
+                 "true: batch norms learn a scale and a bias; false: only a bias"),
+        optional("image_size", &I::image_size, "width and height of the square RGB input, in pixels")
             .at_least(16)
             .at_most(8192),
-        optional("classes", &I::classes, "outputs of the last layer").at_least(1).at_most(10'000'000));
+        optional("classes", &I::classes, "classes (outputs of the last layer)")
+            .at_least(1)
+            .at_most(10'000'000));
   }
 };
 

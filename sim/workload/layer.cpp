@@ -20,8 +20,8 @@ double elements(const std::vector<int>& shape) {
 int window_count(const std::string& layer, int size, int kernel, int stride, int padding) {
   const int room = size + 2 * padding - kernel;
   if (room < 0) {
-    throw InputError("layer '" + layer + "': a " + std::to_string(kernel) + "-wide window does not fit in " +
-                         std::to_string(size) + " values",
+    throw InputError("layer '" + layer + "': a " + std::to_string(kernel) +
+                         "-wide window does not fit into " + std::to_string(size) + " values",
                      "use a larger image_size");
   }
   return room / stride + 1;
@@ -34,14 +34,6 @@ FeatureMap windows(const std::string& layer, FeatureMap in, int out_channels, Wi
 
 Window square(int kernel, int stride, int padding) { return {kernel, kernel, stride, padding, padding}; }
 
-void set_window(Layer& layer, Window window) {
-  layer.kernel_h = window.kernel_h;
-  layer.kernel_w = window.kernel_w;
-  layer.stride = window.stride;
-  layer.pad_h = window.pad_h;
-  layer.pad_w = window.pad_w;
-}
-
 Layer map_layer(std::string name, LayerKind kind, FeatureMap in, FeatureMap out) {
   return shaped_layer(std::move(name), kind, dimensions(in), dimensions(out));
 }
@@ -49,27 +41,12 @@ Layer map_layer(std::string name, LayerKind kind, FeatureMap in, FeatureMap out)
 /// Sets traffic and kept values of a layer with these weights, MACs and product: input, output and weights
 /// once in forward, twice in backward; the input is kept.
 void add_matrix_costs(Layer& layer, double macs, LayerGemm gemm) {
-  layer.forward_macs = macs;
-  layer.forward_flops = Flops(2 * macs);
-  layer.backward_flops = 2 * layer.forward_flops;
+  set_macs(layer, macs);
   layer.saved_elements = layer.in_elements;
   layer.weight_rw_elements = parameter_elements(layer);
   layer.forward_rw_elements = layer.in_elements + layer.out_elements + layer.weight_rw_elements;
   layer.backward_rw_elements = 2 * layer.forward_rw_elements;
   layer.gemm = gemm;
-}
-
-Layer conv_layer(std::string name, FeatureMap in, int out_channels, Window window, bool has_bias) {
-  const FeatureMap out = windows(name, in, out_channels, window);
-  Layer layer = map_layer(std::move(name), LayerKind::conv, in, out);
-  set_window(layer, window);
-  const int inputs = in.channels * window.kernel_h * window.kernel_w;  // per value
-  const double weights = static_cast<double>(out_channels) * inputs;
-  layer.parameters = {{layer.name + ".weight", weights}};
-  if (has_bias) layer.parameters.push_back({layer.name + ".bias", static_cast<double>(out_channels)});
-  add_matrix_costs(layer, weights * out.height * out.width,
-                   {1, out.height * out.width, out.channels, inputs});
-  return layer;
 }
 
 }  // namespace
@@ -93,6 +70,27 @@ Layer shaped_layer(std::string name, LayerKind kind, std::vector<int> in, std::v
   return layer;
 }
 
+Layer vector_layer(std::string name, LayerKind kind, const std::vector<int>& shape, VectorCosts costs) {
+  Layer layer = shaped_layer(std::move(name), kind, shape, shape);
+  layer.forward_flops = Flops(costs.forward_flops * layer.in_elements);
+  layer.backward_flops = Flops(costs.backward_flops * layer.in_elements);
+  layer.forward_rw_elements = costs.forward_passes * layer.in_elements;
+  layer.backward_rw_elements = costs.backward_passes * layer.in_elements;
+  layer.saved_elements = costs.keeps_input ? layer.in_elements : 0;
+  return layer;
+}
+
+void set_reads_data(Layer& layer) {
+  layer.has_input_gradient = false;
+  layer.backward_flops = layer.forward_flops;
+}
+
+void set_macs(Layer& layer, double macs) {
+  layer.forward_macs = macs;
+  layer.forward_flops = Flops(2 * macs);
+  layer.backward_flops = 2 * layer.forward_flops;
+}
+
 FeatureMap output_map(const Layer& layer) {
   assert(layer.out_shape.size() == 3);
   return {layer.out_shape[0], layer.out_shape[1], layer.out_shape[2]};
@@ -103,75 +101,61 @@ Layer conv_layer(std::string name, FeatureMap in, ConvWindow window) {
                     square(window.kernel, window.stride, window.padding), window.has_bias);
 }
 
-Layer conv_layer(std::string name, FeatureMap in, int out_channels, Window window) {
-  return conv_layer(std::move(name), in, out_channels, window, false);
+Layer conv_layer(std::string name, FeatureMap in, int out_channels, Window window, bool has_bias) {
+  const FeatureMap out = windows(name, in, out_channels, window);
+  Layer layer = map_layer(std::move(name), LayerKind::conv, in, out);
+  layer.window = window;
+  const int inputs = in.channels * window.kernel_h * window.kernel_w;  // per value
+  const double weights = static_cast<double>(out_channels) * inputs;
+  layer.parameters = {{layer.name + ".weight", weights}};
+  if (has_bias) layer.parameters.push_back({layer.name + ".bias", static_cast<double>(out_channels)});
+  add_matrix_costs(layer, weights * out.height * out.width,
+                   {1, out.height * out.width, out.channels, inputs});
+  return layer;
 }
 
 Layer batch_norm_layer(std::string name, FeatureMap in, bool has_scale) {
-  Layer layer = map_layer(std::move(name), LayerKind::batch_norm, in, in);
+  Layer layer =
+      vector_layer(std::move(name), LayerKind::batch_norm, dimensions(in),
+                   {.forward_flops = 4, .backward_flops = 8, .forward_passes = 3, .backward_passes = 5});
   if (has_scale) layer.parameters.push_back({layer.name + ".weight", static_cast<double>(in.channels)});
   layer.parameters.push_back({layer.name + ".bias", static_cast<double>(in.channels)});
-  layer.forward_flops = Flops(4 * layer.in_elements);
-  layer.backward_flops = Flops(8 * layer.in_elements);
-  layer.saved_elements = layer.in_elements;
-  layer.forward_rw_elements = 3 * layer.in_elements;
-  layer.backward_rw_elements = 5 * layer.in_elements;
   return layer;
 }
 
 Layer local_response_norm_layer(std::string name, FeatureMap in) {
-  Layer layer = map_layer(std::move(name), LayerKind::local_response_norm, in, in);
-  layer.forward_flops = Flops(10 * layer.in_elements);
-  layer.backward_flops = Flops(20 * layer.in_elements);
-  layer.saved_elements = layer.in_elements;
-  layer.forward_rw_elements = 2 * layer.in_elements;
-  layer.backward_rw_elements = 4 * layer.in_elements;
-  return layer;
+  return vector_layer(std::move(name), LayerKind::local_response_norm, dimensions(in),
+                      {.forward_flops = 10, .backward_flops = 20, .backward_passes = 4});
 }
 
 Layer relu_layer(std::string name, std::vector<int> shape) {
-  Layer layer = shaped_layer(std::move(name), LayerKind::relu, shape, shape);
-  layer.forward_flops = Flops(layer.in_elements);
-  layer.backward_flops = Flops(layer.in_elements);
-  layer.forward_rw_elements = 2 * layer.in_elements;
-  layer.backward_rw_elements = 3 * layer.in_elements;
-  return layer;
+  return vector_layer(std::move(name), LayerKind::relu, shape,
+                      {.forward_flops = 1, .backward_flops = 1, .keeps_input = false});
 }
 
 Layer max_pool_layer(std::string name, FeatureMap in, int kernel, int stride, int padding) {
-  const Window window = square(kernel, stride, padding);
-  const FeatureMap out = windows(name, in, in.channels, window);
-  Layer layer = map_layer(std::move(name), LayerKind::max_pool, in, out);
-  set_window(layer, window);
-  layer.forward_flops = Flops(layer.out_elements * kernel * kernel);
-  layer.backward_flops = layer.forward_flops;
+  Layer layer = average_pool_layer(std::move(name), in, square(kernel, stride, padding));
+  layer.kind = LayerKind::max_pool;
   layer.saved_elements = layer.in_elements;
   layer.saved_fixed = layer.out_elements * index_size;
-  layer.forward_rw_elements = layer.in_elements + layer.out_elements;
-  layer.backward_rw_elements = layer.in_elements + 2 * layer.out_elements;
   return layer;
 }
 
 Layer add_layer(std::string name, std::vector<int> shape) {
-  Layer layer = shaped_layer(std::move(name), LayerKind::add, shape, shape);
-  layer.forward_flops = Flops(layer.in_elements);
-  layer.forward_rw_elements = 3 * layer.in_elements;
-  return layer;
+  return vector_layer(std::move(name), LayerKind::add, shape,
+                      {.forward_flops = 1, .forward_passes = 3, .backward_passes = 0, .keeps_input = false});
 }
 
 Layer average_pool_layer(std::string name, FeatureMap in) {
-  Layer layer = map_layer(std::move(name), LayerKind::average_pool, in, {in.channels, 1, 1});
-  layer.forward_flops = Flops(layer.in_elements);
-  layer.backward_flops = Flops(layer.in_elements);
-  layer.forward_rw_elements = layer.in_elements + layer.out_elements;
-  layer.backward_rw_elements = layer.in_elements + 2 * layer.out_elements;
+  Layer layer = average_pool_layer(std::move(name), in, {in.height, in.width});
+  layer.window = no_window;
   return layer;
 }
 
 Layer average_pool_layer(std::string name, FeatureMap in, Window window) {
   const FeatureMap out = windows(name, in, in.channels, window);
   Layer layer = map_layer(std::move(name), LayerKind::average_pool, in, out);
-  set_window(layer, window);
+  layer.window = window;
   layer.forward_flops = Flops(layer.out_elements * window.kernel_h * window.kernel_w);
   layer.backward_flops = layer.forward_flops;
   layer.forward_rw_elements = layer.in_elements + layer.out_elements;

@@ -46,16 +46,21 @@ struct LayerGemm {
   friend bool operator==(const LayerGemm&, const LayerGemm&) = default;
 };
 
+/// Where a layer reads its input: `stride` apart in both directions, with `pad_h` and `pad_w` zeros on each
+/// side.
+struct Window {
+  int kernel_h = 0, kernel_w = 0, stride = 1, pad_h = 0, pad_w = 0;
+};
+
+/// Of layers that read every value.
+inline constexpr Window no_window{0, 0, 0};
+
 struct Layer {
   std::string name;
   LayerKind kind{};
   std::vector<int> in_shape;  ///< of one sample: channels, height, width; or rows, features; or heads ...
   std::vector<int> out_shape;
-  int kernel_h = 0;  ///< of the window; 0 if there is none
-  int kernel_w = 0;
-  int stride = 0;
-  int pad_h = 0;  ///< on each side
-  int pad_w = 0;
+  Window window = no_window;
   bool has_input_gradient = true;     ///< false for the layer that reads the data
   std::vector<Parameter> parameters;  ///< in registration order
   double forward_macs = 0;            ///< multiply-accumulates of the matrix work
@@ -79,12 +84,6 @@ struct FeatureMap {
   int channels = 0, height = 0, width = 0;
 };
 
-/// Where a layer reads its input: `stride` apart in both directions, with `pad_h` and `pad_w` zeros on each
-/// side.
-struct Window {
-  int kernel_h = 0, kernel_w = 0, stride = 1, pad_h = 0, pad_w = 0;
-};
-
 /// A square window and the output of a convolution.
 struct ConvWindow {
   int out_channels = 0, kernel = 0, stride = 1, padding = 0;
@@ -100,6 +99,20 @@ std::vector<int> dimensions(FeatureMap map);
 /// A layer with name, kind, shapes and element counts, but no costs yet.
 Layer shaped_layer(std::string name, LayerKind kind, std::vector<int> in, std::vector<int> out);
 
+/// Costs of a layer with one output value per input value: FLOPs per value, passes over the values.
+struct VectorCosts {
+  int forward_flops = 0, backward_flops = 0, forward_passes = 2, backward_passes = 3;
+  bool keeps_input = true;
+};
+
+Layer vector_layer(std::string name, LayerKind kind, const std::vector<int>& shape, VectorCosts costs);
+
+/// Marks the layer that reads the data: it has no gradient of its input.
+void set_reads_data(Layer& layer);
+
+/// Sets the arithmetic of a layer with this many multiply-accumulates; backward has twice as many.
+void set_macs(Layer& layer, double macs);
+
 // One function per kind of layer; each states its cost rules. A multiply-accumulate is two FLOPs. Transformer
 // layers are in transformer_layers.hpp.
 
@@ -107,8 +120,8 @@ Layer shaped_layer(std::string name, LayerKind kind, std::vector<int> in, std::v
 /// for a layer without an input gradient. Traffic forward: input, output, weights once each; backward twice
 /// that. Keeps its input. Throws InputError if the window does not fit in the padded input.
 Layer conv_layer(std::string name, FeatureMap in, ConvWindow window);
-/// The same with a window of any shape, without bias.
-Layer conv_layer(std::string name, FeatureMap in, int out_channels, Window window);
+/// The same with a window of any shape.
+Layer conv_layer(std::string name, FeatureMap in, int out_channels, Window window, bool has_bias = false);
 
 /// Batch normalisation in training. Traffic: forward three passes (statistics read, normalise read, write),
 /// backward five (two reads of input and output gradient, one write). 4 and 8 FLOPs per value. Keeps its
@@ -160,13 +173,13 @@ struct Names<LayerKind> {
       Name{"lrn", LayerKind::local_response_norm, "local response normalisation"},
       Name{"relu", LayerKind::relu, "rectified linear unit"},
       Name{"gelu", LayerKind::gelu, "Gaussian error linear unit"},
-      Name{"dropout", LayerKind::dropout, "random zeros"},
+      Name{"dropout", LayerKind::dropout, "random values set to zero"},
       Name{"maxpool", LayerKind::max_pool, "maximum pooling"},
       Name{"add", LayerKind::add, "sum of two inputs"},
       Name{"avgpool", LayerKind::average_pool, "average pooling"},
-      Name{"embedding", LayerKind::embedding, "rows of a table"},
+      Name{"embedding", LayerKind::embedding, "look-up of table rows"},
       Name{"linear", LayerKind::linear, "fully connected"},
-      Name{"bmm", LayerKind::batched_matmul, "a matrix product for each attention head"},
+      Name{"bmm", LayerKind::batched_matmul, "one matrix product per attention head"},
       Name{"softmax", LayerKind::softmax, "softmax of attention scores"},
       Name{"softmax_xent", LayerKind::softmax_cross_entropy, "softmax and loss"}};
 };

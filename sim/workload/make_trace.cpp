@@ -44,11 +44,11 @@ ConvShape conv_shape(const Layer& layer, int batch) {
           .height = layer.in_shape[1],
           .width = layer.in_shape[2],
           .out_channels = layer.out_shape[0],
-          .kernel_h = layer.kernel_h,
-          .kernel_w = layer.kernel_w,
-          .stride = layer.stride,
-          .pad_h = layer.pad_h,
-          .pad_w = layer.pad_w};
+          .kernel_h = layer.window.kernel_h,
+          .kernel_w = layer.window.kernel_w,
+          .stride = layer.window.stride,
+          .pad_h = layer.window.pad_h,
+          .pad_w = layer.window.pad_w};
 }
 
 /// `size` times the batch, for the rows or the count of a matrix product.
@@ -193,19 +193,25 @@ void append_backward(std::vector<Op>& ops, const Layer& layer, const Setting& se
   }
 }
 
-/// Multiplications and additions per parameter in the textbook update.
-double optimizer_flops(Optimizer optimizer) {
+/// An optimizer's work per parameter: multiplications and additions in the textbook update, and the values of
+/// each type that it moves.
+struct OptimizerWork {
+  double flops = 0;
+  int parameters = 0, gradients = 0;
+};
+
+OptimizerWork work_of(Optimizer optimizer) {
   switch (optimizer) {
     case Optimizer::sgd:
-      return 2;  // w -= lr g
+      return {2, 2, 1};  // w -= lr g
     case Optimizer::momentum:
-      return 4;  // m = mu m + g; w -= lr m
+      return {4, 4, 1};  // m = mu m + g; w -= lr m
     case Optimizer::adam:
-      return 12;  // two moments (3 + 4), root, quotient and update (5)
+      return {12, 6, 1};  // two moments (3 + 4), root, quotient and update (5)
     case Optimizer::lamb:
-      return 18;  // Adam's, weight decay (2) and the norms of weight and update (4)
+      return {18, 11, 2};  // Adam's, weight decay (2) and the norms of weight and update (4)
   }
-  return 0;
+  return {};
 }
 
 }  // namespace
@@ -229,23 +235,14 @@ ElementSizes element_sizes(Precision precision) {
 
 Bytes optimizer_bytes_per_parameter(Optimizer optimizer, Precision precision) {
   const ElementSizes sizes = element_sizes(precision);
+  const OptimizerWork work = work_of(optimizer);
   const Bytes copy = sizes.writes_copy ? sizes.compute_weight : Bytes();
-  switch (optimizer) {
-    case Optimizer::sgd:
-      return 2 * sizes.parameter + sizes.gradient + copy;
-    case Optimizer::momentum:
-      return 4 * sizes.parameter + sizes.gradient + copy;
-    case Optimizer::adam:
-      return 6 * sizes.parameter + sizes.gradient + copy;
-    case Optimizer::lamb:
-      return 11 * sizes.parameter + 2 * sizes.gradient + copy;
-  }
-  return {};
+  return work.parameters * sizes.parameter + work.gradients * sizes.gradient + copy;
 }
 
 Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Optimizer optimizer) {
   if (batch_per_gpu < 1) {
-    throw InputError("batch_per_gpu is " + std::to_string(batch_per_gpu), "a rank needs at least one sample");
+    throw InputError("batch_per_gpu is " + std::to_string(batch_per_gpu), "write 1 or more");
   }
   const Setting setting{batch_per_gpu, element_sizes(precision)};
   Trace trace{.model = model.name, .batch_per_gpu = batch_per_gpu, .precision = precision, .ops = {}};
@@ -255,7 +252,7 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
 
   const double parameters = totals(model.layers).parameters;
   trace.ops.push_back(make_op(Phase::optimizer, "optimizer", OpKind::optimizer, VectorShape{parameters},
-                              Flops(parameters * optimizer_flops(optimizer)),
+                              Flops(parameters * work_of(optimizer).flops),
                               parameters * optimizer_bytes_per_parameter(optimizer, precision)));
   return trace;
 }

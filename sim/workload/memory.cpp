@@ -63,7 +63,7 @@ Bytes workspace(const Model& model) {
 }
 
 MemoryTerms memory_per_rank(const Model& model, const MemorySetting& setting) {
-  if (setting.batch < 0) throw InputError(fmt::format("a batch of {} samples", setting.batch));
+  if (setting.batch < 0) throw InputError(fmt::format("the batch is {} samples", setting.batch));
   const ElementSizes sizes = element_sizes(setting.precision);
   const double parameters = totals(model.layers).parameters;
   MemoryTerms terms;

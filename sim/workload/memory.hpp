@@ -34,13 +34,15 @@ struct MemoryTerm {
 /// All terms, in the order of the reports.
 inline constexpr std::array memory_terms{
     MemoryTerm{"parameters", &MemoryTerms::parameters, "weights, and their 16-bit copy under autocast"},
-    MemoryTerm{"gradients", &MemoryTerms::gradients, "one per parameter"},
-    MemoryTerm{"optimizer_state", &MemoryTerms::optimizer_state, "moments, and fp32 master weights"},
-    MemoryTerm{"activations", &MemoryTerms::activations, "kept for backward, and the largest transient"},
+    MemoryTerm{"gradients", &MemoryTerms::gradients, "one value per parameter"},
+    MemoryTerm{"optimizer_state", &MemoryTerms::optimizer_state,
+               "momentum or moments, and fp32 master weights"},
+    MemoryTerm{"activations", &MemoryTerms::activations,
+               "values kept for backward, and the largest temporary ones"},
     MemoryTerm{"workspace", &MemoryTerms::workspace, "scratch space of cuDNN and cuBLAS"},
     MemoryTerm{"context", &MemoryTerms::context, "CUDA context and libraries"},
-    MemoryTerm{"gradient_buckets", &MemoryTerms::gradient_buckets, "copies of gradients to be reduced"},
-    MemoryTerm{"communication_buffers", &MemoryTerms::communication_buffers, "NCCL's channels"}};
+    MemoryTerm{"gradient_buckets", &MemoryTerms::gradient_buckets, "copies of the gradients to reduce"},
+    MemoryTerm{"communication_buffers", &MemoryTerms::communication_buffers, "buffers of NCCL's channels"}};
 
 Bytes total(const MemoryTerms& terms);
 

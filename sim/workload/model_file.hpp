@@ -64,8 +64,9 @@ struct Keys<ModelFile> {
   static auto table() {
     return keys(
         required("name", &ModelFile::name, "the file's name without .yaml"),
-        optional("title", &ModelFile::title, "for people"),
-        required("family", &ModelFile::family, "which hyper-parameters follow"),
+        optional("title", &ModelFile::title, "name for reports"),
+        required("family", &ModelFile::family,
+                 "model family; its hyper-parameters stand under a key of the same name"),
         optional("resnet", &ModelFile::resnet, "hyper-parameters of the family resnet"),
         optional("vgg", &ModelFile::vgg, "hyper-parameters of the family vgg"),
         optional("alexnet", &ModelFile::alexnet, "hyper-parameters of the family alexnet"),
@@ -73,12 +74,12 @@ struct Keys<ModelFile> {
         optional("bert", &ModelFile::bert, "hyper-parameters of the family bert"),
         optional("gpt2", &ModelFile::gpt2, "hyper-parameters of the family gpt2"),
         optional("samples_per_epoch", &ModelFile::samples_per_epoch,
-                 "samples of the training set; gives the time per epoch")
+                 "samples in the training set; needed for the time per epoch")
             .at_least(1)
             .at_most(1e15),
         optional("input", &ModelFile::input,
-                 "what a sample is on disk, and what decoding it costs; for experiments that read real data"),
-        optional("source", &ModelFile::source, "where the hyper-parameters are published"));
+                 "size of a stored sample and cost of decoding it; for experiments with data loading"),
+        optional("source", &ModelFile::source, "publications of the hyper-parameters"));
   }
 };
 

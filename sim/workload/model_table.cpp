@@ -4,6 +4,7 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <fmt/format.h>
 #include <string_view>
@@ -12,9 +13,9 @@
 namespace trainyard {
 namespace {
 
-struct Line {
-  std::string name, kind, input, output, window, parameters, macs;
-};
+/// Name, kind, input, output, window, parameters, multiply-accumulates.
+using Line = std::array<std::string, 7>;
+constexpr std::size_t first_number = 5;
 
 /// 25557032 as "25,557,032".
 std::string grouped(double whole) {
@@ -28,14 +29,13 @@ std::string grouped(double whole) {
 std::string grouped_or_dash(double whole) { return whole > 0 ? grouped(whole) : "-"; }
 
 std::string shape_text(int batch, const std::vector<int>& shape) {
-  std::string text = "[" + std::to_string(batch);
-  for (const int size : shape) text += ", " + std::to_string(size);
-  return text + "]";
+  return fmt::format("[{}, {}]", batch, fmt::join(shape, ", "));
 }
 
 std::string window_text(const Layer& layer) {
-  if (layer.kernel_h == 0) return "";
-  return fmt::format("{}x{} /{}", layer.kernel_h, layer.kernel_w, layer.stride);
+  const Window& window = layer.window;
+  return window.kernel_h == 0 ? ""
+                              : fmt::format("{}x{} /{}", window.kernel_h, window.kernel_w, window.stride);
 }
 
 std::vector<std::string_view> parts_of(std::string_view name) {
@@ -86,25 +86,21 @@ std::vector<Line> lines_of(const std::vector<Layer>& layers, int batch) {
   return lines;
 }
 
+/// A column that is empty everywhere is left out.
 std::string table_text(const std::vector<Line>& lines) {
-  const auto width = [&](std::string Line::*column) {
-    std::size_t widest = 0;
-    for (const Line& line : lines) widest = std::max(widest, (line.*column).size());
-    return widest;
-  };
-  const std::size_t name = width(&Line::name);
-  const std::size_t kind = width(&Line::kind);
-  const std::size_t input = width(&Line::input);
-  const std::size_t output = width(&Line::output);
-  const std::size_t window = width(&Line::window);
-  const std::size_t parameters = width(&Line::parameters);
-  const std::size_t macs = width(&Line::macs);
+  std::array<std::size_t, std::tuple_size_v<Line>> widths{};
+  for (const Line& line : lines) {
+    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
+  }
   std::string text;
   for (const Line& line : lines) {
-    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {:<{}}", line.name, name, line.kind, kind, line.input, input,
-                        line.output, output);
-    if (window > 0) text += fmt::format("  {:<{}}", line.window, window);
-    text += fmt::format("  {:>{}}  {:>{}}\n", line.parameters, parameters, line.macs, macs);
+    for (std::size_t c = 0; c < line.size(); ++c) {
+      if (widths[c] == 0) continue;
+      if (c > 0) text += "  ";
+      text += c < first_number ? fmt::format("{:<{}}", line[c], widths[c])
+                               : fmt::format("{:>{}}", line[c], widths[c]);
+    }
+    text += '\n';
   }
   return text;
 }
@@ -122,12 +118,12 @@ std::string totals_text(const Model& model, int batch) {
   for (const Layer& layer : model.layers) {
     if (layer.tied_elements == 0) continue;
     add("tied weights",
-        fmt::format("{} of an embedding, used by {} too", grouped(layer.tied_elements), layer.name));
+        fmt::format("{} of the embedding, also used by {}", grouped(layer.tied_elements), layer.name));
   }
-  add("forward per sample",
-      fmt::format("{} MAC of matrix work, {} in all", grouped(sum.forward_macs), human(sum.forward_flops)));
+  add("forward per sample", fmt::format("{} MACs of matrix work, {} in total", grouped(sum.forward_macs),
+                                        human(sum.forward_flops)));
   add("backward per sample", human(sum.backward_flops));
-  add("forward per batch", grouped(batch * sum.forward_macs) + " MAC");
+  add("forward per batch", grouped(batch * sum.forward_macs) + " MACs");
   add("saved activations",
       fmt::format("{} per sample, {} per batch in fp32", human(single), human(batch * single)));
   add("", fmt::format("{} per sample, {} per batch in 16 bits", human(half), human(batch * half)));
@@ -144,7 +140,8 @@ std::string totals_text(const Model& model, int batch) {
 std::string model_table(const Model& model, int batch) {
   if (batch < 1) throw InputError("batch is " + std::to_string(batch), "a batch has at least one sample");
   std::vector<Line> lines = lines_of(model.layers, batch);
-  const bool has_windows = std::ranges::any_of(model.layers, [](const Layer& l) { return l.kernel_h > 0; });
+  const bool has_windows =
+      std::ranges::any_of(model.layers, [](const Layer& l) { return l.window.kernel_h > 0; });
   lines.insert(lines.begin(),
                {"layer", "kind", "input", "output", has_windows ? "window" : "", "parameters", "MACs"});
   const std::string table = table_text(lines);

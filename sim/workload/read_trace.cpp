@@ -93,21 +93,29 @@ Positions find_columns(const CsvFile& file, CsvProblems& problems) {
   return positions;
 }
 
-/// Sets `value` to the choice named in a cell; leaves it if the cell is empty or the column is missing.
-/// Reports unknown names and then returns false.
-template <class E>
-bool read_choice(const Row& row, TraceColumn column, E& value) {
-  if (!row.has(column)) return true;
-  const std::string& text = row.find(column)->text;
+/// Sets `value` to the choice named `text`. Calls `report` with message and hint for an unknown name and then
+/// returns false.
+template <class E, class Report>
+bool choose(const std::string& text, E& value, Report report) {
   for (const auto& name : config::Names<E>::table) {
     if (name.text != text) continue;
     value = name.value;
     return true;
   }
   constexpr auto names = texts<E>();
-  row.error(column, "unknown " + std::string(config::Names<E>::what) + " " + in_quotes(text),
-            config::suggest(text, names));
+  report("unknown " + std::string(config::Names<E>::what) + " " + in_quotes(text),
+         config::suggest(text, names));
   return false;
+}
+
+/// Sets `value` to the choice named in a cell; leaves it if the cell is empty or the column is missing.
+/// Reports unknown names and then returns false.
+template <class E>
+bool read_choice(const Row& row, TraceColumn column, E& value) {
+  return !row.has(column) ||
+         choose(row.find(column)->text, value, [&](const std::string& message, const std::string& hint) {
+           row.error(column, message, hint);
+         });
 }
 
 /// The number in `text`, a cell of `column` or a part of it. If it is not a number, negative or above
@@ -125,7 +133,7 @@ std::optional<double> parse_part(const Row& row, TraceColumn column, std::string
     return std::nullopt;
   }
   if (value > largest) {
-    row.error(column, in_quotes(text) + " is absurdly large", std::string(hint));
+    row.error(column, in_quotes(text) + " is implausibly large", std::string(hint));
     return std::nullopt;
   }
   return value;
@@ -154,7 +162,7 @@ void read_gradient(const Row& row, std::string_view item, std::vector<Gradient>&
   const double* elements = std::get_if<double>(&parsed);
   if (elements == nullptr || colon == 0 || !(*elements >= 1) || *elements > most_elements ||
       std::floor(*elements) != *elements) {
-    row.error(TraceColumn::gradients, in_quotes(item) + " is no gradient",
+    row.error(TraceColumn::gradients, in_quotes(item) + " is not a gradient",
               "write tensor:elements, for example fc.bias:1000;fc.weight:2048000");
     return;
   }
@@ -186,8 +194,8 @@ std::vector<Gradient> read_gradients(const Row& row, const std::string& layer) {
   }
   if (bytes == 0) return gradients;
   if (std::fmod(bytes, parameter_size.si()) != 0) {
-    row.error(TraceColumn::parameter_bytes, "not a multiple of 4 bytes",
-              "parameter_bytes counts fp32 parameters whatever the precision");
+    row.error(TraceColumn::parameter_bytes, "parameter_bytes is not a multiple of 4",
+              "parameter_bytes counts 4 bytes per parameter in every precision");
     return gradients;
   }
   // the line number separates tensors of layers with the same name
@@ -207,26 +215,25 @@ void read_duration(const Row& row, Op& op) {
 }
 
 void read_communication(const Row& row, Op& op) {
-  const bool is_known = read_choice(row, TraceColumn::communication, op.communication);
-  if (is_known && op.communication != Communication::none && op.phase == Phase::optimizer) {
-    row.error(TraceColumn::communication, "the optimizer waits for every collective and cannot launch one",
-              "launch it after the backward op that completes its gradients");
+  if (row.has(TraceColumn::communication) && row.find(TraceColumn::communication)->text != "none") {
+    if (!read_choice(row, TraceColumn::communication, op.communication.emplace())) return;
+    if (op.phase == Phase::optimizer) {
+      row.error(TraceColumn::communication, "the optimizer waits for every collective and cannot launch one",
+                "launch it after the backward op that completes its gradients");
+    }
   }
   const bool has_bytes = row.has(TraceColumn::communication_bytes);
-  if (!is_known) return;
-  if (op.communication == Communication::none && has_bytes) {
-    row.error(TraceColumn::communication_bytes, "bytes without a collective",
+  if (!op.communication && has_bytes) {
+    row.error(TraceColumn::communication_bytes, "communication_bytes is given without a collective",
               "name the collective in 'communication'");
   }
-  if (op.communication == Communication::none || !has_bytes) {
-    if (op.communication != Communication::none) {
-      row.error(TraceColumn::communication, "a collective of 0 bytes", "fill in communication_bytes");
-    }
-    return;
+  if (op.communication && !has_bytes) {
+    row.error(TraceColumn::communication, "the collective has 0 bytes", "fill in communication_bytes");
   }
+  if (!op.communication || !has_bytes) return;
   for_each_item(row.find(TraceColumn::communication_bytes)->text, [&](std::string_view item) {
     const auto bytes = parse_part(row, TraceColumn::communication_bytes, item, most_bytes);
-    if (bytes == 0.0) row.error(TraceColumn::communication_bytes, "a collective of 0 bytes");
+    if (bytes == 0.0) row.error(TraceColumn::communication_bytes, "the collective has 0 bytes");
     op.communication_bytes.emplace_back(bytes.value_or(0));
   });
 }
@@ -237,7 +244,7 @@ void check_work(const Row& row, const Op& op) {
     row.error(TraceColumn::duration_s, "duration_s is missing",
               "give a duration, or a kind with its flops and bytes");
   } else if (!row.has(TraceColumn::flops) && !row.has(TraceColumn::bytes)) {
-    row.error(TraceColumn::kind, "an op without flops, bytes and duration_s",
+    row.error(TraceColumn::kind, "the op has no flops, bytes or duration_s",
               "give a duration, or the kind's flops and bytes");
   }
 }
@@ -267,11 +274,11 @@ Shape read_shape(const Row& row, OpKind kind, bool is_known_kind) {
   const auto shape = parse_shape(text);
   const ShapeRule rule = shape_rule(kind);
   if (!shape) {
-    row.error(TraceColumn::shape, in_quotes(text) + " is no shape",
+    row.error(TraceColumn::shape, in_quotes(text) + " is not a shape",
               "for example n128 c64 h56 w56 k256 r1x1 s1 p0x0, m128 n1000 k2048 nt, e802816");
   } else if (is_known_kind && !needs_duration(kind) && shape->index() != rule.alternative) {
     row.error(TraceColumn::shape,
-              in_quotes(text) + " is no shape of an op of kind " + std::string(config::name_of(kind)),
+              in_quotes(text) + " is not the shape of an op of kind " + std::string(config::name_of(kind)),
               "for example " + std::string(rule.example));
   }
   return shape.value_or(Shape());
@@ -281,9 +288,10 @@ Op read_op(const Row& row) {
   Op op;
   read_choice(row, TraceColumn::phase, op.phase);
   if (row.find(TraceColumn::phase) != nullptr && !row.has(TraceColumn::phase)) {
-    row.error(TraceColumn::phase, "the phase is missing", "forward, backward or optimizer");
+    row.error(TraceColumn::phase, "the phase is missing", "write forward, backward or optimizer");
   }
   if (const CsvCell* layer = row.find(TraceColumn::layer)) op.layer = layer->text;
+  op.role = role_of(op.layer);
   op.kind = OpKind::measured;
   const bool is_known = read_choice(row, TraceColumn::kind, op.kind);
   op.shape = read_shape(row, op.kind, is_known && row.has(TraceColumn::kind));
@@ -299,11 +307,10 @@ Op read_op(const Row& row) {
 void check_order(const Row& row, Phase before, Phase now, bool accumulates) {
   const bool is_next_micro_batch = accumulates && before == Phase::backward && now == Phase::forward;
   if (now >= before || is_next_micro_batch) return;
-  row.error(
-      TraceColumn::phase,
-      std::string(config::name_of(now)) + " after " + std::string(config::name_of(before)),
-      "a step runs forward, backward, optimizer in this order; write '# accumulation: N' above the header "
-      "if it is one of N micro-batches");
+  row.error(TraceColumn::phase,
+            std::string(config::name_of(now)) + " after " + std::string(config::name_of(before)),
+            "a step runs forward, backward, optimizer in this order; for N micro-batches per step write '# "
+            "accumulation: N' above the header");
 }
 
 void check_tensors(const Row& row, const Op& op, std::set<std::string, std::less<>>& seen) {
@@ -321,7 +328,8 @@ std::optional<int> read_count(const CsvComment& comment, std::string_view what, 
   const long long* value = std::get_if<long long>(&number);
   if (value != nullptr && *value >= 1 && *value <= 1'000'000'000) return static_cast<int>(*value);
   problems.error(comment.line, comment.value, comment.key,
-                 in_quotes(comment.value.text) + " is no " + std::string(what), "a whole number, at least 1");
+                 in_quotes(comment.value.text) + " is not a " + std::string(what),
+                 "write a whole number, at least 1");
   return std::nullopt;
 }
 
@@ -341,14 +349,9 @@ void read_comment(const CsvComment& comment, Trace& trace, CsvProblems& problems
     trace.accumulation =
         read_count(comment, "number of micro-batches", problems).value_or(trace.accumulation);
   } else if (comment.key == "precision") {
-    for (const auto& name : config::Names<Precision>::table) {
-      if (name.text != text) continue;
-      trace.precision = name.value;
-      return;
-    }
-    constexpr auto names = texts<Precision>();
-    problems.error(comment.line, comment.value, comment.key, "unknown precision " + in_quotes(text),
-                   config::suggest(text, names));
+    choose(text, trace.precision.emplace(), [&](const std::string& message, const std::string& hint) {
+      problems.error(comment.line, comment.value, comment.key, message, hint);
+    });
   }
 }
 
@@ -377,7 +380,7 @@ Trace read_trace(std::string name, std::string_view text) {
     trace.ops.push_back(std::move(op));
   }
   if (trace.ops.empty() && problems.empty()) {
-    problems.error(0, "the trace has no ops", "one line per op below the header");
+    problems.error(0, "the trace has no ops", "write one line per op below the header");
   }
   Seconds total;
   for (const Op& op : trace.ops) total += op.duration.value_or(Seconds(1));

@@ -54,8 +54,7 @@ std::vector<Layer> resnet_layers(const ResnetHyperparameters& parameters) {
   std::vector<Layer> layers;
   FeatureMap map{3, parameters.image_size, parameters.image_size};
   map = append_conv(layers, {"conv1", "bn1", "relu1"}, map, {parameters.width, 7, 2, 3});
-  layers.front().has_input_gradient = false;
-  layers.front().backward_flops = layers.front().forward_flops;
+  set_reads_data(layers.front());
   layers.push_back(max_pool_layer("maxpool", map, 3, 2, 1));
   map = output_map(layers.back());
 

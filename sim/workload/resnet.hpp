@@ -50,10 +50,12 @@ struct Keys<ResnetHyperparameters> {
         optional("width", &R::width, "channels of the stem; stage s has width x 2^s inside its blocks")
             .at_least(1)
             .at_most(4096),
-        optional("image_size", &R::image_size, "edge of the square RGB input, pixels")
+        optional("image_size", &R::image_size, "width and height of the square RGB input, in pixels")
             .at_least(16)
             .at_most(8192),
-        optional("classes", &R::classes, "outputs of the last layer").at_least(1).at_most(10'000'000));
+        optional("classes", &R::classes, "classes (outputs of the last layer)")
+            .at_least(1)
+            .at_most(10'000'000));
   }
 };
 

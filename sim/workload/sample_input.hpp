@@ -25,20 +25,19 @@ namespace trainyard::config {
 template <>
 struct Keys<SampleInput> {
   static auto table() {
-    return keys(
-        optional("bytes", &SampleInput::bytes, "of a stored sample").above(0).at_most(1e12),
-        optional("bytes_per_token", &SampleInput::bytes_per_token,
-                 "of a model that reads sequences: the same of each of its tokens")
-            .above(0)
-            .at_most(1e9),
-        optional("decode", &SampleInput::decode,
-                 "time that one core takes to decode and augment a sample; nothing to decode when absent")
-            .above(0)
-            .at_most(1e4),
-        optional("memory", &SampleInput::memory,
-                 "what that reads and writes of the host's memory; not counted when absent")
-            .above(0)
-            .at_most(1e13));
+    return keys(optional("bytes", &SampleInput::bytes, "size of a stored sample").above(0).at_most(1e12),
+                optional("bytes_per_token", &SampleInput::bytes_per_token,
+                         "size of a stored token, for models that read sequences; instead of bytes")
+                    .above(0)
+                    .at_most(1e9),
+                optional("decode", &SampleInput::decode,
+                         "time to decode and augment a sample on one CPU core; default: none")
+                    .above(0)
+                    .at_most(1e4),
+                optional("memory", &SampleInput::memory,
+                         "host memory traffic of decoding a sample; default: not counted")
+                    .above(0)
+                    .at_most(1e13));
   }
 };
 

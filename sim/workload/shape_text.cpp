@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fmt/format.h>
 #include <system_error>
 
 namespace trainyard {
@@ -45,21 +46,15 @@ private:
 };
 
 std::string text_of(const ConvShape& s) {
-  const auto n = [](int value) { return std::to_string(value); };
-  std::string text = "n" + n(s.batch) + " c" + n(s.in_channels) + " h" + n(s.height) + " w" + n(s.width) +
-                     " k" + n(s.out_channels) + " r" + n(s.kernel_h) + "x" + n(s.kernel_w) + " s" +
-                     n(s.stride) + " p" + n(s.pad_h) + "x" + n(s.pad_w);
-  if (s.groups != 1) text += " g" + n(s.groups);
-  return text;
+  const std::string text =
+      fmt::format("n{} c{} h{} w{} k{} r{}x{} s{} p{}x{}", s.batch, s.in_channels, s.height, s.width,
+                  s.out_channels, s.kernel_h, s.kernel_w, s.stride, s.pad_h, s.pad_w);
+  return s.groups == 1 ? text : fmt::format("{} g{}", text, s.groups);
 }
 
 std::string text_of(const GemmShape& s) {
-  const auto n = [](int value) { return std::to_string(value); };
-  std::string text = s.batch == 1 ? "" : "b" + n(s.batch) + " ";
-  text += "m" + n(s.m) + " n" + n(s.n) + " k" + n(s.k) + " ";
-  text += s.transpose_a ? 't' : 'n';
-  text += s.transpose_b ? 't' : 'n';
-  return text;
+  return fmt::format("{}m{} n{} k{} {}{}", s.batch == 1 ? "" : fmt::format("b{} ", s.batch), s.m, s.n, s.k,
+                     s.transpose_a ? 't' : 'n', s.transpose_b ? 't' : 'n');
 }
 
 std::string text_of(const VectorShape& s) {

@@ -3,6 +3,7 @@
 // (make_trace.hpp), or read from a CSV that a user exported or measured (trace_csv.hpp); timed by compute/
 // and replayed by the schedule. The names of its enums are used in the CSV, the YAML files and the reports.
 
+#include "collectives/operation.hpp"
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
 #include "workload/shape.hpp"
@@ -54,28 +55,25 @@ struct Gradient {
   friend bool operator==(const Gradient&, const Gradient&) = default;
 };
 
-enum class Communication {
-  none,
-  all_reduce,
-  reduce_scatter,
-  all_gather,
-  broadcast,
-  reduce,
-  all_to_all,
-  send_recv
+/// Why an op is in the trace.
+enum class OpRole {
+  layer,           ///< work of a layer, or of the optimizer
+  gradient_pass,   ///< of the stack, over all gradients: none is reduced before those in backward have ended
+  ranks_overhead,  ///< host time that only steps of several ranks have
 };
 
 struct Op {
   Phase phase{};
   std::string layer;
   OpKind kind{};
+  OpRole role = OpRole::layer;  ///< traces in files tell it by the layer's name: role_of()
   Shape shape;
-  Flops flops;                          ///< for the whole batch
-  Bytes bytes;                          ///< read from and written to device memory
-  std::vector<Gradient> gradients;      ///< complete when this op ends, in the order they become ready
-  std::optional<Seconds> duration;      ///< measured by a user, or computed by an earlier run
-  std::optional<ComputeSource> source;  ///< of the duration; empty counts as measured
-  Communication communication = Communication::none;  ///< launched when this op ends
+  Flops flops;                             ///< for the whole batch
+  Bytes bytes;                             ///< read from and written to device memory
+  std::vector<Gradient> gradients;         ///< complete when this op ends, in the order they become ready
+  std::optional<Seconds> duration;         ///< measured by a user, or computed by an earlier run
+  std::optional<ComputeSource> source;     ///< of the duration; empty counts as measured
+  std::optional<Operation> communication;  ///< collective launched when this op ends
   std::vector<Bytes> communication_bytes;  ///< per collective launched, in order: one rank's buffer
   friend bool operator==(const Op&, const Op&) = default;
 };
@@ -87,9 +85,15 @@ enum class Optimizer { sgd, momentum, adam, lamb };
 /// channels_last.
 enum class Layout { nchw, nhwc };
 
-/// Prefix of the layer names of ops that pass over all gradients. No gradient is reduced before those in
-/// backward have ended.
+/// The prefix of the layer names of gradient passes, and the layer name of the ranks' overhead.
 inline constexpr std::string_view gradient_pass_prefix = "gradient_work.";
+inline constexpr std::string_view ranks_overhead_layer = "step_overhead_of_ranks";
+
+/// The role of an op read from a file.
+constexpr OpRole role_of(std::string_view layer) {
+  if (layer.starts_with(gradient_pass_prefix)) return OpRole::gradient_pass;
+  return layer == ranks_overhead_layer ? OpRole::ranks_overhead : OpRole::layer;
+}
 
 struct Trace {
   std::string model;
@@ -122,35 +126,21 @@ struct Names<OpKind> {
       Name{"batch_norm_backward", OpKind::batch_norm_backward, "gradients of batch normalisation"},
       Name{"layer_norm", OpKind::layer_norm, "layer normalisation, forward or backward"},
       Name{"elementwise", OpKind::elementwise, "one value out per value in: ReLU, addition, cast"},
-      Name{"embedding", OpKind::embedding, "gather of table rows; backward their scatter"},
+      Name{"embedding", OpKind::embedding, "gather of table rows; in backward their scatter"},
       Name{"pooling", OpKind::pooling, "maximum or average pooling"},
       Name{"softmax", OpKind::softmax, "softmax, with the loss"},
       Name{"optimizer", OpKind::optimizer, "update of the parameters"},
-      Name{"measured", OpKind::measured, "anything of which only the duration is known"},
-      Name{"host", OpKind::host, "time of the host in which the GPU waits"}};
+      Name{"measured", OpKind::measured, "any op with only its duration known"},
+      Name{"host", OpKind::host, "host work during which the GPU waits"}};
 };
 
 template <>
 struct Names<ComputeSource> {
   static constexpr std::string_view what = "duration source";
   static constexpr std::array table{
-      Name{"measured", ComputeSource::measured, "a measured table or a user's measurement"},
+      Name{"measured", ComputeSource::measured, "a table of measured kernels, or a user's measurement"},
       Name{"fitted", ComputeSource::fitted, "a curve fitted to measured kernels of its class"},
       Name{"roofline", ComputeSource::roofline, "peak rates and assumed fractions of them"}};
-};
-
-template <>
-struct Names<Communication> {
-  static constexpr std::string_view what = "communication";
-  static constexpr std::array table{
-      Name{"none", Communication::none, "nothing"},
-      Name{"all_reduce", Communication::all_reduce, "sum over all ranks, result on all"},
-      Name{"reduce_scatter", Communication::reduce_scatter, "sum over all ranks, each keeps its part"},
-      Name{"all_gather", Communication::all_gather, "the parts of all ranks, put together on all"},
-      Name{"broadcast", Communication::broadcast, "rank 0's buffer, copied to all"},
-      Name{"reduce", Communication::reduce, "sum over all ranks, result on rank 0"},
-      Name{"all_to_all", Communication::all_to_all, "every rank sends a part to every other"},
-      Name{"send_recv", Communication::send_recv, "every rank sends its buffer to the next"}};
 };
 
 template <>
@@ -162,8 +152,8 @@ struct Names<Precision> {
       Name{"fp16", Precision::fp16, "activations, weights and gradients in fp16, fp32 master weights"},
       Name{"amp", Precision::amp,
            "fp16 autocast: fp16 activations and matrix ops, fp32 weights and gradients"},
-      Name{"bf16", Precision::bf16, "as fp16, in bfloat16"},
-      Name{"amp_bf16", Precision::amp_bf16, "as amp, in bfloat16"}};
+      Name{"bf16", Precision::bf16, "like fp16, but in bfloat16"},
+      Name{"amp_bf16", Precision::amp_bf16, "like amp, but in bfloat16"}};
 };
 
 template <>

@@ -30,19 +30,20 @@ enum class TraceColumn {
 
 inline constexpr std::array trace_columns{
     config::Name{"phase", TraceColumn::phase, "forward, backward or optimizer, in this order"},
-    config::Name{"layer", TraceColumn::layer, "any name; what the reports call the op"},
-    config::Name{"kind", TraceColumn::kind, "what it computes; measured if left out"},
-    config::Name{"shape", TraceColumn::shape, "sizes, for the measured kernel table"},
+    config::Name{"layer", TraceColumn::layer, "name of the op in reports"},
+    config::Name{"kind", TraceColumn::kind, "kind of op; default: measured"},
+    config::Name{"shape", TraceColumn::shape, "sizes, to find the op in the table of measured kernels"},
     config::Name{"flops", TraceColumn::flops, "FLOP of the op for the whole batch"},
-    config::Name{"bytes", TraceColumn::bytes, "bytes it reads from and writes to device memory"},
+    config::Name{"bytes", TraceColumn::bytes, "bytes the op reads from and writes to device memory"},
     config::Name{"parameter_bytes", TraceColumn::parameter_bytes,
-                 "4 bytes for each parameter whose gradient it completes"},
+                 "4 bytes per parameter whose gradient the op completes"},
     config::Name{"gradients", TraceColumn::gradients,
-                 "those tensors as name:elements, separated by semicolons"},
-    config::Name{"duration_s", TraceColumn::duration_s, "seconds it takes; replaces flops and bytes"},
+                 "gradients the op completes, as tensor:elements, separated by semicolons"},
+    config::Name{"duration_s", TraceColumn::duration_s,
+                 "duration of the op in seconds; replaces flops and bytes"},
     config::Name{"duration_source", TraceColumn::duration_source, "measured (default), fitted or roofline"},
-    config::Name{"communication", TraceColumn::communication, "collective launched when it ends"},
+    config::Name{"communication", TraceColumn::communication, "collective launched when the op ends"},
     config::Name{"communication_bytes", TraceColumn::communication_bytes,
-                 "bytes of each such collective: 1000 or 1000;2000"}};
+                 "size of each collective launched: 1000 or 1000;2000"}};
 
 }  // namespace trainyard

@@ -5,22 +5,6 @@
 namespace trainyard {
 namespace {
 
-/// ProtocolOverheads of a layer with one output value per input value: FLOPs per value, passes over the
-/// values.
-struct VectorCosts {
-  int forward_flops = 0, backward_flops = 0, forward_passes = 2, backward_passes = 3;
-};
-
-Layer vector_layer(std::string name, LayerKind kind, const std::vector<int>& shape, VectorCosts costs) {
-  Layer layer = shaped_layer(std::move(name), kind, shape, shape);
-  layer.forward_flops = Flops(costs.forward_flops * layer.in_elements);
-  layer.backward_flops = Flops(costs.backward_flops * layer.in_elements);
-  layer.forward_rw_elements = costs.forward_passes * layer.in_elements;
-  layer.backward_rw_elements = costs.backward_passes * layer.in_elements;
-  layer.saved_elements = layer.in_elements;
-  return layer;
-}
-
 std::vector<int> score_shape(const TransformerSize& size) {
   return {size.heads, size.sequence, size.sequence};
 }
@@ -31,10 +15,8 @@ std::vector<int> head_shape(const TransformerSize& size) {
 
 std::vector<int> token_shape(const TransformerSize& size) { return {size.sequence, size.hidden}; }
 
-void add_product_flops(Layer& layer) {
-  layer.forward_macs = static_cast<double>(layer.gemm.batch) * layer.gemm.m * layer.gemm.n * layer.gemm.k;
-  layer.forward_flops = Flops(2 * layer.forward_macs);
-  layer.backward_flops = 2 * layer.forward_flops;
+double product_macs(const LayerGemm& gemm) {
+  return static_cast<double>(gemm.batch) * gemm.m * gemm.n * gemm.k;
 }
 
 }  // namespace
@@ -115,7 +97,7 @@ Layer tied_linear_layer(std::string name, LinearSize size, bool has_bias) {
 Layer attention_scores_layer(std::string name, const TransformerSize& size) {
   Layer layer = shaped_layer(std::move(name), LayerKind::batched_matmul, head_shape(size), score_shape(size));
   layer.gemm = {size.heads, size.sequence, size.sequence, size.hidden / size.heads, true};
-  add_product_flops(layer);
+  set_macs(layer, product_macs(layer.gemm));
   layer.saved_elements = 2 * layer.in_elements;
   layer.forward_rw_elements = 2 * layer.in_elements + layer.out_elements;
   layer.backward_rw_elements = 4 * layer.in_elements + layer.out_elements;
@@ -125,7 +107,7 @@ Layer attention_scores_layer(std::string name, const TransformerSize& size) {
 Layer attention_context_layer(std::string name, const TransformerSize& size) {
   Layer layer = shaped_layer(std::move(name), LayerKind::batched_matmul, score_shape(size), head_shape(size));
   layer.gemm = {size.heads, size.sequence, size.hidden / size.heads, size.sequence, false};
-  add_product_flops(layer);
+  set_macs(layer, product_macs(layer.gemm));
   layer.saved_elements = layer.out_elements;  // as many values as outputs
   layer.forward_rw_elements = layer.in_elements + 2 * layer.out_elements;
   layer.backward_rw_elements = 2 * layer.forward_rw_elements;

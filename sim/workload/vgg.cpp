@@ -30,8 +30,7 @@ std::vector<Layer> vgg_layers(const VggHyperparameters& parameters) {
     map = output_map(layers.back());
     scale = std::min(2 * scale, widest);
   }
-  layers.front().has_input_gradient = false;
-  layers.front().backward_flops = layers.front().forward_flops;
+  set_reads_data(layers.front());
 
   // The fully connected layers are called fc6 to fc8, as in the first publications of the 16-layer network.
   append_linear(layers, 6, flattened("fc6", map), parameters.hidden);

@@ -29,19 +29,20 @@ template <>
 struct Keys<VggHyperparameters> {
   static auto table() {
     using V = VggHyperparameters;
-    return keys(
-        required("convs", &V::convs, "3x3 convolutions of each stage").at_least(1).at_most(1000),
-        optional("width", &V::width,
-                 "channels of the first stage, doubled from stage to stage up to 8 x width")
-            .at_least(1)
-            .at_most(1024),
-        optional("hidden", &V::hidden, "outputs of the first two fully connected layers")
-            .at_least(1)
-            .at_most(1e6),
-        optional("image_size", &V::image_size, "edge of the square RGB input, pixels")
-            .at_least(16)
-            .at_most(8192),
-        optional("classes", &V::classes, "outputs of the last layer").at_least(1).at_most(10'000'000));
+    return keys(required("convs", &V::convs, "3x3 convolutions of each stage").at_least(1).at_most(1000),
+                optional("width", &V::width,
+                         "channels of the first stage, doubled from stage to stage up to 8 x width")
+                    .at_least(1)
+                    .at_most(1024),
+                optional("hidden", &V::hidden, "outputs of the first two fully connected layers")
+                    .at_least(1)
+                    .at_most(1e6),
+                optional("image_size", &V::image_size, "width and height of the square RGB input, in pixels")
+                    .at_least(16)
+                    .at_most(8192),
+                optional("classes", &V::classes, "classes (outputs of the last layer)")
+                    .at_least(1)
+                    .at_most(10'000'000));
   }
 };
 

@@ -54,7 +54,7 @@ std::string cell(const Op& op, TraceColumn column) {
     case TraceColumn::duration_source:
       return op.duration && op.source ? std::string(config::name_of(*op.source)) : "";
     case TraceColumn::communication:
-      return op.communication == Communication::none ? "" : std::string(config::name_of(op.communication));
+      return op.communication ? std::string(config::name_of(*op.communication)) : "";
     case TraceColumn::communication_bytes:
       return byte_list(op.communication_bytes);
   }

@@ -7,7 +7,7 @@
 using namespace trainyard;
 
 TEST_CASE("a line through its own points is found again") {
-  rc::check("a + b x", [] {
+  CHECK(rc::check("a + b x", [] {
     const double a = *rc::gen::inRange(1, 1000) / 100.0;
     const double b = *rc::gen::inRange(1, 1000) / 100.0;
     const auto residuals = [&](const std::vector<double>& at) {
@@ -18,7 +18,7 @@ TEST_CASE("a line through its own points is found again") {
     const std::vector<double> found = least_squares(residuals, {1, 1}, 0.001);
     RC_ASSERT(std::abs(found[0] / a - 1) < 1e-5);
     RC_ASSERT(std::abs(found[1] / b - 1) < 1e-5);
-  });
+  }));
 }
 
 TEST_CASE("a valley that is not straight is followed to its lowest point") {

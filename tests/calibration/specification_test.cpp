@@ -84,20 +84,20 @@ TEST_CASE("a fact that is needed and missing is named") {
     (facts.*fact).reset();
     return missing_fact(facts);
   };
-  CHECK(without(&RecordingFacts::compute_capability) ==
-        "the recording does not say its GPU's 'compute_capability'");
-  CHECK(without(&RecordingFacts::sm_count) == "the recording does not say its GPU's 'sm_count'");
-  CHECK(without(&RecordingFacts::sm_clock_mhz) == "the recording does not say its GPU's 'sm_clock'");
-  CHECK(without(&RecordingFacts::memory_capacity) ==
-        "the recording does not say its GPU's 'memory_capacity'");
-  CHECK(without(&RecordingFacts::memory_bandwidth) ==
-        "the recording does not say its GPU's 'memory_bandwidth'");
+  const auto names = [](const std::string& message, const std::string& fact) {
+    return message.find("'" + fact + "'") != std::string::npos;
+  };
+  CHECK(names(without(&RecordingFacts::compute_capability), "compute_capability"));
+  CHECK(names(without(&RecordingFacts::sm_count), "sm_count"));
+  CHECK(names(without(&RecordingFacts::sm_clock_mhz), "sm_clock"));
+  CHECK(names(without(&RecordingFacts::memory_capacity), "memory_capacity"));
+  CHECK(names(without(&RecordingFacts::memory_bandwidth), "memory_bandwidth"));
 }
 
 TEST_CASE("a compute capability whose peaks nobody has put down is an error") {
   RecordingFacts facts = h100_facts();
   facts.compute_capability = 12.0;
-  CHECK(missing_fact(facts) == "the peaks of compute capability 12 are not known");
+  CHECK(missing_fact(facts).find("compute capability 12 ") != std::string::npos);
 }
 
 TEST_CASE("a specification of facts reads back, also where the power limit could not be read") {

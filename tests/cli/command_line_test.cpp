@@ -56,19 +56,17 @@ TEST_CASE("an unknown command gets a suggestion") {
   const Ended ended = run_program({"rnu", "resnet50_dgx2"});
   CHECK(ended.code == 2);
   CHECK(ended.out.empty());
-  CHECK(ended.err ==
-        "trainyard: error: unknown command 'rnu'\n  did you mean 'run'?\n  'trainyard --help' says what can "
-        "be asked "
-        "for\n");
+  CHECK(contains(ended.err, "unknown command 'rnu'"));
+  CHECK(contains(ended.err, "did you mean 'run'?"));
+  CHECK(contains(ended.err, "'trainyard --help'"));
 }
 
 TEST_CASE("an unknown option gets a suggestion") {
   const Ended ended = run_program({"run", "resnet50_dgx2", "--fidelty=flow"});
   CHECK(ended.code == 2);
-  CHECK(ended.err ==
-        "trainyard: error: unknown option '--fidelty'\n  did you mean '--fidelity'?\n  'trainyard run "
-        "--help' says "
-        "what can be asked for\n");
+  CHECK(contains(ended.err, "unknown option '--fidelty'"));
+  CHECK(contains(ended.err, "did you mean '--fidelity'?"));
+  CHECK(contains(ended.err, "'trainyard run --help'"));
 }
 
 TEST_CASE("options of the simulation library are unknown options") {

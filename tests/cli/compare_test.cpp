@@ -55,10 +55,10 @@ TEST_CASE("comparisons that cannot be made end with the code of what is wrong") 
     arguments.insert(arguments.begin(), "compare");
     check_refused(arguments, code, message);
   };
-  ended({tiny}, 2, "name a second run or experiment");
-  ended({tiny, tiny, "--set", "gpus=4"}, 2, "makes B out of A");
+  ended({tiny}, 2, "B: ");
+  ended({tiny, tiny, "--set", "gpus=4"}, 2, "--set: ");
   ended({tiny, tiny, "--fail-above", "a bit"}, 2, "is not a percentage");
-  ended({scratch / "empty", "--set", "gpus=4"}, 5, "holds no summary.json");
+  ended({scratch / "empty", "--set", "gpus=4"}, 5, "has no summary.json");
   ended({text, "--set", "gpus=4"}, 2, "is a saved run");
   ended({tiny, text}, 3, "this is not JSON");
   ended({tiny, "--set", "gqus=4"}, 3, "did you mean");

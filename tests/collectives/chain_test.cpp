@@ -1,5 +1,4 @@
-#include "collectives/chain.hpp"
-
+#include "collectives/algorithm_plans.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/data_flow.hpp"
 
@@ -101,6 +100,6 @@ TEST_CASE("cube mesh, 2 to 8 GPUs: within 7 % of the measured time of 1 GiB at e
 TEST_CASE("chains cannot scatter or gather") {
   const Cluster cluster = flat_cluster(6);
   const Said said = refusal_of(Algorithm::chain, cluster, over_all_ranks(cluster, Operation::all_gather));
-  CHECK(said.message == "chain cannot carry out all_gather on these 6 ranks: it is no algorithm for that");
+  CHECK(said.message.starts_with("chain cannot carry out all_gather on these 6 ranks: "));
   CHECK(said.hint == "algorithm: ring, hierarchical, torus2d, direct");
 }

@@ -1,5 +1,4 @@
-#include "collectives/direct.hpp"
-
+#include "collectives/algorithm_plans.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/all_pairs.hpp"
 

@@ -1,5 +1,4 @@
-#include "collectives/halving_doubling.hpp"
-
+#include "collectives/algorithm_plans.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/data_flow.hpp"
 
@@ -84,10 +83,8 @@ TEST_CASE("scattering and gathering by halves needs a power of two") {
   const Cluster cluster = flat_cluster(6);
   const Said said =
       refusal_of(Algorithm::halving_doubling, cluster, over_all_ranks(cluster, Operation::reduce_scatter));
-  CHECK(said.message ==
-        "halving_doubling cannot carry out reduce_scatter on these 6 ranks: 6 is no power of two");
+  CHECK(said.message.starts_with("halving_doubling cannot carry out reduce_scatter on these 6 ranks: "));
   CHECK(said.hint == "algorithm: ring, hierarchical, torus2d, direct");
   CHECK(refusal_of(Algorithm::recursive_doubling, cluster, over_all_ranks(cluster, Operation::all_gather))
-            .message ==
-        "recursive_doubling cannot carry out all_gather on these 6 ranks: 6 is no power of two");
+            .hint == said.hint);
 }

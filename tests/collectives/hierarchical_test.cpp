@@ -1,5 +1,4 @@
-#include "collectives/hierarchical.hpp"
-
+#include "collectives/algorithm_plans.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/data_flow.hpp"
 
@@ -76,18 +75,16 @@ TEST_CASE("hierarchical takes any equal numbers of ranks on the nodes of a group
 
   request.group = {Rank{0}, Rank{2}, Rank{9}};
   const Said uneven = refusal_of(Algorithm::hierarchical, cluster, request);
-  CHECK(uneven.message ==
-        "hierarchical cannot carry out all_reduce on these 3 ranks: every node must hold as many ranks, and "
-        "node 2 holds 1, node 0 holds 2");
+  CHECK(uneven.message.starts_with("hierarchical cannot carry out all_reduce on these 3 ranks: "));
+  CHECK(uneven.message.find("node 2 has 1") != std::string::npos);
+  CHECK(uneven.message.find("node 0 has 2") != std::string::npos);
   CHECK(uneven.hint == "algorithm: ring, chain, tree, halving_doubling, recursive_doubling, direct");
   request.group = {Rank{0}, Rank{2}};
-  CHECK(refusal_of(Algorithm::hierarchical_tree, cluster, request).message ==
-        "hierarchical_tree cannot carry out all_reduce on these 2 ranks: all ranks are on one node");
+  CHECK(refusal_of(Algorithm::hierarchical_tree, cluster, request).message.find("one node") !=
+        std::string::npos);
   CHECK(refusal_of(Algorithm::hierarchical, shipped_cluster("dgx1v", 2, 0),
                    {.operation = Operation::all_reduce,
                     .group = {Rank{0}, Rank{1}, Rank{2}, Rank{3}, Rank{4}, Rank{8}, Rank{9}, Rank{10},
                               Rank{11}, Rank{12}}})
-            .message ==
-        "hierarchical cannot carry out all_reduce on these 10 ranks: no ring of NVLinks passes "
-        "through the 5 GPUs of a node, only a chain");
+            .message.find(no_ring(5)) != std::string::npos);
 }

@@ -115,7 +115,7 @@ TEST_CASE("measured times break where the tables say, on a DGX-2 and on five and
 }
 
 TEST_CASE("protocols come in the order of their bandwidths as sizes grow on a ring") {
-  rc::check("LL, LL128, Simple", [] {
+  CHECK(rc::check("LL, LL128, Simple", [] {
     const auto version =
         *rc::gen::element(NcclVersion::v2_4, NcclVersion::v2_7_8, NcclVersion::v2_12, NcclVersion::v2_30);
     const int capability = *rc::gen::element(60, 70, 75, 80, 90, 100);
@@ -132,11 +132,11 @@ TEST_CASE("protocols come in the order of their bandwidths as sizes grow on a ri
       before = now;
     }
     RC_ASSERT(before == Protocol::simple);
-  });
+  }));
 }
 
 TEST_CASE("NCCL takes what it believes to be the fastest") {
-  rc::check("least time", [] {
+  CHECK(rc::check("least time", [] {
     const auto version = *rc::gen::element(NcclVersion::v2_7_8, NcclVersion::v2_12, NcclVersion::v2_30);
     NcclShape shape = on_two_nodes(version, *rc::gen::element(PathType::pix, PathType::phb));
     shape.nodes = *rc::gen::inRange(1, 9);
@@ -148,7 +148,7 @@ TEST_CASE("NCCL takes what it believes to be the fastest") {
       for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple})
         RC_ASSERT(chosen <= nccl_time(shape, {algorithm, protocol}, size).value_or(chosen));
     }
-  });
+  }));
 }
 
 TEST_CASE("LL128 needs NVLink on every path inside nodes and PCIe switches to the NIC") {

@@ -110,14 +110,10 @@ TEST_CASE("a chunk crosses the network 2N(n-1)/n times in a ring over N nodes") 
 TEST_CASE("rings cannot carry out what is no ring's, and not where NVLinks hold none") {
   const Cluster flat = flat_cluster(4);
   const Said all_to_all = refusal_of(Algorithm::ring, flat, over_all_ranks(flat, Operation::all_to_all));
-  CHECK(all_to_all.message ==
-        "ring cannot carry out all_to_all on these 4 ranks: it is no algorithm for that");
+  CHECK(all_to_all.message.starts_with("ring cannot carry out all_to_all on these 4 ranks: "));
   CHECK(all_to_all.hint == "algorithm: direct");
   const Cluster five = shipped_cluster("dgx1v", 1, 5);
-  const Said no_ring = refusal_of(Algorithm::ring, five, over_all_ranks(five, Operation::all_reduce));
-  CHECK(
-      no_ring.message ==
-      "ring cannot carry out all_reduce on these 5 ranks: no ring of NVLinks passes through the 5 GPUs of a "
-      "node, only a chain");
-  CHECK(no_ring.hint == "algorithm: chain, tree, halving_doubling, recursive_doubling, direct");
+  const Said nvlinks = refusal_of(Algorithm::ring, five, over_all_ranks(five, Operation::all_reduce));
+  CHECK(nvlinks.message == "ring cannot carry out all_reduce on these 5 ranks: " + no_ring(5));
+  CHECK(nvlinks.hint == "algorithm: chain, tree, halving_doubling, recursive_doubling, direct");
 }

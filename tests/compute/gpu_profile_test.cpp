@@ -102,8 +102,8 @@ TEST_CASE("a framework's timing is no kernel table") {
   const auto load = [&] { return load_gpu_profile(config::load(folder.path / "tiny.yaml")); };
   const auto errors = errors_of(load);
   REQUIRE(errors.size() == 1);
-  CHECK(errors[0].message ==
-        (folder.path / "k.csv").string() + ": its times hold a framework's dispatch and are no kernels'");
+  CHECK(errors[0].message.starts_with((folder.path / "k.csv").string()));
+  CHECK(facts_in(errors[0].hint).starts_with("'kernels'"));
   std::ofstream(folder.path / "k.csv") << "op,dtype,shape,time_us\ngemm,fp32,m1 n1 k1 nn,1\n";
   CHECK(load().kernel_table.gemms.size() == 1);
 }

@@ -97,11 +97,11 @@ TEST_CASE("facts that cannot be read are errors where they stand") {
   CHECK(errors[0].column == 13);
   CHECK(errors[0].width == 4);
   CHECK(errors[0].key_path == "sm_clock");
-  CHECK(errors[0].message == "'fast' is no number above 0");
+  CHECK(facts_in(errors[0].message) == "'fast' 0");
   CHECK(errors[0].hint == "for example 1530 MHz");
   CHECK(errors[1].line == 2);
   CHECK(errors[1].key_path == "memory_bandwidth");
-  CHECK(errors[2].message == "'many' is no number above 0");
+  CHECK(errors[2].key_path == "sm_count");
   CHECK(errors[3].key_path == "power_limit");
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("all that is wrong with the header of a recording is told at once") {
   REQUIRE(errors.size() == 4);
   CHECK(errors[0].line == 1);
   CHECK(errors[0].column == 10);
-  CHECK(errors[0].message == "column 'dtype' is there twice");
+  CHECK(facts_in(errors[0].message) == "'dtype'");
   CHECK(errors[1].column == 16);
   CHECK(errors[1].message == "unknown column 'shpae'");
   CHECK(errors[1].hint == "did you mean 'shape'?");
@@ -186,26 +186,28 @@ TEST_CASE("a row that is wrong is told with its column, what it holds and what t
   CHECK(dash.key_path == "dtype");
   const Diagnostic conv = error_in_row("conv_dgrad,nchw,fp32,m1 n1 k1 nn,4,1");
   CHECK(conv.column == 22);
-  CHECK(conv.message == "'m1 n1 k1 nn' is no shape of a convolution");
+  CHECK(facts_in(conv.message) == "'m1 n1 k1 nn'");
   CHECK(conv.hint == "for example n16 c64 h56 w56 k256 r1x1 s1 p0x0");
-  CHECK(error_in_row("gemm,-,fp32,e16,4,1").message == "'e16' is no shape of a matrix product");
-  CHECK(error_in_row("softmax,-,fp32,m1 n1 k1 nn,4,1").message == "'m1 n1 k1 nn' is no shape of a vector op");
+  CHECK(error_in_row("gemm,-,fp32,e16,4,1").hint == "for example m128 n1000 k2048 nt");
+  CHECK(error_in_row("softmax,-,fp32,m1 n1 k1 nn,4,1").hint == "for example e1048576");
   CHECK(error_in_row("launch,rate,-,nonsense,0,1").key_path == "shape");
 }
 
 TEST_CASE("times, bytes and power must be numbers above 0") {
-  CHECK(error_in_row("launch,rate,-,-,0,").message == "a time is missing");
-  CHECK(error_in_row("launch,rate,-,-,0,0").message == "a time is missing");
+  CHECK(error_in_row("launch,rate,-,-,0,").key_path == "time_us");
+  CHECK(error_in_row("launch,rate,-,-,0,0").key_path == "time_us");
   const Diagnostic negative = error_in_row("launch,rate,-,-,0,-3");
   CHECK(negative.key_path == "time_us");
   CHECK(negative.column == 19);
-  CHECK(negative.message == "'-3' is no time in microseconds");
-  CHECK(error_in_row("launch,rate,-,-,0,fast").message == "'fast' is no time in microseconds");
-  CHECK(error_in_row("launch,rate,-,-,0,nan").message == "'nan' is no time in microseconds");
-  CHECK(error_in_row("launch,rate,-,-,0,1e10").message == "'1e10' is no time in microseconds");
-  CHECK(error_in_row("copy,d2d,-,-,-1,1").message == "'-1' is no number of bytes");
+  CHECK(facts_in(negative.message) == "'-3'");
+  for (const std::string time : {"fast", "nan", "1e10"}) {
+    const Diagnostic wrong = error_in_row("launch,rate,-,-,0," + time);
+    CHECK(wrong.key_path == "time_us");
+    CHECK(facts_in(wrong.message) == "'" + time + "'");
+  }
+  CHECK(error_in_row("copy,d2d,-,-,-1,1").key_path == "bytes");
   const Diagnostic bytes = error_in_row("elementwise,add,fp32,e1024,,2");
-  CHECK(bytes.message == "a vector op needs its bytes");
+  CHECK(bytes.key_path == "shape");
   CHECK(bytes.hint == "add a column 'bytes'");
 }
 

@@ -74,16 +74,16 @@ TEST_CASE("all errors of a file come at once, each with line, caret and hint") {
 }
 
 TEST_CASE("a key that resembles no other is answered with the keys there are") {
-  CHECK(messages_of("title: x\nlinks: [{name: a, bandwidth: 1 GB/s, zzzz: 1}]\n") ==
-        "2:38 unknown key 'zzzz' (in links[0].zzzz) | one of name, bandwidth, latency, lanes\n");
-  CHECK(messages_of("title: x\nzzzz: 1\n") == "2:1 unknown key 'zzzz' (in zzzz)\n");  // too many to list
+  CHECK(facts_of("title: x\nlinks: [{name: a, bandwidth: 1 GB/s, zzzz: 1}]\n") ==
+        "2:38 links[0].zzzz 'zzzz'\n");
+  CHECK(facts_of("title: x\nzzzz: 1\n") == "2:1 zzzz 'zzzz'\n");  // too many to list
 }
 
 TEST_CASE("a missing key is reported at its parent") {
-  CHECK(messages_of("gpus: 3\n") == "1:1 key 'title' is missing (in title)\n");
-  CHECK(messages_of("title: x\nlinks:\n  - lanes: 2\n") ==
-        "3:5 key 'name' is missing (in links[0].name)\n"
-        "3:5 key 'bandwidth' is missing (in links[0].bandwidth)\n");
+  CHECK(facts_of("gpus: 3\n") == "1:1 title 'title'\n");
+  CHECK(facts_of("title: x\nlinks:\n  - lanes: 2\n") ==
+        "3:5 links[0].name 'name'\n"
+        "3:5 links[0].bandwidth 'bandwidth'\n");
 }
 
 TEST_CASE("a missing value is reported at its key") {
@@ -103,107 +103,92 @@ TEST_CASE("a missing value is reported at its key") {
 }
 
 TEST_CASE("a value of the wrong kind says what was expected") {
-  CHECK(messages_of(
+  CHECK(facts_of(
             "title: [x]\nlinks: 3\ncolour: []\nshare: {a: 1}\nsizes: 64\npower: [1 W]\nmemory: [1 GB]\n") ==
-        "1:8 expected text, not a list (in title)\n"
-        "2:8 expected a list, not a single value (in links) | [3]\n"
-        "3:9 expected a name, not a list (in colour) | one of red, blue, green\n"
-        "4:8 expected a number, not a mapping (in share)\n"
-        "5:8 expected a list, not a single value (in sizes) | [64]\n"
-        "6:8 expected a mapping (key: value), not a list (in power)\n"
-        "7:9 expected a number with a unit (size), not a list (in memory) | for example 25 MB\n");
-  CHECK(messages_of("[1, 2]\n") == "1:1 expected a mapping (key: value), not a list\n");
-  CHECK(messages_of("just text\n") == "1:1 expected a mapping (key: value), not a single value\n");
+        "1:8 title\n"
+        "2:8 links | [3]\n"
+        "3:9 colour\n"
+        "4:8 share\n"
+        "5:8 sizes | [64]\n"
+        "6:8 power\n"
+        "7:9 memory | 25\n");
+  CHECK(facts_of("[1, 2]\n") == "1:1\n");
+  CHECK(facts_of("just text\n") == "1:1\n");
 }
 
 TEST_CASE("only true and false are booleans") {
   CHECK(read<Yard>(parse("y", "title: x\nopen: true\n")).open);
   for (const std::string word : {"yes", "on", "True", "1", "y"}) {
-    CHECK(messages_of("title: x\nopen: " + word + "\n") ==
-          "2:7 '" + word + "' is neither true nor false (in open) | true or false\n");
+    CHECK(facts_of("title: x\nopen: " + word + "\n") == "2:7 open '" + word + "'\n");
   }
-  CHECK(messages_of("title: x\nopen: 'true'\n") ==
-        "2:7 'true' is text: expected true or false (in open) | write it without quotes\n");
+  CHECK(facts_of("title: x\nopen: 'true'\n") == "2:7 open 'true'\n");
 }
 
 TEST_CASE("whole numbers are decimal, plain and whole") {
-  const auto gpus = [](const std::string& text) { return messages_of("title: x\ngpus: " + text + "\n"); };
+  const auto gpus = [](const std::string& text) { return facts_of("title: x\ngpus: " + text + "\n"); };
   CHECK(gpus("1e3") == "no error\n");
-  CHECK(gpus("010") == "2:7 '010' starts with a zero (in gpus) | write 10 (decimal; octal is not read)\n");
-  CHECK(gpus("0x10") == "2:7 '0x10' is not a decimal number (in gpus) | decimal digits only\n");
-  CHECK(gpus("3.9") == "2:7 '3.9' is not a whole number (in gpus)\n");
-  CHECK(gpus("1_000") ==
-        "2:7 '1_000' has a digit separator (in gpus) | write 1000 (a decimal fraction takes a point)\n");
-  CHECK(gpus("1,000") ==
-        "2:7 '1,000' has a digit separator (in gpus) | write 1000 (a decimal fraction takes a point)\n");
-  CHECK(gpus("12 GB") == "2:7 '12 GB' is not a whole number (in gpus) | a plain number, without a unit\n");
-  CHECK(gpus("\"12\"") == "2:7 '12' is text: expected a whole number (in gpus) | write it without quotes\n");
-  CHECK(gpus("3000000000") == "2:7 '3000000000' is too large (in gpus) | at most 2147483647\n");
-  CHECK(gpus("-1") == "2:7 '-1' is out of range (in gpus) | must be at least 1\n");
+  CHECK(gpus("010") == "2:7 gpus '010' | 10\n");
+  CHECK(gpus("0x10") == "2:7 gpus '0x10'\n");
+  CHECK(gpus("3.9") == "2:7 gpus '3.9'\n");
+  CHECK(gpus("1_000") == "2:7 gpus '1_000' | 1000\n");
+  CHECK(gpus("1,000") == "2:7 gpus '1,000' | 1000\n");
+  CHECK(gpus("12 GB") == "2:7 gpus '12 GB'\n");
+  CHECK(gpus("\"12\"") == "2:7 gpus '12'\n");
+  CHECK(gpus("3000000000") == "2:7 gpus '3000000000' | 2147483647\n");
+  CHECK(gpus("-1") == "2:7 gpus '-1' | 1\n");
 }
 
 TEST_CASE("ratios are finite, plain and in range") {
-  const auto share = [](const std::string& text) { return messages_of("title: x\nshare: " + text + "\n"); };
+  const auto share = [](const std::string& text) { return facts_of("title: x\nshare: " + text + "\n"); };
   CHECK(share("0") == "no error\n");
   CHECK(share("1") == "no error\n");
-  CHECK(share("1.0001") == "2:8 '1.0001' is out of range (in share) | must be at least 0 and at most 1\n");
-  CHECK(share(".inf") == "2:8 '.inf' is not a finite number (in share)\n");
-  CHECK(share("-.Inf") == "2:8 '-.Inf' is not a finite number (in share)\n");
-  CHECK(share(".nan") == "2:8 '.nan' is not a finite number (in share)\n");
-  CHECK(share("1e-400") == "2:8 '1e-400' is too small to tell from 0 (in share) | write 0\n");
-  CHECK(share("1e400") ==
-        "2:8 '1e400' is too large for a number (in share) | at most 1.7e308 in base units\n");
-  CHECK(share("0x1p3") == "2:8 '0x1p3' is not a decimal number (in share) | decimal digits only\n");
+  CHECK(share("1.0001") == "2:8 share '1.0001' | 0 1\n");
+  CHECK(share(".inf") == "2:8 share '.inf'\n");
+  CHECK(share("-.Inf") == "2:8 share '-.Inf'\n");
+  CHECK(share(".nan") == "2:8 share '.nan'\n");
+  CHECK(share("1e-400") == "2:8 share '1e-400' 0 | 0\n");
+  CHECK(share("1e400") == "2:8 share '1e400' | 1.7e308\n");
+  CHECK(share("0x1p3") == "2:8 share '0x1p3'\n");
 }
 
 TEST_CASE(
     "zero, negative and absurd quantities are out of range, also inside lists, maps and sourced values") {
   const auto link = [](const std::string& bandwidth) {
-    return messages_of("title: x\nlinks:\n- name: a\n  bandwidth: " + bandwidth + "\n");
+    return facts_of("title: x\nlinks:\n- name: a\n  bandwidth: " + bandwidth + "\n");
   };
-  const std::string hint = " | must be above 0 B/s and at most 100 TB/s\n";
+  const std::string hint = " | 0 B/s 100 TB/s\n";
   CHECK(link("100 TB/s") == "no error\n");
-  CHECK(link("0 GB/s") == "4:14 '0 GB/s' is out of range (in links[0].bandwidth)" + hint);
-  CHECK(link("-5 GB/s") == "4:14 '-5 GB/s' is out of range (in links[0].bandwidth)" + hint);
-  CHECK(link("101 TB/s") == "4:14 '101 TB/s' is out of range (in links[0].bandwidth)" + hint);
-  CHECK(link("{value: 0 B/s, measured: x}") ==
-        "4:22 '0 B/s' is out of range (in links[0].bandwidth.value)" + hint);
-  CHECK(messages_of("title: x\nsizes: [1, 0, 5000]\n") ==
-        "2:12 '0' is out of range (in sizes[1]) | must be at least 1 and at most 4096\n"
-        "2:15 '5000' is out of range (in sizes[2]) | must be at least 1 and at most 4096\n");
-  CHECK(messages_of("title: x\npower: {idle: 0 W, \"a.b\": 2 MW}\n") ==
-        "2:15 '0 W' is out of range (in power.idle) | must be above 0 W and at most 1 MW\n"
-        "2:27 '2 MW' is out of range (in power[\"a.b\"]) | must be above 0 W and at most 1 MW\n");
-  CHECK(messages_of("title: x\nmemory: 0 GB\n") ==
-        "2:9 '0 GB' is out of range (in memory) | must be above 0 B\n");
+  CHECK(link("0 GB/s") == "4:14 links[0].bandwidth '0 GB/s'" + hint);
+  CHECK(link("-5 GB/s") == "4:14 links[0].bandwidth '-5 GB/s'" + hint);
+  CHECK(link("101 TB/s") == "4:14 links[0].bandwidth '101 TB/s'" + hint);
+  CHECK(link("{value: 0 B/s, measured: x}") == "4:22 links[0].bandwidth.value '0 B/s'" + hint);
+  CHECK(facts_of("title: x\nsizes: [1, 0, 5000]\n") ==
+        "2:12 sizes[1] '0' | 1 4096\n"
+        "2:15 sizes[2] '5000' | 1 4096\n");
+  CHECK(facts_of("title: x\npower: {idle: 0 W, \"a.b\": 2 MW}\n") ==
+        "2:15 power.idle '0 W' | 0 1\n"
+        "2:27 power[\"a.b\"] '2 MW' | 0 1\n");
+  CHECK(facts_of("title: x\nmemory: 0 GB\n") == "2:9 memory '0 GB' | 0\n");
 }
 
 TEST_CASE("a name that does not exist is answered with the closest or with all") {
-  CHECK(messages_of("title: x\ncolour: bleu\n") ==
-        "2:9 unknown colour 'bleu' (in colour) | did you mean 'blue'?\n");
-  CHECK(messages_of("title: x\ncolour: Red\n") ==
-        "2:9 unknown colour 'Red' (in colour) | did you mean 'red'?\n");
-  CHECK(messages_of("title: x\ncolour: 7\n") ==
-        "2:9 unknown colour '7' (in colour) | one of red, blue, green\n");
+  CHECK(facts_of("title: x\ncolour: bleu\n") == "2:9 colour 'bleu' | 'blue'\n");
+  CHECK(facts_of("title: x\ncolour: Red\n") == "2:9 colour 'Red' | 'red'\n");
+  CHECK(facts_of("title: x\ncolour: 7\n") == "2:9 colour '7'\n");
 }
 
 TEST_CASE("a value with a source has exactly one kind of source, in words") {
   const auto power = [](const std::string& text) {
-    return messages_of("title: x\npower: {max: " + text + "}\n");
+    return facts_of("title: x\npower: {max: " + text + "}\n");
   };
   CHECK(power("{value: 3 W, fitted: to table 2}") == "no error\n");
-  CHECK(power("{value: 3 W}") ==
-        "2:14 the source of this value is missing (in power.max) | add one of measured, fitted, specified, "
-        "assumed\n");
-  CHECK(power("{value: 3 W, fitted: x, assumed: y}") ==
-        "2:47 the value cannot be both fitted and assumed (in power.max) | one of measured, fitted, "
-        "specified, assumed\n");
-  CHECK(power("{measured: x}") == "2:14 key 'value' is missing (in power.max.value)\n");
-  CHECK(power("{value: 3 W, measured: ''}") == "2:37 the source is empty (in power.max.measured)\n");
+  CHECK(power("{value: 3 W}") == "2:14 power.max\n");
+  CHECK(power("{value: 3 W, fitted: x, assumed: y}") == "2:47 power.max\n");
+  CHECK(power("{measured: x}") == "2:14 power.max.value 'value'\n");
+  CHECK(power("{value: 3 W, measured: ''}") == "2:37 power.max.measured\n");
   CHECK(power("{value: 3 W, mesured: x}") ==
-        "2:14 the source of this value is missing (in power.max) | add one of measured, fitted, specified, "
-        "assumed\n"
-        "2:27 unknown key 'mesured' (in power.max.mesured) | did you mean 'measured'?\n");
+        "2:14 power.max\n"
+        "2:27 power.max.mesured 'mesured' | 'measured'\n");
 }
 
 TEST_CASE("checks of meaning run with the reading and stay silent about what could not be read") {
@@ -303,10 +288,10 @@ TEST_CASE("an error without a file is one line and its hint") {
 }
 
 TEST_CASE("what is wrong with the YAML does not hide what is wrong with the keys") {
-  CHECK(messages_of("title: x\ngpus: 0\ngpus: 3\nopen: !tag true\ncolour: rde\n---\ntitle: y\n") ==
-        "2:7 '0' is out of range (in gpus) | must be at least 1\n"
-        "3:1 key 'gpus' is repeated | first on line 2\n"
-        "4:7 tags are not read | write the value without '!'\n"
-        "5:9 unknown colour 'rde' (in colour) | did you mean 'red'?\n"
-        "6:1 a second document starts here | one file holds one document\n");
+  CHECK(facts_of("title: x\ngpus: 0\ngpus: 3\nopen: !tag true\ncolour: rde\n---\ntitle: y\n") ==
+        "2:7 gpus '0' | 1\n"
+        "3:1 'gpus' | 2\n"
+        "4:7 '!' | '!'\n"
+        "5:9 colour 'rde' | 'red'\n"
+        "6:1\n");
 }

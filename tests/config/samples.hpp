@@ -2,6 +2,7 @@
 // Small structs with key tables: every field type once, for the tests of this folder.
 
 #include "config/read.hpp"
+#include "facts_in.hpp"
 
 #include <functional>
 #include <map>
@@ -92,16 +93,19 @@ inline std::string errors_of(std::string_view text,
   return "no error";
 }
 
-/// Only the messages, one per line, with path and hint.
-inline std::string messages_of(std::string_view text) {
+/// Position, key path, and facts of message and hint (facts_in), one error per line.
+inline std::string facts_of(std::string_view text) {
   std::string messages;
   try {
     read<Yard>(parse("yard.yaml", text));
   } catch (const InputError& error) {
     for (const Diagnostic& found : error.diagnostics()) {
-      messages += std::to_string(found.line) + ":" + std::to_string(found.column) + " " + found.message;
-      if (!found.key_path.empty()) messages += " (in " + found.key_path + ")";
-      if (!found.hint.empty()) messages += " | " + found.hint;
+      messages += std::to_string(found.line) + ":" + std::to_string(found.column);
+      const std::string facts = facts_in(found.message);
+      const std::string hint = facts_in(found.hint);
+      if (!found.key_path.empty()) messages += " " + found.key_path;
+      if (!facts.empty()) messages += " " + facts;
+      if (!hint.empty()) messages += " | " + hint;
       messages += "\n";
     }
   }

@@ -1,6 +1,7 @@
 #include "config/yaml.hpp"
 
 #include "config/samples.hpp"
+#include "facts_in.hpp"
 
 #include <doctest/doctest.h>
 
@@ -24,12 +25,15 @@ std::string parse_errors(std::string_view text) {
   return "no error";
 }
 
-std::string first_message(std::string_view text) {
+/// Position and facts of the first error.
+std::string first_error(std::string_view text) {
   try {
     Problems(parse("f.yaml", text)).finish(nullptr);
   } catch (const InputError& error) {
     const Diagnostic& first = error.diagnostics().front();
-    return std::to_string(first.line) + ":" + std::to_string(first.column) + " " + first.message;
+    const std::string facts = facts_in(first.message);
+    return std::to_string(first.line) + ":" + std::to_string(first.column) + (facts.empty() ? "" : " ") +
+           facts;
   }
   return "no error";
 }
@@ -69,8 +73,8 @@ TEST_CASE("a second document is an error") {
         "f.yaml:2:1: error: a second document starts here\n"
         "  2 | ---\n"
         "    | ^ one file holds one document");
-  CHECK(first_message("- a\nb: 1\n") == "2:1 this text belongs to nothing above");
-  CHECK(first_message("---\na: 1\n...\n# end\n") == "no error");
+  CHECK(first_error("- a\nb: 1\n") == "2:1");
+  CHECK(first_error("---\na: 1\n...\n# end\n") == "no error");
 }
 
 TEST_CASE("an alias inside its own anchor is an error") {
@@ -78,7 +82,7 @@ TEST_CASE("an alias inside its own anchor is an error") {
         "f.yaml:1:11: error: this alias refers to a value it is part of\n"
         "  1 | a: &x [1, *x]\n"
         "    |           ^");
-  CHECK(first_message("&x {a: {b: *x}}\n") == "1:12 this alias refers to a value it is part of");
+  CHECK(first_error("&x {a: {b: *x}}\n") == "1:12");
 }
 
 TEST_CASE("aliases are copies, positioned where they are used") {
@@ -86,8 +90,8 @@ TEST_CASE("aliases are copies, positioned where they are used") {
   const Node& copy = *document.root.find("b");
   CHECK(copy.mark == Mark{2, 4});
   CHECK(copy.find("bandwidth")->scalar == "3 GB/s");
-  CHECK(first_message("a: *x\n") == "1:4 this alias refers to no anchor");
-  CHECK(first_message("a: &x 1\n*x : 2\n") == "2:1 an alias cannot be a key");
+  CHECK(first_error("a: *x\n") == "1:4");
+  CHECK(first_error("a: &x 1\n*x : 2\n") == "2:1");
 }
 
 TEST_CASE("an alias bomb stops at 200,000 values") {
@@ -97,34 +101,34 @@ TEST_CASE("an alias bomb stops at 200,000 values") {
     bomb +=
         "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + last + repeated(", " + last, 8) + "]\n";
   }
-  const std::string message = first_message(bomb);
-  CHECK(message.substr(message.find(' ') + 1) == "the document has more than 200000 values");
-  CHECK(first_message(repeated("- 1\n", 200'001)) == "200001:3 the document has more than 200000 values");
+  const std::string message = first_error(bomb);
+  CHECK(message.substr(message.find(' ') + 1) == "200000");
+  CHECK(first_error(repeated("- 1\n", 200'001)) == "200001:3 200000");
 }
 
 TEST_CASE("aliases cannot nest a document deeper than its cap") {
   std::string text = "a0: &a0 " + repeated("[", 20) + repeated("]", 20) + "\n";
   text += "a1: " + repeated("[", 12) + "*a0" + repeated("]", 12) + "\n";
-  CHECK(first_message(text) == "2:17 nested deeper than 32 levels");
+  CHECK(first_error(text) == "2:17 32");
 }
 
 TEST_CASE("merge keys are an error") {
   CHECK(parse_errors("base: &b {a: 1}\nuse:\n  <<: *b\n") ==
-        "f.yaml:3:3: error: merge keys ('<<') are not read\n"
+        "f.yaml:3:3: error: merge keys ('<<') are not supported\n"
         "  3 |   <<: *b\n"
         "    |   ^^ write the keys out");
 }
 
 TEST_CASE("nesting deeper than 32 levels is an error in both forms, at the level that is too deep") {
-  CHECK(first_message("a: " + repeated("[", 31) + repeated("]", 31)) == "no error");
-  CHECK(first_message("a: " + repeated("[", 32) + repeated("]", 32)) == "1:35 nested deeper than 32 levels");
-  CHECK(first_message(repeated("- ", 33) + "1") == "1:65 nested deeper than 32 levels");
+  CHECK(first_error("a: " + repeated("[", 31) + repeated("]", 31)) == "no error");
+  CHECK(first_error("a: " + repeated("[", 32) + repeated("]", 32)) == "1:35 32");
+  CHECK(first_error(repeated("- ", 33) + "1") == "1:65 32");
   // Never closed: yaml-cpp takes some brackets for keys, which counts as one more level.
-  CHECK(first_message(repeated("[", 100'000)) == "1:17 nested deeper than 32 levels");
-  CHECK(first_message(repeated("{a: ", 100'000)) == "1:125 nested deeper than 32 levels");
+  CHECK(first_error(repeated("[", 100'000)) == "1:17 32");
+  CHECK(first_error(repeated("{a: ", 100'000)) == "1:125 32");
   std::string block;
   for (int i = 0; i < 600; ++i) block += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
-  CHECK(first_message(block) == "33:33 nested deeper than 32 levels");
+  CHECK(first_error(block) == "33:33 32");
 }
 
 TEST_CASE("an empty file says so") {
@@ -134,16 +138,16 @@ TEST_CASE("an empty file says so") {
 }
 
 TEST_CASE("a key is a word") {
-  CHECK(first_message("? [a]\n: 1\n") == "1:3 a key must be a word, not a list");
-  CHECK(first_message("{{x}}: 1\n") == "1:1 a key must be a word, not a mapping");
-  CHECK(first_message(": 1\n") == "1:1 a key must be a word, not nothing");
-  CHECK(first_message(repeated("k", 1030) + ": 1\n") == "1:1031 a key has more than 1024 characters");
+  CHECK(first_error("? [a]\n: 1\n") == "1:3");
+  CHECK(first_error("{{x}}: 1\n") == "1:1");
+  CHECK(first_error(": 1\n") == "1:1");
+  CHECK(first_error(repeated("k", 1030) + ": 1\n") == "1:1031 1024");
 }
 
-TEST_CASE("tags and directives are not read") {
-  CHECK(first_message("a: !!str 1\n") == "1:4 tags are not read");
-  CHECK(first_message("a: !gpu {b: 1}\n") == "1:4 tags are not read");
-  CHECK(first_message("%YAML 1.1\n---\na: 1\n") == "1:1 directives ('%') are not read");
+TEST_CASE("tags and directives are errors") {
+  CHECK(first_error("a: !!str 1\n") == "1:4 '!'");
+  CHECK(first_error("a: !gpu {b: 1}\n") == "1:4 '!'");
+  CHECK(first_error("%YAML 1.1\n---\na: 1\n") == "1:1 '%'");
 }
 
 TEST_CASE("quotes and brackets that are never closed are found where they open") {
@@ -151,22 +155,22 @@ TEST_CASE("quotes and brackets that are never closed are found where they open")
         "f.yaml:1:8: error: this quote is never closed\n"
         "  1 | title: \"x\n"
         "    |        ^");
-  CHECK(first_message("a: 'it''s\n") == "1:4 this quote is never closed");
-  CHECK(first_message("a: \"\\\"\n") == "1:4 this quote is never closed");
-  CHECK(first_message("a: &x \"b\n") == "1:4 this quote is never closed");
-  CHECK(first_message("a: 'it''s'\nb: \"\\\"\"\nc: &x 'y'\nd: |\n  \"\n") == "no error");
+  CHECK(first_error("a: 'it''s\n") == "1:4");
+  CHECK(first_error("a: \"\\\"\n") == "1:4");
+  CHECK(first_error("a: &x \"b\n") == "1:4");
+  CHECK(first_error("a: 'it''s'\nb: \"\\\"\"\nc: &x 'y'\nd: |\n  \"\n") == "no error");
   CHECK(parse_errors("a: [1,\n  2\nb: 3\n") ==
         "f.yaml:1:4: error: this bracket is never closed\n"
         "  1 | a: [1,\n"
         "    |    ^ expected ',' or ']' by line 3");
-  CHECK(first_message("a: {b: 1\n") == "1:4 this bracket is never closed");
+  CHECK(first_error("a: {b: 1\n") == "1:4");
 }
 
 TEST_CASE("wrong indentation and stray characters are told in words") {
-  CHECK(first_message("a: b: c\n") == "1:5 ':' is not expected here");
-  CHECK(first_message("a:\n  b: 1\n c: 2\n") == "3:2 this does not fit what stands before it");
-  CHECK(first_message("a: @x\n") == "1:4 '@' cannot start a value");
-  CHECK(first_message("\u00fc: `x`\n") == "1:4 '`' cannot start a value");
+  CHECK(first_error("a: b: c\n") == "1:5 ':'");
+  CHECK(first_error("a:\n  b: 1\n c: 2\n") == "3:2");
+  CHECK(first_error("a: @x\n") == "1:4 '@'");
+  CHECK(first_error("\u00fc: `x`\n") == "1:4 '`'");
 }
 
 TEST_CASE("an error in a long line shows the part around it") {

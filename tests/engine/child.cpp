@@ -49,12 +49,7 @@ void read_list(int fd, T& list) {
 }
 
 /// The exception of the child's engine, without its text.
-struct Failure {
-  enum Kind { none, engine, input, link } kind = none;
-  LinkId link_id{};
-  Seconds date;
-  int collective = -1;
-};
+enum class Failure { none, engine, input, impossible };
 
 }  // namespace
 
@@ -66,18 +61,18 @@ Timeline run_in_child(const TaskGraph& graph, const EngineOptions& options) {
   const pid_t child = ::fork();
   if (child == 0) {
     std::string error;
-    Failure failure;
+    Failure failure{};
     Timeline timeline;
     try {
       timeline = run(graph, options);
     } catch (const EngineError& e) {
-      failure.kind = Failure::engine;
+      failure = Failure::engine;
       error = e.what();
     } catch (const InputError& e) {
-      failure.kind = Failure::input;
+      failure = Failure::input;
       error = e.diagnostics().front().message;
-    } catch (const LinkFailed& e) {
-      failure = {Failure::link, e.link(), e.date(), e.collective()};
+    } catch (const JobImpossible& e) {
+      failure = Failure::impossible;
       error = e.what();
     }
     write_all(ends[1], &failure, sizeof failure);
@@ -92,7 +87,7 @@ Timeline run_in_child(const TaskGraph& graph, const EngineOptions& options) {
   }
   ::close(ends[1]);
   std::string error;
-  Failure failure;
+  Failure failure{};
   Timeline timeline;
   read_all(ends[0], &failure, sizeof failure);
   read_list(ends[0], error);
@@ -104,10 +99,9 @@ Timeline run_in_child(const TaskGraph& graph, const EngineOptions& options) {
   read_list(ends[0], timeline.link_bytes);
   ::close(ends[0]);
   ::waitpid(child, nullptr, 0);
-  if (failure.kind == Failure::engine) throw EngineError(error);
-  if (failure.kind == Failure::input) throw InputError(error);
-  if (failure.kind == Failure::link)
-    throw LinkFailed(error, failure.link_id, failure.date, failure.collective);
+  if (failure == Failure::engine) throw EngineError(error);
+  if (failure == Failure::input) throw InputError(error);
+  if (failure == Failure::impossible) throw JobImpossible(error);
   return timeline;
 }
 

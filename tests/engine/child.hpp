@@ -6,7 +6,7 @@
 namespace trainyard::testing {
 
 /// run(graph, options) in a child. Throws the exception of the child's engine: EngineError, InputError (its
-/// first message) or LinkFailed.
+/// first message) or JobImpossible.
 Timeline run_in_child(const TaskGraph& graph, const EngineOptions& options);
 
 }  // namespace trainyard::testing

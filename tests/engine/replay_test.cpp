@@ -190,9 +190,10 @@ TEST_CASE("a deadlock names who waits for what") {
     closed(graph);
     FAIL("no deadlock found");
   } catch (const EngineError& error) {
-    CHECK(std::string(error.what()) ==
-          "deadlock: 1 streams wait for ever\n"
-          "  rank 0, compute stream, task 0: waits for collective 0 (1 of 2 ranks there)");
+    const std::string message = error.what();
+    CHECK(message.find("\n  rank 0, compute stream, task 0: ") != std::string::npos);
+    CHECK(message.find("collective 0 (1 of 2 ranks") != std::string::npos);
+    CHECK(message.find("rank 1,") == std::string::npos);
   }
 }
 

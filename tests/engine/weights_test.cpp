@@ -67,8 +67,7 @@ TEST_CASE("steps refuses messages that nobody has listed") {
     run_in_child(graph, {.fidelity = Fidelity::messages, .recorded = {}});
     FAIL("they were simulated");
   } catch (const InputError& error) {
-    CHECK(error.diagnostics().front().message ==
-          "fidelity steps would have to simulate 12096 messages one by one");
+    CHECK(error.diagnostics().front().message.find(" 12096 messages ") != std::string::npos);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "platform/channels.hpp"
 
+#include "errors_of.hpp"
 #include "platform/host_staging.hpp"
 #include "platform/machines.hpp"
 
@@ -101,9 +102,8 @@ TEST_CASE("a search for rings that stopped before a proof says so") {
   }
   std::vector<std::string> notes;
   CHECK(ring_channels(make_cluster(load_box(text), 1), &notes).size() == 6);
-  CHECK(notes ==
-        std::vector<std::string>{"the search for rings through the 16 GPUs stopped at 6: more may fit, "
-                                 "and collectives be faster"});
+  REQUIRE(notes.size() == 1);
+  CHECK(facts_in(notes[0]) == "16 6");
   notes.clear();
   (void)ring_channels(make_cluster(dgx2(), 1), &notes);
   CHECK(notes.empty());

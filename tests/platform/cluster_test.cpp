@@ -1,6 +1,7 @@
 #include "platform/cluster.hpp"
 
 #include "config/diagnostic.hpp"
+#include "errors_of.hpp"
 #include "platform/machines.hpp"
 
 #include <algorithm>
@@ -20,24 +21,6 @@ std::vector<std::string> names(const Cluster& cluster, const Route& route) {
 }
 
 using Names = std::vector<std::string>;
-
-struct Refusal {
-  std::string key;
-  std::string message;
-  std::string hint;
-};
-
-/// The texts of make_cluster's error.
-Refusal refusal(const Platform& platform, int nodes, int gpus = 0, int gpus_per_node = 0) {
-  try {
-    (void)make_cluster(platform, nodes, gpus, gpus_per_node);
-  } catch (const InputError& error) {
-    REQUIRE(error.diagnostics().size() == 1);
-    const Diagnostic& only = error.diagnostics().front();
-    return {only.key_path, only.message, only.hint};
-  }
-  return {};
-}
 
 Platform oversubscribed() {
   Platform platform = dgx2();
@@ -68,33 +51,18 @@ TEST_CASE("ranks fill the nodes in order, and nodes without a rank are left out"
 }
 
 TEST_CASE("asking for more than there is says what there is and what to ask for") {
-  Refusal told = refusal(dgx2(), 1, 20);
-  CHECK(told.key == "gpus");
-  CHECK(told.message == "20 GPUs asked for, dgx2 has 16 per node and 1 node");
-  CHECK(told.hint == "gpus: 16 at most, or nodes: 2");
-  told = refusal(dgx2(), 2, 20, 8);
-  CHECK(told.key == "gpus");
-  CHECK(told.message == "20 GPUs asked for, dgx2 has 16 per node and 2 nodes using 8 each");
-  CHECK(told.hint == "gpus: 16 at most, or nodes: 3");
-  told = refusal(dgx2(), 1, 0, 17);
-  CHECK(told.key == "gpus_per_node");
-  CHECK(told.message == "17 GPUs per node asked for, dgx2 has 16 per node");
-  CHECK(told.hint == "gpus_per_node: 16 at most");
-  told = refusal(dgx2(), 0);
-  CHECK(told.key == "nodes");
-  CHECK(told.message == "0 nodes asked for");
-  CHECK(told.hint == "nodes: 1 or more");
-  told = refusal(dgx2(), 1, -1);
-  CHECK(told.key == "gpus");
-  CHECK(told.message == "-1 GPUs asked for");
-  told = refusal(dgx2(), 2'000'000'000);
-  CHECK(told.key == "nodes");
-  CHECK(told.message == "2000000000 nodes of 16 GPUs asked for");
-  CHECK(told.hint == "at most 1048576 GPUs can be simulated");
-  told = refusal(load_box(pcie_box_text), 2);
-  CHECK(told.key == "nodes");
-  CHECK(told.message == "2 nodes asked for, box has no fabric to join them");
-  CHECK(told.hint == "nodes: 1, or give the platform a fabric");
+  const auto told = [](const Platform& platform, int nodes, int gpus = 0, int gpus_per_node = 0) {
+    const auto found = errors_of([&] { (void)make_cluster(platform, nodes, gpus, gpus_per_node); });
+    REQUIRE(found.size() == 1);
+    return found[0].key_path + ": " + facts_in(found[0].message) + " | " + facts_in(found[0].hint);
+  };
+  CHECK(told(dgx2(), 1, 20) == "gpus: 20 1 dgx2 16 | 16 2");
+  CHECK(told(dgx2(), 2, 20, 8) == "gpus: 20 2 dgx2 16 gpus_per_node 8 | 16 3");
+  CHECK(told(dgx2(), 1, 0, 17) == "gpus_per_node: 17 dgx2 16 | gpus_per_node 16");
+  CHECK(told(dgx2(), 0) == "nodes: 0 | 1");
+  CHECK(told(dgx2(), 1, -1) == "gpus: -1 | 1");
+  CHECK(told(dgx2(), 2'000'000'000) == "nodes: 2000000000 16 | 1048576");
+  CHECK(told(load_box(pcie_box_text), 2) == "nodes: 2 | 1");
 }
 
 TEST_CASE("GPUs of a DGX-2 reach each other over the NVSwitch with the measured latency of a write") {

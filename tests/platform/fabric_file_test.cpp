@@ -1,6 +1,7 @@
 // Errors in the fabric of a platform file, and the result of valid ones.
 
 #include "config/diagnostic.hpp"
+#include "errors_of.hpp"
 #include "platform/fabrics.hpp"
 
 #include <algorithm>
@@ -14,16 +15,23 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-/// "key: message | hint" for each error, in the order of the text.
+/// "key: facts of the message | facts of the hint" for each error, in the order of the text.
 Lines refused(const std::string& fabric) {
   Lines lines;
   try {
     (void)machine_on(fabric);
   } catch (const InputError& error) {
     for (const Diagnostic& found : error.diagnostics())
-      lines.push_back(found.key_path + ": " + found.message + " | " + found.hint);
+      lines.push_back(found.key_path + ": " + facts_in(found.message) + " | " + facts_in(found.hint));
   }
   return lines;
+}
+
+/// The keys with an error, in the order of the text.
+Lines refused_keys(const std::string& fabric) {
+  Lines keys = refused(fabric);
+  for (std::string& line : keys) line.erase(line.find(": "));
+  return keys;
 }
 
 std::string with(const std::string& kind, const std::string& rest) {
@@ -41,82 +49,67 @@ std::string cable(const std::string& between) {
 }  // namespace
 
 TEST_CASE("a fabric has the keys of its kind and no others") {
-  CHECK(
-      refused(with("fat_tree", ", dimensions: [2, 2], pxn: true")) ==
-      Lines{
-          "fabric.dimensions: a fabric of kind fat_tree has no 'dimensions' | kind: torus2d or kind: torus3d",
-          "fabric.pxn: a fabric of kind fat_tree has no 'pxn' | kind: rail_optimised"});
+  CHECK(refused(with("fat_tree", ", dimensions: [2, 2], pxn: true")) ==
+        Lines{"fabric.dimensions: 'dimensions' fat_tree | torus2d torus3d",
+              "fabric.pxn: 'pxn' fat_tree | rail_optimised"});
   CHECK(refused(with("single_switch", ", oversubscription: 2, hop_latency: 1 us")) ==
-        Lines{"fabric.oversubscription: a fabric of kind single_switch has no 'oversubscription' | kind: "
-              "fat_tree or "
-              "kind: rail_optimised",
-              "fabric.hop_latency: a fabric of kind single_switch has no 'hop_latency' | latency"});
+        Lines{"fabric.oversubscription: 'oversubscription' single_switch | fat_tree rail_optimised",
+              "fabric.hop_latency: 'hop_latency' single_switch | "});
   CHECK(refused(with("torus2d", ", link: 80 Gbps, hop_latency: 0.1 us")) ==
-        Lines{"fabric.dimensions: key 'dimensions' is missing | dimensions: [8, 8] for torus2d, [4, 4, 4] "
-              "for torus3d"});
+        Lines{"fabric.dimensions: 'dimensions' | [8 8] torus2d [4 4 4] torus3d"});
   CHECK(refused(with("rail_optimised", "")) ==
-        Lines{"fabric.nodes_per_rail: key 'nodes_per_rail' is missing | nodes_per_rail: 32"});
-  CHECK(refused(with("dragonfly", "")).size() == 6);
-  CHECK(refused(with("custom", "")).size() == 1);
-  CHECK(refused(with("hypercube", "")).size() == 1);
+        Lines{"fabric.nodes_per_rail: 'nodes_per_rail' | nodes_per_rail 32"});
+  CHECK(refused_keys(with("dragonfly", "")) == Lines{"fabric.groups", "fabric.routers_per_group",
+                                                     "fabric.nodes_per_router", "fabric.local_link",
+                                                     "fabric.global_link", "fabric.hop_latency"});
+  CHECK(refused_keys(with("custom", "")) == Lines{"fabric.links"});
+  CHECK(refused_keys(with("hypercube", "")) == Lines{"fabric.kind"});
 }
 
 TEST_CASE("the levels of a tree are whole switches of the level below") {
   CHECK(refused(with("fat_tree", ", levels: [{nodes_per_switch: 8}, {nodes_per_switch: 12}]")) ==
-        Lines{"fabric.levels[1].nodes_per_switch: 12 nodes are not several whole switches of 8 of the level "
-              "below | "
-              "nodes_per_switch: 16, 24, ..."});
-  CHECK(refused(with("fat_tree", ", levels: [{nodes_per_switch: 8}, {nodes_per_switch: 8}]")).size() == 1);
-  CHECK(refused(with("fat_tree", ", levels: [{nodes_per_switch: 0}]")).size() == 1);
+        Lines{"fabric.levels[1].nodes_per_switch: 12 8 | nodes_per_switch 16 24"});
+  CHECK(refused_keys(with("fat_tree", ", levels: [{nodes_per_switch: 8}, {nodes_per_switch: 8}]")) ==
+        Lines{"fabric.levels[1].nodes_per_switch"});
+  CHECK(refused_keys(with("fat_tree", ", levels: [{nodes_per_switch: 0}]")) ==
+        Lines{"fabric.levels[0].nodes_per_switch"});
   CHECK(refused(with("fat_tree", ", nodes_per_leaf: 4, levels: [{nodes_per_switch: 8}]")) ==
-        Lines{"fabric.nodes_per_leaf: 'levels' says this for each level | levels: [{nodes_per_switch: 16, "
-              "oversubscription: 2}], or nodes_per_leaf and oversubscription alone"});
+        Lines{"fabric.nodes_per_leaf: 'levels' | [{nodes_per_switch 16 2}] nodes_per_leaf"});
 }
 
 TEST_CASE("the sizes of a torus and a dragonfly fit their kind and can be simulated") {
   const std::string rest = ", link: 80 Gbps, hop_latency: 0.1 us, dimensions: ";
-  CHECK(refused(with("torus2d", rest + "[4, 4, 4]")) ==
-        Lines{"fabric.dimensions: a torus2d has 2 dimensions, not 3 | dimensions: [8, 8]"});
-  CHECK(refused(with("torus3d", rest + "[4, 4]")) ==
-        Lines{"fabric.dimensions: a torus3d has 3 dimensions, not 2 | dimensions: [4, 4, 4]"});
+  CHECK(refused(with("torus2d", rest + "[4, 4, 4]")) == Lines{"fabric.dimensions: torus2d 2 3 | [8 8]"});
+  CHECK(refused(with("torus3d", rest + "[4, 4]")) == Lines{"fabric.dimensions: torus3d 3 2 | [4 4 4]"});
   CHECK(refused(with("torus3d", rest + "[1024, 1024, 1024]")) ==
-        Lines{"fabric.dimensions: 1073741824 routers | 1048576 at most"});
-  CHECK(refused(with("torus2d", rest + "[4, 0]")).size() == 1);
-  CHECK(refused(with("dragonfly",
-                     ", groups: 4000, routers_per_group: 4000, nodes_per_router: 1, hop_latency: 0.1 us, "
-                     "local_link: 5 GB/s, global_link: 5 GB/s"))
-            .size() == 1);
+        Lines{"fabric.dimensions: 1073741824 | 1048576"});
+  CHECK(refused_keys(with("torus2d", rest + "[4, 0]")) == Lines{"fabric.dimensions[1]"});
+  CHECK(
+      refused_keys(with("dragonfly",
+                        ", groups: 4000, routers_per_group: 4000, nodes_per_router: 1, hop_latency: 0.1 us, "
+                        "local_link: 5 GB/s, global_link: 5 GB/s")) == Lines{"fabric.routers_per_group"});
 }
 
 TEST_CASE("the ends of a custom fabric's links are its switches and the NICs of nodes") {
   CHECK(refused(listed("[leaf0]", cable("[node0.nic0, leaf1]"))) ==
-        Lines{"fabric.links[0].between[1]: there is no switch called 'leaf1' | did you mean 'leaf0'?"});
+        Lines{"fabric.links[0].between[1]: 'leaf1' | 'leaf0'"});
   CHECK(refused(listed("[leaf0]", cable("[node0.nic1, leaf0]"))) ==
-        Lines{"fabric.links[0].between[0]: node0.nic1 does not exist: a node has 1 NIC | node0.nic0"});
+        Lines{"fabric.links[0].between[0]: node0.nic1 1 | node0.nic0"});
   CHECK(refused(listed("[leaf0]", cable("[\"node[0-\", leaf0]"))) ==
-        Lines{"fabric.links[0].between[0]: 'node[0-' is not a switch, a NIC or a list of them | leaf0, "
-              "node0.nic0, "
-              "\"leaf[0-3]\" or \"node[0-3].nic0\""});
-  CHECK(refused(listed("[leaf0]", cable("[leaf0, leaf0]"))) ==
-        Lines{"fabric.links[0].between: leaf0 is linked to itself | two different ends"});
+        Lines{"fabric.links[0].between[0]: 'node[0-' | leaf0 node0.nic0 \"leaf[0-3]\" \"node[0-3].nic0\""});
+  CHECK(refused(listed("[leaf0]", cable("[leaf0, leaf0]"))) == Lines{"fabric.links[0].between: leaf0 | "});
   CHECK(refused(listed("[leaf0]", cable("[\"node[0-1].nic0\", leaf0]") + cable("[leaf0, node1.nic0]"))) ==
-        Lines{"fabric.links[1].between: leaf0 and node1.nic0 are linked already, by fabric.links[0] | one "
-              "link with "
-              "more bandwidth"});
+        Lines{"fabric.links[1].between: leaf0 node1.nic0 fabric.links[0] | "});
   CHECK(refused(listed("[leaf0]", cable("[leaf0]"))) ==
-        Lines{"fabric.links[0].between: a link has two ends, not 1 | between: [\"node[0-3].nic0\", leaf0]"});
+        Lines{"fabric.links[0].between: 1 | [\"node[0-3].nic0\" leaf0]"});
 }
 
 TEST_CASE("the names of switches are names, and different ones") {
   const std::string sound = cable("[node0.nic0, leaf0]");
-  CHECK(refused(listed("[leaf0, \"leaf[0-1]\"]", sound)) ==
-        Lines{"fabric.switches[1]: there is a switch called leaf0 already | another name"});
-  CHECK(refused(listed("[leaf0, node7]", sound)) ==
-        Lines{"fabric.switches[1]: 'node7' is not a name for a switch | letters, digits, - and _; not "
-              "node... and not "
-              "fabric; a list as \"leaf[0-3]\""});
-  CHECK(refused(listed("[leaf0, \"a->b\"]", sound)).size() == 1);
-  CHECK(refused(listed("[leaf0, \"\"]", sound)).size() == 1);
+  CHECK(refused(listed("[leaf0, \"leaf[0-1]\"]", sound)) == Lines{"fabric.switches[1]: leaf0 | "});
+  CHECK(refused(listed("[leaf0, node7]", sound)) == Lines{"fabric.switches[1]: 'node7' | _ \"leaf[0-3]\""});
+  CHECK(refused_keys(listed("[leaf0, \"a->b\"]", sound)) == Lines{"fabric.switches[1]"});
+  CHECK(refused_keys(listed("[leaf0, \"\"]", sound)) == Lines{"fabric.switches[1]"});
 }
 
 TEST_CASE("a custom fabric needs no switch: two nodes back to back") {
@@ -135,8 +128,7 @@ TEST_CASE("a fabric's transport and flows are read, and a flow faster than the N
   std::vector<Diagnostic> warnings;
   (void)load_box(node_on(with("single_switch", ", per_flow: 200 Gbps")), &warnings);
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0].message ==
-        "one connection's 25 GB/s is more than the NIC's 12.5 GB/s, so this has no effect");
+  CHECK(warnings[0].key_path == "fabric.per_flow");
 }
 
 TEST_CASE("copies through host memory need a host, and are not set where GPUs reach each other") {
@@ -149,7 +141,6 @@ TEST_CASE("copies through host memory need a host, and are not set where GPUs re
   } catch (const InputError& error) {
     REQUIRE(error.diagnostics().size() == 1);
     CHECK(error.diagnostics()[0].key_path == "node.peer_to_peer");
-    CHECK(error.diagnostics()[0].message == "data goes through host memory, and the node has no cpu");
   }
   std::vector<Diagnostic> warnings;
   (void)load_box(start + "  effective: {staged: 4 GB/s}\n", &warnings);

@@ -26,20 +26,20 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 TEST_CASE("the report tells the shape of every fabric") {
   CHECK(report_of(single_switch_text) ==
-        "  one switch\n  messages by infiniband\n  NICs reach GPU memory themselves (GPUDirect) [1]\n");
+        "  one switch\n  transport infiniband\n  NICs access GPU memory directly (GPUDirect) [1]\n");
   CHECK(report_of(two_levels_text)
             .starts_with("  leaf switches of 2 nodes [1], oversubscription 2 [1]\n"
                          "  spine switches of 4 nodes [1], oversubscription 3 [1]\n"
                          "  each link between switches or routers adds 100 ns [1]\n"));
   CHECK(report_of(rails_text, 2)
-            .starts_with("  a switch per NIC number, shared by 4 [1] nodes, oversubscription 2 [1]\n"
-                         "  data for another rail goes over NVLink to the GPU beside its NIC (PXN) [1]\n"));
+            .starts_with("  one switch per NIC number, shared by 4 [1] nodes, oversubscription 2 [1]\n"
+                         "  data for another rail goes over NVLink to the GPU near its NIC (PXN) [1]\n"));
   CHECK(
       report_of(torus3d_text).starts_with("  3 x 2 x 4 routers, one per node, with links of 10 GB/s [1]\n"));
   CHECK(report_of(dragonfly_text)
             .starts_with("  5 [1] groups of 4 [1] routers with 2 [1] nodes each\n"
                          "  links of 5 GB/s [1] between routers of a group, 20 GB/s [1] between groups\n"));
-  CHECK(has(report_of(dragonfly_text), "  messages by aries\n"));
+  CHECK(has(report_of(dragonfly_text), "  transport aries\n"));
   const std::string custom = report_of(custom_text);
   CHECK(custom.starts_with("  5 switches, 9 links, 6 nodes\n  node0.nic0 - leaf0: 12.5 GB/s [1], 0 s\n"));
   CHECK(has(custom, "  leaf1 - spine1: 25 GB/s [1], 300 ns\n"));
@@ -49,7 +49,7 @@ TEST_CASE("the report names the cap of one connection") {
   const std::string text =
       "  {kind: single_switch, transport: tcp, nic: 100 Gbps, latency: 2 us, per_flow: {value: 1 GB/s, "
       "measured: here}}\n";
-  CHECK(has(report_of(text), "  messages by tcp, one connection at most 1 GB/s [1]\n"));
+  CHECK(has(report_of(text), "  transport tcp, at most 1 GB/s [1] per connection\n"));
 }
 
 TEST_CASE("the drawing joins every NIC to its switch or router") {

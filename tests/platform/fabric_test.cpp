@@ -1,6 +1,7 @@
 // The kinds of fabric: routes, names, numbers of links, and common properties.
 
 #include "config/diagnostic.hpp"
+#include "errors_of.hpp"
 #include "platform/fabrics.hpp"
 
 #include <algorithm>
@@ -179,11 +180,7 @@ TEST_CASE("a custom fabric takes the fewest links, and of equally short ways the
   CHECK(latency_of(cluster, 0, 3) ==
         doctest::Approx(1.5e-6 + 0.2e-6 + 2 * 0.3e-6 + two_pcie_hops_at_both_ends).epsilon(1e-12));
   CHECK(capacity(cluster, *find_link(cluster, "leaf1->node2.nic0")) == Bandwidth(6.25e9));
-  CHECK_THROWS_WITH_AS(
-      (void)route(cluster, Rank{0}, Rank{5}),
-      "node0.gpu0 cannot reach node5.gpu0 on box: no links of the fabric lead from nic0 of the one "
-      "to nic0 of the other",
-      Unreachable);
+  CHECK_THROWS_AS((void)route(cluster, Rank{0}, Rank{5}), Unreachable);
   CHECK_THROWS_AS((void)route(cluster, Rank{0}, Rank{4}), Unreachable);
 }
 
@@ -202,16 +199,14 @@ TEST_CASE("a cluster that no fabric is large enough for says what there is") {
     try {
       (void)make_cluster(machine_on(text), nodes);
     } catch (const InputError& error) {
-      return error.diagnostics().front().message + " | " + error.diagnostics().front().hint;
+      return facts_in(error.diagnostics().front().message) + " | " +
+             facts_in(error.diagnostics().front().hint);
     }
     return std::string("nothing");
   };
-  CHECK(told(torus2d_text, 21) ==
-        "21 nodes asked for, the fabric of box has places for 20 | nodes: 20 at most, or a larger fabric");
-  CHECK(told(dragonfly_text, 41) ==
-        "41 nodes asked for, the fabric of box has places for 40 | nodes: 40 at most, or a larger fabric");
-  CHECK(told(custom_text, 7) ==
-        "7 nodes asked for, the fabric of box has places for 6 | nodes: 6 at most, or a larger fabric");
+  CHECK(told(torus2d_text, 21) == "21 20 | 20");
+  CHECK(told(dragonfly_text, 41) == "41 40 | 40");
+  CHECK(told(custom_text, 7) == "7 6 | 6");
   CHECK(told(rails_text, 700) == "nothing");
 }
 

@@ -1,6 +1,7 @@
 #include "platform/load.hpp"
 
 #include "config/diagnostic.hpp"
+#include "errors_of.hpp"
 #include "platform/machines.hpp"
 
 #include <doctest/doctest.h>
@@ -8,17 +9,20 @@
 #include <initializer_list>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace trainyard;
 
 namespace {
 
-/// A diagnostic at one place of a file.
+/// A diagnostic at one place of a file: its names and numbers, not its words.
 struct Said {
+  Said(std::string key_path, const std::string& message, const std::string& hint)
+      : path(std::move(key_path)), facts(facts_in(message) + " | " + facts_in(hint)) {}
+
   std::string path;
-  std::string message;
-  std::string hint;
+  std::string facts;
 
   friend bool operator==(const Said&, const Said&) = default;
 };
@@ -31,8 +35,7 @@ struct All {
 
   friend bool operator==(const All&, const All&) = default;
   friend std::ostream& operator<<(std::ostream& out, const All& all) {
-    for (const Said& said : all.list)
-      out << "\n  " << said.path << ": " << said.message << " | " << said.hint;
+    for (const Said& said : all.list) out << "\n  " << said.path << ": " << said.facts;
     return out;
   }
 };
@@ -151,7 +154,7 @@ TEST_CASE("a file without a fabric has nodes that stand alone") {
 
 TEST_CASE("the name must be the file's") {
   CHECK(errors("name: bocks\nnode: {gpus: {count: 1, profile: some_gpu}}\n") ==
-        All{{"name", "the name is 'bocks', the file is box.yaml", "name: box"}});
+        All{{"name", "'bocks' box.yaml", ""}});
 }
 
 TEST_CASE("bandwidths and latencies that no machine has are errors") {
@@ -159,59 +162,51 @@ TEST_CASE("bandwidths and latencies that no machine has are errors") {
     return errors(box(entry("[gpu0, cpu0]", "kind: pcie3, " + figures)));
   };
   const std::string bandwidth = "node.links[1].bandwidth";
-  const std::string rates = "must be above 0 B/s and at most 100 TB/s";
-  CHECK(wrong("bandwidth: 0 GB/s, latency: 1 us") == All{{bandwidth, "'0 GB/s' is out of range", rates}});
-  CHECK(wrong("bandwidth: -16 GB/s, latency: 1 us") == All{{bandwidth, "'-16 GB/s' is out of range", rates}});
-  CHECK(wrong("bandwidth: 101 TB/s, latency: 1 us") == All{{bandwidth, "'101 TB/s' is out of range", rates}});
+  const std::string rates = "0 B/s 100 TB/s";
+  CHECK(wrong("bandwidth: 0 GB/s, latency: 1 us") == All{{bandwidth, "'0 GB/s'", rates}});
+  CHECK(wrong("bandwidth: -16 GB/s, latency: 1 us") == All{{bandwidth, "'-16 GB/s'", rates}});
+  CHECK(wrong("bandwidth: 101 TB/s, latency: 1 us") == All{{bandwidth, "'101 TB/s'", rates}});
   const std::string latency = "node.links[1].latency";
-  const std::string times = "must be above 0 s and at most 1 s";
-  CHECK(wrong("bandwidth: 16 GB/s, latency: 0 us") == All{{latency, "'0 us' is out of range", times}});
-  CHECK(wrong("bandwidth: 16 GB/s, latency: -1 us") == All{{latency, "'-1 us' is out of range", times}});
-  CHECK(wrong("bandwidth: 16 GB/s, latency: 1.1 s") == All{{latency, "'1.1 s' is out of range", times}});
+  const std::string times = "0 1";
+  CHECK(wrong("bandwidth: 16 GB/s, latency: 0 us") == All{{latency, "'0 us'", times}});
+  CHECK(wrong("bandwidth: 16 GB/s, latency: -1 us") == All{{latency, "'-1 us'", times}});
+  CHECK(wrong("bandwidth: 16 GB/s, latency: 1.1 s") == All{{latency, "'1.1 s'", times}});
   CHECK(wrong("bandwidth: 16 GB/s, latency: 1 us, lanes: 0") ==
-        All{{"node.links[1].lanes", "'0' is out of range", "must be at least 1 and at most 1024"}});
+        All{{"node.links[1].lanes", "'0'", "1 1024"}});
   CHECK(errors(box("", "  effective: {nvlink2: 0 GB/s}\n")) ==
-        All{{"node.effective.nvlink2", "'0 GB/s' is out of range", rates}});
+        All{{"node.effective.nvlink2", "'0 GB/s'", rates}});
   CHECK(errors(box("", "fabric: {kind: fat_tree, nic: 101 TB/s, latency: 2 s}\n")) ==
-        All{{"fabric.nic", "'101 TB/s' is out of range", rates},
-            {"fabric.latency", "'2 s' is out of range", times}});
+        All{{"fabric.nic", "'101 TB/s'", rates}, {"fabric.latency", "'2 s'", times}});
 }
 
 TEST_CASE("a bandwidth needs a unit, in bits or in bytes") {
   CHECK(errors(box(entry("[gpu0, cpu0]", "kind: pcie3, bandwidth: 16, latency: 1 us"))) ==
-        All{{"node.links[1].bandwidth", "bandwidth needs a unit", "16 Gbps (bits) or 16 GB/s (bytes)?"}});
+        All{{"node.links[1].bandwidth", "", "16 16 GB/s"}});
 }
 
 TEST_CASE("a GPU link below 1 GB/s is probably a slip of bits and bytes") {
   CHECK(warnings(box(entry("[gpu0, cpu0]", "kind: pcie3, bandwidth: 100 Mbps, latency: 1 us"))) ==
-        All{{"node.links[1].bandwidth", "12.5 MB/s is little for a link of a GPU",
-             "bits or bytes, M or G? 100 Gbps is 12.5 GB/s"}});
+        All{{"node.links[1].bandwidth", "12.5 MB/s", "100 12.5 GB/s"}});
   CHECK(warnings(box(entry("[nic, cpu0]", "kind: pcie3, bandwidth: 100 Mbps, latency: 1 us"))).empty());
-  const std::string hint = "bits or bytes, M or G? 100 Gbps is 12.5 GB/s";
+  const std::string hint = "100 12.5 GB/s";
   CHECK(warnings(box("  effective: {nvlink2: 20 MB/s}\n")) ==
-        All{{"node.effective.nvlink2", "120 MB/s is little for a link of a GPU", hint}});
+        All{{"node.effective.nvlink2", "120 MB/s", hint}});
   CHECK(warnings(
             box(entry("[nic, \"gpu[0-3]\"]"), "fabric: {kind: fat_tree, nic: 100 Mbps, latency: 2 us}\n")) ==
-        All{{"fabric.nic", "12.5 MB/s is little for a NIC", hint}});
+        All{{"fabric.nic", "12.5 MB/s", hint}});
 }
 
 TEST_CASE("the ends of a link are devices that exist") {
   const auto wrong = [](const std::string& between) { return errors(box(entry(between))); };
-  CHECK(wrong("[gpu4, cpu0]") == All{{"node.links[1].between[0]", "gpu4 does not exist", "gpu0 to gpu3"}});
-  CHECK(wrong("[\"gpu[0-7]\", cpu0]") ==
-        All{{"node.links[1].between[0]", "gpu7 does not exist", "gpu0 to gpu3"}});
-  CHECK(wrong("[gpu0, nvswitch1]") ==
-        All{{"node.links[1].between[1]", "nvswitch1 does not exist", "nvswitch0 is the only one"}});
-  CHECK(wrong("[gpu0, nvswich]") ==
-        All{{"node.links[1].between[1]", "there is no device called 'nvswich'", "did you mean 'nvswitch'?"}});
-  CHECK(wrong("[gpu0, cpu]") ==
-        All{{"node.links[1].between[1]", "'cpu' could be any of 2", "cpu0 or \"cpu[0-1]\""}});
-  CHECK(wrong("[gpu0, pcie_switch]") == All{{"node.links[1].between[1]", "the node has no pcie_switch",
-                                             "devices: {pcie_switch: {count: 1}}"}});
-  CHECK(wrong("[gpu0]") ==
-        All{{"node.links[1].between", "a link has two ends, not 1", "between: [\"gpu[0-15]\", nvswitch]"}});
-  CHECK(wrong("[gpu0, cpu0, cpu1]") ==
-        All{{"node.links[1].between", "a link has two ends, not 3", "between: [\"gpu[0-15]\", nvswitch]"}});
+  CHECK(wrong("[gpu4, cpu0]") == All{{"node.links[1].between[0]", "gpu4", "gpu0 gpu3"}});
+  CHECK(wrong("[\"gpu[0-7]\", cpu0]") == All{{"node.links[1].between[0]", "gpu7", "gpu0 gpu3"}});
+  CHECK(wrong("[gpu0, nvswitch1]") == All{{"node.links[1].between[1]", "nvswitch1", "nvswitch0"}});
+  CHECK(wrong("[gpu0, nvswich]") == All{{"node.links[1].between[1]", "'nvswich'", "'nvswitch'"}});
+  CHECK(wrong("[gpu0, cpu]") == All{{"node.links[1].between[1]", "'cpu' 2", "cpu0 \"cpu[0-1]\""}});
+  CHECK(wrong("[gpu0, pcie_switch]") ==
+        All{{"node.links[1].between[1]", "pcie_switch", "{pcie_switch {count 1}}"}});
+  CHECK(wrong("[gpu0]") == All{{"node.links[1].between", "1", "[\"gpu[0-15]\" nvswitch]"}});
+  CHECK(wrong("[gpu0, cpu0, cpu1]") == All{{"node.links[1].between", "3", "[\"gpu[0-15]\" nvswitch]"}});
 }
 
 TEST_CASE("a list of devices is written one way") {
@@ -220,19 +215,16 @@ TEST_CASE("a list of devices is written one way") {
     CAPTURE(text);
     CHECK(errors(box(entry("[\"" + text + "\", cpu0]"))) ==
           All{{"node.links[1].between[0]", "'" + text + "' is not a device or a list of devices",
-               "gpu3, \"gpu[0-15]\" or \"gpu[0,2,8-15]\""}});
+               "gpu3 \"gpu[0-15]\" \"gpu[0,2,8-15]\""}});
   }
 }
 
 TEST_CASE("a device is not linked to itself, and two devices not twice") {
-  CHECK(errors(box(entry("[cpu1, cpu1]"))) ==
-        All{{"node.links[1].between", "cpu1 is linked to itself", "two different devices"}});
+  CHECK(errors(box(entry("[cpu1, cpu1]"))) == All{{"node.links[1].between", "cpu1", ""}});
   CHECK(errors(box(entry("[nvswitch, gpu2]"))) ==
-        All{{"node.links[1].between", "nvswitch0 and gpu2 are linked already, by node.links[0]",
-             "one entry with more lanes"}});
+        All{{"node.links[1].between", "nvswitch0 gpu2 node.links[0]", ""}});
   CHECK(errors(box(entry("[\"gpu[0,0]\", cpu0]"))) ==
-        All{{"node.links[1].between", "gpu0 and cpu0 are linked already, by node.links[1]",
-             "one entry with more lanes"}});
+        All{{"node.links[1].between", "gpu0 cpu0 node.links[1]", ""}});
 }
 
 TEST_CASE("a list against a list joins all pairs, and against itself each pair once") {
@@ -250,22 +242,18 @@ TEST_CASE("lists paired in order deal the longer one out to the shorter") {
   CHECK(num_edges(platform.node) == 4 + 4);
   CHECK((linked(0, cpu0) && linked(1, cpu0) && linked(2, cpu0 + 1) && linked(3, cpu0 + 1)));
   CHECK(errors(box(entry("[\"gpu[0-2]\", \"cpu[0-1]\"], pairing: in_order"))) ==
-        All{{"node.links[1].between", "3 devices cannot be dealt out in equal runs to 2",
-             "lists whose lengths divide each other, or pairing: all"}});
+        All{{"node.links[1].between", "3 2", ""}});
 }
 
 TEST_CASE("what collectives reach is not above the specification") {
   CHECK(errors(box("", "  effective: {nvlink2: 25.1 GB/s}\n")) ==
-        All{{"node.effective.nvlink2",
-             "25.1 GB/s on 6 lanes is more than the bandwidth of node.links[0], 150 GB/s",
-             "what collectives reach, per lane and direction"}});
+        All{{"node.effective.nvlink2", "25.1 GB/s 6 node.links[0] 150 GB/s", ""}});
   CHECK(errors(box(
             entry("[gpu0, cpu0]", "kind: pcie3, bandwidth: 16 GB/s, latency: 1 us, effective: 17 GB/s"))) ==
-        All{{"node.links[1].effective", "17 GB/s is more than the link's bandwidth of 16 GB/s",
-             "what collectives reach, per direction, all lanes together"}});
+        All{{"node.links[1].effective", "17 GB/s link's 16 GB/s", ""}});
   CHECK(errors(box(entry("[nic, cpu0]"),
                    "fabric: {kind: fat_tree, nic: 10 Gbps, efficiency: 1.1, latency: 2 us}\n")) ==
-        All{{"fabric.efficiency", "'1.1' is out of range", "must be above 0 and at most 1"}});
+        All{{"fabric.efficiency", "'1.1'", "0 1"}});
 }
 
 TEST_CASE("a fabric's efficiency scales the NIC's rate and brings its own source") {
@@ -282,19 +270,17 @@ TEST_CASE("a fabric's efficiency scales the NIC's rate and brings its own source
 }
 
 TEST_CASE("an effective rate for a kind of link that is not there has no effect, and says so") {
-  CHECK(warnings(box("", "  effective: {xbus: 25 GB/s}\n")) ==
-        All{{"node.effective.xbus", "no link is of kind xbus, so this has no effect", ""}});
+  CHECK(warnings(box("", "  effective: {xbus: 25 GB/s}\n")) == All{{"node.effective.xbus", "", ""}});
 }
 
 TEST_CASE("a fabric needs its figures and a NIC") {
   CHECK(errors(box("", "fabric: {kind: fat_tree}\n")) ==
-        All{{"fabric.nic", "key 'nic' is missing", "nic: 100 Gbps (bits) or 12.5 GB/s (bytes)"},
-            {"fabric.latency", "key 'latency' is missing", "latency: 2 us"}});
+        All{{"fabric.nic", "'nic'", "100 12.5 GB/s"}, {"fabric.latency", "'latency'", "2"}});
   CHECK(errors("name: box\nnode: {gpus: {count: 1, profile: some_gpu}}\n"
                "fabric: {kind: fat_tree, nic: 100 Gbps, latency: 2 us}\n") ==
-        All{{"fabric", "a fabric joins NICs and the node has none", "node.devices: {nic: {count: 1}}"}});
+        All{{"fabric", "", "node.devices {nic {count 1}}"}});
   CHECK(errors(box("", "fabric: {kind: fat_tre, nic: 100 Gbps, latency: 2 us}\n")) ==
-        All{{"fabric.kind", "unknown fabric kind 'fat_tre'", "did you mean 'fat_tree'?"}});
+        All{{"fabric.kind", "'fat_tre'", "'fat_tree'"}});
 }
 
 TEST_CASE("data that goes through host memory needs a host") {
@@ -305,11 +291,8 @@ TEST_CASE("data that goes through host memory needs a host") {
   };
   const std::string x16 = ", kind: pcie3, bandwidth: 16 GB/s, latency: 1 us}\n";
   const std::string direct = "    - {between: [gpu0, nic]" + x16;
-  CHECK(errors(text("", direct)) ==
-        All{{"fabric.gpudirect", "data goes through host memory, and the node has no cpu",
-             "node.devices: {cpu: {count: 1}}, or gpudirect: true"}});
-  CHECK(warnings(text(", cpu: {count: 1}", direct)) ==
-        All{{"node.links", "gpu0 cannot reach a NIC", "links from the GPU over switches or a cpu to a nic"}});
+  CHECK(errors(text("", direct)) == All{{"fabric.gpudirect", "", "node.devices {cpu {count 1}}"}});
+  CHECK(warnings(text(", cpu: {count: 1}", direct)) == All{{"node.links", "gpu0", ""}});
 }
 
 TEST_CASE("two NVSwitches that join the same GPUs draw a warning: messages take one of them") {
@@ -320,10 +303,7 @@ TEST_CASE("two NVSwitches that join the same GPUs draw a warning: messages take 
            "    - {between: [\"" +
            second + "\", nvswitch1], kind: nvlink2, bandwidth: 25 GB/s, latency: 1 us}\n";
   };
-  CHECK(
-      warnings(text("gpu[2-3]")) ==
-      All{{"node.links", "gpu2 and gpu3 are joined by nvswitch0 and nvswitch1: messages take the first alone",
-           "one nvswitch with the lanes of both"}});
+  CHECK(warnings(text("gpu[2-3]")) == All{{"node.links", "gpu2 gpu3 nvswitch0 nvswitch1", ""}});
   CHECK(warnings(text("gpu3")).empty());
 }
 
@@ -332,18 +312,16 @@ TEST_CASE("a price has a date") {
        {"2018", "2018-13", "2018-00", "2018-3", "2018-03-32", "March 18", "2018/03"}) {
     CAPTURE(date);
     CHECK(errors(box("", "  price: {list: 5 USD, date: " + date + "}\n")) ==
-          All{{"node.price.date", "'" + date + "' is not a date", "2018-03 or 2018-03-27"}});
+          All{{"node.price.date", "'" + date + "' is not a date", "2018-03 2018-03-27"}});
   }
 }
 
 TEST_CASE("a price says what it is for, and a power too") {
   CHECK(errors(box("", "  price: {date: 2018-03}\n")) ==
-        All{{"node.price", "neither 'list' nor 'hour' is there",
-             "hour: 24.48 USD for what is rented, list: 399000 USD for what is bought"}});
-  CHECK(errors(box("", "  power: {}\n")) ==
-        All{{"node.power", "neither 'max' nor 'overhead' is there", "max: 3.5 kW, overhead: 1 kW"}});
+        All{{"node.price", "'price' 'list' 'hour'", "24.48 399000"}});
+  CHECK(errors(box("", "  power: {}\n")) == All{{"node.power", "'power' 'max' 'overhead'", "3.5 1"}});
   CHECK(errors(box("", "  power: {max: 1 kW, overhead: 1 kW}\n")) ==
-        All{{"node.power.overhead", "1 kW besides the GPUs leaves nothing of the node's 1 kW for them", ""}});
+        All{{"node.power.overhead", "1 node's 1", ""}});
   CHECK(errors(box("", "  power: {overhead: 0 W}\n  price: {hour: 5 USD, date: 2018-03}\n")).empty());
 }
 
@@ -351,14 +329,13 @@ TEST_CASE("a GPU that nothing reaches is a warning: the machine can be drawn, an
   const std::string text =
       "name: box\nnode:\n  gpus: {count: 3, profile: some_gpu}\n"
       "  links: [{between: [gpu0, gpu1], kind: nvlink2, bandwidth: 25 GB/s, latency: 1 us}]\n";
-  CHECK(warnings(text) ==
-        All{{"node.links", "gpu2 cannot be reached from gpu0", "a link to a switch, a cpu or another GPU"}});
+  CHECK(warnings(text) == All{{"node.links", "gpu2 gpu0", ""}});
 }
 
 TEST_CASE("GPUs that cannot reach a NIC are a warning where there is a fabric") {
   const std::string fabric = "fabric: {kind: fat_tree, nic: 100 Gbps, latency: 2 us}\n";
   CHECK(warnings(box(entry("[\"gpu[0-2]\", cpu0]") + entry("[nic, cpu0]"), fabric)) ==
-        All{{"node.links", "gpu3 cannot reach a NIC", "links from the GPU over switches or a cpu to a nic"}});
+        All{{"node.links", "gpu3", ""}});
   CHECK(warnings(box(entry("[\"gpu[0-3]\", cpu0]") + entry("[nic, cpu0]"), fabric)).empty());
 }
 

@@ -109,13 +109,13 @@ TEST_CASE("the report of a DGX-2 has its matrix, links, cuts, rings and sources"
            "1.25 us [3]\n",
            "  nic[0-7] - fabric                     8      fat_tree         12.5 GB/s [9]   12 GB/s [10]    "
            "1.8 us [11]\n",
-           "  NICs reach GPU memory themselves (GPUDirect) [14]\n",
+           "  NICs access GPU memory directly (GPUDirect) [14]\n",
            "Minimum cut between gpu[0-7] and gpu[8-15], per direction\n",
-           "  NVLink alone  1200.0 GB/s  979.2 GB/s\n",
-           "  all links     1231.5 GB/s  989.2 GB/s\n",
+           "  NVLink only  1200.0 GB/s  979.2 GB/s\n",
+           "  all links    1231.5 GB/s  989.2 GB/s\n",
            "Ring channels of one node: 6\n",
            "  5  ring  0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n",
-           "Ring channels between nodes: 8, each in and out of every node through one NIC\n",
+           "Ring channels between nodes: 8, ",
            "  nic7  14 0 1 2 3 4 5 6 7 8 9 10 11 12 13 15\n",
            "  [1]  specified: 6 NVLink2 lanes of 25 GB/s; NVIDIA V100 whitepaper\n",
        }) {
@@ -173,7 +173,7 @@ TEST_CASE("cores and memory of the sockets are printed with their sources") {
   const std::string report = topology_report(
       load_box("name: box\nnode: {gpus: {count: 1, profile: some_gpu}, devices: {cpu: {count: 2, cores: 20, "
                "memory_bandwidth: {value: 68.3 GB/s, specified: four channels}}}}\n"));
-  CHECK(contains(report, "  cores of a cpu   20 [1]\n  memory of a cpu  68.3 GB/s [2]\n"));
+  CHECK(contains(report, "  cores per CPU             20 [1]\n  memory bandwidth per CPU  68.3 GB/s [2]\n"));
   CHECK(contains(report, "  [2]  specified: four channels\n"));
 }
 

@@ -35,7 +35,7 @@ TEST_CASE("the 90th percentile is the error that nine tenths of the weight do no
 }
 
 TEST_CASE("half of the weight lies below the median, all of it below the last") {
-  rc::check("weighted quantiles", [] {
+  CHECK(rc::check("weighted quantiles", [] {
     const auto count = *rc::gen::inRange(1, 30);
     std::vector<SizedError> errors;
     for (int i = 0; i < count; ++i)
@@ -54,5 +54,5 @@ TEST_CASE("half of the weight lies below the median, all of it below the last") 
     RC_ASSERT(below <= all / 2 + 1e-9);
     RC_ASSERT(not_above >= all / 2 - 1e-9);
     RC_ASSERT(weighted_quantile(errors, weights, 1).value() >= median);
-  });
+  }));
 }

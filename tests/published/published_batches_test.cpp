@@ -72,7 +72,7 @@ MemoryReport report_of(const PublishedBatch& run, const Overrides& more = {}) {
       "platform: dlperf\ngpus: 1\nmodel: {}\nstack: pytorch_ddp\nprecision: {}\nbatch_per_gpu: {}\n"
       "optimizer: {}\n",
       run.model, run.precision, run.batch, run.model == std::string("resnet50") ? "momentum" : "adam");
-  return memory_report(resolve({{TRAINYARD_SOURCE_DIR}}, file, more));
+  return fullest(memory_reports(resolve({{TRAINYARD_SOURCE_DIR}}, file, more)));
 }
 
 /// How many times the activations counted would just fill the GPU.

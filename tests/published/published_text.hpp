@@ -10,8 +10,8 @@ namespace trainyard {
 
 inline std::string published_header() {
   std::string text;
-  for (const std::string_view column : published_columns)
-    text += (text.empty() ? "" : ",") + std::string(column);
+  for (const PublishedColumn& column : published_columns)
+    text += (text.empty() ? "" : ",") + std::string(column.name);
   return text + "\n";
 }
 
@@ -33,7 +33,7 @@ inline std::string published_line(const std::map<std::string, std::string>& cell
                                                  {"split", "validate"}};
   std::string text;
   for (std::size_t i = 0; i < published_columns.size(); ++i) {
-    const std::string column(published_columns[i]);
+    const std::string column(published_columns[i].name);
     const auto cell = cells.find(column);
     const auto other = usual.find(column);
     text += i == 0 ? "" : ",";

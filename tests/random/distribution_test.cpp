@@ -103,8 +103,8 @@ TEST_CASE("parameters that a kind lacks or does not know are errors at their key
     return std::string();
   };
   CHECK(errors_in("{kind: exponential, mean: 2}").empty());
-  CHECK(errors_in("{kind: normal}").find("needs sd") != std::string::npos);
-  CHECK(errors_in("{kind: exponential, shape: 2}").find("there is no shape") != std::string::npos);
+  CHECK(errors_in("{kind: normal}").find("needs 'sd'") != std::string::npos);
+  CHECK(errors_in("{kind: exponential, shape: 2}").find("'shape' does not apply") != std::string::npos);
   CHECK(errors_in("{kind: normal, sd: 2}").find("below 0") != std::string::npos);
 }
 

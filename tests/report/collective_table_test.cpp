@@ -41,25 +41,27 @@ CollectiveReport sample() {
 }  // namespace
 
 TEST_CASE("the table has nccl-tests' columns, with the bound and the choice beside them") {
-  CHECK(collective_table(sample()) ==
-        "# all_reduce on dgx2: 2 ranks on 1 node\n"
-        "# a note\n"
-        "# bound: no algorithm on this network is faster; formula: the collective alone, in closed form\n"
-        "#\n"
-        "#       size         count      type   redop    root     time   algbw   busbw    bound   share  "
-        "formula"
-        "  algorithm\n"
-        "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)     (us)     (%)     "
-        "(us)"
-        "  /protocol/channels\n"
-        "           8             2     float     sum      -1    25.50    0.00    0.00    20.00    78.4    "
-        "25.50"
-        "  ring/LL/6\n"
-        "   134217728      33554432     float     sum      -1  2047.50   65.55  120.18  2000.00    97.7  "
-        "2047.50"
-        "  ring/Simple/6\n"
-        "# Busiest link         : gpu0->nvswitch0, 50.0 % of the time of all sizes\n"
-        "# Avg bus bandwidth    : 60.09\n");
+  CHECK(
+      collective_table(sample()) ==
+      "# all_reduce on dgx2: 2 ranks on 1 node\n"
+      "# a note\n"
+      "# bound: shortest time of any algorithm on this network; share: bound / time; formula: closed form of "
+      "the collective alone\n"
+      "#\n"
+      "#       size         count      type   redop    root     time   algbw   busbw    bound   share  "
+      "formula"
+      "  algorithm\n"
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)     (us)     (%)     "
+      "(us)"
+      "  /protocol/channels\n"
+      "           8             2     float     sum      -1    25.50    0.00    0.00    20.00    78.4    "
+      "25.50"
+      "  ring/LL/6\n"
+      "   134217728      33554432     float     sum      -1  2047.50   65.55  120.18  2000.00    97.7  "
+      "2047.50"
+      "  ring/Simple/6\n"
+      "# Busiest link         : gpu0->nvswitch0, busy for 50.0 % of the time, over all sizes\n"
+      "# Avg bus bandwidth    : 60.09\n");
 }
 
 TEST_CASE("with several groups every row says whose it is") {
@@ -69,7 +71,7 @@ TEST_CASE("with several groups every row says whose it is") {
   report.groups.push_back({{Rank{2}, Rank{3}, Rank{5}}, Seconds{1e-3}});
   report.rows[1].group = 1;
   const std::string table = collective_table(report);
-  CHECK(table.find("# group 0: 2 ranks, 0-1\n# group 1: 3 ranks, 2-3,5, 1 ms after the others\n") !=
+  CHECK(table.find("# group 0: 2 ranks, 0-1\n# group 1: 3 ranks, 2-3,5, starts at 1 ms\n") !=
         std::string::npos);
   CHECK(table.find("  ring/Simple/6  1\n") != std::string::npos);
   CHECK(table.find("    none       1 ") != std::string::npos);

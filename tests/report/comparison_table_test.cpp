@@ -1,8 +1,8 @@
 #include "report/comparison_table.hpp"
 
 #include "errors_of.hpp"
+#include "has_all.hpp"
 #include "report/json_text.hpp"
-#include "report/read_summary.hpp"
 #include "report/summary_json.hpp"
 #include "sample.hpp"
 
@@ -31,9 +31,9 @@ Run other_sample() {
     if (row.end == Seconds(0.010)) row.end = Seconds(0.009);
     if (row.end == Seconds(0.013)) row.end = Seconds(0.0125);
   };
-  for (OpRow& row : step_in(other).ops) move(row);
+  for (OpRow& row : step_in(other).classes.front().ops) move(row);
   for (TimelineEvent& bar : step_in(other).bars) move(bar);
-  for (OpRow& row : step_in(other).ops) row.duration = row.end - row.start;
+  for (OpRow& row : step_in(other).classes.front().ops) row.duration = row.end - row.start;
   return other;
 }
 
@@ -59,13 +59,13 @@ TEST_CASE("what a step exposes is told collective by collective in its summary")
   CHECK(json["resolved_experiment"]["batch_per_gpu"] == "64");
 }
 
-TEST_CASE("a comparison says in a sentence what moved the step time") {
+TEST_CASE("a comparison names the changed parts of the step time in a sentence") {
   const Comparison comparison = compare(read_back(sample_result()), read_back(other_sample()));
-  CHECK(comparison_in_words(comparison) ==
-        "B is 4.0 % faster per sample; its step takes 500 us less: compute -1 ms, exposed communication +1 "
-        "ms (all_reduce of gradients +1 ms), update -500 us");
-  CHECK(comparison_in_words(compare(read_back(sample_result()), read_back(sample_result()))) ==
-        "B is as fast as A per sample; its step takes as long as A's");
+  CHECK(has_all(comparison_in_words(comparison), "4.0 % faster", "500 us less", "compute -1.00 ms",
+                "exposed communication +1.00 ms", "all_reduce", "gradients +1.00 ms", "update -500 us"));
+  const std::string same =
+      comparison_in_words(compare(read_back(sample_result()), read_back(sample_result())));
+  CHECK(same.find_first_of("0123456789") == std::string::npos);
 }
 
 TEST_CASE("the page shows both runs, what differs and every number with its unit") {
@@ -73,11 +73,11 @@ TEST_CASE("the page shows both runs, what differs and every number with its unit
       comparison_table(compare(read_back(sample_result()), read_back(other_sample())), false);
   CAPTURE(page);
   CHECK(page.find("  batch_per_gpu: 64 -> 32\n") != std::string::npos);
-  CHECK(page.find("step time                            13 ms           12.5 ms            -500 us      "
-                  "0.9615 x\n") != std::string::npos);
-  CHECK(page.find("exposed comm.                         2 ms              3 ms              +1 ms        "
+  CHECK(page.find("step time                          13.0 ms           12.5 ms            -500 us       "
+                  "0.962 x\n") != std::string::npos);
+  CHECK(page.find("exposed comm.                      2.00 ms           3.00 ms           +1.00 ms        "
                   "+7.7 %\n") != std::string::npos);
-  CHECK(page.find("cost of an epoch                0.1107 USD                 -                  -"
+  CHECK(page.find("cost per epoch                   0.111 USD                 -                  -"
                   "             -\n") != std::string::npos);
 }
 
@@ -94,9 +94,9 @@ TEST_CASE("as JSON a comparison has null where there is nothing to compare with"
 TEST_CASE("a summary that is not one is refused with what is wrong") {
   OrderedJson json = summary_json(sample_result(), {});
   CHECK(error_of(json_text(json)).empty());
-  CHECK(error_of("{\n \"a\": ") == "this is not JSON, or not all of it");
+  CHECK(error_of("{\n \"a\": ") == "this is not JSON, or the file is incomplete");
   CHECK(error_of("[1]") == "'' is not an object");
-  CHECK(error_of("{}").starts_with("no field 'schema_version'"));
+  CHECK(error_of("{}").starts_with("field 'schema_version' is missing"));
   json["schema_version"] = 7;
   CHECK(error_of(json_text(json)) == "schema_version is 7, this trainyard reads 2");
   json["schema_version"] = 2;
@@ -109,5 +109,5 @@ TEST_CASE("a summary that is not one is refused with what is wrong") {
   json["step_time_s"] = 0;
   CHECK(error_of(json_text(json)) == "'step_time_s' is not a number above 0");
   json.erase("step_time_s");
-  CHECK(error_of(json_text(json)).starts_with("no field 'step_time_s'"));
+  CHECK(error_of(json_text(json)).starts_with("field 'step_time_s' is missing"));
 }

@@ -35,7 +35,7 @@ TEST_CASE("ranks.csv, links.csv and collectives.csv print SI base units") {
 
 TEST_CASE("a field with a comma, a quote or a line break is quoted") {
   Run run = sample_result();
-  step_in(run).ops.resize(1);
-  step_in(run).ops[0].layer = "a,\"b\"\nc";
+  step_in(run).classes.front().ops.resize(1);
+  step_in(run).classes.front().ops[0].layer = "a,\"b\"\nc";
   CHECK(ops_csv(run).find("forward,\"a,\"\"b\"\"\nc\",conv_forward") != std::string::npos);
 }

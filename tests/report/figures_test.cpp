@@ -6,7 +6,6 @@
 #include "report/comparison_table.hpp"
 #include "report/figure_text.hpp"
 #include "report/json_text.hpp"
-#include "report/read_summary.hpp"
 #include "report/summary_json.hpp"
 #include "sample.hpp"
 
@@ -56,13 +55,20 @@ Run faster_sample() {
   Run run = sample_result();
   Step& step = step_in(run);
   run.pace.time = step.time = Seconds(0.012);
-  step.ops.pop_back();
+  step.classes.front().ops.pop_back();
   std::erase_if(step.bars, [](const TimelineEvent& bar) { return bar.op == 3; });
   return run;
 }
 
 RunSummary read_back(const Run& run, std::span<const Figure> table) {
   return read_summary("summary.json", json_text(summary_json(run, {}, table)), table);
+}
+
+/// A row "| `field` | definition |" for each figure, as sim/README.md lists them.
+std::string figures_markdown(std::span<const Figure> table = figures()) {
+  std::string rows;
+  for (const Figure& figure : table) rows += fmt::format("| `{}` | {} |\n", figure.field, figure.doc);
+  return rows;
 }
 
 /// Every field that summary.json can have: of a steady step, of many updates, of real data and of jobs with
@@ -143,8 +149,8 @@ TEST_CASE("a figure of the table is compared, a key figure before those that are
   CAPTURE(page);
   const std::size_t line = page.find("\n  made up ");
   REQUIRE(line != std::string::npos);
-  CHECK(page.find("13 W", line) < page.find('\n', line + 1));
-  CHECK(page.find("-1 W", line) < page.find('\n', line + 1));
+  CHECK(page.find("13.0 W", line) < page.find('\n', line + 1));
+  CHECK(page.find("-1.00 W", line) < page.find('\n', line + 1));
   CHECK(page.find("\n  step time ") < line);
   CHECK(line < page.find("\n  ranks "));
   CHECK(comparison_json(comparison)["figures"]["made_up_w"]["ratio"] == doctest::Approx(12.0 / 13));
@@ -168,7 +174,7 @@ TEST_CASE("the text of a figure has its unit, and long times are in minutes and 
   CHECK(in_unit(0.0125, FigureUnit::time) == "12.5 ms");
   CHECK(in_unit(200.0, FigureUnit::time) == "3 min 20 s");
   CHECK(in_unit(0.971, FigureUnit::share) == "97.1 %");
-  CHECK(in_unit(6076.0, FigureUnit::samples_per_s) == "6,076 samples/s");
+  CHECK(in_unit(6076.0, FigureUnit::samples_per_s) == "6,080 samples/s");
   CHECK(in_unit(1.0, FigureUnit::gpus) == "1 GPU");
   CHECK(in_unit(2.0, FigureUnit::gpus) == "2 GPUs");
   CHECK(in_unit("words", FigureUnit::text) == "words");

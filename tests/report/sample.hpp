@@ -27,7 +27,8 @@ inline Run sample_result() {
   ResolvedExperiment& experiment = run.experiment;
   experiment.name = "tiny";
   experiment.platform.title = "Two GPUs";
-  experiment.trace.model = "toy";
+  experiment.classes = {{.name = "all ranks", .ranks = {Rank{0}, Rank{1}}, .trace = {}}};
+  experiment.classes.front().trace.model = "toy";
   experiment.settings.platform = "pair";
   experiment.settings.stack = "pytorch_ddp";
   experiment.settings.batch_per_gpu = 64;
@@ -44,17 +45,23 @@ inline Run sample_result() {
   Step& step = step_in(run);
   step.time = run.pace.time;
   step.lower_bound = Seconds(0.0125);
-  step.compute = Seconds(0.011);
-  step.communication = Seconds(0.004);
-  step.exposed = Seconds(0.002);
+  step.classes = {{.first = Rank{0},
+                   .ops = {},
+                   .compute = Seconds(0.011),
+                   .slowed = {},
+                   .communication = Seconds(0.004),
+                   .exposed = Seconds(0.002),
+                   .end = Seconds(0.013)}};
+  std::vector<OpRow>& ops = step.classes.front().ops;
   step.network_gain = Seconds(0.002);
   run.gpu_utilization = 11.0 / 13;
   run.links.mean = 0.25;
   run.links.most = 0.3;
   run.links.busiest = "node0.gpu0->node0.gpu1";
   run.matrix = MatrixWork{.flops = Flops(44e9), .rate = FlopRate(44e9 / 0.013), .utilization = 0.21};
-  run.memory = MemoryReport{};
-  MemoryReport& memory = *run.memory;
+  run.memory = std::vector<MemoryReport>(1);
+  MemoryReport& memory = run.memory->front();
+  memory.ranks = "all ranks";
   memory.terms = {.parameters = Bytes(4e8),
                   .gradients = Bytes(4e8),
                   .optimizer_state = Bytes(8e8),
@@ -77,17 +84,17 @@ inline Run sample_result() {
   run.compute_sources = {.measured = 0.75, .fitted = 0, .roofline = 0.25};
 
   const auto layer = [&](Phase phase, const char* name, OpKind kind, double start_ms, double end_ms) {
-    step.ops.push_back({.phase = phase,
-                        .layer = name,
-                        .kind = kind,
-                        .shape = "n64",
-                        .flops = Flops(1e9),
-                        .bytes = Bytes(2e6),
-                        .parameter_bytes = Bytes(4e3),
-                        .duration = Seconds((end_ms - start_ms) / 1e3),
-                        .source = ComputeSource::measured,
-                        .start = Seconds(start_ms / 1e3),
-                        .end = Seconds(end_ms / 1e3)});
+    ops.push_back({.phase = phase,
+                   .layer = name,
+                   .kind = kind,
+                   .shape = "n64",
+                   .flops = Flops(1e9),
+                   .bytes = Bytes(2e6),
+                   .parameter_bytes = Bytes(4e3),
+                   .duration = Seconds((end_ms - start_ms) / 1e3),
+                   .source = ComputeSource::measured,
+                   .start = Seconds(start_ms / 1e3),
+                   .end = Seconds(end_ms / 1e3)});
   };
   layer(Phase::forward, "conv1", OpKind::conv_forward, 0, 4);
   layer(Phase::backward, "fc", OpKind::gemm, 4, 8);
@@ -116,7 +123,7 @@ inline Run sample_result() {
                              .communication = Seconds(0.004),
                              .end = Seconds(0.013)});
     for (int op = 0; op < 4; ++op) {
-      const OpRow& row = step.ops.at(static_cast<std::size_t>(op));
+      const OpRow& row = ops.at(static_cast<std::size_t>(op));
       step.bars.push_back({.rank = Rank{rank},
                            .stream = Stream::compute,
                            .category = std::string(config::name_of(row.phase)),
@@ -126,6 +133,7 @@ inline Run sample_result() {
     }
     step.bars.push_back({.rank = Rank{rank},
                          .stream = Stream::communication,
+                         .is_collective = true,
                          .category = "communication",
                          .start = Seconds(0.008),
                          .end = Seconds(0.012),

@@ -43,9 +43,8 @@ TEST_CASE("a picture says what dots and lines are, what the axes show and which 
   sample.validation.curves[1].points.pop_back();
   sample.validation.curves[0].family = CurveFamily::pcie;
   const std::string svg = validation_plot(sample.validation);
-  for (const std::string text :
-       {"measured, as published", "predicted", ">size<", ">bus bandwidth<", "PCIe, one node",
-        "fitted: 10.0 % from 1 MiB on", "Not drawn: 1 curve of fewer than 3 sizes."}) {
+  for (const std::string text : {"measured, as published", "predicted", ">size<", ">bus bandwidth<",
+                                 "PCIe, one node", "fitted: 10.0 %", "Not drawn: 1 curve "}) {
     CAPTURE(text);
     CHECK(svg.find(text) != std::string::npos);
   }
@@ -66,7 +65,7 @@ TEST_CASE("axes have round ticks with their unit") {
 }
 
 TEST_CASE("an axis has two to eight ticks and every value lies on it") {
-  rc::check("axes", [] {
+  CHECK(rc::check("axes", [] {
     const double low = std::exp2(*rc::gen::inRange(0, 300) / 10.0);
     const double high = low * std::exp2(*rc::gen::inRange(0, 200) / 10.0);
     for (const PlotAxis& axis : {size_axis({low, high}, 10, 300), bandwidth_axis({low, high}, 10, 300)}) {
@@ -76,5 +75,5 @@ TEST_CASE("an axis has two to eight ticks and every value lies on it") {
       RC_ASSERT(axis.at(high) <= 310 + 1e-6);
       RC_ASSERT(axis.at(axis.ticks.front().value) == 10);
     }
-  });
+  }));
 }

@@ -10,10 +10,9 @@ using namespace trainyard;
 TEST_CASE("the table of a validation has sizes, curves, families, outliers and what was left out") {
   const SampleValidation sample;
   const std::string table = validation_table(sample.validation, false);
-  for (const std::string part :
-       {"16777216", "+10.0  ring/LL", "one & only", "nvlink", "unseen", "nvlink         fitted",
-        "nvlink         unseen", "curves off by more than 20 %", "excepted: a <reason>",
-        "3  another library than NCCL", "6 scored, 3 left out; 75.0 % of those"}) {
+  for (const std::string part : {"16777216", "+10.0  ring/LL", "one & only", "nvlink", "unseen",
+                                 "nvlink         fitted", "nvlink         unseen", ": a <reason>\n",
+                                 "       3  another library than NCCL\n", "6 scored, 3 left out; 75.0 %"}) {
     CAPTURE(part);
     CHECK(table.find(part) != std::string::npos);
   }
@@ -66,9 +65,9 @@ TEST_CASE("the table of a fit says where a platform file differs") {
                {"dgx1v", PathType::nvlink2, Bandwidth{25e9}, Bandwidth{22.5e9}}};
   fit.curves = {{"a curve", PathType::nvlink2, 0.03, std::nullopt, 0.08, std::nullopt}};
   const std::string table = fit_table(fit);
-  const std::size_t first = table.find("says otherwise");
+  const std::size_t first = table.find("<-");
   REQUIRE(first != std::string::npos);
-  CHECK(table.find("says otherwise", first + 1) == std::string::npos);
+  CHECK(table.find("<-", first + 1) == std::string::npos);
   CHECK(table.find("dgx1v") < first);
   CHECK(table.find("3.0 fitted, 8.0 left out") != std::string::npos);
   CHECK(table.find("      3.0         -        8.0         -  a curve") != std::string::npos);

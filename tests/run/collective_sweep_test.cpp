@@ -57,9 +57,8 @@ void set_latency(Platform& platform, Seconds latency) {
 }
 
 bool mentions_latency(const CollectiveReport& report) {
-  return std::ranges::any_of(report.notes, [](const std::string& note) {
-    return note.find("links of less than 1.25 us") != std::string::npos;
-  });
+  return std::ranges::any_of(
+      report.notes, [](const std::string& note) { return note.find("1.25 us") != std::string::npos; });
 }
 
 }  // namespace

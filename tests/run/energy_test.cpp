@@ -1,6 +1,6 @@
 #include "run/energy.hpp"
 
-#include "run/cost.hpp"
+#include "has_all.hpp"
 #include "run/run.hpp"
 
 #include <doctest/doctest.h>
@@ -67,23 +67,22 @@ TEST_CASE("a GPU never waits for less than nothing") {
         doctest::Approx(0.050 * 270 + 0.015 * 180).epsilon(1e-12));
 }
 
-TEST_CASE("what a node draws besides its GPUs is stated, or assumed from its maximum") {
+TEST_CASE("the power of a node besides its GPUs is stated, or assumed from its maximum") {
   Platform platform = box(8);
   CHECK_FALSE(node_overhead(platform, warm_gpu()));
-  CHECK(*energy_unknown(platform, warm_gpu(), Trace{}) ==
-        "box does not state what a node draws besides its GPUs (node.power)");
+  CHECK(has_all(*energy_unknown(platform, warm_gpu(), Trace{}), "box ", "(node.power)"));
 
   platform.power_max = Sourced<Watts>{Watts(3500), Provenance::specified, "a data sheet"};
   CHECK(node_overhead(platform, warm_gpu())->value == Watts(1100));
   CHECK(node_overhead(platform, warm_gpu())->provenance == Provenance::assumed);
   CHECK_FALSE(energy_unknown(platform, warm_gpu(), Trace{}));
-  CHECK(energy_note(platform, warm_gpu()) ==
-        "energy: a GPU draws 90 % of its 300 W in matrix work, 60 % in other ops and 20 % while it waits, a "
-        "node 1.1 kW besides its GPUs (assumed): its 3.5 kW less 8 GPUs");
+  const std::string note = energy_note(platform, warm_gpu());
+  CHECK(has_all(note, "90 % of its 300 W", "60 %", "20 %", "1.1 kW per node", "(assumed: 3.5 kW", "8 GPUs)"));
 
   platform.power_overhead = Sourced<Watts>{Watts(900), Provenance::measured, "a meter"};
   CHECK(*node_overhead(platform, warm_gpu()) == *platform.power_overhead);
-  CHECK(energy_note(platform, warm_gpu()).ends_with("a node 900 W besides its GPUs"));
+  CHECK(has_all(energy_note(platform, warm_gpu()), "; 900 W per node"));
+  CHECK_FALSE(has_all(energy_note(platform, warm_gpu()), "assumed"));
 }
 
 TEST_CASE("energy is unknown where its figures are, and says which") {
@@ -94,32 +93,30 @@ TEST_CASE("energy is unknown where its figures are, and says which") {
   platform.power_max = Sourced<Watts>{Watts(5000)};
   GpuProfile gpu = warm_gpu();
   gpu.power.reset();
-  CHECK(*energy_unknown(platform, gpu, Trace{}) == "warm does not state what it draws in each state (power)");
+  CHECK(has_all(*energy_unknown(platform, gpu, Trace{}), "warm ", "(power)"));
   gpu.tdp = {};
-  CHECK(*energy_unknown(platform, gpu, Trace{}) == "warm does not state its thermal design power (tdp)");
+  CHECK(has_all(*energy_unknown(platform, gpu, Trace{}), "warm ", "(tdp)"));
 }
 
 TEST_CASE("an epoch costs nodes x price x hours, and a list price gives no rate") {
   Platform platform = box(8);
   platform.price = Sourced<Dollars>{Dollars(149000)};
   platform.price_date = "2020-09";
-  CHECK(epoch_cost(platform, 2, Seconds(100)).error() ==
-        "box does not state what an hour costs (node.price.hour); a list price is not turned into a rate");
+  CHECK(has_all(epoch_cost(platform, 2, Seconds(100)).error(), "box ", "(node.price.hour)", "list price"));
   platform.price_per_hour = Sourced<Dollars>{Dollars(24.48)};
   CHECK(epoch_cost(platform, 2, epoch_time(Run())).error() ==
         "the model does not state the samples of an epoch");
   const EpochCost cost = epoch_cost(platform, 2, Seconds(1800)).value();
   CHECK(cost.per_epoch.si() == doctest::Approx(24.48).epsilon(1e-12));
   CHECK(cost.per_node_hour == Dollars(24.48));
-  CHECK(cost.date == "2020-09");
 }
 
-TEST_CASE("nobody knows what a GPU draws in an op of which only the duration is known") {
+TEST_CASE("the power of a GPU is unknown in an op of which only the duration is known") {
   Platform platform = box(8);
   platform.power_overhead = Sourced<Watts>{Watts(900)};
   Trace trace;
   trace.ops.emplace_back().kind = OpKind::gemm;
   CHECK_FALSE(energy_unknown(platform, warm_gpu(), trace));
   trace.ops.emplace_back().kind = OpKind::measured;
-  CHECK(energy_unknown(platform, warm_gpu(), trace)->starts_with("the trace has ops of which only"));
+  CHECK(has_all(*energy_unknown(platform, warm_gpu(), trace), "the trace "));
 }

@@ -1,5 +1,6 @@
 #include "run/memory_verdict.hpp"
 
+#include "has_all.hpp"
 #include "run/figures.hpp"
 #include "run/simulate.hpp"
 #include "temporary_folder.hpp"
@@ -21,7 +22,7 @@ ResolvedExperiment on_16_gb(const Overrides& overrides) {
   return resolve({{TRAINYARD_SOURCE_DIR}}, file, overrides);
 }
 
-MemoryReport report_of(const Overrides& overrides) { return memory_report(on_16_gb(overrides)); }
+MemoryReport report_of(const Overrides& overrides) { return fullest(memory_reports(on_16_gb(overrides))); }
 
 /// Between two largest batches the sum of the terms passes the capacity.
 bool is_largest(const Overrides& overrides, int batch) {
@@ -41,15 +42,12 @@ TEST_CASE("GPT-2 XL does not fit on a V100 of 16 GB, whatever the batch") {
   CHECK(largest_term(report.terms).name == "activations");  // 16.9 GB; Adam's moments are 12.5 GB
   CHECK(report.terms.parameters == Bytes(4 * 1557611200.0));
   CHECK(report.terms.optimizer_state == Bytes(8 * 1557611200.0));
-  CHECK(verdict(report) ==
-        "does not fit into v100_sxm2_16gb: a step needs 42.28 GB, 25.1 GB more than its 17.18 GB. The "
-        "largest term is activations, 16.95 GB. No smaller batch exists.");
+  CHECK(has_all(verdict(report), "does not fit into v100_sxm2_16gb", "39.4 GB", "23.4 GB", "16 GB",
+                "activations, 15.8 GB", "No smaller batch"));
   const MemoryReport half =
       report_of({{"model", "gpt2_xl"}, {"optimizer", "adam"}, {"precision", "fp16"}, {"batch_per_gpu", "8"}});
   CHECK_FALSE(half.fits);
-  CHECK(verdict(half).find("The largest term is activations, ") != std::string::npos);
-  CHECK(verdict(half).find("Not even a batch_per_gpu of 1 fits: it needs ") != std::string::npos);
-  CHECK(verdict(half).ends_with("its largest term is optimizer_state, 18.69 GB."));
+  CHECK(has_all(verdict(half), "activations, ", "batch_per_gpu of 1", "optimizer_state, 17.4 GB."));
   CHECK_THROWS_AS(
       simulate(on_16_gb({{"model", "gpt2_xl"}, {"optimizer", "adam"}}), {.fidelity = Fidelity::closed}),
       OutOfMemory);
@@ -59,13 +57,9 @@ TEST_CASE("a step that does not fit says by how much, why, and what would") {
   const MemoryReport report = report_of({{"batch_per_gpu", "256"}});
   CHECK(report.peak == total(report.terms));
   CHECK(report.utilization == report.peak / Bytes(16 * 1073741824.0));
-  CHECK(
-      verdict(report) ==
-      fmt::format("does not fit into v100_sxm2_16gb: a step needs 24.52 GB, 7.339 GB more than its 17.18 GB. "
-                  "The largest term is activations, 23.54 GB. The largest batch_per_gpu that fits is {}.",
-                  report.largest_batch));
-  CHECK(verdict(report_of({})) ==
-        fmt::format("fits; the largest batch_per_gpu that does is {}", report.largest_batch));
+  const std::string largest = fmt::format(" {}", report.largest_batch);
+  CHECK(has_all(verdict(report), "22.8 GB", "6.84 GB", "16 GB", "activations, 21.9 GB", largest));
+  CHECK(has_all(verdict(report_of({})), "fits", largest));
   try {
     simulate(on_16_gb({{"batch_per_gpu", "256"}}), {.fidelity = Fidelity::closed});
     FAIL("it ran");
@@ -102,11 +96,11 @@ TEST_CASE("gradient accumulation keeps one micro-batch") {
 TEST_CASE("a trace has no verdict") {
   ResolvedExperiment resolved = on_16_gb({});
   resolved.model.reset();
-  CHECK_THROWS_AS(memory_report(resolved), InputError);
+  CHECK_THROWS_AS(memory_reports(resolved), InputError);
   const Run run = simulate(resolved, {.fidelity = Fidelity::closed});
   CHECK_FALSE(run.memory);
-  const std::string reason = "a trace does not say what its activations take";
-  CHECK(run.memory.error() == reason);
+  const std::string reason = run.memory.error();
+  CHECK(has_all(reason, "activations"));
   for (const char* field : {"memory_peak_bytes", "memory_capacity_bytes", "memory_utilization"})
     CHECK(unmodelled(run).at(field) == reason);
 }
@@ -115,13 +109,13 @@ TEST_CASE("a result has its memory, energy, tokens and the assumptions they rest
   const Overrides bert{{"platform", "dgx2"}, {"gpus", "16"}, {"model", "bert_base"}, {"batch_per_gpu", "32"}};
   const Run run = simulate(on_16_gb(bert), {.fidelity = Fidelity::closed});
   REQUIRE(run.memory);
-  CHECK(run.memory->capacity == Bytes(32 * 1073741824.0));
+  CHECK(run.memory->front().capacity == Bytes(32 * 1073741824.0));
   CHECK(*tokens_per_second(run) == doctest::Approx(128 * run.pace.throughput).epsilon(1e-12));
   CHECK((run.energy->average * run.pace.time).si() == doctest::Approx(run.energy->per_step.si()));
   CHECK(run.energy->average > Watts(16 * 350 * 0.2 + 4400));
   CHECK(run.energy->average < Watts(16 * 350 * 0.95 + 4400));
   CHECK_FALSE(run.cost);
-  CHECK(unmodelled(run).at("cost_per_epoch_usd").starts_with("dgx2 does not state what an hour costs"));
+  CHECK(has_all(unmodelled(run).at("cost_per_epoch_usd"), "dgx2 ", "node.price.hour"));
   REQUIRE(run.notes.size() == 2);
   CHECK(run.notes[0].starts_with("memory: "));
   CHECK(run.notes[1].starts_with("energy: "));
@@ -135,6 +129,5 @@ TEST_CASE("rented nodes give the cost of an epoch, used in full or not") {
   CHECK(run.cost->per_node_hour == Dollars(24.48));
   CHECK(run.cost->per_epoch.si() == doctest::Approx(2 * 24.48 * epoch_time(run)->si() / 3600).epsilon(1e-12));
   CHECK_FALSE(run.energy);
-  CHECK(unmodelled(run).at("average_power_w") ==
-        "p3_16xlarge does not state what a node draws besides its GPUs (node.power)");
+  CHECK(has_all(unmodelled(run).at("average_power_w"), "p3_16xlarge ", "(node.power)"));
 }

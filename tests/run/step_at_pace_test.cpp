@@ -53,9 +53,9 @@ TEST_CASE("a factor that is the same for all is a trace whose ops take so many t
     // of 6 bits: a step is replayed at these
     const double factor = std::ldexp(*rc::gen::inRange(32, 64) / 64.0, *rc::gen::inRange(-4, 5));
     ResolvedExperiment nominal = model;
-    nominal.trace = export_trace(model, true);
+    nominal.classes.front().trace = export_trace(model, true);
     ResolvedExperiment scaled = nominal;
-    for (Op& op : scaled.trace.ops) op.duration = *op.duration * factor;
+    for (Op& op : scaled.classes.front().trace.ops) op.duration = *op.duration * factor;
     nominal.settings.random.step.emplace().mean = factor;
     nominal.settings.steps = {.warmup = 1, .measured = 2, .repeats = 1};
     const Run random = in_closed_form(nominal);
@@ -100,8 +100,9 @@ TEST_CASE("a slower rank hides more of its communication, and never more than al
   std::vector<Seconds> collectives;
   Seconds compute;
   for (const CollectiveRow& row : step_of(steady).collectives) collectives.push_back(row.end - row.start);
-  for (const OpRow& row : step_of(steady).ops) compute += row.duration;
-  StepAtPace step(step_of(steady).plan, collectives, std::vector<bool>(resolved.trace.ops.size(), true));
+  for (const OpRow& row : slowest_class(step_of(steady)).ops) compute += row.duration;
+  StepAtPace step(step_of(steady).plan, collectives,
+                  std::vector<bool>(only_class(resolved).trace.ops.size(), true));
   CHECK((compute + step.beyond(compute)).si() == doctest::Approx(steady.pace.time.si()).epsilon(1e-12));
   CHECK(step.least() > Seconds{});
   CHECK(step.beyond({}) >= step.least());

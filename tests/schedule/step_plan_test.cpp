@@ -1,12 +1,10 @@
-#include "schedule/step_plan.hpp"
-
 #include "config/document.hpp"
 #include "engine/engine.hpp"
 #include "engine/macro_flows.hpp"
 #include "platform/load.hpp"
 #include "schedule/collective_use.hpp"
-#include "schedule/communication.hpp"
 #include "schedule/jobs.hpp"
+#include "schedule/step_variants.hpp"
 #include "strategy/stack_ops.hpp"
 #include "two_layers.hpp"
 #include "workload/accumulate.hpp"
@@ -57,7 +55,7 @@ TEST_CASE("collectives are serial: the second waits for the first") {
 
 TEST_CASE("communication that a trace names replaces the bucket rule") {
   Trace trace = two_layers();
-  trace.ops[3].communication = Communication::all_reduce;
+  trace.ops[3].communication = Operation::all_reduce;
   trace.ops[3].communication_bytes = {Bytes{404e6}};
   const StepPlan two = plan(trace, 2);
   REQUIRE(two.collectives.size() == 1);
@@ -239,11 +237,11 @@ TEST_CASE("a job on some ranks of a cluster leaves the others idle, and goes on 
 
 TEST_CASE("collectives of every operation that a trace names are planned as such") {
   Trace trace = two_layers();
-  trace.ops[0].communication = Communication::all_gather;
+  trace.ops[0].communication = Operation::all_gather;
   trace.ops[0].communication_bytes = {Bytes{1e6}, Bytes{2e6}};
-  trace.ops[2].communication = Communication::reduce_scatter;
+  trace.ops[2].communication = Operation::reduce_scatter;
   trace.ops[2].communication_bytes = {Bytes{4e6}};
-  trace.ops[3].communication = Communication::all_to_all;
+  trace.ops[3].communication = Operation::all_to_all;
   trace.ops[3].communication_bytes = {Bytes{8e6}};
   const StepPlan four = plan(trace, 4);
   REQUIRE(four.graph.collectives.size() == 4);
@@ -253,13 +251,6 @@ TEST_CASE("collectives of every operation that a trace names are planned as such
   CHECK(four.collectives[0].tensors == 0);
   CHECK(four.collectives[2].tensors == 1);
   CHECK(closed(four).makespan > Seconds{40e-3});
-}
-
-TEST_CASE("a trace's words for collectives and the operations are one to one") {
-  for (const auto& name : config::Names<Operation>::table) {
-    CHECK(operation_of(communication_of(name.value)) == name.value);
-    CHECK(config::name_of(communication_of(name.value)) == name.text);
-  }
 }
 
 TEST_CASE("workloads/README.md names every key of an experiment") {

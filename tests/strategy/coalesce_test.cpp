@@ -1,4 +1,4 @@
-#include "strategy/coalesce.hpp"
+#include "strategy/buckets.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

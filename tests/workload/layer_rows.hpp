@@ -40,7 +40,7 @@ inline std::string joined(const std::vector<int>& shape) {
 /// A layer as a row of the tables.
 inline std::vector<std::string> row_of(std::size_t index, const trainyard::Layer& layer) {
   using trainyard::shortest;
-  const bool is_window = layer.kernel_h > 0;
+  const bool is_window = layer.window.kernel_h > 0;
   const bool is_matrix = layer.forward_macs > 0;
   const auto whole = [&](int value) { return is_matrix ? std::to_string(value) : ""; };
   return {std::to_string(index),
@@ -48,8 +48,8 @@ inline std::vector<std::string> row_of(std::size_t index, const trainyard::Layer
           std::string(trainyard::config::name_of(layer.kind)),
           joined(layer.in_shape),
           joined(layer.out_shape),
-          is_window ? std::to_string(layer.kernel_h) + "x" + std::to_string(layer.kernel_w) : "",
-          is_window ? std::to_string(layer.stride) : "",
+          is_window ? std::to_string(layer.window.kernel_h) + "x" + std::to_string(layer.window.kernel_w) : "",
+          is_window ? std::to_string(layer.window.stride) : "",
           shortest(trainyard::parameter_elements(layer)),
           std::to_string(layer.parameters.size()),
           shortest(layer.forward_macs),

@@ -47,7 +47,7 @@ TEST_CASE("a ResNet has four stages of at least one block") {
   const auto three = model_errors("name: m\nfamily: resnet\nresnet: {blocks: [3, 4, 6]}\n");
   REQUIRE(three.size() == 1);
   CHECK(three[0].key_path == "resnet.blocks");
-  CHECK(three[0].message == "3 stages");
+  CHECK(three[0].message.starts_with("3 "));
   const auto zero = model_errors("name: m\nfamily: resnet\nresnet: {blocks: [3, 0, 6, 3]}\n");
   REQUIRE(zero.size() == 1);
   CHECK(zero[0].key_path == "resnet.blocks[1]");
@@ -78,7 +78,7 @@ TEST_CASE("hyper-parameters of another family are an error") {
       "name: m\nfamily: bert\nbert: {layers: 2, hidden: 64, heads: 4}\nresnet: {blocks: [3, 4, 6, 3]}\n");
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].key_path == "resnet");
-  CHECK(errors[0].hint == "remove them, or write 'family: resnet'");
+  CHECK(errors[0].hint.find("'family: resnet'") != std::string::npos);
 }
 
 TEST_CASE("every family says what it needs") {
@@ -97,31 +97,31 @@ TEST_CASE("an AlexNet has five convolutions, and an image that its windows fit i
   const auto four = model_errors("name: m\nfamily: alexnet\nalexnet: {convs: [64, 192, 384, 256]}\n");
   REQUIRE(four.size() == 1);
   CHECK(four[0].key_path == "alexnet.convs");
-  CHECK(four[0].message == "4 convolutions");
+  CHECK(four[0].message.starts_with("4 "));
   const auto small =
       model_errors("name: m\nfamily: alexnet\nalexnet: {convs: [1, 1, 1, 1, 1], image_size: 32}\n");
   REQUIRE(small.size() == 1);
   CHECK(small[0].key_path == "alexnet");
-  CHECK(small[0].hint == "use a larger image_size");
+  CHECK(small[0].hint.find("image_size") != std::string::npos);
 }
 
 TEST_CASE("an image too small for Inception v3 is an error at the family's mapping") {
   const auto errors = model_errors("name: m\nfamily: inception_v3\ninception_v3: {image_size: 64}\n");
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].key_path == "inception_v3");
-  CHECK(errors[0].hint == "use a larger image_size");
+  CHECK(errors[0].hint.find("image_size") != std::string::npos);
 }
 
 TEST_CASE("heads share a token's features, and a sequence has positions") {
   const auto heads = model_errors("name: m\nfamily: gpt2\ngpt2: {layers: 2, hidden: 64, heads: 5}\n");
   REQUIRE(heads.size() == 1);
   CHECK(heads[0].key_path == "gpt2.heads");
-  CHECK(heads[0].message == "5 heads cannot share 64 features equally");
+  CHECK(heads[0].message.starts_with("5 heads"));
   const auto length =
       model_errors("name: m\nfamily: bert\nbert: {layers: 2, hidden: 64, heads: 4, sequence_length: 1024}\n");
   REQUIRE(length.size() == 1);
   CHECK(length[0].key_path == "bert.sequence_length");
-  CHECK(length[0].message == "1024 tokens, but the model has 512 positions");
+  CHECK(length[0].message.find("512") != std::string::npos);
   CHECK(load_text("name: m\nfamily: bert\n"
                   "bert: {layers: 2, hidden: 64, heads: 4, sequence_length: 1024, positions: 1024}\n")
             .sequence_length == 1024);
@@ -131,11 +131,12 @@ TEST_CASE("BERT's predictions are at most the tokens of a length") {
   const std::string bert = "name: m\nfamily: bert\nbert: {layers: 2, hidden: 64, heads: 4, predictions: ";
   const auto word = model_errors(bert + "{short: 20}}\n");
   REQUIRE(word.size() == 1);
-  CHECK(word[0].message == "'short' is no sequence length");
+  CHECK(word[0].key_path == "bert.predictions");
+  CHECK(word[0].message.find("'short'") != std::string::npos);
   const auto many = model_errors(bert + "{128: 20, 64: 65}}\n");
   REQUIRE(many.size() == 1);
   CHECK(many[0].key_path == "bert.predictions.64");
-  CHECK(many[0].message == "more predictions than tokens");
+  CHECK(many[0].hint.find("64") != std::string::npos);
   CHECK(model_errors(bert + "20}\n").size() == 1);
   CHECK(model_errors(bert + "{128: 20, 512: 80}}\n").empty());
 }
@@ -153,6 +154,6 @@ TEST_CASE("an image too small for a VGG is an error at the family's mapping") {
   const auto errors = model_errors("name: m\nfamily: vgg\nvgg: {convs: [1, 1, 1, 1, 1], image_size: 16}\n");
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].key_path == "vgg");
-  CHECK(errors[0].hint == "use a larger image_size");
+  CHECK(errors[0].hint.find("image_size") != std::string::npos);
   CHECK(model_errors("name: m\nfamily: vgg\nvgg: {convs: []}\n").size() == 1);
 }

@@ -29,9 +29,9 @@ TEST_CASE("the model table groups layers by name and ends in totals") {
         "fc        linear     [2, 1, 128]   [2, 1, 1000]             129,000  256,000\n"
         "----------------------------------------------------------------------------\n"
         "parameters                129,156 in 6 tensors, 516.6 kB in fp32\n"
-        "forward per sample        130,240 MAC of matrix work, 261.1 kFLOP in all\n"
+        "forward per sample        130,240 MACs of matrix work, 261.1 kFLOP in total\n"
         "backward per sample       522.1 kFLOP\n"
-        "forward per batch         260,480 MAC\n"
+        "forward per batch         260,480 MACs\n"
         "saved activations         2.048 kB per sample, 4.096 kB per batch in fp32\n"
         "                          1.024 kB per sample, 2.048 kB per batch in 16 bits\n"
         "samples per epoch         50,000\n");
@@ -40,15 +40,12 @@ TEST_CASE("the model table groups layers by name and ends in totals") {
 TEST_CASE("the totals of ResNet-50 are the published ones") {
   const Model model{"resnet50", "ResNet-50 v1.5", resnet_layers({.blocks = {3, 4, 6, 3}}), std::nullopt};
   const std::string table = model_table(model, 128);
-  const std::string totals =
-      "parameters                25,557,032 in 161 tensors, 102.2 MB in fp32\n"
-      "forward per sample        4,089,184,256 MAC of matrix work, 8.24 GFLOP in all\n"
-      "backward per sample       16.22 GFLOP\n"
-      "forward per batch         523,415,584,768 MAC\n"
-      "saved activations         85.51 MB per sample, 10.95 GB per batch in fp32\n"
-      "                          43.56 MB per sample, 5.576 GB per batch in 16 bits\n";
-  REQUIRE(table.size() > totals.size());
-  CHECK(table.substr(table.size() - totals.size()) == totals);
+  for (const char* figure :
+       {" 25,557,032 ", " 161 ", " 102.2 MB ", " 4,089,184,256 ", " 8.24 GFLOP ", " 16.22 GFLOP\n",
+        " 523,415,584,768 ", " 85.51 MB ", " 10.95 GB ", " 43.56 MB ", " 5.576 GB "}) {
+    CAPTURE(figure);
+    CHECK(table.find(figure) != std::string::npos);
+  }
 }
 
 TEST_CASE("the table of a sequence model has rows of tokens, no windows, and says how many tokens") {
@@ -76,10 +73,10 @@ TEST_CASE("the table of a sequence model has rows of tokens, no windows, and say
         "lm_head      linear     [2, 4, 6]     [2, 4, 100]            -  4,800\n"
         "---------------------------------------------------------------------\n"
         "parameters                768 in 5 tensors, 3.072 kB in fp32\n"
-        "tied weights              600 of an embedding, used by lm_head too\n"
-        "forward per sample        3,168 MAC of matrix work, 6.576 kFLOP in all\n"
+        "tied weights              600 of the embedding, also used by lm_head\n"
+        "forward per sample        3,168 MACs of matrix work, 6.576 kFLOP in total\n"
         "backward per sample       12.88 kFLOP\n"
-        "forward per batch         6,336 MAC\n"
+        "forward per batch         6,336 MACs\n"
         "saved activations         888 B per sample, 1.776 kB per batch in fp32\n"
         "                          472 B per sample, 944 B per batch in 16 bits\n"
         "tokens                    4 per sample, 8 per batch\n");

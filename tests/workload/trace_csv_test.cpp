@@ -77,7 +77,7 @@ Op any_op(Phase phase, int index) {
     if (*rc::gen::arbitrary<bool>()) op.source = ComputeSource::roofline;
   }
   if (op.phase != Phase::optimizer && *rc::gen::arbitrary<bool>()) {
-    op.communication = Communication::all_reduce;
+    op.communication = Operation::all_reduce;
     op.communication_bytes = {Bytes(1 + any_number(1e17)), Bytes(7)};
   }
   return op;
@@ -155,21 +155,23 @@ TEST_CASE("parameter bytes that contradict the gradients are an error") {
   CHECK(error.column == 22);
   CHECK(error.width == 3);
   CHECK(error.key_path == "parameter_bytes");
-  CHECK(error.message == "404 bytes, but the gradients are 100 values of 4 bytes");
+  CHECK(error.message.starts_with("404 bytes"));
+  CHECK(error.message.find("100 values") != std::string::npos);
 }
 
 TEST_CASE("unknown, repeated and missing columns are reported together") {
   const auto errors = trace_errors("phase,layr,kind,kind,flop\n");
   REQUIRE(errors.size() == 4);
-  CHECK(errors[0].message == "unknown column 'layr'");
+  CHECK(errors[0].message.find("'layr'") != std::string::npos);
   CHECK(errors[0].hint == "did you mean 'layer'?");
   CHECK(errors[0].column == 7);
-  CHECK(errors[1].message == "column 'kind' appears twice");
+  CHECK(errors[1].message.find("'kind'") != std::string::npos);
   CHECK(errors[1].column == 17);
   CHECK(errors[2].hint == "did you mean 'flops'?");
-  CHECK(errors[3].message == "column 'layer' is missing");
-  CHECK(trace_errors("phase,layer\nforward,a\n").at(0).message ==
-        "columns 'kind' and 'duration_s' are both missing");
+  CHECK(errors[3].message.find("'layer'") != std::string::npos);
+  const std::string neither = trace_errors("phase,layer\nforward,a\n").at(0).message;
+  CHECK(neither.find("'kind'") != std::string::npos);
+  CHECK(neither.find("'duration_s'") != std::string::npos);
 }
 
 TEST_CASE("all bad cells of a trace are reported, each at its place") {
@@ -181,46 +183,50 @@ TEST_CASE("all bad cells of a trace are reported, each at its place") {
                                    "backward,e,,,,3,,1\n"
                                    "backward,f,,,,,x:1.5;y;:3,1\n");
   REQUIRE(errors.size() == 11);
-  CHECK(errors[0].message == "unknown phase 'foreward'");
+  CHECK(errors[0].key_path == "phase");
   CHECK(errors[0].hint == "did you mean 'forward'?");
-  CHECK(errors[1].message == "unknown op kind 'gem'");
+  CHECK(errors[1].key_path == "kind");
   CHECK(errors[1].hint == "did you mean 'gemm'?");
-  CHECK(errors[2].message == "'-1' is negative");
+  CHECK(errors[2].message.find("'-1'") != std::string::npos);
   CHECK(errors[2].line == 3);
   CHECK(errors[2].column == 17);
   CHECK(errors[3].key_path == "bytes");
-  CHECK(errors[4].message == "'1e30' is absurdly large");
+  CHECK(errors[4].key_path == "flops");
+  CHECK(errors[4].message.find("'1e30'") != std::string::npos);
   CHECK(errors[5].column == 22);
   CHECK(errors[6].key_path == "duration_s");
-  CHECK(errors[7].message == "not a multiple of 4 bytes");
-  CHECK(errors[8].message == "'x:1.5' is no gradient");
-  CHECK(errors[9].message == "'y' is no gradient");
-  CHECK(errors[10].message == "':3' is no gradient");
+  CHECK(errors[7].key_path == "parameter_bytes");
+  for (std::size_t i = 8; i < 11; ++i) CHECK(errors[i].key_path == "gradients");
+  CHECK(errors[8].message.starts_with("'x:1.5' "));
+  CHECK(errors[9].message.starts_with("'y' "));
+  CHECK(errors[10].message.starts_with("':3' "));
 }
 
 TEST_CASE("durations in another unit than seconds are noticed") {
   const Diagnostic error = error_of("phase,layer,duration_s\nforward,a,352000\n");
-  CHECK(error.message == "'352000' is absurdly large");
-  CHECK(error.hint == "duration_s is in seconds: 35.2 us is 35.2e-6");
+  CHECK(error.key_path == "duration_s");
+  CHECK(error.message.find("'352000'") != std::string::npos);
+  CHECK(error.hint.find("35.2e-6") != std::string::npos);
 }
 
 TEST_CASE("an op without work and without a duration is an error") {
-  CHECK(error_of(header + "forward,a,,1,1,,,\n").message == "duration_s is missing");
-  CHECK(error_of(header + "forward,a,measured,1,1,,,\n").message == "duration_s is missing");
-  CHECK(error_of(header + "forward,a,gemm,,,,,\n").message == "an op without flops, bytes and duration_s");
-  CHECK(error_of(header + ",a,gemm,1,1,,,\n").message == "the phase is missing");
+  CHECK(error_of(header + "forward,a,,1,1,,,\n").key_path == "duration_s");
+  CHECK(error_of(header + "forward,a,measured,1,1,,,\n").key_path == "duration_s");
+  CHECK(error_of(header + "forward,a,gemm,,,,,\n").key_path == "kind");
+  CHECK(error_of(header + ",a,gemm,1,1,,,\n").key_path == "phase");
 }
 
 TEST_CASE("phases out of order are an error") {
   const Diagnostic error = error_of("phase,layer,duration_s\nforward,a,1\noptimizer,o,1\nbackward,a,1\n");
   CHECK(error.line == 4);
-  CHECK(error.message == "backward after optimizer");
+  CHECK(error.key_path == "phase");
 }
 
 TEST_CASE("a gradient is completed once in each micro-batch") {
   const Diagnostic error = error_of(header + "backward,a,,,,,w:1,1\nbackward,b,,,,,w:1,1\n");
   CHECK(error.line == 3);
-  CHECK(error.message == "gradient 'w' is completed a second time");
+  CHECK(error.key_path == "gradients");
+  CHECK(error.message.find("'w'") != std::string::npos);
   const std::string micro_batch = "forward,a,,,,,,1\nbackward,a,,,,,w:1,1\n";
   CHECK(read_trace("t.csv", "# accumulation: 2\n" + header + micro_batch + micro_batch).ops.size() == 4);
 }
@@ -231,13 +237,12 @@ TEST_CASE("a collective and its bytes come together") {
         std::vector{Bytes(100)});
   CHECK(read_trace("t.csv", columns + "backward,a,1,all_reduce,100;20\n").ops[0].communication_bytes ==
         std::vector{Bytes(100), Bytes(20)});
-  CHECK(error_of(columns + "backward,a,1,all_reduce,100;\n").message != "");
-  CHECK(error_of(columns + "backward,a,1,all_reduce,0\n").message == "a collective of 0 bytes");
-  CHECK(error_of(columns + "optimizer,a,1,all_reduce,9\n").message ==
-        "the optimizer waits for every collective and cannot launch one");
-  CHECK(error_of(columns + "backward,a,0,,\n").message == "every duration is 0");
-  CHECK(error_of(columns + "backward,a,1,all_reduce,\n").message == "a collective of 0 bytes");
-  CHECK(error_of(columns + "backward,a,1,,100\n").message == "bytes without a collective");
+  CHECK(error_of(columns + "backward,a,1,all_reduce,100;\n").key_path == "communication_bytes");
+  CHECK(error_of(columns + "backward,a,1,all_reduce,0\n").key_path == "communication_bytes");
+  CHECK(error_of(columns + "optimizer,a,1,all_reduce,9\n").key_path == "communication");
+  CHECK(error_of(columns + "backward,a,0,,\n").hint.find("duration_s") != std::string::npos);
+  CHECK(error_of(columns + "backward,a,1,all_reduce,\n").key_path == "communication");
+  CHECK(error_of(columns + "backward,a,1,,100\n").key_path == "communication_bytes");
   CHECK(error_of(columns + "backward,a,1,all_redcue,9\n").hint == "did you mean 'all_reduce'?");
 }
 
@@ -253,7 +258,7 @@ TEST_CASE("what the leading comments say is checked") {
   CHECK(trace.model == "net");
   CHECK(trace.batch_per_gpu == 32);
   CHECK(trace.precision == Precision::amp);
-  CHECK(error_of("# trainyard trace: 2\n" + body).message == "unknown version '2'");
+  CHECK(error_of("# trainyard trace: 2\n" + body).message.find("'2'") != std::string::npos);
   CHECK(error_of("# batch_per_gpu: 0\n" + body).column == 18);
   CHECK(error_of("# precision: fp23\n" + body).hint == "did you mean 'fp32'?");
 }
@@ -282,9 +287,10 @@ TEST_CASE("no text breaks the reader: it reads or says what is wrong") {
 TEST_CASE("a shape must be one that the op's kind has") {
   const std::string columns = "phase,layer,kind,shape,flops\n";
   const Diagnostic conv = error_of(columns + "forward,a,conv_forward,m128 n1000 k2048 nt,1\n");
-  CHECK(conv.message == "'m128 n1000 k2048 nt' is no shape of an op of kind conv_forward");
+  CHECK(conv.key_path == "shape");
+  CHECK(conv.message.find("conv_forward") != std::string::npos);
   CHECK(conv.hint == "for example n128 c64 h56 w56 k256 r1x1 s1 p0x0");
   CHECK(error_of(columns + "forward,a,gemm,e100,1\n").hint == "for example m128 n1000 k2048 nt");
   CHECK(error_of(columns + "forward,a,softmax,m1 n1 k1 nn,1\n").hint == "for example e802816");
-  CHECK(error_of(columns + "forward,a,conv_froward,e100,1\n").message == "unknown op kind 'conv_froward'");
+  CHECK(error_of(columns + "forward,a,conv_froward,e100,1\n").key_path == "kind");
 }

@@ -1,0 +1,37 @@
+#pragma once
+// Options that several commands have, and the short form of declaring options with a value.
+
+#include "cli/commands.hpp"
+
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace trainyard {
+
+/// Adds an option whose value has the form `type`; help shows the default, if there is one.
+template <class Value>
+CLI::Option* add_value(CLI::App& command, const std::string& name, Value& value, const std::string& type,
+                       const std::string& text) {
+  CLI::Option* const option = command.add_option(name, value, text)->type_name(type);
+  if constexpr (std::is_same_v<Value, std::string>) option->capture_default_str();
+  return option;
+}
+
+/// Adds an option that may be repeated, each time with one text of the form `type`.
+void add_repeatable(CLI::App& command, const std::string& name, std::vector<std::string>& values,
+                    const std::string& type, const std::string& text);
+
+struct ExperimentOptions {
+  std::string experiment;        ///< name or path
+  std::vector<std::string> set;  ///< KEY=VALUE, in the order given
+};
+
+/// Adds EXPERIMENT and --set. `options` must live as long as the command.
+void add_experiment_options(CLI::App& command, ExperimentOptions& options);
+
+/// --machines and --runs: the rules for published rows.
+void add_machines_option(CLI::App& command, std::string& machines);
+void add_runs_option(CLI::App& command, std::string& runs);
+
+}  // namespace trainyard

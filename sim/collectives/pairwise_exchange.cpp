@@ -1,0 +1,101 @@
+// Exchanges between pairs of ranks 1, 2, 4 ... apart: halving-doubling and recursive doubling.
+#include "collectives/algorithm_plans.hpp"
+#include "collectives/requirements.hpp"
+
+#include <bit>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+/// The ranks of an all_reduce after folding those beyond a power of two.
+struct Folded {
+  std::vector<Rank> active;                   ///< a power of two of ranks
+  std::vector<std::pair<Rank, Rank>> folded;  ///< folded ranks, each with the active rank it folds into
+};
+
+/// Among the first 2r ranks, even ones fold into the next rank; r is the number of ranks beyond a power of
+/// two.
+Folded folded(std::span<const Rank> group) {
+  const std::size_t extra = group.size() - std::bit_floor(group.size());
+  Folded ranks;
+  for (std::size_t i = 0; i < 2 * extra; i += 2) {
+    ranks.folded.emplace_back(group[i], group[i + 1]);
+    ranks.active.push_back(group[i + 1]);
+  }
+  ranks.active.insert(ranks.active.end(), group.begin() + static_cast<std::ptrdiff_t>(2 * extra),
+                      group.end());
+  return ranks;
+}
+
+/// One round in which every folded rank sends its whole buffer or, at the end, receives the result.
+void add_fold(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
+              const Folded& ranks, bool is_end) {
+  if (ranks.folded.empty()) return;
+  PatternMaker maker(cluster, overheads, plan.protocol);
+  maker.reserve(ranks.folded.size());
+  for (const auto& [gone, stays] : ranks.folded) maker.add(is_end ? stays : gone, is_end ? gone : stays);
+  const Seconds latency = maker.largest_latency();
+  add_rounds(plan, maker, 1, 1, latency);
+}
+
+/// One round in which ranks `distance` apart, counted in `ranks`, send each other `share` of the size.
+void add_exchange(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
+                  std::span<const Rank> ranks, int distance, double share) {
+  PatternMaker maker(cluster, overheads, plan.protocol);
+  maker.reserve(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) maker.add(ranks[i], ranks[i ^ at(distance)]);
+  const Seconds latency = maker.largest_latency();
+  add_rounds(plan, maker, 1, share, latency);
+}
+
+}  // namespace
+
+CollectivePlan halving_doubling(const Cluster& cluster, const ProtocolOverheads& overheads,
+                                const CollectiveRequest& request) {
+  require(cluster, request, Algorithm::halving_doubling);
+  CollectivePlan plan = new_plan(overheads, request, Algorithm::halving_doubling);
+  const Folded ranks = folded(request.group);
+  const auto count = static_cast<int>(ranks.active.size());
+  const auto exchange = [&](int distance, double share) {
+    add_exchange(plan, cluster, overheads, ranks.active, distance, share);
+  };
+  switch (request.operation) {
+    case Operation::reduce_scatter:
+      for (int distance = count / 2; distance >= 1; distance /= 2)
+        exchange(distance, static_cast<double>(distance) / count);
+      break;
+    case Operation::all_gather:
+      for (int distance = 1; distance < count; distance *= 2)
+        exchange(distance, static_cast<double>(distance) / count);
+      break;
+    default:
+      add_fold(plan, cluster, overheads, ranks, false);
+      const std::size_t first = plan.phases.size();
+      for (int distance = 1; distance < count; distance *= 2) exchange(distance, 0.5 / distance);
+      for (std::size_t phase = plan.phases.size(); phase-- > first;) repeat_rounds(plan, phase);
+      add_fold(plan, cluster, overheads, ranks, true);
+  }
+  return plan;
+}
+
+CollectivePlan recursive_doubling(const Cluster& cluster, const ProtocolOverheads& overheads,
+                                  const CollectiveRequest& request) {
+  require(cluster, request, Algorithm::recursive_doubling);
+  CollectivePlan plan = new_plan(overheads, request, Algorithm::recursive_doubling);
+  const Folded ranks = folded(request.group);
+  const auto count = static_cast<int>(ranks.active.size());
+  add_fold(plan, cluster, overheads, ranks, false);
+  for (int distance = 1; distance < count; distance *= 2) {
+    const bool is_gathering = request.operation == Operation::all_gather;
+    add_exchange(plan, cluster, overheads, ranks.active, distance,
+                 is_gathering ? static_cast<double>(distance) / count : 1.0);
+  }
+  add_fold(plan, cluster, overheads, ranks, true);
+  return plan;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,28 @@
+#pragma once
+// Output of `trainyard calibrate`: errors of a GPU profile on kernels that its fits have not seen, other
+// values of a recording, and the fit of a stack.
+
+#include "calibration/fit_stack.hpp"
+#include "compute/gpu_profile.hpp"
+#include "compute/recording.hpp"
+
+#include <string>
+
+namespace trainyard {
+
+/// The held-out errors of a profile and those of scaling, one line per group of kernels. Empty if it has
+/// none.
+std::string calibration_table(const GpuProfile& gpu);
+
+/// The origin of a profile's rates and their error in a line: "fitted: vector 1-6 %; scaled from
+/// v100_sxm2_16gb: gemm 19-33 %, conv 26-44 %".
+std::string calibration_line(const GpuProfile& gpu);
+
+/// Launches, copies at the largest size, collectives, the slowdown of kernels by concurrent copies, and
+/// power, one line each. Empty if the recording has none of these.
+std::string device_table(const Recording& recording);
+
+/// Every row used for the fit with its own scale, and the scale of all of them.
+std::string stack_fit_table(const StackFit& fit);
+
+}  // namespace trainyard

@@ -1,0 +1,43 @@
+#pragma once
+// Sentences and rows about a run that the summary shares with other reports: its title, its updates, its
+// faults.
+
+#include "report/page.hpp"
+#include "run/run.hpp"
+
+#include <string>
+
+namespace trainyard {
+
+/// "resnet50_dgx2: resnet50 training step"
+std::string run_title(const Run& run);
+
+/// "16 GPUs of 1 x NVIDIA DGX-2; pytorch_ddp, fp32, momentum, batch 128 per GPU"
+std::string run_setting(const Run& run);
+
+/// Both, as the first lines of a text.
+void write_title(Page& out, const Run& run);
+
+/// The work of a step: "one optimizer update with 2,048 samples"
+std::string update_in_words(const Run& run);
+
+/// "k_sync, k = 6" or "ssp, bound 2".
+std::string rule_in_words(const UpdateSettings& settings);
+
+/// "; 12.1-12.6 ms (5 repeats, 93.8 % confidence)" if there are several.
+std::string spread_in_words(const Updates& updates);
+
+/// The ranks' activities, by time.
+void write_activities(Page& out, const Updates& updates);
+
+/// How often there is an update, and the age of its gradients.
+void write_updates(Page& out, const Updates& updates);
+
+/// "83.1 % of the throughput (95 % confidence: 80.2 % to 86.0 %)": the range that contains 95 % of such
+/// means, if there are several runs.
+std::string goodput_in_words(const JobReport& faults);
+
+/// Requires a result with `faults`.
+void write_faults(Page& out, const Run& run);
+
+}  // namespace trainyard

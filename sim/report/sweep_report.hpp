@@ -1,0 +1,34 @@
+#pragma once
+// A sweep for people (its rows, the limits of scaling, and the points to choose), as CSV and as JSON in SI
+// base units.
+
+#include "sweep/sweep_result.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace trainyard {
+
+/// The table's head, its rows in order, and below it conclusions from all rows. `most_rows`: with more rows
+/// than this, only those on the Pareto front are shown.
+std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool colour);
+
+/// A row in the columns of the table, or why it failed: for watching a sweep.
+std::string sweep_line(const SweepResult& result, const SweepRow& row);
+
+/// sweep.csv: for each finished point its number, the varied keys, the figures (one that is also a key
+/// appears once), and values derived from all rows: samples per dollar and per joule, energy of an epoch,
+/// speedup and efficiency relative to the smallest run of the series, and whether a point is on the Pareto
+/// front of time, cost and energy.
+std::string sweep_csv(const SweepResult& result);
+
+/// failures.csv: for each failed point its number, the varied keys, the exit code of a run of the point
+/// alone, and the reason.
+std::string failures_csv(const SweepResult& result);
+
+/// {schema_version, sweep, keys, points, done, failed, rows: [{point, keys: {}, figures ...}], failures:
+/// [{point, keys, exit_code, reason}], best: {fastest, cheapest, least_energy}, pareto: [point], series:
+/// [{name, points}]}
+nlohmann::ordered_json sweep_json(const SweepResult& result);
+
+}  // namespace trainyard
