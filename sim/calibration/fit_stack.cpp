@@ -36,9 +36,8 @@ std::string rows_text(const std::vector<FittedRun>& runs) {
 
 }  // namespace
 
-StackFit fit_stack(const config::Catalogue& catalogue, const std::vector<PublishedRow>& rows,
-                   const MachineRules& machines, const RunRules& rules, const std::string& stack,
-                   int parallel) {
+StackFit fit_stack(const config::Catalogue& catalogue, const std::shared_ptr<const PublishedData>& data,
+                   const std::string& stack, int parallel) {
   if (config::is_path(stack))
     throw InputError("the rules know stacks by name, not by path",
                      "write 'calibrate stack " + std::filesystem::path(stack).stem().string() + "'");
@@ -46,12 +45,12 @@ StackFit fit_stack(const config::Catalogue& catalogue, const std::vector<Publish
                .runs = {},
                .excluded = {}};
   std::vector<PublishedRun> runs;
-  for (const PublishedRow& row : rows) {
+  for (const PublishedRow& row : data->rows) {
     if (const std::string reason = reason_against(row); !reason.empty()) {
       ++fit.excluded[reason];
       continue;
     }
-    auto run = published_run(row, machines, rules);
+    auto run = published_run(data, row);
     if (const auto* reason = std::get_if<std::string>(&run)) {
       ++fit.excluded[*reason];
     } else if (std::get<PublishedRun>(run).stack->stack != fit.stack.name) {

@@ -5,6 +5,7 @@
 #include "published/published_run.hpp"
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,7 @@ struct StackFit {
 
 /// The geometric mean of the scales with which the stack predicts each row. Allowed are rows on one GPU with
 /// split calibrate that the rules find to have run the stack. Throws InputError if there is none.
-StackFit fit_stack(const config::Catalogue& catalogue, const std::vector<PublishedRow>& rows,
-                   const MachineRules& machines, const RunRules& rules, const std::string& stack,
-                   int parallel);
+StackFit fit_stack(const config::Catalogue& catalogue, const std::shared_ptr<const PublishedData>& data,
+                   const std::string& stack, int parallel);
 
 }  // namespace trainyard

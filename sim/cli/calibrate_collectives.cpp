@@ -30,10 +30,10 @@ struct FitOptions {
 void calibrate_collectives(const FitOptions& options) {
   if (options.out) check_out_file(*options.out, options.force);
   const config::Catalogue catalogue = config::find_catalogue();
-  const MachineRules rules = read_machine_rules(catalogue, options.machines);
-  const std::vector<PublishedRow> rows = read_published_files(catalogue, options.files);
-  const CollectiveCurves curves = collective_curves(rows, rules);
-  CollectiveFit fit = fit_collectives(catalogue, curves, !options.skip_left_out);
+  const auto data = std::make_shared<const PublishedData>(
+      PublishedData{.machine_rules = read_machine_rules(catalogue, options.machines),
+                    .rows = read_published_files(catalogue, options.files)});
+  CollectiveFit fit = fit_collectives(catalogue, collective_curves(data), !options.skip_left_out);
   std::string report = fit_table(fit);
   if (options.out) {
     fit.constants.name = std::filesystem::path(*options.out).stem().string();

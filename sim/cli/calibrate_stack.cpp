@@ -33,10 +33,11 @@ struct StackFitOptions {
 void calibrate_stack(const StackFitOptions& options) {
   if (options.out) check_out_file(*options.out, options.force);
   const config::Catalogue catalogue = config::find_catalogue();
-  const MachineRules machines = read_machine_rules(catalogue, options.machines);
-  const RunRules rules = read_run_rules(catalogue, options.runs);
-  const std::vector<PublishedRow> rows = read_published_files(catalogue, options.files);
-  StackFit fit = fit_stack(catalogue, rows, machines, rules, options.stack, processors());
+  const auto data = std::make_shared<const PublishedData>(
+      PublishedData{.machine_rules = read_machine_rules(catalogue, options.machines),
+                    .run_rules = read_run_rules(catalogue, options.runs),
+                    .rows = read_published_files(catalogue, options.files)});
+  StackFit fit = fit_stack(catalogue, data, options.stack, processors());
   std::string report = stack_fit_table(fit);
   if (options.out) {
     fit.stack.name = std::filesystem::path(*options.out).stem().string();

@@ -59,7 +59,7 @@ std::pair<std::vector<PublishedRow>, std::vector<PublishedRow>> parted(
 }
 
 /// Training runs if there are any, with the results for collectives as a member; otherwise only collectives.
-nlohmann::ordered_json combined_json(const Validation& collectives, bool has_collectives,
+nlohmann::ordered_json combined_json(const CollectiveValidation& collectives, bool has_collectives,
                                      const TrainingValidation& training, bool has_training, FitKind fit) {
   if (!has_training) return validation_json(collectives);
   nlohmann::ordered_json json{{"schema_version", 2}};
@@ -83,7 +83,7 @@ std::string missed(const std::string& one, const std::string& many, const std::o
 /// runs of families that count in the totals. `limit` is a ratio. Throws LimitMissed if either mean is above
 /// it, if rows of a kind were predicted but none of them is part of the mean, or if nothing was scored at
 /// all.
-void check_limit(const Validation& collectives, const TrainingValidation& training, FitKind fit,
+void check_limit(const CollectiveValidation& collectives, const TrainingValidation& training, FitKind fit,
                  double limit) {
   const bool has_runs = !training.runs.empty() || !training.missed.empty();
   std::string all;
@@ -111,32 +111,33 @@ void validate(const ValidateOptions& options) {
     if (*file) check_out_file(**file, options.force);
   }
   const config::Catalogue catalogue = config::find_catalogue();
-  const MachineRules rules = read_machine_rules(catalogue, options.machines);
+  const MachineRules machines = read_machine_rules(catalogue, options.machines);
   const Protocols constants =
       load_protocols(config::load(config::find(catalogue, config::Kind::protocols, options.protocols)));
   const RunRules runs = read_run_rules(catalogue, options.runs);
-  const std::vector<PublishedRow> rows = read_published_files(catalogue, options.files);
-  const auto [about_collectives, about_training] = parted(rows);
-  const CollectiveCurves curves = collective_curves(about_collectives, rules);
-  const Validation collectives = validate_collectives(catalogue, curves, constants);
-  // rows to fit to are also looked up among those shipped
-  const std::vector<PublishedRow> shipped = options.files.empty() || about_training.empty()
-                                                ? std::vector<PublishedRow>()
-                                                : parted(read_published_files(catalogue, {})).second;
-  const PredictionOptions predictions{.has_spread = options.spread};
-  const TrainingValidation training =
-      validate_training(catalogue, about_training, shipped, rules, runs, parallel, predictions);
-  const FitKind fit = options.fit ? asked.front() : FitKind::one_gpu;
-  std::vector<AssumptionEffect> effects;
-  if (options.assumed) {
-    std::vector<PublishedRow> lookup = about_training;
-    lookup.insert(lookup.end(), shipped.begin(), shipped.end());
-    effects = assumption_effects(catalogue, training, lookup, rules, runs, parallel, fit, predictions);
-  }
-  if (options.plot) write_out_file(*options.plot, validation_plot(collectives), options.force);
-  if (options.plot_runs) write_out_file(*options.plot_runs, training_plot(training), options.force);
+  auto [about_collectives, about_training] = parted(read_published_files(catalogue, options.files));
   const bool has_collectives = !about_collectives.empty();
   const bool has_training = !about_training.empty() || !has_collectives;
+  const auto curves = collective_curves(std::make_shared<const PublishedData>(
+      PublishedData{.machine_rules = machines, .rows = std::move(about_collectives)}));
+  const CollectiveValidation collectives = validate_collectives(catalogue, curves, constants);
+  // rows to fit to are also looked up among those shipped
+  std::vector<PublishedRow> shipped;
+  if (!options.files.empty() && !about_training.empty())
+    shipped = parted(read_published_files(catalogue, {})).second;
+  const PredictionOptions predictions{.has_spread = options.spread};
+  const TrainingValidation training =
+      validate_training(catalogue,
+                        std::make_shared<const PublishedData>(PublishedData{.machine_rules = machines,
+                                                                            .run_rules = runs,
+                                                                            .rows = std::move(about_training),
+                                                                            .lookup = std::move(shipped)}),
+                        parallel, predictions);
+  const FitKind fit = options.fit ? asked.front() : FitKind::one_gpu;
+  std::vector<AssumptionEffect> effects;
+  if (options.assumed) effects = assumption_effects(catalogue, training, parallel, fit, predictions);
+  if (options.plot) write_out_file(*options.plot, validation_plot(collectives), options.force);
+  if (options.plot_runs) write_out_file(*options.plot_runs, training_plot(training), options.force);
   if (options.json) {
     nlohmann::ordered_json json = combined_json(collectives, has_collectives, training, has_training, fit);
     if (options.assumed) json["assumptions"] = assumptions_json(effects);

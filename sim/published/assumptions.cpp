@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -67,7 +68,7 @@ TrainingValidation runs_with(const Assumption& assumption, const TrainingValidat
   std::set<File> its;
   for (const FileChange& place : assumption.places) its.emplace(place.kind, place.name);
   TrainingValidation part;
-  part.rules = validation.rules;
+  part.data = validation.data;
   for (const ScoredRun& scored : validation.runs) {
     const auto is_in = [&](const File& file) { return its.contains(file); };
     if (std::ranges::any_of(files.at(&scored), is_in)) part.runs.push_back(scored);
@@ -103,11 +104,11 @@ std::vector<Assumption> assumptions_of(const config::Catalogue& catalogue,
 }
 
 std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalogue,
-                                                 const TrainingValidation& validation,
-                                                 const std::vector<PublishedRow>& lookup,
-                                                 const MachineRules& machines, const RunRules& rules,
-                                                 int parallel, FitKind fit,
-                                                 const PredictionOptions& as_predicted) {
+                                                 const TrainingValidation& validation, int parallel,
+                                                 FitKind fit, const PredictionOptions& as_predicted) {
+  // rows to fit to may be any of the validation
+  PublishedData of_part = *validation.data;
+  of_part.lookup.insert(of_part.lookup.begin(), of_part.rows.begin(), of_part.rows.end());
   std::map<const ScoredRun*, std::vector<File>> files;
   for (const ScoredRun& scored : validation.runs) files[&scored] = files_of(catalogue, scored.run);
   std::vector<AssumptionEffect> effects;
@@ -115,8 +116,9 @@ std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalo
     const TrainingValidation part = runs_with(assumption, validation, files);
     const RunErrors as_it_is = errors_of(part, fit, {.by_outcome = false});
     if (as_it_is.rows == 0) continue;
-    std::vector<PublishedRow> rows;
-    for (const ScoredRun& scored : part.runs) rows.push_back(*scored.run.row);
+    of_part.rows.clear();
+    for (const ScoredRun& scored : part.runs) of_part.rows.push_back(*scored.run.row);
+    const auto data = std::make_shared<const PublishedData>(of_part);
     const auto with = [&](double factor) {
       PredictionOptions options = as_predicted;
       options.only = fit;
@@ -124,8 +126,7 @@ std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalo
         place.value = *scaled_text(place.value, factor);
         options.changes.push_back(std::move(place));
       }
-      return errors_of(validate_training(catalogue, rows, lookup, machines, rules, parallel, options), fit,
-                       {.by_outcome = false});
+      return errors_of(validate_training(catalogue, data, parallel, options), fit, {.by_outcome = false});
     };
     const auto same_rows = [&](const RunErrors& errors) {
       return errors.rows == as_it_is.rows ? errors.mape : std::optional<double>();

@@ -33,13 +33,9 @@ std::vector<Assumption> assumptions_of(const config::Catalogue& catalogue,
 std::optional<std::string> scaled_text(const std::string& text, double factor);
 
 /// Predicts the runs of each assumption again with a smaller and a larger value, under one fit; returns
-/// the effects, largest first. `as_predicted`: the options of the validation; the other arguments are those
-/// of validate_training().
+/// the effects, largest first. `as_predicted`: the options of the validation.
 std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalogue,
-                                                 const TrainingValidation& validation,
-                                                 const std::vector<PublishedRow>& lookup,
-                                                 const MachineRules& machines, const RunRules& rules,
-                                                 int parallel, FitKind fit,
-                                                 const PredictionOptions& as_predicted);
+                                                 const TrainingValidation& validation, int parallel,
+                                                 FitKind fit, const PredictionOptions& as_predicted);
 
 }  // namespace trainyard

@@ -88,8 +88,10 @@ std::string name_of_curve(const CurveKey& key) {
                      config::name_of(key.operation), key.source);
 }
 
-CollectiveCurve curve_of(const CurveKey& key, const PublishedRow& row, const MachineRules& rules) {
-  return {.name = name_of_curve(key),
+CollectiveCurve curve_of(const CurveKey& key, const PublishedRow& row,
+                         const std::shared_ptr<const PublishedData>& data) {
+  return {.data = data,
+          .name = name_of_curve(key),
           .operation = key.operation,
           .machine = key.machine,
           .nccl = key.nccl,
@@ -100,7 +102,7 @@ CollectiveCurve curve_of(const CurveKey& key, const PublishedRow& row, const Mac
           .gpus = key.gpus_total,
           .gpus_per_process = key.gpus_per_process,
           .split = key.split,
-          .outlier = first_match(rules.outliers, row),
+          .outlier = first_match(data->machine_rules.outliers, row),
           .points = {}};
 }
 
@@ -141,7 +143,7 @@ void tell_apart(std::vector<CollectiveCurve>& curves) {
 
 }  // namespace
 
-CollectiveCurves collective_curves(const std::vector<PublishedRow>& rows, const MachineRules& rules) {
+CollectiveCurves collective_curves(const std::shared_ptr<const PublishedData>& data) {
   CollectiveCurves result;
   struct Read {
     const PublishedRow* row;
@@ -153,16 +155,16 @@ CollectiveCurves collective_curves(const std::vector<PublishedRow>& rows, const 
   const auto leave_out = [&](const PublishedRow& row, const std::string& reason) {
     ++result.excluded[reason];
     const bool is_claimed = reason != not_a_collective && reason != only_context && row.clean != "no";
-    if (is_claimed) result.missed.push_back(&row);
+    if (is_claimed) result.missed.push_back(row);
   };
-  for (const PublishedRow& row : rows) {
+  for (const PublishedRow& row : data->rows) {
     const auto understood = collective_measurement(row);
     if (const auto* reason = std::get_if<std::string>(&understood)) {
       leave_out(row, *reason);
       continue;
     }
     const auto& its = std::get<CollectiveMeasurement>(understood);
-    const auto key = key_of(row, its, rules);
+    const auto key = key_of(row, its, data->machine_rules);
     if (const auto* reason = std::get_if<std::string>(&key)) {
       leave_out(row, *reason);
       continue;
@@ -177,7 +179,7 @@ CollectiveCurves collective_curves(const std::vector<PublishedRow>& rows, const 
       continue;
     }
     const auto [found, is_new] = curve_at.emplace(key, result.curves.size());
-    if (is_new) result.curves.push_back(curve_of(key, *row, rules));
+    if (is_new) result.curves.push_back(curve_of(key, *row, data));
     result.curves[found->second].points.push_back(
         {.row = row, .figure = its.figure, .sizes = its.sizes, .measured = its.measured});
   }

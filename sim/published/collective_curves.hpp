@@ -5,10 +5,10 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/operation.hpp"
 #include "collectives/protocol_overheads.hpp"
-#include "published/machine_rules.hpp"
-#include "published/published_rows.hpp"
+#include "published/published_data.hpp"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +30,7 @@ struct CurvePoint {
 };
 
 struct CollectiveCurve {
+  std::shared_ptr<const PublishedData> data;  ///< holds the rows and the rules
   std::string name;  ///< "8 A100-SXM4, all_reduce: source", plus a property that distinguishes it from others
                      ///< of that name
   Operation operation{};
@@ -49,10 +50,10 @@ struct CollectiveCurves {
   std::map<std::string, int> excluded;  ///< rows by reason
   /// Excluded rows that lower coverage: complete measurements of a collective (column clean) that are not
   /// scored under another place of the result.
-  std::vector<const PublishedRow*> missed;
+  std::vector<PublishedRow> missed;
 };
 
-/// Sorts rows into curves. Keeps pointers to both arguments.
-CollectiveCurves collective_curves(const std::vector<PublishedRow>& rows, const MachineRules& rules);
+/// Sorts the data's rows into curves.
+CollectiveCurves collective_curves(const std::shared_ptr<const PublishedData>& data);
 
 }  // namespace trainyard

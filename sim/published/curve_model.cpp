@@ -8,6 +8,7 @@
 #include "schedule/step_plan.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -43,21 +44,21 @@ Cluster cluster_of(const config::Catalogue& catalogue, const CollectiveCurve& cu
   return make_cluster(load_platform(document), curve.nodes, curve.gpus, curve.gpus_per_node);
 }
 
-CurveModel::CurveModel(const config::Catalogue& catalogue, const CollectiveCurve& curve)
-    : curve_(curve), cluster_(std::make_unique<const Cluster>(cluster_of(catalogue, curve))) {
-  group_ = all_ranks(*cluster_);
-  channels_ = ring_channels(*cluster_, group_);
+CurveModel::CurveModel(const config::Catalogue& catalogue, CollectiveCurve curve)
+    : curve_(std::move(curve)), cluster_(cluster_of(catalogue, curve_)) {
+  group_ = all_ranks(cluster_);
+  channels_ = ring_channels(cluster_, group_);
   // NCCL's choices here do not depend on these constants.
   const CollectiveSoftware software =
-      collective_software(catalogue, Protocols{}, curve.nccl, cluster_->platform);
-  Planner planner(*cluster_, software,
-                  {.operation = curve.operation,
+      collective_software(catalogue, Protocols{}, curve_.nccl, cluster_.platform);
+  Planner planner(cluster_, software,
+                  {.operation = curve_.operation,
                    .group = group_,
                    .root = group_.front(),
-                   .algorithm = curve.algorithm,
-                   .protocol = curve.protocol});
+                   .algorithm = curve_.algorithm,
+                   .protocol = curve_.protocol});
   std::vector<Pattern> patterns;
-  for (const CurvePoint& point : curve.points) {
+  for (const CurvePoint& point : curve_.points) {
     const CollectivePlan& plan = planner.plan(point.size(), patterns);
     choices_.push_back({plan.algorithm, plan.protocol});
   }
@@ -65,7 +66,7 @@ CurveModel::CurveModel(const config::Catalogue& catalogue, const CollectiveCurve
     for (std::size_t i = 0; i < channel.order.size(); ++i) {
       const Rank next = channel.order[(i + 1) % channel.order.size()];
       if (channel.is_chain && i + 1 == channel.order.size()) continue;
-      types_.push_back(route(*cluster_, channel.order[i], next, channel.nic).type);
+      types_.push_back(route(cluster_, channel.order[i], next, channel.nic).type);
     }
   }
   worst_ = types_.front();
@@ -74,13 +75,13 @@ CurveModel::CurveModel(const config::Catalogue& catalogue, const CollectiveCurve
   types_.erase(std::unique(types_.begin(), types_.end()), types_.end());
 
   const CollectiveRequest request{
-      .operation = curve.operation, .group = group_, .root = group_.front(), .protocol = Protocol::simple};
+      .operation = curve_.operation, .group = group_, .root = group_.front(), .protocol = Protocol::simple};
   const Algorithm algorithm = channels_.front().is_chain ? Algorithm::chain : Algorithm::ring;
   ring_rate_ =
-      lockstep_rates(*cluster_, plan_of(*cluster_, no_overheads(), request, algorithm, channels_)).front();
+      lockstep_rates(cluster_, plan_of(cluster_, no_overheads(), request, algorithm, channels_)).front();
   const NcclShape shape =
-      nccl_shape(*cluster_, curve.nccl, software.compute_capability, curve.operation, group_, channels_);
-  const NcclChannels planned = nccl_channels(curve.nccl, 1, worst_, shape.compute_capability);
+      nccl_shape(cluster_, curve_.nccl, software.compute_capability, curve_.operation, group_, channels_);
+  const NcclChannels planned = nccl_channels(curve_.nccl, 1, worst_, shape.compute_capability);
   const double channels_per_ring =
       static_cast<double>(shape.channels) / static_cast<double>(channels_.size());
   planned_rate_ =
@@ -110,8 +111,8 @@ std::vector<Seconds> CurveModel::compute(const ProtocolOverheads& overheads, dou
     if (plan.phases.empty()) {
       const CollectiveRequest request{
           .operation = curve_.operation, .group = group_, .root = group_.front(), .protocol = protocol};
-      plan = plan_of(*cluster_, overheads, request, algorithm, channels_);
-      const std::vector<Bandwidth> rates = lockstep_rates(*cluster_, plan);
+      plan = plan_of(cluster_, overheads, request, algorithm, channels_);
+      const std::vector<Bandwidth> rates = lockstep_rates(cluster_, plan);
       for (std::size_t phase = 0; phase < rates.size(); ++phase)
         plan.phases[phase].limit = rates[phase] * rate_factor;
     }
@@ -124,7 +125,7 @@ std::vector<Seconds> CurveModel::compute(const ProtocolOverheads& overheads, dou
 }
 
 const std::vector<Seconds>& CurveModel::times(const Protocols& constants, double rate_factor) {
-  const ProtocolOverheads overheads = overheads_of(constants, curve_.nccl, cluster_->platform.fabric);
+  const ProtocolOverheads overheads = overheads_of(constants, curve_.nccl, cluster_.platform.fabric);
   std::vector<double> key = relevant(overheads);
   key.push_back(rate_factor);
   if (const auto found = known_.find(key); found != known_.end()) return found->second;

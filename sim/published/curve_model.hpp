@@ -11,7 +11,6 @@
 #include "published/collective_curves.hpp"
 
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,7 @@ Cluster cluster_of(const config::Catalogue& catalogue, const CollectiveCurve& cu
 
 class CurveModel {
 public:
-  CurveModel(const config::Catalogue& catalogue, const CollectiveCurve& curve);
+  CurveModel(const config::Catalogue& catalogue, CollectiveCurve curve);
 
   /// Time of each point with the given constants and links at `rate_factor` times the platform's rates.
   [[nodiscard]] const std::vector<Seconds>& times(const Protocols& constants, double rate_factor);
@@ -39,8 +38,8 @@ private:
   [[nodiscard]] std::vector<double> relevant(const ProtocolOverheads& overheads) const;
   [[nodiscard]] std::vector<Seconds> compute(const ProtocolOverheads& overheads, double rate_factor) const;
 
-  const CollectiveCurve& curve_;
-  std::unique_ptr<const Cluster> cluster_;  ///< at a fixed address, which the planner keeps
+  CollectiveCurve curve_;
+  Cluster cluster_;
   std::vector<Rank> group_;
   std::vector<Channel> channels_;
   std::vector<NcclChoice> choices_;  ///< by point

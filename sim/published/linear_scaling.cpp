@@ -70,12 +70,12 @@ std::optional<double> mean_speed(const BaseSpeeds& speeds, const SpeedKey& key, 
 }  // namespace
 
 std::vector<LinearErrors> linear_errors(const std::vector<const PublishedRow*>& targets,
-                                        const std::vector<PublishedRow>& rows,
-                                        const std::vector<PublishedRow>& lookup, const SeriesWords& words) {
+                                        const PublishedData& data) {
   std::vector<LinearErrors> errors(targets.size());
   if (targets.empty()) return errors;
-  const BaseSpeeds given = base_speeds(rows, words);
-  const BaseSpeeds others = base_speeds(lookup, words);
+  const SeriesWords& words = data.run_rules.series;
+  const BaseSpeeds given = base_speeds(data.rows, words);
+  const BaseSpeeds others = base_speeds(data.lookup, words);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const PublishedRow& row = *targets[i];
     const auto speed = speed_of(row);

@@ -3,8 +3,7 @@
 // and figure, whatever the machine, the model and the software.
 
 #include "published/predict_series.hpp"
-#include "published/published_rows.hpp"
-#include "published/training_rows.hpp"
+#include "published/published_data.hpp"
 
 #include <array>
 #include <optional>
@@ -16,10 +15,9 @@ namespace trainyard {
 /// the series has no such row.
 using LinearErrors = std::array<std::optional<double>, fit_count>;
 
-/// A series' rows on one GPU and on one full node are looked up in `rows`, then in `lookup`. If there are
-/// several, their geometric mean counts.
+/// A series' rows on one GPU and on one full node are looked up in the data's rows, then in its lookup. If
+/// there are several, their geometric mean counts.
 std::vector<LinearErrors> linear_errors(const std::vector<const PublishedRow*>& targets,
-                                        const std::vector<PublishedRow>& rows,
-                                        const std::vector<PublishedRow>& lookup, const SeriesWords& words);
+                                        const PublishedData& data);
 
 }  // namespace trainyard

@@ -60,14 +60,16 @@ std::string sequence_key(const config::Catalogue& catalogue, const std::string& 
 
 }  // namespace
 
-std::variant<PublishedRun, std::string> published_run(const PublishedRow& row, const MachineRules& machines,
-                                                      const RunRules& rules) {
+std::variant<PublishedRun, std::string> published_run(const std::shared_ptr<const PublishedData>& data,
+                                                      const PublishedRow& row) {
+  const RunRules& rules = data->run_rules;
   const ExclusionRule* excluded = first_match(rules.excluded, row);
   if (excluded != nullptr) return excluded->reason;
   auto read = training_measurement(row);
   if (auto* reason = std::get_if<std::string>(&read)) return std::move(*reason);
-  const PublishedRun run{.row = &row,
-                         .machine = first_match(machines.machines, row),
+  const PublishedRun run{.data = data,
+                         .row = &row,
+                         .machine = first_match(data->machine_rules.machines, row),
                          .model = first_match(rules.models, row),
                          .stack = first_match(rules.stacks, row),
                          .measured = std::get<TrainingMeasurement>(read),

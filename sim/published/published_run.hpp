@@ -3,16 +3,17 @@
 
 #include "config/catalogue.hpp"
 #include "experiment/resolve.hpp"
-#include "published/machine_rules.hpp"
-#include "published/run_rules.hpp"
+#include "published/published_data.hpp"
 #include "published/training_rows.hpp"
 
+#include <memory>
 #include <string>
 #include <variant>
 
 namespace trainyard {
 
 struct PublishedRun {
+  std::shared_ptr<const PublishedData> data;  ///< holds the row and the rules
   const PublishedRow* row = nullptr;
   const MachineRule* machine = nullptr;
   const ModelRule* model = nullptr;
@@ -21,9 +22,9 @@ struct PublishedRun {
   SeriesKey series;
 };
 
-/// The run, or why it cannot be predicted. Keeps pointers to all arguments.
-std::variant<PublishedRun, std::string> published_run(const PublishedRow& row, const MachineRules& machines,
-                                                      const RunRules& rules);
+/// The run of one of the data's rows, or why it cannot be predicted.
+std::variant<PublishedRun, std::string> published_run(const std::shared_ptr<const PublishedData>& data,
+                                                      const PublishedRow& row);
 
 /// The experiment for the run on the given machine, which may differ from that of its own row: a series' run
 /// on one GPU is simulated on the machine of the runs for which it is the reference. `files`: files already

@@ -38,7 +38,7 @@ const CollectiveTiming& timing_at(const CollectiveReport& report, Bytes size) {
 
 ScoredPoint score(const CurvePoint& point, const CollectiveReport& report) {
   const CollectiveTiming& last = timing_at(report, point.size());
-  ScoredPoint scored{.point = &point, .algorithm = last.algorithm, .protocol = last.protocol};
+  ScoredPoint scored{.point = point, .algorithm = last.algorithm, .protocol = last.protocol};
   if (point.figure == CollectiveFigure::time) {
     scored.predicted = last.time.si();
     scored.error = scored.predicted / point.measured - 1;
@@ -71,7 +71,7 @@ CurveFamily family_by_columns(const PublishedRow& row) {
 
 std::vector<SizedError> errors_of(const ScoredCurve& curve) {
   std::vector<SizedError> errors;
-  for (const ScoredPoint& scored : curve.points) errors.push_back({scored.point->size(), scored.error});
+  for (const ScoredPoint& scored : curve.points) errors.push_back({scored.point.size(), scored.error});
   return errors;
 }
 
@@ -88,7 +88,7 @@ ScoredCurve score_curve(const config::Catalogue& catalogue, const CollectiveCurv
       .gpus_per_process = curve.gpus_per_process,
       .fidelity = Fidelity::closed};
   const CollectiveReport report = time_collective(cluster, sweep);
-  ScoredCurve scored{.curve = &curve, .family = family_of(cluster), .points = {}, .large = {}, .small = {}};
+  ScoredCurve scored{.curve = curve, .family = family_of(cluster), .points = {}, .large = {}, .small = {}};
   for (const CurvePoint& point : curve.points) scored.points.push_back(score(point, report));
   const std::vector<SizedError> errors = errors_of(scored);
   scored.large = mean_error(part_of(errors, true));
@@ -98,7 +98,7 @@ ScoredCurve score_curve(const config::Catalogue& catalogue, const CollectiveCurv
 
 enum class Part { all, large, small };
 
-ErrorSummary summarise(const Validation& validation, std::optional<CurveFamily> family, bool unseen,
+ErrorSummary summarise(const CollectiveValidation& validation, std::optional<CurveFamily> family, bool unseen,
                        Part part) {
   ErrorSummary summary;
   std::vector<SizedError> points;
@@ -106,7 +106,7 @@ ErrorSummary summarise(const Validation& validation, std::optional<CurveFamily> 
   double sum = 0;
   for (const ScoredCurve& curve : validation.curves) {
     if (family && curve.family != *family) continue;
-    if (unseen && is_fitted(*curve.curve)) continue;
+    if (unseen && is_fitted(curve.curve)) continue;
     std::vector<SizedError> errors = errors_of(curve);
     if (part != Part::all) errors = part_of(errors, part == Part::large);
     const std::optional<double> mean = mean_error(errors);
@@ -127,11 +127,11 @@ ErrorSummary summarise(const Validation& validation, std::optional<CurveFamily> 
 
 }  // namespace
 
-Validation validate_collectives(const config::Catalogue& catalogue, const CollectiveCurves& curves,
-                                const Protocols& constants) {
-  Validation validation;
+CollectiveValidation validate_collectives(const config::Catalogue& catalogue, const CollectiveCurves& curves,
+                                          const Protocols& constants) {
+  CollectiveValidation validation;
   validation.excluded = curves.excluded;
-  for (const PublishedRow* row : curves.missed) ++validation.missed[family_by_columns(*row)];
+  for (const PublishedRow& row : curves.missed) ++validation.missed[family_by_columns(row)];
   for (const CollectiveCurve& curve : curves.curves) {
     const auto rows = static_cast<int>(curve.points.size());
     const auto leave_out = [&](const std::string& reason) {
@@ -150,7 +150,7 @@ Validation validate_collectives(const config::Catalogue& catalogue, const Collec
   return validation;
 }
 
-std::optional<double> coverage_of(const Validation& validation, std::optional<CurveFamily> family) {
+std::optional<double> coverage_of(const CollectiveValidation& validation, std::optional<CurveFamily> family) {
   std::size_t scored = 0;
   int missed = 0;
   for (const ScoredCurve& curve : validation.curves) {
@@ -170,10 +170,11 @@ double worst_mean(const ScoredCurve& curve) {
 bool is_fitted(const CollectiveCurve& curve) { return curve.split == "calibrate"; }
 
 bool is_named(const ScoredCurve& curve) {
-  return worst_mean(curve) > far_off || (curve.curve->outlier != nullptr && curve.curve->outlier->excepted);
+  return worst_mean(curve) > far_off || (curve.curve.outlier != nullptr && curve.curve.outlier->excepted);
 }
 
-SplitSummary summary_of(const Validation& validation, std::optional<CurveFamily> family, bool unseen) {
+SplitSummary summary_of(const CollectiveValidation& validation, std::optional<CurveFamily> family,
+                        bool unseen) {
   return {summarise(validation, family, unseen, Part::all),
           summarise(validation, family, unseen, Part::large),
           summarise(validation, family, unseen, Part::small)};

@@ -18,14 +18,14 @@ namespace trainyard {
 enum class CurveFamily { nvlink, pcie, several_nodes };
 
 struct ScoredPoint {
-  const CurvePoint* point = nullptr;
+  CurvePoint point;
   double predicted = 0;  ///< seconds, or bytes per second, as measured
   double error = 0;      ///< error of the time: predicted / measured - 1; for a bandwidth the inverse ratio
   std::string algorithm, protocol;
 };
 
 struct ScoredCurve {
-  const CollectiveCurve* curve = nullptr;
+  CollectiveCurve curve;
   CurveFamily family{};
   std::vector<ScoredPoint> points;
   std::optional<double> large, small;  ///< mean absolute error from 1 MiB on, and below
@@ -43,7 +43,7 @@ struct SplitSummary {
   ErrorSummary all, large, small;
 };
 
-struct Validation {
+struct CollectiveValidation {
   std::vector<ScoredCurve> curves;
   std::map<std::string, int> excluded;  ///< rows by reason
   std::map<CurveFamily, int> missed;    ///< rows that lower coverage (CollectiveCurves::missed)
@@ -51,13 +51,14 @@ struct Validation {
 };
 
 /// Predicts every curve. Those whose platform cannot run them are counted in `excluded`.
-Validation validate_collectives(const config::Catalogue& catalogue, const CollectiveCurves& curves,
-                                const Protocols& constants);
+CollectiveValidation validate_collectives(const config::Catalogue& catalogue, const CollectiveCurves& curves,
+                                          const Protocols& constants);
 
 /// Scored rows relative to those that should be scored: complete measurements of collectives, counting
 /// in-place and out-of-place figures of one measurement once. Empty if the family, or the whole set, has no
 /// rows.
-std::optional<double> coverage_of(const Validation& validation, std::optional<CurveFamily> family = {});
+std::optional<double> coverage_of(const CollectiveValidation& validation,
+                                  std::optional<CurveFamily> family = {});
 
 /// Curves with a larger mean error are named with the suspected cause.
 inline constexpr double far_off = 0.2;
@@ -72,7 +73,7 @@ bool is_fitted(const CollectiveCurve& curve);
 bool is_named(const ScoredCurve& curve);
 
 /// Summary of one family, or of all; `unseen`: only curves that no fit may use (split other than calibrate).
-SplitSummary summary_of(const Validation& validation, std::optional<CurveFamily> family = {},
+SplitSummary summary_of(const CollectiveValidation& validation, std::optional<CurveFamily> family = {},
                         bool unseen = false);
 
 }  // namespace trainyard

@@ -23,12 +23,12 @@ bool is_to_be_predicted(const PublishedRow& row) {
 /// The runs of all rows by series, in which fitting rows are looked up.
 using SeriesRuns = std::map<SeriesKey, std::vector<PublishedRun>>;
 
-SeriesRuns runs_by_series(const std::vector<PublishedRow>& rows, const MachineRules& machines,
-                          const RunRules& rules) {
+SeriesRuns runs_by_series(const std::shared_ptr<const PublishedData>& data,
+                          const std::vector<PublishedRow>& rows) {
   SeriesRuns all;
   for (const PublishedRow& row : rows) {
     if (row.clean == "no" || row.split == "context") continue;
-    auto run = published_run(row, machines, rules);
+    auto run = published_run(data, row);
     if (auto* known = std::get_if<PublishedRun>(&run)) all[known->series].push_back(std::move(*known));
   }
   return all;
@@ -196,11 +196,10 @@ void judge_outcomes(const std::vector<ScoredRun*>& series) {
   }
 }
 
-void score_missed(TrainingValidation& validation, const std::vector<PublishedRow>& rows,
-                  const std::vector<PublishedRow>& lookup, const RunRules& rules) {
+void score_missed(TrainingValidation& validation) {
   std::vector<const PublishedRow*> missed;
   for (const MissedRow& its : validation.missed) missed.push_back(its.row);
-  const std::vector<LinearErrors> errors = linear_errors(missed, rows, lookup, rules.series);
+  const std::vector<LinearErrors> errors = linear_errors(missed, *validation.data);
   for (std::size_t i = 0; i < errors.size(); ++i) validation.missed[i].linear = errors[i];
 }
 
@@ -221,13 +220,12 @@ double ScoredRun::error(FitKind fit) const {
 }
 
 TrainingValidation validate_training(const config::Catalogue& catalogue,
-                                     const std::vector<PublishedRow>& rows,
-                                     const std::vector<PublishedRow>& lookup, const MachineRules& machines,
-                                     const RunRules& rules, int parallel, const PredictionOptions& options) {
+                                     std::shared_ptr<const PublishedData> data, int parallel,
+                                     const PredictionOptions& options) {
   TrainingValidation validation;
-  validation.rules = &rules;
-  for (const PublishedRow& row : rows) {
-    auto run = published_run(row, machines, rules);
+  const RunRules& rules = data->run_rules;
+  for (const PublishedRow& row : data->rows) {
+    auto run = published_run(data, row);
     if (!is_to_be_predicted(row)) {
       ++validation.excluded[row.split == "context"     ? "context, not a measurement"
                             : row.split == "calibrate" ? "calibration row, not scored"
@@ -245,8 +243,8 @@ TrainingValidation validate_training(const config::Catalogue& catalogue,
       scored.outlier = first_match(rules.outliers, row);
     }
   }
-  const SeriesRuns given = runs_by_series(rows, machines, rules);
-  const SeriesRuns others = runs_by_series(lookup, machines, rules);
+  const SeriesRuns given = runs_by_series(data, data->rows);
+  const SeriesRuns others = runs_by_series(data, data->lookup);
   std::vector<SeriesTarget> targets;
   std::map<std::pair<SeriesKey, std::string>, std::vector<ScoredRun*>> by_series;  // and platform
   for (ScoredRun& scored : validation.runs) {
@@ -256,7 +254,8 @@ TrainingValidation validate_training(const config::Catalogue& catalogue,
   predict_all(catalogue, targets, validation.runs, parallel, options);
   for (std::size_t i = 0; i < targets.size(); ++i) judge(targets[i], validation.runs[i]);
   for (const auto& [key, series] : by_series) judge_outcomes(series);
-  score_missed(validation, rows, lookup, rules);
+  validation.data = std::move(data);
+  score_missed(validation);
   return validation;
 }
 

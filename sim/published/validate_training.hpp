@@ -10,6 +10,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,18 +52,15 @@ struct MissedRow {
 };
 
 struct TrainingValidation {
+  std::shared_ptr<const PublishedData> data;
   std::vector<ScoredRun> runs;          ///< in the order of the rows
   std::map<std::string, int> excluded;  ///< the other rows, by reason
   std::vector<MissedRow> missed;
-  const RunRules* rules = nullptr;
 };
 
-/// `lookup`: further rows in which fitting rows are looked up if `rows` have none. Keeps pointers to all
-/// arguments. Series are predicted in `parallel` child processes.
+/// Series are predicted in `parallel` child processes.
 TrainingValidation validate_training(const config::Catalogue& catalogue,
-                                     const std::vector<PublishedRow>& rows,
-                                     const std::vector<PublishedRow>& lookup, const MachineRules& machines,
-                                     const RunRules& rules, int parallel,
+                                     std::shared_ptr<const PublishedData> data, int parallel,
                                      const PredictionOptions& options = {});
 
 /// Runs with a larger error are named with the suspected cause.

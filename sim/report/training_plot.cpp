@@ -60,7 +60,7 @@ void stand_beside(std::vector<Mark>& marks) {
 
 std::vector<Panel> panels_of(const TrainingValidation& validation) {
   std::vector<Panel> panels;
-  for (const FamilyRule& rule : validation.rules->families) {
+  for (const FamilyRule& rule : validation.data->run_rules.families) {
     const auto same = [&](const Panel& panel) { return panel.family->family == rule.family; };
     if (std::ranges::any_of(panels, same)) continue;  // several rules may have the same family
     Panel panel{.family = &rule, .marks = {}};

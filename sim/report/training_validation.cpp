@@ -31,7 +31,7 @@ std::vector<const FamilyRule*> families_of(const TrainingValidation& validation)
     present.emplace(row.family == nullptr ? "" : row.family->family);
   std::vector<const FamilyRule*> families;
   for (const bool counts : {true, false}) {
-    for (const FamilyRule& rule : validation.rules->families) {
+    for (const FamilyRule& rule : validation.data->run_rules.families) {
       // several rules may have the same family
       if (rule.not_claimed.empty() == counts && present.erase(rule.family) > 0) families.push_back(&rule);
     }

@@ -37,12 +37,12 @@ struct Dot {
 std::vector<Dot> dots_of(const ScoredCurve& scored) {
   std::vector<Dot> dots;
   for (const ScoredPoint& point : scored.points) {
-    if (point.point->figure != CollectiveFigure::time) continue;
-    const Bytes size = point.point->size();
+    if (point.point.figure != CollectiveFigure::time) continue;
+    const Bytes size = point.point.size();
     const auto rate = [&](double seconds) {
-      return busbw(scored.curve->operation, scored.curve->gpus, size, Seconds{seconds}).si();
+      return busbw(scored.curve.operation, scored.curve.gpus, size, Seconds{seconds}).si();
     };
-    dots.push_back({size.si(), rate(point.point->measured), rate(point.predicted)});
+    dots.push_back({size.si(), rate(point.point.measured), rate(point.predicted)});
   }
   return dots;
 }
@@ -63,7 +63,7 @@ void add_measured_dot(std::string& svg, double x, double y) {
 
 /// "fitted: 4.4 % from 1 MiB on, 7.6 % below": parts without sizes are left out.
 std::string errors_text(const ScoredCurve& scored) {
-  std::string text = is_fitted(*scored.curve) ? "fitted: " : "unseen: ";
+  std::string text = is_fitted(scored.curve) ? "fitted: " : "unseen: ";
   if (scored.large) text += fmt::format("{:.1f} % from 1 MiB up", 100 * *scored.large);
   if (scored.large && scored.small) text += ", ";
   if (scored.small)
@@ -98,7 +98,7 @@ void add_panel(std::string& svg, const ScoredCurve& scored, const std::vector<Do
   const double middle = top + panel_height / 2;
   add_svg_upright_text(svg, cell_left + 12, middle, "bus bandwidth");
 
-  const std::string& name = scored.curve->name;
+  const std::string& name = scored.curve.name;
   const std::size_t colon = name.find(": ");
   add_svg_text(svg, left, top - 34, "bold", shortened(name.substr(0, colon)));
   if (colon != std::string::npos)
@@ -145,7 +145,7 @@ std::string_view heading_of(CurveFamily family) {
 
 }  // namespace
 
-std::string validation_plot(const Validation& validation) {
+std::string validation_plot(const CollectiveValidation& validation) {
   std::string panels;
   double top = legend_height + margin;
   int not_drawn = 0;

@@ -10,6 +10,6 @@ namespace trainyard {
 /// The curves of three sizes and more as an SVG picture: bus bandwidth over size, measured values as dots,
 /// predictions as lines, distinguishable without colours. It states the number of curves too short to be
 /// drawn.
-std::string validation_plot(const Validation& validation);
+std::string validation_plot(const CollectiveValidation& validation);
 
 }  // namespace trainyard

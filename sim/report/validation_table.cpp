@@ -33,16 +33,15 @@ std::string size_text(const CurvePoint& point) {
 
 void add_sizes(std::string& text, const ScoredCurve& scored) {
   const auto out = std::back_inserter(text);
-  const CollectiveCurve& curve = *scored.curve;
+  const CollectiveCurve& curve = scored.curve;
   fmt::format_to(out, "# {}\n#   on {}, {}, NCCL {}\n", curve.name, curve.machine->platform,
                  config::name_of(curve.operation), config::name_of(curve.nccl));
   fmt::format_to(out, "  {:>14}  {:>12}  {:>12}  {:>8}  {}\n", "size (B)", "measured", "predicted",
                  "error (%)", "algorithm/protocol");
   for (const ScoredPoint& point : scored.points) {
-    fmt::format_to(out, "  {:>14}  {:>12}  {:>12}  {:>+9.1f}  {}/{}\n", size_text(*point.point),
-                   figure_text(*point.point, point.point->measured),
-                   figure_text(*point.point, point.predicted), 100 * point.error, point.algorithm,
-                   point.protocol);
+    fmt::format_to(out, "  {:>14}  {:>12}  {:>12}  {:>+9.1f}  {}/{}\n", size_text(point.point),
+                   figure_text(point.point, point.point.measured), figure_text(point.point, point.predicted),
+                   100 * point.error, point.algorithm, point.protocol);
   }
   text += '\n';
 }
@@ -51,8 +50,8 @@ constexpr std::string_view curve_heading = "{:<13}  {:<6}  {:>4}  {:>8}  {:>8}  
 
 void add_curve(std::string& text, const ScoredCurve& scored) {
   fmt::format_to(std::back_inserter(text), fmt::runtime(curve_heading), config::name_of(scored.family),
-                 is_fitted(*scored.curve) ? "fitted" : "unseen", scored.points.size(),
-                 percent_or_dash(scored.large), percent_or_dash(scored.small), scored.curve->name);
+                 is_fitted(scored.curve) ? "fitted" : "unseen", scored.points.size(),
+                 percent_or_dash(scored.large), percent_or_dash(scored.small), scored.curve.name);
 }
 
 void add_summary(std::string& text, std::string_view name, const SplitSummary& summary) {
@@ -90,14 +89,14 @@ nlohmann::ordered_json unmodelled_baselines() {
       {"baselines.linear_from_one_node", "a collective's time is not proportional to the number of nodes"}};
 }
 
-int excluded_rows(const Validation& validation) {
+int excluded_rows(const CollectiveValidation& validation) {
   int rows = 0;
   for (const auto& [reason, count] : validation.excluded) rows += count;
   return rows;
 }
 
 /// The curves with a large error or excepted by a rule, with the suspected causes.
-void add_named(std::string& text, const Validation& validation) {
+void add_named(std::string& text, const CollectiveValidation& validation) {
   const auto out = std::back_inserter(text);
   bool is_first = true;
   for (const ScoredCurve& scored : validation.curves) {
@@ -108,22 +107,22 @@ void add_named(std::string& text, const Validation& validation) {
                      100 * far_off);
     }
     is_first = false;
-    const OutlierRule* rule = scored.curve->outlier;
-    fmt::format_to(out, "{:>8}  {}\n{:>8}  {}{}\n", percent_or_dash(worst_mean(scored)), scored.curve->name,
+    const OutlierRule* rule = scored.curve.outlier;
+    fmt::format_to(out, "{:>8}  {}\n{:>8}  {}{}\n", percent_or_dash(worst_mean(scored)), scored.curve.name,
                    "", rule != nullptr && rule->excepted ? "always named: " : "",
                    rule == nullptr ? "unknown cause" : rule->reason);
   }
 }
 
-nlohmann::ordered_json outliers_json(const Validation& validation) {
+nlohmann::ordered_json outliers_json(const CollectiveValidation& validation) {
   nlohmann::ordered_json outliers = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < validation.curves.size(); ++i) {
     const ScoredCurve& scored = validation.curves[i];
     if (!is_named(scored)) continue;
-    const OutlierRule* rule = scored.curve->outlier;
+    const OutlierRule* rule = scored.curve.outlier;
     outliers.push_back(
         {{"curve", i},
-         {"name", scored.curve->name},
+         {"name", scored.curve.name},
          {"mape_from_1_mib", number_or_null(scored.large)},
          {"mape_below_1_mib", number_or_null(scored.small)},
          {"reason", rule == nullptr ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(rule->reason)},
@@ -134,7 +133,8 @@ nlohmann::ordered_json outliers_json(const Validation& validation) {
 
 /// Errors of one family, or of all, with its coverage, and of those of its curves that were not used in a
 /// fit.
-nlohmann::ordered_json family_json(const Validation& validation, std::optional<CurveFamily> family) {
+nlohmann::ordered_json family_json(const CollectiveValidation& validation,
+                                   std::optional<CurveFamily> family) {
   nlohmann::ordered_json json = split_json(summary_of(validation, family));
   json["coverage"] = number_or_null(coverage_of(validation, family));
   json["unseen"] = split_json(summary_of(validation, family, true));
@@ -143,7 +143,7 @@ nlohmann::ordered_json family_json(const Validation& validation, std::optional<C
 
 }  // namespace
 
-std::string validation_table(const Validation& validation, bool only_curves) {
+std::string validation_table(const CollectiveValidation& validation, bool only_curves) {
   std::string text;
   const auto out = std::back_inserter(text);
   if (!only_curves) {
@@ -171,11 +171,11 @@ std::string validation_table(const Validation& validation, bool only_curves) {
   return text;
 }
 
-nlohmann::ordered_json validation_json(const Validation& validation) {
+nlohmann::ordered_json validation_json(const CollectiveValidation& validation) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   nlohmann::ordered_json curves = nlohmann::ordered_json::array();
   for (const ScoredCurve& scored : validation.curves) {
-    const CollectiveCurve& curve = *scored.curve;
+    const CollectiveCurve& curve = scored.curve;
     curves.push_back({{"name", curve.name},
                       {"family", config::name_of(scored.family)},
                       {"split", curve.split},
@@ -186,7 +186,7 @@ nlohmann::ordered_json validation_json(const Validation& validation) {
                       {"mape_from_1_mib", number_or_null(scored.large)},
                       {"mape_below_1_mib", number_or_null(scored.small)}});
     for (const ScoredPoint& point : scored.points) {
-      const PublishedRow& row = *point.point->row;
+      const PublishedRow& row = *point.point.row;
       rows.push_back({{"file", row.file},
                       {"line", row.line},
                       {"curve", curves.size() - 1},
@@ -195,13 +195,13 @@ nlohmann::ordered_json validation_json(const Validation& validation) {
                       {"operation", config::name_of(curve.operation)},
                       {"gpus", curve.gpus},
                       {"nodes", curve.nodes},
-                      {"size_bytes", point.point->size().si()},
+                      {"size_bytes", point.point.size().si()},
                       {"metric", row.metric},
                       {"algorithm", point.algorithm},
                       {"protocol", point.protocol},
                       {"fitted", is_fitted(curve)},
-                      {"unit", point.point->figure == CollectiveFigure::time ? "s" : "B/s"},
-                      {"measured", point.point->measured},
+                      {"unit", point.point.figure == CollectiveFigure::time ? "s" : "B/s"},
+                      {"measured", point.point.measured},
                       {"predicted", point.predicted},
                       {"error", point.error}});
     }

@@ -12,11 +12,11 @@ namespace trainyard {
 
 /// Every size of every curve, then a line per curve, then families and all together, then the excluded rows.
 /// `only_curves` omits the sizes.
-std::string validation_table(const Validation& validation, bool only_curves);
+std::string validation_table(const CollectiveValidation& validation, bool only_curves);
 
 /// {schema_version, overall, families, baselines, curves, rows, outliers, excluded}: errors as ratios,
 /// measured and predicted values with their unit.
-nlohmann::ordered_json validation_json(const Validation& validation);
+nlohmann::ordered_json validation_json(const CollectiveValidation& validation);
 
 /// The fitted constants' errors by curve, and rates next to those of the platform files.
 std::string fit_table(const CollectiveFit& fit);

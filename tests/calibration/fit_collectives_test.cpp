@@ -30,7 +30,7 @@ std::string synthetic_rows(const Protocols& constants) {
       empty += published_line(with_size);
     }
     const auto rows = rows_of(empty);
-    const CollectiveCurves curves = collective_curves(rows, rules);
+    const CollectiveCurves curves = collective_curves(data_of(rows, rules));
     CurveModel model(source_catalogue(), curves.curves.front());
     const std::vector<Seconds> times = model.times(constants, 1);
     for (std::size_t i = 0; i < times.size(); ++i) {
@@ -63,7 +63,8 @@ TEST_CASE("constants that made curves are found again from the curves") {
   truth.paths.nvlink2.efficiency.ll128.value = 0.7;
   const MachineRules rules = read_machine_rules(source_catalogue(), "published");
   const auto rows = rows_of(synthetic_rows(truth));
-  const CollectiveFit fit = fit_collectives(source_catalogue(), collective_curves(rows, rules), false);
+  const CollectiveFit fit =
+      fit_collectives(source_catalogue(), collective_curves(data_of(rows, rules)), false);
   const MediumOverheads& found = fit.constants.paths.nvlink2;
   CHECK(fit.constants.base.simple.value.si() == doctest::Approx(21e-6).epsilon(0.02));
   CHECK(found.step.simple.value.si() == doctest::Approx(2.5e-6).epsilon(0.02));
@@ -80,7 +81,8 @@ TEST_CASE("constants that made curves are found again from the curves") {
 TEST_CASE("what no curve tells stays assumed, and rows of other splits tell nothing") {
   const MachineRules rules = read_machine_rules(source_catalogue(), "published");
   const auto rows = rows_of(synthetic_rows(assumed_protocols()) + published_line({{"value", "1"}}));
-  const CollectiveFit fit = fit_collectives(source_catalogue(), collective_curves(rows, rules), false);
+  const CollectiveFit fit =
+      fit_collectives(source_catalogue(), collective_curves(data_of(rows, rules)), false);
   CHECK(fit.constants.paths.nvlink2.step.simple.provenance == Provenance::fitted);
   CHECK(fit.constants.paths.phb.step.simple.provenance == Provenance::assumed);
   CHECK(fit.constants.networks.tcp.step.ll.provenance == Provenance::assumed);
@@ -91,14 +93,15 @@ TEST_CASE("what no curve tells stays assumed, and rows of other splits tell noth
 TEST_CASE("a fit without a row to fit to is an error") {
   const MachineRules rules = read_machine_rules(source_catalogue(), "published");
   const auto rows = rows_of(published_line());
-  const CollectiveCurves curves = collective_curves(rows, rules);
+  const CollectiveCurves curves = collective_curves(data_of(rows, rules));
   CHECK_THROWS_AS(fit_collectives(source_catalogue(), curves, false), InputError);
 }
 
 TEST_CASE("the shipped constants come out of the shipped rows, to the byte") {
   const MachineRules rules = read_machine_rules(source_catalogue(), "published");
   const auto rows = read_published_files(source_catalogue(), {});
-  const CollectiveFit fit = fit_collectives(source_catalogue(), collective_curves(rows, rules), false);
+  const CollectiveFit fit =
+      fit_collectives(source_catalogue(), collective_curves(data_of(rows, rules)), false);
   const auto shipped = config::find(source_catalogue(), config::Kind::protocols, "nccl");
   CHECK(protocols_text(fit.constants) == protocols_text(load_protocols(config::load(shipped))));
 }

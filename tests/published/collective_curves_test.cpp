@@ -22,7 +22,7 @@ const MachineRules& rules() {
 TEST_CASE("rows of one machine and operation make a curve by size") {
   const auto rows = rows_of(published_line({{"model", "allreduce 2097152 B"}}) + published_line() +
                             published_line({{"metric", "broadcast_time"}}));
-  const CollectiveCurves curves = collective_curves(rows, rules());
+  const CollectiveCurves curves = collective_curves(data_of(rows, rules()));
   REQUIRE(curves.curves.size() == 2);
   const CollectiveCurve& curve = curves.curves[0];
   CHECK(curve.machine->platform == "dgx1v");
@@ -39,7 +39,7 @@ TEST_CASE("nccl-tests on one node drives all its GPUs from one process") {
                                             {"gpus_total", "16"},
                                             {"interconnect_inter", "EFA"}}) +
                             published_line({{"system", "another box"}}));
-  const CollectiveCurves curves = collective_curves(rows, rules());
+  const CollectiveCurves curves = collective_curves(data_of(rows, rules()));
   CHECK(curves.curves[0].gpus_per_process == 8);
   CHECK(curves.curves[1].gpus_per_process == 1);
   CHECK(curves.curves[2].gpus_per_process == 1);
@@ -52,7 +52,7 @@ TEST_CASE("every row is in a curve or counted with a reason") {
               published_line({{"gpu", "MI250X"}}) + published_line({{"gpus_total", "12"}}) +
               published_line({{"nodes", ""}, {"gpus_total", ""}}) + published_line({{"value", "0"}}) +
               published_line({{"clean", "no"}}) + published_line({{"notes", "NCCL_ALGO=NVLS"}}));
-  const CollectiveCurves curves = collective_curves(rows, rules());
+  const CollectiveCurves curves = collective_curves(data_of(rows, rules()));
   std::size_t counted = 0;
   for (const CollectiveCurve& curve : curves.curves) counted += curve.points.size();
   CHECK(counted == 1);
@@ -70,12 +70,12 @@ TEST_CASE("every row is in a curve or counted with a reason") {
 
 TEST_CASE("a row in place is predicted where none out of place stands beside it") {
   const auto rows = rows_of(published_line({{"metric", "allreduce_inplace_time"}}));
-  CHECK(collective_curves(rows, rules()).curves.size() == 1);
+  CHECK(collective_curves(data_of(rows, rules())).curves.size() == 1);
 }
 
 TEST_CASE("a row that says trees were off is a ring's") {
   const auto rows = rows_of(published_line({{"source_detail", "NCCL_TREE_THRESHOLD=0 (ring)"}}));
-  CHECK(collective_curves(rows, rules()).curves.front().algorithm == Algorithm::ring);
+  CHECK(collective_curves(data_of(rows, rules())).curves.front().algorithm == Algorithm::ring);
 }
 
 TEST_CASE("rows that ran other software, or ran it otherwise, are curves of their own, told apart by name") {
@@ -85,7 +85,7 @@ TEST_CASE("rows that ran other software, or ran it otherwise, are curves of thei
       published_line({{"framework", "NCCL"}, {"notes", "NCCL 2.4.8; NCCL_ALGO=Tree"}}) +
       published_line({{"framework", "NCCL"}, {"notes", "NCCL 2.4.8; NCCL_PROTO=Simple"}}) +
       published_line({{"framework", "NCCL"}, {"notes", "NCCL 2.4.8"}, {"metric", "allreduce_oop_time"}}));
-  const CollectiveCurves curves = collective_curves(rows, rules());
+  const CollectiveCurves curves = collective_curves(data_of(rows, rules()));
   REQUIRE(curves.curves.size() == 5);
   CHECK(curves.curves[0].nccl == NcclVersion::v2_12);
   CHECK(curves.curves[1].nccl == NcclVersion::v2_4);
@@ -102,7 +102,7 @@ TEST_CASE("rows that ran other software, or ran it otherwise, are curves of thei
 TEST_CASE("coverage is short of clean collectives that are not scored, once each") {
   const auto missed = [](const std::map<std::string, std::string>& cells) {
     const auto rows = rows_of(published_line(cells) + published_line());
-    return collective_curves(rows, rules()).missed.size();
+    return collective_curves(data_of(rows, rules())).missed.size();
   };
   CHECK(missed({{"metric", "allreduce_inplace_time"}}) == 0);
   CHECK(missed({{"metric", "throughput"}}) == 0);
@@ -117,7 +117,7 @@ TEST_CASE("what is suspected of a curve comes from the rules") {
   const auto rows = rows_of(published_line() + published_line({{"gpu", "V100-SXM3-32GB"},
                                                                {"interconnect_intra", "NVSwitch"},
                                                                {"metric", "allgather_oop_time"}}));
-  const CollectiveCurves curves = collective_curves(rows, rules());
+  const CollectiveCurves curves = collective_curves(data_of(rows, rules()));
   REQUIRE(curves.curves.size() == 2);
   CHECK(curves.curves[0].outlier == nullptr);
   REQUIRE(curves.curves[1].outlier != nullptr);

@@ -1,10 +1,13 @@
 #pragma once
 // Published rows as text, for tests: the columns, and one row with some cells changed.
 
-#include "published/published_rows.hpp"
+#include "published/published_data.hpp"
 
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace trainyard {
 
@@ -44,6 +47,15 @@ inline std::string published_line(const std::map<std::string, std::string>& cell
 
 inline std::vector<PublishedRow> rows_of(const std::string& lines) {
   return read_published_rows("rows.csv", published_header() + lines);
+}
+
+inline std::shared_ptr<const PublishedData> data_of(std::vector<PublishedRow> rows, MachineRules machines,
+                                                    RunRules runs = {},
+                                                    std::vector<PublishedRow> lookup = {}) {
+  return std::make_shared<const PublishedData>(PublishedData{.machine_rules = std::move(machines),
+                                                             .run_rules = std::move(runs),
+                                                             .rows = std::move(rows),
+                                                             .lookup = std::move(lookup)});
 }
 
 }  // namespace trainyard

@@ -95,16 +95,15 @@ SeriesKey series_with(const Cells& cells) {
 }
 
 PublishedRun own_run(const PublishedRow& row) {
-  return std::get<PublishedRun>(published_run(row, own_machines(), own_runs()));
+  const auto data = data_of({row}, own_machines(), own_runs());
+  return std::get<PublishedRun>(published_run(data, data->rows.front()));
 }
 
-/// Keeps what a validation points into.
 struct OwnCase {
   explicit OwnCase(const std::string& lines, const std::string& others = {}, int parallel = 2)
-      : rows(rows_of(lines)),
-        lookup(rows_of(others)),
-        validation(validate_training(run_catalogue(), rows, lookup, own_machines(), own_runs(), parallel)) {}
-  std::vector<PublishedRow> rows, lookup;
+      : validation(validate_training(run_catalogue(),
+                                     data_of(rows_of(lines), own_machines(), own_runs(), rows_of(others)),
+                                     parallel)) {}
   TrainingValidation validation;
 
   /// The run of a framework on so many GPUs.
@@ -269,7 +268,7 @@ TEST_CASE("the assumptions of a run are those of its platform, GPU, stack and mo
   const config::Catalogue shipped{.roots = {TRAINYARD_SOURCE_DIR}};
   const MachineRules machines = read_machine_rules(shipped, "published");
   const RunRules rules = read_run_rules(shipped, "published");
-  const TrainingValidation validation = validate_training(shipped, rows, {}, machines, rules, 1);
+  const TrainingValidation validation = validate_training(shipped, data_of(rows, machines, rules), 1);
   REQUIRE(validation.runs.size() == 1);
   CHECK(validation.runs[0].run.stack->stack == "pytorch_ddp");
   bool has_latency = false;
@@ -308,9 +307,9 @@ TEST_CASE(
   const config::Catalogue shipped{.roots = {TRAINYARD_SOURCE_DIR}};
   const MachineRules machines = read_machine_rules(shipped, "published");
   const RunRules rules = read_run_rules(shipped, "published");
-  const TrainingValidation validation = validate_training(shipped, rows, {}, machines, rules, 1);
+  const TrainingValidation validation = validate_training(shipped, data_of(rows, machines, rules), 1);
   const std::vector<AssumptionEffect> effects =
-      assumption_effects(shipped, validation, rows, machines, rules, 1, FitKind::one_gpu, {});
+      assumption_effects(shipped, validation, 1, FitKind::one_gpu, {});
   const auto effect_of = [&](const std::string& key) -> const AssumptionEffect& {
     return *std::ranges::find_if(effects, [&](const AssumptionEffect& effect) {
       return effect.assumption.places.front().key.find(key) != std::string::npos;
@@ -352,7 +351,8 @@ TEST_CASE("where GPUs differ, many wait for the slowest and one for none") {
                                        "  - {when: {gpu: [K80]}, platform: p2_8xlarge}\n"),
                          run_catalogue());
   const auto run = [&](const PublishedRow& row) {
-    return std::get<PublishedRun>(published_run(row, k80, own_runs()));
+    const auto data = data_of({row}, k80, own_runs());
+    return std::get<PublishedRun>(published_run(data, data->rows.front()));
   };
   const PublishedRun one = run(rows[0]);
   const PublishedRun four = run(rows[1]);
@@ -472,7 +472,7 @@ TEST_CASE("coverage counts throughputs that could not be predicted, and nothing 
   CHECK(all.excluded.at("no batch per GPU") == 1);
   std::size_t rows = all.runs.size();
   for (const auto& [reason, count] : all.excluded) rows += static_cast<std::size_t>(count);
-  CHECK(rows == own.rows.size());
+  CHECK(rows == own.validation.data->rows.size());
   const ScoredRun& odd = all.runs.back();
   REQUIRE(odd.outlier != nullptr);
   CHECK(odd.outlier->reason == "an odd run");
@@ -502,6 +502,13 @@ TEST_CASE(
   CHECK(errors.with_excluded.value() == doctest::Approx((own_error + 0.25 + 0.6) / 3));
 }
 
+TEST_CASE("a run taken out of a validation keeps its row and its rules") {
+  const PublishedRun run = OwnCase(run_line(1, 1000)).validation.runs.front().run;
+  CHECK(run.data.use_count() == 1);
+  CHECK(run.row == &run.data->rows.front());
+  CHECK(run.stack == &run.data->run_rules.stacks.front());
+}
+
 TEST_CASE("one process predicts what four do") {
   const std::string lines = run_line(1, 1000) + run_line(2, 1900) +
                             run_line(1, 1100, {{"batch_per_gpu", "128"}}) +
@@ -522,11 +529,11 @@ TEST_CASE("systems that nobody here has seen meet the shipped rules by their col
   const MachineRules machines = read_machine_rules(run_catalogue(), "published");
   const RunRules rules = read_run_rules(run_catalogue(), "published");
   const auto experiment_of = [&](const Cells& cells) {
-    const auto rows = rows_of(run_line(cells));
-    const auto run = published_run(rows.front(), machines, rules);
+    const auto data = data_of(rows_of(run_line(cells)), machines, rules);
+    const auto run = published_run(data, data->rows.front());
     if (const auto* reason = std::get_if<std::string>(&run)) return *reason;
     const auto& known = std::get<PublishedRun>(run);
-    CHECK(first_match(rules.families, rows.front()) != nullptr);
+    CHECK(first_match(rules.families, *known.row) != nullptr);
     InputFiles files;
     const ResolvedExperiment resolved = inputs_of(run_catalogue(), known, *known.machine, files);
     return fmt::format("{} {} {} {}", known.machine->platform, resolved.model->name, resolved.stack.name,
@@ -559,7 +566,8 @@ TEST_CASE("a stack is fitted to runs on one GPU that may be fitted to, and reads
   const auto rows =
       rows_of(run_line(1, 1000, calibrate) + run_line(1, 2000, calibrate) + run_line(8, 7000, calibrate) +
               run_line(1, 1000) + run_line(1, 1000, {{"split", "calibrate"}, {"clean", "no"}}));
-  const StackFit fit = fit_stack(run_catalogue(), rows, own_machines(), own_runs(), "pytorch_ddp", 2);
+  const StackFit fit =
+      fit_stack(run_catalogue(), data_of(rows, own_machines(), own_runs()), "pytorch_ddp", 2);
   REQUIRE(fit.runs.size() == 2);
   CHECK(fit.stack.compute_scale.value ==
         doctest::Approx(std::sqrt(fit.runs[0].scale * fit.runs[1].scale)).epsilon(1e-12));
@@ -573,7 +581,7 @@ TEST_CASE("a stack is fitted to runs on one GPU that may be fitted to, and reads
   CHECK(again.compute_scale.value == doctest::Approx(fit.stack.compute_scale.value).epsilon(1e-6));
   CHECK(again.compute_scale.source.find("rows.csv lines 2, 3") != std::string::npos);
   const auto refused = errors_of([&] {
-    fit_stack(run_catalogue(), rows_of(run_line(8, 7000, calibrate)), own_machines(), own_runs(),
+    fit_stack(run_catalogue(), data_of(rows_of(run_line(8, 7000, calibrate)), own_machines(), own_runs()),
               "pytorch_ddp", 1);
   });
   REQUIRE(refused.size() == 1);

@@ -5,6 +5,7 @@
 #include "published/published_text.hpp"
 
 #include <doctest/doctest.h>
+#include <utility>
 
 using namespace trainyard;
 
@@ -19,18 +20,10 @@ Protocols shipped_constants() {
   return load_protocols(config::load(config::find(shipped_files(), config::Kind::protocols, "nccl")));
 }
 
-/// Keeps what a validation points into.
-struct Case {
-  explicit Case(std::vector<PublishedRow> its_rows)
-      : rows(std::move(its_rows)),
-        rules(read_machine_rules(shipped_files(), "published")),
-        curves(collective_curves(rows, rules)),
-        validation(validate_collectives(shipped_files(), curves, shipped_constants())) {}
-  std::vector<PublishedRow> rows;
-  MachineRules rules;
-  CollectiveCurves curves;
-  Validation validation;
-};
+CollectiveValidation validated(std::vector<PublishedRow> rows) {
+  const auto data = data_of(std::move(rows), read_machine_rules(shipped_files(), "published"));
+  return validate_collectives(shipped_files(), collective_curves(data), shipped_constants());
+}
 
 std::vector<PublishedRow> about_collectives() {
   std::vector<PublishedRow> rows = read_published_files(shipped_files(), {});
@@ -38,17 +31,17 @@ std::vector<PublishedRow> about_collectives() {
   return rows;
 }
 
-const Case& shipped() {
-  static const Case validated(about_collectives());
-  return validated;
+const CollectiveValidation& shipped() {
+  static const CollectiveValidation all = validated(about_collectives());
+  return all;
 }
 
 /// The mean error of the curves whose names have `word`, from 1 MiB on.
 double mean_of(const std::string& word) {
   double sum = 0;
   int count = 0;
-  for (const ScoredCurve& curve : shipped().validation.curves) {
-    if (curve.curve->name.find(word) == std::string::npos || !curve.large) continue;
+  for (const ScoredCurve& curve : shipped().curves) {
+    if (curve.curve.name.find(word) == std::string::npos || !curve.large) continue;
     sum += *curve.large;
     ++count;
   }
@@ -59,11 +52,11 @@ double mean_of(const std::string& word) {
 }  // namespace
 
 TEST_CASE("an error is predicted over measured less one, of a bandwidth the other way round") {
-  const Case twice(
-      rows_of(published_line({{"value", "100"}}) +
-              published_line({{"metric", "allreduce_busbw"}, {"value", "10"}, {"unit", "GB/s"}})));
-  REQUIRE(twice.validation.curves.size() == 1);
-  const ScoredCurve& curve = twice.validation.curves.front();
+  const CollectiveValidation twice =
+      validated(rows_of(published_line({{"value", "100"}}) +
+                        published_line({{"metric", "allreduce_busbw"}, {"value", "10"}, {"unit", "GB/s"}})));
+  REQUIRE(twice.curves.size() == 1);
+  const ScoredCurve& curve = twice.curves.front();
   CHECK(curve.family == CurveFamily::nvlink);
   const ScoredPoint& time = curve.points[0];
   CHECK(time.error == doctest::Approx(time.predicted / 100e-6 - 1));
@@ -73,20 +66,21 @@ TEST_CASE("an error is predicted over measured less one, of a bandwidth the othe
 }
 
 TEST_CASE("more GPUs than the platform has are counted, not dropped") {
-  const Case too_many(rows_of(published_line({{"gpus_per_node", "9"}, {"gpus_total", "9"}})));
-  CHECK(too_many.validation.curves.empty());
-  REQUIRE(too_many.validation.excluded.size() == 1);
-  CHECK(too_many.validation.excluded.begin()->second == 1);
+  const CollectiveValidation too_many =
+      validated(rows_of(published_line({{"gpus_per_node", "9"}, {"gpus_total", "9"}})));
+  CHECK(too_many.curves.empty());
+  REQUIRE(too_many.excluded.size() == 1);
+  CHECK(too_many.excluded.begin()->second == 1);
 }
 
 TEST_CASE("shipped rows are all scored or counted") {
-  int rows = shipped().validation.scored;
-  for (const auto& [reason, count] : shipped().validation.excluded) rows += count;
-  CHECK(rows == static_cast<int>(shipped().rows.size()));
+  int rows = shipped().scored;
+  for (const auto& [reason, count] : shipped().excluded) rows += count;
+  CHECK(rows == static_cast<int>(about_collectives().size()));
 }
 
 TEST_CASE("published curves are met within what README says") {
-  const Validation& all = shipped().validation;
+  const CollectiveValidation& all = shipped();
   const SplitSummary nvlink = summary_of(all, CurveFamily::nvlink);
   CHECK(mean_of("vTrain") <= 0.04);
   CHECK(mean_of("12 V100-SXM3-32GB, all_reduce") <= 0.06);
@@ -102,22 +96,20 @@ TEST_CASE("published curves are met within what README says") {
 }
 
 TEST_CASE("coverage is scored over all that should be, by family and in all") {
-  const Case half(rows_of(published_line() +
-                          published_line({{"interconnect_intra", "unknown NVLink"}, {"gpu", "X"}}) +
-                          published_line({{"interconnect_intra", "PCIe"}, {"gpu", "X"}}) +
-                          published_line({{"metric", "throughput"}}) +
-                          published_line({{"gpus_per_node", "9"}, {"gpus_total", "9"}})));
-  CHECK(coverage_of(half.validation).value() == doctest::Approx(1.0 / 4));
-  CHECK(coverage_of(half.validation, CurveFamily::nvlink).value() == doctest::Approx(1.0 / 3));
-  CHECK(coverage_of(half.validation, CurveFamily::pcie).value() == 0);
-  CHECK_FALSE(coverage_of(half.validation, CurveFamily::several_nodes));
-  CHECK(coverage_of(shipped().validation).value() >= 0.85);
+  const CollectiveValidation half = validated(
+      rows_of(published_line() + published_line({{"interconnect_intra", "unknown NVLink"}, {"gpu", "X"}}) +
+              published_line({{"interconnect_intra", "PCIe"}, {"gpu", "X"}}) +
+              published_line({{"metric", "throughput"}}) +
+              published_line({{"gpus_per_node", "9"}, {"gpus_total", "9"}})));
+  CHECK(coverage_of(half).value() == doctest::Approx(1.0 / 4));
+  CHECK(coverage_of(half, CurveFamily::nvlink).value() == doctest::Approx(1.0 / 3));
+  CHECK(coverage_of(half, CurveFamily::pcie).value() == 0);
+  CHECK_FALSE(coverage_of(half, CurveFamily::several_nodes));
+  CHECK(coverage_of(shipped()).value() >= 0.85);
 }
 
 TEST_CASE("curves far off are named, and those that rules except however near they are") {
-  CollectiveCurve curve;
   ScoredCurve scored;
-  scored.curve = &curve;
   CHECK_FALSE(is_named(scored));
   scored.large = 0.1;
   scored.small = 0.21;
@@ -126,31 +118,39 @@ TEST_CASE("curves far off are named, and those that rules except however near th
   scored.small = 0.19;
   CHECK_FALSE(is_named(scored));
   OutlierRule rule{.when = {}, .reason = "known", .excepted = false};
-  curve.outlier = &rule;
+  scored.curve.outlier = &rule;
   CHECK_FALSE(is_named(scored));
   rule.excepted = true;
   CHECK(is_named(scored));
 }
 
+TEST_CASE("a curve taken out of a validation keeps its row and its rules") {
+  const ScoredCurve curve = validated(rows_of(published_line())).curves.front();
+  CHECK(curve.curve.data.use_count() == 1);
+  CHECK(curve.points.front().point.row == &curve.curve.data->rows.front());
+  CHECK(curve.curve.machine->platform == "dgx1v");
+}
+
 TEST_CASE("every shipped curve that is far off has its suspected reason in the rules") {
-  for (const ScoredCurve& scored : shipped().validation.curves) {
-    CAPTURE(scored.curve->name);
-    if (is_named(scored)) CHECK(scored.curve->outlier != nullptr);
+  for (const ScoredCurve& scored : shipped().curves) {
+    CAPTURE(scored.curve.name);
+    if (is_named(scored)) CHECK(scored.curve.outlier != nullptr);
   }
 }
 
 TEST_CASE("a row's protocol and algorithm are those it was told to use") {
-  const Case told(rows_of(published_line({{"notes", "NCCL_PROTO=LL"}}) +
-                          published_line({{"notes", "NCCL_PROTO=Simple; NCCL_ALGO=Tree"}})));
-  REQUIRE(told.validation.curves.size() == 2);
-  CHECK(told.validation.curves[0].points.front().protocol == "LL");
-  CHECK(told.validation.curves[1].points.front().protocol == "Simple");
-  CHECK(told.validation.curves[1].points.front().algorithm == "tree");
+  const CollectiveValidation told =
+      validated(rows_of(published_line({{"notes", "NCCL_PROTO=LL"}}) +
+                        published_line({{"notes", "NCCL_PROTO=Simple; NCCL_ALGO=Tree"}})));
+  REQUIRE(told.curves.size() == 2);
+  CHECK(told.curves[0].points.front().protocol == "LL");
+  CHECK(told.curves[1].points.front().protocol == "Simple");
+  CHECK(told.curves[1].points.front().algorithm == "tree");
 }
 
 TEST_CASE("unseen curves are those that no fit may use") {
-  const SplitSummary unseen = summary_of(shipped().validation, {}, true);
-  const SplitSummary all = summary_of(shipped().validation);
+  const SplitSummary unseen = summary_of(shipped(), {}, true);
+  const SplitSummary all = summary_of(shipped());
   CHECK(unseen.all.curves > 0);
   CHECK(unseen.all.curves < all.all.curves);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <doctest/doctest.h>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 using namespace trainyard;
@@ -20,12 +21,12 @@ struct SampleRuns {
   ModelRule model{.when = {}, .model = "resnet50", .set = {}, .note = {}};
   StackRule stack{.when = {}, .stack = "horovod", .set = {}, .note = {}};
   OutlierRule outlier{.when = {}, .reason = "a <reason>"};
-  RunRules rules;
+  std::shared_ptr<PublishedData> data = std::make_shared<PublishedData>();
   TrainingValidation validation;
 
   SampleRuns() {
-    rules.families = {{.when = {}, .family = "first & best", .not_claimed = {}},
-                      {.when = {}, .family = "old", .not_claimed = "too old"}};
+    data->run_rules.families = {{.when = {}, .family = "first & best", .not_claimed = {}},
+                                {.when = {}, .family = "old", .not_claimed = "too old"}};
     add(1, 100, 110);
     add(4, 400, 410);
     add(8, 700, 910);
@@ -34,12 +35,12 @@ struct SampleRuns {
     validation.runs[2].outlier = &outlier;
     ScoredRun& collapsed = add(32, 1600, 3100);
     collapsed.verdicts[1].outcome = "R7: a collapse";
-    validation.rules = &rules;
+    validation.data = data;
     validation.excluded = {{"no batch per GPU", 1}, {"context, not a measurement", 7}};
     rows.emplace_back().clean = "yes";
     rows.back().gpus_total = 8;
     rows.back().nodes = 1;
-    validation.missed = {{.row = &rows.back(), .family = &rules.families.front()}};
+    validation.missed = {{.row = &rows.back(), .family = &data->run_rules.families.front()}};
   }
 
   ScoredRun& add(int gpus, double measured, double predicted) {
@@ -55,7 +56,7 @@ struct SampleRuns {
     scored.run.model = &model;
     scored.run.stack = &stack;
     scored.run.measured.batch_per_gpu = 64;
-    scored.family = &rules.families.front();
+    scored.family = &data->run_rules.families.front();
     scored.predicted.measured = measured;
     for (Prediction& prediction : scored.predicted.by_fit) prediction.throughput = predicted;
     scored.verdicts[0].is_asked = true;
@@ -127,7 +128,7 @@ TEST_CASE("a run that a rule excepts is named however small its error") {
 
 TEST_CASE("families that nothing is claimed for count by themselves, not in the totals") {
   SampleRuns sample;
-  for (ScoredRun& run : sample.validation.runs) run.family = &sample.rules.families.back();
+  for (ScoredRun& run : sample.validation.runs) run.family = &sample.data->run_rules.families.back();
   const auto json = training_validation_json(sample.validation, FitKind::one_gpu);
   CHECK(json["overall"]["rows"] == 0);
   CHECK(json["overall"]["mape"].is_null());

@@ -12,14 +12,13 @@ struct SampleValidation {
   PublishedRow row;
   MachineRule machine{.when = {}, .platform = "dgx2", .set = {}, .kin = {}, .note = "a <note>"};
   OutlierRule outlier{.when = {}, .reason = "a <reason>", .excepted = true};
-  CollectiveCurve one, other;
-  Validation validation;
+  CollectiveValidation validation;
 
   SampleValidation() {
     row.file = "rows.csv";
     row.metric = "allreduce_time";
-    one = curve("8 V100, all_reduce: one & only", "calibrate");
-    other = curve("16 V100, all_reduce: other", "validate");
+    const CollectiveCurve one = curve("8 V100, all_reduce: one & only", "calibrate");
+    CollectiveCurve other = curve("16 V100, all_reduce: other", "validate");
     other.outlier = &outlier;
     validation.curves = {scored(one, 0.1), scored(other, 0.4)};
     validation.excluded = {{"another library than NCCL", 3}};
@@ -46,11 +45,11 @@ struct SampleValidation {
 
   static ScoredCurve scored(const CollectiveCurve& curve, double error) {
     ScoredCurve made;
-    made.curve = &curve;
+    made.curve = curve;
     made.large = error;
     made.small = error;
     for (const CurvePoint& point : curve.points)
-      made.points.push_back({&point, point.measured * (1 + error), error, "ring", "LL"});
+      made.points.push_back({point, point.measured * (1 + error), error, "ring", "LL"});
     return made;
   }
 };

@@ -1,0 +1,20 @@
+#pragma once
+// Published rows with the rules that say what they measured: the input of every validation and fit. Runs and
+// curves made from it point into it, so each holds a share of it.
+
+#include "published/machine_rules.hpp"
+#include "published/published_rows.hpp"
+#include "published/run_rules.hpp"
+
+#include <vector>
+
+namespace trainyard {
+
+struct PublishedData {
+  MachineRules machine_rules;
+  RunRules run_rules = {};
+  std::vector<PublishedRow> rows;
+  std::vector<PublishedRow> lookup = {};  ///< further rows for runs to fit to, if `rows` have none
+};
+
+}  // namespace trainyard
