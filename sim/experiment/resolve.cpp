@@ -265,7 +265,6 @@ public:
       : catalogue_(catalogue), document_(document), file_(std::move(file)), files_(files) {
     resolved_.name = file_.stem().string();
     resolved_.settings = load_experiment(document_);
-    resolved_.classes.resize(1);
     resolved_.classes.front().name = "all ranks";
   }
 

@@ -132,6 +132,7 @@ Seconds closed_makespan(const TaskGraph& graph) {
 }
 
 void add_rows(const ResolvedExperiment& resolved, Step& step) {
+  step.classes.clear();
   for (const RankClass& one : resolved.classes) {
     ClassStep& made = step.classes.emplace_back();
     made.first = one.ranks.front();

@@ -83,7 +83,7 @@ struct Step {
   Seconds time;                    ///< including the wait for samples
   Seconds lower_bound;             ///< with all collectives at their bound
   Seconds network_gain;            ///< how much shorter the step would be if collectives took no time
-  std::vector<ClassStep> classes;  ///< at least one, in the order of the experiment's
+  std::vector<ClassStep> classes = std::vector<ClassStep>(1);  ///< in the order of the experiment's
   std::vector<CollectiveRow> collectives;
   std::vector<TimelineEvent> bars;  ///< of the recorded ranks
 };

@@ -229,7 +229,7 @@ TEST_CASE("children answer in order and what they throw comes through, that of t
                        JobImpossible);
   CHECK_THROWS_WITH_AS(
       in_children(2, 2, [](int i) -> std::string { return i == 1 ? (::_exit(7), "") : "fine"; }),
-      doctest::Contains("died"), std::runtime_error);
+      doctest::Contains("exit code 7"), std::runtime_error);
 }
 
 TEST_CASE("a scale is found on straight pieces, and nothing where there is none") {
