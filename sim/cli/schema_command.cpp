@@ -15,7 +15,8 @@ void add_schema(CLI::App& program) {
   CLI::App& command =
       *program.add_subcommand("schema", "print the JSON Schema of a kind of file, for editors");
   offer(command
-            .add_option("KIND", *kind, "platform, gpu, protocols, machines, model, stack, experiment, sweep or runs")
+            .add_option("KIND", *kind,
+                        "platform, gpu, protocols, machines, model, stack, experiment, sweep or runs")
             ->required(),
         kind_texts(&KindWord::word));
   add_examples(command, {"trainyard schema platform > platform.schema.json", "trainyard schema experiment"});

@@ -3,13 +3,16 @@
 // simultaneous transfers. Algorithms (one file each) turn an operation and a group of ranks into phases
 // (plan.hpp). Does not depend on SimGrid.
 
+#include "collectives/algorithm.hpp"
 #include "collectives/operation.hpp"
+#include "collectives/protocol_overheads.hpp"
 #include "units/ids.hpp"
 #include "units/quantity.hpp"
 
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace trainyard {
@@ -66,12 +69,29 @@ struct CollectivePhase {
   Bandwidth limit{std::numeric_limits<double>::infinity()};
 };
 
+/// A collective's place in a step, for reports. The engine reads only its name, for messages.
+struct CollectiveLabel {
+  std::string name;     ///< "bucket 0", "parameters 0"
+  std::string purpose;  ///< the data sent: "gradients", "parameters", "buckets" of a trace
+  Algorithm algorithm{};
+  Protocol protocol{};
+  int channels = 0;
+  int tensors = 0;
+  int ready_op = -1;   ///< index of the op in the trace whose end completes the data; -1: ready at the
+                       ///< beginning
+  std::string held;    ///< the host's work before it: "cycle", "negotiation"
+  std::string before;  ///< the kernels on the communication stream before it
+  std::string after;   ///< and after it
+  Seconds bound;       ///< no algorithm on this network is faster
+};
+
 struct Collective {
   Operation operation{};
   Bytes size;            ///< as nccl-tests counts it (operation.hpp)
   int participants = 0;  ///< ranks that meet in it
   Seconds overhead;      ///< once, before the first message
   std::vector<CollectivePhase> phases;
+  CollectiveLabel label = {};
 };
 
 /// The rate of every edge of a pattern when all of them send at once and nothing else uses the network: the

@@ -31,8 +31,8 @@ bool crosses(const Pattern& pattern, LinkId link) {
 }
 
 std::string name_of(const TaskGraph& graph, int collective) {
-  if (at(collective) < graph.collective_names.size()) return graph.collective_names[at(collective)];
-  return fmt::format("collective {}", collective);
+  const std::string& name = graph.collectives[at(collective)].label.name;
+  return name.empty() ? fmt::format("collective {}", collective) : name;
 }
 
 }  // namespace

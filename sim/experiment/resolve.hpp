@@ -34,10 +34,10 @@ struct ResolvedExperiment {
   Platform platform;
   GpuProfile gpu;
   Stack stack;
-  ProtocolOverheads overheads;     ///< costs of the stack's communication library in addition to the wire
+  ProtocolOverheads overheads;  ///< costs of the stack's communication library in addition to the wire
   /// At least one; of all ranks, each rank in one; in the order of their first ranks.
   std::vector<RankClass> classes = std::vector<RankClass>(1);
-  std::optional<Model> model;      ///< the source of the traces; none if the experiment replays a trace
+  std::optional<Model> model;  ///< the source of the traces; none if the experiment replays a trace
   std::optional<double> samples_per_epoch;
   std::vector<ResolvedExperiment> neighbours;  ///< of the experiment, on the same platform
   /// The ranks of the experiment, and the same with the nodes of neighbours and of background traffic. Routes

@@ -99,9 +99,8 @@ CollectivePace collective_pace(const ReplayedStep& step, int number) {
     pace.edge = rate;
     constexpr double rounding = 1e-9;
     pace.is_connection = phase.limit < (1 - rounding) * lockstep;
-    pace.held_by = pace.is_connection
-                       ? holder_of(step, step.plan.collectives[at(number)].protocol, phase.limit, uses)
-                       : ConnectionLimit::none;
+    pace.held_by = pace.is_connection ? holder_of(step, collective.label.protocol, phase.limit, uses)
+                                      : ConnectionLimit::none;
     pace.alike = 0;
     for (const LinkUse& use : uses) {
       constexpr double alike = 1 + 1e-9;

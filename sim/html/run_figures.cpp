@@ -80,8 +80,9 @@ constexpr TileText tile_texts[] = {
      }},
     {"memory_peak_bytes", is_always,
      [](const Run& run) {
-       return fmt::format("{} of {}; batch {} is the largest that fits", percent(fullest(*run.memory).utilization),
-                          gpu_memory(fullest(*run.memory).capacity), grouped(fullest(*run.memory).largest_batch));
+       return fmt::format(
+           "{} of {}; batch {} is the largest that fits", percent(fullest(*run.memory).utilization),
+           gpu_memory(fullest(*run.memory).capacity), grouped(fullest(*run.memory).largest_batch));
      }},
     {"energy_per_step_j", is_always,
      [](const Run& run) { return human(run.energy->average) + " on average"; }},

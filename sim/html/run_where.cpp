@@ -86,8 +86,8 @@ Html exposed_html(const Run& run, const ClassStep& one_class, const StepParts& s
 /// The step of one class of ranks.
 Html class_html(const Run& run, const ClassStep& one) {
   const StepParts split = step_parts(run, one);
-  Html html = paragraph(fmt::format(
-      "The step time, split into parts along the compute stream of rank {}.", index(one.first)));
+  Html html = paragraph(
+      fmt::format("The step time, split into parts along the compute stream of rank {}.", index(one.first)));
   html += parts_html(run, split);
   if (run.ranks > 1 && one.communication > Seconds{}) {
     html += paragraph(fmt::format("Communication takes {} in total; {} of it is hidden by compute.",

@@ -16,11 +16,11 @@ constexpr double tolerance = 1e-9;
 bool is_shorter(Seconds a, Seconds b) { return a.si() < b.si() * (1 - tolerance) - 1e-15; }
 
 void check_collectives(const StepPlan& plan, const Timeline& timeline, std::vector<std::string>& out) {
-  for (std::size_t i = 0; i < plan.collectives.size(); ++i) {
+  for (std::size_t i = 0; i < plan.graph.collectives.size(); ++i) {
     const Seconds taken = timeline.collectives[i].end - timeline.collectives[i].start;
-    if (!is_shorter(taken, plan.collectives[i].bound)) continue;
-    out.push_back(fmt::format("{} took {}, faster than its bound {}", plan.collectives[i].name,
-                              estimate(taken), estimate(plan.collectives[i].bound)));
+    if (!is_shorter(taken, plan.graph.collectives[i].label.bound)) continue;
+    out.push_back(fmt::format("{} took {}, faster than its bound {}", plan.graph.collectives[i].label.name,
+                              estimate(taken), estimate(plan.graph.collectives[i].label.bound)));
   }
 }
 

@@ -23,10 +23,10 @@ Trace export_trace(const ResolvedExperiment& resolved, bool with_durations) {
   }
   // Traces have columns only for all-reduce. A replay generates all work around other collectives anew.
   if (resolved.settings.sync.kind != SyncKind::all_reduce) return trace;
-  for (std::size_t c = 0; c < plan.collectives.size(); ++c) {
-    Op& op = trace.ops[static_cast<std::size_t>(plan.collectives[c].ready_op)];
-    op.communication = plan.graph.collectives[c].operation;
-    op.communication_bytes.push_back(plan.graph.collectives[c].size);
+  for (const Collective& collective : plan.graph.collectives) {
+    Op& op = trace.ops[at(collective.label.ready_op)];
+    op.communication = collective.operation;
+    op.communication_bytes.push_back(collective.size);
   }
   return trace;
 }

@@ -27,8 +27,6 @@ Timeline run_among_others(const ResolvedExperiment& resolved, const Cluster& clu
   }
   TaskGraph graph = plan.graph;
   add_others(resolved, cluster, graph);
-  for (const PlannedCollective& collective : plan.collectives)
-    graph.collective_names.push_back(collective.name);
   return run(graph, options);
 }
 

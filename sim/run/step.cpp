@@ -37,9 +37,9 @@ std::vector<OpRow> op_rows(const Trace& trace, const StepPlan& plan) {
 std::vector<CollectiveRow> collective_rows(const Trace& trace, const StepPlan& plan,
                                            const Timeline& timeline) {
   std::vector<CollectiveRow> rows;
-  for (std::size_t i = 0; i < plan.collectives.size(); ++i) {
-    const PlannedCollective& planned = plan.collectives[i];
+  for (std::size_t i = 0; i < plan.graph.collectives.size(); ++i) {
     const Collective& collective = plan.graph.collectives[i];
+    const CollectiveLabel& planned = collective.label;
     const CollectiveSpan& span = timeline.collectives[i];
     const Seconds taken = span.end - span.start;
     CollectiveRow& row = rows.emplace_back();
@@ -111,7 +111,7 @@ void date_ops(const StepPlan& plan, Step& step) {
     one.ops[at(bar.op)].end = bar.end;
   }
   for (std::size_t i = 0; i < step.collectives.size(); ++i) {
-    const int ready_op = plan.collectives[i].ready_op;
+    const int ready_op = plan.graph.collectives[i].label.ready_op;
     if (ready_op < 0) continue;
     for (const ClassStep& one : step.classes)
       step.collectives[i].ready = std::max(step.collectives[i].ready, one.ops.at(at(ready_op)).end);
@@ -121,7 +121,8 @@ void date_ops(const StepPlan& plan, Step& step) {
 }  // namespace
 
 const std::string& side_work(const StepPlan& plan, Stream stream, const std::vector<Task>& tasks, int task) {
-  const PlannedCollective& planned = plan.collectives[at(std::get<Compute>(tasks[at(task)]).collective)];
+  const CollectiveLabel& planned =
+      plan.graph.collectives[at(std::get<Compute>(tasks[at(task)]).collective)].label;
   if (stream == Stream::host) return planned.held;
   const bool is_before = at(task) + 1 < tasks.size() && std::holds_alternative<Join>(tasks[at(task) + 1]);
   return is_before ? planned.before : planned.after;

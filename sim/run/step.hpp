@@ -80,9 +80,9 @@ struct ClassStep {
 struct Step {
   StepPlan plan;
   Timeline timeline;
-  Seconds time;                    ///< including the wait for samples
-  Seconds lower_bound;             ///< with all collectives at their bound
-  Seconds network_gain;            ///< how much shorter the step would be if collectives took no time
+  Seconds time;          ///< including the wait for samples
+  Seconds lower_bound;   ///< with all collectives at their bound
+  Seconds network_gain;  ///< how much shorter the step would be if collectives took no time
   std::vector<ClassStep> classes = std::vector<ClassStep>(1);  ///< in the order of the experiment's
   std::vector<CollectiveRow> collectives;
   std::vector<TimelineEvent> bars;  ///< of the recorded ranks

@@ -46,7 +46,7 @@ Seconds StepAtPace::beyond(Seconds compute) {
 
 Seconds StepAtPace::least() const {
   std::vector<Seconds> bounds;
-  for (const PlannedCollective& collective : plan_.collectives) bounds.push_back(collective.bound);
+  for (const Collective& collective : plan_.graph.collectives) bounds.push_back(collective.label.bound);
   return closed_makespan(paced_step(plan_, bounds, is_paced_, 0));
 }
 

@@ -41,14 +41,13 @@ std::vector<GpuUse> collective_uses(const StepPlan& plan, const GpuProfile& gpu)
   for (const Pattern& pattern : graph.patterns)
     rates.push_back(lockstep_rate(link_uses(pattern), graph.links));
   std::vector<GpuUse> uses;
-  for (std::size_t i = 0; i < graph.collectives.size(); ++i) {
-    const Collective& collective = graph.collectives[i];
+  for (const Collective& collective : graph.collectives) {
     Seconds moving;
     for (const CollectivePhase& phase : collective.phases)
       moving += closed_form(phase, std::min(rates[at(phase.pattern)], phase.limit));
     GpuUse& use = uses.emplace_back();
     if (gpu.sms) {
-      const double blocks = blocks_of_ring * plan.collectives[i].channels;
+      const double blocks = blocks_of_ring * collective.label.channels;
       use.sms = std::min(1.0, blocks / gpu.sms->value);
     }
     if (moving > Seconds() && gpu.memory.bandwidth.value > Bandwidth()) {

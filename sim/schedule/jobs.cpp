@@ -32,6 +32,7 @@ void add_job(TaskGraph& graph, const TaskGraph& other) {
   graph.patterns.insert(graph.patterns.end(), other.patterns.begin(), other.patterns.end());
   for (Collective collective : other.collectives) {
     for (CollectivePhase& phase : collective.phases) phase.pattern += first_pattern;
+    collective.label = {};  // names are those of the simulated job
     graph.collectives.push_back(std::move(collective));
   }
   for (const Program& program : other.programs)

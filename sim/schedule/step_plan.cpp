@@ -70,19 +70,20 @@ void add_collectives(const std::vector<Launch>& launches, const Cluster& cluster
     const CollectivePlan& chosen = planner.plan(launch.size, plan.graph.patterns);
     add_notes(chosen.notes, plan);
     plan.channels = std::max(plan.channels, chosen.channels);
-    plan.collectives.push_back(
-        {.name = launch.name,
-         .purpose = launch.purpose,
-         .algorithm = chosen.algorithm,
-         .protocol = chosen.protocol,
-         .channels = chosen.channels,
-         .tensors = launch.tensors,
-         .ready_op = launch.ready_op,
-         .held = held,
-         .before = launch.before.name,
-         .after = launch.after.name,
-         .bound = collective_bound(cluster, software.overheads, launch.operation, ranks, launch.size)});
-    plan.graph.collectives.push_back(planner.collective(launch.size, plan.graph.patterns));
+    Collective& collective =
+        plan.graph.collectives.emplace_back(planner.collective(launch.size, plan.graph.patterns));
+    collective.label = {
+        .name = launch.name,
+        .purpose = launch.purpose,
+        .algorithm = chosen.algorithm,
+        .protocol = chosen.protocol,
+        .channels = chosen.channels,
+        .tensors = launch.tensors,
+        .ready_op = launch.ready_op,
+        .held = held,
+        .before = launch.before.name,
+        .after = launch.after.name,
+        .bound = collective_bound(cluster, software.overheads, launch.operation, ranks, launch.size)};
   }
 }
 

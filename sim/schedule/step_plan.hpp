@@ -15,28 +15,11 @@
 
 namespace trainyard {
 
-/// Description of a collective of the plan.
-struct PlannedCollective {
-  std::string name;     ///< "bucket 0", "parameters 0"
-  std::string purpose;  ///< the data sent: "gradients", "parameters", "buckets" of a trace
-  Algorithm algorithm{};
-  Protocol protocol{};
-  int channels = 0;
-  int tensors = 0;
-  int ready_op = -1;   ///< index of the op in the trace whose end completes the data; -1: ready at the
-                       ///< beginning
-  std::string held;    ///< the host's work before it: "cycle", "negotiation"
-  std::string before;  ///< the kernels on the communication stream before it
-  std::string after;   ///< and after it
-  Seconds bound;       ///< no algorithm on this network is faster
-};
-
 struct StepPlan {
   TaskGraph graph;
-  std::vector<OpTime> op_times;                ///< of each op of the trace, including software overhead
-  std::vector<PlannedCollective> collectives;  ///< of each collective of the graph
-  int channels = 0;                            ///< largest number of channels of a collective
-  std::vector<std::string> notes;              ///< for the reader of the result
+  std::vector<OpTime> op_times;    ///< of each op of the trace, including software overhead
+  int channels = 0;                ///< largest number of channels of a collective
+  std::vector<std::string> notes;  ///< for the reader of the result
 };
 
 /// Plans one step: compute ops in trace order on the compute stream; collectives in bucket order on the

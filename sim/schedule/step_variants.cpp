@@ -45,8 +45,8 @@ void keep_one_rank_each(TaskGraph& graph) {
 }  // namespace
 
 TaskGraph ideal(const StepPlan& plan) {
-  return undisturbed(
-      without_use(with_durations(plan, [&](std::size_t i) { return plan.collectives[i].bound; })));
+  return undisturbed(without_use(
+      with_durations(plan, [&](std::size_t i) { return plan.graph.collectives[i].label.bound; })));
 }
 
 TaskGraph without_network(const StepPlan& plan) {

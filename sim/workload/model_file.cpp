@@ -3,6 +3,7 @@
 #include "config/read.hpp"
 #include "units/text.hpp"
 
+#include <fmt/format.h>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -119,7 +120,7 @@ bool is_valid(const std::string& key, const BertHyperparameters& bert, config::P
       return false;
     }
     if (count > *whole) {
-      problems.error(key + ".predictions." + length, "more predictions than tokens",
+      problems.error(fmt::format("{}.predictions.{}", key, length), "more predictions than tokens",
                      "write at most " + length);
       return false;
     }

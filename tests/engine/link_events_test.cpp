@@ -69,7 +69,7 @@ TEST_CASE("links that nothing crosses, and events after the end, change nothing"
 TEST_CASE("a job that a failed link keeps from ending is impossible, and the message says what waits") {
   for (const Fidelity fidelity : on_a_network) {
     TaskGraph graph = one_message();
-    graph.collective_names = {"bucket 0"};
+    graph.collectives.front().label.name = "bucket 0";
     graph.link_events = {at_date(0.5, 0, 0)};
     try {
       run_in_child(graph, {.fidelity = fidelity, .fold = false, .recorded = {}});

@@ -102,8 +102,9 @@ TEST_CASE("a key figure of the table is a tile, with its definition, where the r
                      return FigureValue(13.0);
                    }});
   Run run = sample_result();
-  CHECK(has(figures_html(run, table).markup,
-            "<dt>made up</dt><dd class=\"value\">13.0 W</dd><dd class=\"remark\">a figure of this test</dd>"));
+  CHECK(
+      has(figures_html(run, table).markup,
+          "<dt>made up</dt><dd class=\"value\">13.0 W</dd><dd class=\"remark\">a figure of this test</dd>"));
   CHECK_FALSE(has(figures_html(run).markup, "made up"));
   run.ranks = 3;
   CHECK_FALSE(has(figures_html(run, table).markup, "made up"));

@@ -389,7 +389,7 @@ TEST_CASE("a run that beats physics is found out") {
 
   CHECK(violations(plan, good, good.makespan * 1.001, false).size() == 1);
   Timeline fast = good;
-  fast.collectives[1].end = fast.collectives[1].start + plan.collectives[1].bound * 0.5;
+  fast.collectives[1].end = fast.collectives[1].start + plan.graph.collectives[1].label.bound * 0.5;
   CHECK(violations(plan, fast, Seconds{}, false).front().find("faster than its bound") != std::string::npos);
   Timeline lossy = good;
   lossy.link_bytes[0] /= 2;

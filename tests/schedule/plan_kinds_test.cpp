@@ -89,7 +89,8 @@ TEST_CASE("two GPUs send the parameters and the gradients over one way each, at 
   const Route way = route(cluster, Rank{0}, Rank{1});
   double rate = 1e30;
   for (const LinkId link : way.links) rate = std::min(rate, capacity(cluster, link).si());
-  const double once = 4 * values / rate + static_cast<double>(plan.collectives.size() / 2) * way.latency.si();
+  const double once =
+      4 * values / rate + static_cast<double>(plan.graph.collectives.size() / 2) * way.latency.si();
   CHECK(makespan(plan) == doctest::Approx(2 * once + step_compute).epsilon(1e-9));
 }
 
@@ -101,10 +102,10 @@ TEST_CASE("only GPU 0 updates, and only it copies what it broadcasts; all copy w
   stack.bucket_cap = {.value = Bytes(100e6)};
   const Cluster cluster = machine("dgx2", 1, 4);
   const StepPlan plan = plan_of(cluster, through_gpu0(), trace, stack);
-  REQUIRE(plan.collectives.size() == 2);
-  CHECK(plan.collectives[0].name == "parameters 0");
-  CHECK(plan.collectives[0].tensors == 3);
-  CHECK(plan.collectives[1].name == "gradients 0");
+  REQUIRE(plan.graph.collectives.size() == 2);
+  CHECK(plan.graph.collectives[0].label.name == "parameters 0");
+  CHECK(plan.graph.collectives[0].label.tensors == 3);
+  CHECK(plan.graph.collectives[1].label.name == "gradients 0");
   const Timeline timeline = run_closed(plan.graph);
   const double copy = 2 * 12e6 / 1e12;
   const auto taken = [&](std::size_t i) {
@@ -130,7 +131,7 @@ TEST_CASE("DistributedDataParallel is faster than DataParallel on the same machi
 TEST_CASE("DataParallel stays on one node, and one GPU has nothing to exchange") {
   CHECK_THROWS_AS((void)plan_of(machine("p3_16xlarge", 2, 16), through_gpu0()), InputError);
   const StepPlan alone = plan_of(machine("dgx2", 1, 1), through_gpu0());
-  CHECK(alone.collectives.empty());
+  CHECK(alone.graph.collectives.empty());
   CHECK(alone.notes.empty());
   CHECK(makespan(alone) == doctest::Approx(step_compute).epsilon(1e-12));
 }
@@ -160,7 +161,7 @@ TEST_CASE("a rank sends its update to every other: N'(P - 1) bytes, in the time 
       CAPTURE(each.update);
       const StepPlan plan = plan_of(cluster, each.sync, two_layers(), flat);
       REQUIRE(plan.graph.collectives.size() == 1);
-      CHECK(plan.collectives[0].algorithm == Algorithm::direct);
+      CHECK(plan.graph.collectives[0].label.algorithm == Algorithm::direct);
       CHECK(plan.graph.collectives[0].size.si() == p * each.update);
       const Timeline timeline = run_closed(plan.graph);
       const double sent = timeline.link_bytes.at(index(way.links.front()));
@@ -177,13 +178,13 @@ TEST_CASE("a rank sends its update to every other: N'(P - 1) bytes, in the time 
 TEST_CASE("buckets of updates go out behind backward, and any algorithm of an all-gather carries them") {
   const Cluster cluster = machine("dgx2", 1, 4);
   const StepPlan plan = plan_of(cluster, to_peers());
-  REQUIRE(plan.collectives.size() == 2);
-  CHECK(plan.collectives[0].name == "bucket 0");
+  REQUIRE(plan.graph.collectives.size() == 2);
+  CHECK(plan.graph.collectives[0].label.name == "bucket 0");
   const Timeline timeline = run_closed(plan.graph);
   CHECK(timeline.collectives[0].start.si() == doctest::Approx(24e-3).epsilon(1e-12));
   Sync ring = to_peers();
   ring.algorithm = Algorithm::ring;
-  CHECK(plan_of(cluster, ring).collectives[0].algorithm == Algorithm::ring);
+  CHECK(plan_of(cluster, ring).graph.collectives[0].label.algorithm == Algorithm::ring);
   ring.algorithm = Algorithm::tree;
   CHECK_THROWS_AS((void)plan_of(cluster, ring), InputError);
 }

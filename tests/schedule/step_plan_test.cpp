@@ -31,15 +31,15 @@ Timeline closed(const StepPlan& plan) {
 
 TEST_CASE("one rank computes and communicates nothing") {
   const StepPlan alone = plan(two_layers(), 1);
-  CHECK(alone.collectives.empty());
+  CHECK(alone.graph.collectives.empty());
   CHECK(closed(alone).makespan.si() == doctest::Approx(40e-3).epsilon(1e-12));
 }
 
 TEST_CASE("the first bucket overlaps backward and the optimizer waits for the last") {
   const StepPlan two = plan(two_layers(), 2);
-  REQUIRE(two.collectives.size() == 2);
-  CHECK(two.collectives[0].ready_op == 2);
-  CHECK(two.collectives[1].ready_op == 3);
+  REQUIRE(two.graph.collectives.size() == 2);
+  CHECK(two.graph.collectives[0].label.ready_op == 2);
+  CHECK(two.graph.collectives[1].label.ready_op == 3);
   const Timeline timeline = closed(two);
   CHECK(timeline.collectives[0].start.si() == doctest::Approx(24e-3).epsilon(1e-12));
   CHECK(timeline.collectives[1].start.si() == doctest::Approx(32e-3).epsilon(1e-12));
@@ -58,23 +58,23 @@ TEST_CASE("communication that a trace names replaces the bucket rule") {
   trace.ops[3].communication = Operation::all_reduce;
   trace.ops[3].communication_bytes = {Bytes{404e6}};
   const StepPlan two = plan(trace, 2);
-  REQUIRE(two.collectives.size() == 1);
+  REQUIRE(two.graph.collectives.size() == 1);
   CHECK(two.graph.collectives[0].size == Bytes{404e6});
-  CHECK(two.collectives[0].tensors == 2);
+  CHECK(two.graph.collectives[0].label.tensors == 2);
 }
 
 TEST_CASE("without overlap every bucket waits for the end of backward") {
   Stack stack;
   stack.overlap = false;
-  for (const PlannedCollective& collective : plan(two_layers(), 2, stack).collectives)
-    CHECK(collective.ready_op == 3);
+  for (const Collective& collective : plan(two_layers(), 2, stack).graph.collectives)
+    CHECK(collective.label.ready_op == 3);
 }
 
 TEST_CASE("Horovod starts nothing between its ticks, and a tensor alone is not copied") {
   Stack stack;
   stack.fusion = Fusion{{.value = Bytes{64e6}}, {.value = Seconds{5e-3}}};
   const StepPlan two = plan(two_layers(), 2, stack);
-  REQUIRE(two.collectives.size() == 2);
+  REQUIRE(two.graph.collectives.size() == 2);
   const Timeline timeline = closed(two);
   CHECK(timeline.collectives[0].start.si() == doctest::Approx(25e-3).epsilon(1e-12));  // ready at 24 ms
   CHECK(timeline.collectives[1].start.si() == doctest::Approx(35e-3).epsilon(1e-12));  // ready at 32 ms
@@ -128,7 +128,7 @@ TEST_CASE("the ideal step is as fast as its bounds and no faster than its comput
   CHECK(bound.makespan <= closed(two).makespan);
   CHECK(bound.makespan >= Seconds{40e-3});
   CHECK((bound.collectives[0].end - bound.collectives[0].start).si() ==
-        doctest::Approx(two.collectives[0].bound.si()).epsilon(1e-9));
+        doctest::Approx(two.graph.collectives[0].label.bound.si()).epsilon(1e-9));
 }
 
 TEST_CASE("a bucket takes two multiprocessors per ring and its bytes' way through the memory") {
@@ -153,7 +153,7 @@ TEST_CASE("a bucket takes two multiprocessors per ring and its bytes' way throug
 
   // A kernel of which nothing but the duration is known suffers from the multiprocessors alone.
   const StepPlan unknown = plan(two_layers(), 2, {}, gpu);
-  const double sms = 2 * unknown.collectives[0].channels / 80.0;
+  const double sms = 2 * unknown.graph.collectives[0].label.channels / 80.0;
   REQUIRE(sms > 0);
   CHECK(closed(unknown).collectives[1].start.si() == doctest::Approx(32e-3 + taken(0) * sms).epsilon(1e-12));
   CHECK(run(ideal(unknown), {.fidelity = Fidelity::closed, .recorded = {}}).ranks[0].compute ==
@@ -207,8 +207,8 @@ TEST_CASE("five GPUs of a cube mesh reduce along a chain unless a ring was asked
   const Cluster cluster =
       make_cluster(load_platform(config::load(TRAINYARD_SOURCE_DIR "/platforms/dgx1v.yaml")), 1, 5);
   const StepPlan five = plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, Sync{}, no_overheads());
-  REQUIRE(five.collectives.size() == 2);
-  CHECK(five.collectives[0].algorithm == Algorithm::chain);
+  REQUIRE(five.graph.collectives.size() == 2);
+  CHECK(five.graph.collectives[0].label.algorithm == Algorithm::chain);
   CHECK(five.graph.collectives[0].phases.at(0).hops == 8);
   CHECK(closed(five).makespan > Seconds{40e-3} + Bytes{400e6} / Bandwidth{22.6e9});
   CHECK_THROWS_AS((void)plan_step(two_layers(), GpuProfile{}, Stack{}, cluster,
@@ -248,8 +248,8 @@ TEST_CASE("collectives of every operation that a trace names are planned as such
   CHECK(four.graph.collectives[1].operation == Operation::all_gather);
   CHECK(four.graph.collectives[2].operation == Operation::reduce_scatter);
   CHECK(four.graph.collectives[3].operation == Operation::all_to_all);
-  CHECK(four.collectives[0].tensors == 0);
-  CHECK(four.collectives[2].tensors == 1);
+  CHECK(four.graph.collectives[0].label.tensors == 0);
+  CHECK(four.graph.collectives[2].label.tensors == 1);
   CHECK(closed(four).makespan > Seconds{40e-3});
 }
 
@@ -279,7 +279,7 @@ TEST_CASE("passes over the gradients follow the last reduction, or hold all of t
   Trace ahead = two_layers();
   add_stack_ops(ahead, stack);
   const StepPlan held = plan(ahead, 2, stack, round_gpu());
-  REQUIRE(held.collectives.size() == 2);
+  REQUIRE(held.graph.collectives.size() == 2);
   const Timeline timeline = closed(held);
   CHECK(timeline.collectives[0].start.si() == doctest::Approx(32e-3 + passes).epsilon(1e-12));
   CHECK(timeline.makespan.si() == doctest::Approx(timeline.collectives[1].end.si() + 8e-3).epsilon(1e-12));
@@ -294,7 +294,7 @@ TEST_CASE("passes of several ranks stand beside each collective and cost one ran
   CHECK(trace == two_layers());
   const StepPlan two = plan(trace, 2, stack, round_gpu());
   const Timeline timeline = closed(two);
-  CHECK(two.collectives[0].before == "flatten");
+  CHECK(two.graph.collectives[0].label.before == "flatten");
   CHECK(timeline.collectives[0].start.si() == doctest::Approx(24e-3 + 2 * 4e6 / 1e12).epsilon(1e-12));
   CHECK(timeline.makespan.si() ==
         doctest::Approx(timeline.collectives[1].end.si() + 1.5 * 4 * 100e6 / 1e12 + 8e-3).epsilon(1e-12));
@@ -326,7 +326,7 @@ TEST_CASE("where every micro-batch is reduced the next one waits for it") {
   Trace trace = two_layers();
   accumulate(trace, 2, Bytes{4}, true);
   const StepPlan two = plan(trace, 2, stack, round_gpu());
-  REQUIRE(two.collectives.size() == 4);
+  REQUIRE(two.graph.collectives.size() == 4);
   const Timeline timeline = closed(two);
   CHECK(timeline.collectives[0].start.si() == doctest::Approx(24e-3).epsilon(1e-12));
   CHECK(timeline.collectives[1].start.si() == doctest::Approx(32e-3).epsilon(1e-12));

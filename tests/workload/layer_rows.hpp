@@ -43,28 +43,29 @@ inline std::vector<std::string> row_of(std::size_t index, const trainyard::Layer
   const bool is_window = layer.window.kernel_h > 0;
   const bool is_matrix = layer.forward_macs > 0;
   const auto whole = [&](int value) { return is_matrix ? std::to_string(value) : ""; };
-  return {std::to_string(index),
-          layer.name,
-          std::string(trainyard::config::name_of(layer.kind)),
-          joined(layer.in_shape),
-          joined(layer.out_shape),
-          is_window ? std::to_string(layer.window.kernel_h) + "x" + std::to_string(layer.window.kernel_w) : "",
-          is_window ? std::to_string(layer.window.stride) : "",
-          shortest(trainyard::parameter_elements(layer)),
-          std::to_string(layer.parameters.size()),
-          shortest(layer.forward_macs),
-          shortest(layer.forward_flops.si()),
-          shortest(layer.backward_flops.si()),
-          shortest(layer.in_elements),
-          shortest(layer.out_elements),
-          shortest(layer.saved_elements),
-          shortest(layer.saved_fixed.si()),
-          shortest(layer.forward_rw_elements),
-          shortest(layer.backward_rw_elements),
-          whole(layer.gemm.batch),
-          whole(layer.gemm.m),
-          whole(layer.gemm.n),
-          whole(layer.gemm.k)};
+  return {
+      std::to_string(index),
+      layer.name,
+      std::string(trainyard::config::name_of(layer.kind)),
+      joined(layer.in_shape),
+      joined(layer.out_shape),
+      is_window ? std::to_string(layer.window.kernel_h) + "x" + std::to_string(layer.window.kernel_w) : "",
+      is_window ? std::to_string(layer.window.stride) : "",
+      shortest(trainyard::parameter_elements(layer)),
+      std::to_string(layer.parameters.size()),
+      shortest(layer.forward_macs),
+      shortest(layer.forward_flops.si()),
+      shortest(layer.backward_flops.si()),
+      shortest(layer.in_elements),
+      shortest(layer.out_elements),
+      shortest(layer.saved_elements),
+      shortest(layer.saved_fixed.si()),
+      shortest(layer.forward_rw_elements),
+      shortest(layer.backward_rw_elements),
+      whole(layer.gemm.batch),
+      whole(layer.gemm.m),
+      whole(layer.gemm.n),
+      whole(layer.gemm.k)};
 }
 
 /// Checks every column of every layer.
