@@ -10,9 +10,9 @@ namespace trainyard::engine {
 
 class RunningKernel {
 public:
-  /// Begins alone at `date`. Keeps a reference to `what`.
+  /// Begins alone at `date`.
   RunningKernel(const Compute& what, double date)
-      : what_(&what), begun_(date), since_(date), left_(what.duration.si()) {}
+      : what_(what), begun_(date), since_(date), left_(what.duration.si()) {}
 
   /// From `date` on, concurrent work takes this share of the GPU. Returns whether the kernel's end has moved.
   bool run_beside(const GpuUse& taken, double date) {
@@ -25,22 +25,22 @@ public:
     return true;
   }
 
-  [[nodiscard]] const GpuUse& use() const { return what_->use; }
+  [[nodiscard]] const GpuUse& use() const { return what_.use; }
   [[nodiscard]] double begun() const { return begun_; }
   /// If the pace stays as it is.
   [[nodiscard]] double end() const { return since_ + left_ * pace_; }
   /// From beginning to end; equal to the given duration, to the bit, if it was never slowed.
-  [[nodiscard]] Seconds taken() const { return has_changed_ ? Seconds{end() - begun_} : what_->duration; }
+  [[nodiscard]] Seconds taken() const { return has_changed_ ? Seconds{end() - begun_} : what_.duration; }
 
 private:
   /// Seconds needed per second of the kernel's own duration; the software's overhead is not slowed.
   [[nodiscard]] double pace_beside(const GpuUse& taken) const {
-    const double slow = slowdown(what_->use, taken);
-    if (slow == 1 || what_->duration <= Seconds()) return 1;
-    return slow + (1 - slow) * (what_->overhead / what_->duration);
+    const double slow = slowdown(what_.use, taken);
+    if (slow == 1 || what_.duration <= Seconds()) return 1;
+    return slow + (1 - slow) * (what_.overhead / what_.duration);
   }
 
-  const Compute* what_;
+  Compute what_;
   double begun_;
   double since_;     ///< date of the last change of pace
   double left_;      ///< remaining seconds when running alone
