@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-/// Pipelined chains for all_reduce, broadcast and reduce. An all_reduce sums along the order of its ranks and
+/// Chains in chunks for all_reduce, broadcast and reduce. An all_reduce sums along the order of its ranks and
 /// returns the result the same way, chunk by chunk, so that every edge is always busy; broadcast and reduce
 /// take one of the two ways. NCCL calls this its tree within a node; it is the only way if NVLinks form no
 /// ring. The plan uses the group's channels in the link graph; each carries its share of the bytes. If
@@ -27,7 +27,7 @@ CollectivePlan chain(const Cluster& cluster, const ProtocolOverheads& overheads,
 
 /// NCCL's tree for all_reduce, broadcast and reduce: between nodes a double binary tree (rank_tree.hpp), in a
 /// node a chain from the GPU next to the NIC through the others; on one node it is chain(). All-reduce goes
-/// up and down in one pipeline. Each of the group's channels gives the NIC and the order inside nodes, and
+/// up and down in one chunked phase. Each of the group's channels gives the NIC and the order inside nodes, and
 /// halves its share of the bytes between the two trees. Broadcast and reduce may have any root: it is the
 /// root of both trees.
 CollectivePlan tree(const Cluster& cluster, const ProtocolOverheads& overheads,
