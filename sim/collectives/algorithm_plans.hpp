@@ -27,8 +27,8 @@ CollectivePlan chain(const Cluster& cluster, const ProtocolOverheads& overheads,
 
 /// NCCL's tree for all_reduce, broadcast and reduce: between nodes a double binary tree (rank_tree.hpp), in a
 /// node a chain from the GPU next to the NIC through the others; on one node it is chain(). All-reduce goes
-/// up and down in one chunked phase. Each of the group's channels gives the NIC and the order inside nodes, and
-/// halves its share of the bytes between the two trees. Broadcast and reduce may have any root: it is the
+/// up and down in one chunked phase. Each of the group's channels gives the NIC and the order inside nodes,
+/// and halves its share of the bytes between the two trees. Broadcast and reduce may have any root: it is the
 /// root of both trees.
 CollectivePlan tree(const Cluster& cluster, const ProtocolOverheads& overheads,
                     const CollectiveRequest& request);
