@@ -101,7 +101,6 @@ Html faults_html(const Run& run) {
   add("framework", "restarting", faults.restarting);
   add("input", "writing checkpoints", faults.writing);
   html += stacked_bar("where the time of the job goes", bar) + table.html();
-  if (faults.runs > 1) html += paragraph("In brackets: the range of 95 % of such means.");
   if (faults.every) {
     html += paragraph(fmt::format("A checkpoint is written every {}{}; it is {} and takes {}.",
                                   human(*faults.every), faults.is_daly ? " (Daly's interval)" : "",

@@ -171,8 +171,8 @@ std::vector<Figure> figures_of_the_job() {  // The job.
       Figure{"ranks", "ranks", gpus, "GPUs that take part", "", size_of_job, of(&Run::ranks)},
       Figure{"nodes", "nodes", FigureUnit::count, "nodes that take part", "", size_of_job, of(&Run::nodes)},
       Figure{"fidelity", "fidelity", FigureUnit::text,
-             "how exactly collectives were simulated: `closed`, `flow`, `rounds` or `steps`", "", job_itself,
-             of_setting(&Experiment::fidelity)}};
+             "how exactly collectives were simulated: `closed`, `flow`, `rounds` or `messages`", "",
+             job_itself, of_setting(&Experiment::fidelity)}};
 }
 
 std::vector<Figure> figures_of_speed() {  // How fast it is.

@@ -1,6 +1,6 @@
 #pragma once
 // A sample before it is on a GPU: its bytes on disk, and the host's cost of decoding. Part of a model file;
-// the input pipeline of a study (experiment/data_loading.hpp) computes times from it.
+// data loading (experiment/data_loading.hpp) computes times from it.
 
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
