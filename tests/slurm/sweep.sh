@@ -79,10 +79,9 @@ printf '400 points on 4 nodes: %d.%02d s from --submit to the merged files\n' $(
 submit "$work/lost"
 wait_until 30 'no shard begins' grep -qs '10 %' "$work/lost/slurm/shard-1.log"
 # Held still, so that a fast sweep does not end before its node does.
-for file in $(grep -lsxzF 1/4 /proc/[0-9]*/cmdline); do
-  pid=${file#/proc/}
-  kill -STOP "${pid%/cmdline}" 2>/dev/null || :
-done
+while IFS=/ read -r _ _ pid _; do
+  kill -STOP "$pid" 2>/dev/null || :
+done < <(grep -lsxzF 1/4 /proc/[0-9]*/cmdline)
 lost=$(squeue -h -t RUNNING -j "${array}_1" -o %N)
 lose_node "$lost"
 begun=$SECONDS
