@@ -79,9 +79,10 @@ printf '400 points on 4 nodes: %d.%02d s from --submit to the merged files\n' $(
 submit "$work/lost"
 wait_until 30 'no shard begins' grep -qs '10 %' "$work/lost/slurm/shard-1.log"
 # Held still, so that a fast sweep does not end before its node does.
+shard=$(grep -lsxzF 1/4 /proc/[0-9]*/cmdline || :) # ended before the first signal: it finds itself too
 while IFS=/ read -r _ _ pid _; do
   kill -STOP "$pid" 2>/dev/null || :
-done < <(grep -lsxzF 1/4 /proc/[0-9]*/cmdline)
+done <<<"$shard"
 lost=$(squeue -h -t RUNNING -j "${array}_1" -o %N)
 lose_node "$lost"
 begun=$SECONDS
