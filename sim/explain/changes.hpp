@@ -56,7 +56,7 @@ protected:
 
   const ResolvedExperiment& resolved_;
   const Experiment& experiment_;
-  const Cluster cluster_;
+  const Cluster& cluster_;
   std::vector<WhatIf> all_;
 };
 
