@@ -83,7 +83,7 @@ std::string collective_table(const CollectiveReport& report) {
     fmt::format_to(out, "# Busiest link         : {}, busy for {:.1f} % of the time, over all sizes\n",
                    most->name, 100 * most->utilization);
   }
-  fmt::format_to(out, "# Avg bus bandwidth    : {:.6g}\n", report.average_busbw_gbs);
+  fmt::format_to(out, "# Avg bus bandwidth    : {:.2f}\n", report.average_busbw_gbs);
   return table;
 }
 
