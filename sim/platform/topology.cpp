@@ -106,7 +106,8 @@ std::string links_section(const Platform& platform, Footnotes& notes) {
 std::string cut_section(const Platform& platform) {
   if (platform.gpus.size() < 2) return "Minimum cut: none, the node has one GPU\n";
   const auto gigabytes = [&](Rate rate, bool nvlink_alone) {
-    return fmt::format("{:.1f} GB/s", minimum_cut(platform, rate, nvlink_alone).si() / 1e9);
+    const Bandwidth cut = minimum_cut(platform, rate, nvlink_alone);
+    return cut > Bandwidth{} ? fmt::format("{:.1f} GB/s", cut.si() / 1e9) : std::string("none");
   };
   const int gpus = static_cast<int>(platform.gpus.size());
   const auto half = [](int first, int last) {
