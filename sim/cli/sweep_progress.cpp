@@ -7,6 +7,7 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -67,7 +68,7 @@ std::string SweepProgress::rate() const {
   const double per_second = static_cast<double>(finished_ - before_) / std::max(seconds, 1e-3);
   const double left = static_cast<double>(points_ - finished_) / per_second;
   return fmt::format("{} points/s{}{}", rounded(per_second),
-                     finished_ < points_ ? fmt::format(", {} left", human(Seconds(left))) : "",
+                     finished_ < points_ ? fmt::format(", {} left", human(Seconds(std::ceil(left)))) : "",
                      failed_ > 0 ? fmt::format(", {} failed", failed_) : "");
 }
 

@@ -22,7 +22,7 @@ Dtype dtype_of(Precision precision);
 /// InputError if the GPU has no unit for it (bf16 before Ampere).
 Dtype matrix_dtype(const GpuProfile& gpu, Precision precision);
 
-/// Peak rate of matrix work in this precision, for utilisations. Throws as matrix_dtype.
+/// Peak rate of matrix work in this precision, for utilizations. Throws as matrix_dtype.
 FlopRate peak_rate(const GpuProfile& gpu, Precision precision);
 
 /// The duration of one op on `gpu` in `precision`, and its source. `layout`: of the activations of

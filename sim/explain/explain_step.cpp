@@ -37,7 +37,7 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
   add(GapPart::framework, closed_makespan(undisturbed(without_network(step.plan))));
   add(GapPart::bound, closed_makespan(ideal(step.plan)));
   add(GapPart::algorithm, closed_makespan(undisturbed(step.plan.graph)));
-  add(GapPart::slowed_kernels, closed_makespan(step.plan.graph));
+  add(GapPart::kernel_slowdown, closed_makespan(step.plan.graph));
   add(GapPart::network, step.timeline.makespan);
   // Ignores differences caused by the order of additions.
   constexpr double rounding = 1e-9;

@@ -14,7 +14,7 @@
 
 namespace trainyard {
 
-enum class PathKind { forward, backward, update, host, collective, framework, input };
+enum class PathKind { forward, backward, optimizer, host, collective, framework, input };
 
 /// Consecutive tasks of the critical path: kernels of one phase over a run of layers, or one collective.
 struct PathSegment {
@@ -53,7 +53,7 @@ struct CollectivePace {
 
 /// Parts of the step time, in the order in which they are added up. Each is the additional time under one
 /// more of the real conditions.
-enum class GapPart { kernels, host, input, framework, bound, algorithm, slowed_kernels, network };
+enum class GapPart { kernels, host, input, framework, bound, algorithm, kernel_slowdown, network };
 
 /// The first part that the lower bound does not include.
 inline constexpr GapPart first_above_bound = GapPart::algorithm;
@@ -79,7 +79,7 @@ struct Names<PathKind> {
   static constexpr std::array table{
       Name{"forward", PathKind::forward, "kernels of the forward pass"},
       Name{"backward", PathKind::backward, "kernels of the backward pass"},
-      Name{"update", PathKind::update, "kernels of the optimizer"},
+      Name{"optimizer", PathKind::optimizer, "kernels of the optimizer"},
       Name{"host", PathKind::host, "the GPU waits for the software on the host"},
       Name{"collective", PathKind::collective, "a collective, from the arrival of its last rank"},
       Name{"framework", PathKind::framework, "cycles, negotiation and copies around a collective"},
@@ -98,7 +98,7 @@ struct Names<GapPart> {
       Name{"bound", GapPart::bound, "exposed even if every collective ran at its bound"},
       Name{"algorithm", GapPart::algorithm,
            "added by the algorithm of each collective, alone on the network"},
-      Name{"slowed_kernels", GapPart::slowed_kernels, "kernels slowed by concurrent collectives"},
+      Name{"kernel_slowdown", GapPart::kernel_slowdown, "delay of kernels by concurrent collectives"},
       Name{"network", GapPart::network,
            "added by shared or changing links and by the simulation of single messages"}};
 };

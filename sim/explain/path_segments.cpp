@@ -23,7 +23,7 @@ std::string_view module_of(std::string_view layer) { return layer.substr(0, laye
 PathKind kind_of(const Op& op) {
   if (op.kind == OpKind::host) return PathKind::host;
   if (op.phase == Phase::forward) return PathKind::forward;
-  return op.phase == Phase::backward ? PathKind::backward : PathKind::update;
+  return op.phase == Phase::backward ? PathKind::backward : PathKind::optimizer;
 }
 
 bool is_kernels(const PathSegment& segment) { return segment.ops > 0; }

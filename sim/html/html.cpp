@@ -1,9 +1,12 @@
 #include "html/html.hpp"
 
 #include "config/utf8.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <type_traits>
 
 namespace trainyard {
 
@@ -85,40 +88,58 @@ Html folded(std::string_view summary, const Html& content) {
 HtmlTable::HtmlTable(std::string name, std::vector<HtmlColumn> columns)
     : name_(std::move(name)), columns_(std::move(columns)) {}
 
-void HtmlTable::cell(std::size_t column, const Html& content) {
-  body_ += fmt::format("<td{}>{}</td>", class_of(columns_, column), content.markup);
-}
-
-void HtmlTable::row(const std::vector<Html>& cells) {
-  body_ += "<tr>";
-  for (std::size_t i = 0; i < cells.size(); ++i) cell(i, cells[i]);
-  body_ += "</tr>\n";
-  ++rows_;
-}
+void HtmlTable::row(const std::vector<Html>& cells) { rows_.emplace_back(cells.begin(), cells.end()); }
 
 void HtmlTable::row(const std::vector<std::string>& texts) {
-  std::vector<Html> cells;
-  for (const std::string& text : texts) cells.push_back(as_text(text));
-  row(cells);
+  std::vector<HtmlCell>& cells = rows_.emplace_back();
+  for (const std::string& text : texts) cells.emplace_back(as_text(text));
 }
 
-void HtmlTable::row_with_remark(const std::vector<std::string>& texts, std::string_view remark) {
-  body_ += "<tr>";
-  for (std::size_t i = 0; i < texts.size(); ++i) cell(i, as_text(texts[i]));
-  body_ += fmt::format("<td class=\"l\" colspan=\"{}\">{}</td></tr>\n", columns_.size() - texts.size(),
-                       as_text(remark).markup);
-  ++rows_;
+void HtmlTable::row_with_remark(std::vector<std::string> texts, const std::string& remark) {
+  texts.push_back(remark);
+  row(texts);
+}
+
+template <class Q>
+Html HtmlTable::printed(Q quantity, std::size_t column) const {
+  Q largest = quantity;
+  for (const std::vector<HtmlCell>& cells : rows_) {
+    if (column >= cells.size()) continue;
+    const Q* const other = std::get_if<Q>(&cells[column]);
+    if (other != nullptr && std::abs(other->si()) > std::abs(largest.si())) largest = *other;
+  }
+  return as_text(human_like(quantity, largest));
 }
 
 Html HtmlTable::html(bool is_tall) const {
   Html head;
   for (std::size_t i = 0; i < columns_.size(); ++i)
     head += element("th", columns_[i].head, class_of(columns_, i));
+  std::string body;
+  for (const std::vector<HtmlCell>& cells : rows_) {
+    body += "<tr>";
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const Html content = std::visit(
+          [&](const auto& cell) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(cell)>, Html>)
+              return cell;
+            else
+              return printed(cell, i);
+          },
+          cells[i]);
+      const bool is_wider = i + 1 == cells.size() && cells.size() < columns_.size();
+      const std::string attributes = is_wider
+                                         ? fmt::format(" class=\"l\" colspan=\"{}\"", columns_.size() - i)
+                                         : std::string(class_of(columns_, i));
+      body += element("td", content, attributes).markup;
+    }
+    body += "</tr>\n";
+  }
   return {
       fmt::format("<div class=\"scroll{}\" role=\"region\" tabindex=\"0\"{}>"
                   "<table class=\"t{}\"><thead><tr>{}</tr></thead><tbody>\n{}</tbody></table></div>\n",
                   is_tall ? " tall" : "", attribute("aria-label", name_),
-                  std::min(leading_texts(columns_), most_leading), head.markup, body_)};
+                  std::min(leading_texts(columns_), most_leading), head.markup, body)};
 }
 
 }  // namespace trainyard

@@ -2,8 +2,13 @@
 // Elements of report.html. Texts become part of a page only through as_text, which escapes them, so that no
 // user's name is ever read as markup. The output is also well-formed XML.
 
+#include "units/quantity.hpp"
+
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 namespace trainyard {
@@ -43,6 +48,9 @@ struct HtmlColumn {
   bool is_text = false;  ///< left-aligned; numbers are right-aligned
 };
 
+/// Markup, or a quantity. All quantities of a column are printed in one unit with the same decimals.
+using HtmlCell = std::variant<Html, Seconds, Bytes, Bandwidth, FlopRate>;
+
 /// A table that scrolls sideways if it is too wide. `name` describes the content for readers who cannot see
 /// it.
 class HtmlTable {
@@ -51,28 +59,35 @@ public:
 
   void row(const std::vector<Html>& cells);
   void row(const std::vector<std::string>& texts);
-  /// Markup and texts, a cell each.
+  /// Markup, texts and quantities, a cell each; an empty one for a quantity that is missing.
   template <class... Cells>
-  requires(sizeof...(Cells) > 1) void row(const Cells&... cells) {
-    row(std::vector<Html>{as_cell(cells)...});
-  }
+  requires(sizeof...(Cells) > 1) void row(const Cells&... cells) { rows_.push_back({as_cell(cells)...}); }
   /// The first cells, and one text in place of all others.
-  void row_with_remark(const std::vector<std::string>& texts, std::string_view remark);
+  void row_with_remark(std::vector<std::string> texts, const std::string& remark);
 
-  [[nodiscard]] bool empty() const { return rows_ == 0; }
-  [[nodiscard]] std::size_t rows() const { return rows_; }
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+  [[nodiscard]] std::size_t rows() const { return rows_.size(); }
   /// `is_tall`: it also scrolls downwards, below its head.
   [[nodiscard]] Html html(bool is_tall = false) const;
 
 private:
-  static Html as_cell(const Html& content) { return content; }
-  static Html as_cell(std::string_view text) { return as_text(text); }
-  void cell(std::size_t column, const Html& content);
+  template <class Cell>
+  static HtmlCell as_cell(const Cell& cell) {
+    if constexpr (std::is_convertible_v<const Cell&, std::string_view>)
+      return as_text(cell);
+    else
+      return cell;
+  }
+  template <class Q>
+  static HtmlCell as_cell(const std::optional<Q>& quantity) {
+    return quantity ? HtmlCell(*quantity) : Html{};
+  }
+  template <class Q>
+  [[nodiscard]] Html printed(Q quantity, std::size_t column) const;
 
   std::string name_;
   std::vector<HtmlColumn> columns_;
-  std::size_t rows_ = 0;
-  std::string body_;
+  std::vector<std::vector<HtmlCell>> rows_;  ///< the last cell of a row that has fewer than columns is wider
 };
 
 }  // namespace trainyard

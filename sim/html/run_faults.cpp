@@ -40,16 +40,16 @@ Html interval_plot(const JobReport& faults) {
   std::vector<PlotPoint> expected;
   for (const IntervalRow& row : faults.intervals) {
     const double x = row.every / Seconds(every.seconds);
-    const std::string label = fmt::format("every {}: ", human(row.every));
-    if (row.wall) simulated.push_back({x, *row.wall / Seconds(wall.seconds), label + human(*row.wall)});
+    const std::string label = fmt::format("every {}: ", estimate(row.every));
+    if (row.wall) simulated.push_back({x, *row.wall / Seconds(wall.seconds), label + estimate(*row.wall)});
     if (row.expected)
-      expected.push_back({x, *row.expected / Seconds(wall.seconds), label + human(*row.expected)});
+      expected.push_back({x, *row.expected / Seconds(wall.seconds), label + estimate(*row.expected)});
   }
   std::vector<LegendEntry> entries;
   if (!simulated.empty()) entries.push_back({series_sign("series0", 0), "simulated"});
   const auto upright = [&](const char* kind, const std::optional<Seconds>& time, const std::string& name) {
     if (!time) return;
-    const std::string text = fmt::format("{}: {}", name, human(*time));
+    const std::string text = fmt::format("{}: {}", name, estimate(*time));
     plot.upright(kind, *time / Seconds(every.seconds), text);
     entries.push_back({swatch_line(kind), text});
   };
@@ -71,8 +71,8 @@ Html intervals_html(const JobReport& faults) {
   HtmlTable table("checkpoint intervals",
                   {{"interval"}, {"job time"}, {"goodput over throughput"}, {"closed form"}});
   for (const IntervalRow& row : faults.intervals) {
-    table.row(human(row.every), row.wall ? human(*row.wall) : "never finishes",
-              row.wall ? percent(faults.work / *row.wall) : "", row.expected ? human(*row.expected) : "");
+    table.row(row.every, row.wall ? HtmlCell(*row.wall) : as_text("never finishes"),
+              row.wall ? percent(faults.work / *row.wall) : "", row.expected);
   }
   return folded("The same as a table", table.html());
 }
@@ -84,7 +84,7 @@ Html faults_html(const Run& run) {
   const JobReport& faults = *run.job;
   Html html = paragraph(
       fmt::format("{} of work take {}{}. Goodput is {}. There are {} faults, {} of which stop the job.",
-                  human(faults.work), human(faults.wall),
+                  estimate(faults.work), estimate(faults.wall),
                   faults.runs > 1 ? fmt::format(" (mean of {} runs)", faults.runs) : "",
                   goodput_in_words(faults), rounded(faults.faults), rounded(faults.restarts)));
   std::vector<BarPart> bar;
@@ -92,8 +92,8 @@ Html faults_html(const Run& run) {
   const auto add = [&](const char* kind, const char* name, Seconds time) {
     if (time <= Seconds{}) return;
     const double share = time / faults.wall;
-    bar.push_back({kind, name, share, fmt::format("{}, {}", human(time), percent(share))});
-    table.row(swatch(kind) + as_text(std::string(" ") + name), human(time), percent(share));
+    bar.push_back({kind, name, share, fmt::format("{}, {}", estimate(time), percent(share))});
+    table.row(swatch(kind) + as_text(std::string(" ") + name), time, percent(share));
   };
   add("compute", "work", faults.work);
   add("wasted-compute", "work lost", faults.lost);
@@ -103,16 +103,16 @@ Html faults_html(const Run& run) {
   html += stacked_bar("where the time of the job goes", bar) + table.html();
   if (faults.every) {
     html += paragraph(fmt::format("A checkpoint is written every {}{}; it is {} and takes {}.",
-                                  human(*faults.every), faults.is_daly ? " (Daly's interval)" : "",
-                                  human(faults.checkpoint_size), human(faults.write)));
+                                  estimate(*faults.every), faults.is_daly ? " (Daly's interval)" : "",
+                                  estimate(faults.checkpoint_size), estimate(faults.write)));
   }
   if (faults.between_stops)
     html +=
-        paragraph(fmt::format("A fault that stops the job comes every {}.", human(*faults.between_stops)));
+        paragraph(fmt::format("A fault that stops the job comes every {}.", estimate(*faults.between_stops)));
   if (faults.best) {
     html +=
         paragraph(fmt::format("The best simulated interval is {}, with a goodput of {} of the throughput.",
-                              human(*faults.best), percent(faults.best_share)));
+                              estimate(*faults.best), percent(faults.best_share)));
   }
   if (faults.intervals.empty()) return html;
   return html + interval_plot(faults) + intervals_html(faults);

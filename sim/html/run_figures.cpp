@@ -59,14 +59,14 @@ constexpr TileText tile_texts[] = {
     {"scaling_efficiency", has_peers,
      [](const Run& run) {
        return fmt::format("speedup {} x, ideal {}; one GPU alone takes {}", rounded(run.pace.speedup),
-                          grouped(run.ranks), human(run.pace.one_rank));
+                          grouped(run.ranks), estimate(run.pace.one_rank));
      }},
     {"exposed_communication_s", is_steady_with_peers,
      [](const Run& run) {
        return fmt::format("{} of the step{}; {} of communication in total",
                           percent(exposed_communication(run) / run.pace.time),
                           has_framework(run) ? ", including the stack's own work around it" : "",
-                          human(communication_time(run)));
+                          estimate(communication_time(run)));
      }},
     {"staleness_mean", is_multi_with_peers,
      [](const Run& run) {
@@ -75,7 +75,7 @@ constexpr TileText tile_texts[] = {
      }},
     {"model_flops_utilization", is_always,
      [](const Run& run) {
-       return fmt::format("{} of matrix FLOPs per GPU, relative to its {} peak{}", human(run.matrix->rate),
+       return fmt::format("{} of matrix FLOPs per GPU, relative to its {} peak{}", estimate(run.matrix->rate),
                           matrix_dtype_name(run), above_peak_in_words(run));
      }},
     {"memory_peak_bytes", is_always,
@@ -85,7 +85,7 @@ constexpr TileText tile_texts[] = {
            gpu_memory(fullest(*run.memory).capacity), grouped(fullest(*run.memory).largest_batch));
      }},
     {"energy_per_step_j", is_always,
-     [](const Run& run) { return human(run.energy->average) + " on average"; }},
+     [](const Run& run) { return estimate(run.energy->average) + " on average"; }},
     {"cost_per_epoch_usd", is_always, [](const Run&) { return std::string("rent of all nodes"); }}};
 
 }  // namespace
@@ -111,17 +111,17 @@ Html limits_html(const Run& run) {
   if (!run.links.busiest.empty()) {
     const LinkRow* const link = busiest(run.links.rows);
     std::string text = run.links.busiest;
-    if (link != nullptr) text += fmt::format(": {} at {}", human(link->bytes), human(link->capacity));
+    if (link != nullptr) text += fmt::format(": {} at {}", estimate(link->bytes), estimate(link->capacity));
     table.row("busiest link", percent(run.links.most), text);
   }
   if (run.ranks > 1 && updates_of(run) == nullptr) {
-    table.row("lower bound", human(step_of(run).lower_bound),
-              fmt::format("every collective as fast as bandwidth and latency allow; the step takes {} longer",
-                          percent(run.pace.time / step_of(run).lower_bound - 1)));
+    table.row("lower bound", estimate(step_of(run).lower_bound),
+              fmt::format("every collective as fast as bandwidth and latency allow; the step {}",
+                          takes_longer(run.pace.time, step_of(run).lower_bound)));
   }
   if (run.input) {
     table.row(
-        std::vector<std::string>{"input", human(run.input->loading.time),
+        std::vector<std::string>{"input", estimate(run.input->loading.time),
                                  fmt::format("time in which a node prepares the samples of a step{}",
                                              run.input->is_prefetched ? ", during the step before" : "")});
     if (run.input->cpu_utilization)
@@ -139,16 +139,16 @@ Html needs_html(const Run& run) {
     table.row(what, value, how);
   };
   if (run.energy) {
-    add(updates_of(run) ? "energy of an update" : "energy of a step", human(run.energy->per_step),
+    add(updates_of(run) ? "energy of an update" : "energy of a step", estimate(run.energy->per_step),
         "all GPUs with a rank, and their nodes");
-    add("average power", human(run.energy->average), "energy over time");
+    add("average power", estimate(run.energy->average), "energy over time");
     add("samples per joule", rounded(run.pace.throughput / run.energy->average.si()),
         "throughput over average power");
     if (epoch_time(run))
-      add("energy of an epoch", human(run.energy->average * *epoch_time(run)),
+      add("energy of an epoch", estimate(run.energy->average * *epoch_time(run)),
           "average power times the time of an epoch");
     if (updates_of(run) && updates_of(run)->wasted_energy.value_or(Joules{}) > Joules{})
-      add("energy wasted", human(*updates_of(run)->wasted_energy), "per update, for cancelled computing");
+      add("energy wasted", estimate(*updates_of(run)->wasted_energy), "per update, for cancelled computing");
   }
   if (run.cost) {
     add("rent of a node", shortest(run.cost->per_node_hour.si()) + " USD/h", "price of " + run.cost->date);

@@ -15,14 +15,6 @@ namespace {
 
 constexpr std::size_t most_rows_listed = 64;
 
-/// "1.2 ms" or "1.2 ms to 1.3 ms".
-template <class Q>
-std::string range_in_words(Q least, Q most) {
-  const std::string low = human(least);
-  const std::string high = human(most);
-  return low == high ? low : low + " to " + high;
-}
-
 /// Whether the times of all ranks are equal except for rounding.
 bool are_alike(const Run& run) {
   constexpr double rounding = 1e-9;
@@ -53,8 +45,8 @@ Html collectives_html(const Run& run) {
   for (const CollectiveRow& row : step_of(run).collectives) {
     if (table.rows() == most_rows_listed) break;
     table.row(row.name, config::name_of(row.operation), row.algorithm, row.protocol, grouped(row.channels),
-              human(row.size), grouped(row.tensors), human(row.ready), human(row.start),
-              human(row.end - row.start), human(row.bound), human(row.algbw), human(row.busbw));
+              row.size, grouped(row.tensors), row.ready, row.start, row.end - row.start, row.bound, row.algbw,
+              row.busbw);
   }
   Html html = paragraph(
       "Ready: the gradients of all ranks are complete. Starts: the communication stream is free too. Bound: "
@@ -76,13 +68,14 @@ Html links_html(const Run& run) {
                                      {"utilization"},
                                      {"capacity"},
                                      {"bytes"},
-                                     {"bytes of each of the kind"},
+                                     {"least of the kind"},
+                                     {"most of the kind"},
                                      {"links"}});
   for (const LinksWithSameLoad& group : links_with_same_load(run.links.rows)) {
     if (kinds.rows() == most_rows_listed) break;
     kinds.row(group.kind, group.busiest->name, share_bar("communication", group.busiest->utilization),
-              percent(group.busiest->utilization), human(group.busiest->capacity),
-              human(group.busiest->bytes), range_in_words(group.least, group.most), grouped(group.links));
+              percent(group.busiest->utilization), group.busiest->capacity, group.busiest->bytes, group.least,
+              group.most, grouped(group.links));
   }
   std::vector<const LinkRow*> busiest;
   for (const LinkRow& row : run.links.rows) busiest.push_back(&row);
@@ -91,7 +84,7 @@ Html links_html(const Run& run) {
   HtmlTable each("busiest links", {{"link", true}, {"", true}, {"utilization"}, {"capacity"}, {"bytes"}});
   for (const LinkRow* row : busiest) {
     each.row(row->name, share_bar("communication", row->utilization), percent(row->utilization),
-             human(row->capacity), human(row->bytes));
+             row->capacity, row->bytes);
   }
   const std::string time = updates_of(run) ? "the run" : "the step";
   return paragraph(fmt::format("Utilization: bytes relative to what the link could carry in {}. Each "
@@ -112,14 +105,14 @@ Html ranks_html(const Run& run) {
     const RankRow& rank = run.rank_rows.front();
     return paragraph(fmt::format(
         "All {} ranks have the same times: {} of kernels, {} of communication, finished after {}.",
-        grouped(run.ranks), human(rank.compute), human(rank.communication), human(rank.end)));
+        grouped(run.ranks), estimate(rank.compute), estimate(rank.communication), estimate(rank.end)));
   }
   HtmlTable table("ranks",
                   {{"rank", true}, {"node", true}, {"GPU", true}, {"kernels"}, {"communication"}, {"ends"}});
   for (const RankRow& row : run.rank_rows) {
     if (table.rows() == most_rows_listed) break;
-    table.row(grouped(index(row.rank)), grouped(index(row.node)), row.gpu, human(row.compute),
-              human(row.communication), human(row.end));
+    table.row(grouped(index(row.rank)), grouped(index(row.node)), row.gpu, row.compute, row.communication,
+              row.end);
   }
   Html html;
   if (table.rows() < run.rank_rows.size()) {
@@ -144,13 +137,13 @@ Html memory_of(const MemoryReport& memory) {
     const std::string kind = fmt::format("term{}", number++);
     if (bytes > Bytes{})
       bar.push_back({kind, name, share, fmt::format("{}, {}", gpu_memory(bytes), percent(share))});
-    table.row(swatch(kind) + as_text(" " + name), gpu_memory(bytes), percent(share), term.what);
+    table.row(swatch(kind) + as_text(" " + name), gpu_memory_in_column(bytes), percent(share), term.what);
   }
   bar.push_back(
       {"free", "free", std::max(0.0, 1 - memory.utilization), gpu_memory(memory.capacity - memory.peak)});
-  table.row("peak", gpu_memory(memory.peak), percent(memory.utilization),
+  table.row("peak", gpu_memory_in_column(memory.peak), percent(memory.utilization),
             "highest use of memory: when backward begins");
-  table.row("capacity", gpu_memory(memory.capacity), "100.0 %", memory.gpu);
+  table.row("capacity", gpu_memory_in_column(memory.capacity), "100.0 %", memory.gpu);
   return stacked_bar("memory per GPU by term", bar) + table.html() +
          paragraph(fmt::format("batch_per_gpu {} {}", grouped(memory.batch_per_gpu), verdict(memory)));
 }

@@ -64,7 +64,7 @@ Html workers_html(const Updates& updates) {
     if (table.rows() == most_workers) break;
     std::vector<BarPart> bar;
     const auto add = [&](const char* kind, const char* name, Seconds time) {
-      bar.push_back({kind, name, time / updates.measured, human(time)});
+      bar.push_back({kind, name, time / updates.measured, estimate(time)});
     };
     add("compute", "computing", row.computing - row.wasted);
     add("wasted-compute", "wasted", row.wasted);
@@ -72,12 +72,11 @@ Html workers_html(const Updates& updates) {
     add("waiting", "waiting", row.waiting);
     add("input", "loading", row.loading);
     table.row(grouped(index(row.rank)), grouped(index(row.node)), stacked_bar("time of a rank", bar),
-              human(row.computing), human(row.wasted), human(row.communicating), human(row.waiting),
-              human(row.loading), grouped(row.gradients));
+              row.computing, row.wasted, row.communicating, row.waiting, row.loading, grouped(row.gradients));
   }
   Html html = subheading("Ranks");
   html += paragraph(fmt::format(
-      "Over the measured {}. Computing includes wasted time.{}", human(updates.measured),
+      "Over the measured {}. Computing includes wasted time.{}", estimate(updates.measured),
       table.rows() < updates.workers.size() ? fmt::format(" The first {}; workers.csv has all.", table.rows())
                                             : ""));
   html += legend({{swatch("compute"), "computing"},
@@ -115,7 +114,7 @@ Html updates_html(const Run& run) {
       fmt::format("updates on average, {} at most (1 is fresh)", grouped(updates.staleness.max)));
   if (updates.settings.rule == UpdateRule::ssp)
     add("lead", grouped(updates.lead), "most finished steps that a rank was ahead of the slowest");
-  add("wasted", human(updates.wasted), "cancelled computing of all ranks, per update");
+  add("wasted", estimate(updates.wasted), "cancelled computing of all ranks, per update");
   return table.html() + staleness_html(updates) + workers_html(updates) + servers_html(updates);
 }
 

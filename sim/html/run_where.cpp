@@ -2,6 +2,7 @@
 #include "html/run_sections.hpp"
 #include "report/kernel_kinds.hpp"
 #include "report/limits.hpp"
+#include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"
@@ -10,10 +11,16 @@
 #include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
+#include <optional>
 
 namespace trainyard {
 
 namespace {
+
+/// " of stage 1" where there are several classes of ranks.
+std::string of_class(const Run& run, const ClassStep& one) {
+  return step_of(run).classes.size() > 1 ? " of " + one.name : std::string();
+}
 
 using PartsDocs = config::Names<StepPart>;
 
@@ -46,26 +53,27 @@ Html parts_html(const Run& run, const StepParts& split) {
     if (std::abs(part.time.si()) <= rounding * run.pace.time.si()) continue;
     const PartWords words = words_of(part.part, (updates_of(run) != nullptr));
     const double share = part.time / run.pace.time;
-    bar.push_back({words.kind, words.name, share, fmt::format("{}, {}", human(part.time), percent(share))});
-    table.row(swatch(words.kind) + as_text(" " + words.name), human(part.time), percent(share), words.what);
+    bar.push_back(
+        {words.kind, words.name, share, fmt::format("{}, {}", estimate(part.time), percent(share))});
+    table.row(swatch(words.kind) + as_text(" " + words.name), part.time, percent(share), words.what);
     sum += part.time;
   }
-  table.row("sum", human(sum), percent(sum / run.pace.time),
+  table.row("sum", sum, percent(sum / run.pace.time),
             updates_of(run) ? "the time of an update" : "the step time");
   return stacked_bar("parts of the step time", bar) + table.html();
 }
 
-Html kinds_html(const ClassStep& one) {
+Html kinds_html(const Run& run, const ClassStep& one) {
   const std::vector<KernelKind> kinds = kernel_kinds(one);
   const Seconds sum = sum_of(kinds);
   if (sum.si() <= 0) return {};
   HtmlTable table("kernels by kind",
                   {{"kind of kernel", true}, {"", true}, {"time"}, {"share"}, {"kernels"}});
   for (const auto& [kind, time, kernels] : kinds) {
-    table.row(config::name_of(kind), share_bar("compute", time / sum), human(time), percent(time / sum),
+    table.row(config::name_of(kind), share_bar("compute", time / sum), time, percent(time / sum),
               grouped(kernels));
   }
-  return subheading("Kernels by kind") + table.html();
+  return subheading("Kernels by kind" + of_class(run, one)) + table.html();
 }
 
 Html exposed_html(const Run& run, const ClassStep& one_class, const StepParts& split) {
@@ -74,27 +82,27 @@ Html exposed_html(const Run& run, const ClassStep& one_class, const StepParts& s
                   {{"collective", true}, {"operation", true}, {"exposed"}, {"of the step"}, {"takes"}});
   for (const ExposedCollective& one : split.collectives) {
     const CollectiveRow& row = step_of(run).collectives[at(one.collective)];
-    table.row(row.name, config::name_of(row.operation), human(one.exposed),
-              percent(one.exposed / run.pace.time), human(row.end - row.start));
+    table.row(row.name, config::name_of(row.operation), one.exposed, percent(one.exposed / run.pace.time),
+              row.end - row.start);
   }
-  return subheading("Exposed collectives") +
-         paragraph(fmt::format("Time in which rank {} waits for a collective and computes nothing.",
-                               index(one_class.first))) +
+  return subheading("Exposed collectives" + of_class(run, one_class)) +
+         paragraph(fmt::format("Time in which {} waits for a collective and computes nothing.",
+                               rank_in_words(run, one_class))) +
          table.html();
 }
 
 /// The step of one class of ranks.
 Html class_html(const Run& run, const ClassStep& one) {
   const StepParts split = step_parts(run, one);
-  Html html = paragraph(
-      fmt::format("The step time, split into parts along the compute stream of rank {}.", index(one.first)));
+  Html html = paragraph(fmt::format("The step time, split into parts along the compute stream of {}.",
+                                    rank_in_words(run, one)));
   html += parts_html(run, split);
   if (run.ranks > 1 && one.communication > Seconds{}) {
     html += paragraph(fmt::format("Communication takes {} in total; {} of it is hidden by compute.",
-                                  human(one.communication),
+                                  estimate(one.communication),
                                   percent(hidden_communication(one) / one.communication)));
   }
-  return html + exposed_html(run, one, split) + kinds_html(one);
+  return html + exposed_html(run, one, split) + kinds_html(run, one);
 }
 
 }  // namespace
@@ -104,7 +112,7 @@ Html where_html(const Run& run) {
   if (updates_of(run)) {
     html = paragraph("The time of an update, split into parts: means over the ranks.") +
            parts_html(run, step_parts(run));
-    for (const ClassStep& one : step_of(run).classes) html += kinds_html(one);
+    for (const ClassStep& one : step_of(run).classes) html += kinds_html(run, one);
     return html;
   }
   for (const ClassStep& one : step_of(run).classes) html += class_html(run, one);
@@ -113,7 +121,8 @@ Html where_html(const Run& run) {
 
 namespace {
 
-Html layers_of(const std::vector<OpRow>& ops) {
+Html layers_of(const Run& run, const ClassStep& one) {
+  const std::vector<OpRow>& ops = one.ops;
   constexpr std::size_t most_shown = 20;
   constexpr std::size_t most_listed = 600;
   if (ops.empty()) return {};
@@ -132,9 +141,10 @@ Html layers_of(const std::vector<OpRow>& ops) {
     for (const OpRow* row : rows) {
       const bool has_rate = row->flops > Flops{} && row->duration > Seconds{};
       table.row(row->layer, config::name_of(row->phase), config::name_of(row->kind), row->shape,
-                human(row->duration), all > Seconds{} ? percent(row->duration / all) : "",
-                has_rate ? human(row->flops / row->duration) : "",
-                row->bytes > Bytes{} ? human(row->bytes) : "", config::name_of(row->source));
+                row->duration, all > Seconds{} ? percent(row->duration / all) : "",
+                has_rate ? std::optional(row->flops / row->duration) : std::nullopt,
+                row->bytes > Bytes{} ? std::optional(row->bytes) : std::nullopt,
+                config::name_of(row->source));
     }
     return table.html(rows.size() > most_shown);
   };
@@ -146,8 +156,9 @@ Html layers_of(const std::vector<OpRow>& ops) {
   longest.resize(std::min(most_shown, longest.size()));
   const auto kernels = static_cast<std::int64_t>(ops.size());
   Html html = subheading(longest.size() < ops.size()
-                             ? fmt::format("The {} longest of {} kernels", longest.size(), grouped(kernels))
-                             : "Kernels, the longest first");
+                             ? fmt::format("The {} longest of {} kernels{}", longest.size(), grouped(kernels),
+                                           of_class(run, one))
+                             : fmt::format("Kernels{}, the longest first", of_class(run, one)));
   html += table_of(longest, "longest kernels");
   if (longest.size() == ops.size()) return html;
   const std::string all = in_order.size() == ops.size()
@@ -161,7 +172,7 @@ Html layers_of(const std::vector<OpRow>& ops) {
 
 Html layers_html(const Run& run) {
   Html html;
-  for (const ClassStep& one : step_of(run).classes) html += layers_of(one.ops);
+  for (const ClassStep& one : step_of(run).classes) html += layers_of(run, one);
   return html;
 }
 

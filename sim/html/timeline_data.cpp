@@ -28,7 +28,7 @@ std::string details(const OpRow& row) {
 std::string details(const CollectiveRow& row) {
   return fmt::format("{}, {}, {} channels; {} tensors{}{}; bound {}, busbw {}", row.algorithm, row.protocol,
                      row.channels, row.tensors, row.ready_after.empty() ? "" : ", complete after ",
-                     row.ready_after, human(row.bound), human(row.busbw));
+                     row.ready_after, estimate(row.bound), estimate(row.busbw));
 }
 
 /// Numbers kinds and items in order of first appearance.
@@ -100,10 +100,11 @@ private:
     return found->second;
   }
 
-  /// Identified by op or collective and category: a collective and its copies are different items.
+  /// Identified by op and class, or collective and category: a collective and its copies are different items.
   std::int64_t item_number(const TimelineEvent& event) {
     if (is_of_training(event)) return -1;
-    const auto key = std::tuple(event.op, event.collective, event.op < 0 ? event.category : std::string());
+    const auto key = event.op < 0 ? std::tuple(-1, event.collective, event.category)
+                                  : std::tuple(event.rank_class, event.op, std::string());
     const auto [found, is_new] = items_.try_emplace(key, static_cast<std::int64_t>(items_.size()));
     if (!is_new) return found->second;
     const char* const comma = found->second == 0 ? "\n" : ",\n";
@@ -134,11 +135,11 @@ std::string_view kind_of_category(std::string_view category) {
   struct KindOfBar {
     std::string_view category, kind;
   };
-  constexpr KindOfBar known[] = {{"forward", "forward"},   {"backward", "backward"},
-                                 {"optimizer", "update"},  {"communication", "communication"},
-                                 {"computing", "compute"}, {"communicating", "communication"},
-                                 {"waiting", "waiting"},   {"cycle", "waiting"},
-                                 {"loading", "input"},     {"wasted", "wasted-compute"}};
+  constexpr KindOfBar known[] = {{"forward", "forward"},     {"backward", "backward"},
+                                 {"optimizer", "optimizer"}, {"communication", "communication"},
+                                 {"computing", "compute"},   {"communicating", "communication"},
+                                 {"waiting", "waiting"},     {"cycle", "waiting"},
+                                 {"loading", "input"},       {"wasted", "wasted-compute"}};
   const auto* const found = std::ranges::find(known, category, &KindOfBar::category);
   return found == std::end(known) ? "framework" : found->kind;
 }

@@ -112,12 +112,12 @@ Html timeline_html(const Run& run) {
           ? fmt::format("The first {} of {} ranks, as in trace.json.", all.size(), grouped(run.ranks))
           : "All ranks, as in trace.json.");
   if (const auto until = updates_of(run) ? shown_until(*updates_of(run)) : std::nullopt) {
-    html += paragraph(
-        fmt::format("The first {} of the measured {}.", human(*until), human(updates_of(run)->measured)));
+    html += paragraph(fmt::format("The first {} of the measured {}.", estimate(*until),
+                                  estimate(updates_of(run)->measured)));
   }
   if (run.input && run.input->exposed > Seconds{}) {
     html += paragraph(fmt::format("Not shown: {} in which GPUs wait for samples, before or between steps.",
-                                  human(run.input->exposed)));
+                                  estimate(run.input->exposed)));
   }
   html += element("div",
                   timeline_controls() +

@@ -21,19 +21,25 @@ using Json = nlohmann::ordered_json;
 /// Shows this number of a group's collectives, those with the largest changes.
 constexpr std::size_t most_collectives = 4;
 
-std::string difference_in_unit(double value, FigureUnit unit) {
-  return with_sign(unit == FigureUnit::share ? fmt::format("{:.1f} points", 100 * value)
-                                             : in_unit(value, unit));
-}
-
-std::string text_or_dash(const std::optional<double>& value, FigureUnit unit) {
-  return value ? in_unit(*value, unit) : "-";
-}
-
 /// A label and four columns, each as wide as its widest usual number.
 std::string table_line(std::string_view label, std::string_view a, std::string_view b,
                        std::string_view difference, std::string_view last) {
   return fmt::format("  {:<24} {:>17} {:>17} {:>18} {:>13}", elide(label, 23), a, b, difference, last);
+}
+
+/// The numbers of a line have one unit and the same decimals.
+std::string figure_line(const ComparedFigure& figure) {
+  const FigureUnit unit = figure.figure->unit;
+  const double largest = std::max(std::abs(figure.a.value_or(0)), std::abs(figure.b.value_or(0)));
+  const auto text = [&](const std::optional<double>& value) {
+    return value ? in_unit_like(*value, largest, unit) : "-";
+  };
+  std::string difference = text(figure.difference);
+  if (figure.difference && unit == FigureUnit::share)
+    difference = fmt::format("{:.1f} points", 100 * *figure.difference);
+  return table_line(figure.figure->label, text(figure.a), text(figure.b),
+                    figure.difference ? with_sign(difference) : difference,
+                    figure.ratio ? rounded(*figure.ratio) + " x" : "-");
 }
 
 std::string title_of(std::string_view letter, const RunSummary& run) {
@@ -57,12 +63,7 @@ void write_keys(Page& out, const Comparison& comparison) {
 
 void write_figures(Page& out, const Comparison& comparison) {
   out.heading(table_line("side by side", "A", "B", "B - A", "B / A").substr(2));
-  for (const ComparedFigure& figure : comparison.figures) {
-    const FigureUnit unit = figure.figure->unit;
-    out.line(table_line(figure.figure->label, text_or_dash(figure.a, unit), text_or_dash(figure.b, unit),
-                        figure.difference ? difference_in_unit(*figure.difference, unit) : "-",
-                        figure.ratio ? rounded(*figure.ratio) + " x" : "-"));
-  }
+  for (const ComparedFigure& figure : comparison.figures) out.line(figure_line(figure));
 }
 
 std::string time_line(std::string_view label, const ComparedTime& time, Seconds whole) {
@@ -70,13 +71,11 @@ std::string time_line(std::string_view label, const ComparedTime& time, Seconds 
   const bool is_same = std::abs(time.difference.si()) <= rounding * whole.si();
   const Seconds difference = is_same ? Seconds{} : time.difference;
   return table_line(label, human_like(time.a, whole), human_like(time.b, whole),
-                    with_sign(human_like(difference, whole)),
-                    with_sign(fmt::format("{:.1f} %", 100 * (difference / whole))));
+                    with_sign(human_like(difference, whole)), signed_percent(difference / whole));
 }
 
 std::string label_of(StepPart part) {
   if (part == StepPart::communication) return "exposed comm.";
-  if (part == StepPart::slowed_kernels) return "kernel slowdown";
   std::string label(config::name_of(part));
   std::ranges::replace(label, '_', ' ');
   return label;

@@ -27,8 +27,8 @@ struct Change {
 /// The parts in the words of the sentence; all kernels together are one part.
 std::string_view word_of_part(StepPart part) {
   switch (part) {
-    case StepPart::update:
-      return "update";
+    case StepPart::optimizer:
+      return "optimizer";
     case StepPart::wasted_compute:
       return "cancelled compute";
     case StepPart::communication:

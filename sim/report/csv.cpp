@@ -40,12 +40,14 @@ void append_field(std::string& csv, std::string_view field) {
 }
 
 std::string ops_csv(const Run& run) {
-  std::string csv = "phase,layer,kind,shape,flops,bytes,parameter_bytes,duration_s,source,start_s,end_s\n";
+  std::string csv =
+      "rank,phase,layer,kind,shape,flops,bytes,parameter_bytes,duration_s,source,start_s,end_s\n";
   for (const ClassStep& one : step_of(run).classes) {
     for (const OpRow& row : one.ops) {
-      append_row(csv, {config::name_of(row.phase), row.layer, config::name_of(row.kind), row.shape,
-                       si(row.flops), si(row.bytes), si(row.parameter_bytes), si(row.duration),
-                       config::name_of(row.source), si(row.start), si(row.end)});
+      append_row(csv,
+                 {std::to_string(index(one.first)), config::name_of(row.phase), row.layer,
+                  config::name_of(row.kind), row.shape, si(row.flops), si(row.bytes), si(row.parameter_bytes),
+                  si(row.duration), config::name_of(row.source), si(row.start), si(row.end)});
     }
   }
   return csv;

@@ -10,8 +10,8 @@
 
 namespace trainyard {
 
-/// The ops of one rank's step in the order in which they run: kind, work, duration, source of the duration,
-/// date on rank 0.
+/// The ops of a step in the order in which they run, of the first rank of each class: kind, work, duration,
+/// source of the duration, date.
 std::string ops_csv(const Run& run);
 
 /// Every rank: its place and the busy time of its two streams.

@@ -20,7 +20,7 @@ std::string help_in_words(const ExplainedRun& explained) {
     if (!more || *more < least_gain || helpful.size() == most_named) continue;
     if (std::ranges::any_of(row.what.set, is_changed)) continue;
     for (const auto& [key, value] : row.what.set) changed.insert(key);
-    const std::string by = *more < 1 ? "+" + percent(*more) : rounded(1 + *more) + " times";
+    const std::string by = *more < 1 ? signed_percent(*more) : rounded(1 + *more) + " times";
     helpful.push_back(fmt::format("{} ({} samples/s)", row.what.change, by));
   }
   if (helpful.empty()) return "None of these changes gains 0.5 % or more.";

@@ -99,7 +99,7 @@ Json explanation_json(const ExplainedRun& explained) {
   json["schema_version"] = 1;
   json["experiment"] = run.experiment.name;
   json["platform"] = run.experiment.platform.title;
-  json["model"] = run.experiment.classes.front().trace.model;
+  json["model"] = model_name(run);
   json["ranks"] = run.ranks;
   json["nodes"] = run.nodes;
   json["fidelity"] = config::name_of(run.experiment.settings.fidelity);

@@ -6,7 +6,6 @@
 #include "units/text.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <functional>
 #include <numeric>
@@ -98,7 +97,7 @@ std::vector<bool> shown_segments(const std::vector<PathSegment>& path) {
       --left;
     }
   };
-  show(1, [](PathKind kind) { return kind == PathKind::update; });
+  show(1, [](PathKind kind) { return kind == PathKind::optimizer; });
   show(most_sure_collectives, [](PathKind kind) { return kind == PathKind::collective; });
   show(left, [](PathKind) { return true; });
   return is_shown;
@@ -130,7 +129,7 @@ std::string_view gap_label(GapPart part) {
   switch (part) {
     case GapPart::bound:
       return "unavoidable";
-    case GapPart::slowed_kernels:
+    case GapPart::kernel_slowdown:
       return "kernel slowdown";
     default:
       return config::name_of(part);
@@ -170,11 +169,6 @@ std::string help_line(std::string_view change, std::string_view step, std::strin
   return text;
 }
 
-std::string signed_gain(double gain) {
-  constexpr double none = 5e-7;  // not visible in the digits of a step time
-  return with_sign(fmt::format("{:.2f} %", std::abs(gain) < none ? 0 : 100 * gain));
-}
-
 void write_help(Page& out, const ExplainedRun& explained) {
   out.heading(help_line("changes that help", "step", "samples/s", "gain", "simulated with --set").substr(2));
   const Run& run = explained.run;
@@ -190,7 +184,7 @@ void write_help(Page& out, const ExplainedRun& explained) {
     for (std::size_t i = 0; i < row.what.set.size(); ++i) {
       const std::string key = set_argument(row.what.set[i]);
       out.line(i == 0 ? help_line(row.what.change, human_like(*row.step_time, run.pace.time),
-                                  rounded(*row.throughput), signed_gain(*gain(explained, row)), key)
+                                  rounded(*row.throughput), signed_percent(*gain(explained, row)), key)
                       : help_line("", "", "", "", key));
     }
     if (!row.what.remark.empty()) remarks.push_back(&row);

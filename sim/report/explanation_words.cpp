@@ -32,7 +32,7 @@ std::string with_article(std::string_view word) {
 
 std::string_view noun_of(PathKind kind) {
   switch (kind) {
-    case PathKind::update:
+    case PathKind::optimizer:
       return "the optimizer";
     case PathKind::host:
       return "waiting for the host";

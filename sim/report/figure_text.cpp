@@ -9,30 +9,39 @@
 
 namespace trainyard {
 
+namespace {
+
+std::string_view suffix_of(FigureUnit unit) {
+  switch (unit) {
+    case FigureUnit::samples_per_s:
+      return " samples/s";
+    case FigureUnit::tokens_per_s:
+      return " tokens/s";
+    case FigureUnit::per_second:
+      return " /s";
+    case FigureUnit::times:
+      return " x";
+    case FigureUnit::usd:
+      return " USD";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
 std::string in_unit(const FigureValue& value, FigureUnit unit) {
   if (const auto* const words = std::get_if<std::string>(&value)) return *words;
   const double number = std::get<double>(value);
   switch (unit) {
-    case FigureUnit::text:
-      break;
     case FigureUnit::count:
       return grouped(std::llround(number));
-    case FigureUnit::number:
-      return rounded(number);
     case FigureUnit::samples:
       return grouped(std::llround(number)) + (number == 1 ? " sample" : " samples");
     case FigureUnit::gpus:
       return grouped(std::llround(number)) + (number == 1 ? " GPU" : " GPUs");
     case FigureUnit::time:
       return estimate(Seconds{number});
-    case FigureUnit::samples_per_s:
-      return rounded(number) + " samples/s";
-    case FigureUnit::tokens_per_s:
-      return rounded(number) + " tokens/s";
-    case FigureUnit::per_second:
-      return rounded(number) + " /s";
-    case FigureUnit::times:
-      return rounded(number) + " x";
     case FigureUnit::share:
       return percent(number);
     case FigureUnit::bytes:
@@ -45,12 +54,38 @@ std::string in_unit(const FigureValue& value, FigureUnit unit) {
       return estimate(Joules{number});
     case FigureUnit::power:
       return estimate(Watts{number});
-    case FigureUnit::usd:
-      return rounded(number) + " USD";
     case FigureUnit::usd_per_h:
       return digits12(number) + " USD/h";
+    default:
+      break;
   }
-  return rounded(number);
+  return rounded(number).append(suffix_of(unit));
+}
+
+std::string in_unit_like(double number, double largest, FigureUnit unit) {
+  switch (unit) {
+    case FigureUnit::time:
+      return human_like(Seconds{number}, Seconds{largest});
+    case FigureUnit::bytes:
+      return gpu_memory_in_column(Bytes{number});
+    case FigureUnit::flops:
+      return human_like(Flops{number}, Flops{largest});
+    case FigureUnit::flop_rate:
+      return human_like(FlopRate{number}, FlopRate{largest});
+    case FigureUnit::energy:
+      return human_like(Joules{number}, Joules{largest});
+    case FigureUnit::power:
+      return human_like(Watts{number}, Watts{largest});
+    case FigureUnit::number:
+    case FigureUnit::samples_per_s:
+    case FigureUnit::tokens_per_s:
+    case FigureUnit::per_second:
+    case FigureUnit::times:
+    case FigureUnit::usd:
+      return rounded_like(number, largest).append(suffix_of(unit));
+    default:
+      return in_unit(number, unit);
+  }
 }
 
 }  // namespace trainyard

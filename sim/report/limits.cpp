@@ -129,9 +129,7 @@ std::string updates_limit_in_words(const Run& run) {
   if (computing >= sum.communicating && computing >= waiting)
     return "Compute: it takes the largest part of the ranks' time.";
   if (waiting > sum.communicating) {
-    return "Waiting: most of the ranks' time goes to waits that the update rule causes, or to gradients that "
-           "it "
-           "discards.";
+    return "Waiting: ranks spend most of their time on waits or on gradients that the update rule discards.";
   }
   const ServerRow* const server = busiest_server(updates);
   const bool is_server = server != nullptr && server->utilization > run.links.most;

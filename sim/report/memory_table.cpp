@@ -4,7 +4,6 @@
 #include "units/text.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -17,9 +16,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string memory_line(std::string_view name, Bytes bytes, Bytes capacity, std::string_view what) {
-  std::string line =
-      fmt::format("{:<22} {:>10} {:>8}  {}", name, fmt::format("{:.2f} GB", std::ldexp(bytes.si(), -30)),
-                  percent(bytes / capacity), what);
+  std::string line = fmt::format("{:<22} {:>10} {:>8}  {}", name, gpu_memory_in_column(bytes),
+                                 percent(bytes / capacity), what);
   line.erase(line.find_last_not_of(' ') + 1);
   return line + '\n';
 }
@@ -62,7 +60,8 @@ std::string memory_table(const std::string& experiment, const MemoryReport& repo
   text += rule;
   text += memory_line("peak", report.peak, report.capacity, "at the start of the backward pass");
   text += memory_line("capacity", report.capacity, report.capacity, report.gpu);
-  text += '\n' + wrapped(fmt::format("batch_per_gpu {} {}", report.batch_per_gpu, verdict(report)));
+  text += '\n';
+  if (report.fits) text += wrapped(fmt::format("batch_per_gpu {} {}", report.batch_per_gpu, verdict(report)));
   for (const std::string& assumption : report.assumptions) text += wrapped("note: " + assumption);
   return text;
 }

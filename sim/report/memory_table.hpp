@@ -14,8 +14,8 @@ nlohmann::ordered_json memory_terms_json(const MemoryTerms& terms);
 /// The largest three terms in words: "activations 10.9 GB, workspace 277 MB, ...".
 std::string largest_terms(const MemoryTerms& terms);
 
-/// One line per term with its fraction of the GPU's memory, their sum, the capacity, the verdict and the
-/// assumptions.
+/// One line per term with its fraction of the GPU's memory, their sum, the capacity, the assumptions, and the
+/// verdict if the step fits; otherwise it is the error of require_fit.
 std::string memory_table(const std::string& experiment, const MemoryReport& report);
 
 /// The same as an object with the field names of summary.json.

@@ -29,7 +29,7 @@ std::string run_title(const Run& run) {
     what = fmt::format("training, {} updates with {}", grouped(updates_of(run)->measured_updates),
                        rule_in_words(updates_of(run)->settings));
   }
-  return fmt::format("{}: {} {}", run.experiment.name, run.experiment.classes.front().trace.model, what);
+  return fmt::format("{}: {} {}", run.experiment.name, model_name(run), what);
 }
 
 std::string run_setting(const Run& run) {
@@ -40,6 +40,11 @@ std::string run_setting(const Run& run) {
       run.experiment.settings.accumulation > 1 ? fmt::format("{} x ", run.experiment.settings.accumulation)
                                                : "",
       grouped(run.experiment.settings.batch_per_gpu));
+}
+
+std::string rank_in_words(const Run& run, const ClassStep& one) {
+  const std::string rank = fmt::format("rank {}", index(one.first));
+  return step_of(run).classes.size() > 1 ? fmt::format("{} ({})", rank, one.name) : rank;
 }
 
 void write_title(Page& out, const Run& run) {

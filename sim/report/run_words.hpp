@@ -18,6 +18,9 @@ std::string run_setting(const Run& run);
 /// Both, as the first lines of a text.
 void write_title(Page& out, const Run& run);
 
+/// "rank 0"; "rank 4 (stage 1)" where there are several classes of ranks.
+std::string rank_in_words(const Run& run, const ClassStep& one);
+
 /// The work of a step: "one optimizer update with 2,048 samples"
 std::string update_in_words(const Run& run);
 

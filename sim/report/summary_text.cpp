@@ -42,7 +42,7 @@ void write_headline(Page& out, const Run& run) {
 }
 
 void write_where(Page& out, const Run& run, const ClassStep& one) {
-  out.heading("where the time goes", fmt::format("rank {}, share of the step", index(one.first)));
+  out.heading("where the time goes", rank_in_words(run, one) + ", share of the step");
   std::map<Phase, Seconds> phases;
   for (const OpRow& row : one.ops) phases[row.phase] += row.duration;
   for (const auto& [phase, time] : phases) out.share(config::name_of(phase), time, run.pace.time, "36");
@@ -58,7 +58,7 @@ void write_where(Page& out, const Run& run, const ClassStep& one) {
                       count(static_cast<std::int64_t>(step_of(run).collectives.size()), "collective")));
 }
 
-void write_kinds(Page& out, const ClassStep& one) {
+void write_kinds(Page& out, const Run& run, const ClassStep& one) {
   const std::vector<KernelKind> kinds = kernel_kinds(one);
   const Seconds sum = sum_of(kinds);
   if (sum.si() <= 0) return;
@@ -70,11 +70,15 @@ void write_kinds(Page& out, const ClassStep& one) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", config::name_of(kind), percent(time / sum));
   }
   if (rest / sum > 1e-9) text += ", others " + percent(rest / sum);
-  out.text_row("kernels", fmt::format("{} in total: {}", estimate(sum), text));
+  out.text_row("kernels", fmt::format("{} in total{}: {}", estimate(sum),
+                                      updates_of(run) && step_of(run).classes.size() > 1
+                                          ? " on " + rank_in_words(run, one)
+                                          : std::string(),
+                                      text));
 }
 
 void write_chart(Page& out, const Run& run, const ClassStep& one) {
-  out.heading(fmt::format("timeline of rank {}", index(one.first)),
+  out.heading("timeline of " + rank_in_words(run, one),
               "f forward, b backward, o optimizer, . waiting; = communication");
   const TimelineChart chart = timeline_chart(run, one, chart_width);
   out.line(fmt::format("  compute         |{}|", out.painted("36", chart.compute)));
@@ -103,17 +107,17 @@ void write_limits(Page& out, const Run& run) {
     const LinkRow* const link = busiest(run.links.rows);
     std::string text = fmt::format("{}, busy for {} of the {}", elide(run.links.busiest, 50),
                                    percent(run.links.most), updates_of(run) ? "run" : "step");
-    if (link != nullptr) text += fmt::format(" ({} at {})", human(link->bytes), estimate(link->capacity));
+    if (link != nullptr) text += fmt::format(" ({} at {})", estimate(link->bytes), estimate(link->capacity));
     out.text_row("busiest link", text);
   }
   if (run.input) out.text_row("input", input_in_words(*run.input));
   if (run.ranks > 1 && updates_of(run) == nullptr) {
     out.row("lower bound", estimate(step_of(run).lower_bound),
-            fmt::format("all collectives at their bound; the step takes {} longer",
-                        percent(run.pace.time / step_of(run).lower_bound - 1)));
+            fmt::format("all collectives at their bound; the step {}",
+                        takes_longer(run.pace.time, step_of(run).lower_bound)));
   }
   if (!run.matrix) return;
-  out.text_row("matrix FLOPs", fmt::format("{} per GPU, {} of the {} peak (model FLOPs utilisation){}",
+  out.text_row("matrix FLOPs", fmt::format("{} per GPU, {} of the {} peak (model FLOPs utilization){}",
                                            estimate(run.matrix->rate), percent(run.matrix->utilization),
                                            matrix_dtype_name(run), above_peak_in_words(run)));
 }
@@ -171,12 +175,12 @@ std::string summary_text(const Run& run, bool colour) {
   const std::vector<ClassStep>& classes = step_of(run).classes;
   if (const Updates* updates = updates_of(run)) {
     write_activities(out, *updates);
-    for (const ClassStep& one : classes) write_kinds(out, one);
+    for (const ClassStep& one : classes) write_kinds(out, run, one);
     write_updates(out, *updates);
   } else {
     for (const ClassStep& one : classes) {
       write_where(out, run, one);
-      write_kinds(out, one);
+      write_kinds(out, run, one);
       write_chart(out, run, one);
     }
   }

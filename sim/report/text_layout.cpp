@@ -71,6 +71,13 @@ std::string percent(double ratio) {
   return fmt::format("{:.1f} %", 100 * ratio);
 }
 
+std::string signed_percent(double ratio) { return with_sign(fmt::format("{:.1f} %", 100 * ratio)); }
+
+std::string takes_longer(Seconds time, Seconds than) {
+  const double more = time / than - 1;
+  return more < 0.0005 ? "takes as long" : fmt::format("takes {} longer", percent(more));
+}
+
 std::size_t columns(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));

@@ -1,6 +1,8 @@
 #pragma once
 // Small functions for text in the reports: rounded numbers, percentages, wrapped paragraphs.
 
+#include "units/quantity.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -25,6 +27,12 @@ std::string with_sign(std::string number);
 /// A ratio as a percentage with one decimal: "97.6 %"; "< 0.1 %" for positive ratios that would print as
 /// zero.
 std::string percent(double ratio);
+
+/// A change as a percentage with its sign and one decimal: "+3.1 %", "0.0 %".
+std::string signed_percent(double ratio);
+
+/// By how much `time` is longer than `than`: "takes 0.2 % longer", "takes as long".
+std::string takes_longer(Seconds time, Seconds than);
 
 /// Columns of a UTF-8 text on a terminal: its characters.
 std::size_t columns(std::string_view text);

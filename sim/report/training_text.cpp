@@ -16,7 +16,7 @@ void write_slowest(Page& out, const Updates& updates) {
   const auto [fewest, most] = std::ranges::minmax_element(updates.workers, {}, &WorkerRow::gradients);
   if (fewest->gradients < most->gradients) {
     out.row("slowest rank", fmt::format("{} (node {})", index(fewest->rank), index(fewest->node)),
-            fmt::format("{} of its gradients were used; {} of rank {}", grouped(fewest->gradients),
+            fmt::format("updates used {} of its gradients, and {} of rank {}", grouped(fewest->gradients),
                         grouped(most->gradients), index(most->rank)));
     return;
   }

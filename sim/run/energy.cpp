@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <vector>
 
 namespace trainyard {
@@ -68,14 +69,15 @@ Watts computing_power(std::span<const OpRow> ops, const GpuProfile& gpu) {
                           idle * gpu.power->idle.value);
 }
 
-Joules step_energy(const TaskGraph& graph, int ranks, const Trace& trace, Seconds step, const GpuProfile& gpu,
-                   int nodes, Watts overhead_per_node) {
-  std::vector<Joules> of_program;
-  for (const Program& program : graph.programs) of_program.push_back(gpu_energy(program, trace, step, gpu));
-  std::vector<double> ranks_of_program(graph.programs.size());
-  for (int rank = 0; rank < ranks; ++rank) ++ranks_of_program[at(graph.program_of_rank[at(rank)])];
+Joules step_energy(const TaskGraph& graph, std::span<const RankClass> classes, Seconds step,
+                   const GpuProfile& gpu, int nodes, Watts overhead_per_node) {
   Joules sum = static_cast<double>(nodes) * overhead_per_node * step;
-  for (std::size_t i = 0; i < of_program.size(); ++i) sum += ranks_of_program[i] * of_program[i];
+  for (const RankClass& one : classes) {
+    std::map<int, double> ranks_of_program;
+    for (const Rank rank : one.ranks) ++ranks_of_program[graph.program_of_rank[at(index(rank))]];
+    for (const auto& [program, ranks] : ranks_of_program)
+      sum += ranks * gpu_energy(graph.programs[at(program)], one.trace, step, gpu);
+  }
   return sum;
 }
 

@@ -6,7 +6,7 @@
 #include "platform/platform.hpp"
 #include "run/step.hpp"
 #include "schedule/task_graph.hpp"
-#include "workload/trace.hpp"
+#include "workload/rank_class.hpp"
 
 #include <optional>
 #include <span>
@@ -27,10 +27,9 @@ Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, cons
 /// Average power of a GPU that runs these ops one after the other, by the same law.
 Watts computing_power(std::span<const OpRow> ops, const GpuProfile& gpu);
 
-/// Energy of a step for the job's ranks (the first `ranks` of the graph) and `nodes` nodes. A GPU without a
-/// rank is not counted.
-Joules step_energy(const TaskGraph& graph, int ranks, const Trace& trace, Seconds step, const GpuProfile& gpu,
-                   int nodes, Watts overhead_per_node);
+/// Energy of a step for the ranks of all classes and `nodes` nodes. A GPU without a rank is not counted.
+Joules step_energy(const TaskGraph& graph, std::span<const RankClass> classes, Seconds step,
+                   const GpuProfile& gpu, int nodes, Watts overhead_per_node);
 
 /// Why the energy is unknown, or nothing if it is known.
 std::optional<std::string> energy_unknown(const Platform& platform, const GpuProfile& gpu,

@@ -94,7 +94,7 @@ Value use_of_host(const Run& run, Known<double> InputReport::*share) {
                    : Value(unknown("input is synthetic: no samples are read and decoded"));
 }
 
-Value slowed_kernels(const Run& run) {
+Value kernel_slowdown(const Run& run) {
   if (updates_of(run) == nullptr) return to_value(slowest_class(step_of(run)).slowed);
   return unknown(has_servers(run.experiment.settings.sync)
                      ? "not modelled: slowdown of kernels by transfers to and from servers"
@@ -153,8 +153,7 @@ std::vector<Figure> figures_of_the_job() {  // The job.
       Figure{"platform", "platform", FigureUnit::text, "the machine, as the experiment names it", "",
              job_itself, of_setting(&Experiment::platform)},
       Figure{"model", "model", FigureUnit::text, "the model, or the name that its trace gives", "",
-             job_itself,
-             of([](auto& run) -> std::string_view { return run.experiment.classes.front().trace.model; })},
+             job_itself, of([](auto& run) -> std::string_view { return model_name(run); })},
       Figure{"stack", "stack", FigureUnit::text, "the software, as the experiment names it", "", job_itself,
              of_setting(&Experiment::stack)},
       Figure{"precision", "precision", FigureUnit::text,
@@ -191,26 +190,29 @@ std::vector<Figure> figures_of_speed() {  // How fast it is.
       Figure{"scaling_efficiency", "scaling efficiency", share, "`speedup` over the number of ranks", "",
              everywhere, of([](auto& run) { return run.pace.efficiency; })},
       Figure{"communication_overhead_s", "communication overhead", FigureUnit::time,
-             "step time minus `one_rank_step_time_s`", "communication_overhead_s", in_sweeps, overhead},
+             "step time minus `one_rank_step_time_s`", "communication overhead", in_sweeps, overhead},
       Figure{"compute_time_s", "computing", FigureUnit::time,
-             "busy time of rank 0's compute stream with kernels; for runs of many updates, "
-             "`one_rank_step_time_s`",
+             "busy time of the compute stream with kernels, on the ranks that end last; for runs of many "
+             "updates, `one_rank_step_time_s`",
              "", in_sweeps, of(compute_time)},
       Figure{"compute_slowdown_s", "kernel slowdown", FigureUnit::time,
              "delay of kernels by concurrent communication, a part of the compute time; "
              "`communication_overhead_s` is this and the exposed communication",
-             "compute_slowdown_s", summary_only, slowed_kernels},
+             "kernel slowdown", summary_only, kernel_slowdown},
       Figure{"communication_time_s", "communication", FigureUnit::time,
-             "busy time of rank 0's communication stream in a step", "", in_tables, of(communication_time)},
+             "busy time of the communication stream in a step, on the ranks that end last; for runs of many "
+             "updates, the mean of all ranks in one of their steps",
+             "", in_tables, of(communication_time)},
       Figure{"exposed_communication_s", "exposed communication", FigureUnit::time,
-             "the part of communication not overlapped by compute: step time minus compute time", "",
-             everywhere, of(exposed_communication)},
+             "the part of communication not overlapped by compute: step time minus compute time; for runs of "
+             "many updates, the part `communication` of `step_parts_s`",
+             "", everywhere, of(exposed_communication)},
       Figure{"one_rank_step_time_s", "one GPU alone", FigureUnit::time,
              "the same step on one GPU with the same batch per GPU", "", in_tables,
              of([](auto& run) { return run.pace.one_rank; })},
       Figure{"lower_bound_s", "lower bound", FigureUnit::time,
              "step time with every collective at its bound, which no algorithm on this network beats",
-             "lower_bound_s", in_sweeps,
+             "lower bound", in_sweeps,
              of_step("not known for runs with servers or random times", &Step::lower_bound)},
       Figure{"epoch_time_s", "epoch", FigureUnit::time, "all samples of the data set once", "", everywhere,
              of(epoch_time)}};
@@ -228,14 +230,14 @@ std::vector<Figure> figures_of_use() {  // How busy the machine is.
           Figure{"busiest_link", "busiest link", FigureUnit::text,
                  "name of the link with the highest utilization", "", summary_only, busiest_link},
           Figure{"model_flops", "model FLOPs per step", flops,
-                 "FLOPs of the convolutions and matrix products in one rank's step", "model_flops",
+                 "FLOPs of the convolutions and matrix products in one rank's step", "model FLOPs",
                  summary_only, of_part(&Run::matrix, &MatrixWork::flops)},
           Figure{"achieved_flops_per_gpu", "model FLOPs per GPU", flop_rate, "`model_flops` per second",
-                 "achieved_flops_per_gpu", in_tables, of_part(&Run::matrix, &MatrixWork::rate)},
-          Figure{"model_flops_utilization", "model FLOPs utilisation", share,
+                 "model FLOPs", in_tables, of_part(&Run::matrix, &MatrixWork::rate)},
+          Figure{"model_flops_utilization", "model FLOPs utilization", share,
                  "`achieved_flops_per_gpu` over the GPU's peak in this precision; above 1 where Winograd's "
                  "algorithm needs fewer operations than the direct convolutions counted",
-                 "model_flops_utilization", everywhere, of_part(&Run::matrix, &MatrixWork::utilization)}};
+                 "model FLOPs", everywhere, of_part(&Run::matrix, &MatrixWork::utilization)}};
 }
 
 std::vector<Figure> figures_of_input_data() {  // Reading real data.
@@ -245,9 +247,9 @@ std::vector<Figure> figures_of_input_data() {  // Reading real data.
              summary_only, of_input([](auto& input) { return input.loading.time; })},
       Figure{"input_limit", "input limit", FigureUnit::text,
              "with real data: the longest part of `input_time_s`: `cores`, `storage`, `memory` or `decoder`",
-             "input_limit", summary_only, of_input(input_limit)},
+             "host CPUs and data loading", summary_only, of_input(input_limit)},
       Figure{"input_samples_per_s_and_node", "input rate", samples_per_s,
-             "with real data: samples that a node can prepare per second", "input_samples_per_s_and_node",
+             "with real data: samples that a node can prepare per second", "host CPUs and data loading",
              summary_only, of_input(&InputReport::samples_per_s_and_node)},
       Figure{"exposed_input_s", "exposed input", FigureUnit::time,
              "with real data: the part of a step in which GPUs wait for samples", "", in_sweeps,
@@ -260,7 +262,7 @@ std::vector<Figure> figures_of_input_data() {  // Reading real data.
       Figure{"storage_utilization", "storage", share,
              "with real data: bytes read, relative to the bandwidth of the storage, on the node with the "
              "most ranks",
-             "host CPUs and data loading", in_sweeps,
+             "storage", in_sweeps,
              of([](auto& run) { return use_of_host(run, &InputReport::storage_utilization); })}};
 }
 

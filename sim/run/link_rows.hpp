@@ -24,14 +24,14 @@ struct LinkRow {
 std::vector<LinkRow> link_rows(const Cluster& cluster, std::span<const Bandwidth> capacities,
                                const Timeline& timeline, std::span<const LinkEvent> events = {});
 
-/// The row with the largest utilisation, the first of equals; null if there are no rows.
+/// The row with the largest utilization, the first of equals; null if there are no rows.
 const LinkRow* busiest(std::span<const LinkRow> rows);
 
 /// The links that carried bytes, and how busy they were.
 struct LinkTraffic {
   std::vector<LinkRow> rows;
-  double mean = 0;      ///< mean utilisation of the rows
-  double most = 0;      ///< utilisation of the busiest
+  double mean = 0;      ///< mean utilization of the rows
+  double most = 0;      ///< utilization of the busiest
   std::string busiest;  ///< name of the busiest; empty if nothing was sent
 };
 

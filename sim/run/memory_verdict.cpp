@@ -131,15 +131,14 @@ std::string verdict(const MemoryReport& report) {
     return fmt::format("fits; the largest batch_per_gpu that fits is {}", report.largest_batch);
   }
   const std::string most = fmt::format(
-      "does not fit into {}: a step needs {}, {} more than the {} available. The largest term "
-      "is {}.",
+      "does not fit into {}: a step needs {}, {} more than the {} available; the largest term is {}",
       report.gpu, gpu_memory(report.peak), gpu_memory(report.peak - report.capacity),
       gpu_memory(report.capacity), largest_of(report.terms));
   if (report.largest_batch > 0) {
-    return most + fmt::format(" The largest batch_per_gpu that fits is {}.", report.largest_batch);
+    return most + fmt::format("; the largest batch_per_gpu that fits is {}", report.largest_batch);
   }
-  if (report.batch_per_gpu == 1) return most + " No smaller batch exists.";
-  return most + fmt::format(" Not even a batch_per_gpu of 1 fits: it needs {}; its largest term is {}.",
+  if (report.batch_per_gpu == 1) return most + "; no smaller batch exists";
+  return most + fmt::format("; not even a batch_per_gpu of 1 fits: it needs {}, most of it for {}",
                             gpu_memory(total(report.of_one_sample)), largest_of(report.of_one_sample));
 }
 

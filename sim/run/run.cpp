@@ -5,6 +5,11 @@
 
 namespace trainyard {
 
+const std::string& model_name(const Run& run) {
+  const ResolvedExperiment& experiment = run.experiment;
+  return experiment.model ? experiment.model->name : experiment.classes.front().trace.model;
+}
+
 const Updates* updates_of(const Run& run) { return std::get_if<Updates>(&run.what); }
 
 const Step& step_of(const Run& run) {
@@ -14,7 +19,8 @@ const Step& step_of(const Run& run) {
 
 Seconds exposed_communication(const Run& run) {
   const Updates* updates = updates_of(run);
-  return updates != nullptr ? updates->communication : slowest_class(step_of(run)).exposed;
+  return updates != nullptr ? mean_per_update(*updates, sum_of(updates->workers).communicating)
+                            : slowest_class(step_of(run)).exposed;
 }
 
 Seconds communication_time(const Run& run) {

@@ -89,16 +89,20 @@ struct Run {
   std::uint64_t events = 0;                ///< of the simulation
 };
 
+/// The model, or the name that the trace gives.
+const std::string& model_name(const Run& run);
+
 /// The updates of a run of many; null for one steady step.
 const Updates* updates_of(const Run& run);
 
 /// The steady step: the run itself, or the step that its many updates repeat.
 const Step& step_of(const Run& run);
 
-/// Exposed time of a step for communication and the framework's work around it.
+/// Exposed time of a step for communication and the framework's work around it; in runs of many updates, the
+/// time for which a rank communicates per update, the mean of all ranks.
 Seconds exposed_communication(const Run& run);
 
-/// Busy time of a rank's communication stream in a step.
+/// Busy time of a rank's communication stream in one of its steps.
 Seconds communication_time(const Run& run);
 
 /// Time for which a rank's compute stream runs kernels in a step.

@@ -33,13 +33,12 @@ Timeline run_among_others(const ResolvedExperiment& resolved, const Cluster& clu
 /// Plans the step, replays it and checks its properties. Throws OutOfMemory before anything runs.
 Step replayed_step(const ResolvedExperiment& resolved, StepPlan plan, Fidelity fidelity,
                    const SimulateOptions& options) {
-  const int ranks = resolved.cluster->ranks();
   EngineOptions engine{.fidelity = fidelity, .fold = options.fold, .recorded = {}};
-  const int recorded = options.timeline ? std::min(ranks, most_recorded) : 0;
-  for (int rank = 0; rank < recorded; ++rank) engine.recorded.push_back(Rank{rank});
+  if (options.timeline) engine.recorded = shown_ranks(resolved);
   if (options.recorded) {
+    const std::vector<Rank> shown = engine.recorded;
     for (const Rank rank : options.recorded(plan.graph, fidelity)) {
-      if (index(rank) >= recorded) engine.recorded.push_back(rank);
+      if (!std::ranges::binary_search(shown, rank)) engine.recorded.push_back(rank);
     }
   }
   Step step;
@@ -132,11 +131,13 @@ Pace pace_of(const ResolvedExperiment& resolved, const Step& step) {
 }
 
 Known<EnergyUse> energy_of(const ResolvedExperiment& resolved, const Step& step) {
-  if (const auto reason = energy_unknown(resolved.platform, resolved.gpu, only_class(resolved).trace))
-    return unknown(*reason);
-  const Joules energy = step_energy(step.plan.graph, resolved.cluster->ranks(), only_class(resolved).trace,
-                                    step.time, resolved.gpu, resolved.cluster->nodes,
-                                    node_overhead(resolved.platform, resolved.gpu)->value);
+  for (const RankClass& one : resolved.classes) {
+    if (const auto reason = energy_unknown(resolved.platform, resolved.gpu, one.trace))
+      return unknown(*reason);
+  }
+  const Joules energy =
+      step_energy(step.plan.graph, resolved.classes, step.time, resolved.gpu, resolved.cluster->nodes,
+                  node_overhead(resolved.platform, resolved.gpu)->value);
   return EnergyUse{energy, energy / step.time};
 }
 

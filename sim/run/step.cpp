@@ -3,6 +3,7 @@
 #include "workload/shape_text.hpp"
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <string>
 
@@ -34,8 +35,27 @@ std::vector<OpRow> op_rows(const Trace& trace, const StepPlan& plan) {
   return rows;
 }
 
-std::vector<CollectiveRow> collective_rows(const Trace& trace, const StepPlan& plan,
-                                           const Timeline& timeline) {
+/// The classes whose ranks take part in each collective, in order.
+std::vector<std::set<std::size_t>> classes_of_collectives(std::span<const RankClass> classes,
+                                                          const TaskGraph& graph) {
+  std::vector<std::set<std::size_t>> joined(graph.collectives.size());
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    std::set<int> programs;
+    for (const Rank rank : classes[i].ranks) programs.insert(graph.program_of_rank[at(index(rank))]);
+    for (const int program : programs) {
+      for (const std::vector<Task>& stream : graph.programs[at(program)].streams) {
+        for (const Task& task : stream) {
+          if (const auto* join = std::get_if<Join>(&task)) joined[at(join->collective)].insert(i);
+        }
+      }
+    }
+  }
+  return joined;
+}
+
+std::vector<CollectiveRow> collective_rows(std::span<const RankClass> classes,
+                                           const std::vector<std::set<std::size_t>>& classes_of,
+                                           const StepPlan& plan, const Timeline& timeline) {
   std::vector<CollectiveRow> rows;
   for (std::size_t i = 0; i < plan.graph.collectives.size(); ++i) {
     const Collective& collective = plan.graph.collectives[i];
@@ -51,7 +71,8 @@ std::vector<CollectiveRow> collective_rows(const Trace& trace, const StepPlan& p
     row.channels = planned.channels;
     row.size = collective.size;
     row.tensors = planned.tensors;
-    if (planned.ready_op >= 0) row.ready_after = trace.ops[at(planned.ready_op)].layer;
+    if (planned.ready_op >= 0 && !classes_of[i].empty())
+      row.ready_after = classes[*classes_of[i].begin()].trace.ops[at(planned.ready_op)].layer;
     row.start = span.start;
     row.end = span.end;
     row.bound = planned.bound;
@@ -69,11 +90,11 @@ int class_number(std::span<const RankClass> classes, Rank rank) {
 }
 
 /// Turns the recorded spans into named bars.
-std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const StepPlan& plan,
-                                   const Timeline& timeline) {
+std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const std::vector<Rank>& shown,
+                                   const StepPlan& plan, const Timeline& timeline) {
   std::vector<TimelineEvent> bars;
   for (const TaskSpan& span : timeline.spans) {
-    if (index(span.rank) >= most_recorded) continue;  // for the critical path
+    if (!std::ranges::binary_search(shown, span.rank)) continue;  // for the critical path
     const Program& program = plan.graph.programs[at(plan.graph.program_of_rank[at(index(span.rank))])];
     TimelineEvent& bar = bars.emplace_back();
     bar.rank = span.rank;
@@ -103,7 +124,7 @@ std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const Ste
 
 /// Fills in when the ops ran on the first rank of each class, and thus when the gradients of collectives were
 /// ready.
-void date_ops(const StepPlan& plan, Step& step) {
+void date_ops(const StepPlan& plan, const std::vector<std::set<std::size_t>>& classes_of, Step& step) {
   for (const TimelineEvent& bar : step.bars) {
     ClassStep& one = step.classes[at(bar.rank_class)];
     if (bar.rank != one.first || bar.op < 0) continue;
@@ -113,8 +134,10 @@ void date_ops(const StepPlan& plan, Step& step) {
   for (std::size_t i = 0; i < step.collectives.size(); ++i) {
     const int ready_op = plan.graph.collectives[i].label.ready_op;
     if (ready_op < 0) continue;
-    for (const ClassStep& one : step.classes)
-      step.collectives[i].ready = std::max(step.collectives[i].ready, one.ops.at(at(ready_op)).end);
+    for (const std::size_t joined : classes_of[i]) {
+      const OpRow& op = step.classes[joined].ops.at(at(ready_op));
+      step.collectives[i].ready = std::max(step.collectives[i].ready, op.end);
+    }
   }
 }
 
@@ -132,16 +155,26 @@ Seconds closed_makespan(const TaskGraph& graph) {
   return run(graph, {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
 }
 
+std::vector<Rank> shown_ranks(const ResolvedExperiment& resolved) {
+  constexpr int most = 16;
+  std::set<Rank> shown;
+  for (int rank = 0; rank < std::min(most, resolved.cluster->ranks()); ++rank) shown.insert(Rank{rank});
+  for (const RankClass& one : resolved.classes) shown.insert(one.ranks.front());
+  return {shown.begin(), shown.end()};
+}
+
 void add_rows(const ResolvedExperiment& resolved, Step& step) {
   step.classes.clear();
   for (const RankClass& one : resolved.classes) {
     ClassStep& made = step.classes.emplace_back();
+    made.name = one.name;
     made.first = one.ranks.front();
     made.ops = op_rows(one.trace, step.plan);
   }
-  step.collectives = collective_rows(only_class(resolved).trace, step.plan, step.timeline);
-  step.bars = bars_of(resolved.classes, step.plan, step.timeline);
-  date_ops(step.plan, step);
+  const auto classes_of = classes_of_collectives(resolved.classes, step.plan.graph);
+  step.collectives = collective_rows(resolved.classes, classes_of, step.plan, step.timeline);
+  step.bars = bars_of(resolved.classes, shown_ranks(resolved), step.plan, step.timeline);
+  date_ops(step.plan, classes_of, step);
 }
 
 }  // namespace trainyard

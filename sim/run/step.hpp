@@ -67,6 +67,7 @@ struct TimelineEvent {
 
 /// One class of ranks (workload/rank_class.hpp) in the step, as its first rank saw it.
 struct ClassStep {
+  std::string name;  ///< of the class
   Rank first{};
   std::vector<OpRow> ops;
   Seconds compute;  ///< time for which the compute stream runs kernels
@@ -98,9 +99,9 @@ inline const OpRow& op_of(const Step& step, const TimelineEvent& bar) {
   return step.classes.at(at(bar.rank_class)).ops.at(at(bar.op));
 }
 
-/// Number of ranks for which every op goes into the timeline: those of the first nodes, few enough to look
-/// at.
-inline constexpr int most_recorded = 16;
+/// The ranks for which every op goes into the timeline, ascending: the first ones, few enough to look at, and
+/// the first of each class.
+std::vector<Rank> shown_ranks(const ResolvedExperiment& resolved);
 
 /// Fills in the ops of `classes`, `collectives` and `bars` of a step from its plan and timeline.
 void add_rows(const ResolvedExperiment& resolved, Step& step);

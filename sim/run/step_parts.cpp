@@ -60,12 +60,12 @@ void add_kernels(const Step& step, const Bars& bars, std::map<StepPart, Seconds>
   for (const TimelineEvent* bar : bars) {
     if (bar->stream != Stream::compute || bar->op < 0) continue;
     const OpRow& op = op_of(step, *bar);
-    StepPart part = StepPart::update;
+    StepPart part = StepPart::optimizer;
     if (op.phase == Phase::forward) part = StepPart::forward;
     if (op.phase == Phase::backward) part = StepPart::backward;
     if (op.kind == OpKind::host) part = StepPart::host;
     times[part] += op.duration;
-    times[StepPart::slowed_kernels] += bar->end - bar->start - op.duration;
+    times[StepPart::kernel_slowdown] += bar->end - bar->start - op.duration;
   }
 }
 
@@ -90,7 +90,7 @@ StepParts parts_of_step(const Step& step, Rank rank, Seconds input) {
     parts.collectives.push_back({collective, time});
   }
   for (const StepPart part :
-       {StepPart::forward, StepPart::backward, StepPart::update, StepPart::host, StepPart::slowed_kernels,
+       {StepPart::forward, StepPart::backward, StepPart::optimizer, StepPart::host, StepPart::kernel_slowdown,
         StepPart::communication, StepPart::framework, StepPart::waiting})
     parts.parts.push_back({part, times[part]});
   parts.parts.push_back({StepPart::input, input});
@@ -100,16 +100,14 @@ StepParts parts_of_step(const Step& step, Rank rank, Seconds input) {
 /// Means over the ranks, per update.
 StepParts parts_of_update(const Updates& updates) {
   const WorkerRow all = sum_of(updates.workers);
-  const double each =
-      static_cast<double>(updates.workers.size()) * static_cast<double>(updates.measured_updates);
   StepParts parts;
   Seconds other = updates.time.median;
   for (const PartTime& sum :
        {PartTime{StepPart::compute, all.computing - all.wasted},
         PartTime{StepPart::wasted_compute, all.wasted}, PartTime{StepPart::communication, all.communicating},
         PartTime{StepPart::waiting, all.waiting}, PartTime{StepPart::input, all.loading}}) {
-    parts.parts.push_back({sum.part, sum.time / each});
-    other -= sum.time / each;
+    const PartTime& part = parts.parts.emplace_back(sum.part, mean_per_update(updates, sum.time));
+    other -= part.time;
   }
   // An interval is counted when it has ended, so one still open at the end of the measurement is missing.
   constexpr double rounding = 1e-9;

@@ -16,9 +16,9 @@ namespace trainyard {
 enum class StepPart {
   forward,
   backward,
-  update,
+  optimizer,
   host,
-  slowed_kernels,
+  kernel_slowdown,
   compute,
   wasted_compute,
   communication,
@@ -62,9 +62,9 @@ struct Names<StepPart> {
   static constexpr std::array table{
       Name{"forward", StepPart::forward, "kernels of the forward pass, each alone"},
       Name{"backward", StepPart::backward, "kernels of the backward pass, each alone"},
-      Name{"update", StepPart::update, "kernels of the optimizer, each alone"},
+      Name{"optimizer", StepPart::optimizer, "kernels of the optimizer, each alone"},
       Name{"host", StepPart::host, "the GPU waits for the software on the host"},
-      Name{"slowed_kernels", StepPart::slowed_kernels, "delay of kernels by concurrent communication"},
+      Name{"kernel_slowdown", StepPart::kernel_slowdown, "delay of kernels by concurrent communication"},
       Name{"compute", StepPart::compute, "runs of many updates: all useful computing"},
       Name{"wasted_compute", StepPart::wasted_compute, "computing that the update rule cancelled"},
       Name{"communication", StepPart::communication, "collectives while no kernel runs"},

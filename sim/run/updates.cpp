@@ -73,6 +73,11 @@ WorkerRow sum_of(const std::vector<WorkerRow>& workers) {
   return sum;
 }
 
+Seconds mean_per_update(const Updates& updates, Seconds of_all) {
+  return of_all /
+         (static_cast<double>(updates.workers.size()) * static_cast<double>(updates.measured_updates));
+}
+
 Updates updates_from(const std::vector<TrainingRecord>& repeats, const Cluster& cluster,
                      const UpdateSettings& settings, int ranks_per_worker, const StepCounts& counts) {
   const TrainingRecord& median = repeats[median_of(repeats)];

@@ -162,19 +162,21 @@ std::string with_decimals(std::string number, long decimals) {
   return number;
 }
 
-constexpr double long_from = 120;  // seconds
-constexpr double very_long_from = 7200;
+constexpr double long_from = 60;  // seconds
+constexpr double very_long_from = 3600;
 
-/// "24 min 05 s", "2 h 05 min"; `largest` decides which.
+/// "24 min 05 s", "2 h 05 min"; `largest` decides whether with seconds. "40 s" and "10 min" below "1 h 05
+/// min".
 std::string in_minutes_or_hours(double seconds, double largest) {
-  const std::int64_t whole = std::llround(std::abs(seconds));
   const bool is_hours = std::round(largest) >= very_long_from;
-  const std::int64_t units = is_hours ? std::llround(std::abs(seconds) / 60) : whole;
+  const std::int64_t units = std::llround(std::abs(seconds) / (is_hours ? 60 : 1));
+  const std::string sign = seconds < 0 && units > 0 ? "-" : "";
+  const std::string small_unit = is_hours ? " min" : " s";
+  if (units < 60) return sign + std::to_string(units) + small_unit;
   std::string big = std::to_string(units / 60);
   for (std::size_t at = big.size(); at > 3; at -= 3) big.insert(at - 3, 1, ',');
   const std::string small = std::to_string(units % 60);
-  return (seconds < 0 && units > 0 ? "-" : "") + big + (is_hours ? " h " : " min ") +
-         (small.size() < 2 ? "0" : "") + small + (is_hours ? " min" : " s");
+  return sign + big + (is_hours ? " h " : " min ") + (small.size() < 2 ? "0" : "") + small + small_unit;
 }
 
 bool is_long(const Dimension& dimension, double value) {
@@ -193,6 +195,16 @@ std::string print_rounded(const Dimension& dimension, double value, int digits, 
   return with_decimals(to_text(decimal, unit.tens), decimals) + " " + std::string(unit.text);
 }
 
+/// With this number of decimals; never "-0.0".
+std::string in_fixed(double value, int decimals) {
+  const bool is_zero = std::abs(value) < 0.5 * std::pow(10.0, -decimals);
+  std::array<char, 400> buffer{};
+  const auto end =
+      std::to_chars(buffer.begin(), buffer.end(), is_zero ? 0 : value, std::chars_format::fixed, decimals)
+          .ptr;
+  return {buffer.begin(), end};
+}
+
 std::string print_like(const Dimension& dimension, double value, double largest) {
   if (is_long(dimension, largest)) return in_minutes_or_hours(value, std::abs(largest));
   if (!std::isfinite(value) || !std::isfinite(largest) || largest == 0)
@@ -200,13 +212,7 @@ std::string print_like(const Dimension& dimension, double value, double largest)
   const Decimal decimal = shortest_decimal(to_digits(largest, 4));
   const Unit& unit = fitting_unit(dimension.shown, decimal.exponent);
   const int decimals = static_cast<int>(std::clamp(4 - (decimal.exponent - unit.tens), 0L, 4L));
-  const double scale = std::pow(10.0, -unit.tens);
-  const double half = 0.5 * std::pow(10.0, -decimals);
-  const double scaled = std::abs(value * scale) < half ? 0 : value * scale;
-  std::array<char, 400> buffer{};
-  const auto end =
-      std::to_chars(buffer.begin(), buffer.end(), scaled, std::chars_format::fixed, decimals).ptr;
-  return std::string(buffer.begin(), end) + " " + std::string(unit.text);
+  return in_fixed(value * std::pow(10.0, -unit.tens), decimals) + " " + std::string(unit.text);
 }
 
 /// "16 GiB" for a whole number of the largest binary unit that gives one; empty if there is none.
@@ -312,10 +318,11 @@ TRAINYARD_QUANTITY_TEXT(Dollars);
 std::string gpu_memory(Bytes bytes) {
   const double gigabytes = std::ldexp(bytes.si(), -30);
   if (gigabytes == std::round(gigabytes)) return shortest(gigabytes) + " GB";
-  const double megabytes = std::ldexp(bytes.si(), -20);
-  const bool is_large = std::abs(megabytes) >= 999.5;
-  const Decimal decimal = shortest_decimal(to_digits(is_large ? gigabytes : megabytes, 3));
-  return with_decimals(to_text(decimal, 0), 3 - decimal.exponent) + (is_large ? " GB" : " MB");
+  if (std::abs(gigabytes) < 1) return gpu_memory_in_column(bytes);
+  const Decimal decimal = shortest_decimal(to_digits(gigabytes, 3));
+  return with_decimals(to_text(decimal, 0), 3 - decimal.exponent) + " GB";
 }
+
+std::string gpu_memory_in_column(Bytes bytes) { return in_fixed(std::ldexp(bytes.si(), -30), 2) + " GB"; }
 
 }  // namespace trainyard

@@ -44,7 +44,7 @@ template <class Q>
 std::string quantity_pattern();
 
 /// For people: at most four significant digits and a fitting prefix, "3.74 ms", "122.4 GB/s", "25.56 MB";
-/// times from two minutes on as "24 min 05 s" or "2 h 05 min". For quantities that somebody states, sizes and
+/// times from a minute on as "24 min 05 s" or "2 h 05 min". For quantities that somebody states, sizes and
 /// counts.
 template <class Q>
 std::string human(Q quantity);
@@ -60,8 +60,11 @@ template <class Q>
 std::string human_like(Q quantity, Q largest);
 
 /// Memory of a GPU as its maker counts it, in GB of 2^30 bytes: "40 GB"; three digits unless it is a whole
-/// number of GB: "12.9 GB", "381 MB".
+/// number of GB, and at most two decimals: "12.9 GB", "0.37 GB".
 std::string gpu_memory(Bytes bytes);
+
+/// The same with two decimals: "40.00 GB".
+std::string gpu_memory_in_column(Bytes bytes);
 
 /// The shortest decimal that reads back to the same bits, with a fitting prefix: "3.740016 ms", "150 GB/s";
 /// sizes use binary units if they are whole numbers of them and that is shorter: "16 GiB". parse_quantity

@@ -78,7 +78,7 @@ TEST_CASE("--out writes every file, and each of them reads back") {
   const Json summary = Json::parse(content(scratch / "out/summary.json"));
   CHECK(summary["ranks"] == 4);
   CHECK(broken_trace_rules(Json::parse(content(scratch / "out/trace.json"))) == std::vector<std::string>{});
-  CHECK(content(scratch / "out/ops.csv").starts_with("phase,layer,"));
+  CHECK(content(scratch / "out/ops.csv").starts_with("rank,phase,layer,"));
   CHECK(content(scratch / "out/collectives.csv").find("bucket 0,all_reduce,ring,") != std::string::npos);
   CHECK(content(scratch / "out/report.html").starts_with("<!DOCTYPE html>"));
 

@@ -98,7 +98,7 @@ TEST_CASE("a slower network shows in the collectives and in the kernels that the
   CHECK(comparison.groups.front().purpose == "gradients");
   CHECK(comparison.groups.front().time.difference > 0.9 * comparison.step.difference);
   for (const ComparedPart& part : comparison.parts) {
-    const bool is_moved = part.part == StepPart::communication || part.part == StepPart::slowed_kernels;
+    const bool is_moved = part.part == StepPart::communication || part.part == StepPart::kernel_slowdown;
     CHECK((std::abs(part.time.difference.si()) > 1e-9) == is_moved);
   }
 }

@@ -224,6 +224,6 @@ TEST_CASE("segments stay what they are in every fidelity and with every algorith
     const std::vector<double> numbers = unpacked(answers[i]);
     CHECK(std::abs(numbers[0]) < 1e-9);
     CHECK((settings[i].first != "stack.overlap_slows" || numbers[1] == 0));
-    CHECK(static_cast<PathKind>(static_cast<int>(numbers[2])) == PathKind::update);
+    CHECK(static_cast<PathKind>(static_cast<int>(numbers[2])) == PathKind::optimizer);
   }
 }

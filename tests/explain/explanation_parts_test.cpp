@@ -64,20 +64,21 @@ TEST_CASE("each condition of the step has its own part") {
       {"resnet50_p3_8xlarge_dataparallel", {}},
   });
   const std::vector<double>& plain = all[0];
-  CHECK(part(plain, GapPart::slowed_kernels) > 0);
+  CHECK(part(plain, GapPart::kernel_slowdown) > 0);
   CHECK(part(plain, GapPart::network) == 0);
   CHECK(part(plain, GapPart::framework) == 0);
-  CHECK(part(all[1], GapPart::slowed_kernels) == 0);
+  CHECK(part(all[1], GapPart::kernel_slowdown) == 0);
   for (const std::size_t i : {2UL, 3UL}) {
     CAPTURE(i);
     CHECK(part(all[i], GapPart::network) > 1e-3);
     // what comes before it does not know of others
-    for (const GapPart same : {GapPart::kernels, GapPart::bound, GapPart::algorithm, GapPart::slowed_kernels})
+    for (const GapPart same :
+         {GapPart::kernels, GapPart::bound, GapPart::algorithm, GapPart::kernel_slowdown})
       CHECK(part(all[i], same) == doctest::Approx(part(plain, same)).epsilon(1e-9));
   }
   CHECK(part(all[4], GapPart::network) == 0);  // rounding alone
   for (const GapPart none :
-       {GapPart::framework, GapPart::bound, GapPart::algorithm, GapPart::slowed_kernels, GapPart::network})
+       {GapPart::framework, GapPart::bound, GapPart::algorithm, GapPart::kernel_slowdown, GapPart::network})
     CHECK(part(all[5], none) == 0);
   CHECK(part(all[6], GapPart::framework) > 1e-4);  // one thread serves all its GPUs
   CHECK(part(all[5], GapPart::kernels) == doctest::Approx(part(plain, GapPart::kernels)).epsilon(1e-9));

@@ -6,7 +6,11 @@
 #include "html/timeline_data.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,11 +25,43 @@ const PageOrigin origin{.version = "9.8.7",
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
+/// "min 05 s", after a number.
+bool is_duration(const std::string& unit) { return unit.starts_with("h ") || unit.starts_with("min"); }
+
+/// The unit and the number of decimals of the numbers in each column of a page's tables: "ms 2", or "h min"
+/// for long times. Of columns headed "value" or "number", which have several quantities, none.
+std::map<std::string, std::set<std::string>> forms_of_columns(const std::string& page) {
+  std::map<std::string, std::set<std::string>> forms;
+  int number = 0;
+  for (std::size_t at = page.find("<table"); at != std::string::npos; at = page.find("<table", at + 1)) {
+    const std::string text = page.substr(at, page.find("</table>", at) - at);
+    ++number;
+    std::vector<std::string> heads;
+    const std::regex head(R"(<th[^>]*>([^<]*)</th>)");
+    for (std::sregex_iterator one(text.begin(), text.end(), head), end; one != end; ++one)
+      heads.push_back((*one)[1]);
+    const std::regex cell(R"(<tr>|<td[^>]*>((?:\+|-)?[0-9][0-9,]*)(\.[0-9]+)? ([^<]*)</td>|<td)");
+    std::size_t column = 0;
+    for (std::sregex_iterator one(text.begin(), text.end(), cell), end; one != end; ++one) {
+      if ((*one)[0] == "<tr>") {
+        column = 0;
+        continue;
+      }
+      const std::string name = column < heads.size() ? heads[column] : "";
+      ++column;
+      if (!(*one)[3].matched || name == "value") continue;
+      forms[fmt::format("{} of table {}", name, number)].insert(
+          is_duration((*one)[3]) ? "minutes" : fmt::format("{} {}", (*one)[3].str(), (*one)[2].length()));
+    }
+  }
+  return forms;
+}
+
 /// The sample with names that are markup wherever a user gives one.
 Run hostile_result() {
   const std::string name = "</title></script><script>alert('x')</script><!--\"&";
   Run run = sample_result();
-  run.experiment.name = run.experiment.platform.title = run.experiment.classes.front().trace.model =
+  run.experiment.name = run.experiment.platform.title = run.experiment.model->name =
       run.experiment.settings.stack = run.experiment.settings.platform = name;
   for (OpRow& row : step_in(run).classes.front().ops) row.layer = row.shape = name;
   for (CollectiveRow& row : step_in(run).collectives)
@@ -58,16 +94,16 @@ TEST_CASE("a run's page has every section that the run has, and says where it co
 
 TEST_CASE("the parts of the step on the page add up to the step") {
   const std::string page = report_html(sample_result(), origin);
-  for (const char* const row :
-       {"<td>4 ms</td><td>30.8 %</td>", "<td>6 ms</td><td>46.2 %</td>", "<td>1 ms</td><td>7.7 %</td>",
-        "<td>2 ms</td><td>15.4 %</td>", "<td>sum</td><td>13 ms</td><td>100.0 %</td>"})
+  for (const char* const row : {"<td>4.00 ms</td><td>30.8 %</td>", "<td>6.00 ms</td><td>46.2 %</td>",
+                                "<td>1.00 ms</td><td>7.7 %</td>", "<td>2.00 ms</td><td>15.4 %</td>",
+                                "<td>sum</td><td>13.00 ms</td><td>100.0 %</td>"})
     CHECK(has(page, row));
 }
 
 TEST_CASE("what is exposed has two names where the stack does something around collectives") {
   Run run = sample_result();
   const std::string without = report_html(run, origin);
-  CHECK(has(without, "exposed collectives</td><td>2 ms</td>"));
+  CHECK(has(without, "exposed collectives</td><td>2.00 ms</td>"));
   CHECK_FALSE(has(without, "of the step, including"));
   step_in(run).classes.front().exposed = Seconds(0.003);
   run.pace.time = step_in(run).time = Seconds(0.014);
@@ -79,7 +115,7 @@ TEST_CASE("what is exposed has two names where the stack does something around c
   const std::string page = report_html(run, origin);
   CHECK(has(page, "exposed communication</dt><dd class=\"value\">3.00 ms</dd>"));
   CHECK(has(page, "of the step, including"));
-  CHECK(has(page, "exposed collectives</td><td>2 ms</td>"));
+  CHECK(has(page, "exposed collectives</td><td>2.00 ms</td>"));
 }
 
 TEST_CASE("more FLOPs than the peak lets through are explained") {
@@ -87,6 +123,43 @@ TEST_CASE("more FLOPs than the peak lets through are explained") {
   CHECK_FALSE(has(report_html(run, origin), "Winograd"));
   run.matrix->utilization = 1.03;
   CHECK(has(report_html(run, origin), "Winograd"));
+}
+
+TEST_CASE("the numbers of a column have one unit and the same decimals") {
+  Run faults = sample_result();
+  faults.job.emplace();
+  faults.job->wall = faults.job->work = Seconds(36000);
+  faults.job->writing = Seconds(40);
+  faults.job->intervals = {{Seconds(90), Seconds(41000), Seconds(41010)}, {Seconds(9000), {}, {}}};
+  Run uneven = sample_result();
+  uneven.rank_rows[1].compute = Seconds(8.25e-4);
+  uneven.links.rows.push_back(
+      {.name = "nic", .capacity = Bandwidth(1.25e8), .bytes = Bytes(12345), .utilization = 0.01});
+  step_in(uneven).collectives.push_back(step_of(uneven).collectives.front());
+  step_in(uneven).collectives.back().bound = Seconds(61.349e-6);
+  int columns = 0;
+  for (const Run& run : {sample_result(), two_class_result(), faults, uneven}) {
+    for (const auto& [column, forms] : forms_of_columns(report_html(run, origin))) {
+      CAPTURE(column);
+      CAPTURE(fmt::format("{}", fmt::join(forms, ", ")));
+      CHECK(forms.size() == 1);
+      ++columns;
+    }
+  }
+  CHECK(columns > 60);
+}
+
+TEST_CASE("every class of ranks has its parts, its kernels and its memory") {
+  const std::string page = report_html(two_class_result(), origin);
+  for (const char* const part : {"compute stream of rank 0 (stage 0)", "compute stream of rank 1 (stage 1)",
+                                 "Kernels by kind of stage 1", "Exposed collectives of stage 1",
+                                 "Kernels of stage 1, the longest first", "<h3>stage 1</h3>"})
+    CHECK(has(page, part));
+  CHECK_FALSE(has(report_html(sample_result(), origin), "(all ranks)"));
+  const Json json = Json::parse(timeline_json(two_class_result()));
+  REQUIRE(json["tracks"].size() == 2);
+  CHECK(json["items"].size() ==
+        8);  // 4 ops, 3 ops and the collective: the ops of two classes are not one item
 }
 
 TEST_CASE("a key figure of the table is a tile, with its definition, where the run has it") {
@@ -232,12 +305,12 @@ TEST_CASE("a run of many updates shows its workers, servers and how old gradient
   // The axis runs from 0 to 2.5 over 94 % of the width from 3 % on: the bar of 1 is from 0.55 to 1.45.
   CHECK(has(page, "<rect class=\"compute\" x=\"23.68%\" width=\"33.84%\""));
   CHECK(has(page, "<title>2: 8 gradients, 40.0 %</title>"));
-  CHECK_FALSE(has(page, "of the measured 2 s."));
+  CHECK_FALSE(has(page, "of the measured 2.00 s."));
   updates.bars = updates.steady.bars;
   updates.spans = {{.worker = 0, .activity = Activity::computing, .begun = Seconds(0), .ended = Seconds(1)}};
-  CHECK(has(report_html(run, origin), "The first 1 s of the measured 2 s."));
+  CHECK(has(report_html(run, origin), "The first 1.00 s of the measured 2.00 s."));
   updates.spans.back().ended = Seconds(2);
-  CHECK_FALSE(has(report_html(run, origin), "of the measured 2 s."));
+  CHECK_FALSE(has(report_html(run, origin), "of the measured 2.00 s."));
   CHECK(has(page, "memory of node0.cpu0"));
   CHECK(has(page, "<section id=\"updates\">"));
   CHECK(has(page, "<dt>staleness</dt><dd class=\"value\">1.40</dd>"));

@@ -8,11 +8,18 @@ using namespace trainyard;
 
 TEST_CASE("ops.csv has one row per op with units in the column names") {
   CHECK(ops_csv(sample_result()) ==
-        "phase,layer,kind,shape,flops,bytes,parameter_bytes,duration_s,source,start_s,end_s\n"
-        "forward,conv1,conv_forward,n64,1000000000,2000000,4000,0.004,measured,0,0.004\n"
-        "backward,fc,gemm,n64,1000000000,2000000,4000,0.004,measured,0.004,0.008\n"
-        "backward,conv1,conv_wgrad,n64,1000000000,2000000,4000,0.002,measured,0.008,0.01\n"
-        "optimizer,all,optimizer,n64,1000000000,2000000,4000,0.001,measured,0.012,0.013\n");
+        "rank,phase,layer,kind,shape,flops,bytes,parameter_bytes,duration_s,source,start_s,end_s\n"
+        "0,forward,conv1,conv_forward,n64,1000000000,2000000,4000,0.004,measured,0,0.004\n"
+        "0,backward,fc,gemm,n64,1000000000,2000000,4000,0.004,measured,0.004,0.008\n"
+        "0,backward,conv1,conv_wgrad,n64,1000000000,2000000,4000,0.002,measured,0.008,0.01\n"
+        "0,optimizer,all,optimizer,n64,1000000000,2000000,4000,0.001,measured,0.012,0.013\n");
+}
+
+TEST_CASE("ops.csv has the ops of the first rank of every class") {
+  const std::string csv = ops_csv(two_class_result());
+  CHECK(csv.find("\n0,backward,fc,gemm,") != std::string::npos);
+  CHECK(csv.find("\n1,backward,fc2,gemm,") != std::string::npos);
+  CHECK(csv.find("\n1,forward,") == std::string::npos);
 }
 
 TEST_CASE("ranks.csv, links.csv and collectives.csv print SI base units") {

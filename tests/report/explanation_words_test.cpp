@@ -74,7 +74,7 @@ TEST_CASE("every change of rank is counted, samples are of no rank") {
   CHECK(has(path_of(explained), "Until 2.00 s the path is on rank 2, and rank 1 waits for it."));
   CHECK_FALSE(has(path_of(explained), "ends on"));
   add(explained, PathKind::backward, 1, 2);
-  add(explained, PathKind::update, 1, 0);
+  add(explained, PathKind::optimizer, 1, 0);
   CHECK(has(path_of(explained), "2 times and ends on rank 0."));
 }
 
@@ -122,10 +122,10 @@ TEST_CASE("a long path shows its collectives and the optimizer, and its layers k
         "layer" + std::to_string(10 + i) + ".attention.qkv");
   }
   add_collective(explained, 1e-3, 1, Seconds{1e-3}, "node0.pcieswitch8->cpu0.with.a.long.name");
-  add(explained, PathKind::update, 1e-4, 0);
+  add(explained, PathKind::optimizer, 1e-4, 0);
   const std::string text = page(explained);
   CHECK(has(text, "bucket 0, 1 MB, ring Simple"));
-  CHECK(has(text, "\n  update "));
+  CHECK(has(text, "\n  optimizer "));
   CHECK(has(text, "9 shorter segments"));
   CHECK(has(text, " layer10.atte... to layer10.atte..."));
   CHECK(has(text, " layer11.atte... to "));

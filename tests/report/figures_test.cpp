@@ -149,7 +149,7 @@ TEST_CASE("a figure of the table is compared, a key figure before those that are
   CAPTURE(page);
   const std::size_t line = page.find("\n  made up ");
   REQUIRE(line != std::string::npos);
-  CHECK(page.find("13.0 W", line) < page.find('\n', line + 1));
+  CHECK(page.find("13.00 W", line) < page.find('\n', line + 1));
   CHECK(page.find("-1.00 W", line) < page.find('\n', line + 1));
   CHECK(page.find("\n  step time ") < line);
   CHECK(line < page.find("\n  ranks "));

@@ -54,11 +54,11 @@ what limits it
   capacity while collectives run.
   busiest link    node0.gpu0->node0.gpu1, busy for 30.0 % of the step (100 MB at 25.0 GB/s)
   lower bound     12.5 ms           all collectives at their bound; the step takes 4.0 % longer
-  matrix FLOPs    3.38 TFLOP/s per GPU, 21.0 % of the fp32 peak (model FLOPs utilisation)
+  matrix FLOPs    3.38 TFLOP/s per GPU, 21.0 % of the fp32 peak (model FLOPs utilization)
 
 resources
   memory          4.99 GB           of 14.9 GB per GPU (33.5 %): activations 2.79 GB, optimizer
-                                    state 763 MB, parameters 381 MB; largest batch that fits: 290
+                                    state 0.75 GB, parameters 0.37 GB; largest batch that fits: 290
   energy          6.50 J            per step; 500 W on average for all GPUs and nodes
   cost            0.111 USD         per epoch, at 3.06 USD per node and hour (2020-09)
 
@@ -66,7 +66,7 @@ basis of the numbers
   compute times   75.0 % measured kernels, 0.0 % curves fitted to kernels, 25.0 % roofline
   calibrated on   no training run (kernel data only)
   fidelity        flow (42 events)
-  not modelled    host CPUs and data loading (reasons with --json)
+  not modelled    host CPUs and data loading, storage (reasons with --json)
 )");
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("what a run could not tell about memory, energy and cost is named once
   run.cost = unknown("a reason");
   const std::string text = summary_text(run, false);
   CHECK_FALSE(contains(text, "\nresources\n"));
-  CHECK(contains(text, "not modelled    energy, cost, host CPUs and data loading, memory ("));
+  CHECK(contains(text, "not modelled    energy, cost, host CPUs and data loading, memory, storage ("));
 }
 
 TEST_CASE("little exposed communication means compute limits the step") {
@@ -183,22 +183,13 @@ TEST_CASE("a collective too short for half a column is still seen") {
 
 TEST_CASE(
     "every class of ranks has its times and its memory; figures are those of the class that ends last") {
-  Run run = sample_result();
-  ClassStep second = step_of(run).classes.front();
-  second.first = Rank{1};
-  second.end = Seconds(0.0125);
-  second.compute = Seconds(0.007);
-  step_in(run).classes.push_back(second);
-  MemoryReport less = run.memory->front();
-  less.ranks = "ranks 1 to 1";
-  less.utilization /= 2;
-  run.memory->push_back(less);
+  const Run run = two_class_result();
   const std::string text = summary_text(run, false);
-  for (const char* part : {"rank 0, share of the step", "rank 1, share of the step", "timeline of rank 1",
-                           "all ranks: of", "ranks 1 to 1: of"}) {
+  for (const char* part : {"rank 0 (stage 0), share of the step", "rank 1 (stage 1), share of the step",
+                           "timeline of rank 1 (stage 1)", "stage 0: of", "stage 1: of"}) {
     CAPTURE(part);
     CHECK(contains(text, part));
   }
   CHECK(compute_time(run) == Seconds(0.011));
-  CHECK(fullest(*run.memory).ranks == "all ranks");
+  CHECK(fullest(*run.memory).ranks == "stage 0");
 }

@@ -102,7 +102,7 @@ where scaling stops  largest GPU count with at least 80 % efficiency up to there
   model=a: 4 GPUs (100.0 %); 75.0 % on 8 GPUs
 
 best points
-  fastest         model=a, nodes=2: an epoch in 80 min 00 s, 26.7 USD, 4.80 MJ
+  fastest         model=a, nodes=2: an epoch in 1 h 20 min, 26.7 USD, 4.80 MJ
   cheapest        model=a, nodes=1: an epoch in 2 h 00 min, 20.0 USD, 3.60 MJ
   least energy    model=a, nodes=1: an epoch in 2 h 00 min, 20.0 USD, 3.60 MJ
   Pareto front    2 points, in time, cost and energy: 1, 0
@@ -129,7 +129,7 @@ TEST_CASE("limits that no point keeps to are said with them") {
   result.sweep.goal.deadline = Seconds(3600);
   result.sweep.goal.gpus_max = 8;
   const std::string text = sweep_text(result, 60, false);
-  CHECK(has_text(text, "  within 60 min 00 s, on at most 8 GPUs\n"));
+  CHECK(has_text(text, "  within 1 h 00 min, on at most 8 GPUs\n"));
   CHECK(text.find("fastest") == std::string::npos);
 }
 

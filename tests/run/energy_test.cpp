@@ -57,8 +57,18 @@ TEST_CASE("the energy of a step is that of a calculation by hand") {
   graph.programs = {program(), Program{}};
   graph.program_of_rank = {0, 0, 0, 1};  // the last rank only waits
   const double boxes = 2 * 500 * 0.080;
-  CHECK(step_energy(graph, graph.ranks(), four_ops(), Seconds(0.080), gpu, 2, Watts(500)).si() ==
+  std::vector<RankClass> classes{
+      {.name = "all ranks", .ranks = {Rank{0}, Rank{1}, Rank{2}, Rank{3}}, .trace = four_ops()}};
+  CHECK(step_energy(graph, classes, Seconds(0.080), gpu, 2, Watts(500)).si() ==
         doctest::Approx(3 * by_hand + 0.080 * 60 + boxes).epsilon(1e-9));
+
+  // Another class runs the same program on ops without matrix work.
+  classes.front().ranks = {Rank{0}, Rank{3}};
+  classes.push_back({.name = "stage 1", .ranks = {Rank{1}, Rank{2}}, .trace = four_ops()});
+  for (Op& op : classes.back().trace.ops) op.kind = OpKind::elementwise;
+  const double without_matrix = 0.065 * 180 + 0.015 * 60;
+  CHECK(step_energy(graph, classes, Seconds(0.080), gpu, 2, Watts(500)).si() ==
+        doctest::Approx(by_hand + 0.080 * 60 + 2 * without_matrix + boxes).epsilon(1e-9));
 }
 
 TEST_CASE("a GPU never waits for less than nothing") {
