@@ -82,23 +82,17 @@ std::vector<CollectiveRow> collective_rows(std::span<const RankClass> classes,
   return rows;
 }
 
-/// The index of a rank's class.
-int class_number(std::span<const RankClass> classes, Rank rank) {
-  const auto found = std::ranges::find_if(
-      classes, [&](const RankClass& one) { return std::ranges::binary_search(one.ranks, rank); });
-  return static_cast<int>(found - classes.begin());
-}
-
 /// Turns the recorded spans into named bars.
 std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const std::vector<Rank>& shown,
                                    const StepPlan& plan, const Timeline& timeline) {
   std::vector<TimelineEvent> bars;
+  bars.reserve(timeline.spans.size());
   for (const TaskSpan& span : timeline.spans) {
     if (!std::ranges::binary_search(shown, span.rank)) continue;  // for the critical path
     const Program& program = plan.graph.programs[at(plan.graph.program_of_rank[at(index(span.rank))])];
     TimelineEvent& bar = bars.emplace_back();
     bar.rank = span.rank;
-    bar.rank_class = class_number(classes, span.rank);
+    bar.rank_class = static_cast<int>(class_index(classes, span.rank));
     bar.stream = span.stream;
     bar.start = span.start;
     bar.end = span.end;
