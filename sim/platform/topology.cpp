@@ -78,14 +78,28 @@ std::string matrix_section(const Platform& platform) {
   return "Connections (as nvidia-smi topo -m)\n" + aligned(rows) + "\n" + connection_legend();
 }
 
+/// Decimals that a bandwidth in GB/s needs for four digits; none for zeros.
+int decimals_of(Bandwidth bandwidth) {
+  const std::string text = fmt::format("{:.4g}", bandwidth.si() / 1e9);
+  const std::size_t point = text.find('.');
+  return point == std::string::npos ? 0 : static_cast<int>(text.size() - point) - 1;
+}
+
 std::string links_section(const Platform& platform, Footnotes& notes) {
+  std::vector<Bandwidth> rates{platform.fabric.nic.value, platform.fabric.effective.value};
+  for (const ParallelLinks& group : parallel_links(platform.node))
+    rates.insert(rates.end(), {group.link.bandwidth.value, group.link.effective.value});
+  const int decimals = decimals_of(*std::ranges::max_element(rates, {}, decimals_of));
+  const std::size_t width = fmt::format("{:.{}f}", std::ranges::max(rates).si() / 1e9, decimals).size();
+  const auto rate_text = [&](const Sourced<Bandwidth>& rate) {
+    return fmt::format("{:{}.{}f} GB/s {}", rate.value.si() / 1e9, width, decimals, notes.mark(rate));
+  };
   std::vector<Row> rows{{"between", "links", "kind", "lanes", "bandwidth", "effective", "latency"}};
   for (const ParallelLinks& group : parallel_links(platform.node)) {
     const Link& link = group.link;
     rows.push_back({group.between, std::to_string(group.edges.size()),
                     std::string(config::name_of(link.kind)), std::to_string(link.lanes),
-                    figure(link.bandwidth, notes), figure(link.effective, notes),
-                    figure(link.latency, notes)});
+                    rate_text(link.bandwidth), rate_text(link.effective), figure(link.latency, notes)});
   }
   const Fabric& fabric = platform.fabric;
   if (fabric.kind != FabricKind::none) {
@@ -93,12 +107,12 @@ std::string links_section(const Platform& platform, Footnotes& notes) {
     nics.reserve(platform.nics.size());
     for (const DeviceId nic : platform.nics) nics.push_back(platform.node[nic].number);
     rows.push_back({device_list(DeviceKind::nic, nics) + " - fabric", std::to_string(nics.size()),
-                    std::string(config::name_of(fabric.kind)), "", figure(fabric.nic, notes),
-                    figure(fabric.effective, notes), figure(fabric.latency, notes)});
+                    std::string(config::name_of(fabric.kind)), "", rate_text(fabric.nic),
+                    rate_text(fabric.effective), figure(fabric.latency, notes)});
   }
   if (!platform.has_peer_to_peer)
     rows.push_back({"gpu - gpu through host memory", "", "staged", "", "",
-                    std::isfinite(platform.staged.value.si()) ? figure(platform.staged, notes) : "", ""});
+                    std::isfinite(platform.staged.value.si()) ? rate_text(platform.staged) : "", ""});
   return "Links (bandwidth per direction, all lanes; effective: reached by collectives)\n" + aligned(rows) +
          fabric_lines(platform, notes);
 }

@@ -105,10 +105,10 @@ TEST_CASE("the report of a DGX-2 has its matrix, links, cuts, rings and sources"
            "  GPU0   X     NV6   NV6   NV6   NV6   NV6   NV6   NV6   NV6   NV6   NV6    NV6    NV6    NV6    "
            "NV6    NV6    "
            "PIX   PXB   NODE  NODE  SYS   SYS   SYS   SYS   0\n",
-           "  gpu[0-15] - nvswitch0                 16     nvlink2   6      150 GB/s [1]    122.4 GB/s [2]  "
-           "1.25 us [3]\n",
-           "  nic[0-7] - fabric                     8      fat_tree         12.5 GB/s [9]   12 GB/s [10]    "
-           "1.8 us [11]\n",
+           "  gpu[0-15] - nvswitch0                 16     nvlink2   6      150.00 GB/s [1]  "
+           "122.40 GB/s [2]  1.25 us [3]\n",
+           "  nic[0-7] - fabric                     8      fat_tree          12.50 GB/s [9]   "
+           "12.00 GB/s [10]  1.8 us [11]\n",
            "  NICs access GPU memory directly (GPUDirect) [14]\n",
            "Minimum cut between gpu[0-7] and gpu[8-15], per direction\n",
            "  NVLink only  1200.0 GB/s  979.2 GB/s\n",
@@ -128,8 +128,8 @@ TEST_CASE("NVLinks among GPUs are one line of the table, and arcs as wide as the
   const Platform platform =
       load_platform(config::load(std::string(TRAINYARD_SOURCE_DIR) + "/platforms/dgx1v.yaml"));
   const std::string report = topology_report(platform);
-  CHECK(contains(report, "  pairs of gpu[0-7]            8      nvlink2   1      25 GB/s [1] "));
-  CHECK(contains(report, "  pairs of gpu[0-7]            8      nvlink2   2      50 GB/s [4] "));
+  CHECK(contains(report, "  pairs of gpu[0-7]            8      nvlink2   1      25.00 GB/s [1] "));
+  CHECK(contains(report, "  pairs of gpu[0-7]            8      nvlink2   2      50.00 GB/s [4] "));
   CHECK(contains(report, "  gpu[0-7] - pcie_switch[0-3]  8      pcie3 "));
   const std::string dot = topology_dot(platform);
   const std::string look = ", tailport=s, headport=s, constraint=false];\n";
