@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-enum class FaultyThing { worker, node, link, server };
+enum class FaultyThing { rank, node, link, server };
 
 /// All things of one kind fail from time to time, independently.
 struct FaultRate {
@@ -48,7 +48,7 @@ template <>
 struct Names<FaultyThing> {
   static constexpr std::string_view what = "kind of fault";
   static constexpr std::array table{
-      Name{"worker", FaultyThing::worker, "a rank, by its number"},
+      Name{"rank", FaultyThing::rank, "a rank, by its number"},
       Name{"node", FaultyThing::node, "a node with its ranks and the parameter servers on it"},
       Name{"link", FaultyThing::link,
            "a network card's link to the fabric; a fault cuts off the ranks of its node"},

@@ -65,7 +65,7 @@ std::vector<FaultyPart> faulty_parts(const ResolvedExperiment& resolved, FaultyT
   const int per_worker = ranks_per_worker(resolved);
   std::vector<FaultyPart> parts;
   switch (of) {
-    case FaultyThing::worker:
+    case FaultyThing::rank:
       parts = ranks_of(cluster, sync, per_worker);
       break;
     case FaultyThing::node:

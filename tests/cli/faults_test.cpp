@@ -36,7 +36,7 @@ Ended failed(const std::vector<std::string>& set) { return run_program(arguments
 
 const std::vector<std::string> month{"faults.work=30 d", "faults.restart=10 min",
                                      "faults.checkpoint.bandwidth=100 MB/s",
-                                     "faults.rates=[{of: worker, every: 2000 h}]"};
+                                     "faults.rates=[{of: rank, every: 2000 h}]"};
 
 std::vector<std::string> with(std::vector<std::string> set, const std::vector<std::string>& more) {
   set.insert(set.end(), more.begin(), more.end());
@@ -82,7 +82,7 @@ TEST_CASE("where a node is one worker, one of its GPUs takes the whole node alon
   const Json faults =
       faults_of({"nodes=2", "stack=mxnet_kvstore", "sync.kind=parameter_server", "sync.update=async",
                  "sync.placement=free", "faults.work=10 h", "faults.restart=10 min",
-                 "faults.dates=[{of: worker, number: 20, at: 4 h}]"});
+                 "faults.dates=[{of: rank, number: 20, at: 4 h}]"});
   CHECK(faults["restarts"] == 0.0);
   CHECK(faults["slowed_s"].get<double>() == doctest::Approx(300).epsilon(0.01));
 }
@@ -90,7 +90,7 @@ TEST_CASE("where a node is one worker, one of its GPUs takes the whole node alon
 TEST_CASE("a rank that ssp waits for holds the others up, and nothing is lost") {
   const Json faults = faults_of({"sync.kind=parameter_server", "sync.update=ssp", "sync.bound=3",
                                  "sync.placement=free", "faults.work=10 h", "faults.restart=10 min",
-                                 "faults.dates=[{of: worker, number: 2, at: 4 h}]"});
+                                 "faults.dates=[{of: rank, number: 2, at: 4 h}]"});
   CHECK(faults["restarts"] == 0.0);
   CHECK(faults["slowed_s"] == doctest::Approx(600));
 }
@@ -131,7 +131,7 @@ TEST_CASE("faults of what the job does not have are errors, and so is a job that
   CHECK(no_server.err.find("faults of kind 'server'") != std::string::npos);
   const Ended no_link = failed(with(job, {"faults.rates=[{of: link, every: 1 h}]"}));
   CHECK(no_link.code == 3);
-  const Ended far = failed(with(job, {"faults.dates=[{of: worker, number: 16, at: 1 h}]"}));
+  const Ended far = failed(with(job, {"faults.dates=[{of: rank, number: 16, at: 1 h}]"}));
   CHECK(far.code == 3);
   CHECK(far.err.find("worker 16 does not exist: the job has 16") != std::string::npos);
   const Ended nothing = failed(job);
@@ -144,5 +144,5 @@ TEST_CASE("faults of what the job does not have are errors, and so is a job that
   CHECK(never.code == 4);
   CHECK(never.err.find("does not finish") != std::string::npos);
   // so many that counting them all would take hours
-  CHECK(failed(with(job, {"faults.work=30 d", "faults.rates=[{of: worker, every: 1 s}]"})).code == 4);
+  CHECK(failed(with(job, {"faults.work=30 d", "faults.rates=[{of: rank, every: 1 s}]"})).code == 4);
 }
