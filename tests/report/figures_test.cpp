@@ -136,6 +136,31 @@ TEST_CASE("a figure of the table is a column of sweeps, a text never") {
   CHECK(summary_json(sample_result(), {}, table)["made_up_w"] == "words");
 }
 
+TEST_CASE("exposed communication of many updates is the part of an update, as its step time is of one") {
+  Run run = sample_result();
+  Updates& updates = updates_in(run);
+  updates.measured_updates = 10;
+  updates.communication = Seconds(0.05);  // per step of a rank: 20 updates
+  for (const int rank : {0, 1})
+    updates.workers.push_back({.rank = Rank{rank},
+                               .node = NodeId{0},
+                               .computing = Seconds(0.075),
+                               .communicating = Seconds(0.025),
+                               .waiting = {},
+                               .loading = {},
+                               .wasted = {},
+                               .gradients = 5});
+  updates.time.median = run.pace.time = Seconds(0.01);
+  const OrderedJson json = summary_json(run, {});
+  CHECK(json["exposed_communication_s"] == 0.0025);
+  CHECK(json["step_parts_s"]["communication"] == 0.0025);
+  CHECK(json["communication_time_s"] == 0.05);
+}
+
+TEST_CASE("topics of what is not modelled are words, no fields") {
+  for (const Figure& figure : figures()) CHECK(figure.topic.find('_') == std::string_view::npos);
+}
+
 TEST_CASE("a figure of the table is compared, a key figure before those that are none") {
   const Comparison comparison =
       compare(read_back(sample_result(), longer_table()), read_back(faster_sample(), longer_table()));

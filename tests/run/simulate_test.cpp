@@ -113,6 +113,18 @@ TEST_CASE("the parts of a result agree with each other") {
         doctest::Approx(run.pace.time.si()).epsilon(1e-12));
 }
 
+TEST_CASE("the timeline has the first ranks, and the first of each class wherever it is") {
+  ResolvedExperiment split = resolved({{"nodes", "4"}});
+  CHECK(shown_ranks(split).size() == 16);
+  std::vector<Rank>& ranks = split.classes.front().ranks;
+  RankClass last{.name = "stage 1", .ranks = {ranks.begin() + 40, ranks.end()}, .trace = {}};
+  ranks.resize(40);
+  split.classes.push_back(last);
+  REQUIRE(shown_ranks(split).size() == 17);
+  CHECK(shown_ranks(split).front() == Rank{0});
+  CHECK(shown_ranks(split).back() == Rank{40});
+}
+
 TEST_CASE("kernels beside communication are slower, by what separates the step from perfect overlap") {
   const Run slowed = closed(resolved({{"nodes", "2"}}));
   const Run perfect = closed(resolved({{"nodes", "2"}, {"stack.overlap_slows", "false"}}));
