@@ -106,7 +106,7 @@ TEST_CASE("the report of a DGX-2 has its matrix, links, cuts, rings and sources"
            "NV6    NV6    "
            "PIX   PXB   NODE  NODE  SYS   SYS   SYS   SYS   0\n",
            "  gpu[0-15] - nvswitch0                 16     nvlink2   6      150.00 GB/s [1]  "
-           "122.40 GB/s [2]  1.25 us [3]\n",
+           "122.40 GB/s [2]   1.25 us [3]\n",
            "  nic[0-7] - fabric                     8      fat_tree          12.50 GB/s [9]   "
            "12.00 GB/s [10]  1.8 us [11]\n",
            "  NICs access GPU memory directly (GPUDirect) [14]\n",
