@@ -27,17 +27,9 @@ constexpr std::array<std::string_view, 4> needed_columns{"op", "dtype", "shape",
 constexpr std::array<std::string_view, 6> other_words{"reduction",  "launch",  "copy",
                                                       "all_reduce", "overlap", "power"};
 
-template <class E>
-std::optional<E> named(std::string_view text) {
-  const auto names = config::texts_of<E>();
-  const auto found = std::ranges::find(names, text);
-  if (found == names.end()) return std::nullopt;
-  return config::Names<E>::table[static_cast<std::size_t>(found - names.begin())].value;
-}
-
 /// A kind of op in a trace that a recording can hold.
 std::optional<OpKind> kind_of(std::string_view op) {
-  const std::optional<OpKind> kind = named<OpKind>(op);
+  const std::optional<OpKind> kind = config::value_named<OpKind>(op);
   return kind == OpKind::measured || kind == OpKind::host ? std::nullopt : kind;
 }
 
@@ -155,7 +147,7 @@ std::optional<RecordedKernel> read_row(Row row, int line) {
     return std::nullopt;
   }
   const std::string dtype = row.text("dtype");
-  kernel.dtype = named<Dtype>(dtype);
+  kernel.dtype = config::value_named<Dtype>(dtype);
   if (!kernel.dtype && (kernel.kind || !dtype.empty())) {
     static constexpr auto names = config::texts_of<Dtype>();
     row.wrong("dtype", "unknown data type '" + dtype + "'", config::suggest(dtype, names));

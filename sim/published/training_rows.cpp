@@ -115,10 +115,9 @@ std::variant<TrainingMeasurement, std::string> training_measurement(const Publis
   if (row.value <= 0) return "no value above 0";
   if (row.gpus_total < 1 || row.nodes < 1) return "no number of GPUs";
   if (counts_contradict(row)) return "contradictory numbers of GPUs: gpus_total is not nodes x gpus_per_node";
-  const auto precision =
-      std::ranges::find(config::Names<Precision>::table, row.precision, &config::Name<Precision>::text);
-  if (precision == config::Names<Precision>::table.end()) return "unknown precision";
-  read.precision = precision->value;
+  const auto precision = config::value_named<Precision>(row.precision);
+  if (!precision) return "unknown precision";
+  read.precision = *precision;
   read.sequence_length = count_of(row.seq_len);
   const std::optional<int> batch = count_of(row.batch_per_gpu);
   if (batch) {

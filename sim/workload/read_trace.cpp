@@ -21,13 +21,6 @@ constexpr double most_bytes = 1e18;   // per op: years of any memory
 constexpr double most_flops = 1e24;
 constexpr double most_elements = 1e15;  // per tensor; sums of bytes stay exact
 
-template <class E>
-constexpr auto texts() {
-  std::array<std::string_view, config::Names<E>::table.size()> result{};
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = config::Names<E>::table[i].text;
-  return result;
-}
-
 constexpr auto column_texts() {
   std::array<std::string_view, trace_columns.size()> result{};
   for (std::size_t i = 0; i < result.size(); ++i) result[i] = trace_columns[i].text;
@@ -97,12 +90,11 @@ Positions find_columns(const CsvFile& file, CsvProblems& problems) {
 /// returns false.
 template <class E, class Report>
 bool choose(const std::string& text, E& value, Report report) {
-  for (const auto& name : config::Names<E>::table) {
-    if (name.text != text) continue;
-    value = name.value;
+  if (const auto known = config::value_named<E>(text)) {
+    value = *known;
     return true;
   }
-  constexpr auto names = texts<E>();
+  constexpr auto names = config::texts_of<E>();
   report("unknown " + std::string(config::Names<E>::what) + " " + in_quotes(text),
          config::suggest(text, names));
   return false;
