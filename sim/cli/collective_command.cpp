@@ -24,7 +24,6 @@
 #include <ranges>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace trainyard {
@@ -82,9 +81,8 @@ CollectiveGroup rank_group(const std::string& text) {
     wrong_group(fmt::format("'{}' names rank {} twice", text, index(*twice)));
   if (at_sign == std::string::npos) return group;
   const Parsed<Seconds> start = parse_quantity<Seconds>(std::string_view(text).substr(at_sign + 1));
-  if (const auto* error = std::get_if<UnitError>(&start))
-    wrong_group(fmt::format("'{}': {}; {}", text, error->message, error->hint));
-  group.start = std::get<Seconds>(start);
+  if (!start) wrong_group(fmt::format("'{}': {}; {}", text, start.error().message, start.error().hint));
+  group.start = *start;
   if (group.start < Seconds{}) wrong_group(fmt::format("'{}' has a negative start time", text));
   return group;
 }

@@ -34,20 +34,18 @@ template <class Q>
 std::optional<Q> quantity(const std::string& option, const std::string& text) {
   if (text.empty()) return std::nullopt;
   const Parsed<Q> parsed = parse_quantity<Q>(text);
-  if (const auto* error = std::get_if<UnitError>(&parsed))
-    wrong(option, fmt::format("{}: {}", error->message, error->hint));
-  if (std::get<Q>(parsed) <= Q{}) wrong(option, in_quotes(text) + " is not above 0");
-  return std::get<Q>(parsed);
+  if (!parsed) wrong(option, fmt::format("{}: {}", parsed.error().message, parsed.error().hint));
+  if (*parsed <= Q{}) wrong(option, in_quotes(text) + " is not above 0");
+  return *parsed;
 }
 
 std::optional<double> number(const std::string& option, const std::string& text, double most) {
   if (text.empty()) return std::nullopt;
-  const Parsed<double> parsed = parse_number(text);
-  if (const auto* error = std::get_if<UnitError>(&parsed)) wrong(option, error->message);
-  const double value = std::get<double>(parsed);
-  if (value <= 0 || value > most)
-    wrong(option, fmt::format("{} is not above 0 and at most {}", in_quotes(text), most));
-  return value;
+  const Parsed<double> value = parse_number(text);
+  if (!value) wrong(option, value.error().message);
+  if (*value <= 0 || *value > most)
+    wrong(option, fmt::format("{} is not above 0 and at most {:.0f}", in_quotes(text), most));
+  return *value;
 }
 
 Shard shard_in(const std::string& text) {

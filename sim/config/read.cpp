@@ -70,9 +70,8 @@ bool expect_plain(Reader& reader, const Node& node, std::string_view expected) {
 /// The value of a text; empty if it has none, which is reported.
 template <class T>
 std::optional<T> parsed(Reader& reader, const Node& node, const Parsed<T>& result) {
-  if (const T* value = std::get_if<T>(&result)) return *value;
-  const auto& error = std::get<UnitError>(result);
-  report(reader, node, error.message, error.hint);
+  if (result) return *result;
+  report(reader, node, result.error().message, result.error().hint);
   return std::nullopt;
 }
 

@@ -83,9 +83,8 @@ std::optional<std::string> scaled_text(const std::string& text, double factor) {
   std::string number = text.substr(0, end);
   // the "e" of an adjacent unit is not part of the number
   while (!number.empty() && (number.back() == 'e' || number.back() == 'E')) number.pop_back();
-  const Parsed<double> parsed = parse_number(number);
-  const auto* value = std::get_if<double>(&parsed);
-  if (value == nullptr || *value == 0) return std::nullopt;
+  const Parsed<double> value = parse_number(number);
+  if (value.value_or(0) == 0) return std::nullopt;
   return shortest(*value * factor) + text.substr(number.size());
 }
 

@@ -13,10 +13,9 @@ namespace trainyard {
 namespace {
 
 std::optional<int> count_of(const std::string& text) {
-  const Parsed<long long> parsed = parse_integer(text);
-  const auto* number = std::get_if<long long>(&parsed);
+  const Parsed<long long> number = parse_integer(text);
   constexpr long long most = 1'000'000'000;
-  if (number == nullptr || *number < 1 || *number > most) return std::nullopt;
+  if (!number || *number < 1 || *number > most) return std::nullopt;
   return static_cast<int>(*number);
 }
 
@@ -36,9 +35,8 @@ bool is_any_of(std::string_view text, std::initializer_list<std::string_view> wo
 }
 
 std::optional<double> seconds_of(const PublishedRow& row) {
-  const Parsed<Seconds> parsed = parse_quantity<Seconds>(shortest(row.value) + " " + row.unit);
-  const auto* time = std::get_if<Seconds>(&parsed);
-  return time == nullptr ? std::nullopt : std::optional(time->si());
+  const Parsed<Seconds> time = parse_quantity<Seconds>(shortest(row.value) + " " + row.unit);
+  return time ? std::optional(time->si()) : std::nullopt;
 }
 
 /// Fills in the measured figure; otherwise returns why that is impossible.
