@@ -12,7 +12,7 @@ Timeline run(const TaskGraph& graph, const EngineOptions& options) {
     case Fidelity::rounds:
       return engine::run_macro(graph, options);
     case Fidelity::messages:
-      return engine::run_steps(graph, options);
+      return engine::run_messages(graph, options);
   }
   throw EngineError("unknown fidelity");
 }

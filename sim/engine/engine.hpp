@@ -17,7 +17,6 @@ namespace trainyard {
 
 struct EngineOptions {
   Fidelity fidelity = Fidelity::flow;
-  int flow_rounds = 16;
   /// Simulate one of each set of ranks proved identical. Results are the same to the bit; off only in tests.
   bool fold = true;
   /// Ranks whose compute ops and collectives go into the timeline.
@@ -65,8 +64,8 @@ class EngineError : public std::logic_error {
 /// Replays the graph. One call per process for the fidelities that use SimGrid (its clock and settings are
 /// global); `closed` may be called any number of times. Throws EngineError naming the waiting ranks and tasks
 /// on a deadlock, JobImpossible if a failed link is the reason, and InputError if the fidelity does not
-/// support the graph: link events in `closed`, patterns without edges in `steps`, a repeating job that takes
-/// no time.
+/// support the graph: link events in `closed`, patterns without edges in `messages`, a repeating job that
+/// takes no time.
 Timeline run(const TaskGraph& graph, const EngineOptions& options);
 
 }  // namespace trainyard

@@ -15,7 +15,7 @@ Timeline run_closed(const TaskGraph& graph, const EngineOptions& options);
 Timeline run_macro(const TaskGraph& graph, const EngineOptions& options);
 
 /// Fidelity::messages: one flow per message.
-Timeline run_steps(const TaskGraph& graph, const EngineOptions& options);
+Timeline run_messages(const TaskGraph& graph, const EngineOptions& options);
 
 /// Adds the bytes on each link of a pattern (or a part of one) whose every edge carried `bytes`.
 inline void add_link_bytes(Bytes bytes, std::span<const LinkUse> uses, std::vector<double>& bytes_by_link) {

@@ -37,7 +37,8 @@ std::string name_of(const TaskGraph& graph, int collective) {
 
 }  // namespace
 
-void enter_link_events(const TaskGraph& graph, Calendar& calendar) {
+Calendar calendar_of_links(const TaskGraph& graph) {
+  Calendar calendar;
   for (std::size_t i = 0; i < graph.link_events.size(); ++i) {
     const LinkEvent& event = graph.link_events[i];
     if (index(event.link) >= graph.links.size()) {
@@ -52,6 +53,7 @@ void enter_link_events(const TaskGraph& graph, Calendar& calendar) {
     }
     calendar.enter(event.date.si(), EventKind::link_change, static_cast<int>(i));
   }
+  return calendar;
 }
 
 void check_failed_links(const TaskGraph& graph, const Replay& replay) {

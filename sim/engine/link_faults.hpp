@@ -9,9 +9,9 @@
 
 namespace trainyard::engine {
 
-/// Enters the graph's link events into the calendar. Throws InputError for a link, date or bandwidth that
-/// cannot exist.
-void enter_link_events(const TaskGraph& graph, Calendar& calendar);
+/// A calendar with the graph's link events. Throws InputError for a link, date or bandwidth that cannot
+/// exist.
+Calendar calendar_of_links(const TaskGraph& graph);
 
 /// Throws JobImpossible if job 0 has not ended and a waiting collective crosses a link that has failed for
 /// good.

@@ -1,7 +1,7 @@
 #include "engine/executors.hpp"
+#include "engine/flow_executor.hpp"
 #include "engine/link_faults.hpp"
 #include "engine/macro_flows.hpp"
-#include "engine/simgrid_network.hpp"
 
 #include <algorithm>
 
@@ -10,15 +10,12 @@ namespace trainyard::engine {
 namespace {
 
 /// Sends the flows of a collective, phase by phase; all ranks leave at the end of the last flow.
-class MacroExecutor final : public CollectiveExecutor, public Listener {
+class MacroExecutor final : public FlowExecutor {
 public:
   MacroExecutor(const TaskGraph& graph, const MacroFlows& flows, SimgridNetwork& network, Calendar& calendar,
                 Replay& replay)
-      : graph_(graph),
+      : FlowExecutor(graph, network, calendar, replay),
         flows_(flows),
-        network_(network),
-        calendar_(calendar),
-        replay_(replay),
         progress_(graph.collectives.size()),
         carried_(flows.parts.size()) {}
 
@@ -33,38 +30,46 @@ public:
     }
   }
 
-  void on_event(const Event& event) override {
-    switch (event.kind) {
-      case EventKind::link_change:
-        change_link(event.target);
-        break;
-      case EventKind::over:
-        replay_.leave_all(event.target, event.date);
-        break;
-      case EventKind::ready:
-        if (is_over_) return;
-        ++progress_[at(event.target)].groups[at(event.item)].ready;
-        try_send(event.target, event.item);
-        break;
-      default:
-        replay_.wake(event.target, event.item, event.date);
-    }
-    look_for_the_end();
+  [[nodiscard]] std::vector<double> link_bytes() const override {
+    std::vector<double> bytes(graph_.links.size(), 0);
+    for (std::size_t part = 0; part < flows_.parts.size(); ++part)
+      add_link_bytes(carried_[part], flows_.parts[part].uses, bytes);
+    return bytes;
   }
 
-  void on_delivered(std::uint64_t tag, double date) override {
-    if (is_over_) return;
-    const int collective = collective_of(tag);
-    const int group = group_of(tag);
+private:
+  struct Progress {
+    int phase = 0;
+    std::vector<FlowProgress> groups;
+  };
+
+  void change_link(int event) override {
+    const int link = flows_.network.of_event[at(event)];
+    if (link < 0) return;
+    network_.set_capacity(link, graph_.link_events[at(event)].bandwidth * flows_.network.scales[at(link)]);
+  }
+
+  void happen(const Event& event) override {
+    if (event.kind == EventKind::over) {
+      replay_.leave_all(event.target, event.date);
+    } else {
+      ++progress_[at(event.target)].groups[at(event.item)].ready;
+      try_send(event.target, event.item);
+    }
+  }
+
+  /// Tags: the collective and the group.
+  void deliver(std::uint64_t tag, double date) override {
+    const int collective = high_of(tag);
+    const int group = low_of(tag);
     const PhaseFlows& phase = phase_of(collective);
     carried_[at(phase.groups[at(group)].part)] += phase.bytes;
-    GroupProgress& mine = progress_[at(collective)].groups[at(group)];
+    FlowProgress& mine = progress_[at(collective)].groups[at(group)];
     ++mine.delivered;
     if (at(group) + 1 < phase.groups.size()) {
       prepare(collective, group + 1, date);
     } else if (mine.delivered == phase.count) {
       begin_phase(collective, progress_[at(collective)].phase + 1, date);
-      look_for_the_end();
       return;
     }
     if (phase.groups.size() == 1) {
@@ -74,30 +79,10 @@ public:
     }
   }
 
-  [[nodiscard]] std::vector<double> link_bytes() const {
-    std::vector<double> bytes(graph_.links.size(), 0);
-    for (std::size_t part = 0; part < flows_.parts.size(); ++part)
-      add_link_bytes(carried_[part], flows_.parts[part].uses, bytes);
-    return bytes;
+  void count_in_flight(const SimgridNetwork::InFlight& flow) override {
+    const PhaseFlows::Group& group = phase_of(high_of(flow.tag)).groups[at(low_of(flow.tag))];
+    carried_[at(group.part)] += flow.delivered / unit_of(group);
   }
-
-private:
-  struct GroupProgress {
-    int begun = 0;  ///< flows whose latency has begun
-    int ready = 0;  ///< flows whose latency has passed
-    int sent = 0;   ///< flows started
-    int delivered = 0;
-  };
-  struct Progress {
-    int phase = 0;
-    std::vector<GroupProgress> groups;
-  };
-
-  static std::uint64_t tag_of(int collective, int group) {
-    return static_cast<std::uint64_t>(collective) << 32U | static_cast<std::uint32_t>(group);
-  }
-  static int collective_of(std::uint64_t tag) { return static_cast<int>(tag >> 32U); }
-  static int group_of(std::uint64_t tag) { return static_cast<int>(tag & 0xffffffffU); }
 
   [[nodiscard]] const PhaseFlows& phase_of(int collective) const {
     return flows_.collectives[at(collective)][at(progress_[at(collective)].phase)];
@@ -122,8 +107,8 @@ private:
   /// as many as the previous group has delivered. In rounds, a flow waits for the one before it.
   void prepare(int collective, int group, double date) {
     const PhaseFlows& phase = phase_of(collective);
-    std::vector<GroupProgress>& groups = progress_[at(collective)].groups;
-    GroupProgress& mine = groups[at(group)];
+    std::vector<FlowProgress>& groups = progress_[at(collective)].groups;
+    FlowProgress& mine = groups[at(group)];
     int come = phase.count;
     if (phase.groups.size() == 1) {
       come = std::min(come, mine.delivered + 1);
@@ -136,42 +121,24 @@ private:
 
   void try_send(int collective, int group) {
     const PhaseFlows& phase = phase_of(collective);
-    GroupProgress& mine = progress_[at(collective)].groups[at(group)];
-    if (mine.sent == mine.ready || mine.sent > mine.delivered) return;
+    FlowProgress& mine = progress_[at(collective)].groups[at(group)];
+    if (!mine.may_send()) return;
     ++mine.sent;
     const PhaseFlows::Group& what = phase.groups[at(group)];
     network_.start(what.route, phase.bytes * unit_of(what), tag_of(collective, group));
   }
 
-  void change_link(int event) {
-    const int link = flows_.network.of_event[at(event)];
-    if (link < 0) return;
-    network_.set_capacity(link, graph_.link_events[at(event)].bandwidth * flows_.network.scales[at(link)]);
-  }
-
-  /// Flows of other jobs that are under way when job 0 ends count with the bytes delivered by then.
-  void look_for_the_end() {
-    if (is_over_ || !replay_.done()) return;
-    is_over_ = true;
-    for (const SimgridNetwork::InFlight& flow : network_.in_flight()) {
-      const PhaseFlows::Group& group = phase_of(collective_of(flow.tag)).groups[at(group_of(flow.tag))];
-      carried_[at(group.part)] += flow.delivered / unit_of(group);
-    }
-  }
-
-  const TaskGraph& graph_;
   const MacroFlows& flows_;
-  SimgridNetwork& network_;
-  Calendar& calendar_;
-  Replay& replay_;
   std::vector<Progress> progress_;  ///< by collective
   std::vector<Bytes> carried_;      ///< by part, per edge
-  bool is_over_ = false;
 };
 
 /// Limit on the flows of all collectives of a graph in fidelity `flow`, if collectives may disturb each
 /// other.
 constexpr int affordable_flows = 50'000;
+
+/// Flows that stand for the rounds of a collective that has the network to itself, in fidelity `flow`.
+constexpr int flow_rounds = 16;
 
 /// A collective that has the network to itself takes the same time however it is cut. If others may disturb
 /// it, flows that stand for several rounds are off by up to 9 %, most when two collectives are cut
@@ -179,33 +146,25 @@ constexpr int affordable_flows = 50'000;
 MacroLimits limits_for(const TaskGraph& graph, const EngineOptions& options) {
   constexpr int groups = 16;
   const bool in_flow = options.fidelity == Fidelity::flow;
-  if (!may_disturb(graph))
-    return {.flows = in_flow ? options.flow_rounds : 0, .groups = 1, .flows_of_group = 1};
+  if (!may_disturb(graph)) return {.flows = in_flow ? flow_rounds : 0, .groups = 1, .flows_of_group = 1};
   if (!in_flow) return {.flows = 0, .groups = groups, .flows_of_group = 1024};
   const int each = affordable_flows / std::max(1, static_cast<int>(graph.collectives.size()));
-  return {.flows = std::max(options.flow_rounds, each),
+  return {.flows = std::max(flow_rounds, each),
           .groups = groups,
-          .flows_of_group = std::clamp(each / groups, options.flow_rounds, 256)};
+          .flows_of_group = std::clamp(each / groups, flow_rounds, 256)};
 }
 
 }  // namespace
 
 Timeline run_macro(const TaskGraph& graph, const EngineOptions& options) {
-  Calendar calendar;
-  enter_link_events(graph, calendar);
+  Calendar calendar = calendar_of_links(graph);
   const MacroFlows flows = macro_flows(graph, limits_for(graph, options));
   SimgridNetwork network(flows.network.links);
   for (const MacroFlows::Route& route : flows.routes)
     network.add_route(route.links, flows.network.units[at(route.part)]);
   Replay replay(graph, options, calendar);
   MacroExecutor executor(graph, flows, network, calendar, replay);
-  replay.begin(executor);
-  network.run(calendar, executor);
-  check_failed_links(graph, replay);
-  Timeline timeline = replay.finish();
-  timeline.events += network.flows();
-  timeline.link_bytes = executor.link_bytes();
-  return timeline;
+  return run_flows(graph, network, calendar, replay, executor);
 }
 
 }  // namespace trainyard::engine

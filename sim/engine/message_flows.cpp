@@ -1,22 +1,20 @@
 #include "engine/executors.hpp"
+#include "engine/flow_executor.hpp"
 #include "engine/link_faults.hpp"
 #include "engine/messages.hpp"
-#include "engine/simgrid_network.hpp"
 
 namespace trainyard::engine {
 
 namespace {
 
 /// Every message is a flow. A rank begins a phase when all its messages of the previous phase have arrived.
-class MessagesExecutor final : public CollectiveExecutor, public Listener {
+class MessagesExecutor final : public FlowExecutor {
 public:
   MessagesExecutor(const TaskGraph& graph, const StepRoutes& routes, SimgridNetwork& network,
                    Calendar& calendar, Replay& replay)
-      : graph_(graph),
+      : FlowExecutor(graph, network, calendar, replay),
         routes_(routes),
-        network_(network),
-        calendar_(calendar),
-        replay_(replay),
+        link_bytes_(graph.links.size(), 0),
         attendances_(graph.collectives.size()) {
     for (const Pattern& pattern : graph.patterns) {
       passing_on_.push_back(passing_on(pattern));
@@ -28,7 +26,6 @@ public:
         phases_.push_back(
             {.collective = static_cast<int>(c), .what = &phase, .edges = {}, .open_messages = {}});
     }
-    link_bytes.assign(graph.links.size(), 0);
   }
 
   void arrive(int collective, int rank, double date) override {
@@ -47,31 +44,39 @@ public:
     }
   }
 
-  void on_event(const Event& event) override {
-    if (is_over_) return;
-    switch (event.kind) {
-      case EventKind::link_change: {
-        const LinkEvent& change = graph_.link_events[at(event.target)];
-        network_.set_capacity(static_cast<int>(index(change.link)), change.bandwidth);
-        break;
-      }
-      case EventKind::begin:
-        enter_phase(event.target, event.item, 0, event.date);
-        break;
-      case EventKind::ready:
-        ++phases_[at(event.target)].edges[at(event.item)].ready;
-        try_send(event.target, event.item);
-        break;
-      default:
-        replay_.wake(event.target, event.item, event.date);
-    }
-    look_for_the_end();
+  [[nodiscard]] std::vector<double> link_bytes() const override { return link_bytes_; }
+
+private:
+  struct RunningPhase {
+    int collective = 0;
+    const CollectivePhase* what = nullptr;
+    std::vector<FlowProgress> edges;
+    std::vector<int> open_messages;  ///< by rank: messages to and from it that have not arrived
+  };
+  struct Attendance {
+    std::vector<int> members;
+    std::vector<int> phase;  ///< by rank: its current phase; -1: none yet
+    int inside = 0;          ///< members that have not left yet
+  };
+
+  void change_link(int event) override {
+    const LinkEvent& change = graph_.link_events[at(event)];
+    network_.set_capacity(static_cast<int>(index(change.link)), change.bandwidth);
   }
 
-  void on_delivered(std::uint64_t tag, double date) override {
-    if (is_over_) return;
-    const int number = phase_of(tag);
-    const int edge = edge_of(tag);
+  void happen(const Event& event) override {
+    if (event.kind == EventKind::begin) {
+      enter_phase(event.target, event.item, 0, event.date);
+    } else {
+      ++phases_[at(event.target)].edges[at(event.item)].ready;
+      try_send(event.target, event.item);
+    }
+  }
+
+  /// Tags: the number of the phase and its edge.
+  void deliver(std::uint64_t tag, double date) override {
+    const int number = high_of(tag);
+    const int edge = low_of(tag);
     RunningPhase& phase = phases_[at(number)];
     add_bytes(number, edge, phase.what->bytes);
     ++phase.edges[at(edge)].delivered;
@@ -81,32 +86,11 @@ public:
     for (const int next : passing_on_[at(phase.what->pattern)].of(edge)) try_begin(number, next, date);
     one_less(number, index(pattern.edges[at(edge)].from), date);
     one_less(number, index(pattern.edges[at(edge)].to), date);
-    look_for_the_end();
   }
 
-  std::vector<double> link_bytes;  ///< counted message by message
-
-private:
-  struct EdgeProgress {
-    int begun = 0;  ///< messages whose latency has begun
-    int ready = 0;  ///< messages whose latency has passed
-    int sent = 0;   ///< messages started
-    int delivered = 0;
-  };
-  struct RunningPhase {
-    int collective = 0;
-    const CollectivePhase* what = nullptr;
-    std::vector<EdgeProgress> edges;
-    std::vector<int> open_messages;  ///< by rank: messages to and from it that have not arrived
-  };
-  struct Attendance {
-    std::vector<int> members;
-    std::vector<int> phase;  ///< by rank: its current phase; -1: none yet
-    int inside = 0;          ///< members that have not left yet
-  };
-
-  static int phase_of(std::uint64_t tag) { return static_cast<int>(tag >> 32U); }
-  static int edge_of(std::uint64_t tag) { return static_cast<int>(tag & 0xffffffffU); }
+  void count_in_flight(const SimgridNetwork::InFlight& flow) override {
+    add_bytes(high_of(flow.tag), low_of(flow.tag), flow.delivered);
+  }
 
   void open(int collective) {
     attendances_[at(collective)].phase.assign(at(graph_.ranks()), -1);
@@ -181,7 +165,7 @@ private:
   /// Begins the latencies of all messages that may begin: in rounds, a message waits for the one before it.
   void try_begin(int number, int edge, double date) {
     RunningPhase& phase = phases_[at(number)];
-    EdgeProgress& progress = phase.edges[at(edge)];
+    FlowProgress& progress = phase.edges[at(edge)];
     const bool in_rounds = phase.what->hops == 0;
     while ((!in_rounds || progress.begun == progress.delivered) &&
            may_begin(number, edge, progress.begun, progress.begun + (in_rounds ? 0 : 1))) {
@@ -193,56 +177,36 @@ private:
   /// Sends a message after its latency, once those before it have arrived.
   void try_send(int number, int edge) {
     RunningPhase& phase = phases_[at(number)];
-    EdgeProgress& progress = phase.edges[at(edge)];
-    if (progress.sent == progress.ready || progress.sent > progress.delivered) return;
+    FlowProgress& progress = phase.edges[at(edge)];
+    if (!progress.may_send()) return;
     ++progress.sent;
-    network_.start(routes_.first_of_phase[at(number)] + edge, phase.what->bytes,
-                   static_cast<std::uint64_t>(number) << 32U | static_cast<std::uint32_t>(edge));
+    network_.start(routes_.first_of_phase[at(number)] + edge, phase.what->bytes, tag_of(number, edge));
   }
 
   void add_bytes(int number, int edge, Bytes bytes) {
     for (const LinkId link : graph_.patterns[at(phases_[at(number)].what->pattern)].route(at(edge)))
-      link_bytes[index(link)] += bytes.si();
+      link_bytes_[index(link)] += bytes.si();
   }
 
-  /// Messages of other jobs that are under way when job 0 ends count with the bytes delivered by then.
-  void look_for_the_end() {
-    if (is_over_ || !replay_.done()) return;
-    is_over_ = true;
-    for (const SimgridNetwork::InFlight& flow : network_.in_flight())
-      add_bytes(phase_of(flow.tag), edge_of(flow.tag), flow.delivered);
-  }
-
-  const TaskGraph& graph_;
   const StepRoutes& routes_;
-  SimgridNetwork& network_;
-  Calendar& calendar_;
-  Replay& replay_;
+  std::vector<double> link_bytes_;         ///< counted message by message
   std::vector<FlatLists> passing_on_;      ///< by pattern
   std::vector<FlatLists> edges_of_ranks_;  ///< by pattern
   std::vector<int> first_phase_;           ///< by collective: index in phases_
   std::vector<RunningPhase> phases_;       ///< of all collectives
   std::vector<Attendance> attendances_;    ///< by collective
-  bool is_over_ = false;
 };
 
 }  // namespace
 
-Timeline run_steps(const TaskGraph& graph, const EngineOptions& options) {
-  Calendar calendar;
-  enter_link_events(graph, calendar);
+Timeline run_messages(const TaskGraph& graph, const EngineOptions& options) {
+  Calendar calendar = calendar_of_links(graph);
   const StepRoutes routes = step_routes(graph);
   SimgridNetwork network(routes.links);
   for (const std::vector<int>& route : routes.routes) network.add_route(route);
   Replay replay(graph, options, calendar);
   MessagesExecutor executor(graph, routes, network, calendar, replay);
-  replay.begin(executor);
-  network.run(calendar, executor);
-  check_failed_links(graph, replay);
-  Timeline timeline = replay.finish();
-  timeline.events += network.flows();
-  timeline.link_bytes = std::move(executor.link_bytes);
-  return timeline;
+  return run_flows(graph, network, calendar, replay, executor);
 }
 
 }  // namespace trainyard::engine

@@ -438,10 +438,7 @@ const RankClass& only_class(const ResolvedExperiment& resolved) {
 }
 
 const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank) {
-  const auto found = std::ranges::find_if(
-      resolved.classes, [&](const RankClass& one) { return std::ranges::binary_search(one.ranks, rank); });
-  if (found == resolved.classes.end()) throw std::logic_error("a rank without a class");
-  return *found;
+  return resolved.classes[class_index(resolved.classes, rank)];
 }
 
 std::shared_ptr<const Cluster> cluster_for(const Platform& platform, const Experiment& settings) {

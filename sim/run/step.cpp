@@ -61,13 +61,6 @@ std::vector<CollectiveRow> collective_rows(const Trace& trace, const StepPlan& p
   return rows;
 }
 
-/// The index of a rank's class.
-int class_number(std::span<const RankClass> classes, Rank rank) {
-  const auto found = std::ranges::find_if(
-      classes, [&](const RankClass& one) { return std::ranges::binary_search(one.ranks, rank); });
-  return static_cast<int>(found - classes.begin());
-}
-
 /// Turns the recorded spans into named bars.
 std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const StepPlan& plan,
                                    const Timeline& timeline) {
@@ -77,7 +70,7 @@ std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const Ste
     const Program& program = plan.graph.programs[at(plan.graph.program_of_rank[at(index(span.rank))])];
     TimelineEvent& bar = bars.emplace_back();
     bar.rank = span.rank;
-    bar.rank_class = class_number(classes, span.rank);
+    bar.rank_class = static_cast<int>(class_index(classes, span.rank));
     bar.stream = span.stream;
     bar.start = span.start;
     bar.end = span.end;

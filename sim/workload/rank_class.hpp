@@ -4,6 +4,9 @@
 #include "units/ids.hpp"
 #include "workload/trace.hpp"
 
+#include <algorithm>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -16,5 +19,13 @@ struct RankClass {
   std::vector<Rank> ranks;  ///< ascending
   Trace trace;              ///< of each rank; without durations unless the user's trace has them
 };
+
+/// The index of the class that a rank belongs to. Throws std::logic_error if it has none.
+inline std::size_t class_index(std::span<const RankClass> classes, Rank rank) {
+  const auto found = std::ranges::find_if(
+      classes, [&](const RankClass& one) { return std::ranges::binary_search(one.ranks, rank); });
+  if (found == classes.end()) throw std::logic_error("a rank without a class");
+  return static_cast<std::size_t>(found - classes.begin());
+}
 
 }  // namespace trainyard

@@ -1,0 +1,45 @@
+#include "engine/flow_executor.hpp"
+
+#include "engine/link_faults.hpp"
+
+namespace trainyard::engine {
+
+void FlowExecutor::on_event(const Event& event) {
+  if (is_over_) return;
+  switch (event.kind) {
+    case EventKind::link_change:
+      change_link(event.target);
+      break;
+    case EventKind::wake:
+      replay_.wake(event.target, event.item, event.date);
+      break;
+    default:
+      happen(event);
+  }
+  look_for_the_end();
+}
+
+void FlowExecutor::on_delivered(std::uint64_t tag, double date) {
+  if (is_over_) return;
+  deliver(tag, date);
+  look_for_the_end();
+}
+
+void FlowExecutor::look_for_the_end() {
+  if (!replay_.done()) return;
+  is_over_ = true;
+  for (const SimgridNetwork::InFlight& flow : network_.in_flight()) count_in_flight(flow);
+}
+
+Timeline run_flows(const TaskGraph& graph, SimgridNetwork& network, Calendar& calendar, Replay& replay,
+                   FlowExecutor& executor) {
+  replay.begin(executor);
+  network.run(calendar, executor);
+  check_failed_links(graph, replay);
+  Timeline timeline = replay.finish();
+  timeline.events += network.flows();
+  timeline.link_bytes = executor.link_bytes();
+  return timeline;
+}
+
+}  // namespace trainyard::engine
