@@ -1,6 +1,6 @@
 #include "published/training_rows.hpp"
 
-#include "config/keys.hpp"
+#include "config/fields.hpp"
 #include "published/stated_software.hpp"
 #include "units/text.hpp"
 

@@ -1,3 +1,4 @@
+#include "config/fields.hpp"
 #include "config/suggest.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
