@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-/// Empty if the row may be fitted to.
+/// The reason why the row cannot be fitted to; empty if it can.
 std::string reason_against(const PublishedRow& row) {
   if (row.gpus_total > 1) return "several GPUs (only runs on one GPU are fitted)";
   if (row.split != "calibrate") return "kept for validation (column split)";
@@ -82,8 +82,8 @@ StackFit fit_stack(const config::Catalogue& catalogue, const std::shared_ptr<con
     scales.push_back(numbers[2]);
   }
   if (fit.runs.empty()) {
-    throw InputError(fmt::format("no row can be used: none ran {} on one GPU", fit.stack.name),
-                     "needed are rows with split 'calibrate' and gpus_total 1 that the rules in "
+    throw InputError(fmt::format("no run can be used: none is of {} on one GPU", fit.stack.name),
+                     "needed are runs with split 'calibrate' and gpus_total 1 that the rules in "
                      "workloads/published/runs cover");
   }
   const double scale = geometric_mean(scales);
