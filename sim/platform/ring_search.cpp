@@ -193,15 +193,15 @@ void shuffle(GpuOrder& order, std::uint64_t& state) {
   }
 }
 
-/// So many paths for so many lanes.
+/// The number of paths that share a number of lanes.
 struct Load {
   int paths = 1, lanes = 1;
 
   friend bool operator<(Load a, Load b) { return a.paths * b.lanes < b.paths * a.lanes; }
 };
 
-/// From one path for each lane on: the loads at which some link gets room for one path more, up to `most` on
-/// one link, in ascending order.
+/// The loads, from one path per lane up, at which some link has room for another path, up to `most` on one
+/// link; in ascending order.
 std::vector<Load> loads(const LaneGraph& lanes, int most) {
   std::set<int> widths;
   for (const auto* table : {&lanes.direct, &lanes.ports}) {
