@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <regex>
 #include <set>
 #include <string>
 
@@ -78,9 +77,15 @@ void check_effective(const NodeFile& node, config::Problems& problems) {
 }
 
 /// "2018-03" or "2018-03-27", month and day within their ranges.
-bool is_date(const std::string& text) {
-  static const std::regex date("[0-9]{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?");
-  return std::regex_match(text, date);
+bool is_date(std::string_view text) {
+  constexpr std::string_view form = "0000-00-00";
+  if (text.size() != 7 && text.size() != form.size()) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (form[i] == '-' ? text[i] != '-' : text[i] < '0' || text[i] > '9') return false;
+  }
+  const std::string_view month = text.substr(5, 2);
+  const std::string_view day = text.size() == form.size() ? text.substr(8) : "01";
+  return month >= "01" && month <= "12" && day >= "01" && day <= "31";
 }
 
 void check_storage(const StorageFile& storage, config::Problems& problems) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -305,6 +306,19 @@ std::optional<GpuOrder> find_chain(const LaneGraph& lanes) {
   return std::nullopt;
 }
 
-bool is_connected(const LaneGraph& lanes) { return lanes.gpus < 2 || most_rings(lanes) > 0; }
+bool is_connected(const LaneGraph& lanes) {
+  if (lanes.gpus < 2) return true;
+  const std::vector<FlowEdge> edges = lane_flow(lanes);
+  std::vector<bool> is_reached(static_cast<std::size_t>(lanes.gpus) + lanes.ports.size());
+  is_reached[0] = true;
+  for (bool has_grown = true; has_grown;) {
+    has_grown = false;
+    for (const FlowEdge& edge : edges) {
+      if (!is_reached[edge.from] || is_reached[edge.to]) continue;
+      is_reached[edge.to] = has_grown = true;
+    }
+  }
+  return std::all_of(is_reached.begin(), is_reached.begin() + lanes.gpus, std::identity{});
+}
 
 }  // namespace trainyard

@@ -26,6 +26,7 @@ Bandwidth mean_capacity(Bandwidth at_start, LinkId link, std::vector<LinkEvent> 
 std::vector<LinkRow> link_rows(const Cluster& cluster, std::span<const Bandwidth> capacities,
                                const Timeline& timeline, std::span<const LinkEvent> events) {
   std::vector<LinkRow> rows;
+  rows.reserve(timeline.link_bytes.size() - std::ranges::count(timeline.link_bytes, 0));
   for (std::size_t link = 0; link < timeline.link_bytes.size(); ++link) {
     const Bytes bytes{timeline.link_bytes[link]};
     if (bytes <= Bytes{}) continue;

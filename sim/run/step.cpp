@@ -65,6 +65,7 @@ std::vector<CollectiveRow> collective_rows(const Trace& trace, const StepPlan& p
 std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const StepPlan& plan,
                                    const Timeline& timeline) {
   std::vector<TimelineEvent> bars;
+  bars.reserve(timeline.spans.size());
   for (const TaskSpan& span : timeline.spans) {
     if (index(span.rank) >= most_recorded) continue;  // for the critical path
     const Program& program = plan.graph.programs[at(plan.graph.program_of_rank[at(index(span.rank))])];
