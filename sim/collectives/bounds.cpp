@@ -50,14 +50,13 @@ Seconds bandwidth_bound(Operation operation, const std::vector<int>& parties, in
   return must_leave(operation, parties, ranks, size) / each;
 }
 
-/// Ranks in each set of nodes with the same number; empty sets are left out.
-template <class NumberOf>
-std::vector<int> parties_of(const std::vector<NodeShare>& shares, NumberOf number_of) {
+/// Ranks in each party; empty parties are left out.
+std::vector<int> parties_of(const std::vector<NodeShare>& shares, const NarrowCut& cut) {
   std::vector<int> ranks;
   for (const NodeShare& share : shares) {
-    const auto number = static_cast<std::size_t>(number_of(index(share.node)));
-    if (ranks.size() <= number) ranks.resize(number + 1, 0);
-    ranks[number] += static_cast<int>(share.ranks.size());
+    const std::size_t party = at(cut.party_of_node(index(share.node)));
+    if (ranks.size() <= party) ranks.resize(party + 1, 0);
+    ranks[party] += static_cast<int>(share.ranks.size());
   }
   std::erase(ranks, 0);
   return ranks;
@@ -66,57 +65,9 @@ std::vector<int> parties_of(const std::vector<NodeShare>& shares, NumberOf numbe
 /// Lower bound from fabrics that are narrower than the NICs below them.
 Seconds fabric_bound(const Cluster& cluster, Operation operation, const std::vector<NodeShare>& shares,
                      int ranks, Bytes size) {
-  const Fabric& fabric = cluster.platform.fabric;
-  const Bandwidth node = fabric.nic.value * static_cast<double>(cluster.platform.nics.size());
-  const auto bound = [&](auto number_of, Bandwidth each) {
-    return bandwidth_bound(operation, parties_of(shares, number_of), ranks, size, each);
-  };
-  const auto bound_of_groups = [&](int nodes_per_group, Bandwidth each) {
-    return bound([=](int number) { return number / nodes_per_group; }, each);
-  };
   Seconds longest;
-  switch (fabric.kind) {
-    case FabricKind::fat_tree: {
-      double narrowed = 1;
-      for (const TreeLevel& level : fabric.levels) {
-        narrowed *= level.oversubscription.value;
-        const int under = level.nodes_per_switch.value;
-        if (level.oversubscription.value <= 1) continue;
-        longest = std::max(longest, bound_of_groups(under, node * (under / narrowed)));
-      }
-      break;
-    }
-    case FabricKind::rail_optimised: {
-      const int unit = fabric.rail.nodes_per_rail.value;
-      if (fabric.rail.oversubscription.value <= 1) break;
-      longest = bound_of_groups(unit, node * (unit / fabric.rail.oversubscription.value));
-      break;
-    }
-    case FabricKind::torus2d:
-    case FabricKind::torus3d: {
-      int stride = 1;
-      int routers = 1;
-      for (const int length : fabric.torus.dimensions) routers *= length;
-      for (const int length : fabric.torus.dimensions) {
-        // cut in the middle of this dimension and, if it wraps around, at its ends
-        const double links = static_cast<double>(routers) / length * (length > 2 ? 2 : 1);
-        const auto half = [&](int number) { return number / stride % length < length / 2 ? 0 : 1; };
-        longest = std::max(longest, bound(half, fabric.torus.link.value * links));
-        stride *= length;
-      }
-      break;
-    }
-    case FabricKind::dragonfly: {
-      const DragonflyShape& shape = fabric.dragonfly;
-      longest = bound_of_groups(shape.routers_per_group.value * shape.nodes_per_router.value,
-                                shape.global_link.value * (shape.groups.value - 1.0));
-      break;
-    }
-    case FabricKind::none:
-    case FabricKind::single_switch:
-    case FabricKind::custom:
-      break;
-  }
+  for (const NarrowCut& cut : cluster.network->narrow_cuts())
+    longest = std::max(longest, bandwidth_bound(operation, parties_of(shares, cut), ranks, size, cut.rate));
   return longest;
 }
 

@@ -8,30 +8,6 @@ namespace trainyard {
 
 namespace {
 
-/// Ports with the same number have the same routes through the fabric: it is the number of their first
-/// switch, or of the port itself if the platform file lists the links.
-int switch_of(const Cluster& cluster, Port port) {
-  const Fabric& fabric = cluster.platform.fabric;
-  const auto nics = static_cast<int>(cluster.platform.nics.size());
-  switch (fabric.kind) {
-    case FabricKind::none:
-    case FabricKind::single_switch:
-      break;
-    case FabricKind::fat_tree:
-      return fabric.levels.empty() ? 0 : port.node / fabric.levels.front().nodes_per_switch.value;
-    case FabricKind::rail_optimised:
-      return port.node / fabric.rail.nodes_per_rail.value * nics + port.nic;
-    case FabricKind::torus2d:
-    case FabricKind::torus3d:
-      return port.node;
-    case FabricKind::dragonfly:
-      return port.node / fabric.dragonfly.nodes_per_router.value;
-    case FabricKind::custom:
-      return port.node * nics + port.nic;
-  }
-  return 0;
-}
-
 /// Traffic of the ranks below one switch.
 struct SwitchTraffic {
   Port first;  ///< two of its ports, on different nodes if possible
@@ -94,7 +70,7 @@ private:
   }
 
   std::size_t place_of(Port port) {
-    const auto [entry, is_new] = places_.try_emplace(switch_of(cluster_, port), switches_.size());
+    const auto [entry, is_new] = places_.try_emplace(cluster_.network->first_switch(port), switches_.size());
     if (is_new) switches_.push_back({port, port, Receivers(nics_, 0), Receivers(nics_, 0), {}, {}});
     if (port.node != switches_[entry->second].first.node) switches_[entry->second].last = port;
     return entry->second;
@@ -183,7 +159,7 @@ private:
   std::size_t nics_;
   std::vector<std::vector<Rank>> samples_;  ///< by NIC: a receiver, and one on another node
   Receivers total_;
-  std::map<int, std::size_t> places_;  ///< by switch_of(): index in `switches_`
+  std::map<int, std::size_t> places_;  ///< by first_switch(): index in `switches_`
   std::vector<SwitchTraffic> switches_;
   /// By the sender's and the receiver's switch: pairs of ranks on one node, whose messages do not use the
   /// fabric.

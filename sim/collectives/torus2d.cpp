@@ -19,10 +19,10 @@ int ranks_per_node(const std::vector<NodeShare>& shares) {
 
 std::optional<Grid> grid_of_fabric(const Cluster& cluster, const std::vector<NodeShare>& shares,
                                    int per_node) {
-  const Fabric& fabric = cluster.platform.fabric;
-  if (fabric.kind != FabricKind::torus2d || per_node == 0) return std::nullopt;
-  const int x = fabric.torus.dimensions[0];
-  const int y = fabric.torus.dimensions[1];
+  const std::vector<int>& routers = cluster.platform.fabric.torus.dimensions;
+  if (routers.size() != 2 || per_node == 0) return std::nullopt;
+  const int x = routers[0];
+  const int y = routers[1];
   if (static_cast<int>(shares.size()) != x * y || x * per_node < 2 || y < 2) return std::nullopt;
   return Grid{x * per_node, y};
 }

@@ -34,16 +34,14 @@ private:
             ? fmt::format("one connection still reaches {} at most", in_gbps(fabric.per_flow.value))
             : "");
     if (!fabric.gpudirect.value) add("NICs with GPUDirect RDMA", {{"platform.fabric.gpudirect", "true"}});
-    if (fabric.kind == FabricKind::torus2d || fabric.kind == FabricKind::torus3d) {
-      const Bandwidth link = times_more * fabric.torus.link.value;
-      add("torus links of " + in_gbps(link), {{"platform.fabric.link", in_gbps(link)}});
-    }
-    if (fabric.kind == FabricKind::dragonfly) {
-      const Bandwidth local = times_more * fabric.dragonfly.local_link.value;
-      const Bandwidth global = times_more * fabric.dragonfly.global_link.value;
-      add("dragonfly links twice as fast",
-          {{"platform.fabric.local_link", in_gbps(local)}, {"platform.fabric.global_link", in_gbps(global)}});
-    }
+    const LinkKeys links = cluster_.network->link_keys();
+    Overrides faster;
+    for (const auto& [key, rate] : links.rates)
+      faster.emplace_back(fmt::format("platform.fabric.{}", key), in_gbps(times_more * rate));
+    if (faster.empty()) return;
+    add(fmt::format("{} links {}", links.topology,
+                    faster.size() == 1 ? "of " + faster.front().second : "twice as fast"),
+        faster);
   }
 
   void add_node_links() {

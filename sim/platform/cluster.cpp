@@ -1,6 +1,7 @@
 #include "platform/cluster.hpp"
 
 #include "config/diagnostic.hpp"
+#include "platform/fabric_definition.hpp"
 #include "units/leading_number.hpp"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ std::optional<Diagnostic> refusal(const Platform& platform, int nodes, int gpus,
     return refused("gpus_per_node", plural(gpus_per_node, "GPU") + " per node requested",
                    "gpus_per_node: 1 or more");
   }
-  if (nodes > 1 && platform.fabric.kind == FabricKind::none) {
+  if (nodes > 1 && !platform.fabric.exists()) {
     return refused("nodes", fmt::format("{} requested, but {} has no fabric to join them", wanted, name),
                    "nodes: 1, or give the platform a fabric");
   }
@@ -43,7 +44,7 @@ std::optional<Diagnostic> refusal(const Platform& platform, int nodes, int gpus,
     return refused("nodes", fmt::format("{} requested, but {} has no NIC to join them", wanted, name),
                    "nodes: 1, or give the platform's node a nic");
   }
-  if (const auto there = places(platform.fabric); nodes > 1 && there && nodes > *there) {
+  if (const auto there = platform.fabric.places; nodes > 1 && there && nodes > *there) {
     return refused("nodes",
                    fmt::format("{} requested, but the fabric of {} has room for {}", wanted, name, *there),
                    fmt::format("nodes: {} at most, or a larger fabric", *there));
@@ -235,8 +236,9 @@ Cluster make_cluster(Platform platform, std::vector<int> gpus_on_node) {
       std::ranges::find_if(gpus_on_node, [&](int gpus) { return gpus != gpus_on_node.front(); });
   cluster.like_first = static_cast<int>(std::distance(gpus_on_node.begin(), other));
   cluster.gpus_on_node = std::move(gpus_on_node);
+  const Fabric& fabric = cluster.platform.fabric;
   cluster.network =
-      fabric_network(cluster.platform.fabric, cluster.nodes, static_cast<int>(cluster.platform.nics.size()));
+      definition(fabric.kind).network(fabric, cluster.nodes, static_cast<int>(cluster.platform.nics.size()));
   return cluster;
 }
 
@@ -318,8 +320,7 @@ RouteSummary append_route(const Cluster& cluster, Rank from, Rank to, int nic, s
   if (nic_out < 0 || nic_in < 0) throw_unreachable(cluster, from, to);
   Seconds latency;
   std::size_t sender = source_gpu;
-  const bool has_pxn = fabric.kind == FabricKind::rail_optimised && fabric.rail.pxn.value;
-  if (has_pxn && nic_out != nic_in) {
+  if (fabric.rail.pxn.value && nic_out != nic_in) {
     sender = proxy(cluster, source_node, source_gpu, nic_in);
     nic_out = sender == source_gpu ? nic_out : nic_in;
     append_inside(cluster, source_node, inside.gpu_to_gpu[source_gpu][sender], links);

@@ -1,6 +1,6 @@
 #include "config/suggest.hpp"
+#include "platform/fabric_definition.hpp"
 #include "platform/link_ends.hpp"
-#include "platform/platform_checks.hpp"
 #include "units/leading_number.hpp"
 #include "units/text.hpp"
 
@@ -115,9 +115,10 @@ std::vector<CustomEnd> read_end(const std::string& pattern, const Numbers& switc
 
 }  // namespace
 
-CustomShape custom_shape(const FabricFile& file, int nics, config::Problems& problems) {
-  CustomShape shape;
-  if (!problems.readable("fabric.switches")) return shape;
+void read_custom(const FabricFile& file, int nics, Fabric& fabric, config::Problems& problems) {
+  CustomShape& shape = fabric.custom;
+  fabric.places = 0;
+  if (!problems.readable("fabric.switches")) return;
   shape.switches = switch_names(file, problems);
   Numbers numbers;
   for (std::size_t i = 0; i < shape.switches.size(); ++i) numbers[shape.switches[i]] = static_cast<int>(i);
@@ -148,11 +149,10 @@ CustomShape custom_shape(const FabricFile& file, int nics, config::Problems& pro
         break;
       shape.links.push_back({one, other, entry.bandwidth, entry.latency.value_or(Sourced<Seconds>{})});
       for (const CustomEnd& end : {one, other}) {
-        if (end.switch_number < 0) shape.nodes = std::max(shape.nodes, end.node + 1);
+        if (end.switch_number < 0) fabric.places = std::max(*fabric.places, end.node + 1);
       }
     }
   }
-  return shape;
 }
 
 }  // namespace trainyard

@@ -1,9 +1,12 @@
 // A fabric that a file lists link by link: switches, and cables between them and the NICs of nodes.
 
-#include "platform/fabric_network.hpp"
+#include "platform/fabric_definition.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <limits>
+#include <map>
+#include <set>
 
 namespace trainyard {
 namespace {
@@ -13,14 +16,14 @@ namespace {
 /// first needed.
 class CustomFabric final : public FabricNetwork {
 public:
-  CustomFabric(const Fabric& fabric, int nics)
+  CustomFabric(const Fabric& fabric, int /*nodes*/, int nics)
       : FabricNetwork(fabric),
         switches_(static_cast<int>(fabric.custom.switches.size())),
         nics_(nics),
-        exits_(at(switches_ + fabric.custom.nodes * nics)),
+        exits_(at(switches_ + *fabric.places * nics)),
         trees_(at(switches_)) {
     const auto vertex = [&](const CustomEnd& end) {
-      return end.switch_number >= 0 ? end.switch_number : switches_ + end.node * nics_ + end.nic;
+      return end.switch_number >= 0 ? end.switch_number : vertex_of({end.node, end.nic});
     };
     const std::vector<std::string>& switches = fabric.custom.switches;
     for (const CustomLink& link : fabric.custom.links) {
@@ -43,8 +46,8 @@ public:
 
   std::optional<Seconds> append_route(Port from, Port to, std::uint32_t first,
                                       std::vector<LinkId>& links) const override {
-    const int source = switches_ + from.node * nics_ + from.nic;
-    const int target = switches_ + to.node * nics_ + to.nic;
+    const int source = vertex_of(from);
+    const int target = vertex_of(to);
     const std::vector<Exit>& ins = exits_[at(target)];  // exits taken in reverse
     int shortest = std::numeric_limits<int>::max();
     const Exit* best_out = nullptr;
@@ -82,6 +85,8 @@ public:
     return latency + cables_[best_in->link / 2].latency;
   }
 
+  [[nodiscard]] int first_switch(Port port) const override { return vertex_of(port); }
+
 private:
   /// Link 2c of cable c leads from `one` to `other`, link 2c + 1 back.
   struct Cable {
@@ -95,6 +100,7 @@ private:
     std::uint32_t link = 0;
     int to = 0;
   };
+  [[nodiscard]] int vertex_of(Port port) const { return switches_ + port.node * nics_ + port.nic; }
   /// Routes from one switch to the others.
   struct Tree {
     std::vector<int> distance;      ///< in links; -1: none
@@ -129,10 +135,63 @@ private:
   mutable std::vector<Tree> trees_;       ///< by switch; empty until needed
 };
 
+std::string custom_lines(const Fabric& fabric, Footnotes& notes) {
+  const CustomShape& shape = fabric.custom;
+  std::string text = fmt::format("  {} switches, {} links, {} nodes\n", shape.switches.size(),
+                                 shape.links.size(), *fabric.places);
+  constexpr std::size_t most_lines = 40;
+  const auto name = [&](const CustomEnd& end) { return end_name(end, shape.switches); };
+  for (std::size_t i = 0; i < shape.links.size(); ++i) {
+    if (i == most_lines) return text + fmt::format("  ... and {} more\n", shape.links.size() - i);
+    const CustomLink& link = shape.links[i];
+    text += fmt::format("  {} - {}: ", name(link.one), name(link.other)) + figure(link.bandwidth, notes);
+    text += ", " + human(link.latency.value) + '\n';
+  }
+  return text;
+}
+
+/// Draws every switch, and its other nodes as one text.
+void draw_custom(const Fabric& fabric, FabricDrawing& drawing) {
+  const CustomShape& shape = fabric.custom;
+  const auto name = [](int number) { return fmt::format("switch{}", number); };
+  for (std::size_t k = 0; k < shape.switches.size(); ++k)
+    drawing.box(name(static_cast<int>(k)), shape.switches[k]);
+  std::map<int, std::set<int>> nodes;
+  for (const CustomLink& link : shape.links) {
+    const auto& [one, other] = std::minmax(link.one, link.other);  // a NIC's switch number is -1
+    if (one.switch_number >= 0) {
+      // labels of many lines would hide each other; the report lists every link
+      drawing.line(name(link.one.switch_number), name(link.other.switch_number),
+                   shape.switches.size() <= 4 ? human(link.bandwidth.value) : "");
+    } else if (other.switch_number >= 0 && one.node == 0) {
+      drawing.entries[static_cast<std::size_t>(one.nic)] = name(other.switch_number);
+    } else if (other.switch_number >= 0) {
+      nodes[other.switch_number].insert(one.node);
+    }
+  }
+  for (const auto& [at_switch, some] : nodes) {
+    const std::string others = fmt::format("nodes{}", at_switch);
+    drawing.others(others, some.size() == 1 ? fmt::format("node{}", *some.begin())
+                                            : fmt::format("{} nodes", some.size()));
+    drawing.line(name(at_switch), others);
+  }
+}
+
 }  // namespace
 
-Network custom_fabric(const Fabric& fabric, int nics) {
-  return std::make_shared<const CustomFabric>(fabric, nics);
+std::string end_name(const CustomEnd& end, const std::vector<std::string>& switches) {
+  return end.switch_number >= 0 ? switches[at(end.switch_number)]
+                                : fmt::format("node{}.nic{}", end.node, end.nic);
+}
+
+FabricDefinition custom_fabric() {
+  return {.keys = {{"switches"},
+                   {"links", "links: [{between: [\"node[0-3].nic0\", leaf0], bandwidth: 100 Gbps}]"},
+                   {.name = "hop_latency", .instead = "give its links a latency"}},
+          .read = read_custom,
+          .network = network_of<CustomFabric>,
+          .lines = custom_lines,
+          .draw = draw_custom};
 }
 
 }  // namespace trainyard

@@ -3,7 +3,10 @@
 // Aries is a dragonfly except inside its groups: its routers are joined along rows of 16 and columns of 6, up
 // to two links apart, here always one; its adaptive detours over a third group are left out.
 
-#include "platform/fabric_network.hpp"
+#include "platform/fabric_definition.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
 
 namespace trainyard {
 namespace {
@@ -17,7 +20,7 @@ int at_place_without(int from, int place) { return place < from ? place : place 
 /// evenly over each group.
 class Dragonfly final : public FabricNetwork {
 public:
-  explicit Dragonfly(const Fabric& fabric)
+  Dragonfly(const Fabric& fabric, int /*nodes*/, int /*nics*/)
       : FabricNetwork(fabric),
         groups_(fabric.dragonfly.groups.value),
         routers_(fabric.dragonfly.routers_per_group.value),
@@ -48,8 +51,8 @@ public:
 
   std::optional<Seconds> append_route(Port from, Port to, std::uint32_t first,
                                       std::vector<LinkId>& links) const override {
-    const int out = from.node / nodes_;
-    const int in = to.node / nodes_;
+    const int out = first_switch(from);
+    const int in = first_switch(to);
     const int out_group = out / routers_;
     const int in_group = in / routers_;
     int hops = 0;
@@ -71,6 +74,15 @@ public:
     return latency(hops);
   }
 
+  [[nodiscard]] int first_switch(Port port) const override { return port.node / nodes_; }
+  [[nodiscard]] std::vector<NarrowCut> narrow_cuts() const override {
+    return {{[in_group = routers_ * nodes_](int node) { return node / in_group; },
+             global_.specified * (groups_ - 1.0)}};
+  }
+  [[nodiscard]] LinkKeys link_keys() const override {
+    return {"dragonfly", {{"local_link", local_.specified}, {"global_link", global_.specified}}};
+  }
+
 private:
   [[nodiscard]] int gateway(int group, int other) const {
     const int distance = (other - group + groups_) % groups_;  // 1 to groups - 1
@@ -90,8 +102,87 @@ private:
   LinkRates global_;
 };
 
+void read_dragonfly(const FabricFile& file, int /*nics*/, Fabric& fabric, config::Problems& problems) {
+  DragonflyShape& shape = fabric.dragonfly;
+  take(shape.groups, file.groups);
+  take(shape.routers_per_group, file.routers_per_group);
+  take(shape.nodes_per_router, file.nodes_per_router);
+  take(shape.local_link, file.local_link);
+  take(shape.global_link, file.global_link);
+  if (!file.groups || !file.routers_per_group || !file.nodes_per_router) return;
+  for (const char* path : {"fabric.groups", "fabric.routers_per_group", "fabric.nodes_per_router"}) {
+    if (!problems.readable(path)) return;
+  }
+  const double groups = shape.groups.value;
+  const double routers = shape.routers_per_group.value;
+  const double nodes = groups * routers * shape.nodes_per_router.value;
+  const double links = groups * (routers * (routers - 1) + groups - 1);
+  constexpr double most_links = 1 << 24;
+  if (links > most_links || nodes > config::most_nodes) {
+    problems.error("fabric.routers_per_group",
+                   fmt::format("{} groups of {} routers with {} nodes have {} nodes and {} links", groups,
+                               routers, shape.nodes_per_router.value, nodes, links),
+                   fmt::format("{} nodes and {} links at most", config::most_nodes, most_links));
+    return;
+  }
+  fabric.places = static_cast<int>(nodes);
+}
+
+std::string dragonfly_lines(const Fabric& fabric, Footnotes& notes) {
+  const DragonflyShape& shape = fabric.dragonfly;
+  std::string text = "  ";
+  text += counted(shape.groups, notes) + " groups of ";
+  text += counted(shape.routers_per_group, notes) + " routers with ";
+  text += counted(shape.nodes_per_router, notes) + " nodes each\n  links of ";
+  text += figure(shape.local_link, notes) + " between routers of a group, ";
+  text += figure(shape.global_link, notes) + " between groups\n";
+  return text;
+}
+
+void draw_dragonfly(const Fabric& fabric, FabricDrawing& drawing) {
+  const DragonflyShape& shape = fabric.dragonfly;
+  const int routers = std::min(shape.routers_per_group.value, 4);
+  drawing.text += fmt::format(
+      "  subgraph cluster_group0 {{ label=\"group 0: {} routers of {} nodes\"; labelloc=t; labeljust=l; "
+      "style=rounded; color=\"{}\";\n",
+      shape.routers_per_group.value, shape.nodes_per_router.value, drawing.colour);
+  for (int k = 0; k < routers; ++k) drawing.box(fmt::format("router{}", k), fmt::format("router{}", k));
+  drawing.text += "  }\n";
+  for (int one = 0; one < routers; ++one) {
+    for (int other = one + 1; other < routers; ++other)
+      drawing.line(fmt::format("router{}", one), fmt::format("router{}", other), "", ", constraint=false");
+  }
+  const int groups = std::min(shape.groups.value, 4);
+  std::string row = "  {rank=same;";
+  for (int k = 1; k < groups; ++k) {
+    drawing.box(fmt::format("group{}", k), fmt::format("group {}", k));
+    row += fmt::format(" group{};", k);
+    drawing.line(fmt::format("router{}", std::min(k, routers - 1)), fmt::format("group{}", k), "",
+                 ", penwidth=2.5");
+    for (int other = 1; other < k; ++other)
+      drawing.line(fmt::format("group{}", other), fmt::format("group{}", k), "", ", penwidth=2.5");
+  }
+  if (groups > 1) drawing.text += row + "}\n";
+  if (shape.groups.value > groups) {
+    drawing.others("others", fmt::format("... {} groups", shape.groups.value));
+    drawing.line(fmt::format("router{}", routers - 1), "others", "", ", penwidth=2.5");
+  }
+  drawing.enter("router0");
+}
+
 }  // namespace
 
-Network dragonfly(const Fabric& fabric) { return std::make_shared<const Dragonfly>(fabric); }
+FabricDefinition dragonfly() {
+  return {.keys = {{"groups", "groups: 8"},
+                   {"routers_per_group", "routers_per_group: 96"},
+                   {"nodes_per_router", "nodes_per_router: 4"},
+                   {"local_link", "local_link: 5.25 GB/s"},
+                   {"global_link", "global_link: 100 GB/s"},
+                   {"hop_latency", "hop_latency: 0.1 us"}},
+          .read = read_dragonfly,
+          .network = network_of<Dragonfly>,
+          .lines = dragonfly_lines,
+          .draw = draw_dragonfly};
+}
 
 }  // namespace trainyard

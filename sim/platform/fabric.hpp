@@ -2,12 +2,15 @@
 // The fabric between the nodes of a machine, as in the platform file. fabric_network.hpp makes its links for
 // a number of nodes.
 
+#include "config/keys.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
 
+#include <array>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -16,6 +19,37 @@ enum class FabricKind { none, single_switch, fat_tree, rail_optimised, torus2d, 
 
 /// The network technology between NICs: decides the software's cost per message.
 enum class Transport { infiniband, roce, efa, tcp, aries, omni_path };
+
+namespace config {
+
+template <>
+struct Names<FabricKind> {
+  static constexpr std::string_view what = "fabric kind";
+  static constexpr std::array table{
+      Name{"none", FabricKind::none, "no network: one node only"},
+      Name{"single_switch", FabricKind::single_switch, "one switch that never blocks"},
+      Name{"fat_tree", FabricKind::fat_tree,
+           "leaf switches, any number of spine levels above them, and a core that joins all"},
+      Name{"rail_optimised", FabricKind::rail_optimised,
+           "NIC k of every node is on switch k; a spine joins the switches"},
+      Name{"torus2d", FabricKind::torus2d, "one router per node, joined to four neighbours"},
+      Name{"torus3d", FabricKind::torus3d, "one router per node, joined to six neighbours"},
+      Name{"dragonfly", FabricKind::dragonfly, "groups of routers, each pair of groups joined"},
+      Name{"custom", FabricKind::custom, "switches and links as listed"}};
+};
+
+template <>
+struct Names<Transport> {
+  static constexpr std::string_view what = "transport";
+  static constexpr std::array table{Name{"infiniband", Transport::infiniband, "InfiniBand verbs"},
+                                    Name{"roce", Transport::roce, "InfiniBand verbs over Ethernet"},
+                                    Name{"efa", Transport::efa, "AWS's Elastic Fabric Adapter"},
+                                    Name{"tcp", Transport::tcp, "sockets"},
+                                    Name{"aries", Transport::aries, "Cray's Aries"},
+                                    Name{"omni_path", Transport::omni_path, "Intel's Omni-Path"}};
+};
+
+}  // namespace config
 
 /// The switches of one level of a fat tree. `oversubscription`: ratio of the bandwidth entering a switch from
 /// below to the bandwidth leaving it upwards (1: non-blocking).
@@ -65,13 +99,12 @@ struct CustomLink {
 struct CustomShape {
   std::vector<std::string> switches;
   std::vector<CustomLink> links;
-  int nodes = 0;  ///< one more than the largest node number in a link
 };
 
 /// "leaf0" or "node3.nic1".
 std::string end_name(const CustomEnd& end, const std::vector<std::string>& switches);
 
-/// The fabric of a machine. Only the shape of its kind has a meaning.
+/// The fabric of a machine. Only the shape of its kind is filled.
 struct Fabric {
   FabricKind kind = FabricKind::none;
   Transport transport = Transport::infiniband;
@@ -82,17 +115,18 @@ struct Fabric {
   Sourced<Bandwidth> per_flow{.value =
                                   Bandwidth{std::numeric_limits<double>::infinity()}};  ///< one connection
   Sourced<bool> gpudirect{.value = true};  ///< false: data between GPU and NIC goes through host memory
+  std::optional<int> places;               ///< nodes it has room for; empty if it grows with them
   std::vector<TreeLevel> levels;           ///< for a fat tree, lowest first
   RailShape rail;
   TorusShape torus;
   DragonflyShape dragonfly;
   CustomShape custom;
+
+  /// False: nodes are not joined.
+  [[nodiscard]] bool exists() const { return kind != FabricKind::none; }
 };
 
 /// Fraction of the specified rate that collectives reach on NICs and links of the fabric.
 inline double reached(const Fabric& fabric) { return fabric.effective.value / fabric.nic.value; }
-
-/// Number of nodes the fabric has places for; empty if it grows with them.
-std::optional<int> places(const Fabric& fabric);
 
 }  // namespace trainyard

@@ -12,8 +12,6 @@
 
 namespace trainyard {
 
-;
-
 struct FabricLinkFile {
   std::vector<std::string> between;
   Sourced<Bandwidth> bandwidth;

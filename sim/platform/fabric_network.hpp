@@ -7,9 +7,12 @@
 #include "units/quantity.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -31,11 +34,23 @@ inline LinkRates link_rates(const Fabric& fabric, Bandwidth specified) {
   return {specified * reached(fabric), specified};
 }
 
+/// Nodes of one party reach those of the others over links that carry `rate` in total, by specification.
+struct NarrowCut {
+  std::function<int(int)> party_of_node;
+  Bandwidth rate;  ///< out of one party
+};
+
+/// Keys of the platform file with the specified rates of the fabric's links.
+struct LinkKeys {
+  std::string_view topology;  ///< "torus"
+  std::vector<std::pair<std::string_view, Bandwidth>> rates;
+};
+
 /// A count as an unsigned number of links.
 constexpr std::uint32_t unsigned_of(int count) { return static_cast<std::uint32_t>(count); }
 
 /// All NICs on one switch that never blocks: there are no links between two NICs, only latency. Each other
-/// kind of fabric is a class of its own.
+/// kind of fabric is a class of its own, made by its definition (fabric_definition.hpp).
 class FabricNetwork {
 public:
   explicit FabricNetwork(const Fabric& fabric)
@@ -55,6 +70,13 @@ public:
                                               std::vector<LinkId>& /*links*/) const {
     return latency_;
   }
+  /// The number of the port's first switch, or of the port itself if the platform file lists the links: ports
+  /// with the same number have the same routes.
+  [[nodiscard]] virtual int first_switch(Port /*port*/) const { return 0; }
+  /// Where the fabric is narrower than the NICs below it.
+  [[nodiscard]] virtual std::vector<NarrowCut> narrow_cuts() const { return {}; }
+  /// What-if: the links that could be faster.
+  [[nodiscard]] virtual LinkKeys link_keys() const { return {}; }
 
 protected:
   [[nodiscard]] Seconds latency(int hops) const { return latency_ + hop_latency_ * hops; }
@@ -65,16 +87,5 @@ private:
 };
 
 using Network = std::shared_ptr<const FabricNetwork>;
-
-/// The network between `nodes` nodes with `nics` NICs each, at most as many nodes as it has places for. A
-/// fabric of kind none gives a network without links.
-Network fabric_network(const Fabric& fabric, int nodes, int nics);
-
-// One kind each.
-Network fat_tree(const Fabric& fabric, int nodes, int nics);
-Network rail_optimised(const Fabric& fabric, int nodes, int nics);
-Network torus(const Fabric& fabric);
-Network dragonfly(const Fabric& fabric);
-Network custom_fabric(const Fabric& fabric, int nics);
 
 }  // namespace trainyard

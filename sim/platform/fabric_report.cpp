@@ -1,104 +1,38 @@
 #include "platform/fabric_report.hpp"
 
-#include "platform/names.hpp"
+#include "platform/fabric_definition.hpp"
 
 #include <fmt/format.h>
+#include <limits>
+#include <set>
 #include <string>
 
 namespace trainyard {
 namespace {
 
-template <class T>
-std::string counted(const Sourced<T>& count, Footnotes& notes) {
-  return fmt::format("{} {}", shortest(static_cast<double>(count.value)), notes.mark(count));
-}
-
-// One statement per figure: the order of the notes must not depend on the compiler.
-
-std::string level_line(const TreeLevel& level, const std::string& what, Footnotes& notes) {
-  std::string line = fmt::format("  {} switches of {} nodes {},", what, level.nodes_per_switch.value,
-                                 notes.mark(level.nodes_per_switch));
-  line += " oversubscription " + counted(level.oversubscription, notes);
-  return line + '\n';
-}
-
-std::string tree_lines(const Fabric& fabric, Footnotes& notes) {
-  std::string text;
-  for (std::size_t i = 0; i < fabric.levels.size(); ++i) {
-    const std::string spine = fabric.levels.size() > 2 ? fmt::format("spine{}", i) : "spine";
-    text += level_line(fabric.levels[i], i == 0 ? "leaf" : spine, notes);
-  }
-  return text;
-}
-
-std::string rail_lines(const Fabric& fabric, Footnotes& notes) {
-  std::string text = "  one switch per NIC number, shared by ";
-  text += counted(fabric.rail.nodes_per_rail, notes);
-  text += " nodes, oversubscription ";
-  text += counted(fabric.rail.oversubscription, notes);
-  text += fmt::format("\n  data for another rail goes {} ",
-                      fabric.rail.pxn.value ? "over NVLink to the GPU near its NIC (PXN)" : "over the spine");
-  return text + notes.mark(fabric.rail.pxn) + '\n';
-}
-
-std::string torus_lines(const Fabric& fabric, Footnotes& notes) {
-  std::string text =
-      fmt::format("  {} routers, one per node, with links of ", fmt::join(fabric.torus.dimensions, " x "));
-  return text + figure(fabric.torus.link, notes) + '\n';
-}
-
-std::string dragonfly_lines(const Fabric& fabric, Footnotes& notes) {
-  const DragonflyShape& shape = fabric.dragonfly;
-  std::string text = "  ";
-  text += counted(shape.groups, notes) + " groups of ";
-  text += counted(shape.routers_per_group, notes) + " routers with ";
-  text += counted(shape.nodes_per_router, notes) + " nodes each\n  links of ";
-  text += figure(shape.local_link, notes) + " between routers of a group, ";
-  text += figure(shape.global_link, notes) + " between groups\n";
-  return text;
-}
-
-std::string custom_lines(const Fabric& fabric, Footnotes& notes) {
-  const CustomShape& shape = fabric.custom;
-  std::string text = fmt::format("  {} switches, {} links, {} nodes\n", shape.switches.size(),
-                                 shape.links.size(), shape.nodes);
-  constexpr std::size_t most_lines = 40;
-  const auto name = [&](const CustomEnd& end) { return end_name(end, shape.switches); };
-  for (std::size_t i = 0; i < shape.links.size(); ++i) {
-    if (i == most_lines) return text + fmt::format("  ... and {} more\n", shape.links.size() - i);
-    const CustomLink& link = shape.links[i];
-    text += fmt::format("  {} - {}: ", name(link.one), name(link.other)) + figure(link.bandwidth, notes);
-    text += ", " + human(link.latency.value) + '\n';
-  }
-  return text;
-}
-
-std::string shape_lines(const Fabric& fabric, Footnotes& notes) {
-  switch (fabric.kind) {
-    case FabricKind::fat_tree:
-      return tree_lines(fabric, notes);
-    case FabricKind::rail_optimised:
-      return rail_lines(fabric, notes);
-    case FabricKind::torus2d:
-    case FabricKind::torus3d:
-      return torus_lines(fabric, notes);
-    case FabricKind::dragonfly:
-      return dragonfly_lines(fabric, notes);
-    case FabricKind::custom:
-      return custom_lines(fabric, notes);
-    case FabricKind::none:
-    case FabricKind::single_switch:
-      break;
-  }
-  return "  one switch\n";
-}
+constexpr std::string_view box_look = "fillcolor=\"#e3eefa\"";
+constexpr std::string_view plain_look = "shape=plaintext, style=\"\", fillcolor=none";
 
 }  // namespace
 
+void FabricDrawing::box(const std::string& name, const std::string& label) {
+  text += fmt::format("  {} [label=\"{}\", {}];\n", name, label, box_look);
+}
+
+void FabricDrawing::others(const std::string& name, const std::string& label) {
+  text += fmt::format("  {} [label=\"{}\", {}];\n", name, label, plain_look);
+}
+
+void FabricDrawing::line(const std::string& from, const std::string& to, const std::string& label,
+                         const std::string& more) {
+  text += fmt::format("  {} -> {} [color=\"{}\"{}{}];\n", from, to, colour,
+                      label.empty() ? "" : fmt::format(", label=\"{}\"", label), more);
+}
+
 std::string fabric_lines(const Platform& platform, Footnotes& notes) {
   const Fabric& fabric = platform.fabric;
-  if (fabric.kind == FabricKind::none) return "";
-  std::string text = shape_lines(fabric, notes);
+  if (!fabric.exists()) return "";
+  std::string text = definition(fabric.kind).lines(fabric, notes);
   if (fabric.hop_latency.value > Seconds{}) {
     text += "  each link between switches or routers adds " + figure(fabric.hop_latency, notes) + '\n';
   }
@@ -109,6 +43,29 @@ std::string fabric_lines(const Platform& platform, Footnotes& notes) {
                       fabric.gpudirect.value ? "directly (GPUDirect)" : "through host memory",
                       notes.mark(fabric.gpudirect));
   return text;
+}
+
+std::string fabric_dot(const Platform& platform, const std::string& colour) {
+  if (!platform.fabric.exists()) return "";
+  FabricDrawing drawing{.colour = colour, .entries = std::vector<std::string>(platform.nics.size())};
+  definition(platform.fabric.kind).draw(platform.fabric, drawing);
+  // below the NVSwitches, so that only their links order the row above: both together would tangle it
+  const NodeGraph& graph = platform.node;
+  std::set<std::string> entries(drawing.entries.begin(), drawing.entries.end());
+  entries.erase("");
+  bool is_placed = false;
+  for (DeviceId device = 0; device < num_vertices(graph); ++device) {
+    if (graph[device].kind != DeviceKind::nvswitch) continue;
+    for (const std::string& entry : entries)
+      drawing.text += fmt::format("  {} -> {} [style=invis];\n", graph[device].name, entry);
+    is_placed = true;
+  }
+  for (std::size_t nic = 0; nic < platform.nics.size(); ++nic) {
+    if (drawing.entries[nic].empty()) continue;
+    drawing.line(graph[platform.nics[nic]].name, drawing.entries[nic], "",
+                 fmt::format(", penwidth=1.3, style=dashed{}", is_placed ? ", constraint=false" : ""));
+  }
+  return drawing.text;
 }
 
 }  // namespace trainyard

@@ -2,9 +2,11 @@
 // level. The cables from a switch upwards are one link with their total bandwidth: adaptive routing spreads
 // over them, and collisions are not modelled.
 
-#include "platform/fabric_network.hpp"
+#include "platform/fabric_definition.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <iterator>
 
 namespace trainyard {
 namespace {
@@ -61,6 +63,19 @@ public:
     return latency(2 * static_cast<int>(top));
   }
 
+  [[nodiscard]] int first_switch(Port port) const override {
+    return port.node / levels_.front().nodes_per_switch;
+  }
+  [[nodiscard]] std::vector<NarrowCut> narrow_cuts() const override {
+    std::vector<NarrowCut> cuts;
+    for (const Level& level : levels_) {
+      if (!level.has_links) continue;
+      cuts.push_back(
+          {[under = level.nodes_per_switch](int node) { return node / under; }, level.rates.specified});
+    }
+    return cuts;
+  }
+
 private:
   struct Level {
     int nodes_per_switch = 1;
@@ -89,10 +104,76 @@ private:
   std::uint32_t links_ = 0;
 };
 
+void read_tree(const FabricFile& file, int /*nics*/, Fabric& fabric, config::Problems& problems) {
+  fabric.levels = file.levels;
+  if (file.levels.empty()) {
+    TreeLevel& leaves = fabric.levels.emplace_back();
+    take(leaves.nodes_per_switch, file.nodes_per_leaf);
+    take(leaves.oversubscription, file.oversubscription);
+    return;
+  }
+  if (!problems.readable("fabric.levels")) return;
+  if (file.nodes_per_leaf || file.oversubscription) {
+    problems.error(file.nodes_per_leaf ? "fabric.nodes_per_leaf" : "fabric.oversubscription",
+                   "'levels' already states this for each level",
+                   "levels: [{nodes_per_switch: 16, oversubscription: 2}], or nodes_per_leaf and "
+                   "oversubscription alone");
+  }
+  for (std::size_t i = 1; i < fabric.levels.size(); ++i) {
+    const int below = fabric.levels[i - 1].nodes_per_switch.value;
+    const int here = fabric.levels[i].nodes_per_switch.value;
+    if (here > below && here % below == 0) continue;
+    problems.error(
+        fmt::format("fabric.levels[{}].nodes_per_switch", i),
+        fmt::format("{} nodes are no multiple of the {} nodes per switch of the level below", here, below),
+        fmt::format("nodes_per_switch: {}, {}, ...", 2LL * below, 3LL * below));
+  }
+}
+
+std::string level_line(const TreeLevel& level, const std::string& what, Footnotes& notes) {
+  std::string line = fmt::format("  {} switches of {} nodes {},", what, level.nodes_per_switch.value,
+                                 notes.mark(level.nodes_per_switch));
+  line += " oversubscription " + counted(level.oversubscription, notes);
+  return line + '\n';
+}
+
+std::string tree_lines(const Fabric& fabric, Footnotes& notes) {
+  std::string text;
+  for (std::size_t i = 0; i < fabric.levels.size(); ++i) {
+    const std::string spine = fabric.levels.size() > 2 ? fmt::format("spine{}", i) : "spine";
+    text += level_line(fabric.levels[i], i == 0 ? "leaf" : spine, notes);
+  }
+  return text;
+}
+
+void draw_tree(const Fabric& fabric, FabricDrawing& drawing) {
+  const std::vector<TreeLevel>& levels = fabric.levels;
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const std::string kind = i == 0 ? "leaf" : levels.size() > 2 ? fmt::format("spine{}.", i) : "spine";
+    const std::string above = i + 1 == levels.size() ? "core" : fmt::format("level{}_0", i + 1);
+    const double over = levels[i].oversubscription.value;
+    const std::string label = over > 1 ? fmt::format("{} : 1", shortest(over)) : "";
+    for (int k = 0; k < 2; ++k) {
+      const std::string name = fmt::format("level{}_{}", i, k);
+      drawing.box(name, fmt::format("{}{}\\n{} nodes", kind, k, levels[i].nodes_per_switch.value));
+      drawing.line(name, above, label);
+    }
+    const std::string more = fmt::format("level{}_more", i);
+    drawing.others(more, "...");
+    drawing.line(more, above);
+  }
+  drawing.box("core", "core");
+  drawing.enter("level0_0");
+}
+
 }  // namespace
 
-Network fat_tree(const Fabric& fabric, int nodes, int nics) {
-  return std::make_shared<const FatTree>(fabric, nodes, nics);
+FabricDefinition fat_tree() {
+  return {.keys = {{"nodes_per_leaf"}, {"levels"}, {"oversubscription"}, {"hop_latency"}},
+          .read = read_tree,
+          .network = network_of<FatTree>,
+          .lines = tree_lines,
+          .draw = draw_tree};
 }
 
 }  // namespace trainyard

@@ -27,6 +27,12 @@ private:
   std::vector<std::string> texts_;
 };
 
+/// "32 [3]"
+template <class T>
+std::string counted(const Sourced<T>& count, Footnotes& notes) {
+  return shortest(static_cast<double>(count.value)) + " " + notes.mark(count);
+}
+
 /// "12 GB/s [3]"
 template <class Q>
 std::string figure(const Sourced<Q>& value, Footnotes& notes) {

@@ -79,8 +79,7 @@ DeviceIds add_devices(const NodeFile& file, NodeGraph& graph) {
   return ids;
 }
 
-Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePair>>& pairs,
-               CustomShape custom) {
+Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePair>>& pairs, Fabric fabric) {
   Platform platform;
   platform.name = file.name;
   platform.title = file.title;
@@ -98,7 +97,7 @@ Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePai
   platform.speeds = file.node.speed;
   platform.has_peer_to_peer = file.node.peer_to_peer;
   if (file.node.effective.staged) platform.staged = *file.node.effective.staged;
-  platform.fabric = build_fabric(file.fabric, std::move(custom));
+  platform.fabric = std::move(fabric);
   platform.cores_per_cpu = file.node.devices.cpu.cores;
   platform.host_memory_bandwidth = file.node.devices.cpu.memory_bandwidth;
   if (const std::optional<StorageFile>& storage = file.node.storage) {
@@ -124,7 +123,7 @@ void warn_of_loose_gpus(const Platform& platform, config::Problems& problems) {
     problems.warning("node.links", fmt::format("{} cannot be reached from {}", name(gpu), name(0)),
                      "link it to a switch, a cpu or another GPU");
   }
-  if (platform.fabric.kind == FabricKind::none) return;
+  if (!platform.fabric.exists()) return;
   for (std::size_t gpu = 0; gpu < platform.gpus.size(); ++gpu) {
     if (routes.nearest_nic[gpu] >= 0) continue;
     problems.warning("node.links", fmt::format("{} cannot reach a NIC", name(gpu)),
@@ -166,19 +165,17 @@ void warn_of_parallel_nvswitches(const NodeGraph& graph, config::Problems& probl
 
 Platform load_platform(const config::Document& document, std::vector<Diagnostic>* warnings) {
   std::vector<std::vector<DevicePair>> pairs;
-  CustomShape custom;
+  Fabric fabric;
   const auto file = config::read<PlatformFile>(
       document,
       [&](const PlatformFile& read, config::Problems& problems) {
         check_platform_file(read, problems);
         pairs = link_ends(read.node, problems);
-        if (!read.fabric || read.fabric->kind != FabricKind::custom) return;
-        const bool is_known = problems.readable("node.devices.nic");
-        custom = custom_shape(*read.fabric, is_known ? read.node.devices.nic.count : -1, problems);
+        fabric = read_fabric(read, problems);
       },
       warnings);
 
-  Platform platform = build(file, pairs, std::move(custom));
+  Platform platform = build(file, pairs, std::move(fabric));
   config::Problems doubts(document);
   warn_of_loose_gpus(platform, doubts);
   warn_of_parallel_nvswitches(platform.node, doubts);

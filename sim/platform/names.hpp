@@ -52,31 +52,4 @@ struct Names<PathType> {
                                     Name{"network", PathType::network, "NICs and the fabric"}};
 };
 
-template <>
-struct Names<FabricKind> {
-  static constexpr std::string_view what = "fabric kind";
-  static constexpr std::array table{
-      Name{"none", FabricKind::none, "no network: one node only"},
-      Name{"single_switch", FabricKind::single_switch, "one switch that never blocks"},
-      Name{"fat_tree", FabricKind::fat_tree,
-           "leaf switches, any number of spine levels above them, and a core that joins all"},
-      Name{"rail_optimised", FabricKind::rail_optimised,
-           "NIC k of every node is on switch k; a spine joins the switches"},
-      Name{"torus2d", FabricKind::torus2d, "one router per node, joined to four neighbours"},
-      Name{"torus3d", FabricKind::torus3d, "one router per node, joined to six neighbours"},
-      Name{"dragonfly", FabricKind::dragonfly, "groups of routers, each pair of groups joined"},
-      Name{"custom", FabricKind::custom, "switches and links as listed"}};
-};
-
-template <>
-struct Names<Transport> {
-  static constexpr std::string_view what = "transport";
-  static constexpr std::array table{Name{"infiniband", Transport::infiniband, "InfiniBand verbs"},
-                                    Name{"roce", Transport::roce, "InfiniBand verbs over Ethernet"},
-                                    Name{"efa", Transport::efa, "AWS's Elastic Fabric Adapter"},
-                                    Name{"tcp", Transport::tcp, "sockets"},
-                                    Name{"aries", Transport::aries, "Cray's Aries"},
-                                    Name{"omni_path", Transport::omni_path, "Intel's Omni-Path"}};
-};
-
 }  // namespace trainyard::config

@@ -153,7 +153,6 @@ void check_platform_file(const PlatformFile& file, config::Problems& problems) {
   if (file.node.power) check_power(*file.node.power, problems);
   if (file.node.price) check_price(*file.node.price, problems);
   check_staging(file.node, problems);
-  check_fabric(file, problems);
 }
 
 }  // namespace trainyard

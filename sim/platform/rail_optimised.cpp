@@ -1,7 +1,9 @@
 // A rail-optimised fabric: NIC k of all nodes of a unit is on rail switch k, so that equal GPUs of different
 // nodes share one switch; other traffic crosses the spine that joins the rails.
 
-#include "platform/fabric_network.hpp"
+#include "platform/fabric_definition.hpp"
+
+#include <fmt/format.h>
 
 namespace trainyard {
 namespace {
@@ -32,14 +34,22 @@ public:
 
   std::optional<Seconds> append_route(Port from, Port to, std::uint32_t first,
                                       std::vector<LinkId>& links) const override {
-    const int out = from.node / nodes_per_rail_ * nics_ + from.nic;
-    const int in = to.node / nodes_per_rail_ * nics_ + to.nic;
+    const int out = first_switch(from);
+    const int in = first_switch(to);
     if (out == in) return latency(0);
     if (has_links_) {
       links.push_back(LinkId{first + 2 * unsigned_of(out)});
       links.push_back(LinkId{first + 2 * unsigned_of(in) + 1});
     }
     return latency(2);
+  }
+
+  [[nodiscard]] int first_switch(Port port) const override {
+    return port.node / nodes_per_rail_ * nics_ + port.nic;
+  }
+  [[nodiscard]] std::vector<NarrowCut> narrow_cuts() const override {
+    if (!has_links_) return {};
+    return {{[unit = nodes_per_rail_](int node) { return node / unit; }, rates_.specified * nics_}};
   }
 
 private:
@@ -50,10 +60,44 @@ private:
   LinkRates rates_;
 };
 
+void read_rails(const FabricFile& file, int /*nics*/, Fabric& fabric, config::Problems& /*problems*/) {
+  take(fabric.rail.nodes_per_rail, file.nodes_per_rail);
+  take(fabric.rail.oversubscription, file.oversubscription);
+  take(fabric.rail.pxn, file.pxn);
+}
+
+std::string rail_lines(const Fabric& fabric, Footnotes& notes) {
+  std::string text = "  one switch per NIC number, shared by ";
+  text += counted(fabric.rail.nodes_per_rail, notes);
+  text += " nodes, oversubscription ";
+  text += counted(fabric.rail.oversubscription, notes);
+  text += fmt::format("\n  data for another rail goes {} ",
+                      fabric.rail.pxn.value ? "over NVLink to the GPU near its NIC (PXN)" : "over the spine");
+  return text + notes.mark(fabric.rail.pxn) + '\n';
+}
+
+void draw_rails(const Fabric& fabric, FabricDrawing& drawing) {
+  const RailShape& rail = fabric.rail;
+  const double over = rail.oversubscription.value;
+  for (std::size_t k = 0; k < drawing.entries.size(); ++k) {
+    const std::string name = fmt::format("rail{}", k);
+    drawing.box(name, fmt::format("{}\\n{} nodes", name, rail.nodes_per_rail.value));
+    drawing.line(name, "spine", over > 1 && k == 0 ? fmt::format("{} : 1", shortest(over)) : "");
+    drawing.entries[k] = name;
+  }
+  drawing.box("spine", "spine");
+  drawing.others("others", "other units");
+  drawing.line("spine", "others");
+}
+
 }  // namespace
 
-Network rail_optimised(const Fabric& fabric, int nodes, int nics) {
-  return std::make_shared<const RailOptimised>(fabric, nodes, nics);
+FabricDefinition rail_optimised() {
+  return {.keys = {{"nodes_per_rail", "nodes_per_rail: 32"}, {"oversubscription"}, {"pxn"}, {"hop_latency"}},
+          .read = read_rails,
+          .network = network_of<RailOptimised>,
+          .lines = rail_lines,
+          .draw = draw_rails};
 }
 
 }  // namespace trainyard

@@ -88,7 +88,7 @@ std::string links_section(const Platform& platform, Footnotes& notes) {
                     figure(link.latency, notes)});
   }
   const Fabric& fabric = platform.fabric;
-  if (fabric.kind != FabricKind::none) {
+  if (fabric.exists()) {
     std::vector<int> nics;
     nics.reserve(platform.nics.size());
     for (const DeviceId nic : platform.nics) nics.push_back(platform.node[nic].number);
@@ -137,7 +137,7 @@ std::string channels_section(const Platform& platform) try {
   }
   std::string text = fmt::format("Ring channels of one node: {}\n", channels.size()) + aligned(rows);
   for (const std::string& remark : remarks) text += fmt::format("  {}\n", remark);
-  if (platform.fabric.kind == FabricKind::none) return text;
+  if (!platform.fabric.exists()) return text;
 
   const Cluster pair = make_cluster(platform, 2);
   rows.clear();

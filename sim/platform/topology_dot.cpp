@@ -169,7 +169,7 @@ std::string table(const Platform& platform) {
                        human(link.bandwidth.value), human(link.effective.value), human(link.latency.value)});
   }
   const Fabric& fabric = platform.fabric;
-  if (fabric.kind != FabricKind::none) {
+  if (fabric.exists()) {
     rows += table_row(fabric_colour,
                       {"nic - fabric", std::string(config::name_of(fabric.kind)), "", human(fabric.nic.value),
                        human(fabric.effective.value), human(fabric.latency.value)});
