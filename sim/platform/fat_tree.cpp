@@ -130,18 +130,14 @@ void read_tree(const FabricFile& file, int /*nics*/, Fabric& fabric, config::Pro
   }
 }
 
-std::string level_line(const TreeLevel& level, const std::string& what, Footnotes& notes) {
-  std::string line = fmt::format("  {} switches of {} nodes {},", what, level.nodes_per_switch.value,
-                                 notes.mark(level.nodes_per_switch));
-  line += " oversubscription " + counted(level.oversubscription, notes);
-  return line + '\n';
-}
-
 std::string tree_lines(const Fabric& fabric, Footnotes& notes) {
   std::string text;
   for (std::size_t i = 0; i < fabric.levels.size(); ++i) {
+    const TreeLevel& level = fabric.levels[i];
     const std::string spine = fabric.levels.size() > 2 ? fmt::format("spine{}", i) : "spine";
-    text += level_line(fabric.levels[i], i == 0 ? "leaf" : spine, notes);
+    text += fmt::format("  {} switches of {} nodes {},", i == 0 ? "leaf" : spine,
+                        level.nodes_per_switch.value, notes.mark(level.nodes_per_switch));
+    text += " oversubscription " + counted(level.oversubscription, notes) + '\n';
   }
   return text;
 }
