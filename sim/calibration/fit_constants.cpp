@@ -3,7 +3,9 @@
 #include <array>
 #include <cmath>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace trainyard {
 namespace {
@@ -57,47 +59,35 @@ void put(Sourced<T>& place, double value, Provenance provenance, const std::stri
   place = {.value = T{value}, .provenance = provenance, .source = source};
 }
 
-/// A constant with one place in the file: `pick` returns the figure.
+/// `pick` returns the figures of the file that have this constant's value.
 template <class Pick>
 FitConstant constant(std::string name, double prior, bool is_time, Pick pick) {
   return {.name = std::move(name),
           .prior = prior,
           .is_time = is_time,
           .set = [pick](Protocols& all, double value, Provenance provenance, const std::string& source) {
-            put(pick(all), value, provenance, source);
+            for (auto* figure : pick(all)) put(*figure, value, provenance, source);
           }};
 }
 
 FitConstant base(Protocol protocol, const std::string& name, double prior) {
-  return constant(
-      "base." + name, prior * us,
-      true, [protocol](Protocols & all) -> auto& { return all.base.of(protocol); });
+  return constant("base." + name, prior * us, true,
+                  [=](Protocols& all) { return std::array{&all.base.of(protocol)}; });
 }
 
-/// A constant of several media: `pick` returns the figure of one.
-template <class Pick>
-FitConstant shared(std::string name, double prior, bool is_time, PickMedia media, Pick pick) {
-  return {.name = std::move(name),
-          .prior = prior,
-          .is_time = is_time,
-          .set = [=](Protocols& all, double value, Provenance provenance, const std::string& source) {
-            for (MediumOverheads* medium : media(all)) put(pick(*medium), value, provenance, source);
-          }};
+/// A step time (`prior` in us) or an efficiency that several media share.
+template <class T>
+FitConstant shared(std::string name, PickMedia media, SourcedByProtocol<T> MediumOverheads::*figures,
+                   Protocol protocol, double prior) {
+  constexpr bool is_time = std::is_same_v<T, Seconds>;
+  return constant(std::move(name), is_time ? prior * us : prior, is_time, [=](Protocols& all) {
+    std::vector<Sourced<T>*> picked;
+    for (MediumOverheads* medium : media(all)) picked.push_back(&(medium->*figures).of(protocol));
+    return picked;
+  });
 }
 
-FitConstant step(std::string name, PickMedia media, Protocol protocol, double prior) {
-  return shared(
-      std::move(name), prior * us, true,
-      media, [protocol](MediumOverheads & medium) -> auto& { return medium.step.of(protocol); });
-}
-
-FitConstant efficiency(std::string name, PickMedia media, Protocol protocol, double prior) {
-  return shared(
-      std::move(name), prior, false,
-      media, [protocol](MediumOverheads & medium) -> auto& { return medium.efficiency.of(protocol); });
-}
-
-/// Gives a medium that nobody measured the overheads of a relative.
+/// Gives a medium without measurements the overheads of a similar one.
 void as_relative(MediumOverheads& place, const MediumOverheads& relative, const std::string& why) {
   place = relative;
   for (Sourced<Seconds>* figure : {&place.step.ll, &place.step.ll128, &place.step.simple})
@@ -130,6 +120,8 @@ std::vector<FitConstant> fit_constants() {
   const auto ll = Protocol::ll;
   const auto ll128 = Protocol::ll128;
   const auto simple = Protocol::simple;
+  const auto step = &MediumOverheads::step;
+  const auto efficiency = &MediumOverheads::efficiency;
   const auto nvlink2 = [](Protocols& all) { return Media{&all.paths.nvlink2}; };
   const auto nvlink3 = [](Protocols& all) { return Media{&all.paths.nvlink3}; };
   // Three constants would be equal within what one point each can tell.
@@ -142,8 +134,7 @@ std::vector<FitConstant> fit_constants() {
       base(ll, "ll", 6.6),
       base(ll128, "ll128", 14),
       base(simple, "simple", 8.4),
-      constant(
-          "launch", 5 * us, true, [](Protocols & all) -> auto& { return all.launch; }),
+      constant("launch", 5 * us, true, [](Protocols& all) { return std::array{&all.launch}; }),
       // Collectives that end before their launches do tell the two apart from a launch by NCCL's ratio alone.
       {.name = "paths.step.ll",
        .prior = 1,
@@ -155,28 +146,26 @@ std::vector<FitConstant> fit_constants() {
              for (MediumOverheads* medium : pcies_and_staged(all))
                put(medium->step.ll, value * pcie_ll_step * us, provenance, source);
            }},
-      step("paths.nvlink2.step.ll128", nvlink2, ll128, 1.9),
-      step("paths.nvlink2.step.simple", nvlink2, simple, 3.4),
-      step("paths.nvlink3.step.ll128", nvlink3, ll128, 1.9),
-      step("paths.nvlink3.step.simple", nvlink3, simple, 3.4),
-      constant(
-          "paths.nvlink3.startup", 0.5, false,
-          [](Protocols & all) -> auto& { return all.paths.nvlink3.startup; }),
-      efficiency("paths.nvlink.efficiency.ll", nvlinks, ll, 0.25),
-      efficiency("paths.nvlink.efficiency.ll128", nvlinks, ll128, 0.92),
-      step("paths.socket.step.simple", in_socket, simple, 5.7),
-      step("paths.sys.step.simple", sys, simple, 5.7),
-      step("paths.staged.step.simple", staged, simple, 5.7),
-      efficiency("paths.pcie.efficiency.ll", pcies, ll, 0.5),
-      efficiency("paths.staged.efficiency.ll", staged, ll, 0.5),
-      step("networks.efa.step.ll", efa, ll, 2.7),
-      step("networks.efa.step.simple", efa, simple, 14),
-      efficiency("networks.tcp.efficiency.ll", tcp, ll, 0.5),
-      step("networks.tcp.step.ll", tcp, ll, 2.7),
-      step("networks.tcp.step.simple", tcp, simple, 14),
-      constant(
-          "versions.2.4.nvlink_simple_step", 1, false,
-          [](Protocols & all) -> auto& { return all.versions.v2_4.nvlink_simple_step; }),
+      shared("paths.nvlink2.step.ll128", nvlink2, step, ll128, 1.9),
+      shared("paths.nvlink2.step.simple", nvlink2, step, simple, 3.4),
+      shared("paths.nvlink3.step.ll128", nvlink3, step, ll128, 1.9),
+      shared("paths.nvlink3.step.simple", nvlink3, step, simple, 3.4),
+      constant("paths.nvlink3.startup", 0.5, false,
+               [](Protocols& all) { return std::array{&all.paths.nvlink3.startup}; }),
+      shared("paths.nvlink.efficiency.ll", nvlinks, efficiency, ll, 0.25),
+      shared("paths.nvlink.efficiency.ll128", nvlinks, efficiency, ll128, 0.92),
+      shared("paths.socket.step.simple", in_socket, step, simple, 5.7),
+      shared("paths.sys.step.simple", sys, step, simple, 5.7),
+      shared("paths.staged.step.simple", staged, step, simple, 5.7),
+      shared("paths.pcie.efficiency.ll", pcies, efficiency, ll, 0.5),
+      shared("paths.staged.efficiency.ll", staged, efficiency, ll, 0.5),
+      shared("networks.efa.step.ll", efa, step, ll, 2.7),
+      shared("networks.efa.step.simple", efa, step, simple, 14),
+      shared("networks.tcp.efficiency.ll", tcp, efficiency, ll, 0.5),
+      shared("networks.tcp.step.ll", tcp, step, ll, 2.7),
+      shared("networks.tcp.step.simple", tcp, step, simple, 14),
+      constant("versions.2.4.nvlink_simple_step", 1, false,
+               [](Protocols& all) { return std::array{&all.versions.v2_4.nvlink_simple_step}; }),
   };
 }
 

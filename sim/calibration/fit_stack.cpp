@@ -2,9 +2,9 @@
 
 #include "published/predict_series.hpp"
 #include "run/child_processes.hpp"
+#include "units/statistics.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
 #include <set>
@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-/// Empty if the row may be fitted to.
+/// The reason why the row cannot be fitted to; empty if it can.
 std::string reason_against(const PublishedRow& row) {
   if (row.gpus_total > 1) return "several GPUs (only runs on one GPU are fitted)";
   if (row.split != "calibrate") return "kept for validation (column split)";
@@ -20,7 +20,7 @@ std::string reason_against(const PublishedRow& row) {
   return {};
 }
 
-/// "one_gpu.csv lines 3, 4": what a reader finds the rows by.
+/// "one_gpu.csv lines 3, 4": where the rows are.
 std::string rows_text(const std::vector<FittedRun>& runs) {
   std::map<std::string, std::string> lines;
   for (const FittedRun& fitted : runs) {
@@ -70,7 +70,7 @@ StackFit fit_stack(const config::Catalogue& catalogue, const std::shared_ptr<con
     }
   };
   const std::vector<std::string> solved = in_children(static_cast<int>(runs.size()), parallel, solve);
-  double logs = 0;
+  std::vector<double> scales;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::vector<double> numbers = unpacked(solved[i]);
     if (numbers[2] <= 0) {
@@ -79,14 +79,14 @@ StackFit fit_stack(const config::Catalogue& catalogue, const std::shared_ptr<con
     }
     fit.runs.push_back(
         {.run = runs[i], .measured = numbers[0], .predicted = numbers[1], .scale = numbers[2]});
-    logs += std::log(numbers[2]);
+    scales.push_back(numbers[2]);
   }
   if (fit.runs.empty()) {
-    throw InputError(fmt::format("no row can be used: none ran {} on one GPU", fit.stack.name),
-                     "needed are rows with split 'calibrate' and gpus_total 1 that the rules in "
+    throw InputError(fmt::format("no run can be used: none is of {} on one GPU", fit.stack.name),
+                     "needed are runs with split 'calibrate' and gpus_total 1 that the rules in "
                      "workloads/published/runs cover");
   }
-  const double scale = std::exp(logs / static_cast<double>(fit.runs.size()));
+  const double scale = geometric_mean(scales);
   for (FittedRun& fitted : fit.runs) fitted.error = fitted.scale / scale - 1;
   Sourced<double>& fitted = fit.stack.compute_scale;
   fitted.value *= scale;

@@ -41,7 +41,7 @@ GpuProfile load_profile(const config::Catalogue& catalogue, const std::string& n
   std::vector<Diagnostic> warnings;
   GpuProfile gpu =
       load_gpu_profile(config::load(config::find(catalogue, config::Kind::gpu, name)), &warnings);
-  print_warnings(warnings);
+  print_diagnostics(warnings);
   return gpu;
 }
 
@@ -127,10 +127,10 @@ std::optional<fs::path> measure(const CalibrateOptions& options, const config::C
     fs::remove(plan, ignored);
     return recording;
   }
-  print_message(
-      fmt::format("trainyard: some kernels are not measured yet: repeat the command to go on, or fit those "
-                  "measured with 'trainyard calibrate gpu {} --name {}{}'",
-                  recording.string(), name, options.out ? " --out " + *options.out : ""));
+  print_message(fmt::format(
+      "trainyard: warning: some kernels are not measured yet: repeat the command to go on, or fit those "
+      "measured with 'trainyard calibrate gpu {} --name {}{}'",
+      recording.string(), name, options.out ? " --out " + *options.out : ""));
   return std::nullopt;
 }
 
@@ -245,7 +245,7 @@ void add_gpu(CLI::App& calibrate) {
   CLI::Option* name = add_value(command, "--name", options->name, "NAME",
                                 "name of the new profile (default: that of the specification)");
   CLI::Option* out = add_value(command, "--out", options->out, "DIR",
-                               "folder for NAME.yaml and the recordings (default: platforms/gpus)");
+                               "write NAME.yaml and the recordings to this folder (default: platforms/gpus)");
   command
       .add_flag("--quick", options->quick, "measure only the most important kernels; takes about two minutes")
       ->excludes(recordings, scale_from);

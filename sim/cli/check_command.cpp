@@ -69,7 +69,7 @@ void check_files(const std::vector<std::string>& files) {
     std::vector<Diagnostic> warnings;
     try {
       check_file(file, warnings);
-      print_warnings(warnings);
+      print_diagnostics(warnings);
       print_result(file + ": ok\n");
     } catch (const InputError& error) {
       errors.insert(errors.end(), error.diagnostics().begin(), error.diagnostics().end());
@@ -77,7 +77,7 @@ void check_files(const std::vector<std::string>& files) {
       unreadable += (unreadable.empty() ? "" : "\n") + std::string(error.what());
     }
   }
-  if (!unreadable.empty() && !errors.empty()) print_message("trainyard: " + unreadable);
+  if (!unreadable.empty() && !errors.empty()) print_message("trainyard: error: " + unreadable);
   if (!errors.empty()) throw InputError(std::move(errors));
   if (!unreadable.empty()) throw FileError(unreadable);
 }

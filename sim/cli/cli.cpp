@@ -132,7 +132,7 @@ int run_cli(int argc, const char* const* argv) {
   try {
     return parse_and_run(argc, argv);
   } catch (const InputError& error) {
-    print_message(error.what());
+    print_diagnostics(error.diagnostics());
     return exit_wrong_input;
   } catch (const LimitMissed& error) {
     print_message(fmt::format("trainyard: {}", error.what()));

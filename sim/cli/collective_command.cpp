@@ -1,6 +1,5 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
-#include "cli/offers.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
@@ -24,7 +23,6 @@
 #include <ranges>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace trainyard {
@@ -82,9 +80,8 @@ CollectiveGroup rank_group(const std::string& text) {
     wrong_group(fmt::format("'{}' names rank {} twice", text, index(*twice)));
   if (at_sign == std::string::npos) return group;
   const Parsed<Seconds> start = parse_quantity<Seconds>(std::string_view(text).substr(at_sign + 1));
-  if (const auto* error = std::get_if<UnitError>(&start))
-    wrong_group(fmt::format("'{}': {}; {}", text, error->message, error->hint));
-  group.start = std::get<Seconds>(start);
+  if (!start) wrong_group(fmt::format("'{}': {}; {}", text, start.error().message, start.error().hint));
+  group.start = *start;
   if (group.start < Seconds{}) wrong_group(fmt::format("'{}' has a negative start time", text));
   return group;
 }
@@ -123,7 +120,7 @@ Platform platform_of(const CollectiveOptions& options, const std::filesystem::pa
   }
   std::vector<Diagnostic> warnings;
   Platform platform = load_platform(document, &warnings);
-  print_warnings(warnings);
+  print_diagnostics(warnings);
   return platform;
 }
 
@@ -177,13 +174,13 @@ void add_collective(CLI::App& program) {
       add_value(command, "-f,--stepfactor", options->factor, "N", "factor between consecutive sizes");
   add_value(command, "-i,--stepbytes", options->step, "SIZE", "difference between consecutive sizes")
       ->excludes(factor);
-  offer_names_of<Algorithm>(
-      add_value(command, "--algorithm", options->algorithm, "A", "algorithm: " + names_of<Algorithm>()));
-  offer_names_of<Protocol>(add_value(command, "--protocol", options->protocol, "P",
-                                     "protocol: " + names_of<Protocol>() + " (default: NCCL's choice)"));
-  offer_names_of<NcclVersion>(add_value(command, "--nccl", options->nccl, "V",
-                                        "NCCL version whose choices auto makes: " + names_of<NcclVersion>() +
-                                            "; none: only latency and bandwidth of the links count"));
+  add_choice<Algorithm>(command, "--algorithm", options->algorithm, "A", "algorithm: {}");
+  add_choice<Protocol>(command, "--protocol", options->protocol, "P",
+                       "protocol: {} (default: NCCL's choice)");
+  add_choice<NcclVersion>(
+      command, "--nccl", options->nccl, "V",
+      "NCCL version whose choices auto makes: {}; none: only latency and bandwidth of the "
+      "links count");
   add_value(command, "-r,--root", options->root, "N",
             "root of broadcast and reduce: the position of a rank in its group");
   add_value(command, "-g,--ngpus", options->gpus_per_process, "N",
@@ -194,8 +191,7 @@ void add_collective(CLI::App& program) {
   add_repeatable(command, "--set", options->set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: overrides a key of the platform (platform.fabric.nic=\"25 Gbps\")");
   add_value(command, "--links", options->links, "FILE", "write the traffic of every link to this CSV file");
-  offer_names_of<Fidelity>(add_value(command, "--fidelity", options->fidelity, "F",
-                                     "level of detail, cheapest first: " + names_of<Fidelity>()));
+  add_choice<Fidelity>(command, "--fidelity", options->fidelity, "F", "level of detail, cheapest first: {}");
   command.add_flag("--force", options->force, "replace the file of --links if it exists");
   command.add_flag("--json", options->json, "print JSON in SI base units instead of the table");
   add_examples(command,

@@ -56,13 +56,13 @@ Side side_of(const config::Catalogue& catalogue, std::string letter, const std::
 }
 
 /// Each warning once.
-void print_warnings_of(const std::vector<Side>& sides) {
+void print_diagnostics_of(const std::vector<Side>& sides) {
   std::vector<std::string> printed;
   for (const Side& side : sides) {
     if (!side.resolved) continue;
     for (const Diagnostic& warning : side.resolved->warnings) {
       if (std::ranges::find(printed, to_string(warning)) != printed.end()) continue;
-      print_warnings({warning});
+      print_diagnostics({warning});
       printed.push_back(to_string(warning));
     }
   }
@@ -114,7 +114,7 @@ void compare_runs(const CompareOptions& options) {
   std::vector<Side> sides;
   sides.push_back(side_of(catalogue, "A", options.a, {}));
   sides.push_back(side_of(catalogue, "B", options.b.value_or(options.a), overrides));
-  print_warnings_of(sides);
+  print_diagnostics_of(sides);
   complete(sides);
   const Comparison comparison = compare(std::move(*sides[0].run), std::move(*sides[1].run));
   print_result(options.json ? json_text(comparison_json(comparison))

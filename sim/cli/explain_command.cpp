@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 struct ExplainOptions {
   std::string run;
   std::vector<std::string> set;
-  std::optional<std::string> parallel;
+  std::optional<std::string> jobs;
   bool json = false;
 };
 
@@ -63,13 +63,13 @@ Asked asked_for(const config::Catalogue& catalogue, const ExplainOptions& option
 }
 
 void explain_run(const ExplainOptions& options) {
-  const int parallel = options.parallel ? whole_number("-j", *options.parallel, 1, 1024) : processors();
+  const int parallel = jobs_of(options.jobs);
   const Overrides overrides = overrides_of(options.set);
   const config::Catalogue catalogue = config::find_catalogue();
   const Asked asked = asked_for(catalogue, options);
   InputFiles files;
   ResolvedExperiment resolved = resolve(catalogue, asked.experiment, overrides, files);
-  print_warnings(resolved.warnings);
+  print_diagnostics(resolved.warnings);
 
   // If the step does not fit into memory, no change is worth simulating.
   if (resolved.model && !fullest(memory_reports(resolved)).fits)
@@ -102,8 +102,7 @@ void add_explain(CLI::App& program) {
   offer(command.add_option("RUN", options->run, run_argument_text)->required(), {"EXPERIMENT", "DIR"});
   add_repeatable(command, "--set", options->set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: overrides a key of the experiment or of a file it names, as in run");
-  add_value(command, "-j", options->parallel, "N",
-            "number of parallel simulations (default: one per processor)");
+  add_jobs_option(command, options->jobs, "simulations");
   command.add_flag("--json", options->json, "print JSON in SI base units");
   add_examples(command,
                {"trainyard explain resnet50_p3_16xlarge_x2",

@@ -25,7 +25,7 @@ struct MemoryOptions {
 void show_memory(const MemoryOptions& options) {
   const ResolvedExperiment resolved =
       resolve(config::find_catalogue(), options.what.experiment, overrides_of(options.what.set));
-  print_warnings(resolved.warnings);
+  print_diagnostics(resolved.warnings);
   const std::vector<MemoryReport> reports = memory_reports(resolved);
   const MemoryReport& report = fullest(reports);
   print_result(options.json ? json_text(memory_json(resolved.name, report))

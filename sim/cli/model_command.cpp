@@ -24,7 +24,7 @@ void show_model(const ModelOptions& options) {
   const auto file = config::find(config::find_catalogue(), config::Kind::model, options.model);
   std::vector<Diagnostic> warnings;
   const Model model = load_model(config::load(file), &warnings);
-  print_warnings(warnings);
+  print_diagnostics(warnings);
   print_result(model_table(model, batch));
 }
 

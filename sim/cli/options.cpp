@@ -1,5 +1,7 @@
 #include "cli/options.hpp"
 
+#include "run/child_processes.hpp"
+
 namespace trainyard {
 
 void add_repeatable(CLI::App& command, const std::string& name, std::vector<std::string>& values,
@@ -19,6 +21,22 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
   add_repeatable(command, "--set", options.set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: overrides a key of the experiment (nodes=4) or of a file it names "
                  "(platform.fabric.nic=\"25 Gbps\", stack.bucket_cap=\"50 MiB\")");
+}
+
+void add_jobs_option(CLI::App& command, std::optional<std::string>& jobs, const std::string& what,
+                     const std::string& more) {
+  add_value(command, "-j,--jobs", jobs, "N",
+            fmt::format("number of parallel {} (default: one per processor){}", what, more));
+}
+
+int jobs_of(const std::optional<std::string>& jobs) {
+  return jobs ? whole_number("-j", *jobs, 1, 4096) : processors();
+}
+
+void add_measurements_argument(CLI::App& command, std::vector<std::string>& files) {
+  command.add_option(
+      "CSV", files,
+      "measurements with the columns of workloads/published/README.md (default: the shipped ones)");
 }
 
 void add_machines_option(CLI::App& command, std::string& machines) {

@@ -2,7 +2,11 @@
 // Options that several commands have, and the short form of declaring options with a value.
 
 #include "cli/commands.hpp"
+#include "cli/offers.hpp"
+#include "cli/values.hpp"
 
+#include <fmt/format.h>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -18,6 +22,13 @@ CLI::Option* add_value(CLI::App& command, const std::string& name, Value& value,
   return option;
 }
 
+/// Adds an option whose value is a name of the enum. `text` has {} where help lists the names.
+template <class E, class Value>
+void add_choice(CLI::App& command, const std::string& name, Value& value, const std::string& type,
+                const std::string& text) {
+  offer_names_of<E>(add_value(command, name, value, type, fmt::format(fmt::runtime(text), names_of<E>())));
+}
+
 /// Adds an option that may be repeated, each time with one text of the form `type`.
 void add_repeatable(CLI::App& command, const std::string& name, std::vector<std::string>& values,
                     const std::string& type, const std::string& text);
@@ -29,6 +40,16 @@ struct ExperimentOptions {
 
 /// Adds EXPERIMENT and --set. `options` must live as long as the command.
 void add_experiment_options(CLI::App& command, ExperimentOptions& options);
+
+/// Adds -j, --jobs: the number of `what` ("simulations") that run in parallel.
+void add_jobs_option(CLI::App& command, std::optional<std::string>& jobs, const std::string& what,
+                     const std::string& more = {});
+
+/// The number given; otherwise one per processor. Throws CLI::ValidationError.
+int jobs_of(const std::optional<std::string>& jobs);
+
+/// Adds CSV: files of published measurements.
+void add_measurements_argument(CLI::App& command, std::vector<std::string>& files);
 
 /// --machines and --runs: the rules for published rows.
 void add_machines_option(CLI::App& command, std::string& machines);

@@ -87,7 +87,7 @@ void run_experiment(const RunOptions& options) {
   const Overrides overrides = overrides_of(options.what.set);
   if (options.out) check_out_dir(*options.out, empty_files(), options.force);
   const ResolvedExperiment resolved = resolve(config::find_catalogue(), options.what.experiment, overrides);
-  print_warnings(resolved.warnings);
+  print_diagnostics(resolved.warnings);
 
   const Run run = simulate(resolved, how);
   const std::string summary =
@@ -104,14 +104,14 @@ void add_run(CLI::App& program) {
   add_experiment_options(command, options->what);
   add_value(
       command, "--out", options->out, "DIR",
-      "write report.html (a page for a browser), summary.json, ops.csv, ranks.csv, links.csv, "
-      "collectives.csv, trace.json (Perfetto) and experiment.resolved.yaml to this new folder; runs of "
+      "write the result to this folder: report.html (a page for a browser), summary.json, ops.csv, "
+      "ranks.csv, links.csv, collectives.csv, trace.json (Perfetto) and experiment.resolved.yaml; runs of "
       "many updates add workers.csv, staleness.csv and servers.csv, jobs with faults add checkpoints.csv");
-  command.add_flag("--force", options->force, "replace DIR if it holds an earlier result");
+  command.add_flag("--force", options->force, "replace the folder if it holds an earlier result");
   command.add_flag("--json", options->json, "print the summary as JSON, in SI base units");
-  offer_names_of<Fidelity>(add_value(command, "--fidelity", options->fidelity, "F",
-                                     "level of detail of collectives, cheapest first: " +
-                                         names_of<Fidelity>() + " (default: the experiment's, else flow)"));
+  add_choice<Fidelity>(command, "--fidelity", options->fidelity, "F",
+                       "level of detail of collectives, cheapest first: {} (default: the experiment's, else "
+                       "flow)");
   add_examples(command, {"trainyard run resnet50_dgx2 --set nodes=64 --set platform.fabric.nic=\"25 Gbps\"",
                          "trainyard run resnet50_dgx2 --set batch_per_gpu=64 --out results",
                          "trainyard run bert_base_p3dn --fidelity rounds --json"});

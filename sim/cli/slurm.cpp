@@ -52,7 +52,7 @@ std::string log_in(const fs::path& folder, const char* name) {
 /// Slurm reads these lines by its own quoting rules, so they contain no text of the user's.
 std::string array_script(const SweepOptions& options, const std::string& command, int shards) {
   const std::string processors =
-      options.jobs_text.empty() ? "" : fmt::format("#SBATCH --cpus-per-task={}\n", options.jobs);
+      !options.jobs_text ? "" : fmt::format("#SBATCH --cpus-per-task={}\n", options.jobs);
   return fmt::format(
       "#!/bin/bash\n"
       "#SBATCH --open-mode=append\n"

@@ -8,7 +8,6 @@
 #include "config/catalogue.hpp"
 #include "config/file_paths.hpp"
 #include "config/suggest.hpp"
-#include "run/child_processes.hpp"
 #include "sweep/sweep.hpp"
 #include "sweep/value_range.hpp"
 #include "units/text.hpp"
@@ -34,29 +33,29 @@ template <class Q>
 std::optional<Q> quantity(const std::string& option, const std::string& text) {
   if (text.empty()) return std::nullopt;
   const Parsed<Q> parsed = parse_quantity<Q>(text);
-  if (const auto* error = std::get_if<UnitError>(&parsed))
-    wrong(option, fmt::format("{}: {}", error->message, error->hint));
-  if (std::get<Q>(parsed) <= Q{}) wrong(option, in_quotes(text) + " is not above 0");
-  return std::get<Q>(parsed);
+  if (!parsed) wrong(option, fmt::format("{}: {}", parsed.error().message, parsed.error().hint));
+  if (*parsed <= Q{}) wrong(option, in_quotes(text) + " is not above 0");
+  return *parsed;
 }
 
 std::optional<double> number(const std::string& option, const std::string& text, double most) {
   if (text.empty()) return std::nullopt;
-  const Parsed<double> parsed = parse_number(text);
-  if (const auto* error = std::get_if<UnitError>(&parsed)) wrong(option, error->message);
-  const double value = std::get<double>(parsed);
-  if (value <= 0 || value > most)
-    wrong(option, fmt::format("{} is not above 0 and at most {}", in_quotes(text), most));
-  return value;
+  const Parsed<double> value = parse_number(text);
+  if (!value) wrong(option, value.error().message);
+  if (*value <= 0 || *value > most)
+    wrong(option, fmt::format("{} is not above 0 and at most {:.0f}", in_quotes(text), most));
+  return *value;
 }
 
 Shard shard_in(const std::string& text) {
-  const std::size_t slash = text.find('/');
-  if (slash == std::string::npos) wrong("--shard", in_quotes(text) + " is not I/N, such as 3/8");
-  Shard shard;
-  shard.of = whole_number("--shard", text.substr(slash + 1), 1, most_parts);
-  shard.number = whole_number("--shard", text.substr(0, slash), 1, shard.of);
-  return shard;
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const Parsed<long long> number = parse_integer(text.substr(0, slash));
+  const Parsed<long long> of = parse_integer(text.substr(std::min(slash + 1, text.size())));
+  if (!number || !of || *number < 1 || *number > *of || *of > most_parts) {
+    wrong("--shard", fmt::format("{} is not I/N, such as 3/8, with I from 1 to N and N at most {}",
+                                 in_quotes(text), most_parts));
+  }
+  return {.number = static_cast<int>(*number), .of = static_cast<int>(*of)};
 }
 
 SweepOverrides overrides_in(const std::vector<std::string>& texts) {
@@ -113,17 +112,18 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
   add_repeatable(command, "--set", options.set, "KEY=V1,V2",
                  "KEY=V1,V2, repeatable: replaces the values of a key; a new key with several values is "
                  "varied too. Ranges: nodes=\"1..64 times 2\", batch_per_gpu=\"32..128 step 32\"");
-  add_value(command, "-j,--jobs", options.jobs_text, "N",
-            "points simulated at the same time (default: one per processor); with --slurm: processors "
-            "per task (default: sbatch's)");
+  add_jobs_option(command, options.jobs_text, "simulations",
+                  "; with --slurm: processors per task (default: sbatch's)");
   add_value(command, "--out", options.out, "DIR",
-            "store finished points in DIR/sweep.db (SQLite); at the end write report.html (a page for a "
-            "browser), sweep.csv, failures.csv and sweep.resolved.yaml (default: only print the table)");
+            "write the result to this folder: sweep.db (SQLite) gets each point when it is finished; "
+            "report.html (a page for a browser), sweep.csv, failures.csv and sweep.resolved.yaml follow at "
+            "the end (default: only print the table)");
   command.add_flag("--resume", options.resume,
-                   "continue the sweep in DIR: finished points are not run again");
-  command.add_flag("--force", options.force, "replace the sweep in DIR");
+                   "continue the sweep in the folder: finished points are not simulated again");
+  command.add_flag("--force", options.force, "replace the folder's earlier result");
   command.add_flag("--json", options.json, "print points, failures, best points and series as JSON");
-  add_value(command, "--shard", options.shard_text, "I/N", "run part I of N, into DIR/shard-I-of-N.db");
+  add_value(command, "--shard", options.shard_text, "I/N",
+            "simulate only part I of N and write it to DIR/shard-I-of-N.db");
   command.add_flag("--merge", options.merge, "merge the shards in DIR");
   command.add_flag("--slurm", options.slurm,
                    "write Slurm scripts to DIR/slurm: an array of shards and a job that merges them");
@@ -131,14 +131,14 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
   add_value(command, "--shards", options.shards_text, "N",
             "with --slurm: number of shards (default: one per 100 points)");
   add_value(command, "--epochs", options.epochs, "N",
-            "epochs of a training, for its time, cost and energy (default: 1)");
+            "number of epochs for which time, cost and energy are computed (default: 1)");
   add_value(command, "--deadline", options.deadline, "TIME",
-            "longest training time of a chosen point: \"8 h\"");
+            "longest training time of the best points, such as \"8 h\"");
   add_value(command, "--budget", options.budget, "COST",
-            "highest training cost of a chosen point: \"500 USD\"");
-  add_value(command, "--gpus-max", options.gpus_max, "N", "most GPUs of a chosen point");
+            "highest training cost of the best points, such as \"500 USD\"");
+  add_value(command, "--gpus-max", options.gpus_max, "N", "largest number of GPUs of the best points");
   add_value(command, "--efficiency-min", options.efficiency_min, "SHARE",
-            "lowest scaling efficiency of a chosen point: 0.8");
+            "lowest scaling efficiency of the best points, such as 0.8");
   add_examples(
       command,
       {"trainyard sweep resnet50_dgx2 --set gpus=1,2,4,8,16 --set batch_per_gpu=64,128",
@@ -148,7 +148,7 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
 }
 
 void check_sweep_options(SweepOptions& options) {
-  options.jobs = options.jobs_text.empty() ? processors() : whole_number("-j", options.jobs_text, 1, 4096);
+  options.jobs = jobs_of(options.jobs_text);
   if (!options.shard_text.empty()) options.shard = shard_in(options.shard_text);
   if (!options.shards_text.empty()) {
     if (!options.slurm) wrong("--shards", "requires --slurm; use --shard I/N to run one shard");
@@ -167,7 +167,7 @@ void check_sweep_options(SweepOptions& options) {
     wrong("--json", "cannot be used with --shard or --slurm; --merge --json prints all points");
   if (options.merge + options.shard.has_value() + options.slurm > 1)
     wrong("--merge", "cannot be combined: use one of --shard, --merge and --slurm");
-  if (options.merge && !options.jobs_text.empty()) wrong("-j", "has no effect: --merge simulates nothing");
+  if (options.merge && options.jobs_text) wrong("-j", "has no effect: --merge simulates nothing");
   if (options.resume && options.force)
     wrong("--resume", "continues a sweep, --force replaces it: use one of them");
   options.goal.epochs = number("--epochs", options.epochs, 1e6);

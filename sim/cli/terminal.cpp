@@ -20,8 +20,9 @@ void print_message(std::string_view text) {
   std::fputc('\n', stderr);
 }
 
-void print_warnings(const std::vector<Diagnostic>& warnings) {
-  for (const Diagnostic& warning : warnings) print_message(to_string(warning));
+void print_diagnostics(const std::vector<Diagnostic>& diagnostics) {
+  for (const Diagnostic& diagnostic : diagnostics)
+    print_message((diagnostic.file.empty() ? "trainyard: " : "") + to_string(diagnostic));
 }
 
 bool wants_colour() {

@@ -15,8 +15,8 @@ void print_result(std::string_view text);
 /// Writes a line to stderr.
 void print_message(std::string_view text);
 
-/// Writes each warning to stderr.
-void print_warnings(const std::vector<Diagnostic>& warnings);
+/// Writes each error or warning to stderr; "trainyard" stands for the file where there is none.
+void print_diagnostics(const std::vector<Diagnostic>& diagnostics);
 
 /// True if stdout is a terminal that shows colour and the user has not set NO_COLOR (no-color.org).
 bool wants_colour();

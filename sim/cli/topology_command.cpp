@@ -22,7 +22,7 @@ void show_topology(const TopologyOptions& options) {
   const auto file = config::find(config::find_catalogue(), config::Kind::platform, options.platform);
   std::vector<Diagnostic> warnings;
   const Platform platform = load_platform(config::load(file), &warnings);
-  print_warnings(warnings);
+  print_diagnostics(warnings);
   print_result(options.dot ? topology_dot(platform) : topology_report(platform));
 }
 

@@ -26,7 +26,7 @@ void export_to_csv(const TraceOptions& options) {
   const Overrides overrides = overrides_of(options.what.set);
   check_out_file(options.out, options.force);
   const ResolvedExperiment resolved = resolve(config::find_catalogue(), options.what.experiment, overrides);
-  print_warnings(resolved.warnings);
+  print_diagnostics(resolved.warnings);
   const Trace trace = export_trace(resolved, !options.without_durations);
   write_out_file(options.out, write_trace(trace), options.force);
 }
@@ -38,7 +38,9 @@ void add_trace(CLI::App& program) {
   CLI::App& command = *program.add_subcommand(
       "trace", "write the ops of one rank's step as CSV; an experiment with 'trace: FILE' replays them");
   add_experiment_options(command, options->what);
-  command.add_option("-o,--output", options->out, "file to write")->required()->type_name("FILE");
+  command.add_option("-o,--output", options->out, "write the trace to this file")
+      ->required()
+      ->type_name("FILE");
   command.add_flag("--without-durations", options->without_durations,
                    "omit the durations; a replay then computes them for its own GPU");
   command.add_flag("--force", options->force, "replace the file if it exists");

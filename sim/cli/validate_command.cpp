@@ -1,6 +1,5 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
-#include "cli/offers.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
@@ -20,7 +19,6 @@
 #include "report/training_validation.hpp"
 #include "report/validation_plot.hpp"
 #include "report/validation_table.hpp"
-#include "run/child_processes.hpp"
 
 #include <fmt/format.h>
 #include <memory>
@@ -40,7 +38,7 @@ struct ValidateOptions {
   std::string machines = "published";
   std::string protocols = "nccl";
   std::string runs = "published";
-  std::optional<std::string> fit, parallel;
+  std::optional<std::string> fit, jobs;
   std::optional<std::string> plot, plot_runs, limit;
   bool summary = false;
   bool assumed = false;
@@ -62,7 +60,7 @@ std::pair<std::vector<PublishedRow>, std::vector<PublishedRow>> parted(
 nlohmann::ordered_json combined_json(const CollectiveValidation& collectives, bool has_collectives,
                                      const TrainingValidation& training, bool has_training, FitKind fit) {
   if (!has_training) return validation_json(collectives);
-  nlohmann::ordered_json json{{"schema_version", 2}};
+  nlohmann::ordered_json json{{"schema_version", 3}};
   json.update(training_validation_json(training, fit));
   if (has_collectives) json["collectives"] = validation_json(collectives);
   return json;
@@ -106,7 +104,7 @@ void validate(const ValidateOptions& options) {
   const double limit = options.limit ? percentage("--limit", *options.limit) : 0;
   std::vector<FitKind> asked{FitKind::nothing, FitKind::one_gpu, FitKind::one_node};
   if (options.fit) asked = {choice<FitKind>(*options.fit)};
-  const int parallel = options.parallel ? whole_number("-j", *options.parallel, 1, 1024) : processors();
+  const int parallel = jobs_of(options.jobs);
   for (const auto* file : {&options.plot, &options.plot_runs}) {
     if (*file) check_out_file(**file, options.force);
   }
@@ -156,18 +154,14 @@ void add_validate(CLI::App& program) {
   auto options = std::make_shared<ValidateOptions>();
   CLI::App& command = *program.add_subcommand(
       "validate", "compare predictions with published measurements: training runs and collectives");
-  command.add_option(
-      "CSV", options->files,
-      "measurements with the columns of workloads/published/README.md (default: the shipped ones)");
+  add_measurements_argument(command, options->files);
   add_machines_option(command, options->machines);
   add_value(command, "--protocols", options->protocols, "PROTOCOLS",
             "constants of NCCL's protocols: a name in platforms/protocols or a path");
   add_runs_option(command, options->runs);
-  offer_names_of<FitKind>(add_value(command, "--fit", options->fit, "FIT",
-                                    "runs that training predictions are fitted to: " + names_of<FitKind>() +
-                                        " (default: all; with --json 1gpu)"));
-  add_value(command, "-j", options->parallel, "N",
-            "number of parallel predictions (default: one per processor)");
+  add_choice<FitKind>(command, "--fit", options->fit, "FIT",
+                      "runs that training predictions are fitted to: {} (default: all; with --json 1gpu)");
+  add_jobs_option(command, options->jobs, "predictions");
   command.add_flag("--spread", options->spread,
                    "let GPUs differ in speed as their profiles say, so that steps wait for the slowest: "
                    "shows how much of the errors this explains");

@@ -5,7 +5,6 @@
 #include <CLI/Error.hpp>
 #include <cmath>
 #include <fmt/format.h>
-#include <variant>
 
 namespace trainyard {
 
@@ -18,18 +17,16 @@ namespace {
 }  // namespace
 
 int whole_number(const std::string& option, const std::string& text, int minimum, int maximum) {
-  const Parsed<long long> parsed = parse_integer(text);
-  const auto* number = std::get_if<long long>(&parsed);
-  if (number == nullptr) wrong(option, text, "a whole number");
+  const Parsed<long long> number = parse_integer(text);
+  if (!number) wrong(option, text, "a whole number");
   if (*number < minimum) wrong(option, text, fmt::format("at least {}", minimum));
   if (*number > maximum) wrong(option, text, fmt::format("at most {}", maximum));
   return static_cast<int>(*number);
 }
 
 double percentage(const std::string& option, const std::string& text) {
-  const Parsed<double> parsed = parse_number(text);
-  const auto* percent = std::get_if<double>(&parsed);
-  if (percent == nullptr || *percent < 0) wrong(option, text, "a percentage");
+  const Parsed<double> percent = parse_number(text);
+  if (!percent || *percent < 0) wrong(option, text, "a percentage");
   return *percent / 100;
 }
 
@@ -47,9 +44,8 @@ Bytes nccl_size(const std::string& option, const std::string& text) {
       digits.pop_back();
     }
   }
-  const Parsed<long long> parsed = parse_integer(digits);
-  const auto* number = std::get_if<long long>(&parsed);
-  if (number == nullptr) wrong(option, text, expected);
+  const Parsed<long long> number = parse_integer(digits);
+  if (!number) wrong(option, text, expected);
   const double size = static_cast<double>(*number) * unit;
   if (size < 4) wrong(option, text, "at least 4 bytes, one element");
   if (size > largest) wrong(option, text, "at most 1024G");

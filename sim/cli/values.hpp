@@ -31,9 +31,7 @@ std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<
 template <class E>
 E choice(const std::string& text) {
   static constexpr auto names = config::texts_of<E>();
-  for (const auto& name : config::Names<E>::table) {
-    if (name.text == text) return name.value;
-  }
+  if (const auto known = config::value_named<E>(text)) return *known;
   throw InputError("unknown " + std::string(config::Names<E>::what) + " '" + text + "'",
                    config::suggest(text, names));
 }

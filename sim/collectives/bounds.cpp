@@ -62,11 +62,14 @@ std::vector<int> parties_of(const std::vector<NodeShare>& shares, const NarrowCu
   return ranks;
 }
 
-/// Lower bound from fabrics that are narrower than the NICs below them.
-Seconds fabric_bound(const Cluster& cluster, Operation operation, const std::vector<NodeShare>& shares,
-                     int ranks, Bytes size) {
+/// Lower bound from the NICs of the nodes, and from fabrics that are narrower than the NICs below them.
+Seconds network_bound(const Cluster& cluster, Operation operation, const std::vector<NodeShare>& shares,
+                      int ranks, Bytes size) {
+  std::vector<NarrowCut> cuts = cluster.network->narrow_cuts();
+  const auto nics = static_cast<double>(cluster.platform.nics.size());
+  cuts.push_back({[](int node) { return node; }, cluster.platform.fabric.nic.value * nics});
   Seconds longest;
-  for (const NarrowCut& cut : cluster.network->narrow_cuts())
+  for (const NarrowCut& cut : cuts)
     longest = std::max(longest, bandwidth_bound(operation, parties_of(shares, cut), ranks, size, cut.rate));
   return longest;
 }
@@ -100,13 +103,8 @@ Seconds collective_bound(const Cluster& cluster, const ProtocolOverheads& overhe
   const Seconds by_ranks = size / best_gpu * sent_share(operation, ranks);
   const std::vector<NodeShare> shares = node_shares(cluster, group);
   if (shares.size() == 1) return std::max(by_ranks, quickest_inside(cluster, overheads, shares.front()));
-
-  const Fabric& fabric = cluster.platform.fabric;
-  std::vector<int> of_nodes;
-  for (const NodeShare& share : shares) of_nodes.push_back(static_cast<int>(share.ranks.size()));
-  const Bandwidth nics = fabric.nic.value * static_cast<double>(cluster.platform.nics.size());
-  return std::max({by_ranks, bandwidth_bound(operation, of_nodes, ranks, size, nics),
-                   fabric_bound(cluster, operation, shares, ranks, size), fabric.latency.value});
+  return std::max({by_ranks, network_bound(cluster, operation, shares, ranks, size),
+                   cluster.platform.fabric.latency.value});
 }
 
 }  // namespace trainyard

@@ -32,28 +32,23 @@ CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads
     case Operation::all_to_all:
     case Operation::reduce_scatter:
     case Operation::all_gather:
-      add_all_pairs(plan, cluster, overheads, group);
-      return plan;
     case Operation::all_reduce:
       add_all_pairs(plan, cluster, overheads, group);
-      repeat_rounds(plan, 0);
+      if (request.operation == Operation::all_reduce) repeat_rounds(plan, 0);
       return plan;
     case Operation::broadcast:
-      for (const Rank rank : group) {
-        if (rank != request.root) maker.add(request.root, rank);
-      }
-      break;
     case Operation::reduce:
       for (const Rank rank : group) {
-        if (rank != request.root) maker.add(rank, request.root);
+        if (rank == request.root) continue;
+        const bool is_reduce = request.operation == Operation::reduce;
+        maker.add(is_reduce ? rank : request.root, is_reduce ? request.root : rank);
       }
       break;
     case Operation::send_recv:
       for (std::size_t i = 0; i < group.size(); ++i) maker.add(group[i], group[(i + 1) % group.size()]);
       break;
   }
-  const Seconds latency = maker.largest_latency();
-  add_rounds(plan, maker, 1, 1, latency);
+  add_rounds(plan, maker, 1, 1, maker.largest_latency());
   return plan;
 }
 

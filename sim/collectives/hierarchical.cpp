@@ -63,9 +63,8 @@ void add_rings_between(CollectivePlan& plan, PatternMaker& maker, const std::vec
   const std::size_t per_node = shares.front().ranks.size();
   maker.reserve(per_node * shares.size());
   for (std::size_t local = 0; local < per_node; ++local) add_ring(maker, counterparts(shares, local));
-  const Seconds latency = ring_latency(maker, nodes);
   add_rounds(plan, maker, ring_rounds(plan.operation, nodes), 1.0 / (static_cast<double>(per_node) * nodes),
-             latency);
+             ring_latency(maker, nodes));
 }
 
 void add_trees_between(CollectivePlan& plan, PatternMaker& maker, const std::vector<NodeShare>& shares) {
@@ -101,19 +100,12 @@ CollectivePlan two_levels(const Cluster& cluster, const ProtocolOverheads& overh
   }
   PatternMaker inside(cluster, overheads, request.protocol);
   const std::size_t rings = add_rings_inside(inside, cluster, request, algorithm, shares);
-  const Seconds latency = ring_latency(inside, per_node);
   const auto add_inside = [&] {
-    add_rounds(plan, inside, per_node - 1, 1.0 / (per_node * static_cast<double>(rings)), latency);
+    add_rounds(plan, inside, per_node - 1, 1.0 / (per_node * static_cast<double>(rings)),
+               ring_latency(inside, per_node));
   };
   plan.channels = static_cast<int>(rings);
-  if (request.operation == Operation::all_gather) {
-    add_between();
-    add_inside();
-    return plan;
-  }
-  add_inside();
-  add_between();
-  if (request.operation == Operation::all_reduce) repeat_rounds(plan, 0);
+  add_levels(plan, add_inside, add_between);
   return plan;
 }
 

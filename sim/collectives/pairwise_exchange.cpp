@@ -38,8 +38,7 @@ void add_fold(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverhe
   PatternMaker maker(cluster, overheads, plan.protocol);
   maker.reserve(ranks.folded.size());
   for (const auto& [gone, stays] : ranks.folded) maker.add(is_end ? stays : gone, is_end ? gone : stays);
-  const Seconds latency = maker.largest_latency();
-  add_rounds(plan, maker, 1, 1, latency);
+  add_rounds(plan, maker, 1, 1, maker.largest_latency());
 }
 
 /// One round in which ranks `distance` apart, counted in `ranks`, send each other `share` of the size.
@@ -48,8 +47,7 @@ void add_exchange(CollectivePlan& plan, const Cluster& cluster, const ProtocolOv
   PatternMaker maker(cluster, overheads, plan.protocol);
   maker.reserve(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) maker.add(ranks[i], ranks[i ^ at(distance)]);
-  const Seconds latency = maker.largest_latency();
-  add_rounds(plan, maker, 1, share, latency);
+  add_rounds(plan, maker, 1, share, maker.largest_latency());
 }
 
 }  // namespace

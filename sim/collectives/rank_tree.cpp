@@ -30,7 +30,6 @@ template <class NodeAt>
 BinaryTree tree_over(int nodes, NodeAt node_at) {
   BinaryTree tree{.parents = std::vector<int>(at(nodes)), .top_down = {}};
   std::vector<std::vector<int>> levels;
-  std::vector<int> depths(at(nodes), -1);
   for (int place = 0; place < nodes; ++place) {
     const int parent = first_parent(place, nodes);
     tree.parents[at(node_at(place))] = parent < 0 ? -1 : node_at(parent);

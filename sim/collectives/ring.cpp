@@ -49,8 +49,8 @@ CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
     add_chunked(plan, maker, share, flows);
   } else {
     for (const Channel& channel : channels) add_ring(maker, channel.order, channel.nic);
-    const Seconds latency = ring_latency(maker, ranks);
-    add_rounds(plan, maker, ring_rounds(request.operation, ranks), share / ranks, latency, flows);
+    add_rounds(plan, maker, ring_rounds(request.operation, ranks), share / ranks, ring_latency(maker, ranks),
+               flows);
   }
   return plan;
 }

@@ -32,4 +32,15 @@ Seconds ring_latency(const PatternMaker& maker, int ranks);
 /// Rounds of an all_reduce, or of its halves reduce_scatter and all_gather.
 int ring_rounds(Operation operation, int ranks);
 
+/// Two levels, the inner one of rings: a reduce-scatter begins with the inner rounds, an all-gather ends with
+/// them, an all-reduce does both.
+template <class AddInner, class AddOuter>
+void add_levels(CollectivePlan& plan, AddInner add_inner, AddOuter add_outer) {
+  const bool is_gathering = plan.operation == Operation::all_gather;
+  if (!is_gathering) add_inner();
+  add_outer();
+  if (is_gathering) add_inner();
+  if (plan.operation == Operation::all_reduce) repeat_rounds(plan, 0);
+}
+
 }  // namespace trainyard

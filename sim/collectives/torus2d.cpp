@@ -76,22 +76,13 @@ CollectivePlan torus2d(const Cluster& cluster, const ProtocolOverheads& overhead
   add_lines(along_columns, request.group, columns, rows, columns, [](int column) { return column; });
 
   const auto add_rows = [&] {
-    const Seconds latency = ring_latency(along_rows, columns);
-    add_rounds(plan, along_rows, columns - 1, 0.5 / columns, latency);
+    add_rounds(plan, along_rows, columns - 1, 0.5 / columns, ring_latency(along_rows, columns));
   };
   const auto add_columns = [&] {
-    const Seconds latency = ring_latency(along_columns, rows);
     add_rounds(plan, along_columns, ring_rounds(request.operation, rows),
-               0.5 / (static_cast<double>(columns) * rows), latency);
+               0.5 / (static_cast<double>(columns) * rows), ring_latency(along_columns, rows));
   };
-  if (request.operation == Operation::all_gather) {
-    add_columns();
-    add_rows();
-    return plan;
-  }
-  add_rows();
-  add_columns();
-  if (request.operation == Operation::all_reduce) repeat_rounds(plan, 0);
+  add_levels(plan, add_rows, add_columns);
   return plan;
 }
 

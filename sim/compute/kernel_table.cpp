@@ -46,10 +46,8 @@ Layout layout_of(const RecordedKernel& kernel) {
 int row_of(const RecordedKernel& kernel) {
   if (kernel.kind != OpKind::softmax) return 0;
   const std::size_t letter = kernel.variant.find(" w");
-  const Parsed<long long> row =
-      parse_integer(letter == std::string::npos ? "" : kernel.variant.substr(letter + 2));
-  const long long* length = std::get_if<long long>(&row);
-  return length == nullptr ? 0 : static_cast<int>(std::clamp<long long>(*length, 0, 1'000'000'000));
+  const auto length = parse_integer(letter == std::string::npos ? "" : kernel.variant.substr(letter + 2));
+  return static_cast<int>(std::clamp<long long>(length.value_or(0), 0, 1'000'000'000));
 }
 
 KernelTable kernel_table(const Recording& recording) {

@@ -27,17 +27,9 @@ constexpr std::array<std::string_view, 4> needed_columns{"op", "dtype", "shape",
 constexpr std::array<std::string_view, 6> other_words{"reduction",  "launch",  "copy",
                                                       "all_reduce", "overlap", "power"};
 
-template <class E>
-std::optional<E> named(std::string_view text) {
-  const auto names = config::texts_of<E>();
-  const auto found = std::ranges::find(names, text);
-  if (found == names.end()) return std::nullopt;
-  return config::Names<E>::table[static_cast<std::size_t>(found - names.begin())].value;
-}
-
 /// A kind of op in a trace that a recording can hold.
 std::optional<OpKind> kind_of(std::string_view op) {
-  const std::optional<OpKind> kind = named<OpKind>(op);
+  const std::optional<OpKind> kind = config::value_named<OpKind>(op);
   return kind == OpKind::measured || kind == OpKind::host ? std::nullopt : kind;
 }
 
@@ -69,9 +61,8 @@ public:
     if (cell == nullptr || cell->text.empty() || cell->text == "-" || cell->text == "0") {
       return std::nullopt;
     }
-    const Parsed<double> parsed = parse_number(cell->text);
-    const double* value = std::get_if<double>(&parsed);
-    if (value != nullptr && *value > 0 && *value <= at_most) return *value;
+    const Parsed<double> value = parse_number(cell->text);
+    if (value && *value > 0 && *value <= at_most) return *value;
     wrong(column, "'" + cell->text + "' is not a " + what, "a number above 0");
     return std::nullopt;
   }
@@ -155,7 +146,7 @@ std::optional<RecordedKernel> read_row(Row row, int line) {
     return std::nullopt;
   }
   const std::string dtype = row.text("dtype");
-  kernel.dtype = named<Dtype>(dtype);
+  kernel.dtype = config::value_named<Dtype>(dtype);
   if (!kernel.dtype && (kernel.kind || !dtype.empty())) {
     static constexpr auto names = config::texts_of<Dtype>();
     row.wrong("dtype", "unknown data type '" + dtype + "'", config::suggest(dtype, names));
@@ -184,22 +175,19 @@ std::optional<RecordedKernel> read_row(Row row, int line) {
 
 template <class Q>
 std::optional<Q> quantity(const CsvComment& comment, CsvProblems& problems) {
-  const Parsed<Q> parsed = parse_quantity<Q>(comment.value.text);
-  const Q* value = std::get_if<Q>(&parsed);
-  if (value != nullptr && *value > Q()) return *value;
-  const auto* error = std::get_if<UnitError>(&parsed);
+  const Parsed<Q> value = parse_quantity<Q>(comment.value.text);
+  if (value && *value > Q()) return *value;
   problems.error(comment.line, comment.value, comment.key,
-                 error != nullptr ? error->message : in_quotes(comment.value.text) + " is not above 0",
-                 error != nullptr ? error->hint : "");
+                 value ? in_quotes(comment.value.text) + " is not above 0" : value.error().message,
+                 value ? "" : value.error().hint);
   return std::nullopt;
 }
 
 std::optional<double> plain_number(const CsvComment& comment, std::string_view unit, CsvProblems& problems) {
   std::string_view text = comment.value.text;
   if (!unit.empty() && text.ends_with(unit)) text.remove_suffix(unit.size());
-  const Parsed<double> parsed = parse_number(text);
-  const double* value = std::get_if<double>(&parsed);
-  if (value != nullptr && *value > 0) return *value;
+  const Parsed<double> value = parse_number(text);
+  if (value && *value > 0) return *value;
   problems.error(comment.line, comment.value, comment.key,
                  in_quotes(comment.value.text) + " is not a number above 0",
                  unit.empty() ? "" : "for example 1530" + std::string(unit));

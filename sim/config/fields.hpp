@@ -5,10 +5,13 @@
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
 
+#include <algorithm>
+#include <array>
 #include <concepts>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -78,11 +81,26 @@ template <class T>
 concept PlainScalar = is_quantity<T> || std::same_as<T, std::string> || std::same_as<T, bool> ||
     std::same_as<T, int> || std::same_as<T, long long> || std::same_as<T, double>;
 
-/// The names of an enum, in table order.
+/// The value with this name.
+template <class E>
+constexpr std::optional<E> value_named(std::string_view text) {
+  for (const auto& name : Names<E>::table) {
+    if (name.text == text) return name.value;
+  }
+  return std::nullopt;
+}
+
+/// The names of an enum, in table order. Former names, which follow the name of the same value, are left out:
+/// they are accepted but not offered.
 template <class E>
 constexpr auto texts_of() {
-  std::array<std::string_view, Names<E>::table.size()> texts{};
-  for (std::size_t i = 0; i < texts.size(); ++i) texts[i] = Names<E>::table[i].text;
+  constexpr auto is_current = [](const Name<E>& name) { return name_of(name.value) == name.text; };
+  constexpr auto& table = Names<E>::table;
+  std::array<std::string_view, std::count_if(table.begin(), table.end(), is_current)> texts{};
+  std::size_t next = 0;
+  for (const Name<E>& name : table) {
+    if (is_current(name)) texts[next++] = name.text;
+  }
   return texts;
 }
 

@@ -70,9 +70,8 @@ bool expect_plain(Reader& reader, const Node& node, std::string_view expected) {
 /// The value of a text; empty if it has none, which is reported.
 template <class T>
 std::optional<T> parsed(Reader& reader, const Node& node, const Parsed<T>& result) {
-  if (const T* value = std::get_if<T>(&result)) return *value;
-  const auto& error = std::get<UnitError>(result);
-  report(reader, node, error.message, error.hint);
+  if (result) return *result;
+  report(reader, node, result.error().message, result.error().hint);
   return std::nullopt;
 }
 
@@ -148,14 +147,11 @@ template void read_scalar(Reader&, const Node&, const Range&, Joules&);
 template void read_scalar(Reader&, const Node&, const Range&, Watts&);
 template void read_scalar(Reader&, const Node&, const Range&, Dollars&);
 
-std::optional<std::size_t> read_choice(Reader& reader, const Node& node,
-                                       std::span<const std::string_view> names, std::string_view what) {
+void refuse_choice(Reader& reader, const Node& node, std::span<const std::string_view> names,
+                   std::string_view what) {
   const std::string hint = suggest(node.scalar, names);
-  if (!expect(reader, node, Node::Kind::scalar, "a name", hint)) return std::nullopt;
-  const auto found = std::find(names.begin(), names.end(), node.scalar);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  report(reader, node, "unknown " + std::string(what) + " " + in_quotes(node.scalar), hint);
-  return std::nullopt;
+  if (expect(reader, node, Node::Kind::scalar, "a name", hint))
+    report(reader, node, "unknown " + std::string(what) + " " + in_quotes(node.scalar), hint);
 }
 
 bool open_mapping(Reader& reader, const Node& node, std::span<const KeyInfo> keys) {

@@ -47,9 +47,9 @@ void read_scalar(Reader& reader, const Node& node, const Range& range, std::stri
 template <class Q>
 requires is_quantity<Q>
 void read_scalar(Reader& reader, const Node& node, const Range& range, Q& value);
-/// The index of the node's text among `names`; `what`: their kind, for the message.
-std::optional<std::size_t> read_choice(Reader& reader, const Node& node,
-                                       std::span<const std::string_view> names, std::string_view what);
+/// Reports that the node is none of `names`; `what`: their kind, for the message.
+void refuse_choice(Reader& reader, const Node& node, std::span<const std::string_view> names,
+                   std::string_view what);
 /// True if `node` is a mapping; reports its unknown keys and missing required ones.
 bool open_mapping(Reader& reader, const Node& node, std::span<const KeyInfo> keys);
 /// True if `node` is a mapping, with any keys.
@@ -119,9 +119,11 @@ void read_node(Reader& reader, const Node& node, const Range& range, T& value) {
     }
   } else if constexpr (HasNames<T>) {
     static constexpr auto names = texts_of<T>();
-    if (const auto index = read_choice(reader, node, names, Names<T>::what)) {
-      value = Names<T>::table[*index].value;
-    }
+    const auto known = value_named<T>(node.scalar);  // a list or a mapping has an empty scalar
+    if (known)
+      value = *known;
+    else
+      refuse_choice(reader, node, names, Names<T>::what);
   } else if constexpr (HasKeys<T>) {
     read_keys(reader, node, value);
   } else {

@@ -28,12 +28,8 @@ ordered_json json_of(const Node& node) {
   }
   if (node.quoted) return node.scalar;
   if (node.scalar == "true" || node.scalar == "false") return node.scalar == "true";
-  if (const auto whole = parse_integer(node.scalar); std::holds_alternative<long long>(whole)) {
-    return std::get<long long>(whole);
-  }
-  if (const auto number = parse_number(node.scalar); std::holds_alternative<double>(number)) {
-    return std::get<double>(number);
-  }
+  if (const auto whole = parse_integer(node.scalar)) return *whole;
+  if (const auto number = parse_number(node.scalar)) return *number;
   return node.scalar;
 }
 

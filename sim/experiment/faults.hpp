@@ -13,7 +13,7 @@ namespace trainyard {
 
 enum class FaultyThing { rank, node, link, server };
 
-/// All things of one kind fail from time to time, independently.
+/// All parts of one kind fail from time to time, independently.
 struct FaultRate {
   FaultyThing of = FaultyThing::node;
   Seconds every;  ///< mean time between two faults of one of them, exponentially distributed

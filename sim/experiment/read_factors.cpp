@@ -6,7 +6,6 @@
 #include "workload/csv.hpp"
 
 #include <algorithm>
-#include <variant>
 
 namespace trainyard {
 
@@ -25,9 +24,8 @@ std::vector<double> read_factors(const std::string& name, std::string_view text)
   } else {
     for (const CsvRow& row : file.rows) {
       const CsvCell& cell = row.cells[static_cast<std::size_t>(found - header.begin())];
-      const Parsed<double> parsed = parse_number(cell.text);
-      const auto* number = std::get_if<double>(&parsed);
-      if (number != nullptr && *number > 0)
+      const Parsed<double> number = parse_number(cell.text);
+      if (number && *number > 0)
         factors.push_back(*number);
       else
         problems.error(row.line, cell, "factor", "a number above 0 is needed, not " + in_quotes(cell.text));

@@ -1,5 +1,5 @@
 #pragma once
-// Errors of predictions of published training runs, which tests/validation/results.py writes into
+// Errors of predictions of published training runs, which ./dev published --update writes into
 // known_errors.csv, as a section of report.html.
 
 #include "html/html.hpp"

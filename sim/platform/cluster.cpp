@@ -18,7 +18,7 @@ std::string plural(int count, std::string_view word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
-/// What is wrong with these counts, and which of them; nothing where nothing is.
+/// The error of these counts, at the key of the wrong one; empty if they are right.
 std::optional<Diagnostic> refusal(const Platform& platform, int nodes, int gpus, int gpus_per_node) {
   const auto refused = [](const char* key, std::string message, std::string hint) {
     Diagnostic diagnostic;

@@ -146,26 +146,27 @@ void draw_dragonfly(const Fabric& fabric, FabricDrawing& drawing) {
       "  subgraph cluster_group0 {{ label=\"group 0: {} routers of {} nodes\"; labelloc=t; labeljust=l; "
       "style=rounded; color=\"{}\";\n",
       shape.routers_per_group.value, shape.nodes_per_router.value, drawing.colour);
-  for (int k = 0; k < routers; ++k) drawing.box(fmt::format("router{}", k), fmt::format("router{}", k));
+  const auto router = [](int k) { return fmt::format("router{}", k); };
+  const auto group = [](int k) { return fmt::format("group{}", k); };
+  constexpr const char* wide = ", penwidth=2.5";
+  for (int k = 0; k < routers; ++k) drawing.box(router(k), router(k));
   drawing.text += "  }\n";
   for (int one = 0; one < routers; ++one) {
     for (int other = one + 1; other < routers; ++other)
-      drawing.line(fmt::format("router{}", one), fmt::format("router{}", other), "", ", constraint=false");
+      drawing.line(router(one), router(other), "", ", constraint=false");
   }
   const int groups = std::min(shape.groups.value, 4);
   std::string row = "  {rank=same;";
   for (int k = 1; k < groups; ++k) {
-    drawing.box(fmt::format("group{}", k), fmt::format("group {}", k));
-    row += fmt::format(" group{};", k);
-    drawing.line(fmt::format("router{}", std::min(k, routers - 1)), fmt::format("group{}", k), "",
-                 ", penwidth=2.5");
-    for (int other = 1; other < k; ++other)
-      drawing.line(fmt::format("group{}", other), fmt::format("group{}", k), "", ", penwidth=2.5");
+    drawing.box(group(k), fmt::format("group {}", k));
+    row += " " + group(k) + ";";
+    drawing.line(router(std::min(k, routers - 1)), group(k), "", wide);
+    for (int other = 1; other < k; ++other) drawing.line(group(other), group(k), "", wide);
   }
   if (groups > 1) drawing.text += row + "}\n";
   if (shape.groups.value > groups) {
     drawing.others("others", fmt::format("... {} groups", shape.groups.value));
-    drawing.line(fmt::format("router{}", routers - 1), "others", "", ", penwidth=2.5");
+    drawing.line(router(routers - 1), "others", "", wide);
   }
   drawing.enter("router0");
 }

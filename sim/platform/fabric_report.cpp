@@ -8,19 +8,13 @@
 #include <string>
 
 namespace trainyard {
-namespace {
-
-constexpr std::string_view box_look = "fillcolor=\"#e3eefa\"";
-constexpr std::string_view plain_look = "shape=plaintext, style=\"\", fillcolor=none";
-
-}  // namespace
 
 void FabricDrawing::box(const std::string& name, const std::string& label) {
-  text += fmt::format("  {} [label=\"{}\", {}];\n", name, label, box_look);
+  text += fmt::format("  {} [label=\"{}\", fillcolor=\"#e3eefa\"];\n", name, label);
 }
 
 void FabricDrawing::others(const std::string& name, const std::string& label) {
-  text += fmt::format("  {} [label=\"{}\", {}];\n", name, label, plain_look);
+  text += fmt::format("  {} [label=\"{}\", shape=plaintext, style=\"\", fillcolor=none];\n", name, label);
 }
 
 void FabricDrawing::line(const std::string& from, const std::string& to, const std::string& label,

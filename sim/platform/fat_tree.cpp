@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <iterator>
 
 namespace trainyard {
 namespace {
@@ -46,20 +45,15 @@ public:
 
   std::optional<Seconds> append_route(Port from, Port to, std::uint32_t first,
                                       std::vector<LinkId>& links) const override {
+    const auto add = [&](const Level& level, int node, std::uint32_t direction) {
+      const std::uint32_t switch_number = unsigned_of(node / level.nodes_per_switch);
+      if (level.has_links) links.push_back(LinkId{first + level.first_link + 2 * switch_number + direction});
+    };
     std::size_t top = 0;  // number of levels that the route climbs
     while (top < levels_.size() &&
-           from.node / levels_[top].nodes_per_switch != to.node / levels_[top].nodes_per_switch) {
-      const Level& level = levels_[top++];
-      if (level.has_links)
-        links.push_back(
-            LinkId{first + level.first_link + 2 * unsigned_of(from.node / level.nodes_per_switch)});
-    }
-    for (std::size_t below = top; below-- > 0;) {
-      const Level& level = levels_[below];
-      if (level.has_links)
-        links.push_back(
-            LinkId{first + level.first_link + 2 * unsigned_of(to.node / level.nodes_per_switch) + 1});
-    }
+           from.node / levels_[top].nodes_per_switch != to.node / levels_[top].nodes_per_switch)
+      add(levels_[top++], from.node, 0);
+    for (std::size_t below = top; below-- > 0;) add(levels_[below], to.node, 1);
     return latency(2 * static_cast<int>(top));
   }
 
@@ -85,11 +79,8 @@ private:
   };
 
   [[nodiscard]] const Level& level_of(std::uint32_t link) const {
-    // the last level that begins at or before the link; levels without links begin where the next one does
-    const auto after = std::ranges::find_if(
-        levels_, [&](const Level& level) { return level.has_links && level.first_link > link; });
-    return *std::find_if(std::make_reverse_iterator(after), levels_.rend(),
-                         [](const Level& level) { return level.has_links; });
+    return *std::find_if(levels_.rbegin(), levels_.rend(),
+                         [&](const Level& level) { return level.has_links && level.first_link <= link; });
   }
 
   [[nodiscard]] std::string switch_name(std::size_t level, std::uint32_t number) const {
@@ -130,18 +121,14 @@ void read_tree(const FabricFile& file, int /*nics*/, Fabric& fabric, config::Pro
   }
 }
 
-std::string level_line(const TreeLevel& level, const std::string& what, Footnotes& notes) {
-  std::string line = fmt::format("  {} switches of {} nodes {},", what, level.nodes_per_switch.value,
-                                 notes.mark(level.nodes_per_switch));
-  line += " oversubscription " + counted(level.oversubscription, notes);
-  return line + '\n';
-}
-
 std::string tree_lines(const Fabric& fabric, Footnotes& notes) {
   std::string text;
   for (std::size_t i = 0; i < fabric.levels.size(); ++i) {
+    const TreeLevel& level = fabric.levels[i];
     const std::string spine = fabric.levels.size() > 2 ? fmt::format("spine{}", i) : "spine";
-    text += level_line(fabric.levels[i], i == 0 ? "leaf" : spine, notes);
+    text += fmt::format("  {} switches of {} nodes {},", i == 0 ? "leaf" : spine,
+                        level.nodes_per_switch.value, notes.mark(level.nodes_per_switch));
+    text += " oversubscription " + counted(level.oversubscription, notes) + '\n';
   }
   return text;
 }

@@ -104,14 +104,10 @@ Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePai
     platform.storage = storage->bandwidth;
     platform.shared_storage = storage->shared;
   }
-  if (const std::optional<PowerFile>& power = file.node.power) {
-    platform.power_max = power->max;
-    platform.power_overhead = power->overhead;
-  }
-  if (const std::optional<PriceFile>& price = file.node.price) {
-    if (price->list) platform.price = with_source(*price->list, price->source);
-    if (price->hour) platform.price_per_hour = with_source(*price->hour, price->source);
-    platform.price_date = price->date;
+  platform.power = file.node.power.value_or(NodePower{});
+  platform.price = file.node.price.value_or(NodePrice{});
+  for (auto* price : {&platform.price.list, &platform.price.hour}) {
+    if (*price) *price = with_source(**price, platform.price.source);
   }
   platform.sources = file.source;
   return platform;

@@ -69,6 +69,18 @@ using NodeGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirec
 using DeviceId = boost::graph_traits<NodeGraph>::vertex_descriptor;
 using EdgeId = boost::graph_traits<NodeGraph>::edge_descriptor;
 
+struct NodePower {
+  std::optional<Sourced<Watts>> max;
+  std::optional<Sourced<Watts>> overhead;  ///< without the GPUs
+};
+
+struct NodePrice {
+  std::optional<Sourced<Dollars>> list;
+  std::optional<Sourced<Dollars>> hour;  ///< rent
+  std::string date;                      ///< of either price
+  std::string source;                    ///< of prices that state none
+};
+
 struct Platform {
   std::string name;
   std::string title;
@@ -87,11 +99,8 @@ struct Platform {
   std::optional<Sourced<Bandwidth>> host_memory_bandwidth;  ///< per socket, reads and writes together
   std::optional<Sourced<Bandwidth>> storage;                ///< read by one node
   std::optional<Sourced<Bandwidth>> shared_storage;         ///< read by all nodes together
-  std::optional<Sourced<Watts>> power_max;                  ///< per node
-  std::optional<Sourced<Watts>> power_overhead;             ///< per node without its GPUs
-  std::optional<Sourced<Dollars>> price;                    ///< list price per node
-  std::optional<Sourced<Dollars>> price_per_hour;           ///< rent per node
-  std::string price_date;                                   ///< of either price
+  NodePower power;
+  NodePrice price;
   std::vector<std::string> sources;
 };
 

@@ -98,7 +98,7 @@ void check_storage(const StorageFile& storage, config::Problems& problems) {
   }
 }
 
-void check_power(const PowerFile& power, config::Problems& problems) {
+void check_power(const NodePower& power, config::Problems& problems) {
   if (!problems.readable("node.power.max") || !problems.readable("node.power.overhead")) return;
   if (!power.max && !power.overhead) {
     problems.error("node.power", "'power' needs 'max' or 'overhead'", "max: 3.5 kW, overhead: 1 kW");
@@ -109,7 +109,7 @@ void check_power(const PowerFile& power, config::Problems& problems) {
   }
 }
 
-void check_price(const PriceFile& price, config::Problems& problems) {
+void check_price(const NodePrice& price, config::Problems& problems) {
   const bool is_read = problems.readable("node.price.list") && problems.readable("node.price.hour");
   if (is_read && !price.list && !price.hour) {
     problems.error("node.price", "'price' needs 'list' or 'hour'",

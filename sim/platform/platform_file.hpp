@@ -63,18 +63,6 @@ struct EffectiveFile {
   std::optional<Sourced<Bandwidth>> staged;
 };
 
-struct PowerFile {
-  std::optional<Sourced<Watts>> max;
-  std::optional<Sourced<Watts>> overhead;
-};
-
-struct PriceFile {
-  std::optional<Sourced<Dollars>> list;
-  std::optional<Sourced<Dollars>> hour;
-  std::string date;
-  std::string source;
-};
-
 /// Storage that samples are read from.
 struct StorageFile {
   std::optional<Sourced<Bandwidth>> bandwidth;
@@ -89,8 +77,8 @@ struct NodeFile {
   LinkSpeeds speed;
   bool peer_to_peer = true;
   std::optional<StorageFile> storage;
-  std::optional<PowerFile> power;
-  std::optional<PriceFile> price;
+  std::optional<NodePower> power;
+  std::optional<NodePrice> price;
 };
 
 struct PlatformFile {
@@ -225,26 +213,26 @@ struct Keys<StorageFile> {
 };
 
 template <>
-struct Keys<PowerFile> {
+struct Keys<NodePower> {
   static auto table() {
     return keys(
-        optional("max", &PowerFile::max, "maximum power of the whole node").positive(most_power),
+        optional("max", &NodePower::max, "maximum power of the whole node").positive(most_power),
         optional(
-            "overhead", &PowerFile::overhead,
+            "overhead", &NodePower::overhead,
             "power of a node without its GPUs: CPUs, fans, disks; default: max minus the TDP of the GPUs")
             .between(0, most_power));
   }
 };
 
 template <>
-struct Keys<PriceFile> {
+struct Keys<NodePrice> {
   static auto table() {
     return keys(
-        optional("list", &PriceFile::list, "list price of one node").positive(most_price),
-        optional("hour", &PriceFile::hour, "rent of one whole node per hour, for the cost of an epoch")
+        optional("list", &NodePrice::list, "list price of one node").positive(most_price),
+        optional("hour", &NodePrice::hour, "rent of one whole node per hour, for the cost of an epoch")
             .positive(most_price),
-        required("date", &PriceFile::date, "date of the price: 2018-03 or 2018-03-27"),
-        optional("source", &PriceFile::source, "source of the price, unless the price states its own"));
+        required("date", &NodePrice::date, "date of the price: 2018-03 or 2018-03-27"),
+        optional("source", &NodePrice::source, "source of the price, unless the price states its own"));
   }
 };
 

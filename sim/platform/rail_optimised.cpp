@@ -27,8 +27,8 @@ public:
 
   [[nodiscard]] std::string name(std::uint32_t link) const override {
     const std::uint32_t rail = link / 2;
-    const std::string below = "unit" + std::to_string(rail / unsigned_of(nics_)) + ".rail" +
-                              std::to_string(rail % unsigned_of(nics_));
+    const std::string below =
+        fmt::format("unit{}.rail{}", rail / unsigned_of(nics_), rail % unsigned_of(nics_));
     return link % 2 == 0 ? below + "->spine" : "spine->" + below;
   }
 

@@ -1,6 +1,7 @@
 #include "platform/ring_search.hpp"
 
 #include "platform/min_cut.hpp"
+#include "units/ids.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -28,7 +29,7 @@ public:
       : step_budget_(step_budget),
         tours_(tours),
         are_rings_(are_rings),
-        gpus_(static_cast<std::size_t>(lanes.gpus)),
+        gpus_(at(lanes.gpus)),
         direct_(lanes.direct),
         out_(lanes.ports),
         in_(lanes.ports) {}
@@ -51,7 +52,7 @@ private:
     orders_.push_back({tours_[tour].first});
     hops_.emplace_back();
     std::vector<char> visited(gpus_, 0);
-    visited[static_cast<std::size_t>(tours_[tour].first)] = 1;
+    visited[at(tours_[tour].first)] = 1;
     if (extend(tour, visited)) return true;
     orders_.pop_back();
     hops_.pop_back();
@@ -76,8 +77,8 @@ private:
 
   /// Takes one lane to `next`, in each possible way, and continues from there.
   bool hop(std::size_t tour, std::vector<char>& visited, int next) {
-    const auto from = static_cast<std::size_t>(orders_[tour].back());
-    const auto to = static_cast<std::size_t>(next);
+    const std::size_t from = at(orders_[tour].back());
+    const std::size_t to = at(next);
     for (int through = -1; through < static_cast<int>(out_.size()); ++through) {
       if (++steps_ > step_budget_) return false;
       if (!is_in_order(tour, {next, through}) || !take(from, to, through)) continue;
@@ -117,10 +118,9 @@ private:
       --direct_[from][to];
       return true;
     }
-    const auto at = static_cast<std::size_t>(through);
-    if (out_[at][from] == 0 || in_[at][to] == 0) return false;
-    --out_[at][from];
-    --in_[at][to];
+    if (out_[at(through)][from] == 0 || in_[at(through)][to] == 0) return false;
+    --out_[at(through)][from];
+    --in_[at(through)][to];
     return true;
   }
 
@@ -129,8 +129,8 @@ private:
       ++direct_[from][to];
       return;
     }
-    ++out_[static_cast<std::size_t>(through)][from];
-    ++in_[static_cast<std::size_t>(through)][to];
+    ++out_[at(through)][from];
+    ++in_[at(through)][to];
   }
 
   long step_budget_;
@@ -147,7 +147,7 @@ private:
 
 /// The lanes as edges of a flow: GPUs are numbered first, then switches.
 std::vector<FlowEdge> lane_flow(const LaneGraph& lanes) {
-  const auto gpus = static_cast<std::size_t>(lanes.gpus);
+  const std::size_t gpus = at(lanes.gpus);
   std::vector<FlowEdge> edges;
   const auto add = [&](std::size_t from, std::size_t to, int count) {
     if (count > 0) edges.push_back({from, to, count});
@@ -165,7 +165,7 @@ std::vector<FlowEdge> lane_flow(const LaneGraph& lanes) {
 /// A ring crosses every cut of the GPUs in both directions, so there are at most as many rings as the
 /// smallest cut has lanes.
 int most_rings(const LaneGraph& lanes) {
-  const auto gpus = static_cast<std::size_t>(lanes.gpus);
+  const std::size_t gpus = at(lanes.gpus);
   const std::vector<FlowEdge> edges = lane_flow(lanes);
   long long most = std::numeric_limits<int>::max();
   for (std::size_t gpu = 1; gpu < gpus; ++gpu)
@@ -177,9 +177,8 @@ int most_rings(const LaneGraph& lanes) {
 LaneGraph reordered(const LaneGraph& lanes, const GpuOrder& order) {
   LaneGraph result = lanes;
   for (std::size_t a = 0; a < order.size(); ++a) {
-    const auto from = static_cast<std::size_t>(order[a]);
-    for (std::size_t b = 0; b < order.size(); ++b)
-      result.direct[a][b] = lanes.direct[from][static_cast<std::size_t>(order[b])];
+    const std::size_t from = at(order[a]);
+    for (std::size_t b = 0; b < order.size(); ++b) result.direct[a][b] = lanes.direct[from][at(order[b])];
     for (std::size_t port = 0; port < lanes.ports.size(); ++port)
       result.ports[port][a] = lanes.ports[port][from];
   }
@@ -194,15 +193,15 @@ void shuffle(GpuOrder& order, std::uint64_t& state) {
   }
 }
 
-/// So many paths for so many lanes.
+/// The number of paths that share a number of lanes.
 struct Load {
   int paths = 1, lanes = 1;
 
   friend bool operator<(Load a, Load b) { return a.paths * b.lanes < b.paths * a.lanes; }
 };
 
-/// From one path for each lane on: the loads at which some link gets room for one path more, up to `most` on
-/// one link, in ascending order.
+/// The loads, from one path per lane up, at which some link has room for another path, up to `most` on one
+/// link; in ascending order.
 std::vector<Load> loads(const LaneGraph& lanes, int most) {
   std::set<int> widths;
   for (const auto* table : {&lanes.direct, &lanes.ports}) {
@@ -229,9 +228,9 @@ LaneGraph loaded(LaneGraph lanes, Load load) {
 /// Whether each GPU has as many lanes as paths leave it, and as come to it: else no search is needed.
 bool have_lanes(const LaneGraph& lanes, std::span<const PathEnds> ends) {
   for (int gpu = 0; gpu < lanes.gpus; ++gpu) {
-    const auto at = static_cast<std::size_t>(gpu);
-    int count = std::accumulate(lanes.direct[at].begin(), lanes.direct[at].end(), 0);
-    for (const std::vector<int>& port : lanes.ports) count += port[at];
+    const std::vector<int>& direct = lanes.direct[at(gpu)];
+    int count = std::accumulate(direct.begin(), direct.end(), 0);
+    for (const std::vector<int>& port : lanes.ports) count += port[at(gpu)];
     const auto starts = std::ranges::count(ends, gpu, &PathEnds::first);
     const auto stops = std::ranges::count(ends, gpu, &PathEnds::last);
     if (count < std::ssize(ends) - std::min(starts, stops)) return false;
@@ -243,8 +242,8 @@ enum class Outcome { found, impossible, gave_up };
 
 /// `count` rings in the order of the GPUs or, if the search takes too long, in other orders.
 Outcome search_rings(const LaneGraph& lanes, int count, RingSearch& result) {
-  const std::vector<PathEnds> tours(static_cast<std::size_t>(count), PathEnds{0, 0});
-  GpuOrder order(static_cast<std::size_t>(lanes.gpus));
+  const std::vector<PathEnds> tours(at(count), PathEnds{0, 0});
+  GpuOrder order(at(lanes.gpus));
   std::iota(order.begin(), order.end(), 0);
   std::uint64_t state = 1;
   for (int attempt = 0; attempt <= shuffles; ++attempt) {
@@ -255,7 +254,7 @@ Outcome search_rings(const LaneGraph& lanes, int count, RingSearch& result) {
     if (has_found) {
       result.rings = search.orders();
       for (GpuOrder& ring : result.rings) {
-        for (int& gpu : ring) gpu = order[static_cast<std::size_t>(gpu)];
+        for (int& gpu : ring) gpu = order[at(gpu)];
         std::ranges::rotate(ring, std::ranges::find(ring, 0));
       }
       return Outcome::found;
@@ -309,7 +308,7 @@ std::optional<GpuOrder> find_chain(const LaneGraph& lanes) {
 bool is_connected(const LaneGraph& lanes) {
   if (lanes.gpus < 2) return true;
   const std::vector<FlowEdge> edges = lane_flow(lanes);
-  std::vector<bool> is_reached(static_cast<std::size_t>(lanes.gpus) + lanes.ports.size());
+  std::vector<bool> is_reached(at(lanes.gpus) + lanes.ports.size());
   is_reached[0] = true;
   for (bool has_grown = true; has_grown;) {
     has_grown = false;

@@ -174,16 +174,16 @@ std::string box_section(const Platform& platform, Footnotes& notes) {
   };
   const auto print = [](auto quantity) { return human(quantity); };
   const auto in_dollars = [&](Dollars price) {
-    return fmt::format("{} USD, {}", shortest(price.si()), platform.price_date);
+    return fmt::format("{} USD, {}", shortest(price.si()), platform.price.date);
   };
   add("cores per CPU", platform.cores_per_cpu, [](int cores) { return cores; });
   add("memory bandwidth per CPU", platform.host_memory_bandwidth, print);
   add("storage", platform.storage, print);
   add("shared storage", platform.shared_storage, print);
-  add("maximum power", platform.power_max, print);
-  add("power without GPUs", platform.power_overhead, print);
-  add("list price", platform.price, in_dollars);
-  add("rent per hour", platform.price_per_hour, in_dollars);
+  add("maximum power", platform.power.max, print);
+  add("power without GPUs", platform.power.overhead, print);
+  add("list price", platform.price.list, in_dollars);
+  add("rent per hour", platform.price.hour, in_dollars);
   return rows.empty() ? "" : "Whole node\n" + aligned(rows) + "\n";
 }
 

@@ -83,9 +83,8 @@ std::optional<std::string> scaled_text(const std::string& text, double factor) {
   std::string number = text.substr(0, end);
   // the "e" of an adjacent unit is not part of the number
   while (!number.empty() && (number.back() == 'e' || number.back() == 'E')) number.pop_back();
-  const Parsed<double> parsed = parse_number(number);
-  const auto* value = std::get_if<double>(&parsed);
-  if (value == nullptr || *value == 0) return std::nullopt;
+  const Parsed<double> value = parse_number(number);
+  if (value.value_or(0) == 0) return std::nullopt;
   return shortest(*value * factor) + text.substr(number.size());
 }
 
@@ -114,7 +113,7 @@ std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalo
   std::vector<AssumptionEffect> effects;
   for (Assumption& assumption : assumptions_of(catalogue, validation)) {
     const TrainingValidation part = runs_with(assumption, validation, files);
-    const RunErrors as_it_is = errors_of(part, fit, {.by_outcome = false});
+    const RunErrors as_it_is = errors_of(part, fit, {.leave_out_implausible = false});
     if (as_it_is.rows == 0) continue;
     of_part.rows.clear();
     for (const ScoredRun& scored : part.runs) of_part.rows.push_back(*scored.run.row);
@@ -126,7 +125,8 @@ std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalo
         place.value = *scaled_text(place.value, factor);
         options.changes.push_back(std::move(place));
       }
-      return errors_of(validate_training(catalogue, data, parallel, options), fit, {.by_outcome = false});
+      return errors_of(validate_training(catalogue, data, parallel, options), fit,
+                       {.leave_out_implausible = false});
     };
     const auto same_rows = [&](const RunErrors& errors) {
       return errors.rows == as_it_is.rows ? errors.mape : std::optional<double>();

@@ -27,13 +27,6 @@ constexpr std::array<std::pair<std::string_view, Operation>, 12> metric_words{
      {"sendrecv_", Operation::send_recv},
      {"send_recv_", Operation::send_recv}}};
 
-template <class Q>
-std::optional<Q> parsed(std::string_view text) {
-  const Parsed<Q> result = parse_quantity<Q>(text);
-  const auto* value = std::get_if<Q>(&result);
-  return value == nullptr ? std::nullopt : std::optional(*value);
-}
-
 /// "1048576 B" is one size, "8 B..128 MiB step 1 MiB" several, "up to 512 MiB" the last of several. Empty if
 /// not understood.
 std::vector<Bytes> sizes_of(std::string_view text) {
@@ -41,15 +34,15 @@ std::vector<Bytes> sizes_of(std::string_view text) {
   if (text.starts_with(up_to)) text.remove_prefix(up_to.size());
   const std::size_t dots = text.find("..");
   if (dots == std::string_view::npos) {
-    const std::optional<Bytes> size = parsed<Bytes>(trimmed(text));
+    const Parsed<Bytes> size = parse_quantity<Bytes>(trimmed(text));
     return size && *size > Bytes{} ? std::vector{*size} : std::vector<Bytes>{};
   }
   const std::string_view rest = text.substr(dots + 2);
   const std::size_t word = rest.find("step");
   if (word == std::string_view::npos) return {};
-  const auto first = parsed<Bytes>(trimmed(text.substr(0, dots)));
-  const auto last = parsed<Bytes>(trimmed(rest.substr(0, word)));
-  const auto step = parsed<Bytes>(trimmed(rest.substr(word + 4)));
+  const auto first = parse_quantity<Bytes>(trimmed(text.substr(0, dots)));
+  const auto last = parse_quantity<Bytes>(trimmed(rest.substr(0, word)));
+  const auto step = parse_quantity<Bytes>(trimmed(rest.substr(word + 4)));
   constexpr double most_sizes = 10'000;
   if (!first || !last || !step || *first <= Bytes{} || *step <= Bytes{}) return {};
   if ((*last - *first) / *step > most_sizes) return {};
@@ -89,7 +82,7 @@ std::variant<CollectiveMeasurement, std::string> collective_measurement(const Pu
   value += row.unit;
   result.in_place = rest.find("inplace") != std::string_view::npos;
   if (rest.ends_with("time")) {
-    const auto time = parsed<Seconds>(value);
+    const auto time = parse_quantity<Seconds>(value);
     if (!time) return "no time in the columns value and unit";
     result.measured = time->si();
     return result;
@@ -97,7 +90,7 @@ std::variant<CollectiveMeasurement, std::string> collective_measurement(const Pu
   const bool is_algbw = rest.find("algbw") != std::string_view::npos;
   if (!is_algbw && rest.find("busbw") == std::string_view::npos)
     return "not a collective's time, bus bandwidth or algorithm bandwidth";
-  const auto bandwidth = parsed<Bandwidth>(value);
+  const auto bandwidth = parse_quantity<Bandwidth>(value);
   if (!bandwidth) return "no bandwidth in the columns value and unit";
   if (is_algbw && row.gpus_total < 2) return std::string(no_gpus);
   result.figure = rest.ends_with("peak")                                ? CollectiveFigure::peak_busbw

@@ -1,5 +1,7 @@
 #include "published/linear_scaling.hpp"
 
+#include "units/statistics.hpp"
+
 #include <cmath>
 #include <map>
 #include <string>
@@ -57,14 +59,11 @@ template <class Test>
 std::optional<double> mean_speed(const BaseSpeeds& speeds, const SpeedKey& key, const Test& passes) {
   const auto series = speeds.find(key);
   if (series == speeds.end()) return std::nullopt;
-  double logs = 0;
-  int count = 0;
+  std::vector<double> passing;
   for (const BaseSpeed& base : series->second) {
-    if (!passes(base)) continue;
-    logs += std::log(base.per_gpu);
-    ++count;
+    if (passes(base)) passing.push_back(base.per_gpu);
   }
-  return count == 0 ? std::nullopt : std::optional(std::exp(logs / count));
+  return passing.empty() ? std::nullopt : std::optional(geometric_mean(passing));
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace trainyard {
 struct OutlierRule {
   RowPattern when;  ///< matched by the run's row, or by the first of the curve
   std::string reason;
-  bool excepted = false;  ///< named even if its error is small, because it is known to be unusual. It counts
-                          ///< all the same
+  bool always_named = false;  ///< named even if its error is small, because it is known to be unusual. It
+                              ///< counts all the same
 };
 
 }  // namespace trainyard
@@ -26,7 +26,7 @@ struct Keys<OutlierRule> {
     return keys(
         required("when", &OutlierRule::when, "conditions on the row, or on the first row of the curve"),
         required("reason", &OutlierRule::reason, "suspected cause of a large error"),
-        optional("excepted", &OutlierRule::excepted, "always listed, even if the error is small"));
+        optional("always_named", &OutlierRule::always_named, "always listed, even if the error is small"));
   }
 };
 

@@ -4,6 +4,7 @@
 #include "random/order_statistics.hpp"
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
+#include "units/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -118,9 +119,9 @@ private:
   std::optional<double> linear(const PublishedRun& run, const std::vector<const PublishedRun*>& from,
                                const MachineRule& machine) {
     if (from.empty()) return std::nullopt;
-    double logs = 0;
-    for (const PublishedRun* one : from) logs += std::log(measured(*one, machine) / one->row->gpus_total);
-    return std::exp(logs / static_cast<double>(from.size())) * run.row->gpus_total;
+    std::vector<double> per_gpu;
+    for (const PublishedRun* one : from) per_gpu.push_back(measured(*one, machine) / one->row->gpus_total);
+    return geometric_mean(per_gpu) * run.row->gpus_total;
   }
 
   double scaled_throughput(const PublishedRun& run, const MachineRule& machine, double scale) {
@@ -158,7 +159,7 @@ private:
 
   Prediction fitted(const SeriesTarget& target, const std::vector<const PublishedRun*>& to) {
     Prediction prediction;
-    double logs = 0;
+    std::vector<double> scales;
     for (const PublishedRun* one : to) {
       std::optional<double> scale;
       if (const std::string reason = reason_against([&] { scale = scale_of(*one, *target.run->machine); });
@@ -170,9 +171,9 @@ private:
         prediction.reason = "no compute_scale matches the run that is fitted to";
         return prediction;
       }
-      logs += std::log(*scale);
+      scales.push_back(*scale);
     }
-    return with_scale(*target.run, std::exp(logs / static_cast<double>(to.size())));
+    return with_scale(*target.run, geometric_mean(scales));
   }
 
   /// The scale at which the run on this machine is as fast as published.

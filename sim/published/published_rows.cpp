@@ -47,18 +47,15 @@ public:
 
   [[nodiscard]] int count(std::string_view column) const {
     if (text(column).empty()) return 0;
-    const Parsed<long long> parsed = parse_integer(text(column));
-    const auto* number = std::get_if<long long>(&parsed);
-    if (number != nullptr && *number >= 1 && static_cast<double>(*number) <= most_gpus)
-      return static_cast<int>(*number);
+    const Parsed<long long> number = parse_integer(text(column));
+    if (number && *number >= 1 && static_cast<double>(*number) <= most_gpus) return static_cast<int>(*number);
     error(column, "a whole number of at least 1 is needed, not " + in_quotes(text(column)));
     return 1;
   }
 
   [[nodiscard]] double value() const {
     if (text("value").empty()) return 0;
-    const Parsed<double> parsed = parse_number(text("value"));
-    if (const auto* number = std::get_if<double>(&parsed); number != nullptr) return *number;
+    if (const Parsed<double> number = parse_number(text("value"))) return *number;
     error("value", "a number is needed, not " + in_quotes(text("value")));
     return 0;
   }
@@ -67,12 +64,11 @@ public:
   [[nodiscard]] double last_digit() const {
     const std::string& printed = text("value");
     const std::size_t end = std::min(printed.find_first_of("eE"), printed.size());
-    const Parsed<long long> exponent = parse_integer(printed.substr(std::min(end + 1, printed.size())));
-    const auto* power = std::get_if<long long>(&exponent);
-    if (printed.empty() || (end < printed.size() && power == nullptr)) return 0;
+    const Parsed<long long> power = parse_integer(printed.substr(std::min(end + 1, printed.size())));
+    if (printed.empty() || (end < printed.size() && !power)) return 0;
     const std::size_t point = printed.substr(0, end).find('.');
     const std::size_t decimals = point == std::string::npos ? 0 : end - point - 1;
-    return std::pow(10.0, static_cast<double>(power == nullptr ? 0 : *power) - static_cast<double>(decimals));
+    return std::pow(10.0, static_cast<double>(power.value_or(0)) - static_cast<double>(decimals));
   }
 
 private:

@@ -18,9 +18,9 @@ std::optional<double> quantile_or_none(const std::vector<double>& values, double
 }
 
 bool is_selected(const RunSelection& selection, const FamilyRule* family, const PublishedRow& row) {
-  if ((row.clean == "partial") != selection.is_partial) return false;
+  if ((row.clean == "partial") != selection.is_incomplete) return false;
   if (selection.family) return family != nullptr && family->family == *selection.family;
-  return family != nullptr && family->not_claimed.empty();
+  return family != nullptr && family->not_in_totals.empty();
 }
 
 /// Whether a fit applies to rows with this number of GPUs and nodes.
@@ -55,7 +55,7 @@ RunErrors errors_of(const TrainingValidation& validation, FitKind fit, const Run
     }
     ++should_be;
     const std::optional<double> line_error = linear_error(scored.predicted, fit);
-    if (!verdict.excluded.empty() || (selection.by_outcome && !verdict.outcome.empty())) {
+    if (!verdict.excluded.empty() || (selection.leave_out_implausible && !verdict.outcome.empty())) {
       if (line_error) left_out.push_back(*line_error);
       continue;
     }

@@ -13,8 +13,8 @@ namespace trainyard {
 struct RunSelection {
   std::optional<std::string> family = {};  ///< otherwise all families that count in the totals
   std::optional<std::string> stack = {};   ///< by name; otherwise all
-  bool is_partial = false;  ///< only rows whose column clean is partial; otherwise only complete ones
-  bool by_outcome = true;   ///< leave out runs by R7 and R8, which look at outcomes
+  bool is_incomplete = false;  ///< only rows whose column clean is partial; otherwise only complete ones
+  bool leave_out_implausible = true;  ///< by R7 and R8, which look at outcomes
 };
 
 /// Errors of several runs, as ratios.

@@ -50,7 +50,7 @@ struct FamilyRule {
   RowPattern when;
   std::string family;
   /// Why the family does not count in the totals and their coverage; shown next to it. Empty: it counts.
-  std::string not_claimed;
+  std::string not_in_totals;
 };
 
 /// In each list the first rule that matches a row counts.
@@ -81,9 +81,9 @@ struct Keys<ModelRule> {
   static auto table() {
     return keys(
         required("when", &ModelRule::when, "conditions on the row"),
-        required("model", &ModelRule::model, "model of the row"),
+        required("model", &ModelRule::model, "model of the run"),
         optional("set", &ModelRule::set, "keys of the experiment, model, stack or platform to change"),
-        optional("optimizer", &ModelRule::optimizer, "optimizer of the row"),
+        optional("optimizer", &ModelRule::optimizer, "optimizer of the run"),
         optional("note", &ModelRule::note, "reason or assumption"));
   }
 };
@@ -93,7 +93,7 @@ struct Keys<StackRule> {
   static auto table() {
     return keys(
         required("when", &StackRule::when, "conditions on the row"),
-        required("stack", &StackRule::stack, "software stack of the row"),
+        required("stack", &StackRule::stack, "software stack of the run"),
         optional("set", &StackRule::set, "keys of the experiment, model, stack or platform to change"),
         optional("note", &StackRule::note, "reason or assumption"));
   }
@@ -112,8 +112,8 @@ struct Keys<FamilyRule> {
   static auto table() {
     return keys(
         required("when", &FamilyRule::when, "conditions on the row"),
-        required("family", &FamilyRule::family, "group of similar rows, a line of the table"),
-        optional("not_claimed", &FamilyRule::not_claimed, "why the family does not count in the totals"));
+        required("family", &FamilyRule::family, "group of similar runs, a line of the table"),
+        optional("not_in_totals", &FamilyRule::not_in_totals, "why the family does not count in the totals"));
   }
 };
 
@@ -134,10 +134,11 @@ struct Keys<RunRules> {
     return keys(
         required("name", &RunRules::name, "the file's name without .yaml"),
         optional("title", &RunRules::title, "one line for people"),
-        required("models", &RunRules::models, "models of rows; the first rule that matches counts"),
-        required("stacks", &RunRules::stacks, "software stacks of rows; the first rule that matches counts"),
-        optional("excluded", &RunRules::excluded, "rows that cannot be predicted"),
-        required("families", &RunRules::families, "families of rows: lines of the table"),
+        required("models", &RunRules::models, "models of the runs; the first rule that matches counts"),
+        required("stacks", &RunRules::stacks,
+                 "software stacks of the runs; the first rule that matches counts"),
+        optional("excluded", &RunRules::excluded, "runs that cannot be predicted"),
+        required("families", &RunRules::families, "families of runs: lines of the table"),
         optional("outliers", &RunRules::outliers, "suspected causes of large errors"),
         optional("series", &RunRules::series, "words that distinguish series, or do not"));
   }

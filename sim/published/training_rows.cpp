@@ -1,6 +1,6 @@
 #include "published/training_rows.hpp"
 
-#include "config/keys.hpp"
+#include "config/fields.hpp"
 #include "published/stated_software.hpp"
 #include "units/text.hpp"
 
@@ -13,10 +13,9 @@ namespace trainyard {
 namespace {
 
 std::optional<int> count_of(const std::string& text) {
-  const Parsed<long long> parsed = parse_integer(text);
-  const auto* number = std::get_if<long long>(&parsed);
+  const Parsed<long long> number = parse_integer(text);
   constexpr long long most = 1'000'000'000;
-  if (number == nullptr || *number < 1 || *number > most) return std::nullopt;
+  if (!number || *number < 1 || *number > most) return std::nullopt;
   return static_cast<int>(*number);
 }
 
@@ -36,9 +35,8 @@ bool is_any_of(std::string_view text, std::initializer_list<std::string_view> wo
 }
 
 std::optional<double> seconds_of(const PublishedRow& row) {
-  const Parsed<Seconds> parsed = parse_quantity<Seconds>(shortest(row.value) + " " + row.unit);
-  const auto* time = std::get_if<Seconds>(&parsed);
-  return time == nullptr ? std::nullopt : std::optional(time->si());
+  const Parsed<Seconds> time = parse_quantity<Seconds>(shortest(row.value) + " " + row.unit);
+  return time ? std::optional(time->si()) : std::nullopt;
 }
 
 /// Fills in the measured figure; otherwise returns why that is impossible.
@@ -115,10 +113,9 @@ std::variant<TrainingMeasurement, std::string> training_measurement(const Publis
   if (row.value <= 0) return "no value above 0";
   if (row.gpus_total < 1 || row.nodes < 1) return "no number of GPUs";
   if (counts_contradict(row)) return "contradictory numbers of GPUs: gpus_total is not nodes x gpus_per_node";
-  const auto precision =
-      std::ranges::find(config::Names<Precision>::table, row.precision, &config::Name<Precision>::text);
-  if (precision == config::Names<Precision>::table.end()) return "unknown precision";
-  read.precision = precision->value;
+  const auto precision = config::value_named<Precision>(row.precision);
+  if (!precision) return "unknown precision";
+  read.precision = *precision;
   read.sequence_length = count_of(row.seq_len);
   const std::optional<int> batch = count_of(row.batch_per_gpu);
   if (batch) {

@@ -170,7 +170,7 @@ double worst_mean(const ScoredCurve& curve) {
 bool is_fitted(const CollectiveCurve& curve) { return curve.split == "calibrate"; }
 
 bool is_named(const ScoredCurve& curve) {
-  return worst_mean(curve) > far_off || (curve.curve.outlier != nullptr && curve.curve.outlier->excepted);
+  return worst_mean(curve) > far_off || (curve.curve.outlier != nullptr && curve.curve.outlier->always_named);
 }
 
 SplitSummary summary_of(const CollectiveValidation& validation, std::optional<CurveFamily> family,

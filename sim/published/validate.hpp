@@ -69,7 +69,7 @@ double worst_mean(const ScoredCurve& curve);
 /// Whether constants may have been fitted to the curve: its rows have the split calibrate.
 bool is_fitted(const CollectiveCurve& curve);
 
-/// Whether reports name the curve: it is far off, or excepted by a rule.
+/// Whether reports name the curve: it is far off, or always named by a rule.
 bool is_named(const ScoredCurve& curve);
 
 /// Summary of one family, or of all; `unseen`: only curves that no fit may use (split other than calibrate).

@@ -212,7 +212,7 @@ bool ScoredRun::is_scored(FitKind fit) const {
 }
 
 bool ScoredRun::counts(FitKind fit) const {
-  return is_scored(fit) && verdict(fit).outcome.empty() && family != nullptr && family->not_claimed.empty();
+  return is_scored(fit) && verdict(fit).outcome.empty() && family != nullptr && family->not_in_totals.empty();
 }
 
 double ScoredRun::error(FitKind fit) const {
@@ -228,7 +228,7 @@ TrainingValidation validate_training(const config::Catalogue& catalogue,
     auto run = published_run(data, row);
     if (!is_to_be_predicted(row)) {
       ++validation.excluded[row.split == "context"     ? "context, not a measurement"
-                            : row.split == "calibrate" ? "calibration row, not scored"
+                            : row.split == "calibrate" ? "calibration run, not scored"
                                                        : "incomplete or contradictory source"];
     } else if (const auto* reason = std::get_if<std::string>(&run)) {
       ++validation.excluded[*reason];

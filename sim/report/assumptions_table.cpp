@@ -33,7 +33,7 @@ std::string assumptions_table(const std::vector<AssumptionEffect>& effects, FitK
       config::name_of(fit));
   const auto out = std::back_inserter(text);
   constexpr std::string_view format = "{:>5} {:>8} {:>8} {:>8}  {}\n";
-  fmt::format_to(out, fmt::runtime(format), "rows", "x 0.7", "x 1", "x 1.3", "value and its reason");
+  fmt::format_to(out, fmt::runtime(format), "runs", "x 0.7", "x 1", "x 1.3", "value and its reason");
   for (const AssumptionEffect& effect : effects) {
     fmt::format_to(out, fmt::runtime(format), effect.rows, error_text(effect.less),
                    error_text(effect.as_it_is), error_text(effect.more), places_text(effect.assumption));

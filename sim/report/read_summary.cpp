@@ -17,6 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr double largest_figure = 1e15;  // no time or count of a real run comes near it
+
 /// One object of the file, with its place for messages.
 class Fields {
 public:
@@ -35,8 +37,7 @@ public:
   }
   [[nodiscard]] std::int64_t count(const std::string& name) const {
     const Json& value = at(name);
-    constexpr double absurd = 1e15;
-    if (!value.is_number_integer() || value.get<double>() < 0 || value.get<double>() > absurd)
+    if (!value.is_number_integer() || value.get<double>() < 0 || value.get<double>() > largest_figure)
       refuse(name, "a whole number of at least 0");
     return value.get<std::int64_t>();
   }
@@ -48,9 +49,8 @@ public:
     return value.get<double>();
   }
   [[nodiscard]] double positive(const std::string& name) const {
-    constexpr double absurd = 1e15;
     const double value = number(name);
-    if (value <= 0 || value > absurd) refuse(name, "a number above 0");
+    if (value <= 0 || value > largest_figure) refuse(name, "a number above 0");
     return value;
   }
   [[nodiscard]] Fields object(const std::string& name) const { return {file_, at(name), name}; }

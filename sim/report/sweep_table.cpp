@@ -36,7 +36,14 @@ std::string table(const SweepResult& result, const std::vector<const SweepRow*>&
     const std::size_t cells = has_failed ? result.sweep.keys.size() : lines[i].size();
     for (std::size_t k = 0; k < cells; ++k)
       text += std::string(2 + widths[k] - columns(lines[i][k]), ' ') + lines[i][k];
-    if (has_failed) text += "  " + elide(reason_in_words(*row), reason_width);
+    if (has_failed) {
+      const std::size_t before = text.size() - (text.rfind('\n') + 1);
+      std::string indent = "  ";
+      for (const std::string& line : wrap(reason_in_words(*row), reason_width)) {
+        text += indent + line;
+        indent = '\n' + std::string(before + 2, ' ');
+      }
+    }
     text += '\n';
   }
   return text;

@@ -80,7 +80,8 @@ std::string reason_in_words(const SweepRow& row) {
 
 std::string epochs_in_words(const Goal& goal) {
   const double epochs = goal.epochs.value_or(1);
-  return epochs == 1 ? "an epoch" : shortest(epochs) + " epochs";
+  return epochs == 1 ? "an epoch"
+                     : (epochs == std::floor(epochs) ? count_text(epochs) : shortest(epochs)) + " epochs";
 }
 
 std::string needs_in_words(const SweepResult& result, const Needs& needs) {

@@ -32,12 +32,12 @@ constexpr double band = 0.1;
 constexpr double widest_column = 0.76;  ///< width of the marks on one number of GPUs, relative to a doubling
 constexpr FitKind drawn = FitKind::one_gpu;
 
-enum class MarkKind { linear, predicted, predicted_in_part };
+enum class MarkKind { linear, predicted, predicted_incomplete };
 
 struct Mark {
   double gpus = 0;
   double predicted = 0, linear = 0;  ///< relative to the measured value
-  bool is_in_part = false;           ///< the row's column clean is "partial"
+  bool is_incomplete = false;        ///< the row's column clean is "partial"
   double aside = 0;                  ///< distance from its number of GPUs, in columns
 };
 
@@ -70,7 +70,7 @@ std::vector<Panel> panels_of(const TrainingValidation& validation) {
       panel.marks.push_back({.gpus = static_cast<double>(scored.run.row->gpus_total),
                              .predicted = 1 + scored.error(drawn),
                              .linear = run.linear_from_one_gpu.value_or(*run.measured) / *run.measured,
-                             .is_in_part = scored.run.row->clean == "partial"});
+                             .is_incomplete = scored.run.row->clean == "partial"});
     }
     stand_beside(panel.marks);
     if (!panel.marks.empty()) panels.push_back(std::move(panel));
@@ -84,7 +84,7 @@ std::string_view class_of(MarkKind kind) {
       return "linear";
     case MarkKind::predicted:
       return "mark";
-    case MarkKind::predicted_in_part:
+    case MarkKind::predicted_incomplete:
       return "part";
   }
   return "";
@@ -102,15 +102,15 @@ void add_arrow(std::string& svg, double x, double y, bool is_up) {
                  x, y + tip, x - 3, y - tip / 2, x + 3, y - tip / 2);
 }
 
-/// "8.0 %, linear 26.3 %, 77 runs; clean in part 5.1 %, 8 runs"
+/// "8.0 %, linear 26.3 %, 77 runs; incomplete 5.1 %, 8 runs"
 std::string drawn_errors(const TrainingValidation& validation, const std::string& family) {
   std::string text;
-  for (const bool partial : {false, true}) {
-    const RunErrors errors = errors_of(validation, drawn, {.family = family, .is_partial = partial});
+  for (const bool is_incomplete : {false, true}) {
+    const RunErrors errors = errors_of(validation, drawn, {.family = family, .is_incomplete = is_incomplete});
     if (errors.rows == 0) continue;
-    text += fmt::format("{}{}{:.1f} %", text.empty() ? "" : "; ", partial ? "incomplete " : "",
+    text += fmt::format("{}{}{:.1f} %", text.empty() ? "" : "; ", is_incomplete ? "incomplete " : "",
                         100 * *errors.mape);
-    if (errors.linear && !partial) text += fmt::format(", linear {:.1f} %", 100 * *errors.linear);
+    if (errors.linear && !is_incomplete) text += fmt::format(", linear {:.1f} %", 100 * *errors.linear);
     text += fmt::format(", {} run{}", errors.rows, errors.rows == 1 ? "" : "s");
   }
   return text;
@@ -160,7 +160,7 @@ void add_marks(std::string& svg, const Panel& panel, const PanelPlace& place, Ma
   const double most = place.up.ticks.back().value;
   fmt::format_to(std::back_inserter(svg), "<g class=\"{}\">\n", class_of(kind));
   for (const Mark& mark : panel.marks) {
-    if (kind != MarkKind::linear && mark.is_in_part != (kind == MarkKind::predicted_in_part)) continue;
+    if (kind != MarkKind::linear && mark.is_incomplete != (kind == MarkKind::predicted_incomplete)) continue;
     const double ratio = kind == MarkKind::linear ? mark.linear : mark.predicted;
     const double x = place.across.at(mark.gpus) + place.column * mark.aside;
     const double y = place.up.at(std::clamp(ratio, least, most));
@@ -184,7 +184,7 @@ void add_legend(std::string& svg) {
   add_svg_text(svg, first_panel, 22, "bold",
                "Predicted / measured training throughput over the number of GPUs, by family");
   add(MarkKind::predicted, "predicted, kernel times scaled to match the one-GPU run", 336);
-  add(MarkKind::predicted_in_part, "incomplete source", 124);
+  add(MarkKind::predicted_incomplete, "incomplete source", 124);
   add(MarkKind::linear, "linear scaling of that run", 156);
   add_svg_text(svg, x, 43, "start", "band: 10 %; arrows: outside; %: mean error");
 }
@@ -211,7 +211,7 @@ std::string training_plot(const TrainingValidation& validation) {
     add_svg_text(svg, place.left, place.top - 19, "name", panel.family->family);
     add_svg_text(svg, place.left, place.top - 6, "start", drawn_errors(validation, panel.family->family));
     add_frame(svg, place);
-    for (const MarkKind kind : {MarkKind::linear, MarkKind::predicted, MarkKind::predicted_in_part})
+    for (const MarkKind kind : {MarkKind::linear, MarkKind::predicted, MarkKind::predicted_incomplete})
       add_marks(svg, panel, place, kind);
   }
   return svg + "</svg>\n";

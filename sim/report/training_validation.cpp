@@ -34,7 +34,7 @@ std::vector<const FamilyRule*> families_of(const TrainingValidation& validation)
   for (const bool counts : {true, false}) {
     for (const FamilyRule& rule : validation.data->run_rules.families) {
       // several rules may have the same family
-      if (rule.not_claimed.empty() == counts && present.erase(rule.family) > 0) families.push_back(&rule);
+      if (rule.not_in_totals.empty() == counts && present.erase(rule.family) > 0) families.push_back(&rule);
     }
   }
   return families;
@@ -65,15 +65,16 @@ void add_fit(std::string& text, const TrainingValidation& validation, FitKind fi
   fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), "family", "runs", "MAPE", "median",
                  "p90", "worst", "linear", "coverage", "of all", "MAPE all");
   for (const FamilyRule* family : families_of(validation)) {
-    const std::string mark = family->not_claimed.empty() ? "" : " (not in totals)";
+    const std::string mark = family->not_in_totals.empty() ? "" : " (not in totals)";
     add_line(text, family->family + mark,
-             errors_of(validation, fit, {.family = family->family, .is_partial = false}));
+             errors_of(validation, fit, {.family = family->family, .is_incomplete = false}));
     add_line(text, family->family + ", incomplete" + mark,
-             errors_of(validation, fit, {.family = family->family, .is_partial = true}));
+             errors_of(validation, fit, {.family = family->family, .is_incomplete = true}));
   }
   add_line(text, "all runs", errors_of(validation, fit, {}));
-  add_line(text, "all runs, also implausible ones", errors_of(validation, fit, {.by_outcome = false}));
-  add_line(text, "all runs with incomplete sources", errors_of(validation, fit, {.is_partial = true}));
+  add_line(text, "all runs, also implausible ones",
+           errors_of(validation, fit, {.leave_out_implausible = false}));
+  add_line(text, "all runs with incomplete sources", errors_of(validation, fit, {.is_incomplete = true}));
 }
 
 std::string_view family_name(const ScoredRun& scored) {
@@ -94,7 +95,7 @@ void add_runs(std::string& text, const TrainingValidation& validation) {
   fmt::format_to(out, "# runs: published samples per second, errors of the predictions in %\n");
   constexpr std::string_view format =
       "{:<24} {:<22} {:<24} {:<16} {:<8} {:>6} {:>5} {:>10} {:>7} {:>7} {:>7}\n";
-  fmt::format_to(out, fmt::runtime(format), "row", "platform", "stack", "model", "", "batch", "GPUs",
+  fmt::format_to(out, fmt::runtime(format), "run", "platform", "stack", "model", "", "batch", "GPUs",
                  "measured", "nothing", "1gpu", "1node");
   for (const ScoredRun& scored : validation.runs) {
     const PublishedRun& run = scored.run;
@@ -110,14 +111,16 @@ void add_runs(std::string& text, const TrainingValidation& validation) {
   }
 }
 
-bool is_excepted(const ScoredRun& scored) { return scored.outlier != nullptr && scored.outlier->excepted; }
+bool is_always_named(const ScoredRun& scored) {
+  return scored.outlier != nullptr && scored.outlier->always_named;
+}
 
-/// Scored runs of a fit with a large error or excepted by a rule, the worst first.
+/// Scored runs of a fit with a large error or always named by a rule, the worst first.
 std::vector<const ScoredRun*> outliers_of(const TrainingValidation& validation, FitKind fit) {
   std::vector<const ScoredRun*> found;
   for (const ScoredRun& scored : validation.runs) {
     if (!scored.counts(fit)) continue;
-    if (std::abs(scored.error(fit)) > far_off_run || is_excepted(scored)) found.push_back(&scored);
+    if (std::abs(scored.error(fit)) > far_off_run || is_always_named(scored)) found.push_back(&scored);
   }
   std::ranges::stable_sort(found, std::ranges::greater{},
                            [&](const ScoredRun* run) { return std::abs(run->error(fit)); });
@@ -140,7 +143,7 @@ void add_outliers(std::string& text, const TrainingValidation& validation, FitKi
     const PublishedRow& row = *scored->run.row;
     fmt::format_to(out, "{:>+7.1f}  {} {} GPUs, {}, {}, {}, batch {}\n{:>7}  {}{}\n",
                    100 * scored->error(fit), place_of(*scored), row.gpus_total, row.framework, row.model,
-                   row.precision, row.batch_per_gpu, "", is_excepted(*scored) ? "always named: " : "",
+                   row.precision, row.batch_per_gpu, "", is_always_named(*scored) ? "always named: " : "",
                    suspicion_of(*scored));
   }
 }
@@ -182,13 +185,14 @@ nlohmann::ordered_json errors_json(const RunErrors& errors) {
           {"mape_with_excluded", number_or_null(errors.with_excluded)}};
 }
 
-nlohmann::ordered_json families_json(const TrainingValidation& validation, FitKind fit, bool is_partial) {
+nlohmann::ordered_json families_json(const TrainingValidation& validation, FitKind fit, bool is_incomplete) {
   nlohmann::ordered_json families = nlohmann::ordered_json::object();
   for (const FamilyRule* family : families_of(validation)) {
-    const RunErrors errors = errors_of(validation, fit, {.family = family->family, .is_partial = is_partial});
+    const RunErrors errors =
+        errors_of(validation, fit, {.family = family->family, .is_incomplete = is_incomplete});
     if (errors.rows == 0 && !errors.coverage_of_all) continue;
     families[family->family] = errors_json(errors);
-    if (!family->not_claimed.empty()) families[family->family]["not_claimed"] = family->not_claimed;
+    if (!family->not_in_totals.empty()) families[family->family]["not_in_totals"] = family->not_in_totals;
   }
   return families;
 }
@@ -200,7 +204,7 @@ nlohmann::ordered_json row_json(const ScoredRun& scored, FitKind fit) {
   nlohmann::ordered_json row{{"file", run.row->file},
                              {"line", run.row->line},
                              {"family", family_name(scored)},
-                             {"clean", run.row->clean},
+                             {"incomplete", run.row->clean == "partial"},
                              {"platform", run.machine->platform},
                              {"model", run.model->model},
                              {"stack", run.stack->stack},
@@ -254,7 +258,7 @@ std::string training_validation_table(const TrainingValidation& validation, cons
   }
   const auto out = std::back_inserter(text);
   for (const FitKind fit : asked) {
-    fmt::format_to(out, "\n# rows left out with fit {}\n", config::name_of(fit));
+    fmt::format_to(out, "\n# published runs left out with fit {}\n", config::name_of(fit));
     for (const auto& [reason, count] : excluded_by(validation, fit))
       fmt::format_to(out, "{:>8}  {}\n", count, reason);
   }
@@ -272,15 +276,15 @@ nlohmann::ordered_json training_validation_json(const TrainingValidation& valida
                         {"line", scored->run.row->line},
                         {"error", scored->error(fit)},
                         {"reason", suspicion_of(*scored)},
-                        {"excepted", is_excepted(*scored)}});
+                        {"always_named", is_always_named(*scored)}});
   }
   nlohmann::ordered_json overall = errors_json(errors_of(validation, fit, {}));
-  overall["by_outcome_off"] = errors_json(errors_of(validation, fit, {.by_outcome = false}));
-  overall["partial"] = errors_json(errors_of(validation, fit, {.is_partial = true}));
+  overall["with_implausible"] = errors_json(errors_of(validation, fit, {.leave_out_implausible = false}));
+  overall["incomplete"] = errors_json(errors_of(validation, fit, {.is_incomplete = true}));
   return {{"fit", config::name_of(fit)},
           {"overall", std::move(overall)},
           {"families", families_json(validation, fit, false)},
-          {"families_partial", families_json(validation, fit, true)},
+          {"families_incomplete", families_json(validation, fit, true)},
           {"baselines",
            {{"linear_from_one_gpu", baseline_json(validation, fit, FitKind::one_gpu)},
             {"linear_from_one_node", baseline_json(validation, fit, FitKind::one_node)}}},

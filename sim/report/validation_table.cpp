@@ -95,7 +95,7 @@ int excluded_rows(const CollectiveValidation& validation) {
   return rows;
 }
 
-/// The curves with a large error or excepted by a rule, with the suspected causes.
+/// The curves with a large error or always named by a rule, with the suspected causes.
 void add_named(std::string& text, const CollectiveValidation& validation) {
   const auto out = std::back_inserter(text);
   bool is_first = true;
@@ -109,7 +109,7 @@ void add_named(std::string& text, const CollectiveValidation& validation) {
     is_first = false;
     const OutlierRule* rule = scored.curve.outlier;
     fmt::format_to(out, "{:>8}  {}\n{:>8}  {}{}\n", percent_or_dash(worst_mean(scored)), scored.curve.name,
-                   "", rule != nullptr && rule->excepted ? "always named: " : "",
+                   "", rule != nullptr && rule->always_named ? "always named: " : "",
                    rule == nullptr ? "unknown cause" : rule->reason);
   }
 }
@@ -126,7 +126,7 @@ nlohmann::ordered_json outliers_json(const CollectiveValidation& validation) {
          {"mape_from_1_mib", number_or_null(scored.large)},
          {"mape_below_1_mib", number_or_null(scored.small)},
          {"reason", rule == nullptr ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(rule->reason)},
-         {"excepted", rule != nullptr && rule->excepted}});
+         {"always_named", rule != nullptr && rule->always_named}});
   }
   return outliers;
 }
@@ -211,7 +211,7 @@ nlohmann::ordered_json validation_json(const CollectiveValidation& validation) {
     families[std::string(family.text)] = family_json(validation, family.value);
   nlohmann::ordered_json excluded = nlohmann::ordered_json::object();
   for (const auto& [reason, count] : validation.excluded) excluded[reason] = count;
-  return {{"schema_version", 1},
+  return {{"schema_version", 2},
           {"overall", family_json(validation, {})},
           {"families", std::move(families)},
           {"baselines", {{"linear_from_one_gpu", nullptr}, {"linear_from_one_node", nullptr}}},

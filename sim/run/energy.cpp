@@ -39,9 +39,9 @@ std::string_view provenance_text(Provenance provenance) {
 }  // namespace
 
 std::optional<Sourced<Watts>> node_overhead(const Platform& platform, const GpuProfile& gpu) {
-  if (platform.power_overhead) return platform.power_overhead;
-  if (!platform.power_max || gpu.tdp.value <= Watts()) return std::nullopt;
-  const Watts rest = platform.power_max->value - gpus_of(platform) * gpu.tdp.value;
+  if (platform.power.overhead) return platform.power.overhead;
+  if (!platform.power.max || gpu.tdp.value <= Watts()) return std::nullopt;
+  const Watts rest = platform.power.max->value - gpus_of(platform) * gpu.tdp.value;
   if (rest < Watts()) return std::nullopt;
   return Sourced<Watts>{rest, Provenance::assumed, "maximum power of the node minus the TDP of its GPUs"};
 }
@@ -89,7 +89,7 @@ std::optional<std::string> energy_unknown(const Platform& platform, const GpuPro
   if (gpu.tdp.value <= Watts()) return gpu.name + " does not state its thermal design power (tdp)";
   if (!gpu.power) return gpu.name + " states no power per state (power)";
   if (node_overhead(platform, gpu)) return std::nullopt;
-  if (platform.power_max) {
+  if (platform.power.max) {
     return platform.name + " states a maximum power (node.power.max) below the TDP of its GPUs";
   }
   return platform.name + " states no power of a node besides its GPUs (node.power)";
@@ -99,10 +99,10 @@ std::string energy_note(const Platform& platform, const GpuProfile& gpu) {
   const GpuPower& power = *gpu.power;
   const Sourced<Watts> overhead = *node_overhead(platform, gpu);
   const std::string_view assumed = provenance_text(overhead.provenance);
-  const std::string basis = platform.power_overhead
+  const std::string basis = platform.power.overhead
                                 ? std::string(assumed)
                                 : fmt::format(" (assumed: {} maximum minus {} GPUs)",
-                                              human(platform.power_max->value), platform.gpus.size());
+                                              human(platform.power.max->value), platform.gpus.size());
   return fmt::format(
       "energy: a GPU draws {:.0f} % of its {} in matrix work, {:.0f} % in other ops and {:.0f} % while it "
       "waits{}; {} per node besides GPUs{}",

@@ -150,12 +150,12 @@ private:
     returns_.pop();
     if (back_at_[at(worker)] != date) return;  // it failed again, or all restarted
     back_at_[at(worker)] = 0;
-    set_gone(gone_ - 1);
+    set_missing(missing_ - 1);
   }
 
-  void set_gone(int gone) {
-    gone_ = gone;
-    pace_ = gone == 0 ? 1 : job_.pace_without(gone);
+  void set_missing(int missing) {
+    missing_ = missing;
+    pace_ = missing == 0 ? 1 : job_.pace_without(missing);
   }
 
   void fail(const FaultyPart& part) {
@@ -164,13 +164,13 @@ private:
       restart();
       return;
     }
-    int gone = gone_;
+    int missing = missing_;
     for (int worker = part.first_worker; worker < part.first_worker + part.workers; ++worker) {
-      if (back_at_[at(worker)] == 0) ++gone;
+      if (back_at_[at(worker)] == 0) ++missing;
       back_at_[at(worker)] = now_ + job_.restart.si();
       returns_.emplace(back_at_[at(worker)], worker);
     }
-    if (gone != gone_) set_gone(gone);
+    if (missing != missing_) set_missing(missing);
     if (part.holds_parameters || (pace_ <= 0 && !job_.can_wait)) restart();
   }
 
@@ -180,7 +180,7 @@ private:
     done_ = saved_;
     std::ranges::fill(back_at_, 0);
     returns_ = {};
-    set_gone(0);
+    set_missing(0);
     phase_ = Phase::restarting;
     until_ = now_ + job_.restart.si();
   }
@@ -195,7 +195,7 @@ private:
   double due_ = 0;    ///< date of the next checkpoint
   double done_ = 0;   ///< seconds of work
   double saved_ = 0;  ///< the part of done_ in the last checkpoint
-  int gone_ = 0;      ///< number of workers
+  int missing_ = 0;   ///< number of workers
   double pace_ = 1;
   std::vector<double> back_at_;  ///< by worker: date of its return; 0: present
   std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>, std::greater<>> returns_;

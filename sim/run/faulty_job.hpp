@@ -10,10 +10,10 @@
 
 namespace trainyard {
 
-/// The workers or parameters lost in a fault.
+/// The workers or parameters that a fault takes away.
 struct FaultyPart {
   int first_worker = 0;
-  int workers = 0;                ///< lost until the restart time is over
+  int workers = 0;                ///< missing until the restart time is over
   bool holds_parameters = false;  ///< no worker can go on without this part
 };
 
@@ -31,7 +31,7 @@ struct DatedFault {
 struct FaultyJob {
   Seconds work;  ///< time without faults
   int workers = 1;
-  Seconds restart;  ///< from a fault until the lost part is back
+  Seconds restart;  ///< from a fault until the missing part is back
   Seconds write;    ///< of a checkpoint; the job makes no progress meanwhile
   std::vector<FaultSource> rates;
   std::vector<DatedFault> dates;  ///< ascending
@@ -55,7 +55,7 @@ struct FaultyRun {
 
 /// Writes a checkpoint when `every` has passed since the last one or a restart, but not at the end. A fault
 /// during writing leaves only the previous checkpoint; a fault during a restart begins the restart again; a
-/// worker that fails while gone comes back later. Faults depend on seed and repeat, not on the interval:
+/// worker that fails while missing comes back later. Faults depend on seed and repeat, not on the interval:
 /// their dates are the same for all of them.
 FaultyRun run_with_faults(const FaultyJob& job, Seconds every, std::uint64_t seed, int repeat);
 

@@ -1,6 +1,6 @@
 #pragma once
-// The parts of a job that can fail, and the workers and parameters lost with each: ranks, nodes, their links,
-// servers.
+// The parts of a job that can fail, and the workers and parameters missing after each fault: ranks, nodes,
+// their links, servers.
 
 #include "experiment/resolve.hpp"
 #include "run/faulty_job.hpp"

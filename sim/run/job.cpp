@@ -120,14 +120,14 @@ FaultyJob job_of(const Run& run) {
 struct Runs {
   std::vector<FaultyRun> each;
   [[nodiscard]] bool are_done() const { return std::ranges::all_of(each, &FaultyRun::is_done); }
-  /// A time, or a number of events.
+  /// The mean of a time or of a number of events.
   template <class T>
   [[nodiscard]] auto mean(T FaultyRun::*field) const {
     std::conditional_t<std::is_same_v<T, Seconds>, Seconds, double> sum{};
     for (const FaultyRun& run : each) sum += static_cast<decltype(sum)>(run.*field);
     return sum / static_cast<double>(each.size());
   }
-  /// Of the mean wall time.
+  /// The standard error of the mean wall time.
   [[nodiscard]] Seconds standard_error() const {
     if (each.size() < 2) return {};
     const double centre = mean(&FaultyRun::wall).si();

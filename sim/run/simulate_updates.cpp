@@ -163,7 +163,7 @@ std::vector<std::string> server_notes(const ResolvedExperiment& resolved, int ra
                                 resolved.stack.name, ranks_per_worker));
   }
   const bool is_apart = placement_of(resolved.settings.sync) == ServerPlacement::own_nodes;
-  if (is_apart && resolved.platform.price_per_hour)
+  if (is_apart && resolved.platform.price.hour)
     notes.emplace_back("nodes of servers cost as much as nodes of the platform");
   if (is_apart && has_energy)
     notes.emplace_back("energy: nodes of servers are counted without their idle GPUs");

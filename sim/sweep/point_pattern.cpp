@@ -20,8 +20,7 @@ template <class... Qs>
 std::optional<Amount> amount_in(std::string_view text) {
   std::optional<Amount> amount;
   const auto try_as = [&]<class Q>(const Q&) {
-    const Parsed<Q> parsed = parse_quantity<Q>(text);
-    if (const auto* quantity = std::get_if<Q>(&parsed)) amount = {quantity->si(), quantity_name<Q>()};
+    if (const Parsed<Q> quantity = parse_quantity<Q>(text)) amount = {quantity->si(), quantity_name<Q>()};
     return amount.has_value();
   };
   (void)(try_as(Qs{}) || ...);
@@ -29,8 +28,7 @@ std::optional<Amount> amount_in(std::string_view text) {
 }
 
 std::optional<Amount> amount_of(std::string_view text) {
-  const Parsed<double> number = parse_number(text);
-  if (const double* plain = std::get_if<double>(&number)) return Amount{*plain, ""};
+  if (const Parsed<double> plain = parse_number(text)) return Amount{*plain, ""};
   return amount_in<Seconds, Bytes, Bandwidth, FlopRate, Watts, Dollars>(text);
 }
 

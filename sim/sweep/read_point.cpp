@@ -18,9 +18,8 @@ struct Asked {
 };
 
 int count_in(const std::string& key, const std::string& text) {
-  const Parsed<long long> parsed = parse_integer(text);
-  const auto* number = std::get_if<long long>(&parsed);
-  if (number == nullptr || *number < 1 || *number > 1'000'000'000)
+  const Parsed<long long> number = parse_integer(text);
+  if (!number || *number < 1 || *number > 1'000'000'000)
     throw InputError(fmt::format("{} is {}, not a whole number of at least 1", key, in_quotes(text)));
   return static_cast<int>(*number);
 }

@@ -36,7 +36,8 @@ std::string reason_of(const InputError& error) {
   const auto wrong =
       std::ranges::find(all, Severity::error, &Diagnostic::severity);  // warnings may precede it
   const Diagnostic& first = wrong == all.end() ? all.front() : *wrong;
-  return on_one_line(first.hint.empty() ? first.message : fmt::format("{} ({})", first.message, first.hint));
+  const std::string key = first.key_path.empty() ? "" : fmt::format(" (in {})", first.key_path);
+  return on_one_line(first.message + key + (first.hint.empty() ? "" : "\n" + first.hint));
 }
 
 PointStatus status_of(ChildOutcome::Kind kind) {

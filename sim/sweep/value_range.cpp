@@ -21,9 +21,9 @@ constexpr std::size_t most_values = 100'000;
 }
 
 double number_of(const std::string& text, const std::string& range) {
-  const Parsed<double> parsed = parse_number(text);
-  if (const auto* error = std::get_if<UnitError>(&parsed)) no_range(range, error->message);
-  return std::get<double>(parsed);
+  const Parsed<double> number = parse_number(text);
+  if (!number) no_range(range, number.error().message);
+  return *number;
 }
 
 struct Range {

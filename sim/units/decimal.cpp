@@ -96,16 +96,18 @@ std::optional<UnitError> number_mistake(std::string_view text) {
   return std::nullopt;
 }
 
-std::variant<double, UnitError> to_double(const Decimal& decimal, int shift, std::string_view text) {
+Parsed<double> to_double(const Decimal& decimal, int shift, std::string_view text) {
   double value = 0;
   if (!decimal.digits.empty()) {
     const std::string normal = "0." + decimal.digits + "e" + std::to_string(decimal.exponent + shift);
     const auto [end, error] = std::from_chars(normal.data(), normal.data() + normal.size(), value);
     const bool out_of_range = error != std::errc{} || value == 0 || std::isinf(value);
     if (out_of_range && decimal.exponent + shift > 0) {
-      return UnitError{in_quotes(text) + " is too large for a number", "at most 1.7e308 in base units"};
+      return tl::unexpected(
+          UnitError{in_quotes(text) + " is too large for a number", "at most 1.7e308 in base units"});
     }
-    if (out_of_range) return UnitError{in_quotes(text) + " is too small to tell from 0", "write 0"};
+    if (out_of_range)
+      return tl::unexpected(UnitError{in_quotes(text) + " is too small to tell from 0", "write 0"});
   }
   return decimal.negative ? -value : value;
 }
@@ -150,30 +152,32 @@ std::string digits12(double number) {
 Parsed<double> parse_number(std::string_view text) {
   const auto number = leading_decimal(text);
   if (number.has_value() && number->rest.empty()) return to_double(number->decimal, 0, text);
-  if (const auto mistake = number_mistake(text)) return *mistake;
+  if (const auto mistake = number_mistake(text)) return tl::unexpected(*mistake);
   const bool has_unit = number.has_value() && number->rest.size() < text.size();
-  return UnitError{in_quotes(text) + " is not a number", has_unit ? "a plain number, without a unit" : ""};
+  return tl::unexpected(
+      UnitError{in_quotes(text) + " is not a number", has_unit ? "a plain number, without a unit" : ""});
 }
 
 Parsed<long long> parse_integer(std::string_view text) {
   const auto number = leading_decimal(text);
   if (!number.has_value() || !number->rest.empty()) {
-    if (const auto mistake = number_mistake(text)) return *mistake;
-    return UnitError{in_quotes(text) + " is not a whole number",
-                     number.has_value() ? "a plain number, without a unit" : ""};
+    if (const auto mistake = number_mistake(text)) return tl::unexpected(*mistake);
+    return tl::unexpected(UnitError{in_quotes(text) + " is not a whole number",
+                                    number.has_value() ? "a plain number, without a unit" : ""});
   }
   const Decimal& decimal = number->decimal;
   if (decimal.digits.empty()) return 0LL;
   const auto count = static_cast<long>(decimal.digits.size());
-  if (decimal.exponent < count) return UnitError{in_quotes(text) + " is not a whole number", ""};
+  if (decimal.exponent < count)
+    return tl::unexpected(UnitError{in_quotes(text) + " is not a whole number", ""});
   if (decimal.exponent > 19)
-    return UnitError{in_quotes(text) + " is too large", "at most 9223372036854775807"};
+    return tl::unexpected(UnitError{in_quotes(text) + " is too large", "at most 9223372036854775807"});
   const std::string plain = (decimal.negative ? "-" : "") + decimal.digits +
                             std::string(static_cast<std::size_t>(decimal.exponent - count), '0');
   long long value = 0;
   const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), value);
   if (error != std::errc{})
-    return UnitError{in_quotes(text) + " is too large", "at most 9223372036854775807"};
+    return tl::unexpected(UnitError{in_quotes(text) + " is too large", "at most 9223372036854775807"});
   return value;
 }
 

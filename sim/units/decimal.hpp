@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 
 namespace trainyard {
 
@@ -33,7 +32,7 @@ std::optional<UnitError> number_mistake(std::string_view text);
 
 /// The double nearest to decimal * 10^shift, or why there is none (too large, or too small to differ from 0).
 /// `text`: the number as written, for the message.
-std::variant<double, UnitError> to_double(const Decimal& decimal, int shift, std::string_view text);
+Parsed<double> to_double(const Decimal& decimal, int shift, std::string_view text);
 
 /// The decimal of shortest(number). Throws std::invalid_argument if `number` is infinite or no number.
 Decimal shortest_decimal(double number);

@@ -13,6 +13,12 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+double geometric_mean(const std::vector<double>& values) {
+  std::vector<double> logs;
+  for (const double value : values) logs.push_back(std::log(value));
+  return std::exp(mean(logs));
+}
+
 double quantile(std::vector<double> values, double part) {
   if (values.empty()) throw std::invalid_argument("a quantile of no values");
   if (part < 0 || part > 1 || std::isnan(part)) throw std::invalid_argument("a quantile outside 0 to 1");

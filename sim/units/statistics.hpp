@@ -9,6 +9,9 @@ namespace trainyard {
 /// The arithmetic mean. Throws std::invalid_argument for no values.
 double mean(const std::vector<double>& values);
 
+/// The geometric mean of values above 0. Throws std::invalid_argument for no values.
+double geometric_mean(const std::vector<double>& values);
+
 /// The value with `part` of all values below it (0.5: the median), interpolated between the nearest two: type
 /// 7 of Hyndman and Fan, "Sample quantiles in statistical packages", 1996. Throws std::invalid_argument for
 /// no values or a part outside 0 to 1.

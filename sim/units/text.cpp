@@ -95,25 +95,27 @@ UnitError unknown_unit(const Dimension& dimension, std::string_view text, std::s
   return {"unknown unit " + in_quotes(unit), spelling_hint(dimension, number, unit)};
 }
 
-std::variant<double, UnitError> parse(const Dimension& dimension, std::string_view raw) {
+Parsed<double> parse(const Dimension& dimension, std::string_view raw) {
   const std::string_view text = trim(raw);
   const auto number = leading_decimal(text);
   const bool broken = number.has_value() && !number->rest.empty() &&
                       std::string_view("0123456789._,xXoO+-").find(number->rest[0]) != std::string_view::npos;
   if (!number.has_value() || broken) {
     // "1,000 GB/s": the error is in the number, before the first blank
-    if (const auto mistake = number_mistake(text.substr(0, text.find(' ')))) return *mistake;
-    return UnitError{in_quotes(text) + " is not " + with_article(dimension), example_hint(dimension)};
+    if (const auto mistake = number_mistake(text.substr(0, text.find(' ')))) return tl::unexpected(*mistake);
+    return tl::unexpected(
+        UnitError{in_quotes(text) + " is not " + with_article(dimension), example_hint(dimension)});
   }
   const std::string_view digits = text.substr(0, text.size() - number->rest.size());
   const std::string_view unit_text = trim(number->rest);
-  if (unit_text.empty()) return missing_unit(dimension, digits);
+  if (unit_text.empty()) return tl::unexpected(missing_unit(dimension, digits));
   const Unit* unit = find_unit(dimension, unit_text);
-  if (unit == nullptr) return unknown_unit(dimension, text, digits, unit_text);
+  if (unit == nullptr) return tl::unexpected(unknown_unit(dimension, text, digits, unit_text));
   const auto scaled = to_double(number->decimal, unit->tens, text);
-  if (std::holds_alternative<UnitError>(scaled)) return scaled;
-  const double value = std::ldexp(std::get<double>(scaled) * unit->times, unit->twos);
-  if (!std::isfinite(value)) return UnitError{in_quotes(text) + " is too large for a number", ""};
+  if (!scaled) return scaled;
+  const double value = std::ldexp(*scaled * unit->times, unit->twos);
+  if (!std::isfinite(value))
+    return tl::unexpected(UnitError{in_quotes(text) + " is too large for a number", ""});
   return value;
 }
 
@@ -244,9 +246,7 @@ std::string in_quotes(std::string_view text) {
 
 template <class Q>
 Parsed<Q> parse_quantity(std::string_view text) {
-  const auto value = parse(dimension_of<Q>(), text);
-  if (const auto* error = std::get_if<UnitError>(&value)) return *error;
-  return Q(std::get<double>(value));
+  return parse(dimension_of<Q>(), text).map([](double value) { return Q(value); });
 }
 
 template <class Q>

@@ -6,7 +6,7 @@
 
 #include <string>
 #include <string_view>
-#include <variant>
+#include <tl/expected.hpp>
 
 namespace trainyard {
 
@@ -17,7 +17,7 @@ struct UnitError {
 };
 
 template <class Q>
-using Parsed = std::variant<Q, UnitError>;
+using Parsed = tl::expected<Q, UnitError>;
 
 /// Reads a number and its unit; a blank between them is optional. Rejects NaN, infinities, overflow,
 /// underflow, hexadecimal, leading zeros, digit separators and trailing text. Instantiated for every type of

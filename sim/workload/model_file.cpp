@@ -112,9 +112,8 @@ bool is_valid(const std::string& key, const Gpt2Hyperparameters& gpt2, config::P
 bool is_valid(const std::string& key, const BertHyperparameters& bert, config::Problems& problems) {
   if (!is_valid_transformer(key, bert, problems)) return false;
   for (const auto& [length, count] : bert.predictions) {
-    const auto tokens = parse_integer(length);
-    const long long* whole = std::get_if<long long>(&tokens);
-    if (whole == nullptr || std::to_string(*whole) != length || *whole < 1) {
+    const Parsed<long long> whole = parse_integer(length);
+    if (!whole || std::to_string(*whole) != length || *whole < 1) {
       problems.error(key + ".predictions", "'" + length + "' is not a sequence length",
                      "write '{128: 20}' to predict 20 of 128 tokens");
       return false;

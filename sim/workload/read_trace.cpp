@@ -1,3 +1,4 @@
+#include "config/fields.hpp"
 #include "config/suggest.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
@@ -20,13 +21,6 @@ constexpr double longest_op = 86400;  // s; above it the unit is wrong
 constexpr double most_bytes = 1e18;   // per op: years of any memory
 constexpr double most_flops = 1e24;
 constexpr double most_elements = 1e15;  // per tensor; sums of bytes stay exact
-
-template <class E>
-constexpr auto texts() {
-  std::array<std::string_view, config::Names<E>::table.size()> result{};
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = config::Names<E>::table[i].text;
-  return result;
-}
 
 constexpr auto column_texts() {
   std::array<std::string_view, trace_columns.size()> result{};
@@ -97,12 +91,11 @@ Positions find_columns(const CsvFile& file, CsvProblems& problems) {
 /// returns false.
 template <class E, class Report>
 bool choose(const std::string& text, E& value, Report report) {
-  for (const auto& name : config::Names<E>::table) {
-    if (name.text != text) continue;
-    value = name.value;
+  if (const auto known = config::value_named<E>(text)) {
+    value = *known;
     return true;
   }
-  constexpr auto names = texts<E>();
+  constexpr auto names = config::texts_of<E>();
   report("unknown " + std::string(config::Names<E>::what) + " " + in_quotes(text),
          config::suggest(text, names));
   return false;
@@ -123,11 +116,12 @@ bool read_choice(const Row& row, TraceColumn column, E& value) {
 std::optional<double> parse_part(const Row& row, TraceColumn column, std::string_view text, double largest,
                                  std::string_view hint = {}) {
   const Parsed<double> parsed = parse_number(text);
-  if (const UnitError* error = std::get_if<UnitError>(&parsed)) {
-    row.error(column, error->message, error->hint.empty() ? std::string(hint) : error->hint);
+  if (!parsed) {
+    const UnitError& error = parsed.error();
+    row.error(column, error.message, error.hint.empty() ? std::string(hint) : error.hint);
     return std::nullopt;
   }
-  const double value = std::get<double>(parsed);
+  const double value = *parsed;
   if (value < 0) {
     row.error(column, in_quotes(text) + " is negative");
     return std::nullopt;
@@ -157,10 +151,8 @@ void for_each_item(std::string_view list, Item item) {
 
 void read_gradient(const Row& row, std::string_view item, std::vector<Gradient>& gradients) {
   const std::size_t colon = item.rfind(':');
-  const Parsed<double> parsed =
-      colon == std::string_view::npos ? Parsed<double>(UnitError{}) : parse_number(item.substr(colon + 1));
-  const double* elements = std::get_if<double>(&parsed);
-  if (elements == nullptr || colon == 0 || !(*elements >= 1) || *elements > most_elements ||
+  const Parsed<double> elements = parse_number(colon == std::string_view::npos ? "" : item.substr(colon + 1));
+  if (!elements || colon == 0 || !(*elements >= 1) || *elements > most_elements ||
       std::floor(*elements) != *elements) {
     row.error(TraceColumn::gradients, in_quotes(item) + " is not a gradient",
               "write tensor:elements, for example fc.bias:1000;fc.weight:2048000");
@@ -324,9 +316,8 @@ void check_tensors(const Row& row, const Op& op, std::set<std::string, std::less
 
 /// The whole number in a comment. If it is not a number or below 1, reports it and returns empty.
 std::optional<int> read_count(const CsvComment& comment, std::string_view what, CsvProblems& problems) {
-  const Parsed<long long> number = parse_integer(comment.value.text);
-  const long long* value = std::get_if<long long>(&number);
-  if (value != nullptr && *value >= 1 && *value <= 1'000'000'000) return static_cast<int>(*value);
+  const Parsed<long long> value = parse_integer(comment.value.text);
+  if (value && *value >= 1 && *value <= 1'000'000'000) return static_cast<int>(*value);
   problems.error(comment.line, comment.value, comment.key,
                  in_quotes(comment.value.text) + " is not a " + std::string(what),
                  "write a whole number, at least 1");
@@ -338,9 +329,7 @@ void read_comment(const CsvComment& comment, Trace& trace, CsvProblems& problems
   if (comment.key == "model") {
     trace.model = text;
   } else if (comment.key == "trainyard trace") {
-    const Parsed<long long> number = parse_integer(text);
-    const long long* value = std::get_if<long long>(&number);
-    if (value != nullptr && *value == trace_format_version) return;
+    if (parse_integer(text) == trace_format_version) return;
     problems.error(comment.line, comment.value, comment.key, "unknown version " + in_quotes(text),
                    "this program reads version " + std::to_string(trace_format_version));
   } else if (comment.key == "batch_per_gpu") {

@@ -99,9 +99,8 @@ std::optional<Shape> parse_gemm(std::string_view text) {
 
 std::optional<Shape> parse_vector(std::string_view text) {
   const std::size_t blank = std::min(text.find(' '), text.size());
-  const Parsed<double> elements = parse_number(text.substr(1, blank - 1));
-  const double* value = std::get_if<double>(&elements);
-  if (value == nullptr || *value <= 0) return std::nullopt;
+  const Parsed<double> value = parse_number(text.substr(1, blank - 1));
+  if (!value || *value <= 0) return std::nullopt;
   if (blank == text.size()) return VectorShape{*value};
   Scanner scan(text.substr(blank));
   const int row = scan.number(" w", 1);

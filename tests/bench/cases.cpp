@@ -11,7 +11,7 @@ namespace trainyard::bench {
 
 namespace {
 
-/// What a run on so many GPUs may cost.
+/// The CPU time that a run on this number of GPUs may take.
 Seconds cpu_limit_of(double ranks) {
   return Seconds(ranks <= 8 ? 0.05 : ranks <= 64 ? 0.06 : ranks <= 1024 ? 0.2 : ranks <= 8192 ? 1.5 : 15);
 }
@@ -58,7 +58,7 @@ Case collective_case(const std::string& name, double cpu_limit, std::vector<std:
           .cpu_limit = Seconds(cpu_limit)};
 }
 
-/// The same on one GPU per node and the wire alone, where textbook formulas hold.
+/// The same on one GPU per node with latency and bandwidth alone, where textbook formulas hold.
 Case flat_case(const std::string& name, double cpu_limit, const std::string& platform,
                const std::string& operation, const std::string& algorithm, int ranks) {
   return collective_case(name, cpu_limit,
@@ -87,7 +87,7 @@ std::vector<Case> collective_cases() {
                                 on_dgx1v({"all_reduce", "--nodes", "1024", "--algorithm", "hierarchical"})));
   all.push_back(collective_case("all_to_all, 1,024 GPUs on a fat tree", 0.1,
                                 on_dgx1v({"all_to_all", "--nodes", "128"})));
-  // the even and the odd nodes: two rings that share the uplinks of every leaf
+  // one ring of the even nodes and one of the odd nodes, which share the uplinks of every leaf
   std::vector<std::string> two_rings{
       "all_reduce", "--platform", "dgx1v",       "--set", "platform.fabric.oversubscription=64",
       "--nodes",    "256",        "--algorithm", "ring"};
@@ -101,7 +101,7 @@ std::vector<Case> collective_cases() {
   return all;
 }
 
-/// Runs that are many updates long.
+/// Runs of many updates.
 std::vector<Case> update_cases() {
   Case rule{.name = "100,000 updates of 64 workers, no network",
             .arguments = {"run", TRAINYARD_SOURCE_DIR "/workloads/experiments/resnet50_dgx2.yaml", "--json"},

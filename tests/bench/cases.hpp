@@ -1,5 +1,5 @@
 #pragma once
-// What the bench runs: commands of trainyard with the limits the project has set itself.
+// The cases of the bench: commands of trainyard with the project's own limits.
 
 #include "bench/child.hpp"
 #include "units/quantity.hpp"
@@ -10,14 +10,14 @@
 
 namespace trainyard::bench {
 
-/// A command of trainyard that prints JSON, and what it may cost.
+/// A command of trainyard that prints JSON, and its limits.
 struct Case {
   std::string name;
   std::vector<std::string> arguments;
   std::optional<std::string> answer = {};  ///< JSON pointer to the seconds compared with the closed form
   std::optional<Seconds> cpu_limit = {};
   std::optional<Bytes> memory_limit = {};
-  bool has_closed_form = true;  ///< --fidelity closed knows it
+  bool has_closed_form = true;  ///< --fidelity closed can simulate it
   bool is_long = false;         ///< one run is enough
 };
 

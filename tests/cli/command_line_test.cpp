@@ -228,11 +228,10 @@ TEST_CASE("completion offers commands, then options that still fit") {
 
 TEST_CASE("completion offers the values of options and arguments") {
   CHECK(completion_of({"run", "x", "--fidelity", ""}) ==
-        Lines{"none", "closed", "flow", "rounds", "messages", "steps"});
+        Lines{"none", "closed", "flow", "rounds", "messages"});
   CHECK(completion_of({"run", "--fidelity=fl"}) == Lines{"none", "--fidelity=flow"});
   CHECK(completion_of({"run", "--fidelity", "=", "fl"}) == Lines{"none", "flow"});
-  CHECK(completion_of({"run", "--fidelity", "="}) ==
-        Lines{"none", "closed", "flow", "rounds", "messages", "steps"});
+  CHECK(completion_of({"run", "--fidelity", "="}) == Lines{"none", "closed", "flow", "rounds", "messages"});
   CHECK(completion_of({"schema", "exp"}) == Lines{"none", "experiment"});
   CHECK(completion_of({"completion", ""}) == Lines{"none", "bash", "zsh", "fish"});
   CHECK(completion_of({"run", "x", "--set", ""}) == Lines{"none"});

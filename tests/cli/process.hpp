@@ -1,6 +1,5 @@
 #pragma once
-// Runs the built program as its users do: as a process of its own, with arguments, an environment and
-// redirections.
+// Runs the built program as users do: as a separate process with arguments, an environment and redirections.
 
 #include <csignal>
 #include <cstdlib>
@@ -65,7 +64,7 @@ inline std::string tested_program() {
   return other != nullptr ? other : TRAINYARD_PROGRAM;
 }
 
-/// What is started: the program, and the folder in which it finds platforms and workloads.
+/// The program that tests start, and the folder in which it finds platforms and workloads.
 struct Installation {
   std::string program = tested_program();
   std::string data = TRAINYARD_SOURCE_DIR;
@@ -74,7 +73,7 @@ struct Installation {
 /// A started program; wait() collects it.
 class Process {
 public:
-  /// `out`: where stdout goes; a file of the process's own when empty.
+  /// `out`: the file for stdout; by default a temporary one.
   explicit Process(const std::vector<std::string>& arguments, const std::string& out = {},
                    const Installation& installation = {})
       : out_(out) {

@@ -3,7 +3,7 @@
 namespace trainyard {
 namespace {
 
-/// What a shell, Slurm or both would read as something else.
+/// A name with characters that a shell or Slurm would interpret.
 constexpr const char* odd = R"(it's "50%a" $x)";
 
 /// A folder with programs that stand for Slurm's: `sbatch` notes where it was called and with what, and says

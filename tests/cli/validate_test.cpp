@@ -139,7 +139,7 @@ TEST_CASE("training runs of a user are predicted, by families and in JSON, whate
   CAPTURE(text.err);
   REQUIRE(text.code == 0);
   for (const std::string part :
-       {"mine.csv:3", "dgx1v", "fit nothing", "fit 1gpu", "fit 1node", "all runs  ", "1  calibration row"})
+       {"mine.csv:3", "dgx1v", "fit nothing", "fit 1gpu", "fit 1node", "all runs  ", "1  calibration run"})
     CHECK_MESSAGE(contains(text.out, part), part);
   CHECK_FALSE(contains(text.out, "busbw"));  // nothing is said of collectives
   const Ended one = run_program({"validate", rows, "--json", "-j", "1"});

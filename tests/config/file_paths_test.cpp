@@ -128,8 +128,10 @@ TEST_CASE("nothing in sim/ calls std::filesystem so that it throws: that would e
     CAPTURE(file.string());
     std::ostringstream text;
     text << std::ifstream(file).rdbuf();
-    CHECK(throwing_calls(text.str()) == std::vector<std::string>{});
     ++sources;
+    if (text.str().find("fs::") == std::string::npos && text.str().find("filesystem::") == std::string::npos)
+      continue;
+    CHECK(throwing_calls(text.str()) == std::vector<std::string>{});
   }
   CHECK(sources > 300);
 }

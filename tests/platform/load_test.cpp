@@ -139,11 +139,11 @@ source: [a book]
   CHECK(platform.fabric.levels.front().nodes_per_switch.value == 20);
   CHECK(platform.fabric.levels.front().oversubscription.value == 2.5);
   CHECK(platform.fabric.gpudirect == Sourced<bool>{false, Provenance::measured, "by its absence"});
-  CHECK(platform.power_max->value == Watts(1500));
-  CHECK(*platform.price == Sourced<Dollars>{Dollars(1000), Provenance::specified, "a bill"});
-  CHECK(*platform.power_overhead == Sourced<Watts>{Watts(400), Provenance::assumed, "fans"});
-  CHECK(*platform.price_per_hour == Sourced<Dollars>{Dollars(2.5), Provenance::measured, "on a card"});
-  CHECK(platform.price_date == "2020-02-29");
+  CHECK(platform.power.max->value == Watts(1500));
+  CHECK(*platform.price.list == Sourced<Dollars>{Dollars(1000), Provenance::specified, "a bill"});
+  CHECK(*platform.power.overhead == Sourced<Watts>{Watts(400), Provenance::assumed, "fans"});
+  CHECK(*platform.price.hour == Sourced<Dollars>{Dollars(2.5), Provenance::measured, "on a card"});
+  CHECK(platform.price.date == "2020-02-29");
   CHECK(platform.sources == std::vector<std::string>{"a book"});
 }
 

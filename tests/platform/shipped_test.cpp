@@ -92,10 +92,10 @@ TEST_CASE("every figure of the shipped platforms says where it comes from") {
     if (platform.host_memory_bandwidth) CHECK(is_stated(*platform.host_memory_bandwidth));
     if (platform.storage) CHECK(is_stated(*platform.storage));
     if (platform.shared_storage) CHECK(is_stated(*platform.shared_storage));
-    if (platform.power_max) CHECK(is_stated(*platform.power_max));
-    if (platform.power_overhead) CHECK(is_stated(*platform.power_overhead));
-    if (platform.price) CHECK(is_stated(*platform.price));
-    if (platform.price_per_hour) CHECK(is_stated(*platform.price_per_hour));
+    if (platform.power.max) CHECK(is_stated(*platform.power.max));
+    if (platform.power.overhead) CHECK(is_stated(*platform.power.overhead));
+    if (platform.price.list) CHECK(is_stated(*platform.price.list));
+    if (platform.price.hour) CHECK(is_stated(*platform.price.hour));
     CHECK_FALSE(platform.sources.empty());
   }
 }

@@ -2,6 +2,7 @@
 // takes, on the run of one GPU. Everything that more GPUs add is predicted.
 
 #include "run/simulate.hpp"
+#include "shipped_experiment.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -22,13 +23,13 @@ struct PublishedThroughput {
 constexpr PublishedThroughput published[] = {{1, 8, 3130.34}, {2, 16, 6260.30}, {4, 32, 12411.97}};
 
 Run dlperf(int nodes, int gpus, double scale) {
-  const ResolvedExperiment resolved =
-      resolve({{TRAINYARD_SOURCE_DIR}}, "resnet50_dlperf",
-              {{"nodes", std::to_string(nodes)},
-               {"gpus", std::to_string(gpus)},
-               {"precision", "fp32"},
-               {"batch_per_gpu", "128"},
-               {"stack.compute_scale", fmt::format("{{value: {}, fitted: the one-GPU run}}", scale)}});
+  const ResolvedExperiment resolved = testing::shipped_experiment(
+      "resnet50_dlperf",
+      {{"nodes", std::to_string(nodes)},
+       {"gpus", std::to_string(gpus)},
+       {"precision", "fp32"},
+       {"batch_per_gpu", "128"},
+       {"stack.compute_scale", fmt::format("{{value: {}, fitted: the one-GPU run}}", scale)}});
   return simulate(resolved, {.fidelity = Fidelity::closed});
 }
 

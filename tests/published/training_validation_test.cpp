@@ -69,7 +69,7 @@ stacks:
 excluded:
   - {when: {notes: [strange]}, reason: it is strange}
 families:
-  - {when: {notes: [unclaimed]}, family: apart, not_claimed: nobody asks for it}
+  - {when: {notes: [unclaimed]}, family: apart, not_in_totals: nobody asks for it}
   - {when: {}, family: all}
 outliers:
   - {when: {notes: [odd]}, reason: an odd run}
@@ -450,7 +450,7 @@ TEST_CASE("outcomes that leave runs out are a collapse (R7) and more than linear
   CHECK(own.run("torch too fast", 2).verdict(FitKind::nothing).outcome.empty());
   CHECK(counts(own.run("torch", 2), FitKind::one_gpu));
   CHECK(errors_of(own.validation, FitKind::one_gpu, {}).rows == 2);
-  CHECK(errors_of(own.validation, FitKind::one_gpu, {.by_outcome = false}).rows == 6);
+  CHECK(errors_of(own.validation, FitKind::one_gpu, {.leave_out_implausible = false}).rows == 6);
 }
 
 TEST_CASE("coverage counts throughputs that could not be predicted, and nothing else") {
@@ -465,7 +465,7 @@ TEST_CASE("coverage counts throughputs that could not be predicted, and nothing 
   CHECK(one_gpu.rows == 1);
   CHECK(one_gpu.coverage.value() == doctest::Approx(1.0 / 3));
   CHECK(one_gpu.coverage_of_all == one_gpu.coverage);
-  CHECK(errors_of(all, FitKind::one_gpu, {.is_partial = true}).coverage == 0.0);
+  CHECK(errors_of(all, FitKind::one_gpu, {.is_incomplete = true}).coverage == 0.0);
   CHECK(errors_of(all, FitKind::one_gpu, {.family = "apart"}).rows == 1);
   CHECK(all.excluded.at("it is strange") == 1);
   CHECK(all.excluded.at("no layer table for the model") == 2);

@@ -4,6 +4,7 @@
 
 #include "figure_of.hpp"
 #include "run/simulate.hpp"
+#include "shipped_experiment.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,9 +16,7 @@ using namespace trainyard;
 namespace {
 
 Run trend(const std::string& experiment, const Overrides& overrides) {
-  const ResolvedExperiment resolved =
-      resolve(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, experiment, overrides);
-  return simulate(resolved, {.fidelity = Fidelity::closed});
+  return simulate(testing::shipped_experiment(experiment, overrides), {.fidelity = Fidelity::closed});
 }
 
 Overrides and_also(Overrides first, const Overrides& more) {

@@ -117,10 +117,10 @@ TEST_CASE("curves far off are named, and those that rules except however near th
   CHECK(is_named(scored));
   scored.small = 0.19;
   CHECK_FALSE(is_named(scored));
-  OutlierRule rule{.when = {}, .reason = "known", .excepted = false};
+  OutlierRule rule{.when = {}, .reason = "known", .always_named = false};
   scored.curve.outlier = &rule;
   CHECK_FALSE(is_named(scored));
-  rule.excepted = true;
+  rule.always_named = true;
   CHECK(is_named(scored));
 }
 

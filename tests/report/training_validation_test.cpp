@@ -25,8 +25,8 @@ struct SampleRuns {
   TrainingValidation validation;
 
   SampleRuns() {
-    data->run_rules.families = {{.when = {}, .family = "first & best", .not_claimed = {}},
-                                {.when = {}, .family = "old", .not_claimed = "too old"}};
+    data->run_rules.families = {{.when = {}, .family = "first & best", .not_in_totals = {}},
+                                {.when = {}, .family = "old", .not_in_totals = "too old"}};
     add(1, 100, 110);
     add(4, 400, 410);
     add(8, 700, 910);
@@ -99,8 +99,8 @@ TEST_CASE("JSON of training runs has errors as ratios, coverage, baselines and r
   CHECK(json["overall"]["worst"].get<double>() == doctest::Approx(0.3));
   CHECK(json["overall"]["coverage"] == 0.5);  // one is left out by its outcome, one missed
   CHECK(json["overall"]["coverage_of_all"] == 0.5);
-  CHECK(json["overall"]["by_outcome_off"]["rows"] == 3);
-  CHECK(json["overall"]["partial"]["rows"] == 1);
+  CHECK(json["overall"]["with_implausible"]["rows"] == 3);
+  CHECK(json["overall"]["incomplete"]["rows"] == 1);
   CHECK(json["families"]["first & best"]["linear_mape"].get<double>() == doctest::Approx(1.0 / 14));
   CHECK_FALSE(json["families"].contains("old"));
   CHECK(json["baselines"]["linear_from_one_gpu"]["rows"] == 2);
@@ -115,15 +115,15 @@ TEST_CASE("JSON of training runs has errors as ratios, coverage, baselines and r
 
 TEST_CASE("a run that a rule excepts is named however small its error") {
   SampleRuns sample;
-  OutlierRule excepted{.when = {}, .reason = "known", .excepted = true};
-  sample.validation.runs[1].outlier = &excepted;
+  OutlierRule always_named{.when = {}, .reason = "known", .always_named = true};
+  sample.validation.runs[1].outlier = &always_named;
   const std::string table = training_validation_table(sample.validation, {FitKind::one_gpu}, true);
   CHECK(table.find("+2.5  rows.csv:3 4 GPUs") != std::string::npos);
   CHECK(table.find(": known\n") != std::string::npos);
   const auto outliers = training_validation_json(sample.validation, FitKind::one_gpu)["outliers"];
   REQUIRE(outliers.size() == 2);
-  CHECK(outliers[0]["excepted"] == false);
-  CHECK(outliers[1]["excepted"] == true);
+  CHECK(outliers[0]["always_named"] == false);
+  CHECK(outliers[1]["always_named"] == true);
 }
 
 TEST_CASE("families that nothing is claimed for count by themselves, not in the totals") {
@@ -133,7 +133,7 @@ TEST_CASE("families that nothing is claimed for count by themselves, not in the 
   CHECK(json["overall"]["rows"] == 0);
   CHECK(json["overall"]["mape"].is_null());
   CHECK(json["families"]["old"]["rows"] == 2);
-  CHECK(json["families"]["old"]["not_claimed"] == "too old");
+  CHECK(json["families"]["old"]["not_in_totals"] == "too old");
   CHECK(json["outliers"].empty());
   CHECK(training_plot(sample.validation).find("<circle") == std::string::npos);
 }

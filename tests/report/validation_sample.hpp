@@ -11,7 +11,7 @@ namespace trainyard {
 struct SampleValidation {
   PublishedRow row;
   MachineRule machine{.when = {}, .platform = "dgx2", .set = {}, .kin = {}, .note = "a <note>"};
-  OutlierRule outlier{.when = {}, .reason = "a <reason>", .excepted = true};
+  OutlierRule outlier{.when = {}, .reason = "a <reason>", .always_named = true};
   CollectiveValidation validation;
 
   SampleValidation() {

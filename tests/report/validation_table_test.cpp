@@ -50,7 +50,7 @@ TEST_CASE("JSON says units, what was fitted, why curves are far off and why ther
   REQUIRE(json["outliers"].size() == 1);
   CHECK(json["outliers"][0]["curve"] == 1);
   CHECK(json["outliers"][0]["reason"] == "a <reason>");
-  CHECK(json["outliers"][0]["excepted"] == true);
+  CHECK(json["outliers"][0]["always_named"] == true);
   REQUIRE(json["baselines"].size() == 2);
   for (const auto& [name, value] : json["baselines"].items()) {
     CAPTURE(name);

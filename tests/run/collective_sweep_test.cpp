@@ -6,6 +6,7 @@
 #include "config/document.hpp"
 #include "engine/in_child.hpp"
 #include "experiment/collective_software.hpp"
+#include "experiment/input_files.hpp"
 #include "platform/channels.hpp"
 #include "platform/load.hpp"
 
@@ -24,7 +25,10 @@ const std::vector<Operation> operations{
     Operation::reduce,     Operation::all_to_all,     Operation::send_recv};
 
 Platform shipped(const std::string& name) {
-  return load_platform(config::load(std::string(TRAINYARD_SOURCE_DIR) + "/platforms/" + name + ".yaml"));
+  static Cache<Platform> platforms;
+  return platforms.get(name, nullptr, [&](std::vector<Diagnostic>*) {
+    return load_platform(config::load(std::string(TRAINYARD_SOURCE_DIR) + "/platforms/" + name + ".yaml"));
+  });
 }
 
 std::vector<std::string> shipped_names() {
@@ -38,7 +42,7 @@ std::vector<std::string> shipped_names() {
 }
 
 CollectiveSoftware software_of(const Platform& platform, NcclVersion version) {
-  const Protocols constants = shipped_protocols({{TRAINYARD_SOURCE_DIR}});
+  static const Protocols constants = shipped_protocols({{TRAINYARD_SOURCE_DIR}});
   return {.version = version, .overheads = overheads_of(constants, version, platform.fabric)};
 }
 

@@ -82,25 +82,25 @@ TEST_CASE("the power of a node besides its GPUs is stated, or assumed from its m
   CHECK_FALSE(node_overhead(platform, warm_gpu()));
   CHECK(has_all(*energy_unknown(platform, warm_gpu(), Trace{}), "box ", "(node.power)"));
 
-  platform.power_max = Sourced<Watts>{Watts(3500), Provenance::specified, "a data sheet"};
+  platform.power.max = Sourced<Watts>{Watts(3500), Provenance::specified, "a data sheet"};
   CHECK(node_overhead(platform, warm_gpu())->value == Watts(1100));
   CHECK(node_overhead(platform, warm_gpu())->provenance == Provenance::assumed);
   CHECK_FALSE(energy_unknown(platform, warm_gpu(), Trace{}));
   const std::string note = energy_note(platform, warm_gpu());
   CHECK(has_all(note, "90 % of its 300 W", "60 %", "20 %", "1.1 kW per node", "(assumed: 3.5 kW", "8 GPUs)"));
 
-  platform.power_overhead = Sourced<Watts>{Watts(900), Provenance::measured, "a meter"};
-  CHECK(*node_overhead(platform, warm_gpu()) == *platform.power_overhead);
+  platform.power.overhead = Sourced<Watts>{Watts(900), Provenance::measured, "a meter"};
+  CHECK(*node_overhead(platform, warm_gpu()) == *platform.power.overhead);
   CHECK(has_all(energy_note(platform, warm_gpu()), "; 900 W per node"));
   CHECK_FALSE(has_all(energy_note(platform, warm_gpu()), "assumed"));
 }
 
 TEST_CASE("energy is unknown where its figures are, and says which") {
   Platform platform = box(8);
-  platform.power_max = Sourced<Watts>{Watts(2000)};
+  platform.power.max = Sourced<Watts>{Watts(2000)};
   CHECK(*energy_unknown(platform, warm_gpu(), Trace{}) ==
         "box states a maximum power (node.power.max) below the TDP of its GPUs");
-  platform.power_max = Sourced<Watts>{Watts(5000)};
+  platform.power.max = Sourced<Watts>{Watts(5000)};
   GpuProfile gpu = warm_gpu();
   gpu.power.reset();
   CHECK(has_all(*energy_unknown(platform, gpu, Trace{}), "warm ", "(power)"));
@@ -110,10 +110,10 @@ TEST_CASE("energy is unknown where its figures are, and says which") {
 
 TEST_CASE("an epoch costs nodes x price x hours, and a list price gives no rate") {
   Platform platform = box(8);
-  platform.price = Sourced<Dollars>{Dollars(149000)};
-  platform.price_date = "2020-09";
+  platform.price.list = Sourced<Dollars>{Dollars(149000)};
+  platform.price.date = "2020-09";
   CHECK(has_all(epoch_cost(platform, 2, Seconds(100)).error(), "box ", "(node.price.hour)", "list price"));
-  platform.price_per_hour = Sourced<Dollars>{Dollars(24.48)};
+  platform.price.hour = Sourced<Dollars>{Dollars(24.48)};
   CHECK(epoch_cost(platform, 2, epoch_time(Run())).error() ==
         "the model does not state the samples of an epoch");
   const EpochCost cost = epoch_cost(platform, 2, Seconds(1800)).value();
@@ -123,7 +123,7 @@ TEST_CASE("an epoch costs nodes x price x hours, and a list price gives no rate"
 
 TEST_CASE("the power of a GPU is unknown in an op of which only the duration is known") {
   Platform platform = box(8);
-  platform.power_overhead = Sourced<Watts>{Watts(900)};
+  platform.power.overhead = Sourced<Watts>{Watts(900)};
   Trace trace;
   trace.ops.emplace_back().kind = OpKind::gemm;
   CHECK_FALSE(energy_unknown(platform, warm_gpu(), trace));

@@ -5,6 +5,7 @@
 #include "run/checks.hpp"
 #include "run/export_trace.hpp"
 #include "schedule/step_plan.hpp"
+#include "shipped_experiment.hpp"
 #include "temporary_folder.hpp"
 #include "workload/trace_csv.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 config::Catalogue catalogue() { return {{TRAINYARD_SOURCE_DIR}}; }
 
 ResolvedExperiment resolved(const Overrides& overrides) {
-  return resolve(catalogue(), "resnet50_dgx2", overrides);
+  return testing::shipped_experiment("resnet50_dgx2", overrides);
 }
 
 /// In-process: `closed` needs no SimGrid, so any number may run.

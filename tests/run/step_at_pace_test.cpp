@@ -5,6 +5,7 @@
 #include "run/checks.hpp"
 #include "run/export_trace.hpp"
 #include "run/simulate.hpp"
+#include "shipped_experiment.hpp"
 #include "temporary_folder.hpp"
 #include "workload/trace_csv.hpp"
 
@@ -15,12 +16,9 @@
 #include <rapidcheck.h>
 
 using namespace trainyard;
+using testing::shipped_experiment;
 
 namespace {
-
-ResolvedExperiment of(const std::string& experiment, const Overrides& overrides) {
-  return resolve({{TRAINYARD_SOURCE_DIR}}, experiment, overrides);
-}
 
 /// In-process: `closed` needs no SimGrid.
 Run in_closed_form(const ResolvedExperiment& resolved) {
@@ -44,7 +42,7 @@ Overrides some_job() {
 TEST_CASE("a factor that is the same for all is a trace whose ops take so many times as long") {
   const TemporaryFolder folder;
   CHECK(rc::check("constant factors", [&] {
-    const ResolvedExperiment model = of("resnet50_dlperf", [] {
+    const ResolvedExperiment model = shipped_experiment("resnet50_dlperf", [] {
       Overrides job = some_job();
       job.emplace_back("stack", "pytorch_ddp");
       job.emplace_back("stack.overlap_slows", "false");
@@ -83,7 +81,7 @@ TEST_CASE("no random factor makes a step shorter than what its links need") {
       job.emplace_back("sync.update", "local_sgd");
       job.emplace_back("sync.push_every", "2");
     }
-    const Run run = in_closed_form(of("resnet50_dlperf", job));
+    const Run run = in_closed_form(shipped_experiment("resnet50_dlperf", job));
     RC_ASSERT(!run.links.rows.empty());
     for (const LinkRow& link : run.links.rows) {
       RC_ASSERT(link.utilization <= 1 + 1e-9);
@@ -95,7 +93,7 @@ TEST_CASE("no random factor makes a step shorter than what its links need") {
 
 TEST_CASE("a slower rank hides more of its communication, and never more than all") {
   const ResolvedExperiment resolved =
-      of("resnet50_dlperf", {{"model", "alexnet"}, {"stack.overlap_slows", "false"}});
+      shipped_experiment("resnet50_dlperf", {{"model", "alexnet"}, {"stack.overlap_slows", "false"}});
   const Run steady = in_closed_form(resolved);
   std::vector<Seconds> collectives;
   Seconds compute;

@@ -3,6 +3,7 @@
 #include "run/energy.hpp"
 #include "run/export_trace.hpp"
 #include "run/simulate.hpp"
+#include "shipped_experiment.hpp"
 #include "temporary_folder.hpp"
 #include "workload/trace_csv.hpp"
 
@@ -15,7 +16,7 @@ using namespace trainyard;
 namespace {
 
 ResolvedExperiment kind_inputs(Overrides overrides) {
-  return resolve(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, "resnet50_dgx2", overrides);
+  return testing::shipped_experiment("resnet50_dgx2", overrides);
 }
 
 Run kind_result(const ResolvedExperiment& resolved) {
@@ -154,7 +155,8 @@ TEST_CASE("a neighbour that is more than a step to be repeated is refused") {
         << "platform: dgx2\nmodel: resnet50\nbatch_per_gpu: 8\nstack: pytorch_ddp\n"
         << key << '\n';
     try {
-      (void)kind_inputs({{"neighbours", "[\"" + (folder.path / "other.yaml").string() + "\"]"}});
+      (void)resolve({{TRAINYARD_SOURCE_DIR}}, "resnet50_dgx2",
+                    {{"neighbours", "[\"" + (folder.path / "other.yaml").string() + "\"]"}});
     } catch (const InputError& error) {
       return error.what();
     }

@@ -79,6 +79,17 @@ TEST_CASE("a point that names a file that cannot be read is a row, and the other
   CHECK(ran.outcome.broken.empty());
 }
 
+TEST_CASE("the reason of a wrong point names the key and the correction") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "e.yaml") << head;
+  const Ran ran = run_all(sweep_over(folder, "sync.algorithm", {"rign"}),
+                          [](const ResolvedExperiment&) { return Figures{1}; });
+  const std::string reason = ran.rows.at(0).reason;
+  CAPTURE(reason);
+  CHECK(reason.find("(in sync.algorithm)") != std::string::npos);
+  CHECK(reason.find("'ring'") != std::string::npos);
+}
+
 TEST_CASE("what a point's simulation throws decides its row; what is no result of ours breaks it") {
   const TemporaryFolder folder;
   std::ofstream(folder.path / "e.yaml") << head;

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-BEGIN = "<!-- training runs: tests/validation/results.py PROGRAM . --update -->"
+BEGIN = "<!-- training runs: ./dev published --update -->"
 END = "<!-- end of training runs -->"
 FITS = ("1gpu", "1node", "nothing")
 
@@ -69,7 +69,7 @@ def csv(found):
 def markdown(found):
     order = families(found)
     last = [name for name in order if is_total(name)]
-    lines = ["| family | rows | 1gpu: MAPE / p90 | linear | rows | 1node: MAPE / p90 | linear | rows | nothing: MAPE / p90 |",
+    lines = ["| family | runs | 1gpu: MAPE / p90 | linear | runs | 1node: MAPE / p90 | linear | runs | nothing: MAPE / p90 |",
              "|---|---|---|---|---|---|---|---|---|"]
     for name in [name for name in order if name not in last] + last:
         cells = []
@@ -110,7 +110,7 @@ def main():
         for path in differ:
             path.write_text(wanted[path], encoding="utf-8")
     elif differ:
-        print(f"not what the program says: {', '.join(path.name for path in differ)}; run results.py with --update")
+        print(f"not what the program says: {', '.join(path.name for path in differ)}; run ./dev published --update")
         return 1
     print("the tables and the picture are what the program says")
     return 0
