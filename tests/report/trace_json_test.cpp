@@ -33,6 +33,19 @@ TEST_CASE("every rank is a process with a track per stream") {
                                             {"communication", 2}});
 }
 
+TEST_CASE("a rank's events are the ops of its own class") {
+  const Json trace = Json::parse(trace_json(two_class_result()));
+  CHECK(broken_trace_rules(trace) == std::vector<std::string>{});
+  std::map<int, std::set<std::string>> names;
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] == "X") names[event["pid"].get<int>()].insert(event["name"].get<std::string>());
+  }
+  CHECK(names[1].contains("fc backward"));
+  CHECK_FALSE(names[1].contains("fc2 backward"));
+  CHECK(names[2].contains("fc2 backward"));
+  CHECK_FALSE(names[2].contains("fc backward"));
+}
+
 TEST_CASE("an op's event says what it did, in exact microseconds") {
   const Json trace = Json::parse(trace_json(sample_result()));
   const auto event =
