@@ -52,7 +52,8 @@ struct Names<FaultyThing> {
       Name{"node", FaultyThing::node, "a node with its ranks and the parameter servers on it"},
       Name{"link", FaultyThing::link,
            "a network card's link to the fabric; a fault cuts off the ranks of its node"},
-      Name{"server", FaultyThing::server, "a parameter server, by the number of its shard"}};
+      Name{"server", FaultyThing::server, "a parameter server, by the number of its shard"},
+      Name{"worker", FaultyThing::rank, "the former name of rank"}};
 };
 
 namespace fault_limits {

@@ -3,7 +3,6 @@
 #include "config/keys.hpp"
 #include "published/run_errors.hpp"
 #include "report/json_text.hpp"
-#include "report/text_layout.hpp"
 #include "units/statistics.hpp"
 
 #include <algorithm>
@@ -40,11 +39,11 @@ std::vector<const FamilyRule*> families_of(const TrainingValidation& validation)
   return families;
 }
 
-constexpr std::string_view line_format = "{:<38} {:>4} {:>5} {:>6} {:>5} {:>5} {:>6} {:>8} {:>6} {:>8}\n";
+constexpr std::string_view line_format = "{:<40} {:>4} {:>5} {:>6} {:>5} {:>5} {:>6} {:>8} {:>6} {:>8}\n";
 
 void add_line(std::string& text, std::string_view name, const RunErrors& errors) {
   if (errors.rows == 0 && !errors.coverage_of_all) return;
-  fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), elide(name, 38), errors.rows,
+  fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), name, errors.rows,
                  percent(errors.mape), percent(errors.median), percent(errors.p90), percent(errors.worst),
                  percent(errors.linear), percent(errors.coverage), percent(errors.coverage_of_all),
                  percent(errors.with_excluded));

@@ -133,7 +133,9 @@ TEST_CASE("faults of what the job does not have are errors, and so is a job that
   CHECK(no_link.code == 3);
   const Ended far = failed(with(job, {"faults.dates=[{of: rank, number: 16, at: 1 h}]"}));
   CHECK(far.code == 3);
-  CHECK(far.err.find("worker 16 does not exist: the job has 16") != std::string::npos);
+  CHECK(far.err.find("rank 16 does not exist") != std::string::npos);
+  const Ended former = failed(with(job, {"faults.dates=[{of: worker, number: 16, at: 1 h}]"}));
+  CHECK(former.err == far.err);
   const Ended nothing = failed(job);
   CHECK(nothing.code == 3);
   CHECK(nothing.err.find("(in faults)") != std::string::npos);
