@@ -43,10 +43,9 @@ constexpr std::string_view line_format = "{:<40} {:>4} {:>5} {:>6} {:>5} {:>5} {
 
 void add_line(std::string& text, std::string_view name, const RunErrors& errors) {
   if (errors.rows == 0 && !errors.coverage_of_all) return;
-  fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), name, errors.rows,
-                 percent(errors.mape), percent(errors.median), percent(errors.p90), percent(errors.worst),
-                 percent(errors.linear), percent(errors.coverage), percent(errors.coverage_of_all),
-                 percent(errors.with_excluded));
+  fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), name, errors.rows, percent(errors.mape),
+                 percent(errors.median), percent(errors.p90), percent(errors.worst), percent(errors.linear),
+                 percent(errors.coverage), percent(errors.coverage_of_all), percent(errors.with_excluded));
 }
 
 constexpr std::string_view meaning_of_columns =

@@ -79,10 +79,9 @@ TEST_CASE("an asynchronous job goes on without a rank, and stops when the parame
 
 TEST_CASE("where a node is one worker, one of its GPUs takes the whole node along") {
   // 2 nodes that push once each: half the pace for ten minutes
-  const Json faults =
-      faults_of({"nodes=2", "stack=mxnet_kvstore", "sync.kind=parameter_server", "sync.update=async",
-                 "sync.placement=free", "faults.work=10 h", "faults.restart=10 min",
-                 "faults.dates=[{of: rank, number: 20, at: 4 h}]"});
+  const Json faults = faults_of({"nodes=2", "stack=mxnet_kvstore", "sync.kind=parameter_server",
+                                 "sync.update=async", "sync.placement=free", "faults.work=10 h",
+                                 "faults.restart=10 min", "faults.dates=[{of: rank, number: 20, at: 4 h}]"});
   CHECK(faults["restarts"] == 0.0);
   CHECK(faults["slowed_s"].get<double>() == doctest::Approx(300).epsilon(0.01));
 }
