@@ -151,7 +151,7 @@ std::string comparison_table(const Comparison& comparison, bool colour) {
 
 Json comparison_json(const Comparison& comparison) {
   Json json;
-  json["schema_version"] = 1;
+  json["schema_version"] = 2;
   json["a"] = run_json(comparison.a);
   json["b"] = run_json(comparison.b);
   Json& keys = json["experiment_differences"] = Json::array();

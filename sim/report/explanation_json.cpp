@@ -96,7 +96,7 @@ Json explanation_json(const ExplainedRun& explained) {
   const Run& run = explained.run;
   const bool is_step = explained.explanation.has_value();
   Json json;
-  json["schema_version"] = 1;
+  json["schema_version"] = 2;
   json["experiment"] = run.experiment.name;
   json["platform"] = run.experiment.platform.title;
   json["model"] = model_name(run);

@@ -1,4 +1,5 @@
 #include "config/diagnostic.hpp"
+#include "config/fields.hpp"
 #include "report/summary_json.hpp"
 #include "units/text.hpp"
 
@@ -109,9 +110,7 @@ Json parsed(const std::string& file, std::string_view text) {
 }
 
 StepPart part_named(const Fields& parts, const std::string& name) {
-  for (const auto& known : config::Names<StepPart>::table) {
-    if (known.text == name) return known.value;
-  }
+  if (const auto known = config::value_named<StepPart>(name)) return *known;
   parts.fail(fmt::format("unknown part of a step {}", in_quotes(name)));
 }
 
@@ -136,20 +135,34 @@ std::optional<FigureValue> read_figure(const Fields& fields, const Figure& figur
   return is_text ? FigureValue(fields.text(name)) : FigureValue(fields.number(name));
 }
 
+/// Version 2 has the exposed communication of runs of many updates per step of a rank, later versions per
+/// update, as among the parts.
+void as_part_of_an_update(RunSummary& run) {
+  const auto figure_at = [&](std::string_view field) {
+    return std::ranges::find(run.table, field, &Figure::field) - run.table.begin();
+  };
+  const auto part = std::ranges::find(run.parts, StepPart::communication, &PartTime::part);
+  if (part != run.parts.end() && run.figures.at(static_cast<std::size_t>(figure_at("updates_per_s"))))
+    run.figures.at(static_cast<std::size_t>(figure_at("exposed_communication_s"))) = part->time.si();
+}
+
 }  // namespace
 
 RunSummary read_summary(const std::string& file, std::string_view text, std::span<const Figure> table) {
   const Json json = parsed(file, text);
   const Fields fields(file, json);
-  if (const std::int64_t version = fields.count("schema_version"); version != summary_schema_version)
-    fields.fail(
-        fmt::format("schema_version is {}, this trainyard reads {}", version, summary_schema_version));
+  constexpr int oldest_version = 2;
+  const std::int64_t version = fields.count("schema_version");
+  if (version < oldest_version || version > summary_schema_version)
+    fields.fail(fmt::format("schema_version is {}, this trainyard reads {} to {}", version, oldest_version,
+                            summary_schema_version));
   RunSummary run;
   run.table = table;
   for (const Figure& figure : table) run.figures.push_back(read_figure(fields, figure));
   std::ignore = fields.positive("step_time_s");
   std::ignore = fields.positive("throughput_samples_per_s");
   read_parts(fields, run);
+  if (version == 2) as_part_of_an_update(run);
   const Fields keys = fields.object("resolved_experiment");
   for (const std::string& path : keys.names()) run.experiment_keys[path] = keys.text(path);
   return run;

@@ -15,7 +15,7 @@ namespace trainyard {
 
 /// Version of the summary's field names and meanings; increased when one is renamed or removed or its meaning
 /// changes.
-inline constexpr int summary_schema_version = 2;
+inline constexpr int summary_schema_version = 3;
 
 /// Cost of the simulation on this machine; the only part of a report that differs from run to run.
 struct ResourceUsage {
@@ -29,8 +29,8 @@ struct ResourceUsage {
 nlohmann::ordered_json summary_json(const Run& run, const ResourceUsage& usage,
                                     std::span<const Figure> table = figures());
 
-/// Reads the text of a summary; `file` is for messages. Throws InputError if it is not JSON, not of this
-/// version, or a field is missing or has another type.
+/// Reads the text of a summary of this version or the one before; `file` is for messages. Throws InputError
+/// if it is not JSON, of another version, or a field is missing or has another type.
 RunSummary read_summary(const std::string& file, std::string_view text,
                         std::span<const Figure> table = figures());
 

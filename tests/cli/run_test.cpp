@@ -33,7 +33,7 @@ TEST_CASE("--json prints one object and nothing else") {
   const Ended ended = run_program({"run", "resnet50_dgx2", "--json"});
   REQUIRE(ended.code == 0);
   const Json json = Json::parse(ended.out);
-  CHECK(json["schema_version"] == 2);
+  CHECK(json["schema_version"] == 3);
   CHECK(json["ranks"] == 16);
   CHECK(json["step_time_s"].get<double>() >= json["lower_bound_s"].get<double>());
   CHECK(json["simulation"]["peak_rss_bytes"].get<double>() > 0);

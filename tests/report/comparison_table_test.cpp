@@ -6,9 +6,12 @@
 #include "report/summary_json.hpp"
 #include "sample.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace trainyard;
 using OrderedJson = nlohmann::ordered_json;
@@ -98,8 +101,8 @@ TEST_CASE("a summary that is not one is refused with what is wrong") {
   CHECK(error_of("[1]") == "'' is not an object");
   CHECK(error_of("{}").starts_with("field 'schema_version' is missing"));
   json["schema_version"] = 7;
-  CHECK(error_of(json_text(json)) == "schema_version is 7, this trainyard reads 2");
-  json["schema_version"] = 2;
+  CHECK(error_of(json_text(json)) == "schema_version is 7, this trainyard reads 2 to 3");
+  json["schema_version"] = 3;
   json["step_parts_s"]["thinking"] = 1;
   CHECK(error_of(json_text(json)) == "unknown part of a step 'thinking'");
   json["step_parts_s"].erase("thinking");
@@ -110,4 +113,42 @@ TEST_CASE("a summary that is not one is refused with what is wrong") {
   CHECK(error_of(json_text(json)) == "'step_time_s' is not a number above 0");
   json.erase("step_time_s");
   CHECK(error_of(json_text(json)).starts_with("field 'step_time_s' is missing"));
+}
+
+TEST_CASE("a summary of version 2 is read with its former names of parts") {
+  OrderedJson json = summary_json(sample_result(), {});
+  OrderedJson& parts = json["step_parts_s"];
+  parts["kernel_slowdown"] = 0.002;
+  const std::vector<PartTime> now = read_summary("now.json", json_text(json)).parts;
+  json["schema_version"] = 2;
+  for (const auto& [former, name] :
+       {std::pair("update", "optimizer"), {"slowed_kernels", "kernel_slowdown"}}) {
+    parts[former] = parts.at(name);
+    parts.erase(name);
+  }
+  const std::vector<PartTime> then = read_summary("then.json", json_text(json)).parts;
+  for (const StepPart part : {StepPart::optimizer, StepPart::kernel_slowdown}) {
+    const auto time = [&](const std::vector<PartTime>& all) {
+      const auto found = std::ranges::find(all, part, &PartTime::part);
+      REQUIRE(found != all.end());
+      return found->time.si();
+    };
+    CHECK(time(then) > 0);
+    CHECK(time(then) == time(now));
+  }
+}
+
+TEST_CASE("exposed communication of many updates is per update in summaries of version 2 as well") {
+  OrderedJson json = summary_json(sample_result(), {});
+  json["step_parts_s"]["communication"] = 0.003;
+  json["exposed_communication_s"] = 0.05;
+  json["schema_version"] = 2;
+  const auto exposed = [&] {
+    return number_of(read_summary("summary.json", json_text(json)), "exposed_communication_s");
+  };
+  CHECK(exposed() == 0.05);  // one steady step
+  json["updates_per_s"] = 20;
+  CHECK(exposed() == 0.003);
+  json["schema_version"] = 3;
+  CHECK(exposed() == 0.05);
 }

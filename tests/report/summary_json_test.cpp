@@ -77,7 +77,7 @@ TEST_CASE("the summary has every promised field, and each null has its reason") 
 
 TEST_CASE("the summary's numbers are those of the result in SI units") {
   const OrderedJson json = summary_json(sample_result(), cost);
-  CHECK(json["schema_version"] == 2);
+  CHECK(json["schema_version"] == 3);
   CHECK(json["step_time_s"] == 0.013);
   CHECK(json["ranks"] == 2);
   CHECK(json["fidelity"] == "flow");
