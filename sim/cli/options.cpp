@@ -30,7 +30,7 @@ void add_jobs_option(CLI::App& command, std::optional<std::string>& jobs, const 
 }
 
 int jobs_of(const std::optional<std::string>& jobs) {
-  return jobs ? whole_number("-j", *jobs, 1, 4096) : processors();
+  return jobs ? whole_number("--jobs", *jobs, 1, 4096) : processors();
 }
 
 void add_measurements_argument(CLI::App& command, std::vector<std::string>& files) {

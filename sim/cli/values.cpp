@@ -19,8 +19,11 @@ namespace {
 int whole_number(const std::string& option, const std::string& text, int minimum, int maximum) {
   const Parsed<long long> number = parse_integer(text);
   if (!number) wrong(option, text, "a whole number");
-  if (*number < minimum) wrong(option, text, fmt::format("at least {}", minimum));
-  if (*number > maximum) wrong(option, text, fmt::format("at most {}", maximum));
+  const auto refuse = [&](std::string_view side, int limit) {
+    throw CLI::ValidationError(option, fmt::format("must be {} {}, not '{}'", side, limit, text));
+  };
+  if (*number < minimum) refuse("at least", minimum);
+  if (*number > maximum) refuse("at most", maximum);
   return static_cast<int>(*number);
 }
 

@@ -105,7 +105,7 @@ TEST_CASE("numbers and sizes are read strictly") {
   CHECK(contains(error_of({"model", "resnet50", "--batch", "x"}), "--batch: 'x' is not a whole number"));
   CHECK(
       contains(error_of({"model", "resnet50", "--batch", "0x10"}), "--batch: '0x10' is not a whole number"));
-  CHECK(contains(error_of({"model", "resnet50", "--batch", "0"}), "--batch: '0' is not at least 1"));
+  CHECK(contains(error_of({"model", "resnet50", "--batch", "0"}), "--batch: must be at least 1, not '0'"));
   const std::vector<std::string> collective{"collective", "all_reduce", "--platform", "dgx2"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), collective.begin(), collective.end());
@@ -114,7 +114,9 @@ TEST_CASE("numbers and sizes are read strictly") {
   CHECK(contains(error_of(with({"-b", "1Q"})), "-b: '1Q' is not a size like 8, 64K, 1M or 2G"));
   CHECK(contains(error_of(with({"-b", "2"})), "-b: '2' is not at least 4 bytes"));
   CHECK(contains(error_of(with({"-b", "2M", "-e", "1M"})), "-e: '1M' is less than -b"));
-  CHECK(contains(error_of(with({"-f", "1"})), "-f: '1' is not at least 2"));
+  CHECK(contains(error_of(with({"-f", "1"})), "-f: must be at least 2, not '1'"));
+  CHECK(
+      contains(error_of({"explain", "resnet50_dgx2", "--jobs", "0"}), "--jobs: must be at least 1, not '0'"));
   CHECK(contains(error_of(with({"-i", "0"})), "-i: '0' is not at least 4 bytes"));
   CHECK(contains(error_of(with({"-i", "4"})), "-i: '4' makes more than 10000 sizes"));
   CHECK(contains(error_of(with({"-i", "1M", "-f", "2"})), "excludes"));
