@@ -17,9 +17,8 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t most_listed = 24;
-constexpr std::size_t reason_width = 100;
 
-/// Right-aligned cells under their heads; a failed row has its reason after its keys.
+/// Right-aligned cells under their heads; a failed row has the number of its reason, below, after its keys.
 std::string table(const SweepResult& result, const std::vector<const SweepRow*>& rows) {
   const SweepColumns shown(result);
   const std::vector<std::string> heads = shown.heads();
@@ -30,6 +29,7 @@ std::string table(const SweepResult& result, const std::vector<const SweepRow*>&
     for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], columns(line[i]));
   }
   std::string text;
+  std::vector<std::string> reasons;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const SweepRow* const row = i == 0 ? nullptr : rows[i - 1];
     const bool has_failed = row != nullptr && row->status != PointStatus::done;
@@ -37,15 +37,14 @@ std::string table(const SweepResult& result, const std::vector<const SweepRow*>&
     for (std::size_t k = 0; k < cells; ++k)
       text += std::string(2 + widths[k] - columns(lines[i][k]), ' ') + lines[i][k];
     if (has_failed) {
-      const std::size_t before = text.size() - (text.rfind('\n') + 1);
-      std::string indent = "  ";
-      for (const std::string& line : wrap(reason_in_words(*row), reason_width)) {
-        text += indent + line;
-        indent = '\n' + std::string(before + 2, ' ');
-      }
+      const auto known = std::ranges::find(reasons, row->reason);
+      text += fmt::format("  {} [{}]", name_of(row->status), known - reasons.begin() + 1);
+      if (known == reasons.end()) reasons.push_back(row->reason);
     }
     text += '\n';
   }
+  if (!reasons.empty()) text += '\n';
+  for (std::size_t i = 0; i < reasons.size(); ++i) text += hanging(fmt::format("  [{}] ", i + 1), reasons[i]);
   return text;
 }
 

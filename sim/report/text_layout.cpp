@@ -110,4 +110,15 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   return lines;
 }
 
+std::string hanging(std::string_view label, std::string_view text) {
+  constexpr std::size_t width = 100;
+  std::string lines;
+  std::string before(label);
+  for (const std::string& line : wrap(text, width - columns(label))) {
+    lines += before + line + '\n';
+    before.assign(columns(label), ' ');
+  }
+  return lines;
+}
+
 }  // namespace trainyard

@@ -44,4 +44,8 @@ std::string elide(std::string_view text, std::size_t width);
 /// longer word gets a line of its own, cut.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
+/// `label` and the text in lines of at most 100 columns, each with a line break; later lines are indented
+/// below the text's first.
+std::string hanging(std::string_view label, std::string_view text);
+
 }  // namespace trainyard

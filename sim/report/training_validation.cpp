@@ -3,6 +3,7 @@
 #include "config/keys.hpp"
 #include "published/run_errors.hpp"
 #include "report/json_text.hpp"
+#include "report/text_layout.hpp"
 #include "units/statistics.hpp"
 
 #include <algorithm>
@@ -13,6 +14,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace trainyard {
@@ -130,19 +133,29 @@ std::string_view suspicion_of(const ScoredRun& scored) {
                                    : std::string_view(scored.outlier->reason);
 }
 
+/// Grouped by cause, the group with the worst run first.
 void add_outliers(std::string& text, const TrainingValidation& validation, FitKind fit) {
-  const std::vector<const ScoredRun*> outliers = outliers_of(validation, fit);
+  std::vector<const ScoredRun*> outliers = outliers_of(validation, fit);
   if (outliers.empty()) return;
   const auto out = std::back_inserter(text);
   fmt::format_to(
       out, "\n# runs with errors above {:.0f} % with fit {}, or named by a rule, with the suspected cause\n",
       100 * far_off_run, config::name_of(fit));
-  for (const ScoredRun* scored : outliers) {
-    const PublishedRow& row = *scored->run.row;
-    fmt::format_to(out, "{:>+7.1f}  {} {} GPUs, {}, {}, {}, batch {}\n{:>7}  {}{}\n",
-                   100 * scored->error(fit), place_of(*scored), row.gpus_total, row.framework, row.model,
-                   row.precision, row.batch_per_gpu, "", is_always_named(*scored) ? "always named: " : "",
-                   suspicion_of(*scored));
+  const auto cause_of = [](const ScoredRun* scored) {
+    return fmt::format("{}{}", is_always_named(*scored) ? "always named: " : "", suspicion_of(*scored));
+  };
+  for (std::span<const ScoredRun*> left = outliers; !left.empty();) {
+    const std::string cause = cause_of(left.front());
+    const std::span<const ScoredRun*> others =
+        std::ranges::stable_partition(left, [&](const ScoredRun* run) { return cause_of(run) == cause; });
+    text += hanging("  ", cause);
+    for (const ScoredRun* scored : left.first(left.size() - others.size())) {
+      const PublishedRow& row = *scored->run.row;
+      text += hanging(fmt::format("{:>+9.1f}  ", 100 * scored->error(fit)),
+                      fmt::format("{} {} GPUs, {}, {}, {}, batch {}", place_of(*scored), row.gpus_total,
+                                  row.framework, row.model, row.precision, row.batch_per_gpu));
+    }
+    left = others;
   }
 }
 
@@ -258,7 +271,7 @@ std::string training_validation_table(const TrainingValidation& validation, cons
   for (const FitKind fit : asked) {
     fmt::format_to(out, "\n# published runs left out with fit {}\n", config::name_of(fit));
     for (const auto& [reason, count] : excluded_by(validation, fit))
-      fmt::format_to(out, "{:>8}  {}\n", count, reason);
+      text += hanging(fmt::format("{:>8}  ", count), reason);
   }
   return text;
 }

@@ -108,9 +108,10 @@ void add_named(std::string& text, const CollectiveValidation& validation) {
     }
     is_first = false;
     const OutlierRule* rule = scored.curve.outlier;
-    fmt::format_to(out, "{:>8}  {}\n{:>8}  {}{}\n", percent_or_dash(worst_mean(scored)), scored.curve.name,
-                   "", rule != nullptr && rule->always_named ? "always named: " : "",
-                   rule == nullptr ? "unknown cause" : rule->reason);
+    fmt::format_to(out, "{:>8}  {}\n", percent_or_dash(worst_mean(scored)), scored.curve.name);
+    text += hanging(std::string(10, ' '),
+                    fmt::format("{}{}", rule != nullptr && rule->always_named ? "always named: " : "",
+                                rule == nullptr ? "unknown cause" : rule->reason));
   }
 }
 
@@ -167,7 +168,8 @@ std::string validation_table(const CollectiveValidation& validation, bool only_c
   if (const std::optional<double> coverage = coverage_of(validation))
     fmt::format_to(out, "; {:.1f} % of the eligible rows could be predicted", 100 * *coverage);
   text += '\n';
-  for (const auto& [reason, count] : validation.excluded) fmt::format_to(out, "{:>8}  {}\n", count, reason);
+  for (const auto& [reason, count] : validation.excluded)
+    text += hanging(fmt::format("{:>8}  ", count), reason);
   return text;
 }
 

@@ -1,11 +1,14 @@
 #include "../sweep/hand_made.hpp"
 #include "report/sweep_report.hpp"
+#include "report/text_layout.hpp"
 #include "run/figures.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
+#include <string>
 
 using namespace trainyard;
 
@@ -95,8 +98,11 @@ TEST_CASE("a sweep for people: rows with their reasons, where scaling stops, and
      model  nodes  GPUs      step  samples/s  speedup  efficiency       epoch
          a      1     4  20.00 ms        100     4.00     100.0 %  2 h 00 min
          a      2     8  13.33 ms        150     6.00      75.0 %  1 h 20 min
-  b, large      1  impossible: does not fit: "room" for 1
-  b, large      2  wrong: no such model
+  b, large      1  impossible [1]
+  b, large      2  wrong [2]
+
+  [1] does not fit: "room" for 1
+  [2] no such model
 
 where scaling stops  largest GPU count with at least 80 % efficiency up to there
   model=a: 4 GPUs (100.0 %); 75.0 % on 8 GPUs
@@ -107,6 +113,25 @@ best points
   least energy    model=a, nodes=1: an epoch in 2 h 00 min, 20.0 USD, 3.60 MJ
   Pareto front    2 points, in time, cost and energy: 1, 0
 )");
+}
+
+TEST_CASE("a sweep's table has each reason once, and no line is wider than 100 columns") {
+  SweepResult result = sample_sweep();
+  std::string reason = "does not fit:";
+  for (int i = 0; i < 40; ++i) reason += " words";
+  result.rows[2].reason = result.rows[3].reason = reason;
+  result.rows[3].status = result.rows[2].status;
+  const std::string text = sweep_text(result, 60, false);
+  std::size_t marks = 0;
+  std::size_t reasons = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    CHECK(columns(line) <= 100);
+    marks += line.ends_with("impossible [1]") ? 1 : 0;
+    reasons += line.find("does not fit") != std::string::npos ? 1 : 0;
+  }
+  CHECK(marks == 2);
+  CHECK(reasons == 1);
 }
 
 TEST_CASE("under strong scaling the columns are against the smallest run, as where scaling stops is") {
