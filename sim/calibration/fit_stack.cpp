@@ -82,7 +82,7 @@ StackFit fit_stack(const config::Catalogue& catalogue, const std::shared_ptr<con
     scales.push_back(numbers[2]);
   }
   if (fit.runs.empty()) {
-    throw InputError(fmt::format("no run can be used: none is of {} on one GPU", fit.stack.name),
+    throw InputError(fmt::format("no published one-GPU run of {} can be fitted to", fit.stack.name),
                      "needed are runs with split 'calibrate' and gpus_total 1 that the rules in "
                      "workloads/published/runs cover");
   }

@@ -108,7 +108,7 @@ TEST_CASE("coverage is scored over all that should be, by family and in all") {
   CHECK(coverage_of(shipped()).value() >= 0.85);
 }
 
-TEST_CASE("curves far off are named, and those that rules except however near they are") {
+TEST_CASE("curves far off are named, and those that rules always name, however near they are") {
   ScoredCurve scored;
   CHECK_FALSE(is_named(scored));
   scored.large = 0.1;

@@ -136,7 +136,7 @@ TEST_CASE("a figure of the table is a column of sweeps, a text never") {
   CHECK(summary_json(sample_result(), {}, table)["made_up_w"] == "words");
 }
 
-TEST_CASE("exposed communication of many updates is the part of an update, as its step time is of one") {
+TEST_CASE("for runs of many updates, exposed communication is per update") {
   Run run = sample_result();
   Updates& updates = updates_in(run);
   updates.measured_updates = 10;
@@ -157,7 +157,7 @@ TEST_CASE("exposed communication of many updates is the part of an update, as it
   CHECK(json["communication_time_s"] == 0.05);
 }
 
-TEST_CASE("topics of what is not modelled are words, no fields") {
+TEST_CASE("topics of 'not modelled' are words, not field names") {
   for (const Figure& figure : figures()) CHECK(figure.topic.find('_') == std::string_view::npos);
 }
 

@@ -1,6 +1,7 @@
 #include "report/training_validation.hpp"
 
 #include "report/calibration_tables.hpp"
+#include "report/text_layout.hpp"
 #include "report/training_plot.hpp"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <doctest/doctest.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 using namespace trainyard;
 
@@ -113,20 +115,38 @@ TEST_CASE("JSON of training runs has errors as ratios, coverage, baselines and r
   CHECK(json["excluded"]["no batch per GPU"] == 1);
 }
 
-TEST_CASE("a run that a rule excepts is named however small its error") {
+TEST_CASE("a run that a rule always names is listed, however small its error") {
   SampleRuns sample;
   OutlierRule always_named{.when = {}, .reason = "known", .always_named = true};
   sample.validation.runs[1].outlier = &always_named;
   const std::string table = training_validation_table(sample.validation, {FitKind::one_gpu}, true);
   CHECK(table.find("+2.5  rows.csv:3 4 GPUs") != std::string::npos);
   CHECK(table.find(": known\n") != std::string::npos);
+  const std::size_t worse = table.find("+30.0  rows.csv:4");
+  CHECK(table.find(": known\n") > worse);
   const auto outliers = training_validation_json(sample.validation, FitKind::one_gpu)["outliers"];
   REQUIRE(outliers.size() == 2);
   CHECK(outliers[0]["always_named"] == false);
   CHECK(outliers[1]["always_named"] == true);
 }
 
-TEST_CASE("families that nothing is claimed for count by themselves, not in the totals") {
+TEST_CASE("runs with large errors are grouped by cause, which is printed once and wrapped") {
+  SampleRuns sample;
+  std::string cause = "a cause";
+  for (int i = 0; i < 40; ++i) cause += " words";
+  OutlierRule always_named{.when = {}, .reason = cause, .always_named = true};
+  for (ScoredRun& run : sample.validation.runs) run.outlier = &always_named;
+  const std::string table = training_validation_table(sample.validation, {FitKind::one_gpu}, true);
+  const std::size_t at = table.find("a cause");
+  REQUIRE(at != std::string::npos);
+  CHECK(table.find("a cause", at + 1) == std::string::npos);
+  CHECK(table.find("+30.0  rows.csv:4") > at);
+  CHECK(table.find("+2.5  rows.csv:3 4 GPUs") > at);
+  std::istringstream lines(table.substr(at));
+  for (std::string line; std::getline(lines, line);) CHECK(columns(line) <= 100);
+}
+
+TEST_CASE("families outside the totals count by themselves") {
   SampleRuns sample;
   for (ScoredRun& run : sample.validation.runs) run.family = &sample.data->run_rules.families.back();
   const auto json = training_validation_json(sample.validation, FitKind::one_gpu);
