@@ -14,18 +14,18 @@ void FlowExecutor::on_event(const Event& event) {
       replay_.wake(event.target, event.item, event.date);
       break;
     default:
-      happen(event);
+      on_own_event(event);
   }
-  look_for_the_end();
+  check_end();
 }
 
 void FlowExecutor::on_delivered(std::uint64_t tag, double date) {
   if (is_over_) return;
   deliver(tag, date);
-  look_for_the_end();
+  check_end();
 }
 
-void FlowExecutor::look_for_the_end() {
+void FlowExecutor::check_end() {
   if (!replay_.done()) return;
   is_over_ = true;
   for (const SimgridNetwork::InFlight& flow : network_.in_flight()) count_in_flight(flow);

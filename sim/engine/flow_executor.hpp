@@ -25,7 +25,7 @@ protected:
   /// The link event with this index in the graph happens.
   virtual void change_link(int event) = 0;
   /// An event that this executor has entered into the calendar.
-  virtual void happen(const Event& event) = 0;
+  virtual void on_own_event(const Event& event) = 0;
   /// The flow with this tag has arrived.
   virtual void deliver(std::uint64_t tag, double date) = 0;
   /// Counts the bytes of a flow of another job that is under way when job 0 ends.
@@ -44,9 +44,9 @@ protected:
   Replay& replay_;
 
 private:
-  void look_for_the_end();
+  void check_end();
 
-  bool is_over_ = false;  ///< job 0 has ended: what still happens counts no more
+  bool is_over_ = false;  ///< job 0 has ended; later events are ignored
 };
 
 /// The flows of one edge of a phase, or of one group of edges, counted so far.

@@ -49,7 +49,7 @@ private:
     network_.set_capacity(link, graph_.link_events[at(event)].bandwidth * flows_.network.scales[at(link)]);
   }
 
-  void happen(const Event& event) override {
+  void on_own_event(const Event& event) override {
     if (event.kind == EventKind::over) {
       replay_.leave_all(event.target, event.date);
     } else {

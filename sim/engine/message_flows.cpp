@@ -10,7 +10,7 @@ namespace {
 /// Every message is a flow. A rank begins a phase when all its messages of the previous phase have arrived.
 class MessagesExecutor final : public FlowExecutor {
 public:
-  MessagesExecutor(const TaskGraph& graph, const StepRoutes& routes, SimgridNetwork& network,
+  MessagesExecutor(const TaskGraph& graph, const MessageRoutes& routes, SimgridNetwork& network,
                    Calendar& calendar, Replay& replay)
       : FlowExecutor(graph, network, calendar, replay),
         routes_(routes),
@@ -64,7 +64,7 @@ private:
     network_.set_capacity(static_cast<int>(index(change.link)), change.bandwidth);
   }
 
-  void happen(const Event& event) override {
+  void on_own_event(const Event& event) override {
     if (event.kind == EventKind::begin) {
       enter_phase(event.target, event.item, 0, event.date);
     } else {
@@ -188,7 +188,7 @@ private:
       link_bytes_[index(link)] += bytes.si();
   }
 
-  const StepRoutes& routes_;
+  const MessageRoutes& routes_;
   std::vector<double> link_bytes_;         ///< counted message by message
   std::vector<FlatLists> passing_on_;      ///< by pattern
   std::vector<FlatLists> edges_of_ranks_;  ///< by pattern
@@ -201,7 +201,7 @@ private:
 
 Timeline run_messages(const TaskGraph& graph, const EngineOptions& options) {
   Calendar calendar = calendar_of_links(graph);
-  const StepRoutes routes = step_routes(graph);
+  const MessageRoutes routes = message_routes(graph);
   SimgridNetwork network(routes.links);
   for (const std::vector<int>& route : routes.routes) network.add_route(route);
   Replay replay(graph, options, calendar);

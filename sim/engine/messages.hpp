@@ -13,14 +13,14 @@
 namespace trainyard::engine {
 
 /// The network with a route for every edge of every phase, and a private link for each phase with a limit.
-struct StepRoutes {
+struct MessageRoutes {
   std::vector<Bandwidth> links;
   std::vector<std::vector<int>> routes;
   std::vector<int> first_of_phase;  ///< by phase, over all collectives: the route of its edge 0
 };
 
 /// Throws InputError for patterns without edges: their messages cannot be sent one by one.
-StepRoutes step_routes(const TaskGraph& graph);
+MessageRoutes message_routes(const TaskGraph& graph);
 
 /// By edge: the edges that pass on its data.
 FlatLists passing_on(const Pattern& pattern);

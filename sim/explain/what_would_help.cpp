@@ -27,8 +27,9 @@ std::string speed_with(ResolvedExperiment resolved) {
 void take_in(const ChildOutcome& outcome, WhatIfRow& row) {
   if (outcome.kind == ChildOutcome::input_error || outcome.kind == ChildOutcome::job_impossible) {
     // "algorithm tree: tree cannot ..." would name it twice
-    const std::string name = row.what.set.front().second + ' ';
-    row.what.reason = outcome.text.substr(outcome.text.starts_with(name) ? name.size() : 0);
+    const auto& [key, value] = row.what.set.front();
+    const bool is_named = key == "sync.algorithm" && outcome.text.starts_with(value + ' ');
+    row.what.reason = outcome.text.substr(is_named ? value.size() + 1 : 0);
     return;
   }
   if (outcome.kind == ChildOutcome::failure)

@@ -109,7 +109,8 @@ Html timeline_html(const Run& run) {
   if (whole <= Seconds{}) return {};
   Html html = paragraph(
       all.size() < static_cast<std::size_t>(run.ranks)
-          ? fmt::format("The first {} of {} ranks, as in trace.json.", all.size(), grouped(run.ranks))
+          ? fmt::format("{} of {} ranks (the first ones and the first of each class), as in trace.json.",
+                        all.size(), grouped(run.ranks))
           : "All ranks, as in trace.json.");
   if (const auto until = updates_of(run) ? shown_until(*updates_of(run)) : std::nullopt) {
     html += paragraph(fmt::format("The first {} of the measured {}.", estimate(*until),

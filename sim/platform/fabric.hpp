@@ -115,7 +115,7 @@ struct Fabric {
   Sourced<Bandwidth> per_flow{.value =
                                   Bandwidth{std::numeric_limits<double>::infinity()}};  ///< one connection
   Sourced<bool> gpudirect{.value = true};  ///< false: data between GPU and NIC goes through host memory
-  std::optional<int> places;               ///< nodes it has room for; empty if it grows with them
+  std::optional<int> places;               ///< number of nodes it can connect; empty: any number
   std::vector<TreeLevel> levels;           ///< for a fat tree, lowest first
   RailShape rail;
   TorusShape torus;

@@ -38,6 +38,7 @@ const KindKey* find_key(const FabricDefinition& kind, std::string_view name) {
 std::string kinds_with(std::string_view name) {
   std::string kinds;
   for (const auto& kind : config::Names<FabricKind>::table) {
+    if (kind.value == FabricKind::none) continue;  // it has no keys
     const FabricDefinition other = definition(kind.value);
     const KindKey* key = find_key(other, name);
     if (key != nullptr && key->instead.empty())

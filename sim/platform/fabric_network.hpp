@@ -75,7 +75,7 @@ public:
   [[nodiscard]] virtual int first_switch(Port /*port*/) const { return 0; }
   /// Where the fabric is narrower than the NICs below it.
   [[nodiscard]] virtual std::vector<NarrowCut> narrow_cuts() const { return {}; }
-  /// What-if: the links that could be faster.
+  /// The rates in the file that `explain` may double.
   [[nodiscard]] virtual LinkKeys link_keys() const { return {}; }
 
 protected:

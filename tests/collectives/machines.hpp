@@ -5,10 +5,10 @@
 #include "config/document.hpp"
 #include "platform/channels.hpp"
 #include "platform/load.hpp"
+#include "platform/shipped_platform.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -53,13 +53,7 @@ fabric: {2}
 
 /// A shipped platform.
 inline Cluster shipped_cluster(const std::string& name, int nodes, int gpus = 0) {
-  static std::map<std::string, Platform> platforms;  // reading takes longer than most tests
-  auto found = platforms.find(name);
-  if (found == platforms.end()) {
-    const std::string path = std::string(TRAINYARD_SOURCE_DIR) + "/platforms/" + name + ".yaml";
-    found = platforms.emplace(name, load_platform(config::load(path))).first;
-  }
-  return make_cluster(found->second, nodes, gpus);
+  return make_cluster(testing::shipped_platform(name), nodes, gpus);
 }
 
 inline CollectiveRequest over_all_ranks(const Cluster& cluster, Operation operation, int root = 0) {

@@ -14,9 +14,7 @@ using namespace trainyard;
 
 namespace {
 
-Platform shipped_box(const std::string& name) {
-  return load_platform(config::load(std::string(TRAINYARD_SOURCE_DIR) + "/platforms/" + name + ".yaml"));
-}
+Platform shipped_box(const std::string& name) { return testing::shipped_platform(name); }
 
 Platform with_gpudirect(Platform platform, bool has_it) {
   platform.fabric.gpudirect.value = has_it;

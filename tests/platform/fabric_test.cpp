@@ -2,6 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "errors_of.hpp"
+#include "platform/fabric_definition.hpp"
 #include "platform/fabrics.hpp"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <rapidcheck.h>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace trainyard;
@@ -300,4 +302,18 @@ TEST_CASE("every fabric spreads an all-to-all so that bytes in equal bytes out a
       CHECK(sum == 0);
     }
   }
+}
+
+TEST_CASE("every optional key of a fabric is for all kinds or in the definition of a kind") {
+  const std::set<std::string_view> for_all{"transport", "nic",      "efficiency",
+                                           "latency",   "per_flow", "gpudirect"};
+  std::set<std::string_view> defined;
+  for (const auto& kind : config::Names<FabricKind>::table) {
+    for (const KindKey& key : definition(kind.value).keys) defined.insert(key.name);
+  }
+  const auto check = [&](const auto& key) {
+    CAPTURE(key.name);
+    CHECK((std::string_view(key.name) == "kind" || for_all.contains(key.name) != defined.contains(key.name)));
+  };
+  config::Keys<FabricFile>::table()([&](const auto&... key) { (check(key), ...); });
 }

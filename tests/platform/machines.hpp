@@ -3,6 +3,7 @@
 
 #include "config/document.hpp"
 #include "platform/load.hpp"
+#include "platform/shipped_platform.hpp"
 
 #include <string>
 #include <vector>
@@ -14,10 +15,7 @@ inline Platform load_box(const std::string& text, std::vector<Diagnostic>* warni
   return load_platform(config::parse("box.yaml", text), warnings);
 }
 
-/// The shipped platform.
-inline Platform dgx2() {
-  return load_platform(config::load(std::string(TRAINYARD_SOURCE_DIR) + "/platforms/dgx2.yaml"));
-}
+inline Platform dgx2() { return testing::shipped_platform("dgx2"); }
 
 // NVLinks of an 8-GPU cube mesh, from `nvidia-smi topo -m` on a node of OneFlow's DLPerf cluster.
 inline const std::vector<std::vector<int>>& cube_mesh() {

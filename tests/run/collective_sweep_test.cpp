@@ -6,9 +6,8 @@
 #include "config/document.hpp"
 #include "engine/in_child.hpp"
 #include "experiment/collective_software.hpp"
-#include "experiment/input_files.hpp"
 #include "platform/channels.hpp"
-#include "platform/load.hpp"
+#include "platform/shipped_platform.hpp"
 
 #include <array>
 #include <cstdlib>
@@ -17,19 +16,13 @@
 #include <rapidcheck.h>
 
 using namespace trainyard;
+using testing::shipped_platform;
 
 namespace {
 
 const std::vector<Operation> operations{
     Operation::all_reduce, Operation::reduce_scatter, Operation::all_gather, Operation::broadcast,
     Operation::reduce,     Operation::all_to_all,     Operation::send_recv};
-
-Platform shipped(const std::string& name) {
-  static Cache<Platform> platforms;
-  return platforms.get(name, nullptr, [&](std::vector<Diagnostic>*) {
-    return load_platform(config::load(std::string(TRAINYARD_SOURCE_DIR) + "/platforms/" + name + ".yaml"));
-  });
-}
 
 std::vector<std::string> shipped_names() {
   std::vector<std::string> names;
@@ -73,7 +66,7 @@ TEST_CASE("a size takes the time that it has alone, whatever was timed before it
   CHECK(rc::check("several sizes", [] {
     const std::string name =
         *rc::gen::elementOf(std::vector<std::string>{"dgx1v", "p2_8xlarge", "p3_8xlarge", "dgx2"});
-    const Cluster cluster = make_cluster(shipped(name), *rc::gen::inRange(1, 4), 0, 4);
+    const Cluster cluster = make_cluster(shipped_platform(name), *rc::gen::inRange(1, 4), 0, 4);
     CollectiveSweep sweep = sweep_of(*rc::gen::elementOf(operations), {}, cluster.platform,
                                      *rc::gen::element(NcclVersion::none, NcclVersion::v2_7_8));
     sweep.fidelity = *rc::gen::element(Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::messages,
@@ -111,7 +104,7 @@ TEST_CASE("a size takes the time that it has alone, whatever was timed before it
 TEST_CASE("shipped links take as long as those that NCCL's steps were measured on") {
   for (const std::string& name : shipped_names()) {
     CAPTURE(name);
-    const Platform platform = shipped(name);
+    const Platform platform = shipped_platform(name);
     const auto [first, last] = edges(platform.node);
     for (auto edge = first; edge != last; ++edge) {
       const Link& link = platform.node[*edge];
@@ -123,7 +116,7 @@ TEST_CASE("shipped links take as long as those that NCCL's steps were measured o
 TEST_CASE("no collective inside a shipped node beats its bound, however slow its links are") {
   const std::vector<std::string> names = shipped_names();
   CHECK(rc::check("time >= bound", [&] {
-    Platform platform = shipped(*rc::gen::elementOf(names));
+    Platform platform = shipped_platform(*rc::gen::elementOf(names));
     RC_PRE(platform.gpus.size() > 1);
     const int gpus = *rc::gen::inRange(2, static_cast<int>(platform.gpus.size()) + 1);
     const auto version = *rc::gen::element(NcclVersion::none, NcclVersion::v2_4, NcclVersion::v2_7_8,
@@ -148,7 +141,7 @@ TEST_CASE("no collective inside a shipped node beats its bound, however slow its
 
 TEST_CASE(
     "a slow link inside a node costs every step what it is slower, a fast one changes nothing and says so") {
-  Platform platform = shipped("dgx2");
+  Platform platform = shipped_platform("dgx2");
   CollectiveSweep sweep = sweep_of(Operation::send_recv, {Bytes{4}}, platform, NcclVersion::v2_7_8);
   sweep.software.overheads.launch = {};  // a floor of its own
   const auto report_at = [&](double latency) {

@@ -5,7 +5,7 @@
 #include "config/document.hpp"
 #include "engine/engine.hpp"
 #include "errors_of.hpp"
-#include "platform/load.hpp"
+#include "platform/shipped_platform.hpp"
 #include "schedule/step_plan.hpp"
 #include "two_layers.hpp"
 
@@ -21,8 +21,7 @@ constexpr double step_compute = 40e-3;  // of two_layers()
 constexpr double values = 101e6;
 
 Cluster machine(const std::string& name, int nodes, int gpus) {
-  return make_cluster(load_platform(config::load(TRAINYARD_SOURCE_DIR "/platforms/" + name + ".yaml")), nodes,
-                      gpus);
+  return make_cluster(testing::shipped_platform(name), nodes, gpus);
 }
 
 Sync through_gpu0() { return {.kind = SyncKind::dataparallel_gpu0}; }

@@ -1,7 +1,7 @@
 #include "config/document.hpp"
 #include "engine/engine.hpp"
 #include "engine/macro_flows.hpp"
-#include "platform/load.hpp"
+#include "platform/shipped_platform.hpp"
 #include "schedule/collective_use.hpp"
 #include "schedule/jobs.hpp"
 #include "schedule/step_variants.hpp"
@@ -18,8 +18,7 @@ using namespace trainyard::testing;
 namespace {
 
 StepPlan plan(const Trace& trace, int gpus, const Stack& stack = {}, const GpuProfile& gpu = {}) {
-  const Cluster cluster =
-      make_cluster(load_platform(config::load(TRAINYARD_SOURCE_DIR "/platforms/dgx2.yaml")), 1, gpus);
+  const Cluster cluster = make_cluster(testing::shipped_platform("dgx2"), 1, gpus);
   return plan_step(trace, gpu, stack, cluster, Sync{}, no_overheads());
 }
 
@@ -204,8 +203,7 @@ TEST_CASE("the memory traffic of a collective is what its primitives read and wr
 }
 
 TEST_CASE("five GPUs of a cube mesh reduce along a chain unless a ring was asked for") {
-  const Cluster cluster =
-      make_cluster(load_platform(config::load(TRAINYARD_SOURCE_DIR "/platforms/dgx1v.yaml")), 1, 5);
+  const Cluster cluster = make_cluster(testing::shipped_platform("dgx1v"), 1, 5);
   const StepPlan five = plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, Sync{}, no_overheads());
   REQUIRE(five.graph.collectives.size() == 2);
   CHECK(five.graph.collectives[0].label.algorithm == Algorithm::chain);
@@ -217,8 +215,7 @@ TEST_CASE("five GPUs of a cube mesh reduce along a chain unless a ring was asked
 }
 
 TEST_CASE("a job on some ranks of a cluster leaves the others idle, and goes on beside another's") {
-  const Cluster cluster =
-      make_cluster(load_platform(config::load(TRAINYARD_SOURCE_DIR "/platforms/dgx2.yaml")), 2, 8, 4);
+  const Cluster cluster = make_cluster(testing::shipped_platform("dgx2"), 2, 8, 4);
   const auto on = [&](int first) {
     const std::vector<Rank> ranks{Rank{first}, Rank{first + 1}, Rank{first + 2}, Rank{first + 3}};
     return plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, ranks, Sync{}, no_overheads());
