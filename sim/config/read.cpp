@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <variant>
 
@@ -43,6 +44,13 @@ std::string range_hint(const Range& range, Show show) {
   if (range.minimum && range.maximum) text += " and ";
   if (range.maximum) text += "at most " + show(*range.maximum);
   return text;
+}
+
+/// "1000000", not "1e+06".
+std::string plain(double bound) {
+  constexpr double most = 1e15;
+  return std::abs(bound) < most && bound == std::trunc(bound) ? std::to_string(static_cast<long long>(bound))
+                                                              : shortest(bound);
 }
 
 bool inside(const Range& range, double value) {
@@ -86,7 +94,7 @@ void read_integer(Reader& reader, const Node& node, const Range& range, Integer&
            "at most " + std::to_string(std::numeric_limits<Integer>::max()));
     return;
   }
-  if (check_range(reader, node, range, static_cast<double>(number), shortest)) {
+  if (check_range(reader, node, range, static_cast<double>(number), plain)) {
     value = static_cast<Integer>(number);
   }
 }
@@ -121,7 +129,7 @@ void read_scalar(Reader& reader, const Node& node, const Range& range, long long
 void read_scalar(Reader& reader, const Node& node, const Range& range, double& value) {
   if (!expect_plain(reader, node, "a number")) return;
   const auto number = parsed(reader, node, parse_number(node.scalar));
-  if (number && check_range(reader, node, range, *number, shortest)) value = *number;
+  if (number && check_range(reader, node, range, *number, plain)) value = *number;
 }
 
 void read_scalar(Reader& reader, const Node& node, const Range&, std::string& value) {

@@ -78,17 +78,19 @@ std::string matrix_section(const Platform& platform) {
   return "Connections (as nvidia-smi topo -m)\n" + aligned(rows) + "\n" + connection_legend();
 }
 
-/// Decimals that a bandwidth in GB/s needs for four digits; none for zeros.
+/// Decimals that a bandwidth in GB/s needs for four digits, two at most; none for zeros.
 int decimals_of(Bandwidth bandwidth) {
   const std::string text = fmt::format("{:.4g}", bandwidth.si() / 1e9);
   const std::size_t point = text.find('.');
-  return point == std::string::npos ? 0 : static_cast<int>(text.size() - point) - 1;
+  return point == std::string::npos ? 0 : std::min(2, static_cast<int>(text.size() - point) - 1);
 }
 
 std::string links_section(const Platform& platform, Footnotes& notes) {
   std::vector<Bandwidth> rates{platform.fabric.nic.value, platform.fabric.effective.value};
   for (const ParallelLinks& group : parallel_links(platform.node))
     rates.insert(rates.end(), {group.link.bandwidth.value, group.link.effective.value});
+  const bool is_staged = !platform.has_peer_to_peer && std::isfinite(platform.staged.value.si());
+  if (is_staged) rates.push_back(platform.staged.value);
   const int decimals = decimals_of(*std::ranges::max_element(rates, {}, decimals_of));
   const std::size_t width = fmt::format("{:.{}f}", std::ranges::max(rates).si() / 1e9, decimals).size();
   const auto rate_text = [&](const Sourced<Bandwidth>& rate) {
@@ -112,7 +114,7 @@ std::string links_section(const Platform& platform, Footnotes& notes) {
   }
   if (!platform.has_peer_to_peer)
     rows.push_back({"gpu - gpu through host memory", "", "staged", "", "",
-                    std::isfinite(platform.staged.value.si()) ? rate_text(platform.staged) : "", ""});
+                    is_staged ? rate_text(platform.staged) : "", ""});
   return "Links (bandwidth per direction, all lanes; effective: reached by collectives)\n" + aligned(rows) +
          fabric_lines(platform, notes);
 }

@@ -76,14 +76,14 @@ std::string groups_in_words(const Comparison& comparison, Seconds least) {
   return text.empty() ? text : text + ")";
 }
 
-/// "1.83x faster", "3.2 % slower".
+/// "1.83 times faster", "3.2 % slower".
 std::string speed_in_words(double ratio) {
   constexpr double alike = 5e-5;
   constexpr double by_per_cent = 1.1;
   if (std::abs(ratio - 1) < alike) return "as fast as A";
   const bool is_faster = ratio > 1;
   const double times = is_faster ? ratio : 1 / ratio;
-  return fmt::format("{} {}", times < by_per_cent ? percent(times - 1) : fmt::format("{:.2f}x", times),
+  return fmt::format("{} {}", times < by_per_cent ? percent(times - 1) : rounded(times) + " times",
                      is_faster ? "faster" : "slower");
 }
 

@@ -46,8 +46,8 @@ void write_faults(Page& out, const Run& run) {
                           : ""));
   if (!faults.every) return;
   out.row("checkpoint", interval_in_words(faults),
-          fmt::format("between checkpoints; each has {} and takes {} to write", human(faults.checkpoint_size),
-                      estimate(faults.write)));
+          fmt::format("between checkpoints; each has {} and takes {} to write",
+                      estimate(faults.checkpoint_size), estimate(faults.write)));
   if (!faults.daly) return;
   std::string best = fmt::format("Young {}, Daly {}", estimate(*faults.young), estimate(*faults.daly));
   if (faults.best) {

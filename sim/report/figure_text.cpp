@@ -76,11 +76,12 @@ std::string in_unit_like(double number, double largest, FigureUnit unit) {
       return human_like(Joules{number}, Joules{largest});
     case FigureUnit::power:
       return human_like(Watts{number}, Watts{largest});
+    case FigureUnit::times:
+      return fmt::format("{:.1f} x", number);
     case FigureUnit::number:
     case FigureUnit::samples_per_s:
     case FigureUnit::tokens_per_s:
     case FigureUnit::per_second:
-    case FigureUnit::times:
     case FigureUnit::usd:
       return rounded_like(number, largest).append(suffix_of(unit));
     default:

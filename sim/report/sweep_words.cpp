@@ -14,6 +14,7 @@ namespace {
 
 std::string as_time(double seconds, double longest) { return human_like(Seconds(seconds), Seconds(longest)); }
 std::string as_count(double number, double) { return count_text(number); }
+std::string as_speedup(double ratio, double) { return fmt::format("{:.1f}", ratio); }
 std::string as_percent(double ratio, double) { return percent(ratio); }
 
 constexpr const char* speedup_figure = "speedup";
@@ -22,7 +23,7 @@ constexpr const char* efficiency_figure = "scaling_efficiency";
 constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", as_count},
                                          {"step", "step_time_s", as_time},
                                          {"samples/s", "throughput_samples_per_s", rounded_like},
-                                         {"speedup", speedup_figure, rounded_like},
+                                         {"speedup", speedup_figure, as_speedup},
                                          {"efficiency", efficiency_figure, as_percent},
                                          {"exposed comm.", "exposed_communication_s", as_time},
                                          {"MFU", "model_flops_utilization", as_percent},

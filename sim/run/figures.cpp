@@ -201,7 +201,7 @@ std::vector<Figure> figures_of_speed() {  // How fast it is.
              "kernel slowdown", summary_only, kernel_slowdown},
       Figure{"communication_time_s", "communication", FigureUnit::time,
              "busy time of the communication stream in a step, on the ranks that end last; for runs of many "
-             "updates, the mean of all ranks in one of their steps",
+             "updates, the same as `exposed_communication_s`: nothing is computed meanwhile",
              "", in_tables, of(communication_time)},
       Figure{"exposed_communication_s", "exposed communication", FigureUnit::time,
              "the part of communication not overlapped by compute: step time minus compute time; for runs of "

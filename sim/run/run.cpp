@@ -24,8 +24,7 @@ Seconds exposed_communication(const Run& run) {
 }
 
 Seconds communication_time(const Run& run) {
-  const Updates* updates = updates_of(run);
-  return updates != nullptr ? updates->communication : slowest_class(step_of(run)).communication;
+  return updates_of(run) != nullptr ? exposed_communication(run) : slowest_class(step_of(run)).communication;
 }
 
 Seconds compute_time(const Run& run) {

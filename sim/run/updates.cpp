@@ -93,7 +93,6 @@ Updates updates_from(const std::vector<TrainingRecord>& repeats, const Cluster& 
   updates.lead = median.lead;
   updates.spans = median.spans;
   add_workers(median, cluster, updates);
-  updates.communication = sum_of(updates.workers).communicating / steps_of(updates);
   for (const WorkerSpan& span : updates.spans) {
     updates.bars.push_back({.rank = Rank{span.worker * ranks_per_worker},
                             .stream = span.activity == Activity::wasted ? Stream::host : Stream::compute,

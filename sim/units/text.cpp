@@ -167,12 +167,11 @@ std::string with_decimals(std::string number, long decimals) {
 constexpr double long_from = 60;  // seconds
 constexpr double very_long_from = 3600;
 
-/// "24 min 05 s", "2 h 05 min"; `largest` decides whether with seconds. "40 s" and "10 min" below "1 h 05
-/// min".
-std::string in_minutes_or_hours(double seconds, double largest) {
-  const bool is_hours = std::round(largest) >= very_long_from;
+/// "2 h 05 min", "24 min 05 s", "40 s"; for at least ten seconds.
+std::string in_minutes_or_hours(double seconds) {
+  const bool is_hours = std::round(std::abs(seconds)) >= very_long_from;
   const std::int64_t units = std::llround(std::abs(seconds) / (is_hours ? 60 : 1));
-  const std::string sign = seconds < 0 && units > 0 ? "-" : "";
+  const std::string sign = seconds < 0 ? "-" : "";
   const std::string small_unit = is_hours ? " min" : " s";
   if (units < 60) return sign + std::to_string(units) + small_unit;
   std::string big = std::to_string(units / 60);
@@ -189,7 +188,7 @@ bool is_long(const Dimension& dimension, double value) {
 
 /// With at most `digits` significant digits; with all of them if `has_zeros`.
 std::string print_rounded(const Dimension& dimension, double value, int digits, bool has_zeros) {
-  if (is_long(dimension, value)) return in_minutes_or_hours(value, std::abs(value));
+  if (is_long(dimension, value)) return in_minutes_or_hours(value);
   if (!std::isfinite(value) || value == 0) return print(dimension, value);
   const Decimal decimal = shortest_decimal(to_digits(value, digits));
   const Unit& unit = fitting_unit(dimension.shown, decimal.exponent);
@@ -207,8 +206,15 @@ std::string in_fixed(double value, int decimals) {
   return {buffer.begin(), end};
 }
 
+/// A time beside one of minutes or hours. Below ten seconds whole seconds would have less than two digits.
+std::string in_long_column(const Dimension& dimension, double value, double largest) {
+  constexpr double rounding = 1e-9;  // smaller parts of the largest are errors of sums
+  if (std::round(std::abs(value)) >= 10) return in_minutes_or_hours(value);
+  return print_rounded(dimension, std::abs(value) < rounding * std::abs(largest) ? 0 : value, 3, true);
+}
+
 std::string print_like(const Dimension& dimension, double value, double largest) {
-  if (is_long(dimension, largest)) return in_minutes_or_hours(value, std::abs(largest));
+  if (is_long(dimension, largest)) return in_long_column(dimension, value, largest);
   if (!std::isfinite(value) || !std::isfinite(largest) || largest == 0)
     return print_rounded(dimension, value, 4, false);
   const Decimal decimal = shortest_decimal(to_digits(largest, 4));

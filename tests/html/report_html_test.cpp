@@ -5,6 +5,7 @@
 #include "html/run_sections.hpp"
 #include "html/timeline_data.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <map>
@@ -26,10 +27,18 @@ const PageOrigin origin{.version = "9.8.7",
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 /// "min 05 s", after a number.
-bool is_duration(const std::string& unit) { return unit.starts_with("h ") || unit.starts_with("min"); }
+bool is_duration(const std::string& unit) {
+  return std::regex_match(unit, std::regex("h [0-9]{2} min|min [0-9]{2} s"));
+}
 
-/// The unit and the number of decimals of the numbers in each column of a page's tables: "ms 2", or "h min"
-/// for long times. Of columns headed "value" or "number", which have several quantities, none.
+/// A time below a minute with at least two digits, or zero: a number with its decimals, and its unit.
+bool is_short_time(const std::string& number, const std::string& unit) {
+  return (unit == "s" || unit == "ms" || unit == "us") &&
+         (number == "0" || std::ranges::count_if(number, [](char c) { return c >= '0' && c <= '9'; }) > 1);
+}
+
+/// The unit and the number of decimals of the numbers in each column of a page's tables: "ms 2", or "minutes"
+/// for a column with long times. Of columns headed "value" or "number", which have several quantities, none.
 std::map<std::string, std::set<std::string>> forms_of_columns(const std::string& page) {
   std::map<std::string, std::set<std::string>> forms;
   int number = 0;
@@ -42,6 +51,11 @@ std::map<std::string, std::set<std::string>> forms_of_columns(const std::string&
       heads.push_back((*one)[1]);
     const std::regex cell(R"(<tr>|<td[^>]*>((?:\+|-)?[0-9][0-9,]*)(\.[0-9]+)? ([^<]*)</td>|<td)");
     std::size_t column = 0;
+    std::set<std::size_t> has_durations;
+    for (std::sregex_iterator one(text.begin(), text.end(), cell), end; one != end; ++one) {
+      column = (*one)[0] == "<tr>" ? 0 : column + 1;
+      if ((*one)[3].matched && is_duration((*one)[3])) has_durations.insert(column);
+    }
     for (std::sregex_iterator one(text.begin(), text.end(), cell), end; one != end; ++one) {
       if ((*one)[0] == "<tr>") {
         column = 0;
@@ -49,9 +63,13 @@ std::map<std::string, std::set<std::string>> forms_of_columns(const std::string&
       }
       const std::string name = column < heads.size() ? heads[column] : "";
       ++column;
-      if (!(*one)[3].matched || name == "value") continue;
+      if (!(*one)[3].matched || name == "value" || name == "number") continue;
+      const std::string unit = (*one)[3];
+      const bool is_long = has_durations.contains(column);
       forms[fmt::format("{} of table {}", name, number)].insert(
-          is_duration((*one)[3]) ? "minutes" : fmt::format("{} {}", (*one)[3].str(), (*one)[2].length()));
+          is_duration(unit) || (is_long && is_short_time((*one)[1].str() + (*one)[2].str(), unit))
+              ? "minutes"
+              : fmt::format("{} {}", unit, (*one)[2].length()));
     }
   }
   return forms;

@@ -76,6 +76,24 @@ TEST_CASE("the halves of the cube mesh are joined by the lanes between them") {
   CHECK(minimum_cut(load_box(cube_mesh_text()), Rate::specified, true).si() == doctest::Approx(6 * 25e9));
 }
 
+TEST_CASE("bandwidths have the decimals that transfers through host memory need, and two at most") {
+  Platform platform = load_box(R"(name: box
+node:
+  gpus: {count: 2, profile: some_gpu}
+  devices: {cpu: {count: 1}}
+  links:
+    - {between: [gpu0, cpu], kind: pcie3, bandwidth: 16 GB/s, latency: 1 us}
+    - {between: [gpu1, cpu], kind: pcie3, bandwidth: 16 GB/s, latency: 1 us}
+)");
+  CHECK(contains(topology_report(platform), " 16 GB/s"));
+  platform.has_peer_to_peer = false;
+  platform.staged.value = Bandwidth(8.5e9);
+  CHECK(contains(topology_report(platform), " 8.5 GB/s"));
+  CHECK(contains(topology_report(platform), " 16.0 GB/s"));
+  platform.staged.value = Bandwidth(1.125e9);
+  CHECK(contains(topology_report(platform), " 16.00 GB/s"));
+}
+
 TEST_CASE("a cut can lie inside a half, and one GPU has none") {
   const Platform platform = load_box(R"(name: box
 node:

@@ -240,8 +240,14 @@ TEST_CASE("numbers of a column have its largest one's unit and decimals, and are
   CHECK(human_like(Seconds(-3.112e-3), step) == "-3.1 ms");
   CHECK(human_like(Seconds(-20e-6), step) == "0.0 ms");
   CHECK(human_like(Seconds(4e-3), Seconds(13e-3)) == "4.00 ms");
-  CHECK(human_like(Seconds(600), Seconds(36000)) == "10 min");
-  CHECK(human_like(Seconds(-0.1), Seconds(300)) == "0 s");
+  CHECK(human_like(Seconds(600), Seconds(36000)) == "10 min 00 s");
+  CHECK(human_like(Seconds(382), Seconds(36000)) == "6 min 22 s");
+  CHECK(human_like(Seconds(18), Seconds(7200)) == "18 s");
+  CHECK(human_like(Seconds(-18), Seconds(7200)) == "-18 s");
+  CHECK(human_like(Seconds(3599.6), Seconds(7200)) == "1 h 00 min");
+  CHECK(human_like(Seconds(0.4), Seconds(200)) == "400 ms");
+  CHECK(human_like(Seconds(3.144), Seconds(200)) == "3.14 s");
+  CHECK(human_like(Seconds(-1e-12), Seconds(300)) == "0 s");
   CHECK(human_like(Seconds(40), Seconds(300)) == "40 s");
   CHECK(human_like(Seconds(0), Seconds(0)) == "0 s");
   CHECK(rc::check([] {
