@@ -135,15 +135,17 @@ std::optional<FigureValue> read_figure(const Fields& fields, const Figure& figur
   return is_text ? FigureValue(fields.text(name)) : FigureValue(fields.number(name));
 }
 
-/// Version 2 has the exposed communication of runs of many updates per step of a rank, later versions per
+/// Version 2 has the communication of runs of many updates per step of a rank, later versions per
 /// update, as among the parts.
 void as_part_of_an_update(RunSummary& run) {
   const auto figure_at = [&](std::string_view field) {
     return std::ranges::find(run.table, field, &Figure::field) - run.table.begin();
   };
   const auto part = std::ranges::find(run.parts, StepPart::communication, &PartTime::part);
-  if (part != run.parts.end() && run.figures.at(static_cast<std::size_t>(figure_at("updates_per_s"))))
-    run.figures.at(static_cast<std::size_t>(figure_at("exposed_communication_s"))) = part->time.si();
+  if (part != run.parts.end() && run.figures.at(static_cast<std::size_t>(figure_at("updates_per_s")))) {
+    for (const auto* const field : {"communication_time_s", "exposed_communication_s"})
+      run.figures.at(static_cast<std::size_t>(figure_at(field))) = part->time.si();
+  }
 }
 
 }  // namespace
