@@ -59,7 +59,6 @@ struct Updates {
   std::int64_t lead = 0;  ///< for ssp: largest number of steps by which a rank was ahead of the slowest
   Seconds wasted;         ///< cancelled computing time of all ranks, per update
   Known<Joules> wasted_energy = unknown({});  ///< energy of their GPUs for it, per update
-  Seconds communication;                      ///< of a rank per step; nothing is computed meanwhile
   std::vector<WorkerRow> workers;
   std::vector<WorkerSpan> spans;  ///< for the first ranks, from the beginning of the measurement
   std::vector<ServerRow> servers;

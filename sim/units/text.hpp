@@ -55,7 +55,8 @@ template <class Q>
 std::string estimate(Q quantity);
 
 /// In the unit of `largest` and with the decimals that give `largest` four digits, so that all numbers of a
-/// column have the same: "3.1 ms" below "213.5 ms". Never "-0.0".
+/// column have the same: "3.1 ms" below "213.5 ms". Never "-0.0". Beside a time of minutes or hours each time
+/// has its own unit: "6 min 22 s" and "424 ms" below "2 h 05 min".
 template <class Q>
 std::string human_like(Q quantity, Q largest);
 
