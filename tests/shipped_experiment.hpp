@@ -7,7 +7,8 @@
 
 namespace trainyard::testing {
 
-/// A shipped experiment with other values. For files that the test writes, call resolve(): it reads them again.
+/// A shipped experiment with other values. For files that the test writes, call resolve(): it reads them
+/// again.
 inline ResolvedExperiment shipped_experiment(const std::string& name, const Overrides& overrides = {}) {
   static InputFiles files;
   return resolve({{TRAINYARD_SOURCE_DIR}}, name, overrides, files);
