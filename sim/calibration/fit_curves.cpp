@@ -14,8 +14,8 @@ constexpr double largest_t0_us = 2000;
 constexpr double largest_conv_fraction = 0.93;
 constexpr double winograd_limit = 4;
 constexpr std::size_t fewest_of_class = 3;
-constexpr std::array classes{ConvClass::first_layer, ConvClass::pointwise, ConvClass::pointwise_strided,
-                             ConvClass::spatial_3x3, ConvClass::other};
+constexpr std::array conv_classes{ConvClass::first_layer, ConvClass::pointwise, ConvClass::pointwise_strided,
+                                  ConvClass::spatial_3x3, ConvClass::other};
 
 /// `ratio`: predicted over measured.
 double miss(double ratio) { return std::abs(ratio - 1 / ratio) / 2; }
@@ -27,14 +27,14 @@ Seconds rounded_us(double number) { return Seconds(four_digits(number * 1e-6)); 
 
 std::size_t index_of(ConvClass conv_class) { return static_cast<std::size_t>(conv_class); }
 
-/// Index of the fitted efficiency of each class: its own, that of `other`, or that of all classes.
-std::array<std::size_t, classes.size()> slots(const std::vector<ConvSample>& samples) {
-  std::array<std::size_t, classes.size()> counts{};
+/// Index of the fitted efficiency of each class: its own, that of `other`, or that of all conv_classes.
+std::array<std::size_t, conv_classes.size()> slots(const std::vector<ConvSample>& samples) {
+  std::array<std::size_t, conv_classes.size()> counts{};
   for (const ConvSample& sample : samples) ++counts.at(index_of(sample.conv_class));
   const auto has_own = [&](ConvClass c) { return counts.at(index_of(c)) >= fewest_of_class; };
   const std::size_t shared = index_of(ConvClass::other);
-  std::array<std::size_t, classes.size()> slot{};
-  for (const ConvClass c : classes) slot.at(index_of(c)) = has_own(c) ? index_of(c) : shared;
+  std::array<std::size_t, conv_classes.size()> slot{};
+  for (const ConvClass c : conv_classes) slot.at(index_of(c)) = has_own(c) ? index_of(c) : shared;
   return slot;
 }
 
@@ -54,7 +54,7 @@ Roofline fit_roofline(const std::vector<Sample>& samples, const Limits& limits) 
 }
 
 ConvFit fit_conv(const std::vector<ConvSample>& samples, const Limits& limits) {
-  constexpr std::size_t fraction = classes.size();
+  constexpr std::size_t fraction = conv_classes.size();
   constexpr std::size_t t0 = fraction + 1;
   const auto slot = slots(samples);
   const auto loss = [&](const std::vector<double>& x) {
@@ -65,7 +65,7 @@ ConvFit fit_conv(const std::vector<ConvSample>& samples, const Limits& limits) {
     }
     // If all samples of a class are limited by memory, its efficiency follows that of `other`.
     double apart = 0;
-    for (std::size_t c = 0; c < classes.size(); ++c) apart += miss(x[c] / x[index_of(ConvClass::other)]);
+    for (std::size_t c = 0; c < conv_classes.size(); ++c) apart += miss(x[c] / x[index_of(ConvClass::other)]);
     constexpr double weight_of_apart = 1e-4;
     return sum / static_cast<double>(samples.size()) + weight_of_apart * apart;
   };

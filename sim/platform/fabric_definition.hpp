@@ -18,8 +18,8 @@ namespace trainyard {
 /// A key that only some kinds of fabric have.
 struct KindKey {
   std::string_view name;
-  std::string_view required = "";  ///< hint if the key is missing; empty: the key is optional
-  std::string_view instead = "";   ///< hint for a key that does not apply; empty: the key applies
+  std::string_view required = {};  ///< hint if the key is missing; empty: the key is optional
+  std::string_view instead = {};   ///< hint for a key that does not apply; empty: the key applies
 };
 
 /// A drawing for Graphviz: the text so far, and the switch or router of each NIC of the drawn node.
