@@ -27,7 +27,7 @@ Seconds rounded_us(double number) { return Seconds(four_digits(number * 1e-6)); 
 
 std::size_t index_of(ConvClass conv_class) { return static_cast<std::size_t>(conv_class); }
 
-/// Index of the fitted efficiency of each class: its own, that of `other`, or that of all conv_classes.
+/// Index of the fitted efficiency of each class: its own, that of `other`, or that of all classes.
 std::array<std::size_t, conv_classes.size()> slots(const std::vector<ConvSample>& samples) {
   std::array<std::size_t, conv_classes.size()> counts{};
   for (const ConvSample& sample : samples) ++counts.at(index_of(sample.conv_class));
