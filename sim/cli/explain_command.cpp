@@ -72,7 +72,8 @@ void explain_run(const ExplainOptions& options) {
   print_diagnostics(resolved.warnings);
 
   // If the step does not fit into memory, no change is worth simulating.
-  if (resolved.model && !fullest(memory_reports(resolved)).fits)
+  if (resolved.model && resolved.settings.memory == MemoryCheck::check &&
+      !fullest(memory_reports(resolved)).fits)
     in_children(1, 1, [&](int) { return simulate(resolved, {.timeline = false}).experiment.name; });
 
   ExplainedRun explained;

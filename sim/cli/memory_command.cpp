@@ -30,7 +30,10 @@ void show_memory(const MemoryOptions& options) {
   const MemoryReport& report = fullest(reports);
   print_result(options.json ? json_text(memory_json(resolved.name, report))
                             : memory_table(resolved.name, report));
-  require_fit(report);
+  if (resolved.settings.memory == MemoryCheck::check)
+    require_fit(report);
+  else if (!report.fits)
+    print_message("warning: " + ignored_verdict(report));
 }
 
 }  // namespace

@@ -90,6 +90,8 @@ void run_experiment(const RunOptions& options) {
   print_diagnostics(resolved.warnings);
 
   const Run run = simulate(resolved, how);
+  if (run.memory && !fullest(*run.memory).fits)
+    print_message("warning: " + ignored_verdict(fullest(*run.memory)));
   const std::string summary =
       options.out || options.json ? json_text(summary_json(run, usage_so_far())) : std::string();
   if (options.out) write_out_dir(*options.out, files_of(resolved, run, summary), options.force);

@@ -8,12 +8,14 @@
 #include "config/keys.hpp"
 #include "published/assumptions.hpp"
 #include "published/collective_rows.hpp"
+#include "published/memory_outcomes.hpp"
 #include "published/published_files.hpp"
 #include "published/run_errors.hpp"
 #include "published/validate.hpp"
 #include "published/validate_training.hpp"
 #include "report/assumptions_table.hpp"
 #include "report/json_text.hpp"
+#include "report/memory_outcomes_table.hpp"
 #include "report/out_files.hpp"
 #include "report/training_plot.hpp"
 #include "report/training_validation.hpp"
@@ -131,6 +133,11 @@ void validate(const ValidateOptions& options) {
                                                                             .rows = std::move(about_training),
                                                                             .lookup = std::move(shipped)}),
                         parallel, predictions);
+  MemoryValidation memory;
+  if (has_training)
+    memory = validate_memory(
+        catalogue, training.data,
+        options.files.empty() ? shipped_memory_outcomes(catalogue) : std::vector<PublishedOutcome>());
   const FitKind fit = options.fit ? asked.front() : FitKind::one_gpu;
   std::vector<AssumptionEffect> effects;
   if (options.assumed) effects = assumption_effects(catalogue, training, parallel, fit, predictions);
@@ -138,11 +145,13 @@ void validate(const ValidateOptions& options) {
   if (options.plot_runs) write_out_file(*options.plot_runs, training_plot(training), options.force);
   if (options.json) {
     nlohmann::ordered_json json = combined_json(collectives, has_collectives, training, has_training, fit);
+    if (has_training) json["memory"] = memory_outcomes_json(memory);
     if (options.assumed) json["assumptions"] = assumptions_json(effects);
     print_result(json_text(json));
   } else {
     if (has_collectives) print_result(validation_table(collectives, options.summary));
     if (has_training) print_result(training_validation_table(training, asked, options.summary));
+    if (has_training) print_result(memory_outcomes_table(memory));
     if (options.assumed) print_result(assumptions_table(effects, fit));
   }
   if (options.limit) check_limit(collectives, training, fit, limit);

@@ -74,6 +74,7 @@ struct VectorRates {
 
 struct GpuMemory {
   Sourced<Bytes> capacity;
+  std::optional<Sourced<Bytes>> usable;  ///< what the driver leaves of the capacity; default: all of it
   Sourced<Bandwidth> bandwidth;
   std::optional<Sourced<Bytes>> context;  ///< used by the CUDA context and its libraries
 };
@@ -244,6 +245,10 @@ template <>
 struct Keys<GpuMemory> {
   static auto table() {
     return keys(required("capacity", &GpuMemory::capacity, "device memory").positive(1e14),
+                optional("usable", &GpuMemory::usable,
+                         "the part of the capacity that the driver leaves to processes: the total that "
+                         "nvidia-smi shows")
+                    .positive(1e14),
                 required("bandwidth", &GpuMemory::bandwidth, "peak bandwidth, reads and writes together")
                     .between(1e8, 1e14),
                 optional("context", &GpuMemory::context, "memory used by the CUDA context and its libraries")

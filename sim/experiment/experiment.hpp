@@ -64,6 +64,9 @@ struct LinkChange {
   Bandwidth bandwidth;  ///< 0: failed
 };
 
+/// What happens if a step does not fit into the memory of its GPUs.
+enum class MemoryCheck { check, ignore };
+
 struct Experiment {
   std::string platform;  ///< name in platforms/ or path of a file
   int nodes = 1;
@@ -76,6 +79,7 @@ struct Experiment {
   int batch_per_gpu = 0;
   int accumulation = 1;
   Optimizer optimizer = Optimizer::momentum;
+  MemoryCheck memory = MemoryCheck::check;
   Sync sync;
   InputSettings input;
   Fidelity fidelity = Fidelity::flow;
@@ -103,6 +107,14 @@ UpdateSettings update_settings(const Sync& sync, int ranks);
 }  // namespace trainyard
 
 namespace trainyard::config {
+
+template <>
+struct Names<MemoryCheck> {
+  static constexpr std::string_view what = "check of the memory";
+  static constexpr std::array table{
+      Name{"check", MemoryCheck::check, "a step that does not fit into the GPUs ends the run"},
+      Name{"ignore", MemoryCheck::ignore, "the run goes on, with a warning"}};
+};
 
 template <>
 struct Names<SyncKind> {
@@ -205,6 +217,8 @@ struct Keys<Experiment> {
                  "micro-batches whose gradients are added up before they are reduced and applied")
             .between(1, 65536),
         optional("optimizer", &Experiment::optimizer, "rule that turns gradients into an update"),
+        optional("memory", &Experiment::memory,
+                 "whether a step that does not fit into the memory of its GPUs ends the run"),
         optional("sync", &Experiment::sync, "synchronisation of the ranks"),
         optional("input", &Experiment::input, "source of the samples"),
         optional("fidelity", &Experiment::fidelity,

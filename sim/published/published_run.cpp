@@ -36,16 +36,18 @@ std::string filled_in(std::string text, const config::Catalogue& catalogue, cons
   return text;
 }
 
+/// The memory is ignored: a published run ran, whatever is counted (memory_outcomes.hpp compares the two).
 config::Document document_of(const PublishedRun& run, const MachineRule& machine) {
   const PublishedRow& row = *run.row;
   const TrainingMeasurement& measured = run.measured;
   std::string text =
       fmt::format("platform: {}\nnodes: {}\ngpus: {}\n", machine.platform, row.nodes, row.gpus_total);
   if (row.nodes > 1) text += fmt::format("gpus_per_node: {}\n", row.gpus_per_node);
-  text +=
-      fmt::format("model: {}\nstack: {}\nprecision: {}\nbatch_per_gpu: {}\naccumulation: {}\noptimizer: {}\n",
-                  run.model->model, run.stack->stack, config::name_of(measured.precision),
-                  measured.batch_per_gpu, measured.accumulation, config::name_of(run.model->optimizer));
+  text += fmt::format(
+      "model: {}\nstack: {}\nprecision: {}\nbatch_per_gpu: {}\naccumulation: {}\noptimizer: {}\n"
+      "memory: ignore\n",
+      run.model->model, run.stack->stack, config::name_of(measured.precision), measured.batch_per_gpu,
+      measured.accumulation, config::name_of(run.model->optimizer));
   return config::parse(fmt::format("{}:{}", row.file, row.line), text);
 }
 

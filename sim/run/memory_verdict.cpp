@@ -16,8 +16,8 @@ namespace {
 
 constexpr Bytes connection_buffer{4.0 * 1024 * 1024};
 constexpr int connections_per_channel = 2;
-constexpr Bytes assumed_context{400e6};  // as measured on V100: 0.3-0.4 GB
-constexpr double most_samples = 1e7;     // largest value of batch_per_gpu
+constexpr Bytes assumed_context{400e6};   // as measured on V100: 0.3-0.4 GB
+constexpr int most_samples = 10'000'000;  // largest value of batch_per_gpu
 
 /// Buffers for receiving the updates of all ranks, one bucket at a time, and for the values that top_k has
 /// not sent yet.
@@ -45,20 +45,32 @@ Bytes bucket_copies(const ResolvedExperiment& resolved, const Trace& trace, int 
   return own + peer_buffers(resolved, trace, ranks, value, own, all);
 }
 
-/// The largest whole batch whose total fits into the capacity. The total grows by the same amount with every
-/// sample.
-int largest_batch(const Model& model, const MemorySetting& setting, Bytes capacity) {
+/// The largest whole batch whose total fits into the memory. The total never falls with the batch.
+int largest_batch(const Model& model, const MemorySetting& setting, Bytes available) {
   MemorySetting other = setting;
-  const auto total_of = [&](double batch) {
+  const auto fits = [&](int batch) {
     other.batch = batch;
-    return total(memory_per_rank(model, other));
+    return total(memory_per_rank(model, other)) <= available;
   };
-  const Bytes rest = capacity - total_of(0);
-  if (rest <= Bytes()) return 0;
-  const Bytes sample = activations_per_sample(model, setting.precision);
-  double batch = sample > Bytes() ? std::floor(std::min(rest / sample, most_samples)) : most_samples;
-  while (batch > 0 && total_of(batch) > capacity) --batch;  // the quotient may have been rounded up
-  return static_cast<int>(batch);
+  if (!fits(0)) return 0;
+  int fitting = 0;
+  int above = most_samples + 1;
+  while (above - fitting > 1) {
+    const int middle = fitting + (above - fitting) / 2;
+    (fits(middle) ? fitting : above) = middle;
+  }
+  return fitting;
+}
+
+/// The memory for the context, buffers and the allocator's pool.
+Bytes available_memory(const GpuMemory& memory, const std::optional<MemoryRules>& rules, Bytes context) {
+  const Bytes usable = memory.usable ? memory.usable->value : memory.capacity.value;
+  return context + (rules ? rules->pool.value : 1) * (usable - context);
+}
+
+Bytes context_of(const ResolvedExperiment& resolved) {
+  if (resolved.stack.memory && resolved.stack.memory->context) return resolved.stack.memory->context->value;
+  return resolved.gpu.memory.context ? resolved.gpu.memory.context->value : assumed_context;
 }
 
 /// "activations, 16.9 GB".
@@ -67,36 +79,50 @@ std::string largest_of(const MemoryTerms& terms) {
   return fmt::format("{}, {}", term.name, gpu_memory(terms.*term.bytes));
 }
 
+bool is_assumed(const std::optional<Sourced<Bytes>>& figure) {
+  return !figure || figure->provenance == Provenance::assumed;
+}
+
+/// What is assumed about the memory, and on what the activations rest.
 std::vector<std::string> assumptions_of(const ResolvedExperiment& resolved, const MemoryTerms& terms) {
-  std::string text = fmt::format("memory: {} of workspace", gpu_memory(terms.workspace));
-  const std::optional<Sourced<Bytes>>& context = resolved.gpu.memory.context;
-  if (!context || context->provenance == Provenance::assumed)
-    text += fmt::format(" and {} of CUDA context", gpu_memory(terms.context));
-  return {text + " are assumed; some frameworks keep up to 2.3 times the counted activations"};
+  const std::optional<MemoryRules>& rules = resolved.stack.memory;
+  std::string assumed;
+  if (!rules || is_assumed(rules->workspace))
+    assumed = fmt::format("{} of workspace", gpu_memory(terms.workspace));
+  if (is_assumed(rules && rules->context ? rules->context : resolved.gpu.memory.context)) {
+    assumed += fmt::format("{}{} of CUDA context", assumed.empty() ? "" : " and ", gpu_memory(terms.context));
+  }
+  if (!assumed.empty()) assumed += " assumed; ";
+  return {"memory: " + assumed +
+          (rules ? fmt::format("activations as {} keeps them", resolved.stack.name)
+                 : std::string("the stack does not say what it keeps, so the least is counted; some "
+                               "frameworks keep up to 2.3 times as much"))};
 }
 
 MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one, int ranks, int channels) {
-  const std::optional<Sourced<Bytes>>& context = resolved.gpu.memory.context;
   MemorySetting setting{
       .batch = static_cast<double>(resolved.settings.batch_per_gpu),
       .precision = resolved.settings.precision,
       .optimizer = resolved.settings.optimizer,
-      .context = context ? context->value : assumed_context,
+      .context = context_of(resolved),
       .gradient_buckets = bucket_copies(resolved, one.trace, ranks),
       .communication_buffers =
-          static_cast<double>(ranks > 1 ? channels * connections_per_channel : 0) * connection_buffer};
+          static_cast<double>(ranks > 1 ? channels * connections_per_channel : 0) * connection_buffer,
+      .rules = resolved.stack.memory,
+      .fused_elementwise = resolved.stack.fused_elementwise};
   MemoryReport report{.ranks = one.name,
                       .terms = memory_per_rank(*resolved.model, setting),
                       .of_one_sample = {},
                       .peak = {},
                       .capacity = resolved.gpu.memory.capacity.value,
+                      .available = available_memory(resolved.gpu.memory, setting.rules, setting.context),
                       .batch_per_gpu = resolved.settings.batch_per_gpu,
                       .gpu = resolved.gpu.name,
                       .assumptions = {}};
   report.peak = total(report.terms);
   report.utilization = report.peak / report.capacity;
-  report.fits = report.peak <= report.capacity;
-  report.largest_batch = largest_batch(*resolved.model, setting, report.capacity);
+  report.fits = report.peak <= report.available;
+  report.largest_batch = largest_batch(*resolved.model, setting, report.available);
   report.assumptions = assumptions_of(resolved, report.terms);
   setting.batch = 1;
   report.of_one_sample = memory_per_rank(*resolved.model, setting);
@@ -132,8 +158,8 @@ std::string verdict(const MemoryReport& report) {
   }
   const std::string most = fmt::format(
       "does not fit into {}: a step needs {}, {} more than the {} available; the largest term is {}",
-      report.gpu, gpu_memory(report.peak), gpu_memory(report.peak - report.capacity),
-      gpu_memory(report.capacity), largest_of(report.terms));
+      report.gpu, gpu_memory(report.peak), gpu_memory(report.peak - report.available),
+      gpu_memory(report.available), largest_of(report.terms));
   if (report.largest_batch > 0) {
     return most + fmt::format("; the largest batch_per_gpu that fits is {}", report.largest_batch);
   }
@@ -145,6 +171,11 @@ std::string verdict(const MemoryReport& report) {
 void require_fit(const MemoryReport& report) {
   if (!report.fits)
     throw OutOfMemory(fmt::format("batch_per_gpu {} {}", report.batch_per_gpu, verdict(report)));
+}
+
+std::string ignored_verdict(const MemoryReport& report) {
+  return fmt::format("memory: batch_per_gpu {} {}. The run goes on as if it did: memory is set to ignore",
+                     report.batch_per_gpu, verdict(report));
 }
 
 }  // namespace trainyard

@@ -17,6 +17,7 @@ struct MemoryReport {
   MemoryTerms of_one_sample;  ///< with a batch_per_gpu of 1
   Bytes peak;                 ///< the sum of the terms
   Bytes capacity;             ///< of the GPU
+  Bytes available;            ///< the part of it that the driver and the framework's allocator leave
   double utilization = 0;
   bool fits = true;
   int batch_per_gpu = 0;
@@ -51,5 +52,8 @@ std::string verdict(const MemoryReport& report);
 
 /// Throws OutOfMemory with the verdict if it does not fit.
 void require_fit(const MemoryReport& report);
+
+/// The warning of a run that goes on although it does not fit (memory: ignore). Requires that it does not.
+std::string ignored_verdict(const MemoryReport& report);
 
 }  // namespace trainyard

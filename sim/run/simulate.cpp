@@ -141,11 +141,12 @@ Known<EnergyUse> energy_of(const ResolvedExperiment& resolved, const Step& step)
   return EnergyUse{energy, energy / step.time};
 }
 
-/// Unknown for a trace, which does not list its activations. Throws OutOfMemory if the step does not fit.
+/// Unknown for a trace, which does not list its activations. Throws OutOfMemory if the step does not fit,
+/// unless the experiment ignores that.
 Known<std::vector<MemoryReport>> checked_memory(const ResolvedExperiment& resolved, const StepPlan& plan) {
   if (!resolved.model) return unknown("a trace does not state the memory of its activations");
   std::vector<MemoryReport> reports = memory_reports(resolved, resolved.cluster->ranks(), plan.channels);
-  require_fit(fullest(reports));
+  if (resolved.settings.memory == MemoryCheck::check) require_fit(fullest(reports));
   return reports;
 }
 
@@ -183,7 +184,11 @@ std::vector<std::string> notes_of(const Run& run) {
   if (resolved.settings.precision == Precision::tf32 &&
       matrix_dtype(resolved.gpu, resolved.settings.precision) == Dtype::fp32)
     notes.push_back(resolved.gpu.name + " has no TF32 units: tf32 runs as fp32");
-  if (run.memory) std::ranges::copy(fullest(*run.memory).assumptions, std::back_inserter(notes));
+  if (run.memory) {
+    const MemoryReport& memory = fullest(*run.memory);
+    if (!memory.fits) notes.push_back(ignored_verdict(memory));
+    std::ranges::copy(memory.assumptions, std::back_inserter(notes));
+  }
   if (run.energy) {
     notes.push_back(energy_note(resolved.platform, resolved.gpu));
     if (run.ranks > 1 && resolved.settings.sync.kind == SyncKind::peer_to_peer)

@@ -34,6 +34,15 @@ void check_layer_work(const Stack& stack, config::Problems& problems) {
   }
 }
 
+void check_kept(const Stack& stack, config::Problems& problems) {
+  if (!stack.memory) return;
+  for (std::size_t i = 0; i < stack.memory->kept.size(); ++i) {
+    if (!stack.memory->kept[i].name.empty()) continue;
+    problems.error(fmt::format("memory.kept[{}].name", i), "the kept values have no name",
+                   "name what they are: mask, tanh, logits");
+  }
+}
+
 void validate(const Stack& stack, config::Problems& problems) {
   problems.check_name(stack.name);
   if (stack.servers.partition && stack.servers.spread_above) {
@@ -42,6 +51,7 @@ void validate(const Stack& stack, config::Problems& problems) {
   }
   check_gradient_work(stack, problems);
   check_layer_work(stack, problems);
+  check_kept(stack, problems);
   if (!problems.readable("bucket_first") || !problems.readable("bucket_cap")) return;
   for (const auto& [key, size] :
        {std::pair("bucket_first", &stack.bucket_first), std::pair("bucket_cap", &stack.bucket_cap)}) {

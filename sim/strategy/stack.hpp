@@ -10,6 +10,7 @@
 #include "strategy/server_rules.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
+#include "workload/memory_rules.hpp"
 #include "workload/trace.hpp"
 
 #include <array>
@@ -67,6 +68,7 @@ struct Stack {
   std::optional<ScalarRings> scalar_rings;
   Sourced<Seconds> micro_batch_overhead;  ///< host time between micro-batches, if there are several ranks
   Sourced<Seconds> collective_overhead;   ///< host time before every collective
+  std::optional<MemoryRules> memory;      ///< nothing: the minimum is counted (workload/memory.hpp)
   std::vector<std::string> source;
 };
 
@@ -187,6 +189,9 @@ struct Keys<Stack> {
                  "host time before every collective: negotiation between ranks, a late launch")
             .at_least(0)
             .at_most(10),
+        optional("memory", &Stack::memory,
+                 "what the framework keeps in device memory, and how its allocator works; default: the "
+                 "minimum is counted"),
         optional("source", &Stack::source, "documentation of these rules"));
   }
 };

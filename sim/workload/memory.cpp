@@ -4,6 +4,7 @@
 #include "workload/make_trace.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace trainyard {
@@ -18,6 +19,38 @@ double matrix_parameters(const std::vector<Layer>& layers) {
   double sum = 0;
   for (const Layer& layer : layers) {
     if (layer.gemm.k > 0) sum += parameter_elements(layer) + layer.tied_elements;
+  }
+  return sum;
+}
+
+/// The size of the block that the allocator gives for a tensor.
+Bytes rounded(Bytes tensor, const MemoryRules& rules) {
+  const bool is_large = tensor >= large_tensor && rules.large_rounding;
+  const Bytes unit = is_large ? rules.large_rounding->value : rules.rounding.value;
+  return std::ceil(tensor / unit) * unit;
+}
+
+bool applies(const KeptValues& kept, const Layer& layer, const MemorySetting& setting) {
+  if (kept.layer != layer.kind || (kept.fusible && setting.fused_elementwise)) return false;
+  return kept.only.empty() || std::ranges::find(kept.only, setting.precision) != kept.only.end();
+}
+
+/// Indices and masks of a layer for one sample.
+Bytes kept_fixed(const Layer& layer, const MemoryRules& rules, Bytes element) {
+  if (layer.kind == LayerKind::dropout && rules.dropout_mask == DropoutMask::value)
+    return layer.in_elements * element;
+  if (layer.kind == LayerKind::max_pool && rules.pooling_indices == PoolingIndices::none) return {};
+  return layer.saved_fixed;
+}
+
+Bytes kept_by(const Layer& layer, const MemorySetting& setting, const MemoryRules& rules) {
+  const Bytes element = element_sizes(setting.precision).activation;
+  Bytes sum = rounded(setting.batch * layer.saved_elements * element, rules) +
+              rounded(setting.batch * kept_fixed(layer, rules, element), rules);
+  for (const KeptValues& kept : rules.kept) {
+    if (!applies(kept, layer, setting)) continue;
+    const Bytes value = kept.of == KeptDtype::fp32 ? Bytes(4) : element;
+    sum += rounded(setting.batch * kept.values * layer.in_elements * value, rules);
   }
   return sum;
 }
@@ -56,10 +89,23 @@ Bytes activations_per_sample(const Model& model, Precision precision) {
   return saved_activations(totals(model.layers), element) + transient * element;
 }
 
-Bytes workspace(const Model& model) {
+Bytes kept_activations(const Model& model, const MemorySetting& setting, const MemoryRules& rules) {
+  const Bytes element = element_sizes(setting.precision).activation;
+  Bytes kept;
+  Bytes most;
+  for (const Layer& layer : model.layers) {
+    kept += kept_by(layer, setting, rules);
+    const Bytes gradients = setting.batch * (layer.in_elements + layer.out_elements) * element;
+    most = std::max(most, kept + rounded(gradients, rules));
+  }
+  return most;
+}
+
+Bytes workspace(const Model& model, const std::optional<MemoryRules>& rules) {
+  const Bytes convolutions = rules && rules->workspace ? rules->workspace->value : cudnn_workspace;
   const bool has_convolutions =
       std::ranges::any_of(model.layers, [](const Layer& layer) { return layer.kind == LayerKind::conv; });
-  return cublas_workspace + (has_convolutions ? cudnn_workspace : Bytes());
+  return cublas_workspace + (has_convolutions ? convolutions : Bytes());
 }
 
 MemoryTerms memory_per_rank(const Model& model, const MemorySetting& setting) {
@@ -72,11 +118,17 @@ MemoryTerms memory_per_rank(const Model& model, const MemorySetting& setting) {
   terms.gradients = parameters * sizes.gradient;
   terms.optimizer_state = parameters * optimizer_states(setting.optimizer) * state_value;
   if (sizes.writes_copy) terms.optimizer_state += parameters * sizes.parameter;
-  terms.activations = setting.batch * activations_per_sample(model, setting.precision);
-  terms.workspace = workspace(model);
+  terms.activations = setting.rules ? kept_activations(model, setting, *setting.rules)
+                                    : setting.batch * activations_per_sample(model, setting.precision);
+  terms.workspace = workspace(model, setting.rules);
   terms.context = setting.context;
   terms.gradient_buckets = setting.gradient_buckets;
   terms.communication_buffers = setting.communication_buffers;
+  if (setting.rules) {
+    terms.fragmentation = (setting.rules->fragmentation.value - 1) *
+                          (terms.parameters + terms.gradients + terms.optimizer_state + terms.activations +
+                           terms.workspace + terms.gradient_buckets);
+  }
   return terms;
 }
 

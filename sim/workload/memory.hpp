@@ -3,10 +3,12 @@
 // memory`, and decides whether a job fits (run/memory_verdict.hpp).
 
 #include "units/quantity.hpp"
+#include "workload/memory_rules.hpp"
 #include "workload/model.hpp"
 #include "workload/trace.hpp"
 
 #include <array>
+#include <optional>
 #include <string_view>
 
 namespace trainyard {
@@ -22,6 +24,7 @@ struct MemoryTerms {
   Bytes context;
   Bytes gradient_buckets;
   Bytes communication_buffers;
+  Bytes fragmentation;
   friend bool operator==(const MemoryTerms&, const MemoryTerms&) = default;
 };
 
@@ -42,7 +45,9 @@ inline constexpr std::array memory_terms{
     MemoryTerm{"workspace", &MemoryTerms::workspace, "scratch space of cuDNN and cuBLAS"},
     MemoryTerm{"context", &MemoryTerms::context, "CUDA context and libraries"},
     MemoryTerm{"gradient_buckets", &MemoryTerms::gradient_buckets, "copies of the gradients to reduce"},
-    MemoryTerm{"communication_buffers", &MemoryTerms::communication_buffers, "buffers of NCCL's channels"}};
+    MemoryTerm{"communication_buffers", &MemoryTerms::communication_buffers, "buffers of NCCL's channels"},
+    MemoryTerm{"fragmentation", &MemoryTerms::fragmentation,
+               "held by the allocator, but not used by tensors"}};
 
 Bytes total(const MemoryTerms& terms);
 
@@ -57,6 +62,8 @@ struct MemorySetting {
   Bytes context = {};
   Bytes gradient_buckets = {};
   Bytes communication_buffers = {};
+  std::optional<MemoryRules> rules = {};  ///< of the stack; nothing: the minimum
+  bool fused_elementwise = false;         ///< of the stack
 };
 
 /// Values of optimizer state kept per parameter: sgd 0, momentum 1, adam and lamb 2; 4 bytes each in every
@@ -70,10 +77,18 @@ int optimizer_states(Optimizer optimizer);
 /// Korthikanti et al. 2022, arXiv 2205.05198, equation 2 (sbh(34 + 5as/h) bytes per layer in 16 bits).
 Bytes activations_per_sample(const Model& model, Precision precision);
 
+/// Activations of a batch under a stack's rules: the fullest moment of the backward pass. When it is in a
+/// layer, what this layer and those before it keep is still there, and so are the gradients of the layer's
+/// output and input; what later layers kept is free again. A layer keeps what it keeps in the minimum, except
+/// for the type of a dropout's mask and the indices of max pooling, and the rules' `kept` values. Each of
+/// these tensors is rounded up to the allocator's unit.
+Bytes kept_activations(const Model& model, const MemorySetting& setting, const MemoryRules& rules);
+
 /// cuBLAS gets 8.1 MiB from PyTorch (CUBLAS_WORKSPACE_CONFIG's default :4096:2:16:8). A model with
 /// convolutions gets 256 MiB more, assumed: cuDNN needs none for implicit GEMM and, at batch 128, about 0.5
-/// GB for the Winograd algorithm that stores its transformed tiles; the choice depends on the free memory.
-Bytes workspace(const Model& model);
+/// GB for the Winograd algorithm that stores its transformed tiles; the choice depends on the free memory. A
+/// stack may state another figure.
+Bytes workspace(const Model& model, const std::optional<MemoryRules>& rules = {});
 
 /// All terms of one rank.
 /// parameters: 4 bytes each in fp32 and tf32, 2 in fp16 and bf16; under autocast 4, and 2 more for the copy
@@ -82,7 +97,8 @@ Bytes workspace(const Model& model);
 /// optimizer_state: 4 bytes per state, and 4 for the master weights of fp16 and bf16. So Adam takes 16 bytes
 /// per parameter in total in fp32 and fp16, 18 under autocast (Rajbhandari et al. 2020, ZeRO, arXiv
 /// 1910.02054, section 3.1).
-/// activations: batch x activations_per_sample.
+/// activations: batch x activations_per_sample; with rules, kept_activations.
+/// fragmentation: only with rules, a part of all that the allocator holds.
 /// Throws InputError if the batch is negative.
 MemoryTerms memory_per_rank(const Model& model, const MemorySetting& setting);
 

@@ -88,6 +88,35 @@ TEST_CASE("several ranks keep copies of their gradients and NCCL's buffers, one 
   CHECK(report_of({{"gpus", "8"}, {"stack", "horovod_0_20"}}).terms.gradient_buckets == Bytes(67108864));
 }
 
+TEST_CASE("a run with memory: ignore goes on with a warning") {
+  const Overrides too_large{{"batch_per_gpu", "256"}};
+  CHECK_THROWS_AS(simulate(on_16_gb(too_large), {.fidelity = Fidelity::closed}), OutOfMemory);
+  Overrides ignoring = too_large;
+  ignoring.emplace_back("memory", "ignore");
+  const Run run = simulate(on_16_gb(ignoring), {.fidelity = Fidelity::closed});
+  CHECK(run.pace.throughput > 0);
+  REQUIRE(run.memory);
+  CHECK_FALSE(fullest(*run.memory).fits);
+  REQUIRE_FALSE(run.notes.empty());
+  CHECK(has_all(run.notes.front(), "memory", "batch_per_gpu 256", "does not fit", "ignore"));
+  const Run fitting = simulate(on_16_gb({{"memory", "ignore"}}), {.fidelity = Fidelity::closed});
+  CHECK(fitting.notes.front().find("ignore") == std::string::npos);
+}
+
+TEST_CASE("the driver and the allocator leave a part of the memory, and a stack may state the context") {
+  const Overrides plain{{"stack.memory", "{}"}};
+  const MemoryReport whole = report_of(plain);
+  const Bytes usable{16160.0 * 1048576};
+  CHECK(whole.capacity == Bytes(16.0 * 1073741824));
+  CHECK(whole.available == usable);
+  Overrides pooled{{"stack.memory", "{pool: 0.5, context: 1 GB}"}};
+  const MemoryReport half = report_of(pooled);
+  CHECK(half.terms.context == Bytes(1e9));
+  CHECK(half.available.si() == doctest::Approx(1e9 + 0.5 * (usable.si() - 1e9)).epsilon(1e-12));
+  CHECK(is_largest(pooled, half.largest_batch));
+  CHECK(half.largest_batch < whole.largest_batch);
+}
+
 TEST_CASE("gradient accumulation keeps one micro-batch") {
   CHECK(report_of({{"batch_per_gpu", "32"}, {"accumulation", "4"}}).terms ==
         report_of({{"batch_per_gpu", "32"}}).terms);

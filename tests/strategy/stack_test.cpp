@@ -56,6 +56,28 @@ TEST_CASE("Horovod's fusion by version, and Megatron's one flat fp16 buffer") {
     CHECK(size_of(GradientDtype::fp16_with_amp, single) == Bytes(4));
 }
 
+TEST_CASE("kept values need a name, a layer and a positive number") {
+  const auto error_of = [](const std::string& kept) {
+    const auto errors = stack_errors("name: s\nmemory: {kept: [" + kept + "]}\n");
+    REQUIRE(errors.size() == 1);
+    return errors.front();
+  };
+  CHECK(error_of("{name: '', layer: gelu, values: 1}").key_path == "memory.kept[0].name");
+  CHECK(error_of("{name: tanh, layer: gelu, values: 0}").key_path == "memory.kept[0].values");
+  CHECK(error_of("{name: tanh, layer: gleu, values: 1}").key_path == "memory.kept[0].layer");
+  CHECK(stack_errors("name: s\nmemory: {pool: 1.1}\n").front().key_path == "memory.pool");
+  CHECK(stack_errors("name: s\nmemory: {fragmentation: 0.9}\n").front().key_path == "memory.fragmentation");
+}
+
+TEST_CASE("a stack without the key memory keeps the minimum") {
+  CHECK_FALSE(load_stack(config::parse("s.yaml", "name: s\n")).memory);
+  const Stack stack = load_stack(config::parse("s.yaml", "name: s\nmemory: {dropout_mask: value}\n"));
+  REQUIRE(stack.memory);
+  CHECK(stack.memory->dropout_mask == DropoutMask::value);
+  CHECK(stack.memory->pool.value == 1);
+  CHECK(stack.memory->kept.empty());
+}
+
 TEST_CASE("what a stack leaves out is as in PyTorch DDP") {
   const Stack stack = load_stack(config::parse("s.yaml", "name: s\n"));
   CHECK(first_bucket(stack) == Bytes(1 << 20));
@@ -103,6 +125,8 @@ TEST_CASE("workloads/README.md names every key of a stack") {
   check_documented<GradientPass>(readme_text("workloads/README.md"));
   check_documented<LayerWork>(readme_text("workloads/README.md"));
   check_documented<ScalarRings>(readme_text("workloads/README.md"));
+  check_documented<MemoryRules>(readme_text("workloads/README.md"));
+  check_documented<KeptValues>(readme_text("workloads/README.md"));
 }
 
 TEST_CASE("hosts take longer behind a step with more GPUs on a node, more nodes and more micro-batches") {

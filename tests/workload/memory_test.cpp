@@ -34,6 +34,28 @@ Model small_model() {
   return model;
 }
 
+/// One layer that keeps nothing but this.
+Model one_layer(LayerKind kind, double saved, Bytes fixed) {
+  Layer layer;
+  layer.name = "layer";
+  layer.kind = kind;
+  layer.in_elements = 1000;
+  layer.out_elements = 500;
+  layer.saved_elements = saved;
+  layer.saved_fixed = fixed;
+  Model model;
+  model.layers = {layer};
+  return model;
+}
+
+/// Kept by one layer for two samples, without the gradients that exist beside it.
+Bytes kept_for_two(const Model& model, const MemoryRules& rules, Precision precision = Precision::fp16,
+                   bool fused = false) {
+  const MemorySetting setting{.batch = 2, .precision = precision, .rules = rules, .fused_elementwise = fused};
+  const double element = precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
+  return kept_activations(model, setting, rules) - Bytes(2 * 1500 * element);
+}
+
 Bytes per_parameter(Precision precision, Optimizer optimizer) {
   const MemoryTerms terms =
       memory_per_rank(small_model(), {.batch = 0, .precision = precision, .optimizer = optimizer});
@@ -88,6 +110,87 @@ TEST_CASE("ResNet-50 keeps what the layer table says for each image") {
   // batch norm: 64 x 112 x 112 values each
   CHECK(activations_per_sample(model, Precision::fp32).si() ==
         doctest::Approx(20976616.0 * 4 + 1605632 + 2 * 802816 * 4).epsilon(1e-12));
+}
+
+TEST_CASE("without keys a stack's rules keep what the minimum keeps") {
+  CHECK(kept_for_two(one_layer(LayerKind::gelu, 1000, Bytes(7)), {}) == Bytes(2 * (1000 * 2 + 7)));
+  CHECK(kept_for_two(one_layer(LayerKind::gelu, 1000, Bytes(7)), {}, Precision::fp32) ==
+        Bytes(2 * (1000 * 4 + 7)));
+}
+
+TEST_CASE("kept values count per input value of their kind of layer, in their type and precisions") {
+  const Model model = one_layer(LayerKind::gelu, 1000, Bytes());
+  MemoryRules rules;
+  rules.kept = {{.name = "tanh", .layer = LayerKind::gelu, .values = 1.5}};
+  CHECK(kept_for_two(model, rules) == Bytes(2 * 2500 * 2));
+  rules.kept.front().of = KeptDtype::fp32;
+  CHECK(kept_for_two(model, rules) == Bytes(2 * (1000 * 2 + 1500 * 4)));
+  rules.kept.front().only = {Precision::amp};
+  CHECK(kept_for_two(model, rules) == Bytes(2 * 1000 * 2));
+  CHECK(kept_for_two(model, rules, Precision::amp) == Bytes(2 * (1000 * 2 + 1500 * 4)));
+  CHECK(kept_for_two(one_layer(LayerKind::relu, 0, Bytes()), rules, Precision::amp) == Bytes());
+}
+
+TEST_CASE("fused element-wise ops compute fusible kept values again") {
+  const Model model = one_layer(LayerKind::gelu, 1000, Bytes());
+  MemoryRules rules;
+  rules.kept = {{.name = "tanh", .layer = LayerKind::gelu, .values = 1},
+                {.name = "cdf", .layer = LayerKind::gelu, .values = 1, .fusible = true}};
+  CHECK(kept_for_two(model, rules) == Bytes(2 * 3000 * 2));
+  CHECK(kept_for_two(model, rules, Precision::fp16, true) == Bytes(2 * 2000 * 2));
+}
+
+TEST_CASE("a dropout's mask has a byte per value or the type of the activations") {
+  const Model model = one_layer(LayerKind::dropout, 0, Bytes(1000));
+  CHECK(kept_for_two(model, {}) == Bytes(2 * 1000));
+  CHECK(kept_for_two(model, {.dropout_mask = DropoutMask::value}) == Bytes(2 * 1000 * 2));
+  CHECK(kept_for_two(model, {.dropout_mask = DropoutMask::value}, Precision::fp32) == Bytes(2 * 1000 * 4));
+}
+
+TEST_CASE("max pooling keeps indices, or finds the maxima again") {
+  const Model model = one_layer(LayerKind::max_pool, 1000, Bytes(500 * 8));
+  CHECK(kept_for_two(model, {}) == Bytes(2 * (1000 * 2 + 500 * 8)));
+  CHECK(kept_for_two(model, {.pooling_indices = PoolingIndices::none}) == Bytes(2 * 1000 * 2));
+}
+
+TEST_CASE("an allocator rounds every kept tensor up, large ones to larger units") {
+  const Model model = one_layer(LayerKind::gelu, 1001, Bytes());
+  MemoryRules rules;
+  rules.rounding.value = Bytes(512);
+  const MemorySetting setting{.batch = 1, .precision = Precision::fp16, .rules = rules};
+  CHECK(kept_activations(model, setting, rules) == Bytes(2048 + 3072));  // of 2,002 and 3,000 bytes
+  rules.large_rounding = Sourced<Bytes>{.value = Bytes(2097152)};
+  CHECK(kept_activations(model, setting, rules) == Bytes(2048 + 3072));
+  const MemorySetting large{.batch = 6000, .precision = Precision::fp16, .rules = rules};
+  CHECK(kept_activations(model, large, rules) == Bytes((6 + 9) * 2097152.0));  // of 12.0 and 18.0 MB
+}
+
+TEST_CASE("what a later layer kept is free when backward is in an earlier one") {
+  Model model;
+  model.layers = {one_layer(LayerKind::gelu, 100, Bytes()).layers.front(),
+                  one_layer(LayerKind::gelu, 100, Bytes()).layers.front()};
+  model.layers.front().in_elements = 5000;
+  const MemoryRules rules;
+  const MemorySetting setting{.batch = 1, .precision = Precision::fp32, .rules = rules};
+  CHECK(kept_activations(model, setting, rules) == Bytes(4 * (100 + 5000 + 500)));  // not 200 + 5500
+  model.layers.front().in_elements = 1000;
+  CHECK(kept_activations(model, setting, rules) == Bytes(4 * (200 + 1500)));
+}
+
+TEST_CASE("a stack states the workspace of convolutions and the fragmentation of its allocator") {
+  Model model = small_model();
+  model.layers[0].kind = LayerKind::conv;
+  MemoryRules rules;
+  rules.workspace = Sourced<Bytes>{.value = Bytes(4e9)};
+  CHECK(workspace(model, rules) == Bytes(8519680 + 4e9));
+  CHECK(workspace(small_model(), rules) == Bytes(8519680));
+  rules.fragmentation.value = 1.25;
+  MemorySetting setting{.batch = 100, .context = Bytes(5e6), .communication_buffers = Bytes(1e6)};
+  CHECK(memory_per_rank(model, setting).fragmentation == Bytes());
+  setting.rules = rules;
+  const MemoryTerms terms = memory_per_rank(model, setting);
+  const Bytes others = terms.fragmentation + terms.context + terms.communication_buffers;
+  CHECK(terms.fragmentation.si() == doctest::Approx(0.25 * (total(terms) - others).si()).epsilon(1e-12));
 }
 
 TEST_CASE("workloads/README.md says how each term is counted") {

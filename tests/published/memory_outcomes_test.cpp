@@ -1,0 +1,102 @@
+// Verdicts about memory against published outcomes. Every published training run ran, so its batch must fit
+// its GPU; the batches in workloads/published/memory that failed should not.
+
+#include "published/memory_outcomes.hpp"
+
+#include "errors_of.hpp"
+#include "published/published_files.hpp"
+#include "published/published_text.hpp"
+
+#include <doctest/doctest.h>
+#include <string>
+#include <utility>
+
+using namespace trainyard;
+
+namespace {
+
+const config::Catalogue& shipped_files() {
+  static const config::Catalogue catalogue{.roots = {TRAINYARD_SOURCE_DIR}};
+  return catalogue;
+}
+
+std::shared_ptr<const PublishedData> with_shipped_rules(std::vector<PublishedRow> rows) {
+  return std::make_shared<const PublishedData>(
+      PublishedData{.machine_rules = read_machine_rules(shipped_files(), "published"),
+                    .run_rules = read_run_rules(shipped_files(), "published"),
+                    .rows = std::move(rows)});
+}
+
+const MemoryValidation& shipped() {
+  static const MemoryValidation all =
+      validate_memory(shipped_files(), with_shipped_rules(read_published_files(shipped_files(), {})),
+                      shipped_memory_outcomes(shipped_files()));
+  return all;
+}
+
+OutcomeCounts all_counts(const MemoryValidation& validation) {
+  std::vector<const MemoryOutcome*> all;
+  for (const MemoryOutcome& outcome : validation.outcomes) all.push_back(&outcome);
+  return counts_of(all);
+}
+
+const std::string header =
+    "source,source_detail,year,gpu,gpus_per_node,interconnect_intra,framework,model,precision,"
+    "batch_per_gpu,seq_len,outcome,notes\n";
+
+std::string outcome_line(const std::string& batch, const std::string& outcome) {
+  return "a,b,2020,V100-SXM2-16GB,1,,PyTorch 1.6 DDP,ResNet-50 v1.5,fp32," + batch + ",," + outcome + ",\n";
+}
+
+}  // namespace
+
+TEST_CASE("a file of outcomes is read, and its mistakes are errors with their place") {
+  const auto outcomes =
+      read_memory_outcomes("o.csv", header + outcome_line("128", "ran") + outcome_line("1024", "failed"));
+  REQUIRE(outcomes.size() == 2);
+  CHECK(outcomes[0].ran);
+  CHECK_FALSE(outcomes[1].ran);
+  CHECK(outcomes[1].row.line == 3);
+  CHECK(outcomes[1].row.batch_per_gpu == "1024");
+  const auto wrong = errors_of([] { read_memory_outcomes("o.csv", header + outcome_line("128", "maybe")); });
+  REQUIRE(wrong.size() == 1);
+  CHECK(wrong.front().line == 2);
+  CHECK(errors_of([] { read_memory_outcomes("o.csv", "source,outcome\n"); }).size() > 5);
+}
+
+TEST_CASE("both kinds of error are counted") {
+  const std::string text = header + outcome_line("32", "ran") + outcome_line("4096", "ran") +
+                           outcome_line("32", "failed") + outcome_line("2048", "failed") +
+                           outcome_line("4096", "failed");
+  const OutcomeCounts counts = all_counts(
+      validate_memory(shipped_files(), with_shipped_rules({}), read_memory_outcomes("o.csv", text)));
+  CHECK(counts.ran == 2);
+  CHECK(counts.accepted == 1);
+  CHECK(counts.failed == 3);
+  CHECK(counts.refused == 2);
+}
+
+TEST_CASE("a batch that no rule knows has no verdict, and the reason is counted") {
+  std::string line = outcome_line("32", "failed");
+  line.replace(line.find("ResNet-50 v1.5"), 14, "unheard of");
+  const MemoryValidation validation =
+      validate_memory(shipped_files(), with_shipped_rules({}), read_memory_outcomes("o.csv", header + line));
+  CHECK(validation.outcomes.empty());
+  REQUIRE(validation.excluded.size() == 1);
+  CHECK(validation.excluded.begin()->second == 1);
+}
+
+TEST_CASE("at least 98 % of the published batches that ran are predicted to fit") {
+  const OutcomeCounts counts = all_counts(shipped());
+  CHECK(counts.ran > 300);
+  CHECK(counts.accepted >= 0.98 * counts.ran);
+}
+
+// Two in five: less than the goal of 70 %. Most of the others are one step of 32 above a batch that ran. No
+// factor on the activations would do: with 1.05, 98 % of those that ran and 47 % of those that failed are
+// right, with 1.25 it is 93 % and 71 %.
+TEST_CASE("at least 44 % of the published batches that failed are predicted not to fit") {
+  const OutcomeCounts counts = all_counts(shipped());
+  CHECK(counts.failed >= 38);
+  CHECK(counts.refused >= 0.44 * counts.failed);
+}
