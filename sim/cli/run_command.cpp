@@ -84,7 +84,7 @@ ResourceUsage usage_so_far() {
 void run_experiment(const RunOptions& options) {
   SimulateOptions how;
   if (options.fidelity) how.fidelity = choice<Fidelity>(*options.fidelity);
-  const Overrides overrides = overrides_of(options.what.set);
+  const Overrides overrides = overrides_of(options.what);
   if (options.out) check_out_dir(*options.out, empty_files(), options.force);
   const ResolvedExperiment resolved = resolve(config::find_catalogue(), options.what.experiment, overrides);
   print_diagnostics(resolved.warnings);

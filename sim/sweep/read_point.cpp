@@ -1,13 +1,17 @@
 #include "sweep/read_point.hpp"
 
+#include "experiment/one_gpu.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <optional>
+#include <utility>
 
 namespace trainyard {
 namespace {
+
+constexpr const char* one_gpu_scale_key = "one_gpu_scale";
 
 /// The settings of a point, with the sweep's own keys separated from the experiment's.
 struct Asked {
@@ -72,11 +76,8 @@ int gpus_on_node(const Asked& asked, const Read& read) {
   }
 }
 
-}  // namespace
-
-ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& sweep,
-                              const PointValues& values, InputFiles& files) {
-  Asked asked = asked_of(sweep, values);
+/// Reads a point whose sweep's own keys are still to be replaced by the experiment's.
+ResolvedExperiment read_asked(const config::Catalogue& catalogue, Asked asked, InputFiles& files) {
   const auto read = [&](const Overrides& overrides) {
     return resolve(catalogue, asked.experiment, overrides, files);
   };
@@ -96,6 +97,36 @@ ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& s
     asked.overrides = with(asked.overrides, "batch_per_gpu", *asked.global_batch / parts);
   }
   return read(asked.overrides);
+}
+
+}  // namespace
+
+ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& sweep,
+                              const PointValues& values, InputFiles& files) {
+  Asked asked = asked_of(sweep, values);
+  if (const std::optional<double> scale = kept_one_gpu_scale(catalogue, sweep, values, files))
+    asked.overrides.emplace_back(one_gpu_scale_key, shortest(*scale));
+  return read_asked(catalogue, std::move(asked), files);
+}
+
+std::optional<double> kept_one_gpu_scale(const config::Catalogue& catalogue, const Sweep& sweep,
+                                         const PointValues& values, InputFiles& files) {
+  PointValues unvaried = values;
+  bool is_varied = false;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == default_value || sweep.keys[i] == experiment_key) continue;
+    if (sweep.keys[i] == one_gpu_key || sweep.keys[i] == one_gpu_scale_key) return std::nullopt;
+    unvaried[i] = default_value;
+    is_varied = true;
+  }
+  const Asked asked = asked_of(sweep, unvaried);
+  if (!is_varied || !has_one_gpu(catalogue, asked.experiment, asked.overrides, files)) return std::nullopt;
+  try {
+    return read_asked(catalogue, asked, files).settings.one_gpu_scale;
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("one_gpu, without the varied keys: {}", error.diagnostics().front().message),
+                     error.diagnostics().front().hint);
+  }
 }
 
 }  // namespace trainyard
