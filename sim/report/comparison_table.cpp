@@ -50,11 +50,11 @@ std::string title_of(std::string_view letter, const RunSummary& run) {
       text_of(run, "experiment"), text_of(run, "model"), count(whole("ranks"), "GPU"),
       grouped(whole("nodes")), text_of(run, "platform"), text_of(run, "stack"), text_of(run, "precision"),
       text_of(run, "optimizer"), batch, grouped(whole("batch_per_gpu")), text_of(run, "fidelity"));
-  const auto measured = run.experiment_keys.find("one_gpu");
-  const auto scale = run.experiment_keys.find("one_gpu_scale");
-  if (measured != run.experiment_keys.end() && scale != run.experiment_keys.end()) {
-    text += fmt::format("; one GPU measured: {}; kernels x {:.3g}", measured->second,
-                        parse_number(scale->second).value_or(1));
+  const auto figure_of = [&](std::string_view field) { return run.figures.at(index_of(field, run.table)); };
+  if (figure_of("one_gpu_scale") && figure_of("one_gpu_samples_per_s")) {
+    text += fmt::format("; one GPU measured: {} samples/s; kernels x {}",
+                        rounded(number_of(run, "one_gpu_samples_per_s")),
+                        rounded(number_of(run, "one_gpu_scale")));
   }
   return text;
 }
