@@ -21,7 +21,7 @@ using testing::shipped_experiment;
 namespace {
 
 /// In-process: `closed` needs no SimGrid, so any number may run.
-Run closed(const ResolvedExperiment& resolved) {
+Run run_closed(const ResolvedExperiment& resolved) {
   return simulate(resolved, {.fidelity = Fidelity::closed, .timeline = false});
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("property: a run on one GPU is as fast as measured, whatever is traine
       RC_ASSERT(std::string(error.what()).find("samples/s") != std::string::npos);
       RC_DISCARD("out of reach");
     }
-    const Run run = closed(one);
+    const Run run = run_closed(one);
     RC_ASSERT(std::abs(run.pace.throughput / measured - 1) < 1e-9);
     RC_ASSERT(run.pace.time == run.pace.one_rank);
   });
@@ -87,7 +87,7 @@ TEST_CASE("one GPU alone of a larger job is as fast as measured, and its kernels
     const double measured = modelled_rate(job.experiment, job.overrides) / 1.2;
     Overrides set = job.overrides;
     set.emplace_back("one_gpu", rate(measured));
-    const Run run = closed(shipped_experiment(job.experiment, set));
+    const Run run = run_closed(shipped_experiment(job.experiment, set));
     const double samples = run.experiment.settings.batch_per_gpu * run.experiment.settings.accumulation;
     CHECK(samples / run.pace.one_rank.si() == doctest::Approx(measured).epsilon(1e-9));
     CHECK(figure_of(run, "one_gpu_samples_per_s") == doctest::Approx(measured).epsilon(1e-12));
@@ -108,10 +108,10 @@ TEST_CASE("with servers one GPU alone is as fast as measured too") {
 
 TEST_CASE("a resolved experiment with one_gpu replays to the same figures") {
   const TemporaryFolder folder;
-  const Run first = closed(shipped_experiment("resnet50_dgx2", {{"one_gpu", "350 img/s"}}));
+  const Run first = run_closed(shipped_experiment("resnet50_dgx2", {{"one_gpu", "350 img/s"}}));
   const auto file = folder.path / "resnet50_dgx2.yaml";
   std::ofstream(file) << resolved_text(first);
-  const Run again = closed(resolve({{TRAINYARD_SOURCE_DIR}}, file.string(), {}));
+  const Run again = run_closed(resolve({{TRAINYARD_SOURCE_DIR}}, file.string(), {}));
   CHECK(again.pace.time == first.pace.time);
   CHECK(resolved_text(again) == resolved_text(first));
   CHECK(again.notes == first.notes);
@@ -127,7 +127,7 @@ TEST_CASE("a trace with durations has nothing to scale; one without is scaled") 
     const auto file = folder.path / (trace + ".yaml");
     std::ofstream(file) << "platform: dgx2\ngpus: 1\ntrace: " << trace
                         << ".csv\nstack: pytorch_ddp\nbatch_per_gpu: 128\none_gpu: 350 samples/s\n";
-    return closed(resolve({{TRAINYARD_SOURCE_DIR}}, file.string(), {}));
+    return run_closed(resolve({{TRAINYARD_SOURCE_DIR}}, file.string(), {}));
   };
   CHECK(replayed("untimed").pace.throughput == doctest::Approx(350).epsilon(1e-9));
   CHECK_THROWS_WITH_AS(replayed("timed"), doctest::Contains("duration_s"), InputError);
