@@ -81,13 +81,19 @@ ResolvedExperiment read_asked(const config::Catalogue& catalogue, Asked asked, I
   const auto read = [&](const Overrides& overrides) {
     return resolve(catalogue, asked.experiment, overrides, files);
   };
+  // With another batch, no plausible factor might reproduce the measurement; a probe needs none.
+  const bool is_measured = has_one_gpu(catalogue, asked.experiment, asked.overrides, files);
+  const auto probed = [&](Overrides overrides) {
+    if (is_measured) overrides.emplace_back(one_gpu_scale_key, "1");
+    return read(overrides);
+  };
   if (asked.ranks) {
-    const int on_node = gpus_on_node(asked, read);
+    const int on_node = gpus_on_node(asked, probed);
     const int nodes = (*asked.ranks + on_node - 1) / on_node;
     asked.overrides = with(with(asked.overrides, "nodes", nodes), "gpus", *asked.ranks);
   }
   if (asked.global_batch) {
-    const ResolvedExperiment probe = read(with(asked.overrides, "batch_per_gpu", 1));
+    const ResolvedExperiment probe = probed(with(asked.overrides, "batch_per_gpu", 1));
     const int parts = probe.cluster->ranks() * probe.settings.accumulation;
     if (*asked.global_batch % parts != 0) {
       throw InputError(fmt::format("a global batch of {} samples cannot be split evenly into {} parts",
@@ -112,15 +118,13 @@ ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& s
 std::optional<double> kept_one_gpu_scale(const config::Catalogue& catalogue, const Sweep& sweep,
                                          const PointValues& values, InputFiles& files) {
   PointValues unvaried = values;
-  bool is_varied = false;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] == default_value || sweep.keys[i] == experiment_key) continue;
     if (sweep.keys[i] == one_gpu_key || sweep.keys[i] == one_gpu_scale_key) return std::nullopt;
     unvaried[i] = default_value;
-    is_varied = true;
   }
   const Asked asked = asked_of(sweep, unvaried);
-  if (!is_varied || !has_one_gpu(catalogue, asked.experiment, asked.overrides, files)) return std::nullopt;
+  if (!has_one_gpu(catalogue, asked.experiment, asked.overrides, files)) return std::nullopt;
   try {
     return read_asked(catalogue, asked, files).settings.one_gpu_scale;
   } catch (const InputError& error) {

@@ -118,7 +118,7 @@ TEST_CASE("a sweep keeps the factor of its experiment") {
   CHECK(sweep.code == 0);
   CHECK(contains(sweep.out, "one GPU measured: 300 samples/s; kernels x 1.2"));
   const Json points = printed_json(
-      with_words({"sweep", "resnet50_dgx2", "--set", "batch_per_gpu=64,128"}, measured_rate))["points"];
+      with_words({"sweep", "resnet50_dgx2", "--set", "batch_per_gpu=64,128"}, measured_rate))["rows"];
   CHECK(points[0]["one_gpu_scale"] == run["one_gpu_scale"]);
   CHECK(is_equal_to(points[1]["step_time_s"].get<double>(), run["step_time_s"].get<double>()));
   const Ended slurm =

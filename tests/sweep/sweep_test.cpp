@@ -263,6 +263,8 @@ TEST_CASE("points keep the factor of one_gpu that the unvaried experiment has, u
             "set: {one_gpu: 300 samples/s}\nvary: {batch_per_gpu: [1, default], precision: [fp32, amp]}\n") ==
         std::vector(4, base));
   CHECK(scales_of("set: {one_gpu: 300 samples/s}\nvary: {ranks: [1, 16]}\n") == std::vector(2, base));
+  CHECK(scales_of("set: {one_gpu: 300 samples/s, global_batch: 2048}\nvary: {gpus: [8, 16]}\n") ==
+        std::vector(2, base));
   CHECK(scales_of("set: {one_gpu: 700 samples/s, precision: amp}\nvary: {batch_per_gpu: [64]}\n") ==
         std::vector{scale_with({{"one_gpu", "700 samples/s"}, {"precision", "amp"}})});
   CHECK(scales_of("zip:\n- {one_gpu: [300 samples/s, 600 samples/s], precision: [fp32, amp]}\n") ==
