@@ -114,6 +114,7 @@ void add_run(CLI::App& program) {
                        "flow)");
   add_examples(command, {"trainyard run resnet50_dgx2 --set nodes=64 --set platform.fabric.nic=\"25 Gbps\"",
                          "trainyard run resnet50_dgx2 --set batch_per_gpu=64 --out results",
+                         "trainyard run resnet50_dgx2 --set precision=amp --one-gpu \"803 samples/s\"",
                          "trainyard run bert_base_p3dn --fidelity rounds --json"});
   command.callback([options] { run_experiment(*options); });
 }

@@ -43,7 +43,9 @@ TEST_CASE("run --one-gpu scales kernels to the rate, and every output says so") 
       run_program(with_words({"run", "resnet50_dgx2", "--out", scratch / "out"}, measured_rate));
   CHECK(contains(text.out, "\n  one GPU measured: 300 samples/s; kernels x 1.2"));
   CHECK(text.out == run_program({"run", "resnet50_dgx2", "--set", "one_gpu=300 samples/s"}).out);
-  CHECK(contains(content(scratch / "out/report.html"), "one GPU measured: 300 samples/s"));
+  const std::string page = content(scratch / "out/report.html");
+  CHECK(contains(page, "one GPU measured: 300 samples/s"));
+  CHECK(contains(page, "from the measured 300 samples/s of one GPU"));
   // the saved experiment replays to the same numbers, and is explained with them
   const Json again = printed_json({"run", scratch / "out/experiment.resolved.yaml"});
   CHECK(again["step_time_s"] == run["step_time_s"]);
