@@ -51,7 +51,7 @@ private:
       return;
     }
     refuse(larger, fmt::format("it needs {} of memory, the GPU has {}; the largest batch that fits is {}",
-                               gpu_memory(memory.peak), gpu_memory(memory.capacity), memory.largest_batch));
+                               gpu_memory(memory.peak), gpu_memory(memory.available), memory.largest_batch));
     if (memory.largest_batch <= batch) return;
     add(fmt::format("batch of {} per GPU", memory.largest_batch),
         {{"batch_per_gpu", std::to_string(memory.largest_batch)}},

@@ -16,7 +16,8 @@ namespace trainyard {
 namespace {
 
 // Top-level keys of files that do not affect any throughput.
-constexpr std::string_view not_about_time[] = {"power", "price", "tdp", "context", "capacity"};
+constexpr std::string_view not_about_time[] = {"power",   "price",    "tdp",
+                                               "context", "capacity", "fragmentation"};
 
 bool is_about_time(const std::string& path) {
   const std::string all = "." + path + ".";

@@ -62,6 +62,10 @@ std::string memory_table(const std::string& experiment, const MemoryReport& repo
   text += rule;
   text += memory_line("peak", report.peak, report.capacity, "at the start of the backward pass");
   text += memory_line("capacity", report.capacity, report.capacity, report.gpu);
+  if (report.available < report.capacity) {
+    text += memory_line("available", report.available, report.capacity,
+                        "left by the driver and the framework's allocator");
+  }
   text += '\n';
   if (report.fits) text += wrapped(fmt::format("batch_per_gpu {} {}", report.batch_per_gpu, verdict(report)));
   for (const std::string& assumption : report.assumptions) text += wrapped("note: " + assumption);
@@ -76,6 +80,7 @@ Json memory_json(const std::string& experiment, const MemoryReport& report) {
   json["batch_per_gpu"] = report.batch_per_gpu;
   json["memory_peak_bytes"] = report.peak.si();
   json["memory_capacity_bytes"] = report.capacity.si();
+  json["memory_available_bytes"] = report.available.si();
   json["memory_utilization"] = report.utilization;
   json["memory"] = memory_terms_json(report.terms);
   json["fits"] = report.fits;

@@ -22,6 +22,7 @@ workspace                 0.01 GB    0.1 %  scratch space of cuDNN and cuBLAS
 context                   0.28 GB    1.9 %  CUDA context and libraries
 gradient_buckets          0.37 GB    2.5 %  copies of the gradients to reduce
 communication_buffers     0.05 GB    0.3 %  buffers of NCCL's channels
+fragmentation             0.00 GB    0.0 %  held by the allocator, but not used by tensors
 ------------------------------------------
 peak                      4.99 GB   33.5 %  at the start of the backward pass
 capacity                 14.90 GB  100.0 %  toy_gpu
@@ -34,13 +35,21 @@ note: memory: 10 MB of workspace are assumed
 TEST_CASE("a step that does not fit has the same table, and its verdict is the error") {
   MemoryReport report = sample_result().memory->front();
   report.fits = false;
-  report.capacity = Bytes(4e9);
+  report.capacity = report.available = Bytes(4e9);
   report.largest_batch = 0;
   const std::string table = memory_table("tiny", report);
   CHECK(table.find("peak                      4.99 GB  134.0 %") != std::string::npos);
   CHECK(table.find("\nbatch_per_gpu") == std::string::npos);  // the program's error says it
   CHECK(has_all(verdict(report), "toy_gpu", "4.99 GB", "1.27 GB", "3.73 GB", "activations, 2.79 GB",
                 "2.24 GB", "optimizer_state, 0.75 GB"));
+}
+
+TEST_CASE("the table shows what the driver and the allocator leave") {
+  MemoryReport report = sample_result().memory->front();
+  report.available = Bytes(15e9);
+  const std::string table = memory_table("tiny", report);
+  CHECK(table.find("available                13.97 GB   93.8 %") != std::string::npos);
+  CHECK(memory_json("tiny", report)["memory_available_bytes"] == 15e9);
 }
 
 TEST_CASE("memory as JSON has the names of the summary") {

@@ -37,6 +37,7 @@ inline MemoryReport memory() {
                       .of_one_sample = {},
                       .peak = {},
                       .capacity = Bytes(16e9),
+                      .available = Bytes(16e9),
                       .batch_per_gpu = 64,
                       .gpu = "toy_gpu",
                       .assumptions = {"memory: 10 MB of workspace are assumed"}};
