@@ -88,7 +88,7 @@ TEST_CASE("the summary's numbers are those of the result in SI units") {
   CHECK(json["memory_capacity_bytes"] == 16e9);
   CHECK(json["memory_utilization"] == 0.335);
   CHECK(json["memory"]["activations"] == 3e9);
-  CHECK(json["memory"].size() == 8);
+  CHECK(json["memory"].size() == 9);
   CHECK(json["energy_per_step_j"] == 6.5);
   CHECK(json["average_power_w"] == 500);
   CHECK(json["cost_per_epoch_usd"] == 0.1107);
