@@ -5,6 +5,7 @@
 #include "cli/saved_run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
+#include "experiment/one_gpu.hpp"
 #include "experiment/resolve.hpp"
 #include "report/comparison_table.hpp"
 #include "report/json_text.hpp"
@@ -21,6 +22,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,7 @@ struct CompareOptions {
   std::string a;
   std::optional<std::string> b;
   std::vector<std::string> set;
+  std::optional<std::string> one_gpu;
   std::optional<std::string> fail_above;
   bool json = false;
 };
@@ -53,6 +56,15 @@ Side side_of(const config::Catalogue& catalogue, std::string letter, const std::
   else
     side.resolved = resolve(catalogue, text, overrides);
   return side;
+}
+
+/// B keeps A's factor on kernel times, unless B has a measurement of its own.
+Overrides overrides_of_b(const CompareOptions& options, const Side& a, Overrides set) {
+  const bool is_measured = std::ranges::find(set, "one_gpu", &Overrides::value_type::first) != set.end();
+  if (is_measured || !a.resolved || (options.b && !options.one_gpu)) return set;
+  Overrides overrides = kept_one_gpu(*a.resolved);
+  overrides.insert(overrides.end(), set.begin(), set.end());
+  return overrides;
 }
 
 /// Each warning once.
@@ -107,13 +119,19 @@ void compare_runs(const CompareOptions& options) {
     throw CLI::ValidationError("--set", "changes one experiment: omit B, or compare two without --set");
   if (!options.b && overrides.empty())
     throw CLI::ValidationError("B", "missing; name a second run or experiment, or change A with --set");
+  if (options.one_gpu) std::ignore = with_one_gpu(options.set, options.one_gpu);  // not both
   const config::Catalogue catalogue = config::find_catalogue();
-  if (!options.b && summary_file(catalogue, options.a))
-    throw CLI::ValidationError("--set", "requires an experiment; '" + options.a + "' is a saved run");
+  const auto require_experiment = [&](const char* option) {
+    if (summary_file(catalogue, options.a))
+      throw CLI::ValidationError(option, "requires an experiment; '" + options.a + "' is a saved run");
+  };
+  if (!options.b) require_experiment("--set");
+  if (options.one_gpu) require_experiment("--one-gpu");
 
   std::vector<Side> sides;
-  sides.push_back(side_of(catalogue, "A", options.a, {}));
-  sides.push_back(side_of(catalogue, "B", options.b.value_or(options.a), overrides));
+  sides.push_back(side_of(catalogue, "A", options.a, overrides_of(with_one_gpu({}, options.one_gpu))));
+  sides.push_back(side_of(catalogue, "B", options.b.value_or(options.a),
+                          overrides_of_b(options, sides.front(), overrides)));
   print_diagnostics_of(sides);
   complete(sides);
   const Comparison comparison = compare(std::move(*sides[0].run), std::move(*sides[1].run));
@@ -135,6 +153,10 @@ void add_compare(CLI::App& program) {
   add_repeatable(command, "--set", options->set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: changes a key of the experiment A to make B (nodes=4, "
                  "platform.fabric.nic=\"25 Gbps\")");
+  add_one_gpu_option(
+      command, options->one_gpu,
+      " for both: the factor on kernel times is solved for A and kept for B (--set one_gpu=RATE "
+      "changes only B)");
   add_value(command, "--fail-above", options->fail_above, "PERCENT",
             "exit with 1 if B's step time exceeds A's by more than this percentage. Compares time per "
             "update: use equal batches");

@@ -5,6 +5,7 @@
 #include "cli/saved_run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
+#include "experiment/one_gpu.hpp"
 #include "explain/explain_step.hpp"
 #include "explain/what_would_help.hpp"
 #include "report/explanation.hpp"
@@ -34,6 +35,7 @@ namespace fs = std::filesystem;
 struct ExplainOptions {
   std::string run;
   std::vector<std::string> set;
+  std::optional<std::string> one_gpu;
   std::optional<std::string> jobs;
   bool json = false;
 };
@@ -49,6 +51,8 @@ Asked asked_for(const config::Catalogue& catalogue, const ExplainOptions& option
   if (!summary) return {.experiment = options.run, .saved = {}};
   if (!options.set.empty())
     throw CLI::ValidationError("--set", "requires an experiment; '" + options.run + "' is a saved run");
+  if (options.one_gpu)
+    throw CLI::ValidationError("--one-gpu", "requires an experiment; '" + options.run + "' is a saved run");
   fs::path experiment = summary->parent_path() / "experiment.resolved.yaml";
   if (!experiment.has_parent_path()) experiment = fs::path(".") / experiment;
   std::error_code ignored;
@@ -64,7 +68,7 @@ Asked asked_for(const config::Catalogue& catalogue, const ExplainOptions& option
 
 void explain_run(const ExplainOptions& options) {
   const int parallel = jobs_of(options.jobs);
-  const Overrides overrides = overrides_of(options.set);
+  Overrides overrides = overrides_of(with_one_gpu(options.set, options.one_gpu));
   const config::Catalogue catalogue = config::find_catalogue();
   const Asked asked = asked_for(catalogue, options);
   InputFiles files;
@@ -74,6 +78,12 @@ void explain_run(const ExplainOptions& options) {
   // If the step does not fit into memory, no change is worth simulating.
   if (resolved.model && !fullest(memory_reports(resolved)).fits)
     in_children(1, 1, [&](int) { return simulate(resolved, {.timeline = false}).experiment.name; });
+
+  // The changes keep the factor on kernel times: the measurement is of the unchanged experiment.
+  if (resolved.settings.one_gpu) {
+    std::erase_if(overrides, [](const auto& set) { return set.first.starts_with("one_gpu"); });
+    for (auto& kept : kept_one_gpu(resolved)) overrides.push_back(std::move(kept));
+  }
 
   ExplainedRun explained;
   // Each is simulated in its own process, which must start before this one simulates.
@@ -102,6 +112,7 @@ void add_explain(CLI::App& program) {
   offer(command.add_option("RUN", options->run, run_argument_text)->required(), {"EXPERIMENT", "DIR"});
   add_repeatable(command, "--set", options->set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: overrides a key of the experiment or of a file it names, as in run");
+  add_one_gpu_option(command, options->one_gpu, "; changes keep the factor on kernel times");
   add_jobs_option(command, options->jobs, "simulations");
   command.add_flag("--json", options->json, "print JSON in SI base units");
   add_examples(command,

@@ -3,6 +3,7 @@
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
+#include "experiment/one_gpu.hpp"
 #include "experiment/resolve.hpp"
 #include "report/json_text.hpp"
 #include "report/memory_table.hpp"
@@ -24,12 +25,18 @@ struct MemoryOptions {
 /// Prints the table whether the step fits or not; the exit code and stderr tell which.
 void show_memory(const MemoryOptions& options) {
   const ResolvedExperiment resolved =
-      resolve(config::find_catalogue(), options.what.experiment, overrides_of(options.what.set));
+      resolve(config::find_catalogue(), options.what.experiment, overrides_of(options.what));
   print_diagnostics(resolved.warnings);
   const std::vector<MemoryReport> reports = memory_reports(resolved);
-  const MemoryReport& report = fullest(reports);
-  print_result(options.json ? json_text(memory_json(resolved.name, report))
-                            : memory_table(resolved.name, report));
+  MemoryReport report = fullest(reports);
+  std::string remark = one_gpu_in_words(resolved.settings);
+  if (!remark.empty()) remark += " (memory does not depend on it)";
+  if (options.json) {
+    if (!remark.empty()) report.assumptions.push_back(remark);
+    print_result(json_text(memory_json(resolved.name, report)));
+  } else {
+    print_result(memory_table(resolved.name, report, remark));
+  }
   require_fit(report);
 }
 

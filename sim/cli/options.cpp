@@ -2,6 +2,8 @@
 
 #include "run/child_processes.hpp"
 
+#include <CLI/Error.hpp>
+
 namespace trainyard {
 
 void add_repeatable(CLI::App& command, const std::string& name, std::vector<std::string>& values,
@@ -21,6 +23,29 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
   add_repeatable(command, "--set", options.set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: overrides a key of the experiment (nodes=4) or of a file it names "
                  "(platform.fabric.nic=\"25 Gbps\", stack.bucket_cap=\"50 MiB\")");
+  add_one_gpu_option(command, options.one_gpu);
+}
+
+void add_one_gpu_option(CLI::App& command, std::optional<std::string>& one_gpu, const std::string& more) {
+  add_value(command, "--one-gpu", one_gpu, "RATE",
+            "measured throughput of one GPU with this batch, such as \"803 samples/s\" or \"9.5e4 "
+            "tokens/s\": all kernel times are scaled to it; short for --set one_gpu=RATE" +
+                more);
+}
+
+std::vector<std::string> with_one_gpu(std::vector<std::string> set,
+                                      const std::optional<std::string>& one_gpu) {
+  if (!one_gpu) return set;
+  for (const auto& [key, value] : overrides_of(set)) {
+    if (key == "one_gpu")
+      throw CLI::ValidationError("--one-gpu", "is short for --set one_gpu=RATE: give one of them");
+  }
+  set.push_back("one_gpu=" + *one_gpu);
+  return set;
+}
+
+Overrides overrides_of(const ExperimentOptions& options) {
+  return overrides_of(with_one_gpu(options.set, options.one_gpu));
 }
 
 void add_jobs_option(CLI::App& command, std::optional<std::string>& jobs, const std::string& what,

@@ -4,6 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/offers.hpp"
 #include "cli/values.hpp"
+#include "experiment/resolve.hpp"
 
 #include <fmt/format.h>
 #include <optional>
@@ -36,9 +37,20 @@ void add_repeatable(CLI::App& command, const std::string& name, std::vector<std:
 struct ExperimentOptions {
   std::string experiment;        ///< name or path
   std::vector<std::string> set;  ///< KEY=VALUE, in the order given
+  std::optional<std::string> one_gpu;
 };
 
-/// Adds EXPERIMENT and --set. `options` must live as long as the command.
+/// Adds --one-gpu. `more`: what a command does in addition.
+void add_one_gpu_option(CLI::App& command, std::optional<std::string>& one_gpu, const std::string& more = {});
+
+/// --one-gpu as --set one_gpu=..., after the texts of --set. Throws CLI::ValidationError if both are given.
+std::vector<std::string> with_one_gpu(std::vector<std::string> set,
+                                      const std::optional<std::string>& one_gpu);
+
+/// The overrides of both options.
+Overrides overrides_of(const ExperimentOptions& options);
+
+/// Adds EXPERIMENT, --set and --one-gpu. `options` must live as long as the command.
 void add_experiment_options(CLI::App& command, ExperimentOptions& options);
 
 /// Adds -j, --jobs: the number of `what` ("simulations") that run in parallel.

@@ -84,7 +84,7 @@ ResourceUsage usage_so_far() {
 void run_experiment(const RunOptions& options) {
   SimulateOptions how;
   if (options.fidelity) how.fidelity = choice<Fidelity>(*options.fidelity);
-  const Overrides overrides = overrides_of(options.what.set);
+  const Overrides overrides = overrides_of(options.what);
   if (options.out) check_out_dir(*options.out, empty_files(), options.force);
   const ResolvedExperiment resolved = resolve(config::find_catalogue(), options.what.experiment, overrides);
   print_diagnostics(resolved.warnings);
@@ -114,6 +114,7 @@ void add_run(CLI::App& program) {
                        "flow)");
   add_examples(command, {"trainyard run resnet50_dgx2 --set nodes=64 --set platform.fabric.nic=\"25 Gbps\"",
                          "trainyard run resnet50_dgx2 --set batch_per_gpu=64 --out results",
+                         "trainyard run resnet50_dgx2 --set precision=amp --one-gpu \"803 samples/s\"",
                          "trainyard run bert_base_p3dn --fidelity rounds --json"});
   command.callback([options] { run_experiment(*options); });
 }

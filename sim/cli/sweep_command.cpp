@@ -13,6 +13,7 @@
 #include "report/sweep_report.hpp"
 #include "run/figures.hpp"
 #include "run/simulate.hpp"
+#include "sweep/read_point.hpp"
 #include "sweep/run_sweep.hpp"
 #include "sweep/shards.hpp"
 #include "sweep/store_lock.hpp"
@@ -161,9 +162,17 @@ void merge(const SweepOptions& options, const SweepFile& file, const Sweep& swee
   end_with(options, {}, result);
 }
 
+/// A measured throughput of one GPU that no factor reproduces would be an error at every point.
+void check_one_gpu(const Sweep& sweep) {
+  if (std::ranges::find(sweep.keys, experiment_key) != sweep.keys.end()) return;
+  InputFiles files;
+  kept_one_gpu_scale(config::find_catalogue(), sweep, sweep.points.front(), files);
+}
+
 void run_sweep(const SweepOptions& options) {
   const auto [name, file] = sweep_asked_for(options);
   const Sweep sweep = make_sweep(name, file);
+  check_one_gpu(sweep);
   if (options.slurm) {
     write_slurm_jobs(options, sweep);
     return;

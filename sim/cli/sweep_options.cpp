@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <tuple>
 
 namespace trainyard {
 namespace {
@@ -58,9 +59,10 @@ Shard shard_in(const std::string& text) {
   return {.number = static_cast<int>(*number), .of = static_cast<int>(*of)};
 }
 
-SweepOverrides overrides_in(const std::vector<std::string>& texts) {
+SweepOverrides overrides_in(const SweepOptions& options) {
   SweepOverrides overrides;
-  for (const auto& [key, values] : overrides_of(texts)) overrides.emplace_back(key, split_list(values));
+  for (const auto& [key, values] : overrides_of(options.set)) overrides.emplace_back(key, split_list(values));
+  if (options.one_gpu) overrides.emplace_back(one_gpu_key, std::vector{*options.one_gpu});
   return overrides;
 }
 
@@ -112,6 +114,8 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
   add_repeatable(command, "--set", options.set, "KEY=V1,V2",
                  "KEY=V1,V2, repeatable: replaces the values of a key; a new key with several values is "
                  "varied too. Ranges: nodes=\"1..64 times 2\", batch_per_gpu=\"32..128 step 32\"");
+  add_one_gpu_option(command, options.one_gpu,
+                     ". The factor is solved without the varied keys and kept for all points");
   add_jobs_option(command, options.jobs_text, "simulations",
                   "; with --slurm: processors per task (default: sbatch's)");
   add_value(command, "--out", options.out, "DIR",
@@ -148,6 +152,7 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
 }
 
 void check_sweep_options(SweepOptions& options) {
+  std::ignore = with_one_gpu(options.set, options.one_gpu);  // not both
   options.jobs = jobs_of(options.jobs_text);
   if (!options.shard_text.empty()) options.shard = shard_in(options.shard_text);
   if (!options.shards_text.empty()) {
@@ -196,7 +201,7 @@ std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
   take(file.goal.budget, options.goal.budget);
   take(file.goal.gpus_max, options.goal.gpus_max);
   take(file.goal.efficiency_min, options.goal.efficiency_min);
-  file = with_overrides(std::move(file), overrides_in(options.set));
+  file = with_overrides(std::move(file), overrides_in(options));
   if (!is_varied(file, experiment_key)) {
     // An error at every point is reported at once.
     const auto set = file.set.find(experiment_key);
@@ -214,6 +219,7 @@ std::vector<std::string> words_of(const SweepOptions& options) {
     words.push_back(value);
   };
   for (const std::string& text : options.set) add("--set", text);
+  add("--one-gpu", options.one_gpu.value_or(""));
   add("--epochs", options.epochs);
   add("--deadline", options.deadline);
   add("--budget", options.budget);

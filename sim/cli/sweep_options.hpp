@@ -15,6 +15,7 @@ namespace trainyard {
 struct SweepOptions {
   std::string sweep;             ///< name or path, of a sweep or an experiment
   std::vector<std::string> set;  ///< KEY=V1,V2, in the order given
+  std::optional<std::string> one_gpu;
   int jobs = 1;
   std::optional<std::string> out;
   bool resume = false, force = false, merge = false, json = false, slurm = false, submit = false;

@@ -23,7 +23,7 @@ struct TraceOptions {
 };
 
 void export_to_csv(const TraceOptions& options) {
-  const Overrides overrides = overrides_of(options.what.set);
+  const Overrides overrides = overrides_of(options.what);
   check_out_file(options.out, options.force);
   const ResolvedExperiment resolved = resolve(config::find_catalogue(), options.what.experiment, overrides);
   print_diagnostics(resolved.warnings);

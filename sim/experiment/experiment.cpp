@@ -2,6 +2,7 @@
 
 #include "config/read.hpp"
 #include "experiment/resolve.hpp"
+#include "units/text.hpp"
 
 #include <fmt/format.h>
 #include <string>
@@ -98,6 +99,21 @@ void check_faults(const Faults& faults, config::Problems& problems) {
   }
 }
 
+void check_one_gpu(const Experiment& experiment, config::Problems& problems) {
+  if (!experiment.one_gpu) {
+    if (experiment.one_gpu_scale) {
+      problems.error("one_gpu_scale", "'one_gpu_scale' needs 'one_gpu'",
+                     "add 'one_gpu: 803 samples/s', or set compute_scale of the stack");
+    }
+    return;
+  }
+  const Parsed<SampleRate> rate = parse_sample_rate(*experiment.one_gpu);
+  if (!rate)
+    problems.error("one_gpu", rate.error().message, rate.error().hint);
+  else if (rate->per_second <= 0)
+    problems.error("one_gpu", in_quotes(*experiment.one_gpu) + " is not above 0");
+}
+
 }  // namespace
 
 bool has_servers(const Sync& sync) { return sync.kind == SyncKind::parameter_server; }
@@ -125,6 +141,7 @@ Experiment load_experiment(const config::Document& document) {
                      "accumulation: 1, or kind: all_reduce");
     }
     check_random(experiment.random, problems);
+    check_one_gpu(experiment, problems);
     if (experiment.faults) check_faults(*experiment.faults, problems);
     for (const auto& [path, value] : experiment.set) {
       if (file_named_by(path).empty()) {

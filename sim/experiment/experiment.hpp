@@ -64,6 +64,9 @@ struct LinkChange {
   Bandwidth bandwidth;  ///< 0: failed
 };
 
+/// A larger factor, or one below its inverse, says that the measurement is of something else.
+inline constexpr double most_one_gpu_scale = 4;
+
 struct Experiment {
   std::string platform;  ///< name in platforms/ or path of a file
   int nodes = 1;
@@ -78,6 +81,8 @@ struct Experiment {
   Optimizer optimizer = Optimizer::momentum;
   Sync sync;
   InputSettings input;
+  std::optional<std::string> one_gpu;   ///< measured throughput of one GPU: "803 samples/s"
+  std::optional<double> one_gpu_scale;  ///< factor on kernel times that belongs to it; default: solved
   Fidelity fidelity = Fidelity::flow;
   Randomness random;
   StepCounts steps;
@@ -207,6 +212,13 @@ struct Keys<Experiment> {
         optional("optimizer", &Experiment::optimizer, "rule that turns gradients into an update"),
         optional("sync", &Experiment::sync, "synchronisation of the ranks"),
         optional("input", &Experiment::input, "source of the samples"),
+        optional(
+            "one_gpu", &Experiment::one_gpu,
+            "measured throughput of one GPU with this batch, such as 803 samples/s: all kernel times are "
+            "scaled to it"),
+        optional("one_gpu_scale", &Experiment::one_gpu_scale,
+                 "with one_gpu: factor on all kernel times; default: the one that reproduces one_gpu")
+            .between(1 / most_one_gpu_scale, most_one_gpu_scale),
         optional("fidelity", &Experiment::fidelity,
                  "how exactly collectives are simulated; --fidelity overrides it"),
         optional("random", &Experiment::random, "random variation of times"),

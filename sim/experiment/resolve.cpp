@@ -6,6 +6,7 @@
 #include "config/read_file.hpp"
 #include "experiment/collective_software.hpp"
 #include "experiment/data_loading.hpp"
+#include "experiment/one_gpu.hpp"
 #include "experiment/read_factors.hpp"
 #include "experiment/shared_network.hpp"
 #include "experiment/stack_rules.hpp"
@@ -97,6 +98,7 @@ public:
       }
     }
   }
+  [[nodiscard]] bool is_empty() const { return all_.empty(); }
   void finish() const {
     if (!all_.empty()) throw InputError(all_);
   }
@@ -270,6 +272,11 @@ public:
 
   ResolvedExperiment resolved(const Overrides& overrides) {
     set_ = file_overrides(document_, settings_, overrides);
+    // The file's factor belongs to the file's measurement.
+    const auto sets = [&](const char* key) {
+      return std::ranges::find(overrides, key, &Overrides::value_type::first) != overrides.end();
+    };
+    if (sets("one_gpu") && !sets("one_gpu_scale")) settings_.one_gpu_scale.reset();
     for (const auto& [key, item] : set_) settings_.set[key] = item.value;
     errors_.run(document_, "platform", [&] { read_platform(); });
     errors_.run(document_, "stack", [&] { read_stack(); });
@@ -283,6 +290,8 @@ public:
     if (has_platform_) errors_.run(document_, "neighbours", [&] { read_neighbours(); });
     if (has_platform_ && has_stack_) read_protocols();
     if (has_platform_) place_ranks();
+    if (settings_.one_gpu && errors_.is_empty())
+      errors_.run(document_, "one_gpu", [&] { scale_to_one_gpu(resolved_); });
     errors_.finish();
     return std::move(resolved_);
   }
@@ -450,6 +459,11 @@ ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string
                            const Overrides& overrides) {
   InputFiles files;
   return resolve(catalogue, name, overrides, files);
+}
+
+const config::Document& experiment_document(const config::Catalogue& catalogue, const std::string& experiment,
+                                            InputFiles& files) {
+  return load_once(files, config::find(catalogue, config::Kind::experiment, experiment));
 }
 
 ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string& name,

@@ -69,4 +69,8 @@ ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string
 ResolvedExperiment resolve(const config::Catalogue& catalogue, config::Document document,
                            const std::filesystem::path& file, const Overrides& overrides, InputFiles& files);
 
+/// The experiment's file (name or path), as written.
+const config::Document& experiment_document(const config::Catalogue& catalogue, const std::string& experiment,
+                                            InputFiles& files);
+
 }  // namespace trainyard

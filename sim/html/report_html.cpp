@@ -1,5 +1,6 @@
 #include "html/report_html.hpp"
 
+#include "experiment/one_gpu.hpp"
 #include "html/html_page.hpp"
 #include "html/known_errors.hpp"
 #include "html/run_sections.hpp"
@@ -46,6 +47,7 @@ PageOrigin page_origin(const ResolvedExperiment& resolved, const std::string& ve
 
 std::string report_html(const Run& run, const PageOrigin& origin) {
   Html lead = paragraph(run_setting(run));
+  if (run.experiment.settings.one_gpu) lead += paragraph(one_gpu_in_words(run.experiment.settings));
   for (const std::string& warning : origin.warnings)
     lead += element("pre", warning, " class=\"warning\"") + Html{"\n"};
   HtmlPage page{.title = run_title(run),

@@ -68,6 +68,8 @@ constexpr TileText tile_texts[] = {
                           has_framework(run) ? ", including the stack's own work around it" : "",
                           estimate(communication_time(run)));
      }},
+    {"one_gpu_scale", is_always,
+     [](const Run& run) { return "from the measured " + *run.experiment.settings.one_gpu + " of one GPU"; }},
     {"staleness_mean", is_multi_with_peers,
      [](const Run& run) {
        return fmt::format("updates on average, {} at most (1 is fresh)",

@@ -26,6 +26,7 @@ Html what_html(const SweepResult& result) {
   Html html = paragraph(fmt::format(
       "Experiment {}. {} done, {} failed.", experiment_name(result.sweep),
       count(static_cast<std::int64_t>(result.rows.size() - failures(result)), "point"), failures(result)));
+  if (const std::string words = one_gpu_in_words(result); !words.empty()) html += paragraph(words);
   HtmlTable table("varied keys", {{"varied key", true}, {"number"}, {"values", true}});
   for (std::size_t key = 0; key < result.sweep.keys.size(); ++key) {
     std::set<std::string> known;

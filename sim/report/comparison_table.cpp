@@ -45,11 +45,18 @@ std::string figure_line(const ComparedFigure& figure) {
 std::string title_of(std::string_view letter, const RunSummary& run) {
   const auto whole = [&](std::string_view field) { return std::llround(number_of(run, field)); };
   const std::string batch = whole("accumulation") > 1 ? fmt::format("{} x ", whole("accumulation")) : "";
-  return fmt::format("{}: {}, {} on {} of {} x {}; {}, {}, {}, batch {}{} per GPU, fidelity {}", letter,
-                     text_of(run, "experiment"), text_of(run, "model"), count(whole("ranks"), "GPU"),
-                     grouped(whole("nodes")), text_of(run, "platform"), text_of(run, "stack"),
-                     text_of(run, "precision"), text_of(run, "optimizer"), batch,
-                     grouped(whole("batch_per_gpu")), text_of(run, "fidelity"));
+  std::string text = fmt::format(
+      "{}: {}, {} on {} of {} x {}; {}, {}, {}, batch {}{} per GPU, fidelity {}", letter,
+      text_of(run, "experiment"), text_of(run, "model"), count(whole("ranks"), "GPU"),
+      grouped(whole("nodes")), text_of(run, "platform"), text_of(run, "stack"), text_of(run, "precision"),
+      text_of(run, "optimizer"), batch, grouped(whole("batch_per_gpu")), text_of(run, "fidelity"));
+  const auto figure_of = [&](std::string_view field) { return run.figures.at(index_of(field, run.table)); };
+  if (figure_of("one_gpu_scale") && figure_of("one_gpu_samples_per_s")) {
+    text += fmt::format("; one GPU measured: {} samples/s; kernels x {}",
+                        rounded(number_of(run, "one_gpu_samples_per_s")),
+                        rounded(number_of(run, "one_gpu_scale")));
+  }
+  return text;
 }
 
 std::string value_of_key(const std::optional<std::string>& value) { return value ? *value : "not set"; }

@@ -49,10 +49,12 @@ std::string largest_terms(const MemoryTerms& terms) {
   return text;
 }
 
-std::string memory_table(const std::string& experiment, const MemoryReport& report) {
-  std::string text =
-      fmt::format("{}: memory of one rank, batch_per_gpu {} (1 GB = 2^30 bytes)\n\n{:<22} {:>10} {:>8}\n",
-                  experiment, grouped(report.batch_per_gpu), "term", "memory", "share");
+std::string memory_table(const std::string& experiment, const MemoryReport& report,
+                         const std::string& remark) {
+  std::string text = fmt::format("{}: memory of one rank, batch_per_gpu {} (1 GB = 2^30 bytes)\n", experiment,
+                                 grouped(report.batch_per_gpu));
+  if (!remark.empty()) text += wrapped(remark);
+  text += fmt::format("\n{:<22} {:>10} {:>8}\n", "term", "memory", "share");
   const std::string rule = std::string(42, '-') + '\n';
   text += rule;
   for (const MemoryTerm& term : memory_terms)

@@ -15,8 +15,9 @@ nlohmann::ordered_json memory_terms_json(const MemoryTerms& terms);
 std::string largest_terms(const MemoryTerms& terms);
 
 /// One line per term with its fraction of the GPU's memory, their sum, the capacity, the assumptions, and the
-/// verdict if the step fits; otherwise it is the error of require_fit.
-std::string memory_table(const std::string& experiment, const MemoryReport& report);
+/// verdict if the step fits; otherwise it is the error of require_fit. `remark`: a line below the title.
+std::string memory_table(const std::string& experiment, const MemoryReport& report,
+                         const std::string& remark = {});
 
 /// The same as an object with the field names of summary.json.
 nlohmann::ordered_json memory_json(const std::string& experiment, const MemoryReport& report);

@@ -118,6 +118,7 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool co
                        count(static_cast<std::int64_t>(result.sweep.points.size()), "point"),
                        failures(result) > 0 ? fmt::format(", {} failed", failures(result)) : "",
                        result.sweep.title.empty() ? "" : "; " + result.sweep.title));
+  if (const std::string words = one_gpu_in_words(result); !words.empty()) out.paragraph(words, 2);
   std::string text = out.text() + '\n';
   if (is_cut) {
     text += rows.empty()

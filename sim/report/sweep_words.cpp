@@ -8,6 +8,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <string_view>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -73,6 +74,28 @@ std::vector<std::string> SweepColumns::cells(const SweepRow& row) const {
     cells.push_back(number ? columns_[i].text(*number, largest_[i]) : "-");
   }
   return cells;
+}
+
+std::string one_gpu_in_words(const SweepResult& result) {
+  const auto range_of = [&](const char* name) {
+    std::pair<double, double> range{};
+    if (std::ranges::find(result.figures, name) == result.figures.end()) return range;
+    for (const SweepRow& row : result.rows) {
+      const double value = figure(result, row, name).value_or(0);
+      if (value <= 0) continue;
+      range = {range.first > 0 ? std::min(range.first, value) : value, std::max(range.second, value)};
+    }
+    return range;
+  };
+  const auto in_words = [](std::pair<double, double> range) {
+    const std::string least = rounded(range.first);
+    const std::string most = rounded(range.second);
+    return least == most ? least : least + " to " + most;
+  };
+  const auto scales = range_of("one_gpu_scale");
+  if (scales.first <= 0) return {};
+  return fmt::format("one GPU measured: {} samples/s; kernels x {}",
+                     in_words(range_of("one_gpu_samples_per_s")), in_words(scales));
 }
 
 std::string reason_in_words(const SweepRow& row) {

@@ -49,6 +49,10 @@ std::string count_text(double number);
 /// "impossible: batch_per_gpu 32 does not fit ...".
 std::string reason_in_words(const SweepRow& row);
 
+/// "one GPU measured: 803 samples/s; kernels x 1.23", or several factors: "kernels x 0.9 to 1.23"; empty
+/// without measurement.
+std::string one_gpu_in_words(const SweepResult& result);
+
 /// "90 epochs".
 std::string epochs_in_words(const Goal& goal);
 

@@ -1,6 +1,7 @@
 #include "run/figures.hpp"
 
 #include "config/keys.hpp"
+#include "experiment/one_gpu.hpp"
 
 #include <algorithm>
 #include <concepts>
@@ -144,6 +145,18 @@ Getter of_fullest(T MemoryReport::*member) {
   };
 }
 
+constexpr const char* not_measured = "no measured throughput of one GPU is given (one_gpu)";
+
+Value one_gpu_rate(const Run& run) {
+  return run.experiment.settings.one_gpu ? to_value(measured_on_one_gpu(run.experiment))
+                                         : Value(unknown(not_measured));
+}
+
+Value one_gpu_scale(const Run& run) {
+  const std::optional<double>& scale = run.experiment.settings.one_gpu_scale;
+  return scale ? to_value(*scale) : Value(unknown(not_measured));
+}
+
 using enum FigureUnit;
 
 std::vector<Figure> figures_of_the_job() {  // The job.
@@ -210,6 +223,12 @@ std::vector<Figure> figures_of_speed() {  // How fast it is.
       Figure{"one_rank_step_time_s", "one GPU alone", FigureUnit::time,
              "the same step on one GPU with the same batch per GPU", "", in_tables,
              of([](auto& run) { return run.pace.one_rank; })},
+      Figure{"one_gpu_samples_per_s", "one GPU measured", samples_per_s,
+             "measured throughput of one GPU to which kernel times are scaled (key `one_gpu`)", "", in_sweeps,
+             one_gpu_rate},
+      Figure{"one_gpu_scale", "kernel time factor", times,
+             "factor on all kernel times with which one GPU does `one_gpu_samples_per_s`", "", key_in_sweeps,
+             one_gpu_scale},
       Figure{"lower_bound_s", "lower bound", FigureUnit::time,
              "step time with every collective at its bound, which no algorithm on this network beats",
              "lower bound", in_sweeps,

@@ -9,6 +9,7 @@
 #include "strategy/stack_ops.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <iterator>
 #include <utility>
 
@@ -161,6 +162,8 @@ std::vector<std::string> calibrated_on(const ResolvedExperiment& resolved) {
     const bool is_fitted = provenance == Provenance::fitted || provenance == Provenance::measured;
     if (is_fitted && std::ranges::find(runs, source) == runs.end()) runs.push_back(source);
   };
+  if (const auto& rate = resolved.settings.one_gpu)
+    add(Provenance::measured, fmt::format("one GPU of this machine: {} (one_gpu)", *rate));
   add(resolved.stack.compute_scale.provenance, resolved.stack.compute_scale.source);
   const Stack& stack = resolved.stack;
   for (const Sourced<Seconds>* time : {&stack.op_overhead, &stack.step_overhead})

@@ -1,13 +1,17 @@
 #include "sweep/read_point.hpp"
 
+#include "experiment/one_gpu.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <optional>
+#include <utility>
 
 namespace trainyard {
 namespace {
+
+constexpr const char* one_gpu_scale_key = "one_gpu_scale";
 
 /// The settings of a point, with the sweep's own keys separated from the experiment's.
 struct Asked {
@@ -72,21 +76,24 @@ int gpus_on_node(const Asked& asked, const Read& read) {
   }
 }
 
-}  // namespace
-
-ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& sweep,
-                              const PointValues& values, InputFiles& files) {
-  Asked asked = asked_of(sweep, values);
+/// Reads a point whose sweep's own keys are still to be replaced by the experiment's.
+ResolvedExperiment read_asked(const config::Catalogue& catalogue, Asked asked, InputFiles& files) {
   const auto read = [&](const Overrides& overrides) {
     return resolve(catalogue, asked.experiment, overrides, files);
   };
+  // With another batch, no plausible factor might reproduce the measurement; a probe needs none.
+  const bool is_measured = has_one_gpu(catalogue, asked.experiment, asked.overrides, files);
+  const auto probed = [&](Overrides overrides) {
+    if (is_measured) overrides.emplace_back(one_gpu_scale_key, "1");
+    return read(overrides);
+  };
   if (asked.ranks) {
-    const int on_node = gpus_on_node(asked, read);
+    const int on_node = gpus_on_node(asked, probed);
     const int nodes = (*asked.ranks + on_node - 1) / on_node;
     asked.overrides = with(with(asked.overrides, "nodes", nodes), "gpus", *asked.ranks);
   }
   if (asked.global_batch) {
-    const ResolvedExperiment probe = read(with(asked.overrides, "batch_per_gpu", 1));
+    const ResolvedExperiment probe = probed(with(asked.overrides, "batch_per_gpu", 1));
     const int parts = probe.cluster->ranks() * probe.settings.accumulation;
     if (*asked.global_batch % parts != 0) {
       throw InputError(fmt::format("a global batch of {} samples cannot be split evenly into {} parts",
@@ -96,6 +103,34 @@ ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& s
     asked.overrides = with(asked.overrides, "batch_per_gpu", *asked.global_batch / parts);
   }
   return read(asked.overrides);
+}
+
+}  // namespace
+
+ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& sweep,
+                              const PointValues& values, InputFiles& files) {
+  Asked asked = asked_of(sweep, values);
+  if (const std::optional<double> scale = kept_one_gpu_scale(catalogue, sweep, values, files))
+    asked.overrides.emplace_back(one_gpu_scale_key, shortest(*scale));
+  return read_asked(catalogue, std::move(asked), files);
+}
+
+std::optional<double> kept_one_gpu_scale(const config::Catalogue& catalogue, const Sweep& sweep,
+                                         const PointValues& values, InputFiles& files) {
+  PointValues unvaried = values;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == default_value || sweep.keys[i] == experiment_key) continue;
+    if (sweep.keys[i] == one_gpu_key || sweep.keys[i] == one_gpu_scale_key) return std::nullopt;
+    unvaried[i] = default_value;
+  }
+  const Asked asked = asked_of(sweep, unvaried);
+  if (!has_one_gpu(catalogue, asked.experiment, asked.overrides, files)) return std::nullopt;
+  try {
+    return read_asked(catalogue, asked, files).settings.one_gpu_scale;
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("one_gpu, without the varied keys: {}", error.diagnostics().front().message),
+                     error.diagnostics().front().hint);
+  }
 }
 
 }  // namespace trainyard

@@ -5,11 +5,18 @@
 #include "experiment/resolve.hpp"
 #include "sweep/sweep.hpp"
 
+#include <optional>
+
 namespace trainyard {
 
 /// The sweep's experiment with the point's values. Throws like resolve, and InputError if a global batch
 /// cannot be split evenly or the sweep's own keys contradict the experiment's.
 ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& sweep,
                               const PointValues& values, InputFiles& files);
+
+/// The factor on kernel times that the point keeps: that of the sweep's experiment without the varied keys.
+/// Nothing without a measured throughput of one GPU, or if that is varied. Throws like read_point.
+std::optional<double> kept_one_gpu_scale(const config::Catalogue& catalogue, const Sweep& sweep,
+                                         const PointValues& values, InputFiles& files);
 
 }  // namespace trainyard

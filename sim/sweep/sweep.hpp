@@ -24,6 +24,10 @@ inline constexpr const char* ranks_key = "ranks";
 inline constexpr const char* global_batch_key = "global_batch";
 inline constexpr const char* experiment_key = "experiment";
 
+/// The experiment's key for a measured throughput of one GPU: points keep the factor on kernel times that the
+/// sweep's experiment has without the varied keys, unless this key is varied.
+inline constexpr const char* one_gpu_key = "one_gpu";
+
 struct Sweep {
   std::string name;
   std::string title;

@@ -52,6 +52,8 @@ constexpr std::array energy_shown{Unit{"mJ", -3}, Unit{"J"}, Unit{"kJ", 3}, Unit
 
 constexpr std::array power_units{Unit{"mW", -3}, Unit{"W"}, Unit{"kW", 3}, Unit{"MW", 6}};
 constexpr std::array money_units{Unit{"USD"}};
+constexpr std::array sample_rate_units{Unit{"samples/s"},   Unit{"images/s"},    Unit{"img/s"},
+                                       Unit{"sequences/s"}, Unit{"sentences/s"}, Unit{"tokens/s"}};
 
 }  // namespace
 
@@ -68,11 +70,14 @@ constinit const Dimension energy_dimension{"energy", "an", "3.6 kJ", "# J?", ene
 constinit const Dimension power_dimension{"power", "a", "300 W", "# W?", power_units, power_units};
 constinit const Dimension money_dimension{"amount of money", "an",        "24.48 USD",
                                           "# USD?",          money_units, money_units};
+constinit const Dimension sample_rate_dimension{"training throughput", "a",
+                                                "803 samples/s",       "# samples/s or # tokens/s?",
+                                                sample_rate_units,     sample_rate_units};
 
 std::span<const Dimension* const> all_dimensions() {
-  static constexpr std::array<const Dimension*, 8> all{
-      &time_dimension,      &size_dimension,   &bandwidth_dimension, &flops_dimension,
-      &flop_rate_dimension, &energy_dimension, &power_dimension,     &money_dimension};
+  static constexpr std::array<const Dimension*, 9> all{
+      &time_dimension,   &size_dimension,  &bandwidth_dimension, &flops_dimension,      &flop_rate_dimension,
+      &energy_dimension, &power_dimension, &money_dimension,     &sample_rate_dimension};
   return all;
 }
 

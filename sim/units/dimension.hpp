@@ -31,6 +31,7 @@ extern const Dimension flop_rate_dimension;
 extern const Dimension energy_dimension;
 extern const Dimension power_dimension;
 extern const Dimension money_dimension;
+extern const Dimension sample_rate_dimension;
 
 /// All of the above, to find the kind of quantity of a misplaced unit.
 std::span<const Dimension* const> all_dimensions();

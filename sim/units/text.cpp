@@ -255,6 +255,12 @@ Parsed<Q> parse_quantity(std::string_view text) {
   return parse(dimension_of<Q>(), text).map([](double value) { return Q(value); });
 }
 
+Parsed<SampleRate> parse_sample_rate(std::string_view text) {
+  return parse(sample_rate_dimension, text).map([&](double rate) {
+    return SampleRate{.per_second = rate, .is_of_tokens = trim(text).ends_with("tokens/s")};
+  });
+}
+
 template <class Q>
 std::string_view quantity_name() {
   return dimension_of<Q>().name;

@@ -25,6 +25,15 @@ using Parsed = tl::expected<Q, UnitError>;
 template <class Q>
 Parsed<Q> parse_quantity(std::string_view text);
 
+/// A training throughput, as somebody measured it.
+struct SampleRate {
+  double per_second = 0;
+  bool is_of_tokens = false;  ///< otherwise of samples, which images, sequences and sentences are
+};
+
+/// Reads "803 samples/s" as strictly as parse_quantity.
+Parsed<SampleRate> parse_sample_rate(std::string_view text);
+
 /// Reads a plain decimal number without a unit, as strictly as parse_quantity.
 Parsed<double> parse_number(std::string_view text);
 

@@ -244,3 +244,33 @@ TEST_CASE("points that are read one after the other are those that are read alon
   }
   CHECK(files.paths.contains(TRAINYARD_SOURCE_DIR "/workloads/models/vgg16.yaml"));
 }
+
+TEST_CASE("points keep the factor of one_gpu that the unvaried experiment has, unless it is varied") {
+  const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
+  const auto scales_of = [&](const std::string& lines) {
+    const Sweep sweep = sweep_of(lines);
+    InputFiles files;
+    std::vector<double> scales;
+    for (const PointValues& values : sweep.points)
+      scales.push_back(read_point(catalogue, sweep, values, files).settings.one_gpu_scale.value());
+    return scales;
+  };
+  const auto scale_with = [&](Overrides overrides) {
+    return *resolve(catalogue, "resnet50_dgx2", overrides).settings.one_gpu_scale;
+  };
+  const double base = scale_with({{"one_gpu", "300 samples/s"}});
+  CHECK(scales_of(
+            "set: {one_gpu: 300 samples/s}\nvary: {batch_per_gpu: [1, default], precision: [fp32, amp]}\n") ==
+        std::vector(4, base));
+  CHECK(scales_of("set: {one_gpu: 300 samples/s}\nvary: {ranks: [1, 16]}\n") == std::vector(2, base));
+  CHECK(scales_of("set: {one_gpu: 300 samples/s, global_batch: 2048}\nvary: {gpus: [8, 16]}\n") ==
+        std::vector(2, base));
+  CHECK(scales_of("set: {one_gpu: 700 samples/s, precision: amp}\nvary: {batch_per_gpu: [64]}\n") ==
+        std::vector{scale_with({{"one_gpu", "700 samples/s"}, {"precision", "amp"}})});
+  CHECK(scales_of("zip:\n- {one_gpu: [300 samples/s, 600 samples/s], precision: [fp32, amp]}\n") ==
+        std::vector{base, scale_with({{"one_gpu", "600 samples/s"}, {"precision", "amp"}})});
+  CHECK(scales_of("set: {one_gpu: 300 samples/s}\nvary: {experiment: [resnet50_dgx2, resnet50_dgx1v]}\n") ==
+        std::vector{
+            base,
+            *resolve(catalogue, "resnet50_dgx1v", {{"one_gpu", "300 samples/s"}}).settings.one_gpu_scale});
+}

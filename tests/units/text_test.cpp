@@ -363,3 +363,20 @@ TEST_CASE("quantities of different kinds combine into the right kind") {
   CHECK(Seconds(3) / Seconds(2) == 1.5);
   CHECK(Seconds(1) < Seconds(2));
 }
+
+TEST_CASE("a training throughput is samples or tokens per second, never a bare number") {
+  for (const char* const text : {"803 samples/s", "803samples/s", "803 images/s", "803 img/s",
+                                 "803 sequences/s", " 803 sentences/s "}) {
+    const Parsed<SampleRate> rate = parse_sample_rate(text);
+    REQUIRE(rate);
+    CHECK(rate->per_second == 803);
+    CHECK(!rate->is_of_tokens);
+  }
+  CHECK(parse_sample_rate("9.5e4 tokens/s")->per_second == 95000);
+  CHECK(parse_sample_rate("9.5e4 tokens/s ")->is_of_tokens);
+  CHECK(parse_sample_rate("803").error().hint == "803 samples/s or 803 tokens/s?");
+  CHECK(parse_sample_rate("803 Samples/s").error().hint == "did you mean 803 samples/s?");
+  CHECK(!parse_sample_rate("1,000 samples/s"));
+  CHECK(!parse_sample_rate("nan samples/s"));
+  CHECK(parse_quantity<Bandwidth>("803 samples/s").error().message.find("throughput") != std::string::npos);
+}

@@ -1,0 +1,25 @@
+#include "experiment/op_times.hpp"
+
+#include <algorithm>
+
+namespace trainyard {
+
+std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const Stack& stack) {
+  std::vector<OpTime> times;
+  for (const Op& op : trace.ops) {
+    OpTime time = op_time(gpu, trace.precision.value_or(Precision::fp32), op, stack.layout);
+    // The software's overhead is already part of a duration in the trace, which was measured with it or
+    // computed by an earlier run.
+    if (!op.duration) {
+      time.duration = stack.compute_scale.value * time.duration + stack.op_overhead.value;
+    }
+    if (stack.overlap_slows) {
+      time.use = use_of(gpu, trace.precision.value_or(Precision::fp32), op);
+      time.overhead = std::min(stack.op_overhead.value, time.duration);
+    }
+    times.push_back(time);
+  }
+  return times;
+}
+
+}  // namespace trainyard

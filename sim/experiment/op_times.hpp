@@ -1,0 +1,16 @@
+#pragma once
+// Times of a trace's ops with a stack: what the GPU profile gives, and what the software adds to it.
+
+#include "compute/gpu_profile.hpp"
+#include "compute/op_time.hpp"
+#include "strategy/stack.hpp"
+#include "workload/trace.hpp"
+
+#include <vector>
+
+namespace trainyard {
+
+/// In the order of the trace. Throws as op_time().
+std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const Stack& stack);
+
+}  // namespace trainyard
