@@ -6,7 +6,9 @@
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
 #include "config/write.hpp"
+#include "published/kernel_times.hpp"
 #include "published/published_files.hpp"
+#include "published/software_fit.hpp"
 #include "report/calibration_tables.hpp"
 #include "report/out_files.hpp"
 #include "report/validation_table.hpp"
@@ -57,6 +59,38 @@ void calibrate_collectives(const FitOptions& options) {
   print_result(fit_table(fit) + write_fitted(options, fit.constants, protocols_text, load_protocols));
 }
 
+/// The factors of all stacks, with their errors on runs left out.
+Software fitted_software(const config::Catalogue& catalogue,
+                         const std::shared_ptr<const PublishedData>& data) {
+  const SoftwareFit fit(kernel_times(catalogue, data, data->rows, processors()));
+  Software software = fit.software();
+  const std::string source =
+      fmt::format("trainyard calibrate stack: {} published runs on one GPU", fit.runs().size());
+  software.title = fmt::format("{} published runs on one GPU", fit.runs().size());
+  software.launch->provenance = Provenance::assumed;
+  software.launch->source =
+      "launches of empty kernels follow each other in 3 to 10 us; the factors for launches correct it";
+  software.left_out = {
+      fit.left_out_error("series", [](const KernelTimes& run) { return series_text(run.series); }),
+      fit.left_out_error("gpu", [](const KernelTimes& run) { return run.use.gpu; }),
+      fit.left_out_error("stack", [](const KernelTimes& run) { return run.use.stack; }),
+      fit.left_out_error("model", [](const KernelTimes& run) { return run.use.model; })};
+  software.source = {source + "; every line of the table names its rows in workloads/published"};
+  return software;
+}
+
+/// FILE.yaml and its table FILE.csv.
+std::string write_software(const FitOptions& options, Software software) {
+  if (!options.out) return {};
+  const std::filesystem::path table = std::filesystem::path(*options.out).replace_extension(".csv");
+  check_out_file(table, options.force);
+  software.factors = table.filename().string();
+  write_out_file(table, software_factors_text(software.table), options.force);
+  return write_fitted(options, software, config::write<Software>,
+                      [](const config::Document& document) { return load_software(document); }) +
+         fmt::format("wrote {}\n", table.string());
+}
+
 void calibrate_stack(const FitOptions& options) {
   if (options.out) check_out_file(*options.out, options.force);
   const config::Catalogue catalogue = config::find_catalogue();
@@ -64,6 +98,11 @@ void calibrate_stack(const FitOptions& options) {
       PublishedData{.machine_rules = read_machine_rules(catalogue, options.machines),
                     .run_rules = read_run_rules(catalogue, options.runs),
                     .rows = read_published_files(catalogue, options.files)});
+  if (options.stack.empty()) {
+    const Software software = fitted_software(catalogue, data);
+    print_result(software_fit_table(software) + write_software(options, software));
+    return;
+  }
   const StackFit fit = fit_stack(catalogue, data, options.stack, processors());
   const auto load = [](const config::Document& document) { return load_stack(document); };
   print_result(stack_fit_table(fit) + write_fitted(options, fit.stack, config::write<Stack>, load));
@@ -90,16 +129,19 @@ void add_calibrate_collectives(CLI::App& calibrate) {
 void add_calibrate_stack(CLI::App& calibrate) {
   auto options = std::make_shared<FitOptions>();
   CLI::App& command = *calibrate.add_subcommand(
-      "stack", "fit a stack's compute_scale (a factor on kernel times) to published one-GPU runs");
-  command.add_option("STACK", options->stack, "a name in workloads/stacks")->required();
+      "stack",
+      "fit to published one-GPU runs how much longer ops take than their kernels: factors by framework, GPU "
+      "and model for all stacks, or one compute_scale for a stack");
+  command.add_option("STACK", options->stack, "a name in workloads/stacks: fit its compute_scale");
   add_value(command, "--rows", options->files, "CSV",
             "measurements with the columns of workloads/published/README.md; one-GPU runs with split "
             "calibrate are fitted to (default: the shipped ones)");
-  add_value(command, "-o,--out", options->out, "FILE", "write the fitted stack to this file, NAME.yaml");
+  add_value(command, "-o,--out", options->out, "FILE",
+            "write the factors to NAME.yaml and NAME.csv, or the fitted stack to NAME.yaml");
   add_machines_option(command, options->machines);
   add_runs_option(command, options->runs);
   command.add_flag("--force", options->force, "replace the file if it exists");
-  add_examples(command, {"trainyard calibrate stack oneflow",
+  add_examples(command, {"trainyard calibrate stack -o my_software.yaml", "trainyard calibrate stack oneflow",
                          "trainyard calibrate stack oneflow --rows my_runs.csv -o my_oneflow.yaml"});
   command.callback([options] { calibrate_stack(*options); });
 }

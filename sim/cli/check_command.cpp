@@ -43,6 +43,7 @@ constexpr Reader readers[] = {
     {config::Kind::runs, [](const auto& file, Warnings&) { load_run_rules(file, config::find_catalogue()); }},
     {config::Kind::model, [](const auto& file, Warnings& warnings) { load_model(file, &warnings); }},
     {config::Kind::stack, [](const auto& file, Warnings& warnings) { load_stack(file, &warnings); }},
+    {config::Kind::software, [](const auto& file, Warnings& warnings) { load_software(file, &warnings); }},
     {config::Kind::sweep, [](const auto& file, Warnings&) { load_sweep(file); }}};
 
 /// Reads a file according to its kind; an experiment with all files it names.

@@ -9,6 +9,7 @@
 #include "platform/platform_file.hpp"
 #include "published/machine_rules.hpp"
 #include "published/run_rules.hpp"
+#include "strategy/software.hpp"
 #include "strategy/stack.hpp"
 #include "sweep/sweep_file.hpp"
 #include "workload/model_file.hpp"
@@ -27,8 +28,8 @@ namespace {
 using config::Kind;
 
 /// The structs of the kinds, in the order of kind_words.
-using FileTypes = std::tuple<PlatformFile, GpuProfile, Protocols, MachineRules, ModelFile, Stack, Experiment,
-                             SweepFile, RunRules>;
+using FileTypes = std::tuple<PlatformFile, GpuProfile, Protocols, MachineRules, ModelFile, Stack, Software,
+                             Experiment, SweepFile, RunRules>;
 
 /// The result of `use` for an empty value of the struct for files of this kind.
 template <class Result, class Use>
@@ -91,7 +92,7 @@ Kind kind_of(const std::filesystem::path& file, const config::Document& document
         {Diagnostic{.file = document.name,
                     .key_path = {},
                     .message = "no key of this file belongs to a platform, GPU profile, protocol constants, "
-                               "machine rules, run rules, model, stack, experiment or sweep",
+                               "machine rules, run rules, model, stack, software, experiment or sweep",
                     .hint = "'trainyard schema platform' prints the keys of a platform",
                     .source_line = {}}});
   }

@@ -26,6 +26,7 @@ inline constexpr std::array kind_words{KindWord{"platform", "platforms", config:
                                        KindWord{"machines", "machines", config::Kind::machines},
                                        KindWord{"model", "models", config::Kind::model},
                                        KindWord{"stack", "stacks", config::Kind::stack},
+                                       KindWord{"software", "software", config::Kind::software},
                                        KindWord{"experiment", "experiments", config::Kind::experiment},
                                        KindWord{"sweep", "sweeps", config::Kind::sweep},
                                        KindWord{"runs", "runs", config::Kind::runs}};

@@ -10,6 +10,7 @@
 #include "published/collective_rows.hpp"
 #include "published/memory_outcomes.hpp"
 #include "published/published_files.hpp"
+#include "published/run_error_table.hpp"
 #include "published/run_errors.hpp"
 #include "published/validate.hpp"
 #include "published/validate_training.hpp"
@@ -22,6 +23,7 @@
 #include "report/validation_plot.hpp"
 #include "report/validation_table.hpp"
 
+#include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -41,7 +43,7 @@ struct ValidateOptions {
   std::string protocols = "nccl";
   std::string runs = "published";
   std::optional<std::string> fit, jobs;
-  std::optional<std::string> plot, plot_runs, limit;
+  std::optional<std::string> plot, plot_runs, errors, limit;
   bool summary = false;
   bool assumed = false;
   bool spread = false;
@@ -101,14 +103,27 @@ void check_limit(const CollectiveValidation& collectives, const TrainingValidati
   if (!all.empty()) throw LimitMissed(all);
 }
 
+/// The file of --errors for a fit.
+std::filesystem::path error_file(const ValidateOptions& options, FitKind fit) {
+  return std::filesystem::path(*options.errors) / fmt::format("{}.csv", config::name_of(fit));
+}
+
 void validate(const ValidateOptions& options) {
   // read before anything slow
   const double limit = options.limit ? percentage("--limit", *options.limit) : 0;
-  std::vector<FitKind> asked{FitKind::nothing, FitKind::one_gpu, FitKind::one_node};
+  std::vector<FitKind> asked = PredictionOptions{}.fits;
   if (options.fit) asked = {choice<FitKind>(*options.fit)};
   const int parallel = jobs_of(options.jobs);
   for (const auto* file : {&options.plot, &options.plot_runs}) {
     if (*file) check_out_file(**file, options.force);
+  }
+  std::vector<FitKind> error_files;
+  if (options.errors) {
+    for (const FitKind its : asked) {
+      if (its == FitKind::one_node) continue;  // no experiment has a measurement of one node
+      error_files.push_back(its);
+      check_out_file(error_file(options, its), options.force);
+    }
   }
   const config::Catalogue catalogue = config::find_catalogue();
   const MachineRules machines = read_machine_rules(catalogue, options.machines);
@@ -125,7 +140,7 @@ void validate(const ValidateOptions& options) {
   std::vector<PublishedRow> shipped;
   if (!options.files.empty() && !about_training.empty())
     shipped = parted(read_published_files(catalogue, {})).second;
-  const PredictionOptions predictions{.has_spread = options.spread};
+  const PredictionOptions predictions{.has_spread = options.spread, .fits = asked};
   const TrainingValidation training =
       validate_training(catalogue,
                         std::make_shared<const PublishedData>(PublishedData{.machine_rules = machines,
@@ -143,6 +158,10 @@ void validate(const ValidateOptions& options) {
   if (options.assumed) effects = assumption_effects(catalogue, training, parallel, fit, predictions);
   if (options.plot) write_out_file(*options.plot, validation_plot(collectives), options.force);
   if (options.plot_runs) write_out_file(*options.plot_runs, training_plot(training), options.force);
+  for (const FitKind its : error_files) {
+    write_out_file(error_file(options, its), published_errors_text(published_errors(training, its)),
+                   options.force);
+  }
   if (options.json) {
     nlohmann::ordered_json json = combined_json(collectives, has_collectives, training, has_training, fit);
     if (has_training) json["memory"] = memory_outcomes_json(memory);
@@ -182,6 +201,9 @@ void add_validate(CLI::App& program) {
             "draw the curves with at least three sizes as SVG into this file");
   add_value(command, "--plot-runs", options->plot_runs, "FILE",
             "draw predicted against measured training runs as SVG into this file");
+  add_value(command, "--errors", options->errors, "DIR",
+            "write the error of every training run into this folder, a file for each fit: what the expected "
+            "error of a prediction comes from");
   add_value(command, "--limit", options->limit, "PERCENT",
             "exit with 1 if a mean error exceeds this percentage: for collectives, the mean over "
             "curves from 1 MiB up; for training, over all eligible runs with one fit (default: 1gpu)");

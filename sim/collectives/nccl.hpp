@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-enum class NcclVersion { none, v2_4, v2_7_8, v2_12, v2_30 };
+enum class NcclVersion { none, v2_4, v2_6, v2_7_8, v2_12, v2_30 };
 
 namespace config {
 
@@ -19,8 +19,10 @@ struct Names<NcclVersion> {
   static constexpr std::array table{
       Name{"none", NcclVersion::none, "no software costs: only latency and bandwidth of the links"},
       Name{"2.4", NcclVersion::v2_4, "2019"},
+      Name{"2.6", NcclVersion::v2_6, "2.5 and 2.6, end of 2019 to 2020"},
       Name{"2.7.8", NcclVersion::v2_7_8, "2020; most published V100 runs"},
-      Name{"2.12", NcclVersion::v2_12, "2022"}, Name{"2.30", NcclVersion::v2_30, "2026"}};
+      Name{"2.12", NcclVersion::v2_12, "2022"},
+      Name{"2.30", NcclVersion::v2_30, "2026"}};
 };
 
 }  // namespace config

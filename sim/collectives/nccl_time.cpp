@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 
@@ -29,6 +30,11 @@ struct Tables {
 };
 
 // Powers of two from 64 bytes on.
+constexpr std::array<Row, 22> correction_2_6 = {
+    {{1, 1, .9},   {1, 1, .9},   {1, 1, .9},   {1, 1, .9},   {.9, 1, .9},  {.8, .9, .9},
+     {.7, .8, .9}, {.7, .8, .8}, {.7, .8, .7}, {.7, .8, .6}, {.6, .7, .6}, {.5, .7, .5},
+     {.5, .7, .5}, {.5, .6, .5}, {.6, .6, .5}, {.7, .7, .5}, {.8, .7, .5}, {.9, .8, .6},
+     {.9, .8, .6}, {1, .9, .7},  {1, .9, .8},  {1, 1, .9}}};
 constexpr std::array<Row, 22> correction_2_7_8 = {
     {{1, 1, .9},   {1, 1, .9},   {1, 1, .9},   {1, 1, .9},   {.9, 1, .9},  {.8, .9, .9},
      {.7, .8, .9}, {.7, .8, .8}, {.7, .8, .7}, {.7, .7, .6}, {.6, .6, .6}, {.5, .6, .5},
@@ -40,6 +46,11 @@ constexpr std::array<Row, 23> correction_2_12 = {
      {.4, .6, .5}, {.4, .6, .5}, {.5, .6, .5}, {.6, .6, .6}, {.7, .8, .7}, {.8, .9, .8},
      {.9, .9, .7}, {1, .9, .7},  {1, .9, .8},  {1, 1, .9},   {1, 1, .9}}};
 
+constexpr Tables tables_2_6 = {.base = {{4.4, 4.4, 0}, {3.6, 3.6, 8.4}},
+                               .nvlink = {{.5, 1.9, 28}, {.4, 2.5, 5.7}},
+                               .pcie = {{1, 1.9, 28}, {1, 2.5, 5.7}},
+                               .network = {{5, 7.5, 50}, {.9, 2.5, 6.6}},
+                               .tree_correction = correction_2_6};
 constexpr Tables tables_2_7_8 = {.base = {{4.4, 4.4, 0}, {3.6, 10, 8.4}},
                                  .nvlink = {{.52, 1.2, 28}, {.47, 1.9, 3.4}},
                                  .pcie = {{1, 1.9, 28}, {1, 2.5, 5.7}},
@@ -66,6 +77,7 @@ constexpr ByGpu most_tree_per_channel = {
     {{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
 
 const Tables& tables_of(NcclVersion version) {
+  if (version == NcclVersion::v2_6) return tables_2_6;
   if (version == NcclVersion::v2_7_8) return tables_2_7_8;
   return version == NcclVersion::v2_12 ? tables_2_12 : tables_2_30;
 }
@@ -83,7 +95,15 @@ std::size_t nodes_column(const NcclShape& shape) {
   return static_cast<std::size_t>(std::min(shape.nodes, 3) - 1);
 }
 
-bool is_a100(const NcclShape& shape) { return shape.compute_capability == 80; }
+/// 2.6 knows no A100: nothing is different on it.
+bool is_a100(const NcclShape& shape) {
+  return shape.compute_capability == 80 && shape.version != NcclVersion::v2_6;
+}
+
+/// Before 2.12, no limit depends on the GPU's generation.
+bool is_before_2_12(const NcclShape& shape) {
+  return shape.version == NcclVersion::v2_6 || shape.version == NcclVersion::v2_7_8;
+}
 
 /// Limit of LL: by GPU on one node, by CPU on several.
 double most_of_ll(const NcclShape& shape) {
@@ -108,11 +128,15 @@ double ring_bandwidth(const NcclShape& shape, Protocol protocol) {
   if (protocol == Protocol::simple) return all;
   if (protocol == Protocol::ll) {
     const bool adds_up = shape.operation == Operation::all_reduce || shape.operation == Operation::reduce;
-    const double part = !is_old ? 1.0 / 2 : shape.nodes > 1 || adds_up ? 1.0 / 4 : 1.0 / 3;
-    return shape.version == NcclVersion::v2_7_8 ? all * part : std::min(most_of_ll(shape), all * part);
+    const bool is_quarter = shape.version == NcclVersion::v2_6 || shape.nodes > 1 || adds_up;
+    const double part = !is_old ? 1.0 / 2 : is_quarter ? 1.0 / 4 : 1.0 / 3;
+    return is_before_2_12(shape) ? all * part : std::min(most_of_ll(shape), all * part);
   }
-  const double flags = is_old && per_node < 2 ? 0.7 : 0.92;
-  if (shape.version != NcclVersion::v2_7_8) {
+  // 2.6 limits all channels together, later versions each: 113 GB/s are six of 18.8.
+  constexpr double channels_of_2_6 = 6;
+  const bool is_2_6 = shape.version == NcclVersion::v2_6;
+  const double flags = is_2_6 ? 120.0 / 128 : is_old && per_node < 2 ? 0.7 : 0.92;
+  if (!is_before_2_12(shape)) {
     const double most = most_ring_ll128_per_channel.at(generation(shape)).at(nodes_column(shape));
     return std::min(all * flags, shape.channels * most);
   }
@@ -130,7 +154,7 @@ double ring_bandwidth(const NcclShape& shape, Protocol protocol) {
         return 16.7;
     }
   }();
-  return std::min(all * flags, shape.channels * most);
+  return std::min(all * flags, is_2_6 ? std::round(channels_of_2_6 * most) : shape.channels * most);
 }
 
 /// Bus bandwidth of the two trees, GB/s, before the correction by size.
@@ -139,6 +163,10 @@ double tree_bandwidth(const NcclShape& shape, Protocol protocol) {
   double all = shape.channels * channel.si() / gb_per_s;
   if (shape.version != NcclVersion::v2_30 && is_a100(shape)) all = std::min(all, 235.0);
   const double in_chain = shape.nodes == 1 ? 7.0 / 9 : 1.0;
+  if (shape.version == NcclVersion::v2_6) {
+    all = std::min(all * 0.9, shape.nodes > 2 ? 80.0 : 110.0);
+    return protocol == Protocol::ll ? all / 3 : protocol == Protocol::ll128 ? all * 7 / 9 : all;
+  }
   if (shape.version == NcclVersion::v2_7_8) {
     const bool is_a100_ll128 = is_a100(shape) && protocol == Protocol::ll128;
     const double most = shape.nodes > 2 ? (is_a100_ll128 ? 105 : 80) : (is_a100_ll128 ? 130 : 110);
@@ -184,6 +212,8 @@ double ring_latency(const NcclShape& shape, Protocol protocol) {
   }
   double step = inside.ring[p];
   double between = tables.network.ring[p];
+  // 2.6 counts every step as one between nodes if there are several.
+  if (shape.version == NcclVersion::v2_6) return base + steps.all * (shape.nodes > 1 ? between : step);
   if (shape.version == NcclVersion::v2_30) {
     if (shape.ranks == shape.nodes) between = tables.network.tree[p];
     const double overhead = (shape.cpu == CpuVendor::amd ? 2 : 1) * (protocol == Protocol::simple ? 3 : 1);
@@ -209,9 +239,10 @@ double tree_latency(const NcclShape& shape, Protocol protocol) {
   const std::size_t p = place(protocol);
   const bool is_nvlinks = is_nvlink(shape.worst_inside);
   double step = (is_nvlinks ? tables.nvlink : tables.pcie).tree[p];
-  const bool is_cheap_on_power = shape.cpu == CpuVendor::power && shape.version != NcclVersion::v2_7_8;
+  const bool is_cheap_on_power = shape.cpu == CpuVendor::power && !is_before_2_12(shape);
   if (!is_nvlinks && protocol == Protocol::simple && is_cheap_on_power) step = tables.pcie.ring[p];
-  if (shape.nodes > 1 && protocol == Protocol::ll && shape.version != NcclVersion::v2_30) step *= 1.8;
+  const bool is_slower = shape.version == NcclVersion::v2_7_8 || shape.version == NcclVersion::v2_12;
+  if (shape.nodes > 1 && protocol == Protocol::ll && is_slower) step *= 1.8;
   const int per_node = shape.ranks / shape.nodes;  // rounded down, as in NCCL
   return tables.base.tree[p] + 2 * ((per_node - 1) * step + floor_log2(shape.nodes) * tables.network.tree[p]);
 }
@@ -219,6 +250,7 @@ double tree_latency(const NcclShape& shape, Protocol protocol) {
 /// "Plateau effect of ring", as NCCL calls it.
 double plateau(const NcclShape& shape, Bytes size) {
   if (shape.nodes == 1 || shape.operation != Operation::all_reduce) return 1;
+  if (shape.version == NcclVersion::v2_6) return 1;
   if (shape.version == NcclVersion::v2_30) {
     if (size.si() < 64.0 * shape.channels * shape.ranks) return 1;
     return shape.compute_capability < 80 ? 1.9 : 1.4;

@@ -61,7 +61,7 @@ NcclChoice nccl_choice(const NcclShape& shape, Bytes size, std::optional<Algorit
 }
 
 NcclChannels nccl_channels(NcclVersion version, int rings, PathType path, int compute_capability, int nodes) {
-  const bool is_old = version == NcclVersion::v2_4 || version == NcclVersion::v2_7_8;
+  const bool is_old = version < NcclVersion::v2_12;
   const auto lane = [&]() -> double {
     if (compute_capability < 70) return 18;
     if (compute_capability >= 100) return 40.1;

@@ -8,7 +8,10 @@ namespace trainyard {
 
 int chunk_count(Bytes carried, int hops, Protocol protocol) {
   constexpr double kib = 1024;
-  const Bytes chunk{protocol == Protocol::simple ? 32 * kib : 4 * kib};
+  constexpr double warp_round = 1920;  // bytes
+  const Bytes chunk{protocol == Protocol::simple ? 32 * kib
+                    : protocol == Protocol::ll   ? 4 * kib
+                                                 : warp_round};
   const double most = std::max(512.0, 16.0 * hops);
   return static_cast<int>(std::clamp(std::ceil(carried / chunk), 1.0, most));
 }
@@ -39,6 +42,7 @@ CollectivePlan new_plan(const ProtocolOverheads& overheads, const CollectiveRequ
   return {.operation = request.operation,
           .algorithm = algorithm,
           .protocol = request.protocol,
+          .unaligned = request.unaligned,
           .channels = static_cast<int>(channels),
           .participants = static_cast<int>(request.group.size()),
           .overhead = overheads.base[static_cast<std::size_t>(request.protocol)],
@@ -180,6 +184,16 @@ void add_rounds(CollectivePlan& plan, PatternMaker& maker, int messages, double 
                          .limit = maker.limit(flows_per_edge),
                          .startup = plan.phases.empty() ? maker.startup() : 0});
   plan.patterns.push_back(maker.take());
+}
+
+void slow_down(CollectivePlan& plan, int messages, Bandwidth limit) {
+  PhasePlan rest = plan.phases.front();
+  PhasePlan& slow = plan.phases.front();
+  slow.messages = messages;
+  slow.limit = std::min(slow.limit, limit);
+  rest.messages -= messages;
+  rest.startup = 0;
+  if (rest.messages > 0) plan.phases.push_back(rest);
 }
 
 void repeat_rounds(CollectivePlan& plan, std::size_t phase) {

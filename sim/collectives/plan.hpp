@@ -14,12 +14,18 @@
 
 namespace trainyard {
 
+/// The rounds of a ring in which NCCL copies element by element, because source and destination lie
+/// differently within 16 bytes (unaligned_rounds() in unaligned.hpp).
+enum class UnalignedRounds { none, first, all };
+
 /// A requested collective without its size.
 struct CollectiveRequest {
   Operation operation{};
   std::vector<Rank> group;  ///< participants, ascending
   Rank root{};              ///< for broadcast and reduce
   Protocol protocol = Protocol::simple;
+  UnalignedRounds unaligned =
+      UnalignedRounds::none;  ///< only rings of all_gather and reduce_scatter have any
 };
 
 /// A phase (collective.hpp) before the size is known.
@@ -37,6 +43,7 @@ struct CollectivePlan {
   Operation operation{};
   Algorithm algorithm{};
   Protocol protocol{};
+  UnalignedRounds unaligned = UnalignedRounds::none;
   int channels = 1;
   int participants = 0;
   Seconds overhead;
@@ -56,8 +63,8 @@ CollectivePlan new_plan(const ProtocolOverheads& overheads, const CollectiveRequ
 /// KiB, the smallest NCCL uses (NVIDIA/nccl src/enqueue.cc v2.7.8-1, trees with protocol Simple), but at most
 /// 512, or 16 per edge of its longest path if that is more. NCCL's own chunks grow with the size up to 512
 /// KiB; on the one published chain of five V100 (VIA-Research/vTrain) filling the chain takes no longer at 32
-/// MiB than at 1 MiB, so chunks cannot be stored and forwarded whole. LL and LL128 pass on the part of a
-/// chunk that has arrived, each warp by itself: 4 KiB is one round of LL's 512 threads (NVIDIA/nccl
+/// MiB than at 1 MiB, so chunks cannot be stored and forwarded whole. LL passes on 4 KiB, one round of
+/// its 512 threads, and LL128 1920 bytes, one round of a warp, which waits for no other (NVIDIA/nccl
 /// src/device/prims_ll.h, prims_ll128.h).
 int chunk_count(Bytes carried, int hops, Protocol protocol = Protocol::simple);
 
@@ -129,6 +136,9 @@ double flows_per_channel(const Cluster& cluster, std::span<const Rank> group, st
 /// A phase of `messages` rounds, each carrying `share` of the size; moves the maker's pattern into the plan.
 void add_rounds(CollectivePlan& plan, PatternMaker& maker, int messages, double share, Seconds latency,
                 double flows_per_edge = 1);
+
+/// Limits the first `messages` rounds of the plan's only phase to `limit`.
+void slow_down(CollectivePlan& plan, int messages, Bandwidth limit);
 
 /// Repeats phase number `phase`: rounds over the same pattern.
 void repeat_rounds(CollectivePlan& plan, std::size_t phase);

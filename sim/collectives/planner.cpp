@@ -80,19 +80,31 @@ Planner::Choice Planner::choose(Bytes size) const {
   return choice;
 }
 
+UnalignedRounds Planner::unaligned(Choice choice, Bytes size) const {
+  if (request_.parts == PartAlignment::whole || choice.algorithm != Algorithm::ring ||
+      choice.protocol == Protocol::ll)
+    return UnalignedRounds::none;
+  const auto ranks = static_cast<int>(request_.group.size());
+  // LL128 writes the parts, or reads them, in every round and never from another GPU's buffer.
+  const bool is_direct = request_.gpus_per_process >= ranks && choice.protocol == Protocol::simple;
+  return unaligned_rounds(software_.version, request_.operation, ranks, size, is_direct);
+}
+
 std::optional<Algorithm> Planner::demanded_of_nccl() const {
   if (request_.algorithm == Algorithm::automatic) return std::nullopt;
   return request_.algorithm == Algorithm::ring ? Algorithm::ring : Algorithm::tree;
 }
 
 const Planner::Made& Planner::make(Bytes size, std::vector<Pattern>& patterns) {
-  const Choice choice = choose(size);
+  Choice choice = choose(size);
+  choice.unaligned = unaligned(choice, size);
   if (const auto found = made_.find(choice); found != made_.end()) return found->second;
   Made made{plan_by(choice.algorithm, cluster_, software_.overheads,
                     {.operation = request_.operation,
                      .group = request_.group,
                      .root = request_.root,
-                     .protocol = choice.protocol}),
+                     .protocol = choice.protocol,
+                     .unaligned = choice.unaligned}),
             static_cast<int>(patterns.size())};
   if (auto note = note_on_latencies(cluster_, software_.overheads, request_.group))
     made.plan.notes.push_back(*std::move(note));

@@ -6,6 +6,7 @@
 #include "collectives/nccl.hpp"
 #include "collectives/nccl_tuning.hpp"
 #include "collectives/plan.hpp"
+#include "collectives/unaligned.hpp"
 
 #include <map>
 #include <optional>
@@ -26,6 +27,8 @@ struct PlannerRequest {
   Rank root{};              ///< for broadcast and reduce; a member of the group
   Algorithm algorithm = Algorithm::automatic;
   std::optional<Protocol> protocol = {};  ///< empty: NCCL's choice
+  PartAlignment parts = PartAlignment::whole;
+  int gpus_per_process = 1;
 };
 
 /// The plan of one algorithm, not auto. Throws InputError if it cannot run on this group, Unreachable if some
@@ -50,6 +53,7 @@ private:
   struct Choice {
     Algorithm algorithm{};
     Protocol protocol{};
+    UnalignedRounds unaligned = UnalignedRounds::none;
     friend auto operator<=>(const Choice&, const Choice&) = default;
   };
   struct Made {
@@ -57,6 +61,7 @@ private:
     int first_pattern = 0;
   };
   [[nodiscard]] Choice choose(Bytes size) const;
+  [[nodiscard]] UnalignedRounds unaligned(Choice choice, Bytes size) const;
   [[nodiscard]] std::optional<Algorithm> demanded_of_nccl() const;
   const Made& make(Bytes size, std::vector<Pattern>& patterns);
 

@@ -5,6 +5,24 @@
 
 namespace trainyard {
 
+namespace {
+
+/// The rate of LL128 whose unaligned parts are copied by elements. In a round a warp moves 1920 bytes: 16
+/// lines of 128 bytes received, 16 sent and 15 of the part. 32 elements at an odd place touch two lines, so
+/// those 15 count twice. Source: NVIDIA/nccl v2.7.8-1, src/collectives/device/prims_ll128.h; that lines limit
+/// LL128 is assumed.
+constexpr double unaligned_ll128 = (16.0 + 16 + 15) / (16 + 16 + 30);
+
+/// The rate of Simple where a thread moves one element per round trip to memory: as LL, which moves one word.
+Bandwidth rate_of_words(const Cluster& cluster, const ProtocolOverheads& overheads,
+                        std::span<const Channel> channels, double flows) {
+  PatternMaker words(cluster, overheads, Protocol::ll);
+  for (const Channel& channel : channels) add_ring(words, channel.order, channel.nic);
+  return words.limit(flows);
+}
+
+}  // namespace
+
 void add_ring(PatternMaker& maker, std::span<const Rank> order, int nic) {
   const auto n = static_cast<int>(order.size());
   const auto first = static_cast<int>(maker.pattern().edges.size());
@@ -51,6 +69,11 @@ CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
     for (const Channel& channel : channels) add_ring(maker, channel.order, channel.nic);
     add_rounds(plan, maker, ring_rounds(request.operation, ranks), share / ranks, ring_latency(maker, ranks),
                flows);
+    if (request.unaligned != UnalignedRounds::none) {
+      slow_down(plan, request.unaligned == UnalignedRounds::first ? 1 : ring_rounds(request.operation, ranks),
+                request.protocol == Protocol::ll128 ? plan.phases.front().limit * unaligned_ll128
+                                                    : rate_of_words(cluster, overheads, channels, flows));
+    }
   }
   return plan;
 }

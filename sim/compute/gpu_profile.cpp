@@ -69,4 +69,19 @@ int compute_capability(const GpuProfile& gpu) {
   return static_cast<int>(std::lround(10 * gpu.compute_capability.value));
 }
 
+std::string_view generation(const GpuProfile& gpu) {
+  struct Generation {
+    int first;  // compute capability
+    std::string_view name;
+  };
+  static constexpr Generation generations[] = {{100, "blackwell"}, {90, "hopper"},  {89, "ada"},
+                                               {80, "ampere"},     {75, "turing"},  {70, "volta"},
+                                               {60, "pascal"},     {50, "maxwell"}, {30, "kepler"}};
+  const int its = compute_capability(gpu);
+  for (const Generation& generation : generations) {
+    if (its >= generation.first) return generation.name;
+  }
+  return {};
+}
+
 }  // namespace trainyard

@@ -148,6 +148,10 @@ GpuProfile load_gpu_facts(const config::Document& document, std::vector<Diagnost
 /// As CUDA writes it without the point: 75 for 7.5.
 int compute_capability(const GpuProfile& gpu);
 
+/// "volta" and so on, by compute capability; empty if it is 0. Source: CUDA C++ Programming Guide, compute
+/// capabilities.
+std::string_view generation(const GpuProfile& gpu);
+
 namespace config {
 
 inline constexpr double largest_flop_rate = 1e17;  // 100 PFLOP/s; no GPU is near it

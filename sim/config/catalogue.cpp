@@ -26,13 +26,14 @@ struct KindTexts {
 };
 
 const KindTexts& texts_of(Kind kind) {
-  static constexpr std::array<KindTexts, 9> all{{
+  static constexpr std::array<KindTexts, 10> all{{
       {Kind::platform, "platform", "platforms"},
       {Kind::gpu, "GPU profile", "platforms/gpus"},
       {Kind::protocols, "protocol constants", "platforms/protocols"},
       {Kind::machines, "machine rules", "workloads/published/machines"},
       {Kind::model, "model", "workloads/models"},
       {Kind::stack, "stack", "workloads/stacks"},
+      {Kind::software, "software", "workloads/software"},
       {Kind::experiment, "experiment", "workloads/experiments"},
       {Kind::sweep, "sweep", "workloads/sweeps"},
       {Kind::runs, "run rules", "workloads/published/runs"},
@@ -102,6 +103,13 @@ Catalogue find_catalogue() {
     if (is_root(root)) catalogue.roots.push_back(root);
   }
   return catalogue;
+}
+
+fs::path shipped_file(const Catalogue& catalogue, std::string_view path) {
+  for (const fs::path& root : catalogue.roots) {
+    if (is_file(root / path)) return root / path;
+  }
+  return {};
 }
 
 std::vector<std::string> names(const Catalogue& catalogue, Kind kind) {

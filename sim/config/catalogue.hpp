@@ -13,10 +13,10 @@ struct Catalogue {
   std::vector<std::filesystem::path> roots;  ///< each holds platforms/ and workloads/; earlier ones win
 };
 
-enum class Kind { platform, gpu, protocols, machines, model, stack, experiment, sweep, runs };
+enum class Kind { platform, gpu, protocols, machines, model, stack, software, experiment, sweep, runs };
 
-/// "platform", "GPU profile", "constants of protocols", "machine rules", "model", "stack", "experiment",
-/// "sweep", "run rules".
+/// "platform", "GPU profile", "constants of protocols", "machine rules", "model", "stack", "software",
+/// "experiment", "sweep", "run rules".
 std::string_view word_of(Kind kind);
 /// The folder below a root: "platforms", "platforms/gpus", "workloads/models" ...
 std::string_view folder_of(Kind kind);
@@ -24,6 +24,9 @@ std::string_view folder_of(Kind kind);
 /// The catalogue of this installation: $TRAINYARD_DATA if set, then share/trainyard next to the program's
 /// bin/, then the source tree of the build. Independent of the current directory.
 Catalogue find_catalogue();
+
+/// A file below the first root that has it ("workloads/published/errors/software.csv"); empty if none has.
+std::filesystem::path shipped_file(const Catalogue& catalogue, std::string_view path);
 
 /// All names of a kind, sorted, without repeats.
 std::vector<std::string> names(const Catalogue& catalogue, Kind kind);

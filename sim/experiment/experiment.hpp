@@ -78,6 +78,7 @@ struct Experiment {
   std::optional<std::string> model;  ///< name in workloads/models or path; either this or trace
   std::optional<std::string> trace;  ///< path of a trace CSV, relative to the experiment's file
   std::string stack;
+  std::string software = "published";  ///< name in workloads/software or path of a file
   Precision precision = Precision::fp32;
   int batch_per_gpu = 0;
   int accumulation = 1;
@@ -214,6 +215,10 @@ struct Keys<Experiment> {
         optional("trace", &Experiment::trace, "path of a trace CSV, instead of a model"),
         required("stack", &Experiment::stack,
                  "the software: a name in workloads/stacks or the path of a file"),
+        optional(
+            "software", &Experiment::software,
+            "factors on kernel times, in workloads/software or a path: published, as fast as in published "
+            "runs on one GPU; ideal, kernels alone"),
         optional("precision", &Experiment::precision,
                  "number format of activations, weights and matrix units"),
         required("batch_per_gpu", &Experiment::batch_per_gpu, "samples per rank and micro-batch")

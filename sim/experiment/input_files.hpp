@@ -2,15 +2,18 @@
 // Caches the files read by resolve(): the points of a sweep name the same few files again and again, and
 // reading them takes most of a small point's time.
 
+#include "accuracy/published_errors.hpp"
 #include "collectives/protocols.hpp"
 #include "compute/gpu_profile.hpp"
 #include "config/document.hpp"
 #include "platform/platform.hpp"
+#include "strategy/software.hpp"
 #include "strategy/stack.hpp"
 #include "workload/model.hpp"
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -52,9 +55,12 @@ struct InputFiles {
   Cache<Platform> platforms;
   Cache<GpuProfile> gpus;
   Cache<Stack> stacks;
+  Cache<Software> software;
   Cache<Model> models;
   std::optional<Protocols> protocols;
-  std::set<std::string> paths;  ///< of all files read
+  std::map<std::string, std::shared_ptr<const PublishedErrors>> published_errors;  ///< by path
+  bool wants_published_errors = true;  ///< false: predictions need no expected error
+  std::set<std::string> paths;         ///< of all files read
 };
 
 }  // namespace trainyard

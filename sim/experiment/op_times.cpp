@@ -5,17 +5,19 @@
 namespace trainyard {
 
 std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const Stack& stack) {
+  const Seconds overhead = op_overhead(stack);
   std::vector<OpTime> times;
   for (const Op& op : trace.ops) {
     OpTime time = op_time(gpu, trace.precision.value_or(Precision::fp32), op, stack.layout);
     // The software's overhead is already part of a duration in the trace, which was measured with it or
     // computed by an earlier run.
     if (!op.duration) {
-      time.duration = stack.compute_scale.value * time.duration + stack.op_overhead.value;
+      const double slowdown = stack.slowdown.factor[group_of(op.kind)];
+      time.duration = stack.compute_scale.value * slowdown * time.duration + overhead;
     }
     if (stack.overlap_slows) {
       time.use = use_of(gpu, trace.precision.value_or(Precision::fp32), op);
-      time.overhead = std::min(stack.op_overhead.value, time.duration);
+      time.overhead = std::min(overhead, time.duration);
     }
     times.push_back(time);
   }

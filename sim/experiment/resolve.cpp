@@ -7,8 +7,10 @@
 #include "experiment/collective_software.hpp"
 #include "experiment/data_loading.hpp"
 #include "experiment/one_gpu.hpp"
+#include "experiment/prediction_error.hpp"
 #include "experiment/read_factors.hpp"
 #include "experiment/shared_network.hpp"
+#include "experiment/software_use.hpp"
 #include "experiment/stack_rules.hpp"
 #include "platform/channels.hpp"
 #include "platform/host_staging.hpp"
@@ -286,12 +288,14 @@ public:
     else
       errors_.run(document_, "model", [&] { trace_model(); });
     finish_trace();
+    if (has_platform_ && has_stack_) errors_.run(document_, "software", [&] { read_software(); });
     errors_.run(document_, "random", [&] { read_random(); });
     if (has_platform_) errors_.run(document_, "neighbours", [&] { read_neighbours(); });
     if (has_platform_ && has_stack_) read_protocols();
     if (has_platform_) place_ranks();
     if (settings_.one_gpu && errors_.is_empty())
       errors_.run(document_, "one_gpu", [&] { scale_to_one_gpu(resolved_); });
+    if (errors_.is_empty() && files_.wants_published_errors) read_published_errors();
     errors_.finish();
     return std::move(resolved_);
   }
@@ -328,6 +332,30 @@ private:
     resolved_.stack = read(files_.stacks, path, "stack", load_stack);
     has_stack_ = true;
     require_usable(resolved_.stack, settings_);
+  }
+
+  void read_software() {
+    const fs::path path = find(config::Kind::software, settings_.software);
+    const Software& software = files_.software.get(path.string(), &resolved_.warnings, [&](auto* warnings) {
+      return load_software(load_once(files_, path), warnings);
+    });
+    if (!software.factors) return;
+    files_.paths.insert((path.parent_path() / *software.factors).string());
+    resolved_.stack.slowdown = slowdown_of(software, software_use(resolved_));
+    resolved_.stack.slowdown.source = software.title;
+  }
+
+  void read_published_errors() {
+    const fs::path path =
+        config::shipped_file(catalogue_, fmt::format("workloads/published/errors/{}.csv", fit_of(resolved_)));
+    if (path.empty()) return;
+    files_.paths.insert(path.string());
+    std::shared_ptr<const PublishedErrors>& known = files_.published_errors[path.string()];
+    if (!known) {
+      known = std::make_shared<const PublishedErrors>(
+          trainyard::read_published_errors(path.string(), config::read_file(path, largest_csv)));
+    }
+    resolved_.published_errors = known;
   }
 
   [[nodiscard]] Trace& trace() { return resolved_.classes.front().trace; }

@@ -1,6 +1,7 @@
 #pragma once
 // An experiment whose files have all been read and checked: the input of the simulation.
 
+#include "accuracy/published_errors.hpp"
 #include "collectives/protocol_overheads.hpp"
 #include "compute/gpu_profile.hpp"
 #include "config/catalogue.hpp"
@@ -43,6 +44,7 @@ struct ResolvedExperiment {
   /// The ranks of the experiment, and the same with the nodes of neighbours and of background traffic. Routes
   /// are built once for all users.
   std::shared_ptr<const Cluster> cluster, network;
+  std::shared_ptr<const PublishedErrors> published_errors;  ///< of the fit in use; null if not installed
   std::vector<Diagnostic> warnings;
   std::vector<std::string> notes;  ///< for the reader of the result
 };

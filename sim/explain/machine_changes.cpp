@@ -34,6 +34,7 @@ private:
             ? fmt::format("one connection still reaches {} at most", in_gbps(fabric.per_flow.value))
             : "");
     if (!fabric.gpudirect.value) add("NICs with GPUDirect RDMA", {{"platform.fabric.gpudirect", "true"}});
+    if (is_redirected(fabric)) add("PCIe without access control", {{"platform.fabric.redirected", "false"}});
     const LinkKeys links = cluster_.network->link_keys();
     Overrides faster;
     for (const auto& [key, rate] : links.rates)

@@ -1,4 +1,5 @@
 #include "html/run_sections.hpp"
+#include "report/expected_error.hpp"
 #include "report/figure_text.hpp"
 #include "report/limits.hpp"
 #include "report/page.hpp"
@@ -52,7 +53,10 @@ constexpr TileText tile_texts[] = {
     {"throughput_samples_per_s", is_always,
      [](const Run& run) {
        const Known<double> tokens = tokens_per_second(run);
-       return tokens ? rounded(*tokens) + " tokens/s" : "of all GPUs together";
+       const std::string unit = tokens ? rounded(*tokens) + " tokens/s" : "of all GPUs together";
+       if (!run.expected_error) return unit;
+       return fmt::format("{}; expected error {}: {}", unit, error_range(*run.expected_error),
+                          expected_error_in_words(*run.expected_error));
      }},
     {"goodput_samples_per_s", has_job,
      [](const Run& run) { return goodput_in_words(*run.job) + ", after faults and checkpoints"; }},

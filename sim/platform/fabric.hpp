@@ -115,8 +115,10 @@ struct Fabric {
   Sourced<Bandwidth> per_flow{.value =
                                   Bandwidth{std::numeric_limits<double>::infinity()}};  ///< one connection
   Sourced<bool> gpudirect{.value = true};  ///< false: data between GPU and NIC goes through host memory
-  std::optional<int> places;               ///< number of nodes it can connect; empty: any number
-  std::vector<TreeLevel> levels;           ///< for a fat tree, lowest first
+  /// With GPUDirect: PCIe switches send data between GPU and NIC up to the CPU's root port and back (ACS).
+  Sourced<bool> redirected{.value = false};
+  std::optional<int> places;      ///< number of nodes it can connect; empty: any number
+  std::vector<TreeLevel> levels;  ///< for a fat tree, lowest first
   RailShape rail;
   TorusShape torus;
   DragonflyShape dragonfly;
@@ -125,6 +127,9 @@ struct Fabric {
   /// False: nodes are not joined.
   [[nodiscard]] bool exists() const { return kind != FabricKind::none; }
 };
+
+/// Whether data between GPU and NIC climbs to the root port. Through host memory it does so anyway.
+inline bool is_redirected(const Fabric& fabric) { return fabric.redirected.value && fabric.gpudirect.value; }
 
 /// Fraction of the specified rate that collectives reach on NICs and links of the fabric.
 inline double reached(const Fabric& fabric) { return fabric.effective.value / fabric.nic.value; }

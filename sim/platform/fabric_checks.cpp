@@ -88,6 +88,10 @@ void check_nic(const PlatformFile& file, config::Problems& problems) {
     problems.error("fabric.gpudirect", "data goes through host memory, but the node has no cpu",
                    "node.devices: {cpu: {count: 1}}, or gpudirect: true");
   }
+  if (fabric.redirected.value && file.node.devices.cpu.count == 0 && problems.readable("node.devices.cpu")) {
+    problems.error("fabric.redirected", "data goes up to a CPU's root port, but the node has no cpu",
+                   "node.devices: {cpu: {count: 1}}, or redirected: false");
+  }
 }
 
 }  // namespace
@@ -111,6 +115,7 @@ Fabric read_fabric(const PlatformFile& platform, config::Problems& problems) {
                         .source = file.efficiency.source};
   take(fabric.latency, file.latency);
   fabric.gpudirect = file.gpudirect;
+  fabric.redirected = file.redirected;
   take(fabric.per_flow, file.per_flow);
   take(fabric.hop_latency, file.hop_latency);
   const bool has_nics = problems.readable("node.devices.nic");

@@ -27,6 +27,7 @@ struct FabricFile {
   std::optional<Sourced<Seconds>> latency;
   std::optional<Sourced<Bandwidth>> per_flow;
   Sourced<bool> gpudirect{.value = true};
+  Sourced<bool> redirected{.value = false};
   std::optional<Sourced<Seconds>> hop_latency;
   std::optional<Sourced<int>> nodes_per_leaf;
   std::optional<Sourced<double>> oversubscription;
@@ -91,6 +92,9 @@ struct Keys<FabricFile> {
         optional(
             "gpudirect", &FabricFile::gpudirect,
             "whether NICs access GPU memory directly; false: data goes through host memory on both sides"),
+        optional("redirected", &FabricFile::redirected,
+                 "with gpudirect: whether PCIe access control (ACS) sends data between GPU and NIC up to the "
+                 "CPU's root port and back, so that it crosses the links above its switch twice"),
         optional("hop_latency", &FabricFile::hop_latency,
                  "latency added for each link crossed between switches or routers")
             .between(0, most_latency),

@@ -36,6 +36,9 @@ std::string fabric_lines(const Platform& platform, Footnotes& notes) {
   text += fmt::format("\n  NICs access GPU memory {} {}\n",
                       fabric.gpudirect.value ? "directly (GPUDirect)" : "through host memory",
                       notes.mark(fabric.gpudirect));
+  if (is_redirected(fabric))
+    text += fmt::format("  PCIe access control sends that traffic through the CPU's root port {}\n",
+                        notes.mark(fabric.redirected));
   return text;
 }
 

@@ -206,9 +206,12 @@ NodeRoutes node_routes(const Platform& platform) {
     for (std::size_t nic = 0; nic < nics; ++nic) {
       NodePath& path = routes.gpu_to_nic[from][nic];
       path = path_to(graph, tree, numbers, start, platform.nics[nic]);
-      if (!platform.fabric.gpudirect.value)
+      // NCCL does not see that access control diverts the traffic: it plans with the switch's path.
+      const PathType planned = type_of(graph, numbers, path);
+      const bool is_diverted = is_redirected(platform.fabric);
+      if (is_diverted || !platform.fabric.gpudirect.value)
         path = through_host(graph, tree, numbers, start, platform.nics[nic], path);
-      path.type = type_of(graph, numbers, path);
+      path.type = is_diverted ? planned : type_of(graph, numbers, path);
       routes.nic_to_gpu[nic][from] = reversed(routes.gpu_to_nic[from][nic]);
     }
     routes.nearest_nic.push_back(nearest(routes.gpu_to_nic[from]));

@@ -121,7 +121,7 @@ std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalo
     const auto data = std::make_shared<const PublishedData>(of_part);
     const auto with = [&](double factor) {
       PredictionOptions options = as_predicted;
-      options.only = fit;
+      options.fits = {fit};
       for (FileChange place : assumption.places) {
         place.value = *scaled_text(place.value, factor);
         options.changes.push_back(std::move(place));

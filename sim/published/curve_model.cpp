@@ -56,11 +56,13 @@ CurveModel::CurveModel(const config::Catalogue& catalogue, CollectiveCurve curve
                    .group = group_,
                    .root = group_.front(),
                    .algorithm = curve_.algorithm,
-                   .protocol = curve_.protocol});
+                   .protocol = curve_.protocol,
+                   .parts = PartAlignment::as_sized,
+                   .gpus_per_process = curve_.gpus_per_process});
   std::vector<Pattern> patterns;
   for (const CurvePoint& point : curve_.points) {
     const CollectivePlan& plan = planner.plan(point.size(), patterns);
-    choices_.push_back({plan.algorithm, plan.protocol});
+    ways_.push_back({plan.algorithm, plan.protocol, plan.unaligned});
   }
   for (const Channel& channel : channels_) {
     for (std::size_t i = 0; i < channel.order.size(); ++i) {
@@ -90,8 +92,8 @@ CurveModel::CurveModel(const config::Catalogue& catalogue, CollectiveCurve curve
 
 std::vector<double> CurveModel::relevant(const ProtocolOverheads& overheads) const {
   std::vector<double> values{overheads.launch.si()};
-  for (const NcclChoice& choice : choices_) {
-    const auto protocol = static_cast<std::size_t>(choice.protocol);
+  for (const Way& way : ways_) {
+    const auto protocol = static_cast<std::size_t>(way.protocol);
     values.push_back(overheads.base[protocol].si());
     for (const PathType type : types_) {
       const auto row = static_cast<std::size_t>(type);
@@ -103,14 +105,17 @@ std::vector<double> CurveModel::relevant(const ProtocolOverheads& overheads) con
 }
 
 std::vector<Seconds> CurveModel::compute(const ProtocolOverheads& overheads, double rate_factor) const {
-  std::map<std::pair<Algorithm, Protocol>, CollectivePlan> plans;
+  std::map<Way, CollectivePlan> plans;
   std::vector<Seconds> times;
-  for (std::size_t i = 0; i < choices_.size(); ++i) {
-    const auto [algorithm, protocol] = choices_[i];
-    CollectivePlan& plan = plans[{algorithm, protocol}];
+  for (std::size_t i = 0; i < ways_.size(); ++i) {
+    const auto [algorithm, protocol, unaligned] = ways_[i];
+    CollectivePlan& plan = plans[ways_[i]];
     if (plan.phases.empty()) {
-      const CollectiveRequest request{
-          .operation = curve_.operation, .group = group_, .root = group_.front(), .protocol = protocol};
+      const CollectiveRequest request{.operation = curve_.operation,
+                                      .group = group_,
+                                      .root = group_.front(),
+                                      .protocol = protocol,
+                                      .unaligned = unaligned};
       plan = plan_of(cluster_, overheads, request, algorithm, channels_);
       const std::vector<Bandwidth> rates = lockstep_rates(cluster_, plan);
       for (std::size_t phase = 0; phase < rates.size(); ++phase)

@@ -42,8 +42,15 @@ private:
   Cluster cluster_;
   std::vector<Rank> group_;
   std::vector<Channel> channels_;
-  std::vector<NcclChoice> choices_;  ///< by point
-  std::vector<PathType> types_;      ///< of the rings' edges
+  /// What NCCL does at a point.
+  struct Way {
+    Algorithm algorithm{};
+    Protocol protocol{};
+    UnalignedRounds unaligned{};
+    friend auto operator<=>(const Way&, const Way&) = default;
+  };
+  std::vector<Way> ways_;        ///< by point
+  std::vector<PathType> types_;  ///< of the rings' edges
   PathType worst_{};
   Bandwidth ring_rate_;
   Bandwidth planned_rate_;

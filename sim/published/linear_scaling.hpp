@@ -13,7 +13,7 @@ namespace trainyard {
 
 /// linear / measured - 1|, where linear scales the row to which a fit fits, by FitKind; nothing if
 /// the series has no such row.
-using LinearErrors = std::array<std::optional<double>, fit_count>;
+using LinearErrors = ByFit<std::optional<double>>;
 
 /// A series' rows on one GPU and on one full node are looked up in the data's rows, then in its lookup. If
 /// there are several, their geometric mean counts.

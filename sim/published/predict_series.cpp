@@ -1,6 +1,8 @@
 #include "published/predict_series.hpp"
 
+#include "compute/op_time.hpp"
 #include "experiment/experiment.hpp"
+#include "experiment/software_use.hpp"
 #include "random/order_statistics.hpp"
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
@@ -51,36 +53,93 @@ std::string reason_against(const Work& work) {
 class Series {
 public:
   Series(const config::Catalogue& catalogue, const PredictionOptions& options)
-      : catalogue_(catalogue), options_(options) {}
+      : catalogue_(catalogue), options_(options) {
+    files_.wants_published_errors = false;
+  }
 
   PredictedRun predict(const SeriesTarget& target) {
     PredictedRun predicted;
     const MachineRule& machine = *target.run->machine;
     try {
       predicted.measured = measured(*target.run, machine);
+      const int few = std::min(target.run->measured.accumulation, few_micro_batches);
+      predicted.use = software_use(resolved(*target.run, machine, few));
       predicted.linear_from_one_gpu = linear(*target.run, target.one_gpu, machine);
       predicted.linear_from_one_node = linear(*target.run, target.one_node, machine);
     } catch (const InputError& error) {
-      for (Prediction& prediction : predicted.by_fit) prediction.reason = error.diagnostics().front().message;
+      for (Prediction& prediction : predicted.by_fit.values)
+        prediction.reason = error.diagnostics().front().message;
       return predicted;
     }
-    for (Prediction& prediction : predicted.by_fit) prediction.reason = "not requested";
-    if (is_asked(FitKind::nothing)) predicted.by_fit[0] = with_scale(*target.run, 1);
-    if (is_asked(FitKind::one_gpu) && !target.one_gpu.empty())
-      predicted.by_fit[1] = fitted(target, target.one_gpu);
-    if (is_asked(FitKind::one_node) && !target.one_node.empty())
-      predicted.by_fit[2] = fitted(target, target.one_node);
+    for (Prediction& prediction : predicted.by_fit.values) prediction.reason = "not requested";
+    for (const FitKind fit : options_.fits) {
+      Prediction& prediction = predicted.by_fit[fit];
+      if (fit == FitKind::nothing) {
+        prediction = with_software(*target.run, Software{});
+      } else if (fit == FitKind::software) {
+        if (options_.software == nullptr) {
+          prediction.reason = "no published one-GPU run to fit software to";
+          continue;
+        }
+        prediction = with_software(*target.run, software_without(target.run->series));
+      } else if (const auto& to = fit == FitKind::one_gpu ? target.one_gpu : target.one_node; !to.empty()) {
+        prediction = fitted(target, to);
+      }
+    }
     return predicted;
+  }
+
+  KernelTimes kernel_times(const PublishedRun& run) {
+    KernelTimes times{.row = run.row, .series = run.series, .rounding = run.measured.rounding};
+    const int micro_batches = run.measured.accumulation;
+    const int few = std::min(micro_batches, few_micro_batches);
+    add_kernels(resolved(run, *run.machine, few), 1, times);
+    if (micro_batches > few) {  // each further micro-batch adds the same
+      add_kernels(resolved(run, *run.machine, few), micro_batches - few, times);
+      add_kernels(resolved(run, *run.machine, few - 1), few - micro_batches, times);
+    }
+    times.use = software_use(resolved(run, *run.machine, few));
+    const double samples = 1.0 * run.measured.batch_per_gpu * micro_batches;
+    times.measured = samples / measured(run, *run.machine);
+    times.rest = samples / throughput(run, *run.machine, {.slowdown = OpSlowdown{}});
+    for (const double kernels : times.kernels.values) times.rest -= kernels;
+    return times;
   }
 
   OneRun solve(const PublishedRun& run) {
     return {.measured = measured(run, *run.machine),
-            .predicted = scaled_throughput(run, *run.machine, 1),
+            .predicted = throughput(run, *run.machine, {}),
             .scale = scale_of(run, *run.machine)};
   }
 
 private:
-  [[nodiscard]] bool is_asked(FitKind fit) const { return !options_.only || *options_.only == fit; }
+  /// What a prediction changes in the run's stack.
+  struct Change {
+    double scale = 1;                         ///< factor on all kernel times
+    std::optional<OpSlowdown> slowdown = {};  ///< instead of that of the shipped software
+  };
+
+  /// The fit to the runs of all other series.
+  const Software& software_without(const SeriesKey& series) {
+    if (!software_) {
+      std::vector<std::size_t> its;
+      const std::vector<KernelTimes>& runs = options_.software->runs();
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (runs[i].series == series) its.push_back(i);
+      }
+      software_ = options_.software->without(its);
+    }
+    return *software_;
+  }
+
+  static void add_kernels(const ResolvedExperiment& of, double times, KernelTimes& sum) {
+    for (const Op& op : only_class(of).trace.ops) {
+      if (op.kind == OpKind::host) continue;
+      const Seconds kernel = op_time(of.gpu, of.settings.precision, op, of.stack.layout).duration;
+      sum.kernels[group_of(op.kind)] += times * kernel.si();
+      sum.ops += times;
+    }
+  }
 
   /// The run with this number of micro-batches per step.
   const ResolvedExperiment& resolved(PublishedRun run, const MachineRule& machine, int micro_batches) {
@@ -124,22 +183,23 @@ private:
     return geometric_mean(per_gpu) * run.row->gpus_total;
   }
 
-  double scaled_throughput(const PublishedRun& run, const MachineRule& machine, double scale) {
+  double throughput(const PublishedRun& run, const MachineRule& machine, const Change& change) {
     const int micro_batches = run.measured.accumulation;
-    if (micro_batches <= few_micro_batches) return scaled_throughput(run, machine, scale, micro_batches);
+    if (micro_batches <= few_micro_batches) return throughput(run, machine, change, micro_batches);
     // Each further micro-batch adds the same time, so steps with thousands of them need not be simulated op
     // by op.
-    const auto time_of = [&](int few) { return few / scaled_throughput(run, machine, scale, few); };
+    const auto time_of = [&](int few) { return few / throughput(run, machine, change, few); };
     const double last = time_of(few_micro_batches);
     const double each = last - time_of(few_micro_batches - 1);
     return micro_batches / (last + (micro_batches - few_micro_batches) * each);
   }
 
-  double scaled_throughput(const PublishedRun& run, const MachineRule& machine, double scale,
-                           int micro_batches) {
-    ResolvedExperiment scaled = resolved(run, machine, micro_batches);
-    scaled.stack.compute_scale.value *= scale * slowest(scaled, run.row->gpus_total);
-    return throughput_of(scaled);
+  double throughput(const PublishedRun& run, const MachineRule& machine, const Change& change,
+                    int micro_batches) {
+    ResolvedExperiment changed = resolved(run, machine, micro_batches);
+    changed.stack.compute_scale.value *= change.scale * slowest(changed, run.row->gpus_total);
+    if (change.slowdown) changed.stack.slowdown = *change.slowdown;
+    return throughput_of(changed);
   }
 
   /// Expected time of the slowest of `ranks` ranks, relative to one.
@@ -150,11 +210,21 @@ private:
     return 1 + random::expected_maximum(ranks, std::hypot(gpu, step));
   }
 
-  Prediction with_scale(const PublishedRun& run, double scale) {
-    Prediction prediction{.throughput = {}, .compute_scale = scale, .reason = {}};
-    prediction.reason =
-        reason_against([&] { prediction.throughput = scaled_throughput(run, *run.machine, scale); });
+  Prediction changed(const PublishedRun& run, const std::function<Change()>& change_of) {
+    Prediction prediction;
+    prediction.reason = reason_against([&] {
+      const Change change = change_of();
+      prediction.compute_scale = change.scale;
+      prediction.throughput = throughput(run, *run.machine, change);
+    });
     return prediction;
+  }
+
+  Prediction with_software(const PublishedRun& run, const Software& software) {
+    return changed(run, [&] {
+      const int few = std::min(run.measured.accumulation, few_micro_batches);
+      return Change{.slowdown = slowdown_of(software, software_use(resolved(run, *run.machine, few)))};
+    });
   }
 
   Prediction fitted(const SeriesTarget& target, const std::vector<const PublishedRun*>& to) {
@@ -173,7 +243,7 @@ private:
       }
       scales.push_back(*scale);
     }
-    return with_scale(*target.run, geometric_mean(scales));
+    return changed(*target.run, [&] { return Change{.scale = geometric_mean(scales)}; });
   }
 
   /// The scale at which the run on this machine is as fast as published.
@@ -181,7 +251,7 @@ private:
     const auto key = std::pair(run.row, &machine);
     const auto known = scales_.find(key);
     if (known != scales_.end()) return known->second;
-    const auto time_of = [&](double scale) { return 1 / scaled_throughput(run, machine, scale); };
+    const auto time_of = [&](double scale) { return 1 / throughput(run, machine, {.scale = scale}); };
     return scales_[key] = solve_scale(1 / measured(run, machine), time_of);
   }
 
@@ -190,6 +260,7 @@ private:
   const PredictionOptions& options_;
   std::map<std::tuple<const PublishedRow*, const MachineRule*, int>, ResolvedExperiment> inputs_;
   std::map<std::pair<const PublishedRow*, const MachineRule*>, std::optional<double>> scales_;
+  std::optional<Software> software_;  ///< fitted without the series
 };
 
 }  // namespace
@@ -202,6 +273,16 @@ std::vector<PredictedRun> predict_series(const config::Catalogue& catalogue,
   predicted.reserve(targets.size());
   for (const SeriesTarget& target : targets) predicted.push_back(series.predict(target));
   return predicted;
+}
+
+std::vector<std::optional<KernelTimes>> kernel_times_of(const config::Catalogue& catalogue,
+                                                        std::span<const PublishedRun> runs) {
+  const PredictionOptions nothing_changed;
+  Series series(catalogue, nothing_changed);
+  std::vector<std::optional<KernelTimes>> times(runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    reason_against([&] { times[i] = series.kernel_times(runs[i]); });
+  return times;
 }
 
 OneRun solve_one_run(const config::Catalogue& catalogue, const PublishedRun& run) {

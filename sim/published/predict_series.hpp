@@ -1,22 +1,33 @@
 #pragma once
-// Predictions for published training runs of one series with the three fits: without a fit, with one
-// compute scale fitted to the series' run on one GPU, and with one fitted to its run on one node.
+// Predictions for published training runs of one series with four fits: nothing; software fitted to runs of
+// other series on one GPU; in addition one compute scale fitted to the series' run on one GPU, or to its run
+// on one node.
 
 #include "config/catalogue.hpp"
 #include "config/keys.hpp"
 #include "published/published_run.hpp"
+#include "published/software_fit.hpp"
 
 #include <array>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace trainyard {
 
-enum class FitKind { nothing, one_gpu, one_node };
-inline constexpr int fit_count = 3;
+enum class FitKind { nothing, software, one_gpu, one_node };
+inline constexpr std::size_t fit_count = 4;
+
+/// One value for each fit.
+template <class T>
+struct ByFit {
+  std::array<T, fit_count> values{};
+  [[nodiscard]] const T& operator[](FitKind fit) const { return values[static_cast<std::size_t>(fit)]; }
+  [[nodiscard]] T& operator[](FitKind fit) { return values[static_cast<std::size_t>(fit)]; }
+};
 
 /// A run to predict and the runs of its series that a fit may use.
 struct SeriesTarget {
@@ -34,7 +45,8 @@ struct Prediction {
 struct PredictedRun {
   std::optional<double>
       measured;  ///< samples per second; nothing if no experiment could be made from the row
-  std::array<Prediction, fit_count> by_fit;                         ///< by FitKind
+  ByFit<Prediction> by_fit;
+  SoftwareUse use = {};                                             ///< empty if no experiment could be made
   std::optional<double> linear_from_one_gpu, linear_from_one_node;  ///< samples per second
 };
 
@@ -51,12 +63,14 @@ struct PredictionOptions {
   std::vector<FileChange> changes = {};  ///< in the runs that use the files
   /// GPUs differ according to their profiles, and a step takes the expected time of the slowest of its ranks.
   bool has_spread = false;
-  std::optional<FitKind> only = {};  ///< the others are left out
+  std::vector<FitKind> fits = {FitKind::nothing, FitKind::software, FitKind::one_gpu, FitKind::one_node};
+  const SoftwareFit* software = nullptr;  ///< for FitKind::software; null: there is no run to fit to
 };
 
 /// Predicts all targets of a series. The fitted number is the stack's compute_scale for which the prediction
 /// of the fitting row (on the target's machine) equals that row; for several fitting rows, the geometric
-/// mean. Runs with servers are simulated in child processes, the others by their closed form (engine.hpp).
+/// mean. These two fits begin with the shipped software; `software` is fitted without the runs of the series.
+/// Runs with servers are simulated in child processes, the others by their closed form (engine.hpp).
 std::vector<PredictedRun> predict_series(const config::Catalogue& catalogue,
                                          const std::vector<SeriesTarget>& targets,
                                          const PredictionOptions& options = {});
@@ -64,9 +78,14 @@ std::vector<PredictedRun> predict_series(const config::Catalogue& catalogue,
 /// One run by itself.
 struct OneRun {
   double measured = 0;          ///< samples per second
-  double predicted = 0;         ///< samples per second, without a fit
+  double predicted = 0;         ///< samples per second, with the shipped software
   std::optional<double> scale;  ///< the compute_scale that reproduces the measured value
 };
+
+/// The parts of runs on one GPU that software slows down; nothing where a run cannot be simulated. Files that
+/// the runs share are read once.
+std::vector<std::optional<KernelTimes>> kernel_times_of(const config::Catalogue& catalogue,
+                                                        std::span<const PublishedRun> runs);
 
 /// Throws InputError or JobImpossible if the run cannot be simulated.
 OneRun solve_one_run(const config::Catalogue& catalogue, const PublishedRun& run);
@@ -84,6 +103,8 @@ struct Names<FitKind> {
   static constexpr std::string_view what = "fit";
   static constexpr std::array table{
       Name{"nothing", FitKind::nothing, "nothing is fitted"},
+      Name{"software", FitKind::software,
+           "kernels as much slower than alone as in published one-GPU runs of other series"},
       Name{"1gpu", FitKind::one_gpu,
            "all kernel times scaled by one factor, so that the published one-GPU run is matched"},
       Name{"1node", FitKind::one_node,

@@ -25,7 +25,8 @@ bool is_selected(const RunSelection& selection, const FamilyRule* family, const 
 
 /// Whether a fit applies to rows with this number of GPUs and nodes.
 bool is_for(FitKind fit, const PublishedRow& row) {
-  return fit == FitKind::nothing || (fit == FitKind::one_gpu && row.gpus_total > 1) || row.nodes > 1;
+  return fit == FitKind::nothing || fit == FitKind::software ||
+         (fit == FitKind::one_gpu && row.gpus_total > 1) || row.nodes > 1;
 }
 
 /// The error of linear scaling from the run to which the fit fits; nothing without a fit.
@@ -40,6 +41,7 @@ std::optional<double> linear_error(const PredictedRun& run, FitKind fit) {
 
 RunErrors errors_of(const TrainingValidation& validation, FitKind fit, const RunSelection& selection) {
   std::vector<double> errors;
+  std::vector<double> with_sign;
   std::vector<double> judged;  // those that may be the worst
   std::vector<double> linear;
   std::vector<double> left_out;  // by linear scaling
@@ -59,7 +61,8 @@ RunErrors errors_of(const TrainingValidation& validation, FitKind fit, const Run
       if (line_error) left_out.push_back(*line_error);
       continue;
     }
-    errors.push_back(std::abs(scored.error(fit)));
+    with_sign.push_back(scored.error(fit));
+    errors.push_back(std::abs(with_sign.back()));
     if (!verdict.is_rounded) judged.push_back(errors.back());
     if (line_error) linear.push_back(*line_error);
   }
@@ -67,13 +70,14 @@ RunErrors errors_of(const TrainingValidation& validation, FitKind fit, const Run
     if (selection.stack || !is_for(fit, *missed.row)) continue;
     if (!is_selected(selection, missed.family, *missed.row)) continue;
     ++should_be;
-    if (const auto& error = missed.linear[static_cast<std::size_t>(fit)]) left_out.push_back(*error);
+    if (const auto& error = missed.linear[fit]) left_out.push_back(*error);
   }
   RunErrors result{.rows = static_cast<int>(errors.size()),
                    .mape = mean_or_none(errors),
                    .median = quantile_or_none(errors, 0.5),
                    .p90 = quantile_or_none(errors, 0.9),
                    .worst = quantile_or_none(judged, 1),
+                   .bias = mean_or_none(with_sign),
                    .coverage = {},
                    .coverage_of_all = {},
                    .linear = linear.size() == errors.size() ? mean_or_none(linear) : std::nullopt,

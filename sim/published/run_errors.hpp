@@ -21,6 +21,7 @@ struct RunSelection {
 struct RunErrors {
   int rows = 0;
   std::optional<double> mape, median, p90, worst;
+  std::optional<double> bias;      ///< mean of predicted / measured - 1
   std::optional<double> coverage;  ///< scored part of the runs that should be scored and have the reference
                                    ///< run that R4 requires
   std::optional<double> coverage_of_all;  ///< the same, counting also runs whose series has no row to fit to

@@ -62,8 +62,10 @@ std::optional<NcclVersion> stated_nccl(const PublishedRow& row) {
   for (const std::string& text : {row.framework, row.source_detail, row.notes}) {
     const auto version = version_in(in_small_letters(text));
     if (!version) continue;
-    // LL128 and the table of times came with 2.5, one limit per channel with 2.10, today's bases with 2.18.
+    // LL128 and the table of times came with 2.5, new latencies with 2.7, one limit per channel with 2.10,
+    // today's bases with 2.18.
     if (*version < std::pair{2, 5}) return NcclVersion::v2_4;
+    if (*version < std::pair{2, 7}) return NcclVersion::v2_6;
     if (*version < std::pair{2, 10}) return NcclVersion::v2_7_8;
     return *version < std::pair{2, 18} ? NcclVersion::v2_12 : NcclVersion::v2_30;
   }

@@ -143,4 +143,13 @@ SeriesKey series_of(const PublishedRow& row, const SeriesWords& words) {
   return key;
 }
 
+std::string series_text(const SeriesKey& key) {
+  std::string text;
+  for (const std::string* part :
+       {&key.system, &key.framework, &key.gpu, &key.model, &key.precision, &key.batch_per_gpu, &key.seq_len})
+    text += *part + '\n';
+  for (const std::string& option : key.options) text += option + '\n';
+  return text;
+}
+
 }  // namespace trainyard

@@ -53,4 +53,7 @@ struct SeriesKey {
 
 SeriesKey series_of(const PublishedRow& row, const SeriesWords& words);
 
+/// All parts of a key, as one text that no other key has.
+std::string series_text(const SeriesKey& key);
+
 }  // namespace trainyard

@@ -104,20 +104,21 @@ std::optional<double> number_of(const nlohmann::json& json) {
 
 nlohmann::json json_of(const PredictedRun& run) {
   nlohmann::json predictions = nlohmann::json::array();
-  for (const Prediction& its : run.by_fit)
+  for (const Prediction& its : run.by_fit.values)
     predictions.push_back({json_of(its.throughput), its.compute_scale, its.reason});
   return {json_of(run.measured), json_of(run.linear_from_one_gpu), json_of(run.linear_from_one_node),
-          predictions};
+          predictions, use_json(run.use)};
 }
 
 PredictedRun predicted_run(const nlohmann::json& json) {
   PredictedRun run{.measured = number_of(json[0]),
                    .by_fit = {},
+                   .use = use_of(json[4]),
                    .linear_from_one_gpu = number_of(json[1]),
                    .linear_from_one_node = number_of(json[2])};
-  for (std::size_t i = 0; i < run.by_fit.size(); ++i) {
+  for (std::size_t i = 0; i < fit_count; ++i) {
     const nlohmann::json& its = json[3][i];
-    run.by_fit[i] = {.throughput = number_of(its[0]), .compute_scale = its[1], .reason = its[2]};
+    run.by_fit.values[i] = {.throughput = number_of(its[0]), .compute_scale = its[1], .reason = its[2]};
   }
   return run;
 }
@@ -145,25 +146,29 @@ void predict_all(const config::Catalogue& catalogue, const std::vector<SeriesTar
 }
 
 void judge(const SeriesTarget& target, ScoredRun& scored) {
-  const std::array<bool, fit_count> asked{true, !target.one_gpu.empty(), !target.one_node.empty()};
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    scored.verdicts[i].is_asked = asked[i];
-    if (asked[i] && !scored.predicted.by_fit[i].throughput)
-      scored.verdicts[i].excluded = scored.predicted.by_fit[i].reason;
+  struct Asked {
+    FitKind fit;
+    bool is_asked;
+    std::vector<const PublishedRun*> fitted_to;
+  };
+  const auto rounded = [](const PublishedRun* run) { return run->measured.rounding > too_rounded; };
+  for (const Asked& asked : {Asked{FitKind::nothing, true, {}}, Asked{FitKind::software, true, {}},
+                             Asked{FitKind::one_gpu, !target.one_gpu.empty(), target.one_gpu},
+                             Asked{FitKind::one_node, !target.one_node.empty(), target.one_node}}) {
+    Verdict& verdict = scored.verdicts[asked.fit];
+    const Prediction& prediction = scored.predicted.by_fit[asked.fit];
+    verdict.is_asked = asked.is_asked;
+    if (asked.is_asked && !prediction.throughput) verdict.excluded = prediction.reason;
+    verdict.is_rounded = rounded(&scored.run) || std::ranges::any_of(asked.fitted_to, rounded);
   }
   if (scored.run.row->gpus_total == 1)
-    scored.verdicts[1].excluded = "one-GPU run, used for the fit";
-  else if (!asked[1])
-    scored.verdicts[1].excluded = "no one-GPU run in its series (R4)";
+    scored.verdicts[FitKind::one_gpu].excluded = "one-GPU run, used for the fit";
+  else if (target.one_gpu.empty())
+    scored.verdicts[FitKind::one_gpu].excluded = "no one-GPU run in its series (R4)";
   if (scored.run.row->nodes == 1)
-    scored.verdicts[2].excluded = "one-node run, used for the fit";
-  else if (!asked[2])
-    scored.verdicts[2].excluded = "no run on a full node in its series (R4)";
-  const auto rounded = [](const PublishedRun* run) { return run->measured.rounding > too_rounded; };
-  const std::array<std::vector<const PublishedRun*>, fit_count> fitted_to{
-      {{}, target.one_gpu, target.one_node}};
-  for (std::size_t i = 0; i < fitted_to.size(); ++i)
-    scored.verdicts[i].is_rounded = rounded(&scored.run) || std::ranges::any_of(fitted_to[i], rounded);
+    scored.verdicts[FitKind::one_node].excluded = "one-node run, used for the fit";
+  else if (target.one_node.empty())
+    scored.verdicts[FitKind::one_node].excluded = "no run on a full node in its series (R4)";
 }
 
 /// Applies R7 and R8 to the runs of one series on one machine.
@@ -188,11 +193,12 @@ void judge_outcomes(const std::vector<ScoredRun*>& series) {
   }
   for (ScoredRun* scored : series) {
     if (collapsed_at && scored->run.row->gpus_total >= *collapsed_at) {
-      for (Verdict& verdict : scored->verdicts)
+      for (Verdict& verdict : scored->verdicts.values)
         verdict.outcome = "less than 1.25 times as fast as half the GPUs (R7)";
     }
-    if (is_superlinear && scored->verdicts[1].outcome.empty())
-      scored->verdicts[1].outcome = "more than 5 % faster than linear scaling of its one-GPU run (R8)";
+    if (is_superlinear && scored->verdicts[FitKind::one_gpu].outcome.empty())
+      scored->verdicts[FitKind::one_gpu].outcome =
+          "more than 5 % faster than linear scaling of its one-GPU run (R8)";
   }
 }
 
@@ -205,7 +211,7 @@ void score_missed(TrainingValidation& validation) {
 
 }  // namespace
 
-const Verdict& ScoredRun::verdict(FitKind fit) const { return verdicts[static_cast<std::size_t>(fit)]; }
+const Verdict& ScoredRun::verdict(FitKind fit) const { return verdicts[fit]; }
 
 bool ScoredRun::is_scored(FitKind fit) const {
   return verdict(fit).is_asked && verdict(fit).excluded.empty();
@@ -216,7 +222,7 @@ bool ScoredRun::counts(FitKind fit) const {
 }
 
 double ScoredRun::error(FitKind fit) const {
-  return *predicted.by_fit[static_cast<std::size_t>(fit)].throughput / *predicted.measured - 1;
+  return *predicted.by_fit[fit].throughput / *predicted.measured - 1;
 }
 
 TrainingValidation validate_training(const config::Catalogue& catalogue,
@@ -251,7 +257,14 @@ TrainingValidation validate_training(const config::Catalogue& catalogue,
     targets.push_back(target_of(scored.run, given, others));
     by_series[{scored.run.series, scored.run.machine->platform}].push_back(&scored);
   }
-  predict_all(catalogue, targets, validation.runs, parallel, options);
+  PredictionOptions predictions = options;
+  if (std::ranges::find(options.fits, FitKind::software) != options.fits.end()) {
+    const bool has_lookup = !data->lookup.empty();
+    auto runs = kernel_times(catalogue, data, has_lookup ? data->lookup : data->rows, parallel);
+    if (!runs.empty()) validation.software = std::make_shared<const SoftwareFit>(std::move(runs));
+    predictions.software = validation.software.get();
+  }
+  predict_all(catalogue, targets, validation.runs, parallel, predictions);
   for (std::size_t i = 0; i < targets.size(); ++i) judge(targets[i], validation.runs[i]);
   for (const auto& [key, series] : by_series) judge_outcomes(series);
   validation.data = std::move(data);

@@ -31,8 +31,8 @@ struct ScoredRun {
   PublishedRun run;
   const FamilyRule* family = nullptr;  ///< null: no rule matches
   PredictedRun predicted;
-  std::array<Verdict, fit_count> verdicts;  ///< by FitKind
-  const OutlierRule* outlier = nullptr;     ///< the suspected cause if the error is large; null: none
+  ByFit<Verdict> verdicts;
+  const OutlierRule* outlier = nullptr;  ///< the suspected cause if the error is large; null: none
 
   [[nodiscard]] const Verdict& verdict(FitKind fit) const;
   /// Whether the fit has an error for it.
@@ -56,6 +56,7 @@ struct TrainingValidation {
   std::vector<ScoredRun> runs;          ///< in the order of the rows
   std::map<std::string, int> excluded;  ///< the other rows, by reason
   std::vector<MissedRow> missed;
+  std::shared_ptr<const SoftwareFit> software;  ///< if the fit `software` was requested
 };
 
 /// Series are predicted in `parallel` child processes.

@@ -5,6 +5,7 @@
 #include "calibration/fit_stack.hpp"
 #include "compute/gpu_profile.hpp"
 #include "compute/recording.hpp"
+#include "published/software_fit.hpp"
 
 #include <string>
 
@@ -24,5 +25,8 @@ std::string device_table(const Recording& recording);
 
 /// Every row used for the fit with its own scale, and the scale of all of them.
 std::string stack_fit_table(const StackFit& fit);
+
+/// The errors on runs left out of the fit and the factors that hold for all frameworks and GPUs.
+std::string software_fit_table(const Software& software);
 
 }  // namespace trainyard

@@ -48,6 +48,17 @@ std::string group_line(const CollectiveReport& report, std::size_t g) {
   return line + "\n";
 }
 
+/// One line per switch.
+std::string switch_lines(const CollectiveReport& report, bool has_groups) {
+  std::string lines;
+  for (const CollectiveSwitch& change : report.switches) {
+    lines += fmt::format("# kink: NCCL switches from {} to {} between {:.0f} and {:.0f} B{}\n", change.from,
+                         change.to, change.below.si(), change.above.si(),
+                         has_groups ? fmt::format(", group {}", change.group) : "");
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string collective_table(const CollectiveReport& report) {
@@ -59,6 +70,7 @@ std::string collective_table(const CollectiveReport& report) {
                  report.ranks, report.nodes, report.nodes == 1 ? "node" : "nodes");
   for (std::size_t g = 0; has_groups && g < report.groups.size(); ++g) table += group_line(report, g);
   for (const std::string& note : report.notes) fmt::format_to(out, "# {}\n", note);
+  table += switch_lines(report, has_groups);
   fmt::format_to(
       out,
       "# bound: shortest time of any algorithm on this network; share: bound / time; formula: closed form of "
@@ -109,6 +121,14 @@ nlohmann::ordered_json collective_json(const CollectiveReport& report) {
                     {"bound_share", bound_share(row)},
                     {"closed_form_s", row.closed_form.si()}});
   }
+  nlohmann::ordered_json switches = nlohmann::ordered_json::array();
+  for (const CollectiveSwitch& change : report.switches) {
+    switches.push_back({{"group", change.group},
+                        {"size_below_bytes", change.below.si()},
+                        {"size_above_bytes", change.above.si()},
+                        {"from", change.from},
+                        {"to", change.to}});
+  }
   nlohmann::ordered_json json{{"schema_version", 2},
                               {"operation", config::name_of(report.operation)},
                               {"platform", report.platform},
@@ -117,6 +137,7 @@ nlohmann::ordered_json collective_json(const CollectiveReport& report) {
                               {"root", nullptr},
                               {"groups", std::move(groups)},
                               {"notes", report.notes},
+                              {"switches", std::move(switches)},
                               {"average_busbw_bytes_per_s", report.average_busbw_gbs * 1e9},
                               {"busiest_link", nullptr},
                               {"link_utilization_max", nullptr},

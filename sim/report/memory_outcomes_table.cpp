@@ -34,13 +34,16 @@ std::string share(int part, int whole) {
   return whole == 0 ? std::string() : percent(static_cast<double>(part) / whole);
 }
 
-std::string count(int number, int whole) { return whole == 0 ? std::string() : std::to_string(number); }
+std::string count_or_nothing(int number, int whole) {
+  return whole == 0 ? std::string() : std::to_string(number);
+}
 
 std::string line(const std::string& framework, const std::string& precision, const OutcomeCounts& counts) {
-  std::string text = fmt::format("{:<14} {:<9} {:>5} {:>9} {:>8} {:>8} {:>8} {:>8}", framework, precision,
-                                 count(counts.ran, counts.ran), count(counts.accepted, counts.ran),
-                                 share(counts.accepted, counts.ran), count(counts.failed, counts.failed),
-                                 count(counts.refused, counts.failed), share(counts.refused, counts.failed));
+  std::string text =
+      fmt::format("{:<14} {:<9} {:>5} {:>9} {:>8} {:>8} {:>8} {:>8}", framework, precision,
+                  count_or_nothing(counts.ran, counts.ran), count_or_nothing(counts.accepted, counts.ran),
+                  share(counts.accepted, counts.ran), count_or_nothing(counts.failed, counts.failed),
+                  count_or_nothing(counts.refused, counts.failed), share(counts.refused, counts.failed));
   text.erase(text.find_last_not_of(' ') + 1);
   return text + '\n';
 }

@@ -1,6 +1,7 @@
 #include "report/summary_json.hpp"
 
 #include "config/write.hpp"
+#include "report/expected_error.hpp"
 #include "report/memory_table.hpp"
 #include "run/step_parts.hpp"
 #include "units/version.hpp"
@@ -101,6 +102,7 @@ Json faults_json(const JobReport& faults) {
 Json summary_json(const Run& run, const ResourceUsage& usage, std::span<const Figure> table) {
   Json json{{"schema_version", summary_schema_version}, {"trainyard_version", version()}};
   add_figures(json, run, table);
+  json["expected_error"] = run.expected_error ? expected_error_json(*run.expected_error) : Json();
   add_servers(json, run);
   if (run.job) json["faults"] = faults_json(*run.job);
   json["memory"] = run.memory ? memory_terms_json(fullest(*run.memory).terms) : Json();
@@ -113,6 +115,7 @@ Json summary_json(const Run& run, const ResourceUsage& usage, std::span<const Fi
   json["notes"] = run.notes;
   auto reasons = unmodelled(run, table);
   if (!run.memory) reasons["memory"] = run.memory.error();
+  if (!run.expected_error) reasons["expected_error"] = run.expected_error.error();
   json["unmodelled"] = reasons;
   json["simulation"] = {{"wall_s", usage.wall.si()},
                         {"cpu_s", usage.cpu.si()},

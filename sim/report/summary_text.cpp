@@ -1,5 +1,6 @@
 #include "report/summary_text.hpp"
 
+#include "report/expected_error.hpp"
 #include "report/kernel_kinds.hpp"
 #include "report/limits.hpp"
 #include "report/memory_table.hpp"
@@ -30,6 +31,8 @@ void write_headline(Page& out, const Run& run) {
     remark = rounded(*tokens_per_second(run)) + " tokens/s" + (remark.empty() ? "" : "; ") + remark;
   }
   out.row("throughput", rounded(run.pace.throughput) + " samples/s", remark, true);
+  if (run.expected_error)
+    out.row("expected error", error_range(*run.expected_error), expected_error_in_words(*run.expected_error));
   if (run.ranks == 1) return;
   out.row("one GPU alone", estimate(run.pace.one_rank),
           fmt::format("{} samples/s with the same batch per GPU",

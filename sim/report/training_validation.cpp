@@ -1,6 +1,8 @@
 #include "report/training_validation.hpp"
 
+#include "accuracy/expected_error.hpp"
 #include "config/keys.hpp"
+#include "published/run_error_table.hpp"
 #include "published/run_errors.hpp"
 #include "report/json_text.hpp"
 #include "report/text_layout.hpp"
@@ -42,17 +44,20 @@ std::vector<const FamilyRule*> families_of(const TrainingValidation& validation)
   return families;
 }
 
-constexpr std::string_view line_format = "{:<40} {:>4} {:>5} {:>6} {:>5} {:>5} {:>6} {:>8} {:>6} {:>8}\n";
+constexpr std::string_view line_format =
+    "{:<40} {:>4} {:>5} {:>6} {:>5} {:>5} {:>5} {:>6} {:>8} {:>6} {:>8}\n";
 
 void add_line(std::string& text, std::string_view name, const RunErrors& errors) {
   if (errors.rows == 0 && !errors.coverage_of_all) return;
   fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), name, errors.rows, percent(errors.mape),
-                 percent(errors.median), percent(errors.p90), percent(errors.worst), percent(errors.linear),
+                 percent(errors.median), percent(errors.p90), percent(errors.worst),
+                 errors.bias ? fmt::format("{:+.1f}", 100 * *errors.bias) : "-", percent(errors.linear),
                  percent(errors.coverage), percent(errors.coverage_of_all), percent(errors.with_excluded));
 }
 
 constexpr std::string_view meaning_of_columns =
-    "\n# linear: mean error of the published run that is fitted to, times the number of GPUs\n"
+    "\n# bias: mean error with its sign, above 0 if predictions are too fast\n"
+    "# linear: mean error of the published run that is fitted to, times the number of GPUs\n"
     "# coverage: predicted share of the eligible runs; of all: the same, counting runs without one to fit "
     "to\n"
     "# MAPE all: with the runs that were left out, each with its error of linear scaling\n"
@@ -64,7 +69,7 @@ void add_fit(std::string& text, const TrainingValidation& validation, FitKind fi
   fmt::format_to(std::back_inserter(text), "\n# fit {}: {}; errors of throughput in %\n", row->text,
                  row->doc);
   fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), "family", "runs", "MAPE", "median",
-                 "p90", "worst", "linear", "coverage", "of all", "MAPE all");
+                 "p90", "worst", "bias", "linear", "coverage", "of all", "MAPE all");
   for (const FamilyRule* family : families_of(validation)) {
     const std::string mark = family->not_in_totals.empty() ? "" : " (not in totals)";
     add_line(text, family->family + mark,
@@ -76,6 +81,38 @@ void add_fit(std::string& text, const TrainingValidation& validation, FitKind fi
   add_line(text, "all runs, also implausible ones",
            errors_of(validation, fit, {.leave_out_implausible = false}));
   add_line(text, "all runs with incomplete sources", errors_of(validation, fit, {.is_incomplete = true}));
+}
+
+/// How many runs lie in the interval that `run` would print for them.
+void add_intervals(std::string& text, const TrainingValidation& validation, FitKind fit) {
+  const auto coverages = interval_coverage(validation, fit);
+  if (coverages.empty()) return;
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out,
+                 "\n# expected error with fit {}: share of the runs inside the interval that 80 % should lie "
+                 "in,\n# each given by the runs of other series; median half width of the intervals; in %\n",
+                 config::name_of(fit));
+  constexpr std::string_view format = "{:<40} {:>4} {:>7} {:>11}\n";
+  fmt::format_to(out, fmt::runtime(format), "family", "runs", "inside", "half width");
+  for (const auto& [family, its] : coverages) {
+    fmt::format_to(out, fmt::runtime(format), family.empty() ? "all runs" : family, its.runs,
+                   percent(its.covered), percent(its.half_width));
+  }
+}
+
+/// Null for a fit without intervals.
+nlohmann::ordered_json intervals_json(const TrainingValidation& validation, FitKind fit) {
+  const auto coverages = interval_coverage(validation, fit);
+  if (coverages.empty()) return nullptr;
+  nlohmann::ordered_json families = nlohmann::ordered_json::object();
+  const auto json_of = [](const IntervalCoverage& its) {
+    return nlohmann::ordered_json{
+        {"rows", its.runs}, {"coverage", its.covered}, {"median_half_width", its.half_width}};
+  };
+  for (const auto& [family, its] : coverages) {
+    if (!family.empty()) families[family] = json_of(its);
+  }
+  return {{"share", expected_share}, {"overall", json_of(coverages.back().second)}, {"families", families}};
 }
 
 std::string_view family_name(const ScoredRun& scored) {
@@ -95,9 +132,9 @@ void add_runs(std::string& text, const TrainingValidation& validation) {
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "# runs: published samples per second, errors of the predictions in %\n");
   constexpr std::string_view format =
-      "{:<24} {:<22} {:<24} {:<16} {:<8} {:>6} {:>5} {:>10} {:>7} {:>7} {:>7}\n";
+      "{:<24} {:<22} {:<24} {:<16} {:<8} {:>6} {:>5} {:>10} {:>8} {:>8} {:>7} {:>7}\n";
   fmt::format_to(out, fmt::runtime(format), "run", "platform", "stack", "model", "", "batch", "GPUs",
-                 "measured", "nothing", "1gpu", "1node");
+                 "measured", "nothing", "software", "1gpu", "1node");
   for (const ScoredRun& scored : validation.runs) {
     const PublishedRun& run = scored.run;
     fmt::format_to(out, fmt::runtime(format), place_of(scored), run.machine->platform, run.stack->stack,
@@ -107,8 +144,8 @@ void add_runs(std::string& text, const TrainingValidation& validation) {
                        : fmt::format("{}x{}", run.measured.batch_per_gpu, run.measured.accumulation),
                    run.row->gpus_total,
                    scored.predicted.measured ? fmt::format("{:.5g}", *scored.predicted.measured) : "-",
-                   error_or_dash(scored, FitKind::nothing), error_or_dash(scored, FitKind::one_gpu),
-                   error_or_dash(scored, FitKind::one_node));
+                   error_or_dash(scored, FitKind::nothing), error_or_dash(scored, FitKind::software),
+                   error_or_dash(scored, FitKind::one_gpu), error_or_dash(scored, FitKind::one_node));
   }
 }
 
@@ -190,6 +227,7 @@ nlohmann::ordered_json errors_json(const RunErrors& errors) {
           {"median", number_or_null(errors.median)},
           {"p90", number_or_null(errors.p90)},
           {"worst", number_or_null(errors.worst)},
+          {"bias", number_or_null(errors.bias)},
           {"coverage", number_or_null(errors.coverage)},
           {"coverage_of_all", number_or_null(errors.coverage_of_all)},
           {"linear_mape", number_or_null(errors.linear)},
@@ -210,7 +248,7 @@ nlohmann::ordered_json families_json(const TrainingValidation& validation, FitKi
 
 nlohmann::ordered_json row_json(const ScoredRun& scored, FitKind fit) {
   const PublishedRun& run = scored.run;
-  const Prediction& prediction = scored.predicted.by_fit[static_cast<std::size_t>(fit)];
+  const Prediction& prediction = scored.predicted.by_fit[fit];
   const Verdict& verdict = scored.verdict(fit);
   nlohmann::ordered_json row{{"file", run.row->file},
                              {"line", run.row->line},
@@ -261,6 +299,7 @@ std::string training_validation_table(const TrainingValidation& validation, cons
   if (!only_families) add_runs(text, validation);
   text += meaning_of_columns;
   for (const FitKind fit : asked) add_fit(text, validation, fit);
+  for (const FitKind fit : asked) add_intervals(text, validation, fit);
   for (const FitKind fit : asked) {
     if (fit == FitKind::one_gpu) add_stacks(text, validation, fit);
   }
@@ -299,6 +338,7 @@ nlohmann::ordered_json training_validation_json(const TrainingValidation& valida
           {"baselines",
            {{"linear_from_one_gpu", baseline_json(validation, fit, FitKind::one_gpu)},
             {"linear_from_one_node", baseline_json(validation, fit, FitKind::one_node)}}},
+          {"expected_error", intervals_json(validation, fit)},
           {"rows", std::move(rows)},
           {"outliers", std::move(outliers)},
           {"excluded", std::move(excluded)}};

@@ -56,7 +56,9 @@ public:
                                             .group = groups[g].ranks,
                                             .root = groups[g].ranks[at(sweep.root)],
                                             .algorithm = sweep.algorithm,
-                                            .protocol = sweep.protocol});
+                                            .protocol = sweep.protocol,
+                                            .parts = sweep.parts,
+                                            .gpus_per_process = sweep.gpus_per_process});
     }
     for (std::size_t size = 0; size < sweep.sizes.size(); ++size) {
       if (size > 0) add_barrier();
@@ -128,6 +130,22 @@ private:
   std::vector<std::string> notes_;
 };
 
+std::string way_of(const CollectiveTiming& row) { return row.algorithm + "/" + row.protocol; }
+
+std::vector<CollectiveSwitch> switches_of(const CollectiveReport& report) {
+  std::vector<CollectiveSwitch> switches;
+  const std::size_t groups = report.groups.size();
+  for (std::size_t g = 0; g < groups; ++g) {
+    for (std::size_t i = g + groups; i < report.rows.size(); i += groups) {
+      const CollectiveTiming& below = report.rows[i - groups];
+      const CollectiveTiming& above = report.rows[i];
+      if (way_of(below) == way_of(above)) continue;
+      switches.push_back({static_cast<int>(g), below.size, above.size, way_of(below), way_of(above)});
+    }
+  }
+  return switches;
+}
+
 }  // namespace
 
 CollectiveReport time_collective(const Cluster& cluster, const CollectiveSweep& sweep) {
@@ -139,6 +157,7 @@ CollectiveReport time_collective(const Cluster& cluster, const CollectiveSweep& 
                           .groups = groups_of(cluster, sweep),
                           .notes = {},
                           .rows = {},
+                          .switches = {},
                           .links = {}};
   const SweepGraph plan(cluster, sweep, report.groups);
   report.notes = plan.notes();
@@ -165,6 +184,7 @@ CollectiveReport time_collective(const Cluster& cluster, const CollectiveSweep& 
     report.rows.push_back(std::move(row));
   }
   if (!report.rows.empty()) report.average_busbw_gbs = sum / static_cast<double>(report.rows.size());
+  report.switches = switches_of(report);
   report.links = link_rows(cluster, plan.graph().links, timeline);
   return report;
 }

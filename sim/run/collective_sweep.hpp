@@ -29,6 +29,7 @@ struct CollectiveSweep {
   std::vector<Bytes> sizes;               ///< as nccl-tests counts them (operation.hpp)
   CollectiveSoftware software;
   int gpus_per_process = 1;  ///< one process starts their work one after the other, which sets a minimum time
+  PartAlignment parts = PartAlignment::whole;
   Fidelity fidelity = Fidelity::flow;
 };
 
@@ -46,16 +47,24 @@ struct CollectiveTiming {
   Seconds closed_form;  ///< the same collective alone on the network, by the closed formula
 };
 
+/// NCCL's choice changes between two consecutive sizes of a group: the curve of times has a kink there.
+struct CollectiveSwitch {
+  int group = 0;
+  Bytes below, above;    ///< the last size before and the first after the change
+  std::string from, to;  ///< "ring/LL128": algorithm and protocol
+};
+
 struct CollectiveReport {
   std::string platform;
   Operation operation{};
   int ranks = 0, nodes = 0;  ///< ranks and nodes of the cluster
   int root = 0;
-  std::vector<CollectiveGroup> groups;  ///< at least one
-  std::vector<std::string> notes;       ///< for the reader
-  std::vector<CollectiveTiming> rows;   ///< by size, then by group
-  std::vector<LinkRow> links;           ///< summed over all sizes
-  double average_busbw_gbs = 0;         ///< GB/s, like the last line of nccl-tests
+  std::vector<CollectiveGroup> groups;          ///< at least one
+  std::vector<std::string> notes;               ///< for the reader
+  std::vector<CollectiveTiming> rows;           ///< by size, then by group
+  std::vector<CollectiveSwitch> switches = {};  ///< by group, then by size
+  std::vector<LinkRow> links;                   ///< summed over all sizes
+  double average_busbw_gbs = 0;                 ///< GB/s, like the last line of nccl-tests
 };
 
 /// Times the operation on each group, all groups at once, nothing else on the network; one size after the

@@ -157,6 +157,14 @@ Value one_gpu_scale(const Run& run) {
   return scale ? to_value(*scale) : Value(unknown(not_measured));
 }
 
+/// The throughput at an end of the expected error.
+Getter expected_throughput(double ExpectedError::*end) {
+  return [end](const Run& run) -> Value {
+    if (!run.expected_error) return unknown(run.expected_error.error());
+    return to_value(run.pace.throughput * (1 + (*run.expected_error).*end));
+  };
+}
+
 using enum FigureUnit;
 
 std::vector<Figure> figures_of_the_job() {  // The job.
@@ -195,6 +203,11 @@ std::vector<Figure> figures_of_speed() {  // How fast it is.
              "", everywhere, of([](auto& run) { return run.pace.time; })},
       Figure{"throughput_samples_per_s", "throughput", samples_per_s, "`global_batch` / step time", "",
              everywhere, of([](auto& run) { return run.pace.throughput; })},
+      Figure{"throughput_low_samples_per_s", "throughput, low", samples_per_s,
+             "lower end of the expected error: 80 % of comparable published runs lie between both ends", "",
+             in_sweeps, expected_throughput(&ExpectedError::low)},
+      Figure{"throughput_high_samples_per_s", "throughput, high", samples_per_s,
+             "upper end of the expected error", "", in_sweeps, expected_throughput(&ExpectedError::high)},
       Figure{"throughput_tokens_per_s", "tokens", tokens_per_s,
              "samples per second x sequence length, of models that read sequences", "", in_tables,
              of(tokens_per_second)},

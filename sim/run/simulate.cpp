@@ -1,5 +1,6 @@
 #include "run/simulate.hpp"
 
+#include "experiment/prediction_error.hpp"
 #include "experiment/shared_network.hpp"
 #include "platform/channels.hpp"
 #include "run/checks.hpp"
@@ -167,8 +168,9 @@ std::vector<std::string> calibrated_on(const ResolvedExperiment& resolved) {
     add(Provenance::measured, fmt::format("one GPU of this machine: {} (one_gpu)", *rate));
   add(resolved.stack.compute_scale.provenance, resolved.stack.compute_scale.source);
   const Stack& stack = resolved.stack;
-  for (const Sourced<Seconds>* time : {&stack.op_overhead, &stack.step_overhead})
-    add(time->provenance, time->source);
+  if (!stack.slowdown.source.empty()) add(Provenance::fitted, stack.slowdown.source);
+  if (stack.op_overhead) add(stack.op_overhead->provenance, stack.op_overhead->source);
+  add(stack.step_overhead.provenance, stack.step_overhead.source);
   if (resolved.cluster->ranks() == 1) return runs;
   for (const Sourced<Seconds>* time :
        {&stack.step_overhead_per_gpu, &stack.micro_batch_overhead, &stack.collective_overhead})
@@ -214,6 +216,7 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
     run.job = job_report(run);
     std::ranges::copy(job_notes(run.experiment, *run.job), std::back_inserter(run.notes));
   }
+  run.expected_error = prediction_error(run.experiment);
   return run;
 }
 

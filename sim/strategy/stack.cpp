@@ -76,6 +76,10 @@ Bytes largest_bucket(const Stack& stack) {
   return stack.bucket_cap ? stack.bucket_cap->value : pytorch;
 }
 
+Seconds op_overhead(const Stack& stack) {
+  return stack.op_overhead ? stack.op_overhead->value : stack.slowdown.launch;
+}
+
 Bytes size_of(GradientDtype dtype, Precision precision) {
   switch (dtype) {
     case GradientDtype::as_computed:

@@ -7,6 +7,7 @@
 #include "config/keys.hpp"
 #include "strategy/gradient_pass.hpp"
 #include "strategy/layer_work.hpp"
+#include "strategy/op_slowdown.hpp"
 #include "strategy/server_rules.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
@@ -47,6 +48,8 @@ struct ScalarRings {
 struct Stack {
   std::string name;
   std::string title;
+  std::string framework;                       ///< "pytorch"; fitted software depends on it
+  std::optional<std::string> kernels_of;       ///< another stack, whose fitted factors hold for this one
   std::optional<Sourced<Bytes>> bucket_first;  ///< size at which the first bucket closes
   std::optional<Sourced<Bytes>> bucket_cap;    ///< size at which the other buckets close
   std::optional<Fusion> fusion;                ///< instead of buckets
@@ -61,16 +64,21 @@ struct Stack {
   bool overlap_slows = true;       ///< true: concurrent communication slows kernels down
   Layout layout = Layout::nchw;    ///< of the inputs and outputs of convolutions
   NcclVersion nccl = NcclVersion::v2_7_8;
-  Sourced<double> compute_scale{.value = 1};  ///< factor on the time of every op
-  Sourced<Seconds> op_overhead;               ///< added to every op
-  Sourced<Seconds> step_overhead;             ///< host time after every step
-  Sourced<Seconds> step_overhead_per_gpu;     ///< additional host time for each GPU of a node after the first
+  Sourced<double> compute_scale{.value = 1};    ///< factor on the time of every op
+  std::optional<Sourced<Seconds>> op_overhead;  ///< added to every op; default: as the software fitted
+  Sourced<Seconds> step_overhead;               ///< host time after every step
+  Sourced<Seconds> step_overhead_per_gpu;  ///< additional host time for each GPU of a node after the first
   std::optional<ScalarRings> scalar_rings;
   Sourced<Seconds> micro_batch_overhead;  ///< host time between micro-batches, if there are several ranks
   Sourced<Seconds> collective_overhead;   ///< host time before every collective
   std::optional<MemoryRules> memory;      ///< nothing: the minimum is counted (workload/memory.hpp)
   std::vector<std::string> source;
+
+  OpSlowdown slowdown;  ///< of the experiment's software; not a key
 };
+
+/// Time added to every op: the stack's own, otherwise that of the software.
+Seconds op_overhead(const Stack& stack);
 
 /// The sizes at which the first bucket and the others close; PyTorch DDP's if the stack has none.
 Bytes first_bucket(const Stack& stack);
@@ -138,6 +146,13 @@ struct Keys<Stack> {
     return keys(
         required("name", &Stack::name, "the file's name without .yaml"),
         optional("title", &Stack::title, "name for reports"),
+        optional("framework", &Stack::framework,
+                 "pytorch, tensorflow, mxnet and so on: selects factors on kernel times (key software of an "
+                 "experiment)"),
+        optional(
+            "kernels_of", &Stack::kernels_of,
+            "a stack with the same kernels, whose factors (key software of an experiment) hold for this one; "
+            "default: this stack"),
         optional("bucket_first", &Stack::bucket_first, "size at which the first gradient bucket closes")
             .above(0)
             .at_most(most_bucket),
@@ -169,7 +184,10 @@ struct Keys<Stack> {
         optional("compute_scale", &Stack::compute_scale, "factor on the time of every op in the GPU profile")
             .at_least(0.01)
             .at_most(100),
-        optional("op_overhead", &Stack::op_overhead, "time added to every op").at_least(0).at_most(1),
+        optional("op_overhead", &Stack::op_overhead,
+                 "time added to every op; default: as fitted (key software of an experiment)")
+            .at_least(0)
+            .at_most(1),
         optional("step_overhead", &Stack::step_overhead, "host time after every step, in which the GPU waits")
             .at_least(0)
             .at_most(10),

@@ -245,7 +245,11 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
     throw InputError("batch_per_gpu is " + std::to_string(batch_per_gpu), "write 1 or more");
   }
   const Setting setting{batch_per_gpu, element_sizes(precision)};
-  Trace trace{.model = model.name, .batch_per_gpu = batch_per_gpu, .precision = precision, .ops = {}};
+  Trace trace{.model = model.name,
+              .batch_per_gpu = batch_per_gpu,
+              .precision = precision,
+              .sequence_length = model.sequence_length,
+              .ops = {}};
   trace.ops.reserve(4 * model.layers.size());
   for (const Layer& layer : model.layers) append_forward(trace.ops, layer, setting);
   for (const Layer& layer : model.layers | std::views::reverse) append_backward(trace.ops, layer, setting);

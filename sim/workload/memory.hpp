@@ -24,7 +24,7 @@ struct MemoryTerms {
   Bytes context;
   Bytes gradient_buckets;
   Bytes communication_buffers;
-  Bytes fragmentation;
+  Bytes fragmentation = {};
   friend bool operator==(const MemoryTerms&, const MemoryTerms&) = default;
 };
 

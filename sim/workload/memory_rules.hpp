@@ -38,15 +38,15 @@ struct KeptValues {
 };
 
 struct MemoryRules {
-  std::vector<KeptValues> kept;
+  std::vector<KeptValues> kept = {};
   DropoutMask dropout_mask = DropoutMask::byte;
   PoolingIndices pooling_indices = PoolingIndices::int64;
-  std::optional<Sourced<Bytes>> context;    ///< instead of the GPU's: memory outside the allocator
-  std::optional<Sourced<Bytes>> workspace;  ///< instead of the default for convolutions
-  Sourced<double> pool{.value = 1};         ///< the part of the free memory that the allocator takes
+  std::optional<Sourced<Bytes>> context = {};    ///< instead of the GPU's: memory outside the allocator
+  std::optional<Sourced<Bytes>> workspace = {};  ///< instead of the default for convolutions
+  Sourced<double> pool{.value = 1};              ///< the part of the free memory that the allocator takes
   Sourced<double> fragmentation{.value = 1};
-  Sourced<Bytes> rounding{.value = Bytes(1)};    ///< of a tensor's size
-  std::optional<Sourced<Bytes>> large_rounding;  ///< of a tensor of 10 MiB and more
+  Sourced<Bytes> rounding{.value = Bytes(1)};         ///< of a tensor's size
+  std::optional<Sourced<Bytes>> large_rounding = {};  ///< of a tensor of 10 MiB and more
 };
 
 /// Tensors from this size on are large ones. Source: PyTorch c10/cuda/CUDACachingAllocator.cpp,

@@ -337,6 +337,8 @@ void read_comment(const CsvComment& comment, Trace& trace, CsvProblems& problems
   } else if (comment.key == "accumulation") {
     trace.accumulation =
         read_count(comment, "number of micro-batches", problems).value_or(trace.accumulation);
+  } else if (comment.key == "sequence_length") {
+    trace.sequence_length = read_count(comment, "number of tokens", problems);
   } else if (comment.key == "precision") {
     choose(text, trace.precision.emplace(), [&](const std::string& message, const std::string& hint) {
       problems.error(comment.line, comment.value, comment.key, message, hint);

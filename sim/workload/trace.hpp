@@ -98,8 +98,9 @@ constexpr OpRole role_of(std::string_view layer) {
 struct Trace {
   std::string model;
   int batch_per_gpu = 0;  ///< samples per micro-batch of one rank; 0 if a user's trace does not give it
-  std::optional<Precision> precision;  ///< empty if a user's trace does not give it
-  int accumulation = 1;                ///< micro-batches per step
+  std::optional<Precision> precision;       ///< empty if a user's trace does not give it
+  int accumulation = 1;                     ///< micro-batches per step
+  std::optional<int> sequence_length = {};  ///< tokens per sample; empty without sequences
   std::vector<Op> ops;
   friend bool operator==(const Trace&, const Trace&) = default;
 };

@@ -69,6 +69,7 @@ std::string write_trace(const Trace& trace) {
   if (trace.batch_per_gpu > 0) text += "# batch_per_gpu: " + std::to_string(trace.batch_per_gpu) + "\n";
   if (trace.accumulation > 1) text += "# accumulation: " + std::to_string(trace.accumulation) + "\n";
   if (trace.precision) text += "# precision: " + std::string(config::name_of(*trace.precision)) + "\n";
+  if (trace.sequence_length) text += "# sequence_length: " + std::to_string(*trace.sequence_length) + "\n";
   for (std::size_t i = 0; i < trace_columns.size(); ++i) {
     text += (i == 0 ? "" : ",") + std::string(trace_columns[i].text);
   }

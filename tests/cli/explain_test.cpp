@@ -105,7 +105,7 @@ TEST_CASE("what-ifs are sorted by gain, and those not tried say why") {
 
 TEST_CASE("a faster GPU halves the kernels, twice over with its own factor set") {
   const Scratch scratch;
-  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 1\n"));
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 1\nsoftware: ideal\n"));
   const auto gain = [&](const Json& why) {
     return (*change(why, "GPUs twice as fast"))["gain"].get<double>();
   };

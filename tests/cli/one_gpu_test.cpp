@@ -36,7 +36,7 @@ TEST_CASE("run --one-gpu scales kernels to the rate, and every output says so") 
   CHECK(run["one_gpu_samples_per_s"] == 300);
   const double scale = run["one_gpu_scale"].get<double>();
   CHECK(scale > 1.2);
-  CHECK(run["calibrated_on"] == Json{"one GPU of this machine: 300 samples/s (one_gpu)"});
+  CHECK(run["calibrated_on"].front() == "one GPU of this machine: 300 samples/s (one_gpu)");
   CHECK(run["resolved_experiment"]["one_gpu"] == "\"300 samples/s\"");
 
   const Ended text =

@@ -114,10 +114,48 @@ TEST_CASE("measured times break where the tables say, on a DGX-2 and on five and
   CHECK(first_simple_mib(a100(8)) <= 24);
 }
 
+TEST_CASE(
+    "the tables of 2.6 switch where the measured times on 12 GPUs of a DGX-2 break, for all operations") {
+  NcclShape shape = in_one_node(NcclVersion::v2_6, 12, 6, PathType::nvlink2, 70);
+  const auto protocol_at = [&](Operation operation, double bytes) {
+    shape.operation = operation;
+    return nccl_choice(shape, Bytes{bytes}).protocol;
+  };
+  CHECK(protocol_at(Operation::all_reduce, mib) == Protocol::ll);
+  CHECK(protocol_at(Operation::all_reduce, 2 * mib) == Protocol::ll128);
+  CHECK(protocol_at(Operation::all_reduce, 16 * mib) == Protocol::ll128);
+  CHECK(protocol_at(Operation::all_reduce, 32 * mib) == Protocol::simple);
+  CHECK(protocol_at(Operation::broadcast, mib / 16) == Protocol::ll);
+  CHECK(protocol_at(Operation::broadcast, mib / 8) == Protocol::ll128);
+  CHECK(protocol_at(Operation::all_gather, 1048560) == Protocol::ll);
+  CHECK(protocol_at(Operation::all_gather, 2097120) == Protocol::ll128);
+  CHECK(protocol_at(Operation::all_gather, 33554400) == Protocol::ll128);
+  CHECK(protocol_at(Operation::all_gather, 67108848) == Protocol::simple);
+}
+
+TEST_CASE("2.6 estimates times by its own table") {
+  const NcclShape shape = in_one_node(NcclVersion::v2_6, 12, 6, PathType::nvlink2, 70);
+  const auto estimate = [&](Protocol protocol) {
+    return nccl_time(shape, {Algorithm::ring, protocol}, Bytes{12e6})->si() * 1e6;
+  };
+  // 22 steps and 22e6 bytes at 126 GB/s, a quarter of it, and 100 GB/s
+  CHECK(estimate(Protocol::simple) == doctest::Approx(8.4 + 22 * 5.7 + 22e6 / 126e3));
+  CHECK(estimate(Protocol::ll) == doctest::Approx(3.6 + 22 * 0.4 + 22e6 / 31.5e3));
+  CHECK(estimate(Protocol::ll128) == doctest::Approx(3.6 + 22 * 2.5 + 22e6 / 100e3));
+  // every step of several nodes counts as one between them
+  const NcclShape two = on_two_nodes(NcclVersion::v2_6, PathType::phb);
+  CHECK(nccl_time(two, {Algorithm::ring, Protocol::simple}, Bytes{16e6})->si() * 1e6 ==
+        doctest::Approx(8.4 + 30 * 6.6 + 30e6 / 12e3));
+  CHECK_FALSE(nccl_time(a100(8), {Algorithm::ring, Protocol::ll128}, Bytes{1e6}) == std::nullopt);
+  NcclShape ampere = a100(8);
+  ampere.version = NcclVersion::v2_6;
+  CHECK(nccl_time(ampere, {Algorithm::ring, Protocol::ll128}, Bytes{1e6}) == std::nullopt);
+}
+
 TEST_CASE("protocols come in the order of their bandwidths as sizes grow on a ring") {
   CHECK(rc::check("LL, LL128, Simple", [] {
-    const auto version =
-        *rc::gen::element(NcclVersion::v2_4, NcclVersion::v2_7_8, NcclVersion::v2_12, NcclVersion::v2_30);
+    const auto version = *rc::gen::element(NcclVersion::v2_4, NcclVersion::v2_6, NcclVersion::v2_7_8,
+                                           NcclVersion::v2_12, NcclVersion::v2_30);
     const int capability = *rc::gen::element(60, 70, 75, 80, 90, 100);
     const auto path =
         *rc::gen::element(PathType::nvlink2, PathType::nvlink3, PathType::pix, PathType::phb, PathType::sys);
@@ -137,7 +175,8 @@ TEST_CASE("protocols come in the order of their bandwidths as sizes grow on a ri
 
 TEST_CASE("NCCL takes what it believes to be the fastest") {
   CHECK(rc::check("least time", [] {
-    const auto version = *rc::gen::element(NcclVersion::v2_7_8, NcclVersion::v2_12, NcclVersion::v2_30);
+    const auto version =
+        *rc::gen::element(NcclVersion::v2_6, NcclVersion::v2_7_8, NcclVersion::v2_12, NcclVersion::v2_30);
     NcclShape shape = on_two_nodes(version, *rc::gen::element(PathType::pix, PathType::phb));
     shape.nodes = *rc::gen::inRange(1, 9);
     shape.ranks = shape.nodes * *rc::gen::inRange(2, 9);

@@ -15,7 +15,7 @@ TEST_CASE("chunks are 32 KiB, larger only where there would be too many") {
   CHECK(chunk_count(Bytes{1e12}, 4) == 512);
   CHECK(chunk_count(Bytes{1e12}, 100) == 1600);
   CHECK(chunk_count(Bytes{32 * kib}, 4, Protocol::ll) == 8);
-  CHECK(chunk_count(Bytes{32 * kib}, 4, Protocol::ll128) == 8);
+  CHECK(chunk_count(Bytes{32 * kib}, 4, Protocol::ll128) == 18);
 }
 
 TEST_CASE("a plan at a size: bytes by share, patterns numbered on, the start-up beside the base") {

@@ -148,6 +148,21 @@ TEST_CASE("without GPUDirect data stops in host memory, which halves what one NI
   CHECK(rate_between_nodes(make_cluster(with_gpudirect(four_nics, false), 2)).si() == doctest::Approx(24e9));
 }
 
+TEST_CASE("access control sends data through the root port, which NCCL does not see") {
+  Platform platform = with_gpudirect(shipped_box("dlperf"), true);
+  const Cluster direct = make_cluster(platform, 2);
+  platform.fabric.redirected.value = true;
+  const Cluster redirected = make_cluster(platform, 2);
+  const Cluster staged = make_cluster(with_gpudirect(platform, false), 2);
+  CHECK(names_of_links(redirected, Rank{3}, Rank{10}) == names_of_links(staged, Rank{3}, Rank{10}));
+  CHECK(rate_between_nodes(redirected).si() == doctest::Approx(6e9));
+  const auto worst_to_nic = [](const Cluster& cluster) {
+    return channel_facts(cluster, ring_channels(cluster)).to_nic;
+  };
+  CHECK(worst_to_nic(redirected) == worst_to_nic(direct));
+  CHECK(worst_to_nic(staged) != worst_to_nic(direct));
+}
+
 TEST_CASE("a rank whose way to the NIC passes a CPU is staged there anyway: GPUDirect changes nothing") {
   const Platform platform = shipped_box("dlperf");
   const Cluster direct = make_cluster(with_gpudirect(platform, true), 2);

@@ -305,8 +305,8 @@ TEST_CASE("every fabric spreads an all-to-all so that bytes in equal bytes out a
 }
 
 TEST_CASE("every optional key of a fabric is for all kinds or in the definition of a kind") {
-  const std::set<std::string_view> for_all{"transport", "nic",      "efficiency",
-                                           "latency",   "per_flow", "gpudirect"};
+  const std::set<std::string_view> for_all{"transport", "nic",       "efficiency", "latency",
+                                           "per_flow",  "gpudirect", "redirected"};
   std::set<std::string_view> defined;
   for (const auto& kind : config::Names<FabricKind>::table) {
     for (const KindKey& key : definition(kind.value).keys) defined.insert(key.name);

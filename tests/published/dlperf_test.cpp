@@ -28,6 +28,7 @@ Run dlperf(int nodes, int gpus, double scale) {
       {{"nodes", std::to_string(nodes)},
        {"gpus", std::to_string(gpus)},
        {"precision", "fp32"},
+       {"software", "ideal"},
        {"batch_per_gpu", "128"},
        {"stack.compute_scale", fmt::format("{{value: {}, fitted: the one-GPU run}}", scale)}});
   return simulate(resolved, {.fidelity = Fidelity::closed});

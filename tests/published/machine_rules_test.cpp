@@ -121,6 +121,9 @@ TEST_CASE("the shipped rules know machines by their columns, in words that no sh
   CHECK(platform_of(row_of("V100-SXM3-32GB-H", "NVSwitch, 300 GB/s", "8x EDR", 16, 4)) == "dgx2h");
   CHECK(platform_of(row_of("P100-SXM2", "NVLink", "50 Gb/s Ethernet", 8, 16)) == "big_basin");
   CHECK(platform_of(row_of("P100-SXM2", "NVLink1", "InfiniBand", 4, 16)) == "minsky");
+  CHECK(platform_of(row_of("V100-SXM2-16GB", "NVLink", "InfiniBand 100 Gb/s", 8, 2)) == "dlperf");
+  CHECK(platform_of(row_of("V100-SXM2-16GB", "", "RoCE 100 Gb/s", 1, 2)) == "dlperf");
+  CHECK(platform_of(row_of("V100-SXM2-32GB", "NVLink2, 4-GPU node", "Omni-Path", 1, 2)) == "jean_zay");
   CHECK(platform_of(row_of("MI250X", "Infinity Fabric")).empty());
 }
 

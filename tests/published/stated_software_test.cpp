@@ -24,7 +24,9 @@ StatedChoice choice_of(const std::string& notes) {
 TEST_CASE("a stated version of NCCL means the tables that it had") {
   CHECK_FALSE(version_of(""));
   CHECK(version_of("nccl-tests, NCCL 2.4.8, ring") == NcclVersion::v2_4);
-  CHECK(version_of("NCCL 2.6.4") == NcclVersion::v2_7_8);
+  CHECK(version_of("NCCL 2.6.4") == NcclVersion::v2_6);
+  CHECK(version_of("NCCL 2.5.6") == NcclVersion::v2_6);
+  CHECK(version_of("NCCL 2.7.3") == NcclVersion::v2_7_8);
   CHECK(version_of("nccl-2.9.9") == NcclVersion::v2_7_8);
   CHECK(version_of("NCCL v2.10.3") == NcclVersion::v2_12);
   CHECK(version_of("NCCL 2.17.1") == NcclVersion::v2_12);

@@ -335,12 +335,15 @@ TEST_CASE("a run is fitted with the scale that undoes by how much it was wrong")
   const SeriesTarget itself{.run = &fitting, .one_gpu = {&fitting}, .one_node = {}};
   const SeriesTarget larger{.run = &many, .one_gpu = {&fitting}, .one_node = {}};
   const std::vector<PredictedRun> both = predict_series(run_catalogue(), {itself, larger});
-  CHECK(both[0].by_fit[0].throughput == predicted);
-  CHECK(both[0].by_fit[1].throughput.value() == doctest::Approx(1.25 * predicted).epsilon(1e-8));
-  CHECK(both[1].by_fit[1].compute_scale == *solved.scale);
-  CHECK(*both[1].by_fit[1].throughput > *both[1].by_fit[0].throughput);
+  CHECK(*both[0].by_fit[FitKind::nothing].throughput >
+        0);  // kernels alone, where `predicted` has the shipped software
+  CHECK(both[0].by_fit[FitKind::software].reason == "no published one-GPU run to fit software to");
+  CHECK(both[0].by_fit[FitKind::one_gpu].throughput.value() ==
+        doctest::Approx(1.25 * predicted).epsilon(1e-8));
+  CHECK(both[1].by_fit[FitKind::one_gpu].compute_scale == *solved.scale);
+  CHECK(*both[1].by_fit[FitKind::one_gpu].throughput > 3 * predicted);
   CHECK(both[1].linear_from_one_gpu.value() == doctest::Approx(4 * 1.25 * predicted).epsilon(1e-12));
-  CHECK_FALSE(both[1].by_fit[2].throughput);
+  CHECK_FALSE(both[1].by_fit[FitKind::one_node].throughput);
 }
 
 TEST_CASE("where GPUs differ, many wait for the slowest and one for none") {
@@ -360,9 +363,10 @@ TEST_CASE("where GPUs differ, many wait for the slowest and one for none") {
                                           {.run = &four, .one_gpu = {}, .one_node = {}}};
   const auto alike = predict_series(run_catalogue(), targets);
   const auto differ = predict_series(run_catalogue(), targets, {.has_spread = true});
-  CHECK(differ[0].by_fit[0].throughput == alike[0].by_fit[0].throughput);
-  CHECK(*differ[1].by_fit[0].throughput < *alike[1].by_fit[0].throughput);
-  CHECK(*differ[1].by_fit[0].throughput > 0.95 * *alike[1].by_fit[0].throughput);
+  CHECK(differ[0].by_fit[FitKind::nothing].throughput == alike[0].by_fit[FitKind::nothing].throughput);
+  CHECK(*differ[1].by_fit[FitKind::nothing].throughput < *alike[1].by_fit[FitKind::nothing].throughput);
+  CHECK(*differ[1].by_fit[FitKind::nothing].throughput >
+        0.95 * *alike[1].by_fit[FitKind::nothing].throughput);
 }
 
 TEST_CASE("steps of many micro-batches are as if each were simulated") {
@@ -397,7 +401,7 @@ TEST_CASE("what a protocol fits to it does not score, and what is not there it d
   CHECK(errors_of(all, FitKind::nothing, {}).rows == 6);
   const ScoredRun& sixteen = own.run("torch", 16);
   CHECK(sixteen.error(FitKind::one_gpu) ==
-        doctest::Approx(*sixteen.predicted.by_fit[1].throughput / 13000 - 1));
+        doctest::Approx(*sixteen.predicted.by_fit[FitKind::one_gpu].throughput / 13000 - 1));
   CHECK(sixteen.predicted.linear_from_one_node.value() == doctest::Approx(14000));
   CHECK(one_gpu.linear.value() == doctest::Approx((2000.0 / 1900 + 8000.0 / 7000 + 16000.0 / 13000) / 3 - 1));
 }
@@ -418,8 +422,8 @@ TEST_CASE("rows given come before those looked up") {
   CHECK(alone.run("torch", 8).predicted.linear_from_one_gpu.value() == doctest::Approx(7200));
   const OwnCase not_clean(target, run_line(1, 900, {{"clean", "no"}}));
   CHECK_FALSE(not_clean.run("torch", 8).predicted.linear_from_one_gpu);
-  CHECK(own.run("torch", 8).predicted.by_fit[1].compute_scale <
-        alone.run("torch", 8).predicted.by_fit[1].compute_scale);
+  CHECK(own.run("torch", 8).predicted.by_fit[FitKind::one_gpu].compute_scale <
+        alone.run("torch", 8).predicted.by_fit[FitKind::one_gpu].compute_scale);
 }
 
 TEST_CASE("what a series is fitted to is judged less strictly where it is rounded (R6)") {
@@ -488,9 +492,7 @@ TEST_CASE(
                     run_line(1, 1000, unknown) + run_line(8, 6000, unknown));
   const TrainingValidation& all = own.validation;
   REQUIRE(all.missed.size() == 4);
-  const auto linear = [&](std::size_t i, FitKind fit) {
-    return all.missed[i].linear[static_cast<std::size_t>(fit)];
-  };
+  const auto linear = [&](std::size_t i, FitKind fit) { return all.missed[i].linear[fit]; };
   CHECK(linear(0, FitKind::one_gpu).value() == doctest::Approx(2000.0 / 1600 - 1));
   CHECK_FALSE(linear(0, FitKind::one_node));
   CHECK(linear(1, FitKind::one_gpu).value() == doctest::Approx(0.6));
@@ -517,8 +519,8 @@ TEST_CASE("one process predicts what four do") {
   const OwnCase four(lines, {}, 4);
   for (std::size_t i = 0; i < alone.validation.runs.size(); ++i) {
     for (std::size_t k = 0; k < fit_count; ++k) {
-      const Prediction& one = alone.validation.runs[i].predicted.by_fit[k];
-      const Prediction& other = four.validation.runs[i].predicted.by_fit[k];
+      const Prediction& one = alone.validation.runs[i].predicted.by_fit.values[k];
+      const Prediction& other = four.validation.runs[i].predicted.by_fit.values[k];
       CHECK(one.throughput == other.throughput);
       CHECK(one.compute_scale == other.compute_scale);
     }

@@ -73,8 +73,8 @@ TEST_CASE("amp raises throughput and the share of communication, although gradie
     INFO("batch ", batch, ": ", fp32.pace.efficiency, " and ", amp.pace.efficiency);
     CHECK(2 * reduced(amp) == reduced(fp32));
     CHECK(communication_time(amp) < 0.6 * communication_time(fp32));
-    CHECK(amp.pace.throughput > 3 * fp32.pace.throughput);
-    CHECK(exposed_communication(amp) / amp.pace.time > 1.3 * (exposed_communication(fp32) / fp32.pace.time));
+    CHECK(amp.pace.throughput > 2.5 * fp32.pace.throughput);
+    CHECK(exposed_communication(amp) / amp.pace.time > 1.2 * (exposed_communication(fp32) / fp32.pace.time));
     CHECK(fp32.pace.efficiency - amp.pace.efficiency > 0.05);  // published: 0.123
   }
 }

@@ -64,6 +64,19 @@ TEST_CASE("the table has nccl-tests' columns, with the bound and the choice besi
       "# Avg bus bandwidth    : 60.09\n");
 }
 
+TEST_CASE("a switch of protocol between two sizes is said before the rows") {
+  CollectiveReport report = sample();
+  report.switches.push_back({0, Bytes(8), Bytes(134217728), "ring/LL", "ring/Simple"});
+  CHECK(collective_table(report).find(
+            "# a note\n# kink: NCCL switches from ring/LL to ring/Simple between 8 and 134217728 B\n") !=
+        std::string::npos);
+  const nlohmann::json change = collective_json(report)["switches"][0];
+  CHECK(change["size_below_bytes"] == 8);
+  CHECK(change["size_above_bytes"] == 134217728);
+  CHECK(change["from"] == "ring/LL");
+  CHECK(change["to"] == "ring/Simple");
+}
+
 TEST_CASE("with several groups every row says whose it is") {
   CollectiveReport report = sample();
   report.operation = Operation::broadcast;

@@ -135,6 +135,20 @@ inline Step step() {
 
 /// Forward 4 ms, backward 4 + 2 ms, optimizer 1 ms on each of two ranks; one 100 MB all-reduce from 8 to 12
 /// ms, of which 2 ms are exposed: a step of 13 ms on 2 x 64 samples.
+namespace sample {
+inline PublishedError published_run() {
+  return {.of = {.use = {.framework = "pytorch", .stack = "toy_ddp", .model = "toy", .precision = "fp32"},
+                 .platform = "toy",
+                 .gpus = 8,
+                 .nodes = 1,
+                 .batch_per_gpu = 64},
+          .series = 1,
+          .measured = 900,
+          .predicted = 1000,
+          .place = "toy.csv:2"};
+}
+}  // namespace sample
+
 inline Run sample_result() {
   Run run;
   ResolvedExperiment& experiment = run.experiment;
@@ -162,6 +176,8 @@ inline Run sample_result() {
   run.links.busiest = "node0.gpu0->node0.gpu1";
   run.matrix = MatrixWork{.flops = Flops(44e9), .rate = FlopRate(44e9 / 0.013), .utilization = 0.21};
   run.memory = std::vector{sample::memory()};
+  run.expected_error =
+      ExpectedError{.low = -0.12, .high = 0.08, .runs = 12, .nearest = sample::published_run()};
   run.energy = EnergyUse{.per_step = Joules(6.5), .average = Watts(500)};
   run.cost = EpochCost{.per_epoch = Dollars(0.1107), .per_node_hour = Dollars(3.06), .date = "2020-09"};
   run.compute_sources = {.measured = 0.75, .fitted = 0, .roofline = 0.25};

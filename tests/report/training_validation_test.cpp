@@ -36,7 +36,7 @@ struct SampleRuns {
     rows.back().clean = "partial";
     validation.runs[2].outlier = &outlier;
     ScoredRun& collapsed = add(32, 1600, 3100);
-    collapsed.verdicts[1].outcome = "R7: a collapse";
+    collapsed.verdicts[FitKind::one_gpu].outcome = "R7: a collapse";
     validation.data = data;
     validation.excluded = {{"no batch per GPU", 1}, {"context, not a measurement", 7}};
     rows.emplace_back().clean = "yes";
@@ -60,10 +60,10 @@ struct SampleRuns {
     scored.run.measured.batch_per_gpu = 64;
     scored.family = &data->run_rules.families.front();
     scored.predicted.measured = measured;
-    for (Prediction& prediction : scored.predicted.by_fit) prediction.throughput = predicted;
-    scored.verdicts[0].is_asked = true;
-    scored.verdicts[1].is_asked = gpus > 1;
-    if (gpus == 1) scored.verdicts[1].excluded = "runs on one GPU are what is fitted to";
+    for (Prediction& prediction : scored.predicted.by_fit.values) prediction.throughput = predicted;
+    scored.verdicts[FitKind::nothing].is_asked = true;
+    scored.verdicts[FitKind::one_gpu].is_asked = gpus > 1;
+    if (gpus == 1) scored.verdicts[FitKind::one_gpu].excluded = "runs on one GPU are what is fitted to";
     if (gpus > 1) scored.predicted.linear_from_one_gpu = 100.0 * gpus;
     return scored;
   }

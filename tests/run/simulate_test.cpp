@@ -59,8 +59,11 @@ TEST_CASE("ResNet-50, fp32, batch 128 on one V100, nothing fitted: between 320 a
 
 TEST_CASE("BERT-base, fp32, batch 32, 128 tokens on one V100, nothing fitted: 105 to 185 sequences/s") {
   for (const std::string optimizer : {"adam", "lamb"}) {  // published: 107 to 154
-    const Run run = closed(
-        resolved({{"gpus", "1"}, {"model", "bert_base"}, {"batch_per_gpu", "32"}, {"optimizer", optimizer}}));
+    const Run run = closed(resolved({{"gpus", "1"},
+                                     {"software", "ideal"},
+                                     {"model", "bert_base"},
+                                     {"batch_per_gpu", "32"},
+                                     {"optimizer", optimizer}}));
     INFO(optimizer, ": ", run.pace.throughput, " sequences/s");
     CHECK(run.pace.throughput > 105);
     CHECK(run.pace.throughput < 185);
@@ -212,14 +215,32 @@ TEST_CASE("accumulating gradients communicates once for several micro-batches") 
   CHECK(four.pace.efficiency > one.pace.efficiency);
 }
 
+TEST_CASE(
+    "fitted software is named in the result and makes kernels slower; launches cost what the stack says") {
+  const Run published = closed(resolved({{"gpus", "1"}}));
+  const Run ideal = closed(resolved({{"gpus", "1"}, {"software", "ideal"}}));
+  REQUIRE(published.calibrated_on.size() == 1);
+  CHECK(published.calibrated_on.front().find("published runs on one GPU") != std::string::npos);
+  CHECK(published.pace.time > ideal.pace.time);
+  const Run free_launches = closed(resolved({{"gpus", "1"}, {"stack.op_overhead", "0 us"}}));
+  const Run dear_launches = closed(resolved({{"gpus", "1"}, {"stack.op_overhead", "1 ms"}}));
+  CHECK(free_launches.pace.time < published.pace.time);
+  const auto ops = static_cast<double>(slowest_class(step_of(ideal)).ops.size());
+  CHECK((dear_launches.pace.time - free_launches.pace.time).si() ==
+        doctest::Approx(1e-3 * ops).epsilon(1e-6));
+}
+
 TEST_CASE("a fitted compute_scale is named in the result, an assumed one is not") {
-  const Run fitted =
-      closed(resolved({{"gpus", "1"}, {"stack.compute_scale", "{value: 1.1, fitted: a run}"}}));
+  const Run fitted = closed(resolved(
+      {{"gpus", "1"}, {"software", "ideal"}, {"stack.compute_scale", "{value: 1.1, fitted: a run}"}}));
   CHECK(fitted.calibrated_on == std::vector<std::string>{"a run"});
   CHECK(fitted.pace.time.si() ==
-        doctest::Approx(1.1 * closed(resolved({{"gpus", "1"}})).pace.time.si()).epsilon(1e-9));
-  CHECK(closed(resolved({{"gpus", "1"}, {"stack.compute_scale", "1.1"}})).calibrated_on.empty());
-  const Overrides overhead = {{"gpus", "1"}, {"stack.op_overhead", "{value: 5 us, fitted: another run}"}};
+        doctest::Approx(1.1 * closed(resolved({{"gpus", "1"}, {"software", "ideal"}})).pace.time.si())
+            .epsilon(1e-9));
+  CHECK(closed(resolved({{"gpus", "1"}, {"software", "ideal"}, {"stack.compute_scale", "1.1"}}))
+            .calibrated_on.empty());
+  const Overrides overhead = {
+      {"gpus", "1"}, {"software", "ideal"}, {"stack.op_overhead", "{value: 5 us, fitted: another run}"}};
   CHECK(closed(resolved(overhead)).calibrated_on == std::vector<std::string>{"another run"});
 }
 

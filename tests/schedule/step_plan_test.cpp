@@ -111,7 +111,7 @@ TEST_CASE("compute_scale stretches what is computed, not what a trace has measur
 
 TEST_CASE("software overhead is added to ops whose time is computed, not to measured ones") {
   Stack stack;
-  stack.op_overhead.value = Seconds{1e-3};
+  stack.op_overhead = Sourced<Seconds>{.value = Seconds{1e-3}};
   Trace trace = two_layers();
   CHECK(plan(trace, 1, stack).op_times[0].duration == Seconds{8e-3});
   trace.ops[0].duration.reset();

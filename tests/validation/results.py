@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""The errors that README.md and report.html state of training runs, and the picture, are what `trainyard validate` says.
+"""The errors of training runs in README.md, docs/accuracy.md, report.html and errors/*.csv, and the picture, are what
+`trainyard validate` says.
 
 usage: results.py PROGRAM SOURCE_DIR [--update]
 
-Predicts the shipped measurements with every fit and compares the table between the two marks in README.md,
-training.svg here, and workloads/published/errors/known_errors.csv, which the build puts into the program, with what comes out; --update
-writes all three. Exit status 1: they differ, 2: the program failed.
+Fits software to the shipped one-GPU runs, predicts the shipped measurements with every fit and compares what comes out
+with workloads/software/published.yaml and .csv, the tables between the two marks in README.md and docs/accuracy.md,
+training.svg, and workloads/published/errors: known_errors.csv, which the build puts into the program, and the errors of
+every run by fit. --update writes all of them. Exit status 1: they differ, 2: the program failed.
 """
 
 import os
@@ -17,10 +19,12 @@ import tempfile
 
 BEGIN = "<!-- training runs: ./dev published --update -->"
 END = "<!-- end of training runs -->"
-FITS = ("1gpu", "1node", "nothing")
+FITS = ("nothing", "software", "1gpu", "1node")
+FITTED = ("1gpu", "1node")  # to a run that linear scaling can begin with
+MODELINE = "# yaml-language-server: $schema=../schema/software.json\n"
 
 # family, runs, MAPE, median, p90, worst, linear, coverage, of all, MAPE all
-LINE = re.compile(r"(\S.*?)\s+(\d+)" + r"\s+(-|[\d.]+)" * 8)
+LINE = re.compile(r"(\S.*?)\s+(\d+)" + r"\s+(-|[-+]?[\d.]+)" * 9)
 
 
 def tables(text):
@@ -32,7 +36,7 @@ def tables(text):
             fit = start and start.group(1)
         elif fit and (match := LINE.fullmatch(line.rstrip())):
             name, *numbers = match.groups()
-            keys = ("rows", "mape", "median", "p90", "worst", "linear", "coverage", "of_all", "with_out")
+            keys = ("rows", "mape", "median", "p90", "worst", "bias", "linear", "coverage", "of_all", "with_out")
             found.setdefault(fit, {})[name] = dict(zip(keys, numbers))
     return found
 
@@ -50,7 +54,7 @@ def is_total(name):
 def families(found):
     """Their names, in the order of the tables."""
     order = []
-    for fit in ("nothing", "1gpu", "1node"):
+    for fit in FITS:
         order += [name for name in found[fit] if name not in order]
     return order
 
@@ -66,51 +70,91 @@ def csv(found):
     return "\n".join(lines) + "\n"
 
 
-def markdown(found):
+def by_family(found):
     order = families(found)
     last = [name for name in order if is_total(name)]
-    lines = ["| family | runs | 1gpu: MAPE / p90 | linear | runs | 1node: MAPE / p90 | linear | runs | nothing: MAPE / p90 |",
-             "|---|---|---|---|---|---|---|---|---|"]
+    heads = " | ".join(f"{fit}: MAPE / p90" + (" | linear" if fit in FITTED else "") for fit in FITS)
+    lines = [f"| family | runs | {heads} |", "|---" * (2 + len(FITS) + len(FITTED)) + "|"]
     for name in [name for name in order if name not in last] + last:
-        cells = []
+        cells = [cells_of(found["nothing"].get(name))[0]]
         for fit in FITS:
-            rows, errors, linear = cells_of(found[fit].get(name))
-            cells += [rows, errors] + ([linear] if fit != "nothing" else [])
+            _, errors, linear = cells_of(found[fit].get(name))
+            cells += [errors] + ([linear] if fit in FITTED else [])
         if any(cells):
             lines.append("| " + " | ".join([name, *cells]) + " |")
-    one_gpu, one_node, nothing = (found[fit]["all runs"] for fit in FITS)
-    lines += ["", f"With 1gpu, {one_gpu['coverage']} % of the eligible published runs could be predicted "
-              f"({one_gpu['of_all']} % counting those without a one-GPU run to fit to); with 1node, "
-              f"{one_node['coverage']} % ({one_node['of_all']} %); with nothing fitted, {nothing['coverage']} %."]
     return "\n".join(lines)
 
 
-def main():
-    program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
-    is_update = "--update" in sys.argv[3:]
-    readme, picture = source / "README.md", source / "workloads/published/training.svg"
-    errors = source / "workloads/published/errors/known_errors.csv"
-    with tempfile.TemporaryDirectory() as folder:
-        drawn = pathlib.Path(folder, "training.svg")
-        run = subprocess.run([program, "validate", "--summary", "--plot-runs", drawn], capture_output=True, text=True,
-                             check=False, env={**os.environ, "TRAINYARD_DATA": str(source)})
-        if run.returncode != 0:
-            print(run.stderr, end="")
-            return 2
-        svg = drawn.read_text(encoding="utf-8")
-    before, begin, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
+def overview(found):
+    lines = ["| fit | runs | mean | median | p90 | bias | linear scaling |", "|---|---|---|---|---|---|---|"]
+    for fit in FITS:
+        its = found[fit]["all runs"]
+        lines.append(f"| `{fit}` | {its['rows']} | {its['mape']} | {its['median']} | {its['p90']} | {its['bias']} | "
+                     f"{its['linear'].replace('-', '')} |")
+    software = found["software"]["all runs"]
+    lines += ["", f"{software['coverage']} % of the eligible published runs could be predicted."]
+    return "\n".join(lines)
+
+
+def between_marks(path, text):
+    """The file with `text` between its marks; None if they are missing."""
+    before, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
-    if not begin or not end:
-        print(f"README.md lacks the line {BEGIN} or {END}")
-        return 1
-    found = tables(run.stdout)
-    wanted = {readme: f"{before}{BEGIN}\n\n{markdown(found)}\n\n{END}{after}", picture: svg, errors: csv(found)}
+    return f"{before}{BEGIN}\n\n{text}\n\n{END}{after}" if begin and end else None
+
+
+def output(program, source, *arguments):
+    run = subprocess.run([program, *arguments], capture_output=True, text=True, check=False,
+                         env={**os.environ, "TRAINYARD_DATA": str(source)})
+    if run.returncode != 0:
+        print(run.stderr, end="")
+        sys.exit(2)
+    return run.stdout
+
+
+def fitted_software(program, source, is_update):
+    """Whether the shipped factors are those fitted to the shipped runs; predictions use them, so they come first."""
+    with tempfile.TemporaryDirectory() as folder:
+        output(program, source, "calibrate", "stack", "-o", pathlib.Path(folder, "published.yaml"))
+        made = [pathlib.Path(folder, "published" + ending) for ending in (".csv", ".yaml")]
+        wanted = {source / "workloads/software" / path.name: path.read_text(encoding="utf-8") for path in made}
+    yaml = source / "workloads/software/published.yaml"
+    wanted[yaml] = MODELINE + wanted[yaml]
+    return settle(wanted, is_update)
+
+
+def settle(wanted, is_update):
+    """Writes the files that differ, or reports them; whether all is well."""
     differ = [path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if is_update:
         for path in differ:
             path.write_text(wanted[path], encoding="utf-8")
     elif differ:
         print(f"not what the program says: {', '.join(path.name for path in differ)}; run ./dev published --update")
+        return False
+    return True
+
+
+def main():
+    program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    is_update = "--update" in sys.argv[3:]
+    if not fitted_software(program, source, is_update):
+        return 1
+    published = source / "workloads/published"
+    with tempfile.TemporaryDirectory() as folder:
+        drawn = pathlib.Path(folder, "training.svg")
+        printed = output(program, source, "validate", "--summary", "--plot-runs", drawn, "--errors", folder)
+        wanted = {published / "training.svg": drawn.read_text(encoding="utf-8")}
+        for path in pathlib.Path(folder).glob("*.csv"):
+            wanted[published / "errors" / path.name] = path.read_text(encoding="utf-8")
+    found = tables(printed)
+    wanted[published / "errors/known_errors.csv"] = csv(found)
+    for path, text in ((source / "README.md", overview(found)), (source / "docs/accuracy.md", by_family(found))):
+        wanted[path] = between_marks(path, text)
+        if wanted[path] is None:
+            print(f"{path.name} lacks the line {BEGIN} or {END}")
+            return 1
+    if not settle(wanted, is_update):
         return 1
     print("the tables and the picture are what the program says")
     return 0

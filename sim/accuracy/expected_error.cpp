@@ -1,0 +1,115 @@
+#include "accuracy/expected_error.hpp"
+
+#include "units/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+/// Fewer give quantiles that jump, more are less alike: from 10 to 40 the median interval is hardly shorter
+/// or longer.
+constexpr std::size_t neighbours = 12;
+
+/// The narrowest half width: the same run published twice differs by 0.4 to 2.5 %.
+constexpr double narrowest = 0.02;
+
+/// Growth of the interval with the mean distance of the neighbours.
+constexpr double growth = 0.3;
+
+/// Assumed: what the errors of two runs have in common is lost by a difference in these.
+double weight(bool differs, double cost) { return differs ? cost : 0; }
+
+double octaves(double a, double b) { return std::abs(std::log2(a / b)); }
+
+std::string_view without_length(std::string_view model) { return model.substr(0, model.find('@')); }
+
+bool has_sequences(std::string_view model) { return model.find('@') != std::string_view::npos; }
+
+double log_ratio(const PublishedError& run) { return std::log(run.measured / run.predicted); }
+
+/// Before the widening: of log(measured / predicted).
+struct LocalInterval {
+  double centre = 0, half = 0;
+  std::vector<std::pair<double, const PublishedError*>> nearest;
+};
+
+std::optional<LocalInterval> local_interval(const PublishedErrors& errors, const Circumstances& of,
+                                            std::optional<int> without_series) {
+  LocalInterval local;
+  for (const PublishedError& run : errors.runs) {
+    if (run.series != without_series) local.nearest.emplace_back(distance(run.of, of), &run);
+  }
+  if (local.nearest.size() < neighbours) return std::nullopt;
+  std::ranges::stable_sort(local.nearest, {}, [](const auto& its) { return its.first; });
+  local.nearest.resize(neighbours);
+  std::vector<double> ratios;
+  std::vector<double> distances;
+  for (const auto& [far, run] : local.nearest) {
+    ratios.push_back(log_ratio(*run));
+    distances.push_back(far);
+  }
+  const double low = quantile(ratios, (1 - expected_share) / 2);
+  const double high = quantile(ratios, (1 + expected_share) / 2);
+  local.centre = (low + high) / 2;
+  local.half = ((high - low) / 2 + narrowest) * (1 + growth * mean(distances));
+  return local;
+}
+
+/// Of the same machine, software and scale.
+bool is_same(const Circumstances& a, const Circumstances& b) {
+  return a.platform == b.platform && a.nodes == b.nodes && a.gpus == b.gpus && a.use == b.use;
+}
+
+}  // namespace
+
+double distance(const Circumstances& a, const Circumstances& b) {
+  const SoftwareUse& x = a.use;
+  const SoftwareUse& y = b.use;
+  const bool is_same_model = without_length(x.model) == without_length(y.model);
+  double far = weight(a.platform != b.platform, 1) + weight(x.generation != y.generation, 1) +
+               weight(x.framework != y.framework, 1) + weight(x.stack != y.stack, 0.7) +
+               weight(x.precision != y.precision, 1) +
+               weight(has_sequences(x.model) != has_sequences(y.model), 1) + weight(!is_same_model, 0.7);
+  far += weight((a.nodes > 1) != (b.nodes > 1), 1) + weight((a.gpus > 1) != (b.gpus > 1), 0.5) +
+         0.5 * octaves(a.gpus, b.gpus);
+  if (is_same_model) far += 0.3 * octaves(a.batch_per_gpu, b.batch_per_gpu);
+  return far;
+}
+
+std::optional<ExpectedError> expected_error(const PublishedErrors& errors, const Circumstances& of,
+                                            std::optional<int> without_series) {
+  const auto local = local_interval(errors, of, without_series);
+  if (!local) return std::nullopt;
+  const double half = errors.widening * local->half;
+  ExpectedError expected{.low = std::exp(local->centre - half) - 1,
+                         .high = std::exp(local->centre + half) - 1,
+                         .runs = static_cast<int>(local->nearest.size()),
+                         .nearest = *local->nearest.front().second,
+                         .same = std::nullopt};
+  for (const auto& [far, run] : local->nearest) {
+    if (expected.same || !is_same(run->of, of)) continue;
+    expected.same = *run;
+  }
+  return expected;
+}
+
+double widening_of(const PublishedErrors& errors) {
+  std::vector<double> needed;
+  for (const PublishedError& run : errors.runs) {
+    if (!run.is_scored) continue;
+    if (const auto local = local_interval(errors, run.of, run.series))
+      needed.push_back(std::abs(log_ratio(run) - local->centre) / local->half);
+  }
+  return needed.empty() ? 1 : quantile(needed, expected_share);
+}
+
+bool is_covered(const PublishedError& run, const ExpectedError& expected) {
+  const double ratio = run.measured / run.predicted - 1;
+  return ratio >= expected.low && ratio <= expected.high;
+}
+
+}  // namespace trainyard

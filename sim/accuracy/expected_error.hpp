@@ -1,0 +1,40 @@
+#pragma once
+// The expected error of a prediction: the interval of measured / predicted in which 80 % of comparable
+// published runs lie. Comparable are the runs nearest in machine, GPU, software, model, precision and scale.
+// Method: their 10 % and 90 % quantiles, widened with the mean distance and by one factor for all, chosen so
+// that of all runs, each without those of its series, 80 % lie in their intervals (locally weighted conformal
+// prediction, Lei et al. 2018, section 5.2, with leave-one-out in place of a split).
+
+#include "accuracy/published_errors.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace trainyard {
+
+/// Share of comparable runs inside the interval.
+inline constexpr double expected_share = 0.8;
+
+struct ExpectedError {
+  double low = 0, high = 0;     ///< of measured / predicted - 1
+  int runs = 0;                 ///< number of runs it comes from
+  PublishedError nearest = {};  ///< the run most like the prediction
+  std::optional<PublishedError> same =
+      {};  ///< a published run in the same circumstances, the nearest in batch
+};
+
+/// 0 for the same circumstances; a difference in what matters most, such as the machine, counts 1.
+double distance(const Circumstances& a, const Circumstances& b);
+
+/// `without_series`: a series that is left out. Nothing if fewer runs are left than an interval needs.
+std::optional<ExpectedError> expected_error(const PublishedErrors& errors, const Circumstances& of,
+                                            std::optional<int> without_series = std::nullopt);
+
+/// The factor on the intervals with which 80 % of the scored runs lie in theirs; 1 if there are none.
+double widening_of(const PublishedErrors& errors);
+
+/// Whether the measured throughput of a run lies in the interval that the other series give.
+bool is_covered(const PublishedError& run, const ExpectedError& expected);
+
+}  // namespace trainyard

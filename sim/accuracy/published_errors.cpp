@@ -1,0 +1,155 @@
+#include "accuracy/published_errors.hpp"
+
+#include "workload/csv.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <functional>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+constexpr double most = 1e15;
+
+bool read_number(std::string_view text, double& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= most;
+}
+
+/// A column: how it is written, and how it is read; false if the text is wrong.
+struct Column {
+  std::string_view name;
+  std::function<std::string(const PublishedError&)> text;
+  std::function<bool(std::string_view, PublishedError&)> read;
+};
+
+template <class Member>
+Column text_column(std::string_view name, Member member) {
+  return {name, [member](const PublishedError& run) { return std::string(member(run)); },
+          [member](std::string_view cell, PublishedError& run) {
+            member(run) = cell;
+            return true;
+          }};
+}
+
+template <class Member>
+Column number_column(std::string_view name, Member member) {
+  return {name, [member](const PublishedError& run) { return fmt::format("{:.6g}", 1.0 * member(run)); },
+          [member](std::string_view cell, PublishedError& run) {
+            double value = 0;
+            if (!read_number(cell, value)) return false;
+            member(run) = static_cast<std::decay_t<decltype(member(run))>>(value);
+            return true;
+          }};
+}
+
+const std::vector<Column>& columns() {
+  static const std::vector<Column> all = [] {
+    std::vector<Column> made{text_column(
+                                 "platform", [](auto& run) -> auto& { return run.of.platform; }),
+                             number_column(
+                                 "nodes", [](auto& run) -> auto& { return run.of.nodes; }),
+                             number_column(
+                                 "gpus", [](auto& run) -> auto& { return run.of.gpus; }),
+                             number_column(
+                                 "batch_per_gpu", [](auto& run) -> auto& { return run.of.batch_per_gpu; })};
+    for (const SoftwareColumn& column : software_columns) {
+      const auto member = column.text;
+      made.push_back(text_column(
+          column.name, [member](auto& run) -> auto& { return run.of.use.*member; }));
+    }
+    made.push_back(number_column(
+        "series", [](auto& run) -> auto& { return run.series; }));
+    made.push_back(number_column(
+        "scored", [](auto& run) -> auto& { return run.is_scored; }));
+    made.push_back(number_column(
+        "measured", [](auto& run) -> auto& { return run.measured; }));
+    made.push_back(number_column(
+        "predicted", [](auto& run) -> auto& { return run.predicted; }));
+    made.push_back(text_column(
+        "row", [](auto& run) -> auto& { return run.place; }));
+    return made;
+  }();
+  return all;
+}
+
+std::string header_line() {
+  std::string text;
+  for (const Column& column : columns()) text += fmt::format("{}{}", text.empty() ? "" : ",", column.name);
+  return text;
+}
+
+/// Reads the file by hand: it is the program's own, without quotes, and every run reads its thousand lines.
+class Reader {
+public:
+  Reader(const std::string& name, std::string_view text) : rest_(text), problems_(name, text) {}
+
+  PublishedErrors read() {
+    PublishedErrors errors;
+    constexpr std::string_view widening = "# widening: ";
+    const std::string_view first = next_line();
+    const bool has_widening = first.starts_with(widening) &&
+                              read_number(first.substr(widening.size()), errors.widening) &&
+                              errors.widening > 0;
+    const std::string_view header = next_line();
+    if (!has_widening || header != header_line()) {
+      wrong("other lines than at the top of errors of published runs");
+      problems_.finish();
+    }
+    errors.runs.reserve(static_cast<std::size_t>(std::ranges::count(rest_, '\n')));
+    while (!rest_.empty()) read_run(next_line(), errors.runs.emplace_back());
+    problems_.finish();
+    return errors;
+  }
+
+private:
+  std::string_view next_line() {
+    ++line_;
+    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+    const std::string_view line = rest_.substr(0, end);
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    return line;
+  }
+
+  void read_run(std::string_view line, PublishedError& run) {
+    for (const Column& column : columns()) {
+      const std::size_t end = std::min(line.find(','), line.size());
+      if (!column.read(line.substr(0, end), run)) return wrong(fmt::format("no usable {}", column.name));
+      line.remove_prefix(std::min(end + 1, line.size()));
+    }
+    if (!line.empty()) wrong("more cells than columns");
+    if (run.measured <= 0 || run.predicted <= 0) wrong("measured and predicted are not above 0");
+  }
+
+  void wrong(std::string message) {
+    problems_.error(line_, std::move(message), "write the file with 'trainyard validate --errors'");
+  }
+
+  std::string_view rest_;
+  CsvProblems problems_;
+  int line_ = 0;
+};
+
+}  // namespace
+
+PublishedErrors read_published_errors(const std::string& name, std::string_view text) {
+  return Reader(name, text).read();
+}
+
+std::string published_errors_text(const PublishedErrors& errors) {
+  std::string text = fmt::format("# widening: {:.4g}\n", errors.widening);
+  text += header_line() + "\n";
+  for (const PublishedError& run : errors.runs) {
+    for (const Column& column : columns())
+      text += (&column == &columns().front() ? "" : ",") + column.text(run);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,39 @@
+#include "experiment/software_use.hpp"
+
+#include "compute/op_time.hpp"
+
+#include <fmt/format.h>
+
+namespace trainyard {
+namespace {
+
+std::string_view precision_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::fp32:
+      return "fp32";
+    case Dtype::tf32:
+      return "tf32";
+    case Dtype::fp16:
+    case Dtype::bf16:
+      return "16bit";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string model_configuration(const ResolvedExperiment& resolved) {
+  const Trace& trace = resolved.classes.front().trace;
+  return trace.sequence_length ? fmt::format("{}@{}", trace.model, *trace.sequence_length) : trace.model;
+}
+
+SoftwareUse software_use(const ResolvedExperiment& resolved) {
+  return {.framework = resolved.stack.framework,
+          .stack = resolved.stack.kernels_of.value_or(resolved.stack.name),
+          .generation = std::string(generation(resolved.gpu)),
+          .gpu = resolved.gpu.name,
+          .model = model_configuration(resolved),
+          .precision = std::string(precision_of(matrix_dtype(resolved.gpu, resolved.settings.precision)))};
+}
+
+}  // namespace trainyard

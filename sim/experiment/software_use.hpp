@@ -1,0 +1,18 @@
+#pragma once
+// Which factors of fitted software hold for a job.
+
+#include "experiment/resolve.hpp"
+#include "strategy/software.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace trainyard {
+
+/// A model, or the one that a trace names, and the length of its sequences if it has any: "bert_large@384".
+std::string model_configuration(const ResolvedExperiment& resolved);
+
+/// The columns of the table of factors for a job. Throws as matrix_dtype.
+SoftwareUse software_use(const ResolvedExperiment& resolved);
+
+}  // namespace trainyard

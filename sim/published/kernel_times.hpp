@@ -1,0 +1,35 @@
+#pragma once
+// A published run on one GPU in the parts that software slows down: what software_fit.hpp fits to.
+
+#include "config/catalogue.hpp"
+#include "published/published_run.hpp"
+#include "strategy/software.hpp"
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+namespace trainyard {
+
+struct KernelTimes {
+  const PublishedRow* row = nullptr;
+  SeriesKey series = {};
+  SoftwareUse use = {};
+  ByOpGroup kernels = {};  ///< seconds of a step, kernels alone
+  double ops = 0;          ///< launched in a step
+  double rest = 0;         ///< seconds of a step in which no kernel runs: hosts, samples
+  double measured = 0;     ///< seconds of a step
+  double rounding = 0;     ///< of the published value, as a ratio
+};
+
+/// Of all rows on one GPU with split calibrate to which the rules apply and that can be simulated. `data`
+/// must outlive the result.
+std::vector<KernelTimes> kernel_times(const config::Catalogue& catalogue,
+                                      const std::shared_ptr<const PublishedData>& data,
+                                      const std::vector<PublishedRow>& rows, int parallel);
+
+/// The columns as a list of texts, and back: how children send them.
+nlohmann::json use_json(const SoftwareUse& use);
+SoftwareUse use_of(const nlohmann::json& json);
+
+}  // namespace trainyard

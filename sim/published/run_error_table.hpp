@@ -1,0 +1,30 @@
+#pragma once
+// From a validation to the errors from which predictions take their expected error (accuracy/).
+
+#include "accuracy/published_errors.hpp"
+#include "published/validate_training.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+
+/// The runs of a fit with their predictions, and the widening of their intervals. With `nothing` and
+/// `software` also the runs on one GPU that software is fitted to, each predicted without its series; they
+/// are comparable, but only the runs of the totals are scored. Runs that rules about outcomes leave out are
+/// not in it.
+PublishedErrors published_errors(const TrainingValidation& validation, FitKind fit);
+
+/// How well the intervals of scored runs hold, each given by the other series.
+struct IntervalCoverage {
+  int runs = 0;
+  double covered = 0;     ///< share of the runs that lie in their intervals
+  double half_width = 0;  ///< median, relative to the predicted throughput
+};
+
+/// By family in the order of the rules, then that of all runs under an empty name. Nothing for `1node`.
+std::vector<std::pair<std::string, IntervalCoverage>> interval_coverage(const TrainingValidation& validation,
+                                                                        FitKind fit);
+
+}  // namespace trainyard

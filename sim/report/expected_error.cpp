@@ -1,0 +1,73 @@
+#include "report/expected_error.hpp"
+
+#include "report/page.hpp"
+#include "report/text_layout.hpp"
+#include "units/text.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace trainyard {
+namespace {
+
+/// Whole percent: the ends of an interval bear no more digits.
+std::string whole_percent(double ratio) {
+  const double percent = std::round(100 * ratio);
+  return percent == 0 ? "0" : fmt::format("{:+.0f}", percent);
+}
+
+double ratio_of(const PublishedError& run) { return run.measured / run.predicted - 1; }
+
+/// "16 GPUs of dgx2, resnet50 in fp32, batch 128 (nvidia_dle.csv:52)".
+std::string run_in_words(const PublishedError& run) {
+  const std::string_view model = run.of.use.model;
+  const std::size_t at = model.find('@');
+  const std::string length =
+      at == std::string_view::npos ? std::string() : fmt::format(" with {} tokens", model.substr(at + 1));
+  return fmt::format("{} of {}, {}{} in {}, batch {} ({})", count(run.of.gpus, "GPU"), run.of.platform,
+                     model.substr(0, at), length, run.of.use.precision, grouped(run.of.batch_per_gpu),
+                     run.place);
+}
+
+nlohmann::ordered_json run_json(const PublishedError& run) {
+  return {{"row", run.place},
+          {"platform", run.of.platform},
+          {"gpus", run.of.gpus},
+          {"stack", run.of.use.stack},
+          {"model", run.of.use.model},
+          {"precision", run.of.use.precision},
+          {"batch_per_gpu", run.of.batch_per_gpu},
+          {"measured_samples_per_s", run.measured},
+          {"predicted_samples_per_s", run.predicted}};
+}
+
+}  // namespace
+
+std::string error_range(const ExpectedError& expected) {
+  return fmt::format("{} to {} %", whole_percent(expected.low), whole_percent(expected.high));
+}
+
+std::string expected_error_in_words(const ExpectedError& expected) {
+  std::string text = fmt::format(
+      "measured relative to predicted in 80 % of comparable published runs ({} runs)", expected.runs);
+  if (expected.same) {
+    return text + fmt::format("; published for this job: {} samples/s, batch {} ({})",
+                              rounded(expected.same->measured), grouped(expected.same->of.batch_per_gpu),
+                              expected.same->place);
+  }
+  return text + fmt::format("; nearest: {}, {} %", run_in_words(expected.nearest),
+                            whole_percent(ratio_of(expected.nearest)));
+}
+
+nlohmann::ordered_json expected_error_json(const ExpectedError& expected) {
+  return {{"low", expected.low},
+          {"high", expected.high},
+          {"share", expected_share},
+          {"runs", expected.runs},
+          {"nearest", run_json(expected.nearest)},
+          {"published", expected.same ? run_json(*expected.same) : nlohmann::ordered_json()}};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,20 @@
+#pragma once
+// The expected error of a run in words and as JSON.
+
+#include "run/run.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace trainyard {
+
+/// "-9 to +6 %": measured over predicted throughput of 80 % of comparable runs.
+std::string error_range(const ExpectedError& expected);
+
+/// The range, what it comes from, the nearest published run, and the published run of the very job.
+std::string expected_error_in_words(const ExpectedError& expected);
+
+/// low, high, share, runs, nearest and published (null: this job is not published).
+nlohmann::ordered_json expected_error_json(const ExpectedError& expected);
+
+}  // namespace trainyard

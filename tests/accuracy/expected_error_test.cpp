@@ -1,0 +1,148 @@
+// Expected errors: which runs are comparable, the interval they give, and how many runs lie in theirs.
+
+#include "accuracy/expected_error.hpp"
+
+#include "config/read_file.hpp"
+#include "errors_of.hpp"
+#include "random/generator.hpp"
+#include "workload/csv.hpp"
+
+#include <cmath>
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <map>
+#include <string>
+
+using namespace trainyard;
+
+namespace {
+
+PublishedError run_of(const std::string& platform, double ratio, int series) {
+  PublishedError run;
+  run.of.platform = platform;
+  run.of.use = {.framework = "pytorch",
+                .stack = "pytorch_ddp",
+                .generation = "volta",
+                .gpu = "v100",
+                .model = "resnet50",
+                .precision = "fp32"};
+  run.series = series;
+  run.predicted = 100;
+  run.measured = 100 * ratio;
+  run.place = fmt::format("rows.csv:{}", series);
+  return run;
+}
+
+/// Runs on two machines: on the first measured / predicted spreads by 10 %, on the second by 1 %.
+PublishedErrors two_machines(int runs) {
+  PublishedErrors errors;
+  for (int i = 0; i < runs; ++i) {
+    random::Generator generator(7, {static_cast<std::uint64_t>(i)});
+    const double position = 2 * generator.uniform() - 1;
+    errors.runs.push_back(run_of("wide", std::exp(0.1 * position), 2 * i));
+    errors.runs.push_back(run_of("narrow", std::exp(0.01 * position), 2 * i + 1));
+  }
+  return errors;
+}
+
+}  // namespace
+
+TEST_CASE("the interval comes from the nearest runs: those of the same machine") {
+  PublishedErrors errors = two_machines(100);
+  const auto wide = expected_error(errors, errors.runs[0].of);
+  const auto narrow = expected_error(errors, errors.runs[1].of);
+  REQUIRE(wide);
+  REQUIRE(narrow);
+  CHECK(wide->nearest.of.platform == "wide");
+  CHECK(narrow->nearest.of.platform == "narrow");
+  CHECK(wide->high - wide->low > 2 * (narrow->high - narrow->low));
+  CHECK(narrow->low < 0);
+  CHECK(narrow->high > 0);
+  errors.widening = 2;
+  const auto wider = expected_error(errors, errors.runs[0].of);
+  CHECK(std::log1p(wider->high) - std::log1p(wider->low) ==
+        doctest::Approx(2 * (std::log1p(wide->high) - std::log1p(wide->low))));
+}
+
+TEST_CASE("runs that were all predicted too fast move the interval below zero") {
+  PublishedErrors errors;
+  for (int i = 0; i < 30; ++i) errors.runs.push_back(run_of("slow", 0.8, i));
+  const auto expected = expected_error(errors, errors.runs[0].of);
+  REQUIRE(expected);
+  CHECK(expected->high < -0.15);
+  CHECK(expected->low > -0.25);
+}
+
+TEST_CASE("the widening makes 80 % of the scored runs lie in intervals that the others give") {
+  PublishedErrors errors = two_machines(200);
+  errors.widening = widening_of(errors);
+  int covered = 0;
+  for (const PublishedError& run : errors.runs)
+    covered += is_covered(run, *expected_error(errors, run.of, run.series));
+  REQUIRE(errors.runs.size() == 400);
+  CHECK(covered >= 316);
+  CHECK(covered <= 324);
+}
+
+TEST_CASE("runs that are not scored are comparable, but the widening does not depend on their own errors") {
+  PublishedErrors errors = two_machines(50);
+  const double before = widening_of(errors);
+  PublishedError odd = run_of("elsewhere", 3, 1000);
+  odd.of.use.generation = "kepler";
+  odd.is_scored = false;
+  errors.runs.push_back(odd);
+  CHECK(widening_of(errors) == doctest::Approx(before));
+  errors.runs.back().is_scored = true;
+  CHECK(widening_of(errors) != before);
+}
+
+TEST_CASE("a series that is left out gives no neighbours; too few runs give no interval") {
+  PublishedErrors errors = two_machines(10);
+  const auto expected = expected_error(errors, errors.runs[4].of, errors.runs[4].series);
+  REQUIRE(expected);
+  CHECK(expected->nearest.series != errors.runs[4].series);
+  errors.runs.resize(5);
+  CHECK_FALSE(expected_error(errors, errors.runs[0].of));
+}
+
+TEST_CASE("a published run of the very job is named") {
+  const PublishedErrors errors = two_machines(20);
+  CHECK(expected_error(errors, errors.runs[0].of)->same);
+  Circumstances other = errors.runs[0].of;
+  other.gpus = 2;
+  CHECK_FALSE(expected_error(errors, other)->same);
+}
+
+TEST_CASE(
+    "errors of published runs are read in the form in which they are written, mistakes with their place") {
+  PublishedErrors errors = two_machines(2);
+  errors.widening = 1.25;
+  const std::string text = published_errors_text(errors);
+  const PublishedErrors read = read_published_errors("e.csv", text);
+  CHECK(published_errors_text(read) == text);
+  CHECK(read.widening == 1.25);
+  CHECK(read.runs[1].of == errors.runs[1].of);
+  CHECK(errors_of([&] { read_published_errors("e.csv", text.substr(text.find('\n') + 1)); }).size() == 1);
+  const auto wrong = errors_of(
+      [&] { read_published_errors("e.csv", text + text.substr(text.rfind("wide")).replace(5, 1, "x")); });
+  REQUIRE_FALSE(wrong.empty());
+  CHECK(wrong.front().line == 7);
+}
+
+TEST_CASE("of the shipped runs, each without its series, 75 to 85 % lie in their intervals") {
+  for (const std::string fit : {"software", "1gpu", "nothing"}) {
+    CAPTURE(fit);
+    const std::string file = TRAINYARD_SOURCE_DIR "/workloads/published/errors/" + fit + ".csv";
+    const PublishedErrors errors = read_published_errors(file, config::read_file(file, largest_csv));
+    int scored = 0;
+    int covered = 0;
+    for (const PublishedError& run : errors.runs) {
+      if (!run.is_scored) continue;
+      ++scored;
+      covered += is_covered(run, *expected_error(errors, run.of, run.series));
+    }
+    REQUIRE(scored > 500);
+    CHECK(covered >= 0.75 * scored);
+    CHECK(covered <= 0.85 * scored);
+  }
+}
