@@ -1,6 +1,7 @@
 #include "html/report_html.hpp"
 
 #include "experiment/one_gpu.hpp"
+#include "experiment/prediction_error.hpp"
 #include "html/html_page.hpp"
 #include "html/known_errors.hpp"
 #include "html/run_sections.hpp"
@@ -14,13 +15,10 @@ namespace trainyard {
 
 namespace {
 
-std::string_view kind_of_prediction(const Run& run, const PageOrigin& origin) {
+std::string kind_of_prediction(const Run& run, const PageOrigin& origin) {
   if (origin.has_measured_times)
     return "The trace gave the compute times: compare with 1gpu, the error of adding GPUs.";
-  return run.calibrated_on.empty()
-             ? "No training run was fitted to for this result: compare with nothing fitted."
-             : "Training runs were fitted to for this result (Calibrated on, above): "
-               "compare with 1gpu and 1node.";
+  return fmt::format("Compare this result with the fit {}.", fit_of(run.experiment));
 }
 
 }  // namespace

@@ -55,8 +55,8 @@ constexpr TileText tile_texts[] = {
        const Known<double> tokens = tokens_per_second(run);
        const std::string unit = tokens ? rounded(*tokens) + " tokens/s" : "of all GPUs together";
        if (!run.expected_error) return unit;
-       return fmt::format("{}; expected error {}: {}", unit, error_range(*run.expected_error),
-                          expected_error_in_words(*run.expected_error));
+       return fmt::format("{}; 80 % of {} comparable published runs within {}", unit,
+                          run.expected_error->runs, error_range(*run.expected_error));
      }},
     {"goodput_samples_per_s", has_job,
      [](const Run& run) { return goodput_in_words(*run.job) + ", after faults and checkpoints"; }},

@@ -1,5 +1,6 @@
 #include "html/fluid_plot.hpp"
 #include "html/run_sections.hpp"
+#include "report/expected_error.hpp"
 #include "report/text_layout.hpp"
 #include "run/figures.hpp"
 
@@ -43,6 +44,11 @@ Html trust_html(const Run& run, const PageOrigin& origin) {
   std::vector<std::string> calibrated = run.calibrated_on;
   if (calibrated.empty()) calibrated.emplace_back("no training run (kernel data only)");
   html += subheading("Calibrated on") + list_of(calibrated);
+  if (run.expected_error) {
+    html +=
+        subheading("Expected error") + paragraph(fmt::format("{}: {}.", error_range(*run.expected_error),
+                                                             expected_error_in_words(*run.expected_error)));
+  }
   if (!run.notes.empty()) html += subheading("Notes") + list_of(run.notes);
   const auto reasons = unmodelled(run);
   if (!reasons.empty()) {

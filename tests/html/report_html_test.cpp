@@ -208,6 +208,7 @@ TEST_CASE("tiles have times as people write them, and no code") {
   const std::string tiles = figures_html(sample_result()).markup;
   CHECK(has(tiles, "<dt>epoch</dt><dd class=\"value\">2 min 10 s</dd>"));
   CHECK(has(tiles, "<dd class=\"remark\">rent of all nodes</dd>"));
+  CHECK(has(tiles, "80 % of 12 comparable published runs within -12 to +8 %"));
   CHECK_FALSE(has(tiles, "`"));
 }
 
@@ -220,12 +221,15 @@ TEST_CASE("ranks are alike by their times, not by what is printed of them") {
 
 TEST_CASE("what predictions a page's is compared with depends on what was fitted or measured") {
   Run run = sample_result();
-  CHECK(has(report_html(run, origin), "compare with nothing fitted"));
+  CHECK(has(report_html(run, origin), "the fit nothing"));
   PageOrigin measured = origin;
   measured.has_measured_times = true;
   CHECK(has(report_html(run, measured), "compare with 1gpu, the error of adding GPUs"));
-  run.calibrated_on = {"a run"};
-  CHECK(has(report_html(run, origin), "compare with 1gpu and 1node"));
+  run.experiment.stack.slowdown.source = "runs on one GPU";
+  CHECK(has(report_html(run, origin), "the fit software"));
+  run.experiment.settings.one_gpu = "803 samples/s";
+  run.experiment.settings.one_gpu_scale = 1.1;
+  CHECK(has(report_html(run, origin), "the fit 1gpu"));
 }
 
 TEST_CASE("a page with hostile names has no element more than one with tame names") {
