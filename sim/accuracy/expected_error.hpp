@@ -24,7 +24,7 @@ struct ExpectedError {
       {};  ///< a published run in the same circumstances, the nearest in batch
 };
 
-/// 0 for the same circumstances; a difference in what matters most, such as the machine, counts 1.
+/// 0 for the same circumstances; a difference in an important property, such as the machine, counts 1.
 double distance(const Circumstances& a, const Circumstances& b);
 
 /// `without_series`: a series that is left out. Nothing if fewer runs are left than an interval needs.

@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-/// What decides how comparable two runs are.
+/// The properties that decide how comparable two runs are.
 struct Circumstances {
   SoftwareUse use = {};
   std::string platform = {};

@@ -1,4 +1,5 @@
 #include "calibration/fit_collectives.hpp"
+#include "calibration/fit_software.hpp"
 #include "calibration/fit_stack.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
@@ -6,9 +7,7 @@
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
 #include "config/write.hpp"
-#include "published/kernel_times.hpp"
 #include "published/published_files.hpp"
-#include "published/software_fit.hpp"
 #include "report/calibration_tables.hpp"
 #include "report/out_files.hpp"
 #include "report/validation_table.hpp"
@@ -59,26 +58,6 @@ void calibrate_collectives(const FitOptions& options) {
   print_result(fit_table(fit) + write_fitted(options, fit.constants, protocols_text, load_protocols));
 }
 
-/// The factors of all stacks, with their errors on runs left out.
-Software fitted_software(const config::Catalogue& catalogue,
-                         const std::shared_ptr<const PublishedData>& data) {
-  const SoftwareFit fit(kernel_times(catalogue, data, data->rows, processors()));
-  Software software = fit.software();
-  const std::string source =
-      fmt::format("trainyard calibrate stack: {} published runs on one GPU", fit.runs().size());
-  software.title = fmt::format("{} published runs on one GPU", fit.runs().size());
-  software.launch->provenance = Provenance::assumed;
-  software.launch->source =
-      "launches of empty kernels follow each other in 3 to 10 us; the factors for launches correct it";
-  software.left_out = {
-      fit.left_out_error("series", [](const KernelTimes& run) { return series_text(run.series); }),
-      fit.left_out_error("gpu", [](const KernelTimes& run) { return run.use.gpu; }),
-      fit.left_out_error("stack", [](const KernelTimes& run) { return run.use.stack; }),
-      fit.left_out_error("model", [](const KernelTimes& run) { return run.use.model; })};
-  software.source = {source + "; every line of the table names its rows in workloads/published"};
-  return software;
-}
-
 /// FILE.yaml and its table FILE.csv.
 std::string write_software(const FitOptions& options, Software software) {
   if (!options.out) return {};
@@ -99,7 +78,7 @@ void calibrate_stack(const FitOptions& options) {
                     .run_rules = read_run_rules(catalogue, options.runs),
                     .rows = read_published_files(catalogue, options.files)});
   if (options.stack.empty()) {
-    const Software software = fitted_software(catalogue, data);
+    const Software software = fit_software(catalogue, data, processors());
     print_result(software_fit_table(software) + write_software(options, software));
     return;
   }

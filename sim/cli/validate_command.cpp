@@ -202,8 +202,8 @@ void add_validate(CLI::App& program) {
   add_value(command, "--plot-runs", options->plot_runs, "FILE",
             "draw predicted against measured training runs as SVG into this file");
   add_value(command, "--errors", options->errors, "DIR",
-            "write the error of every training run into this folder, a file for each fit: what the expected "
-            "error of a prediction comes from");
+            "write the error of every training run into this folder, a file for each fit; expected "
+            "errors of predictions come from these");
   add_value(command, "--limit", options->limit, "PERCENT",
             "exit with 1 if a mean error exceeds this percentage: for collectives, the mean over "
             "curves from 1 MiB up; for training, over all eligible runs with one fit (default: 1gpu)");

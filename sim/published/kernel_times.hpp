@@ -1,5 +1,5 @@
 #pragma once
-// A published run on one GPU in the parts that software slows down: what software_fit.hpp fits to.
+// A published run on one GPU in the parts that software slows down: the input of software_fit.hpp.
 
 #include "config/catalogue.hpp"
 #include "published/published_run.hpp"

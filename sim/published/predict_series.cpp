@@ -113,7 +113,7 @@ public:
   }
 
 private:
-  /// What a prediction changes in the run's stack.
+  /// Changes of a prediction in the run's stack.
   struct Change {
     double scale = 1;                         ///< factor on all kernel times
     std::optional<OpSlowdown> slowdown = {};  ///< instead of that of the shipped software

@@ -104,7 +104,7 @@ struct Names<FitKind> {
   static constexpr std::array table{
       Name{"nothing", FitKind::nothing, "nothing is fitted"},
       Name{"software", FitKind::software,
-           "kernels as much slower than alone as in published one-GPU runs of other series"},
+           "kernel times multiplied by factors fitted to published one-GPU runs of other series"},
       Name{"1gpu", FitKind::one_gpu,
            "all kernel times scaled by one factor, so that the published one-GPU run is matched"},
       Name{"1node", FitKind::one_node,

@@ -11,7 +11,8 @@ namespace trainyard {
 /// "-9 to +6 %": measured over predicted throughput of 80 % of comparable runs.
 std::string error_range(const ExpectedError& expected);
 
-/// The range, what it comes from, the nearest published run, and the published run of the very job.
+/// The meaning of the range, the number of runs it comes from, and the nearest published run, or the
+/// published run of the very job.
 std::string expected_error_in_words(const ExpectedError& expected);
 
 /// low, high, share, runs, nearest and published (null: this job is not published).

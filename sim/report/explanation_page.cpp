@@ -1,3 +1,4 @@
+#include "report/expected_error.hpp"
 #include "report/explanation.hpp"
 #include "report/page.hpp"
 #include "report/run_words.hpp"
@@ -206,6 +207,12 @@ std::string explanation_page(const ExplainedRun& explained, bool colour) {
   Page out(colour);
   write_title(out, run);
   out.line("");
+  if (run.expected_error) {
+    out.row("throughput", rounded(run.pace.throughput) + " samples/s",
+            fmt::format("expected error {}: {}", error_range(*run.expected_error),
+                        expected_error_in_words(*run.expected_error)));
+    out.line("");
+  }
   out.paragraph(explained.explanation ? path_in_words(run, *explained.explanation) : updates_in_words(run),
                 0);
   if (differs_from_saved(explained)) {

@@ -1,3 +1,4 @@
+#include "report/expected_error.hpp"
 #include "report/page.hpp"
 #include "report/sweep_report.hpp"
 #include "report/sweep_words.hpp"
@@ -101,6 +102,27 @@ void write_scaling(Page& out, const SweepResult& result) {
   }
 }
 
+/// The widest expected error of the points, relative to their throughputs; empty if none has one.
+std::string expected_errors(const SweepResult& result) {
+  constexpr std::string_view lowest = "throughput_low_samples_per_s";
+  if (std::ranges::find(result.figures, lowest) == result.figures.end()) return {};  // an older store
+  std::optional<ExpectedError> widest;
+  for (const SweepRow& row : result.rows) {
+    const auto throughput = figure(result, row, "throughput_samples_per_s");
+    const auto low = figure(result, row, lowest);
+    const auto high = figure(result, row, "throughput_high_samples_per_s");
+    if (!throughput || !low || !high) continue;
+    if (!widest) widest.emplace();
+    widest->low = std::min(widest->low, *low / *throughput - 1);
+    widest->high = std::max(widest->high, *high / *throughput - 1);
+  }
+  if (!widest) return {};
+  return fmt::format(
+      "expected error of samples/s: within {} in 80 % of comparable published runs, for every "
+      "point; sweep.csv has the interval of each",
+      error_range(*widest));
+}
+
 }  // namespace
 
 std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool colour) {
@@ -127,6 +149,10 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool co
   }
   if (!rows.empty()) text += table(result, rows);
   Page below(colour);
+  if (const std::string words = expected_errors(result); !words.empty()) {
+    below.line("");
+    below.paragraph(words, 0);
+  }
   write_scaling(below, result);
   if (is_whole) write_choice(below, result);  // a choice needs all points
   return text + below.text();

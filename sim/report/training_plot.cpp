@@ -102,18 +102,19 @@ void add_arrow(std::string& svg, double x, double y, bool is_up) {
                  x, y + tip, x - 3, y - tip / 2, x + 3, y - tip / 2);
 }
 
-/// "8.0 %, linear 26.3 %, 77 runs; incomplete 5.1 %, 8 runs"
+/// "8.0 %, linear 26.3 %, 77 runs; 8 incomplete 5.1 %": all that fits above a panel.
 std::string drawn_errors(const TrainingValidation& validation, const std::string& family) {
+  const RunErrors complete = errors_of(validation, drawn, {.family = family, .is_incomplete = false});
+  const RunErrors incomplete = errors_of(validation, drawn, {.family = family, .is_incomplete = true});
   std::string text;
-  for (const bool is_incomplete : {false, true}) {
-    const RunErrors errors = errors_of(validation, drawn, {.family = family, .is_incomplete = is_incomplete});
-    if (errors.rows == 0) continue;
-    text += fmt::format("{}{}{:.1f} %", text.empty() ? "" : "; ", is_incomplete ? "incomplete " : "",
-                        100 * *errors.mape);
-    if (errors.linear && !is_incomplete) text += fmt::format(", linear {:.1f} %", 100 * *errors.linear);
-    text += fmt::format(", {} run{}", errors.rows, errors.rows == 1 ? "" : "s");
+  if (complete.rows > 0) {
+    text = fmt::format("{:.1f} %", 100 * *complete.mape);
+    if (complete.linear) text += fmt::format(", linear {:.1f} %", 100 * *complete.linear);
+    text += fmt::format(", {} run{}", complete.rows, complete.rows == 1 ? "" : "s");
   }
-  return text;
+  if (incomplete.rows == 0) return text;
+  return text + fmt::format("{}{} incomplete {:.1f} %", text.empty() ? "" : "; ", incomplete.rows,
+                            100 * *incomplete.mape);
 }
 
 struct PanelPlace {

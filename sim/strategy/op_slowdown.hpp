@@ -43,7 +43,7 @@ struct ByOpGroup {
 struct OpSlowdown {
   ByOpGroup factor{.values = {1, 1, 1, 1}};
   Seconds launch;      ///< added to every op
-  std::string source;  ///< what it was fitted to; empty: kernels alone
+  std::string source;  ///< the runs it was fitted to; empty: kernels alone
 };
 
 }  // namespace trainyard

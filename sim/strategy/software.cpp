@@ -18,6 +18,7 @@ namespace {
 constexpr double least_factor = 0.01;
 constexpr double largest_factor = 100;
 
+/// The columns after those of SoftwareUse, in the order in which they are written.
 constexpr std::string_view other_columns[] = {"ops", "factor", "sd", "runs", "rows"};
 
 bool is_column(std::string_view name) {
@@ -124,7 +125,7 @@ std::vector<SoftwareFactor> read_software_factors(const std::string& name, std::
 std::string software_factors_text(const std::vector<SoftwareFactor>& table) {
   std::string text;
   for (const SoftwareColumn& column : software_columns) text += std::string(column.name) + ",";
-  text += "ops,factor,sd,runs,rows\n";
+  text += fmt::format("{}\n", fmt::join(other_columns, ","));
   for (const SoftwareFactor& line : table) {
     for (const SoftwareColumn& column : software_columns) text += csv_cell(line.use.*column.text) + ",";
     text += fmt::format("{},{},{},{},{}\n", config::name_of(line.ops), shortest(line.factor),

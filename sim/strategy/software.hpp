@@ -17,7 +17,7 @@
 
 namespace trainyard {
 
-/// What a factor depends on. In a SoftwareFactor an empty text stands for any.
+/// The properties of a job that a factor depends on. In a SoftwareFactor an empty text stands for any.
 struct SoftwareUse {
   std::string framework = {};   ///< of the stack: "pytorch"
   std::string stack = {};       ///< "apex_ddp"
@@ -111,7 +111,8 @@ struct Keys<LeftOutError> {
   static auto table() {
     constexpr double most_error = 1e3;
     const auto error = [](auto key) { return key.between(0, most_error); };
-    return keys(required("left_out", &LeftOutError::left_out, "what was left out together: series, gpu"),
+    return keys(required("left_out", &LeftOutError::left_out,
+                         "property whose runs were left out together: series, gpu"),
                 required("runs", &LeftOutError::runs, "number of runs, each left out once").at_least(1),
                 error(required("mape", &LeftOutError::mape, "mean absolute relative error, as a ratio")),
                 error(required("median", &LeftOutError::median, "median of the same errors")),

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <tuple>
 
 using namespace trainyard;
 
@@ -113,6 +114,18 @@ best points
   least energy    model=a, nodes=1: an epoch in 2 h 00 min, 20.0 USD, 3.60 MJ
   Pareto front    2 points, in time, cost and energy: 1, 0
 )");
+}
+
+TEST_CASE("below the table stands the widest expected error of the points") {
+  SweepResult result = sample_sweep();
+  CHECK_FALSE(has_text(sweep_text(result, 60, false), "expected error"));
+  for (const auto& [figure, of_first, of_second] : {std::tuple("throughput_low_samples_per_s", 80, 141),
+                                                    std::tuple("throughput_high_samples_per_s", 105, 180)}) {
+    result.figures.emplace_back(figure);
+    result.rows[0].figures.emplace_back(of_first);
+    result.rows[1].figures.emplace_back(of_second);
+  }
+  CHECK(has_text(sweep_text(result, 60, false), "expected error of samples/s: within -20 to +20 %"));
 }
 
 TEST_CASE("a sweep's table has each reason once, and no line is wider than 100 columns") {
