@@ -46,7 +46,7 @@ struct ValidateOptions {
   std::optional<std::string> plot, plot_runs, errors, limit;
   bool summary = false;
   bool assumed = false;
-  bool spread = false;
+  bool equal_gpus = false;
   bool json = false;
   bool force = false;
 };
@@ -140,7 +140,7 @@ void validate(const ValidateOptions& options) {
   std::vector<PublishedRow> shipped;
   if (!options.files.empty() && !about_training.empty())
     shipped = parted(read_published_files(catalogue, {})).second;
-  const PredictionOptions predictions{.has_spread = options.spread, .fits = asked};
+  const PredictionOptions predictions{.equal_gpus = options.equal_gpus, .fits = asked};
   const TrainingValidation training =
       validate_training(catalogue,
                         std::make_shared<const PublishedData>(PublishedData{.machine_rules = machines,
@@ -190,9 +190,8 @@ void add_validate(CLI::App& program) {
   add_choice<FitKind>(command, "--fit", options->fit, "FIT",
                       "runs that training predictions are fitted to: {} (default: all; with --json 1gpu)");
   add_jobs_option(command, options->jobs, "predictions");
-  command.add_flag("--spread", options->spread,
-                   "let GPUs differ in speed as their profiles say, so that steps wait for the slowest: "
-                   "shows how much of the errors this explains");
+  command.add_flag("--equal-gpus", options->equal_gpus,
+                   "no step waits for the slowest of its GPUs: shows how much of the errors this explains");
   command.add_flag("--assumed", options->assumed,
                    "also predict with each assumed value 30 % smaller and 30 % larger, with one fit "
                    "(default: 1gpu); takes minutes");

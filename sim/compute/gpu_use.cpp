@@ -4,6 +4,7 @@
 #include "compute/op_time.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace trainyard {
 
@@ -32,6 +33,7 @@ GpuUse use_of(const GpuProfile& gpu, Precision precision, const Op& op) {
 }
 
 double slowdown(const GpuUse& needed, const GpuUse& taken) {
+  if (needed.persistent && taken.sms > 0) return std::numeric_limits<double>::infinity();
   return std::max({1.0, shortage(needed.sms, taken.sms, needed.kept),
                    shortage(needed.memory, taken.memory, needed.kept)});
 }

@@ -12,6 +12,8 @@ struct GpuUse {
   double sms = 0;     ///< of the multiprocessors
   double memory = 0;  ///< of the memory bandwidth
   double kept = 0.5;  ///< for kernels: the minimum of both left to it by concurrent work
+  /// For kernels: its blocks wait for each other, so that it begins only once all multiprocessors are free.
+  bool persistent = false;
 
   friend bool operator==(const GpuUse&, const GpuUse&) = default;
 };
@@ -27,7 +29,7 @@ GpuUse use_of(const GpuProfile& gpu, Precision precision, const Op& op);
 /// Factor on a kernel's time while concurrent work uses `taken`: that of the resource with the largest
 /// shortage, at least 1. The fraction `kept` of everything stays for the kernel, half unless the GPU's
 /// profile says otherwise: two kernels that need all of the memory share it, and blocks share a
-/// multiprocessor.
+/// multiprocessor. Infinite for a persistent kernel and work that holds multiprocessors.
 double slowdown(const GpuUse& needed, const GpuUse& taken);
 
 }  // namespace trainyard

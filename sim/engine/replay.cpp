@@ -64,6 +64,15 @@ void Replay::wake_at(int rank, int stream, double date) {
   calendar_.enter(date, EventKind::wake, rank, stream);
 }
 
+/// At the end of the stream's running kernel, which may wait for multiprocessors: then its end is unknown.
+void Replay::wake_at_end(int rank, int stream) {
+  Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
+  if (cursor.kernel->waits())
+    cursor.due = -1;
+  else
+    wake_at(rank, stream, cursor.kernel->end());
+}
+
 void Replay::wake(int rank, int stream, double date) {
   Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
   if (done() || cursor.due != date) return;
@@ -94,6 +103,10 @@ void Replay::walk(int rank, int stream, double date) {
       return;
     }
     if (const auto* rendezvous = std::get_if<Join>(&task)) {
+      if (const double free = multiprocessors_free(rank, stream); free > date) {
+        wake_at(rank, stream, free);
+        return;
+      }
       join(rank, stream, rendezvous->collective, date);
       return;
     }
@@ -113,9 +126,9 @@ void Replay::walk(int rank, int stream, double date) {
 }
 
 void Replay::begin_kernel(int rank, int stream, const Compute& what, double date) {
-  RunningKernel& kernel = ranks_[at(rank)].cursors[at(stream)].kernel.emplace(what, date);
-  if (beside(stream) >= 0) kernel.run_beside(taken_by(rank, beside(stream)), date);
-  wake_at(rank, stream, kernel.end());
+  const GpuUse taken = beside(stream) < 0 ? GpuUse{} : taken_by(rank, beside(stream));
+  ranks_[at(rank)].cursors[at(stream)].kernel.emplace(what, taken, date);
+  wake_at_end(rank, stream);
 }
 
 void Replay::end_kernel(int rank, int stream, double date) {
@@ -126,8 +139,8 @@ void Replay::end_kernel(int rank, int stream, double date) {
     if (stream == static_cast<int>(Stream::compute)) state.span.compute += taken;
     if (stream == static_cast<int>(Stream::communication)) state.span.communication += taken;
     if (state.recorded) {
-      spans_.push_back({Rank{rank}, static_cast<Stream>(stream), cursor.task, Seconds{cursor.kernel->begun()},
-                        Seconds{date}});
+      spans_.push_back({Rank{rank}, static_cast<Stream>(stream), cursor.task,
+                        Seconds{cursor.kernel->launched()}, Seconds{date}});
     }
   }
   cursor.kernel.reset();
@@ -139,7 +152,7 @@ void Replay::settle_pace(int rank, int stream, double date) {
   if (beside(stream) < 0) return;
   Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
   if (!cursor.kernel || !cursor.kernel->run_beside(taken_by(rank, beside(stream)), date)) return;
-  wake_at(rank, stream, cursor.kernel->end());
+  wake_at_end(rank, stream);
 }
 
 /// The share of the GPU used by a stream. A collective's blocks hold their multiprocessors while they wait
@@ -150,6 +163,14 @@ GpuUse Replay::taken_by(int rank, int stream) const {
   if (cursor.joined_at < 0) return {};
   const Join& join = std::get<Join>(program(rank).streams[stream][at(cursor.task)]);
   return is_complete(join.collective) ? join.use : GpuUse{.sms = join.use.sms, .memory = 0};
+}
+
+/// The date from which a stream's collective finds free multiprocessors: the end of a persistent kernel that
+/// runs on the other stream.
+double Replay::multiprocessors_free(int rank, int stream) const {
+  if (beside(stream) < 0) return 0;
+  const auto& kernel = ranks_[at(rank)].cursors[at(beside(stream))].kernel;
+  return kernel && kernel->use().persistent && !kernel->waits() ? kernel->end() : 0;
 }
 
 void Replay::join(int rank, int stream, int collective, double date) {

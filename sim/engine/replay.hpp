@@ -76,12 +76,14 @@ private:
   };
 
   void wake_at(int rank, int stream, double date);
+  void wake_at_end(int rank, int stream);
   void advance(int rank, int stream, double date);
   void walk(int rank, int stream, double date);
   void begin_kernel(int rank, int stream, const Compute& what, double date);
   void end_kernel(int rank, int stream, double date);
   void settle_pace(int rank, int stream, double date);
   [[nodiscard]] GpuUse taken_by(int rank, int stream) const;
+  [[nodiscard]] double multiprocessors_free(int rank, int stream) const;
   [[nodiscard]] bool is_complete(int collective) const {
     return rendezvous_[at(collective)].arrived == graph_.collectives[at(collective)].participants;
   }

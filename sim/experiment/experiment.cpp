@@ -90,6 +90,10 @@ void check_random(const Randomness& random, config::Problems& problems) {
     problems.error("random.gpus", "'gpus: profile' replaces 'gpu' and 'step'",
                    "leave out 'gpus', or both 'gpu' and 'step'");
   }
+  if (random.gpus == GpuSpread::slowest && (is_random(random) || !random.slow.empty())) {
+    problems.error("random.gpus", "'gpus: slowest' is for steps without random times",
+                   "gpus: profile, or leave it out");
+  }
 }
 
 void check_faults(const Faults& faults, config::Problems& problems) {

@@ -5,18 +5,22 @@
 namespace trainyard {
 
 std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const Stack& stack) {
+  const Precision precision = trace.precision.value_or(Precision::fp32);
   const Seconds overhead = op_overhead(stack);
   std::vector<OpTime> times;
   for (const Op& op : trace.ops) {
-    OpTime time = op_time(gpu, trace.precision.value_or(Precision::fp32), op, stack.layout);
+    OpTime time = op_time(gpu, precision, op, stack.layout);
     // The software's overhead is already part of a duration in the trace, which was measured with it or
     // computed by an earlier run.
     if (!op.duration) {
       const double slowdown = stack.slowdown.factor[group_of(op.kind)];
-      time.duration = stack.compute_scale.value * slowdown * time.duration + overhead;
+      const Seconds kernel = stack.compute_scale.value * slowdown * time.duration;
+      time.spread = (stack.slowdown.slowest - 1) * kernel;
+      time.duration = kernel + overhead + time.spread;
     }
     if (stack.overlap_slows) {
-      time.use = use_of(gpu, trace.precision.value_or(Precision::fp32), op);
+      time.use = use_of(gpu, precision, op);
+      time.use.persistent = is_persistent(stack.persistent_kernels, op.kind, precision);
       time.overhead = std::min(overhead, time.duration);
     }
     times.push_back(time);

@@ -3,7 +3,7 @@
 namespace trainyard {
 
 Randomness with_variation(Randomness randomness, const std::optional<GpuVariation>& variation) {
-  if (randomness.gpus == GpuSpread::none || !variation) return randomness;
+  if (randomness.gpus != GpuSpread::profile || !variation) return randomness;
   const auto normal = [](const std::optional<Sourced<double>>& deviation) {
     std::optional<random::Distribution> factor;
     if (!deviation) return factor;

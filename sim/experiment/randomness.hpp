@@ -27,8 +27,8 @@ struct Pauses {
   Seconds duration;  ///< of one pause
 };
 
-/// Whether GPUs and their steps vary as their profile says.
-enum class GpuSpread { none, profile };
+/// How GPUs of one kind differ in speed.
+enum class GpuSpread { none, slowest, profile };
 
 /// The random quantities of an experiment.
 struct Randomness {
@@ -37,7 +37,7 @@ struct Randomness {
   std::optional<random::Distribution> step;      ///< factor of a worker's step
   std::optional<random::Distribution> node;      ///< factor of a node, drawn once per repeat
   std::optional<random::Distribution> gpu = {};  ///< factor of a GPU, drawn likewise
-  GpuSpread gpus = GpuSpread::none;              ///< profile: `gpu` and `step` come from the GPU profile
+  std::optional<GpuSpread> gpus = {};            ///< default: slowest_gpu.hpp
   std::vector<SlowNode> slow;
   std::optional<Pauses> pauses;
 };
@@ -57,6 +57,9 @@ struct Names<GpuSpread> {
   static constexpr std::string_view what = "spread of GPUs";
   static constexpr std::array table{
       Name{"none", GpuSpread::none, "GPUs differ only as the other keys say"},
+      Name{"slowest", GpuSpread::slowest,
+           "GPUs vary as the GPU profile says (variation); kernels take as long as on the slowest, on "
+           "average"},
       Name{"profile", GpuSpread::profile, "GPUs and steps vary as the GPU profile says (variation)"}};
 };
 
@@ -88,8 +91,10 @@ struct Keys<Randomness> {
         optional("node", &Randomness::node,
                  "factor on the compute time of every node, drawn once per repeat"),
         optional("gpu", &Randomness::gpu, "factor on the compute time of every GPU, drawn once per repeat"),
-        optional("gpus", &Randomness::gpus,
-                 "profile: 'gpu' and 'step' come from the GPU profile (variation)"),
+        optional(
+            "gpus", &Randomness::gpus,
+            "how GPUs of one kind differ in speed; default: slowest if every update waits for all GPUs and "
+            "nothing is random, otherwise none; none with software: ideal"),
         optional("slow", &Randomness::slow, "nodes that are always slower than the others"),
         optional("pauses", &Randomness::pauses, "random interruptions of ranks by other processes"));
   }

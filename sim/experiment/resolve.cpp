@@ -10,6 +10,7 @@
 #include "experiment/prediction_error.hpp"
 #include "experiment/read_factors.hpp"
 #include "experiment/shared_network.hpp"
+#include "experiment/slowest_gpu.hpp"
 #include "experiment/software_use.hpp"
 #include "experiment/stack_rules.hpp"
 #include "platform/channels.hpp"
@@ -253,8 +254,12 @@ ResolvedExperiment read_neighbour(const config::Catalogue& catalogue, const std:
   return other;
 }
 
+/// The op's time does not come from a trace.
+bool is_computed_here(const Op& op) { return !op.duration && op.kind != OpKind::host; }
+
 void check_variation(const Randomness& random, const GpuProfile& gpu) {
-  if (random.gpus == GpuSpread::none || (gpu.variation && (gpu.variation->gpu || gpu.variation->step)))
+  if (random.gpus.value_or(GpuSpread::none) == GpuSpread::none ||
+      (gpu.variation && (gpu.variation->gpu || gpu.variation->step)))
     return;
   throw InputError(fmt::format("{} does not state how much GPUs of its kind differ (variation)", gpu.name),
                    "random: {gpu: {kind: normal, sd: 0.015}}");
@@ -435,6 +440,10 @@ private:
       if (bypasses_gpu_links_ && cluster.gpus_on_node.front() > 1)
         resolved_.notes.push_back(staging_note(resolved_.stack));
       for (std::string& note : speed_notes(resolved_)) resolved_.notes.push_back(std::move(note));
+      if (!has_platform_ || !has_stack_) return;
+      resolved_.stack.slowdown.slowest = slowest_gpu(resolved_);
+      if (resolved_.stack.slowdown.slowest > 1 && std::ranges::any_of(trace().ops, is_computed_here))
+        resolved_.notes.push_back(slowest_gpu_note(resolved_));
     });
     if (!resolved_.cluster) return;
     if (settings_.trace || resolved_.model) errors_.run(document_, "input", [&] { check_input(resolved_); });

@@ -53,7 +53,17 @@ struct CollectivePace {
 
 /// Parts of the step time, in the order in which they are added up. Each is the additional time under one
 /// more of the real conditions.
-enum class GapPart { kernels, host, input, framework, bound, algorithm, kernel_slowdown, network };
+enum class GapPart {
+  kernels,
+  host,
+  slowest_gpu,
+  input,
+  framework,
+  bound,
+  algorithm,
+  kernel_slowdown,
+  network
+};
 
 /// The first part that the lower bound does not include.
 inline constexpr GapPart first_above_bound = GapPart::algorithm;
@@ -93,6 +103,8 @@ struct Names<GapPart> {
   static constexpr std::array table{
       Name{"kernels", GapPart::kernels, "all kernels of one rank, each running alone"},
       Name{"host", GapPart::host, "host time that a single GPU also needs"},
+      Name{"slowest_gpu", GapPart::slowest_gpu,
+           "the slowest of the GPUs in place of the mean one, whose step the others wait for"},
       Name{"input", GapPart::input, "additional wait for samples"},
       Name{"framework", GapPart::framework, "host time, cycles and copies that only several ranks need"},
       Name{"bound", GapPart::bound, "exposed even if every collective ran at its bound"},

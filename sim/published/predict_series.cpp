@@ -3,7 +3,6 @@
 #include "compute/op_time.hpp"
 #include "experiment/experiment.hpp"
 #include "experiment/software_use.hpp"
-#include "random/order_statistics.hpp"
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
 #include "units/statistics.hpp"
@@ -117,6 +116,7 @@ private:
   struct Change {
     double scale = 1;                         ///< factor on all kernel times
     std::optional<OpSlowdown> slowdown = {};  ///< instead of that of the shipped software
+    bool equal_gpus = false;                  ///< the step does not wait for the slowest of its GPUs
   };
 
   /// The fit to the runs of all other series.
@@ -197,17 +197,14 @@ private:
   double throughput(const PublishedRun& run, const MachineRule& machine, const Change& change,
                     int micro_batches) {
     ResolvedExperiment changed = resolved(run, machine, micro_batches);
-    changed.stack.compute_scale.value *= change.scale * slowest(changed, run.row->gpus_total);
-    if (change.slowdown) changed.stack.slowdown = *change.slowdown;
+    changed.stack.compute_scale.value *= change.scale;
+    if (change.slowdown) {
+      const double slowest = changed.stack.slowdown.slowest;
+      changed.stack.slowdown = *change.slowdown;
+      changed.stack.slowdown.slowest = slowest;
+    }
+    if (options_.equal_gpus || change.equal_gpus) changed.stack.slowdown.slowest = 1;
     return throughput_of(changed);
-  }
-
-  /// Expected time of the slowest of `ranks` ranks, relative to one.
-  [[nodiscard]] double slowest(const ResolvedExperiment& of, int ranks) const {
-    if (!options_.has_spread || !of.gpu.variation) return 1;
-    const double gpu = of.gpu.variation->gpu ? of.gpu.variation->gpu->value : 0;
-    const double step = of.gpu.variation->step ? of.gpu.variation->step->value : 0;
-    return 1 + random::expected_maximum(ranks, std::hypot(gpu, step));
   }
 
   Prediction changed(const PublishedRun& run, const std::function<Change()>& change_of) {
@@ -223,7 +220,11 @@ private:
   Prediction with_software(const PublishedRun& run, const Software& software) {
     return changed(run, [&] {
       const int few = std::min(run.measured.accumulation, few_micro_batches);
-      return Change{.slowdown = slowdown_of(software, software_use(resolved(run, *run.machine, few)))};
+      const ResolvedExperiment& its = resolved(run, *run.machine, few);
+      const bool is_ideal =
+          software.table.empty() || its.stack.slowdown.source.empty();  // by a rule of the run
+      return Change{.slowdown = is_ideal ? OpSlowdown{} : slowdown_of(software, software_use(its)),
+                    .equal_gpus = is_ideal};
     });
   }
 

@@ -61,8 +61,7 @@ struct FileChange {
 /// Changes that apply to every prediction.
 struct PredictionOptions {
   std::vector<FileChange> changes = {};  ///< in the runs that use the files
-  /// GPUs differ according to their profiles, and a step takes the expected time of the slowest of its ranks.
-  bool has_spread = false;
+  bool equal_gpus = false;  ///< a step does not wait for the slowest of its GPUs (slowest_gpu.hpp)
   std::vector<FitKind> fits = {FitKind::nothing, FitKind::software, FitKind::one_gpu, FitKind::one_node};
   const SoftwareFit* software = nullptr;  ///< for FitKind::software; null: there is no run to fit to
 };

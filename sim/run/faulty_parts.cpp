@@ -1,5 +1,6 @@
 #include "run/faulty_parts.hpp"
 
+#include "experiment/workers.hpp"
 #include "run/update_setup.hpp"
 
 #include <fmt/format.h>

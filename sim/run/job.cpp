@@ -1,3 +1,4 @@
+#include "experiment/workers.hpp"
 #include "run/checkpoint_interval.hpp"
 #include "run/faulty_job.hpp"
 #include "run/faulty_parts.hpp"

@@ -65,6 +65,13 @@ Seconds sum_of_ops(const Trace& trace, const StepPlan& plan, Wanted is_wanted) {
   return sum;
 }
 
+/// The step of one GPU alone: the mean one, not the slowest of the job.
+Seconds one_mean_gpu(const Trace& trace, const StepPlan& plan) {
+  Seconds sum = sum_of_ops(trace, plan, has_one_rank);
+  for (const OpTime& time : plan.op_times) sum -= time.spread;
+  return sum;
+}
+
 /// The times of the class's first rank.
 void add_times_of(const Trace& trace, const StepPlan& plan, const Timeline& timeline, ClassStep& one) {
   const RankSpan& rank = timeline.ranks[at(index(one.first))];
@@ -122,7 +129,7 @@ Pace pace_of(const ResolvedExperiment& resolved, const Step& step) {
   Pace pace;
   const int ranks = resolved.cluster->ranks();
   pace.time = step.time;
-  pace.one_rank = with_input(sum_of_ops(only_class(resolved).trace, step.plan, has_one_rank),
+  pace.one_rank = with_input(one_mean_gpu(only_class(resolved).trace, step.plan),
                              data_loading(resolved, 1, 1), resolved.settings.input);
   pace.global_batch =
       static_cast<std::int64_t>(resolved.settings.batch_per_gpu) * resolved.settings.accumulation * ranks;

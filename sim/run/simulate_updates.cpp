@@ -1,6 +1,7 @@
 #include "engine/training.hpp"
 #include "experiment/shared_network.hpp"
 #include "experiment/stack_rules.hpp"
+#include "experiment/workers.hpp"
 #include "run/checks.hpp"
 #include "run/energy.hpp"
 #include "run/simulate.hpp"

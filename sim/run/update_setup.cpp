@@ -1,26 +1,11 @@
 #include "run/update_setup.hpp"
 
+#include "experiment/workers.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace trainyard {
-
-int ranks_per_worker(const ResolvedExperiment& resolved) {
-  if (!has_servers(resolved.settings.sync) || resolved.stack.servers.node_reduce == NodeReduce::none)
-    return 1;
-  const Cluster& cluster = *resolved.cluster;
-  const int first = cluster.gpus_on_node.front();
-  if (std::ranges::any_of(cluster.gpus_on_node, [&](int gpus) { return gpus != first; })) {
-    throw InputError(fmt::format("{} sums the gradients of whole nodes, but not all nodes have {} GPUs",
-                                 resolved.stack.name, first),
-                     "set gpus to a multiple of this, or set gpus_per_node");
-  }
-  return first;
-}
-
-int workers_of(const ResolvedExperiment& resolved) {
-  return resolved.cluster->ranks() / ranks_per_worker(resolved);
-}
 
 TrainingOptions training_options(const UpdateSettings& settings, const StepCounts& steps) {
   const int per_update = gradients_per_update(settings);

@@ -11,13 +11,6 @@
 
 namespace trainyard {
 
-/// Number of ranks that push and pull together: all of a node if the stack sums their gradients. Throws
-/// InputError if nodes have different numbers of ranks.
-int ranks_per_worker(const ResolvedExperiment& resolved);
-
-/// Number of workers as the update rule counts them: ranks, or nodes. Throws like ranks_per_worker().
-int workers_of(const ResolvedExperiment& resolved);
-
 /// Converts steps of all ranks to updates: if every update starts all ranks anew, an update is a step of all;
 /// otherwise as many updates as are needed to use one gradient of each.
 TrainingOptions training_options(const UpdateSettings& settings, const StepCounts& steps);

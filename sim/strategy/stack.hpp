@@ -8,6 +8,7 @@
 #include "strategy/gradient_pass.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/op_slowdown.hpp"
+#include "strategy/persistent_kernels.hpp"
 #include "strategy/server_rules.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
@@ -60,6 +61,7 @@ struct Stack {
   IntraNode intra_node = IntraNode::direct;
   std::vector<GradientPass> gradient_work;
   std::vector<LayerWork> layer_work;
+  std::vector<PersistentKernels> persistent_kernels;
   bool fused_elementwise = false;  ///< workload/fuse_elementwise.hpp
   bool overlap_slows = true;       ///< true: concurrent communication slows kernels down
   Layout layout = Layout::nchw;    ///< of the inputs and outputs of convolutions
@@ -172,6 +174,8 @@ struct Keys<Stack> {
                  "passes over the gradients in addition to the reduction"),
         optional("layer_work", &Stack::layer_work,
                  "further kernels of layers, for example for biases, copies and casts"),
+        optional("persistent_kernels", &Stack::persistent_kernels,
+                 "kernels that need all multiprocessors at once: they wait while a collective runs"),
         optional("fused_elementwise", &Stack::fused_elementwise,
                  "true: consecutive element-wise ops are fused into one kernel, as XLA does"),
         optional("overlap_slows", &Stack::overlap_slows,

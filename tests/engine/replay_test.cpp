@@ -117,6 +117,46 @@ TEST_CASE("two kernels that need all of the memory share it, and neither work is
   CHECK(ends({1, 0}, {}) == std::pair{4.0, 1.0});
 }
 
+TEST_CASE("a persistent kernel waits while a collective holds multiprocessors") {
+  const GpuUse use{.sms = 1, .memory = 0.5, .persistent = true};
+  SUBCASE("one that begins meanwhile begins at its end") {
+    TaskGraph graph = beside_ring(use, Seconds{}, Seconds{1}, Seconds{1});  // from 1 s to 5 s
+    for (const int program : {1, 2}) {
+      auto& compute = graph.programs[at(program)].streams[0];
+      compute.insert(compute.begin(), Compute{.duration = Seconds{2}});
+    }
+    for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::messages}) {
+      const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {Rank{1}}});
+      CHECK(timeline.collectives[0].end.si() == doctest::Approx(5).epsilon(1e-9));
+      CHECK(timeline.makespan.si() == doctest::Approx(15).epsilon(1e-9));
+      CHECK(timeline.ranks[0].compute.si() == doctest::Approx(2 + 13).epsilon(1e-9));  // 3 s of waiting
+    }
+  }
+  SUBCASE("one that runs already makes the collective wait") {
+    TaskGraph graph = beside_ring(use, Seconds{}, Seconds{1}, Seconds{1});
+    const Timeline timeline = closed(graph);
+    CHECK(timeline.collectives[0].start == Seconds{10});
+    CHECK(timeline.makespan.si() == doctest::Approx(14));
+  }
+  SUBCASE("multiprocessors are held by ranks that wait for others too") {
+    TaskGraph graph = beside_ring(use, Seconds{}, Seconds{1}, Seconds{6});  // from 6 s to 10 s
+    auto& compute = graph.programs[1].streams[0];
+    compute.insert(compute.begin(), Compute{.duration = Seconds{2}});
+    graph.programs[2].streams[0] = {Compute{.duration = Seconds{1}}};
+    const Timeline timeline = closed(graph);
+    CHECK(timeline.ranks[0].end.si() == doctest::Approx(20));
+  }
+  SUBCASE("memory traffic alone does not hold it up") {
+    TaskGraph graph = beside_ring(use, Seconds{}, Seconds{1}, Seconds{1});
+    for (const int program : {1, 2}) {
+      auto& streams = graph.programs[at(program)].streams;
+      streams[0].insert(streams[0].begin(), Compute{.duration = Seconds{2}});
+      streams[1][1] = Join{0, {.sms = 0, .memory = 0.25}};
+    }
+    CHECK(closed(graph).makespan.si() == doctest::Approx(12));
+  }
+}
+
 TEST_CASE("overlap costs something, and never more than doing one after the other") {
   CHECK(rc::check("in any program", [] {
     const auto share = [] { return *rc::gen::inRange(0, 101) / 100.0; };

@@ -149,9 +149,10 @@ TEST_CASE("a result has its memory, energy, tokens and the assumptions they rest
   CHECK(run.energy->average < Watts(16 * 350 * 0.95 + 4400));
   CHECK_FALSE(run.cost);
   CHECK(has_all(unmodelled(run).at("cost_per_epoch_usd"), "dgx2 ", "node.price.hour"));
-  REQUIRE(run.notes.size() == 2);
+  REQUIRE(run.notes.size() == 3);
   CHECK(run.notes[0].starts_with("memory: "));
   CHECK(run.notes[1].starts_with("energy: "));
+  CHECK(run.notes[2].starts_with("kernels take 2.6 % longer than on one GPU"));
 }
 
 TEST_CASE("rented nodes give the cost of an epoch, used in full or not") {

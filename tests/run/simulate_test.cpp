@@ -20,7 +20,9 @@ namespace {
 
 config::Catalogue catalogue() { return {{TRAINYARD_SOURCE_DIR}}; }
 
-ResolvedExperiment resolved(const Overrides& overrides) {
+/// With equally fast GPUs, unless stated otherwise.
+ResolvedExperiment resolved(Overrides overrides) {
+  overrides.insert(overrides.begin(), {"random.gpus", "none"});
   return testing::shipped_experiment("resnet50_dgx2", overrides);
 }
 
@@ -142,6 +144,17 @@ TEST_CASE("kernels beside communication are slower, by what separates the step f
   CHECK(step_of(slowed).lower_bound == step_of(perfect).lower_bound);
   // Nothing is slower where nothing overlaps.
   CHECK(slowest_class(step_of(closed(resolved({{"stack.overlap", "false"}})))).slowed == Seconds{});
+}
+
+TEST_CASE("a step waits for the slowest of its GPUs; one GPU alone is a mean one") {
+  const Run equal = closed(resolved({{"random.gpus", "none"}}));
+  const Run slowest = closed(resolved({{"random.gpus", "slowest"}}));
+  CHECK(slowest.pace.one_rank.si() == doctest::Approx(equal.pace.one_rank.si()).epsilon(1e-12));
+  const double factor = slowest.experiment.stack.slowdown.slowest;
+  CHECK(factor > 1.01);
+  CHECK(slowest.pace.time / equal.pace.time ==
+        doctest::Approx(factor).epsilon(2e-3));  // collectives take as long
+  CHECK(slowest.pace.efficiency < equal.pace.efficiency);
 }
 
 TEST_CASE("replaying an exported trace gives the same step to the bit") {

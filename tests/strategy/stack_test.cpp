@@ -275,6 +275,21 @@ TEST_CASE("a stack that fuses element-wise ops does without the work that can be
   CHECK(fused.gradient_work[0].name == "norm");
 }
 
+TEST_CASE("persistent kernels are those of a group of ops in the precisions named") {
+  const Stack stack = load_stack(config::parse(
+      "s.yaml", "name: s\npersistent_kernels: [{ops: batch_norm, only: [amp]}, {ops: other}]\n"));
+  const auto is = [&](OpKind kind, Precision precision) {
+    return is_persistent(stack.persistent_kernels, kind, precision);
+  };
+  CHECK(is(OpKind::batch_norm_backward, Precision::amp));
+  CHECK_FALSE(is(OpKind::batch_norm_backward, Precision::fp32));
+  CHECK(is(OpKind::elementwise, Precision::fp32));
+  CHECK_FALSE(is(OpKind::conv_dgrad, Precision::amp));
+  const auto errors = stack_errors("name: s\npersistent_kernels: [{ops: batchnorm}]\n");
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].key_path == "persistent_kernels[0].ops");
+}
+
 TEST_CASE("work of a layer that moves nothing, or has no name, is an error") {
   const auto errors = stack_errors("name: s\nlayer_work: [{name: \"\", layer: add}]\n");
   REQUIRE(errors.size() == 2);
