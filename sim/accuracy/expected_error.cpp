@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-/// /// Fewer give quantiles that jump, more are less alike. The median half width changes by less than a
+/// Fewer give quantiles that jump, more are less alike. The median half width changes by less than a
 /// tenth from 12 to 30.
 constexpr std::size_t neighbours = 12;
 
