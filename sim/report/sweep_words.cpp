@@ -126,6 +126,19 @@ std::string limits_in_words(const Goal& goal) {
   return fmt::format("{}", fmt::join(limits, ", "));
 }
 
+std::string scaling_range_in_words(const SweepResult& result, const Series& series) {
+  const std::optional<EfficientRange> range = efficient_range(result, series, scales_well);
+  if (!range) return {};
+  const auto ranks = [&](std::size_t row) {
+    return count_text(figure(result, result.rows[row], "ranks").value());
+  };
+  const std::string low = range->low ? ranks(*range->low) : "none";
+  std::string high = range->high ? ranks(*range->high) : "none";
+  if (range->is_open) high = "at least " + high;
+  if (range->low == range->high) return high + " within the expected error";
+  return fmt::format("{} to {} within the expected error", low, high);
+}
+
 std::string scaling_rule_in_words(const Sweep& sweep) {
   return is_strong_scaling(sweep)
              ? "largest GPU count with at least 80 % of the smallest run's throughput per GPU up to there"
