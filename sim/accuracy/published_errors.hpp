@@ -3,8 +3,8 @@
 // (workloads/published/errors): one file for each fit. The expected error of a prediction comes from the runs
 // most like it (expected_error.hpp).
 
-#include "accuracy/run_change.hpp"
 #include "accuracy/circumstances.hpp"
+#include "accuracy/run_change.hpp"
 
 #include <string>
 #include <string_view>

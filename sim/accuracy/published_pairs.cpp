@@ -68,7 +68,7 @@ void add_runs_on_one_gpu(std::vector<PublishedError>& runs) {
   }
 }
 
-bool differs(RunChange change, const Circumstances& a, const Circumstances& b) {
+bool is_pair_of(RunChange change, const Circumstances& a, const Circumstances& b) {
   const std::vector<RunChange> changes = changes_between(a, b);
   return change == RunChange::settings ? changes.empty() : changes == std::vector{change};
 }
@@ -111,7 +111,7 @@ PublishedPairs published_pairs(const PublishedErrors& errors, const std::vector<
     for (const auto& [group, its] : groups) {
       for (std::size_t i = 0; i < its.size(); ++i) {
         for (std::size_t j = i + 1; j < its.size(); ++j) {
-          if (differs(change, pairs.runs[its[i]].of, pairs.runs[its[j]].of))
+          if (is_pair_of(change, pairs.runs[its[i]].of, pairs.runs[its[j]].of))
             pairs.by_change[index_of(change)].push_back(run_pair(pairs, change, its[i], its[j]));
         }
       }

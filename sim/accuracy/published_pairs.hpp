@@ -20,10 +20,10 @@ struct RunPair {
 struct PublishedPairs {
   /// Those of the errors. After them, for a fit to one GPU, the run on one GPU of each series, which is
   /// predicted exactly and part of pairs of other numbers of GPUs only.
-  std::vector<PublishedError> runs;
+  std::vector<PublishedError> runs = {};
   /// By change; `gpus` within a series, the others within a publication. `settings`: runs that differ in none
   /// of the properties. `several` has no pairs here.
-  std::array<std::vector<RunPair>, change_count> by_change;
+  std::array<std::vector<RunPair>, change_count> by_change = {};
   NumberByChange widening = all_ones();
 };
 

@@ -12,13 +12,8 @@
 namespace trainyard {
 namespace {
 
-/// As many as expected_error takes; fewer if there are not so many independent ones, but not less than 8.
-constexpr std::size_t most_pairs = 12;
+/// An interval needs as many independent pairs; up to nearest_count are used.
 constexpr std::size_t fewest_pairs = 8;
-
-/// As in expected_error: two publications of the same pair differ by about this.
-constexpr double narrowest = 0.02;
-constexpr double growth = 0.3;
 
 /// Weight of a change of GPUs or batch by another factor, for each doubling.
 constexpr double octave_weight = 0.5;
@@ -93,7 +88,7 @@ std::vector<Candidate> nearest_pairs(const PublishedPairs& pairs, RunChange chan
     if (taken.contains(a) || taken.contains(b)) continue;
     taken.insert({a, b});
     nearest.push_back(one);
-    if (nearest.size() == most_pairs) break;
+    if (nearest.size() == nearest_count) break;
   }
   return nearest;
 }
@@ -112,16 +107,17 @@ std::optional<LocalRatio> local_ratio(const PublishedPairs& pairs, RunChange cha
   }
   const double low = quantile(errors, (1 - expected_share) / 2);
   const double high = quantile(errors, (1 + expected_share) / 2);
-  return LocalRatio{.centre = (low + high) / 2,
-                    .half = ((high - low) / 2 + narrowest) * (1 + growth * mean(distances)),
-                    .pairs = nearest.size(),
-                    .nearest_a = nearest.front().a,
-                    .nearest_b = nearest.front().b};
+  return LocalRatio{
+      .centre = (low + high) / 2,
+      .half = ((high - low) / 2 + narrowest_half_width) * (1 + growth_with_distance * mean(distances)),
+      .pairs = nearest.size(),
+      .nearest_a = nearest.front().a,
+      .nearest_b = nearest.front().b};
 }
 
 /// Of all changes together, before the widening of `settings` and `several`; a single change needs it, too.
 struct JointRatio {
-  LocalRatio sum;
+  LocalRatio sum = {};
   RunChange kind = RunChange::settings;
 };
 
@@ -156,13 +152,13 @@ std::vector<double> distances_from(const PublishedPairs& pairs, const Circumstan
 
 /// A published pair and the interval that the series of neither run give.
 struct ScoredPair {
-  RunPair pair;
-  LocalRatio local;
+  RunPair pair = {};
+  LocalRatio local = {};
 };
 
 /// Runs on one GPU are not scored alone because software is fitted to them; each is predicted without its
 /// series, so that pairs with them count.
-bool is_scored(const PublishedError& run) { return run.is_scored || run.of.gpus == 1; }
+bool is_pair_end(const PublishedError& run) { return run.is_scored || run.of.gpus == 1; }
 
 class Scoring {
 public:
@@ -177,7 +173,7 @@ public:
          change == RunChange::several ? pairs_of_two_changes() : pairs_.by_change[index_of(change)]) {
       const PublishedError& a = pairs_.runs[pair.a];
       const PublishedError& b = pairs_.runs[pair.b];
-      if (!is_scored(a) || !is_scored(b)) continue;
+      if (!is_pair_end(a) || !is_pair_end(b)) continue;
       const auto joint = joint_ratio(pairs_, a.of, b.of, from(pair.a), from(pair.b), {a.series, b.series});
       if (joint) all.push_back({pair, joint->sum});
     }

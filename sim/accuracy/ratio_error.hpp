@@ -17,7 +17,8 @@ struct RatioError {
   std::vector<RunChange> changes = {};  ///< the properties in which A and B differ
   double low = 0, high = 0;             ///< of (measured ratio) / (predicted ratio) - 1
   int pairs = 0;                        ///< published pairs it comes from, of all changes together
-  PublishedError nearest_a, nearest_b;  ///< the pair most like A and B, of the first change
+  PublishedError nearest_a = {};        ///< of the pair most like A and B, for the first change
+  PublishedError nearest_b = {};
 };
 
 /// The changes whose pairs an interval of A and B uses: those between them; without any, `gpus`, because then

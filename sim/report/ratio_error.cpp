@@ -6,6 +6,7 @@
 #include "report/text_layout.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -23,6 +24,8 @@ std::string verdict_word(const Comparison& comparison) {
 }
 
 std::string verdict_in_words(const Comparison& comparison) {
+  constexpr double alike = 5e-5;
+  if (std::abs(comparison.throughput_ratio - 1) < alike) return "both are predicted to be equally fast";
   const bool is_faster = comparison.throughput_ratio > 1;
   const std::string faster = fmt::format("B is {} {} the expected error of the comparison",
                                          is_faster ? "faster" : "slower", verdict_word(comparison));

@@ -135,16 +135,17 @@ std::optional<FigureValue> read_figure(const Fields& fields, const Figure& figur
   return is_text ? FigureValue(fields.text(name)) : FigureValue(fields.number(name));
 }
 
-constexpr const char* by = "comparable_by";
+constexpr const char* comparable_by = "comparable_by";
 
 /// Summaries that an older trainyard wrote do not have it.
 Known<PredictedJob> read_job(const Fields& fields) {
-  if (!fields.has(by)) return unknown("an older trainyard wrote the saved run: run it again");
-  if (fields.is_null(by)) {
+  if (!fields.has(comparable_by)) return unknown("an older trainyard wrote the saved run: run it again");
+  if (fields.is_null(comparable_by)) {
     const Fields reasons = fields.object("unmodelled");
-    return unknown(reasons.has(by) ? reasons.text(by) : std::string("the saved run does not say why"));
+    return unknown(reasons.has(comparable_by) ? reasons.text(comparable_by)
+                                              : std::string("the saved run does not say why"));
   }
-  const Fields its = fields.object(by);
+  const Fields its = fields.object(comparable_by);
   constexpr std::int64_t most = 1'000'000'000;
   const auto number = [&](const char* name) {
     const std::int64_t count = its.count(name);

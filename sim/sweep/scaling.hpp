@@ -51,7 +51,7 @@ std::optional<std::size_t> efficient_up_to(const SweepResult& result, const Seri
 
 /// The same with every efficiency at the lower, and at the upper end of its expected error.
 struct EfficientRange {
-  std::optional<std::size_t> low, high;
+  std::optional<std::size_t> low = {}, high = {};
   bool is_open = false;  ///< `high` is the largest run: more might do
 };
 

@@ -154,6 +154,8 @@ TEST_CASE("a comparison has its expected error and verdict on the page, in words
   comparison.ratio_error->low = 0.02;
   CHECK(comparison_json(comparison)["ratio_error"]["verdict"] == "within");
   CHECK(has_all(verdict_in_words(comparison), "within", "other direction"));
+  comparison.throughput_ratio = 1;
+  CHECK(verdict_in_words(comparison).find("slower") == std::string::npos);
 }
 
 TEST_CASE("the source of an interval says which pairs it comes from if no property or several differ") {
