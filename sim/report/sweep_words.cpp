@@ -132,8 +132,11 @@ std::string scaling_range_in_words(const SweepResult& result, const Series& seri
   const auto ranks = [&](std::size_t row) {
     return count_text(figure(result, result.rows[row], "ranks").value());
   };
-  const std::string low = range->low ? ranks(*range->low) : "none";
-  std::string high = range->high ? ranks(*range->high) : "none";
+  const auto in_words = [&](const std::optional<std::size_t>& row) {
+    return row ? ranks(*row) : "fewer than " + ranks(series.rows.front());
+  };
+  const std::string low = in_words(range->low);
+  std::string high = in_words(range->high);
   if (range->is_open) high = "at least " + high;
   if (range->low == range->high) return high + " within the expected error";
   return fmt::format("{} to {} within the expected error", low, high);

@@ -115,7 +115,7 @@ TEST_CASE("where scaling stops has a range of counts if the errors of the effici
   CHECK(error()["is_open"] == true);
   CHECK(error()["share"] == 0.8);
   result.efficiency_errors[0] = EfficiencyError{-0.3, 0};
-  CHECK(words() == "none to at least 8 within the expected error");
+  CHECK(words() == "fewer than 4 to at least 8 within the expected error");
   CHECK(error()["ranks_low"].is_null());
   result.efficiency_errors[1].reset();
   CHECK(words().empty());
