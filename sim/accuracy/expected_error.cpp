@@ -10,16 +10,6 @@
 namespace trainyard {
 namespace {
 
-/// /// Fewer give quantiles that jump, more are less alike. The median half width changes by less than a
-/// tenth from 12 to 30.
-constexpr std::size_t neighbours = 12;
-
-/// The narrowest half width: the same run published twice differs by 0.4 to 2.5 %.
-constexpr double narrowest = 0.02;
-
-/// Growth of the interval with the mean distance of the neighbours.
-constexpr double growth = 0.3;
-
 /// Assumed costs: the more two runs differ, the less their errors have in common.
 double weight(bool differs, double cost) { return differs ? cost : 0; }
 
@@ -43,9 +33,9 @@ std::optional<LocalInterval> local_interval(const PublishedErrors& errors, const
   for (const PublishedError& run : errors.runs) {
     if (run.series != without_series) local.nearest.emplace_back(distance(run.of, of), &run);
   }
-  if (local.nearest.size() < neighbours) return std::nullopt;
+  if (local.nearest.size() < nearest_count) return std::nullopt;
   std::ranges::stable_sort(local.nearest, {}, [](const auto& its) { return its.first; });
-  local.nearest.resize(neighbours);
+  local.nearest.resize(nearest_count);
   std::vector<double> ratios;
   std::vector<double> distances;
   for (const auto& [far, run] : local.nearest) {
@@ -55,7 +45,7 @@ std::optional<LocalInterval> local_interval(const PublishedErrors& errors, const
   const double low = quantile(ratios, (1 - expected_share) / 2);
   const double high = quantile(ratios, (1 + expected_share) / 2);
   local.centre = (low + high) / 2;
-  local.half = ((high - low) / 2 + narrowest) * (1 + growth * mean(distances));
+  local.half = ((high - low) / 2 + narrowest_half_width) * (1 + growth_with_distance * mean(distances));
   return local;
 }
 

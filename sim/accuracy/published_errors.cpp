@@ -84,6 +84,11 @@ std::string header_line() {
   return text;
 }
 
+/// The lines at the top, up to their values.
+constexpr std::string_view fit_line = "# fit: ";
+constexpr std::string_view widening_line = "# widening: ";
+constexpr std::string_view ratio_line = "# widening of ratios: ";
+
 /// Reads the file by hand: it is the program's own, without quotes, and every run reads its thousand lines.
 class Reader {
 public:
@@ -91,16 +96,8 @@ public:
 
   PublishedErrors read() {
     PublishedErrors errors;
-    constexpr std::string_view widening = "# widening: ";
-    const std::string_view first = next_line();
-    const bool has_widening = first.starts_with(widening) &&
-                              read_number(first.substr(widening.size()), errors.widening) &&
-                              errors.widening > 0;
-    const std::string_view header = next_line();
-    if (!has_widening || header != header_line()) {
-      wrong("other lines than at the top of errors of published runs");
-      problems_.finish();
-    }
+    read_top(errors);
+    problems_.finish();
     errors.runs.reserve(static_cast<std::size_t>(std::ranges::count(rest_, '\n')));
     while (!rest_.empty()) read_run(next_line(), errors.runs.emplace_back());
     problems_.finish();
@@ -108,6 +105,33 @@ public:
   }
 
 private:
+  void read_top(PublishedErrors& errors) {
+    errors.fit = value_of_line(fit_line);
+    if (errors.fit.empty()) wrong("no fit");
+    if (!read_factor(value_of_line(widening_line), errors.widening)) wrong("no usable widening");
+    std::string_view factors = value_of_line(ratio_line);
+    for (const auto& change : config::Names<RunChange>::table) {
+      const std::size_t end = std::min(factors.find(", "), factors.size());
+      std::string_view one = factors.substr(0, end);
+      factors.remove_prefix(std::min(end + 2, factors.size()));
+      const bool is_its = one.starts_with(change.text) && one.substr(change.text.size()).starts_with(' ');
+      if (is_its) one.remove_prefix(change.text.size() + 1);
+      if (!is_its || !read_factor(one, errors.ratio_widening[index_of(change.value)]))
+        wrong(fmt::format("no usable widening of ratios for {}", change.text));
+    }
+    if (next_line() != header_line()) wrong("other columns than errors of published runs have");
+  }
+
+  static bool read_factor(std::string_view text, double& factor) {
+    return read_number(text, factor) && factor > 0;
+  }
+
+  /// The rest of the next line if it begins so, otherwise nothing.
+  std::string_view value_of_line(std::string_view begin) {
+    const std::string_view line = next_line();
+    return line.starts_with(begin) ? line.substr(begin.size()) : std::string_view();
+  }
+
   std::string_view next_line() {
     ++line_;
     const std::size_t end = std::min(rest_.find('\n'), rest_.size());
@@ -142,7 +166,13 @@ PublishedErrors read_published_errors(const std::string& name, std::string_view 
 }
 
 std::string published_errors_text(const PublishedErrors& errors) {
-  std::string text = fmt::format("# widening: {:.4g}\n", errors.widening);
+  std::string text =
+      fmt::format("{}{}\n{}{:.4g}\n{}", fit_line, errors.fit, widening_line, errors.widening, ratio_line);
+  for (const auto& change : config::Names<RunChange>::table) {
+    text += fmt::format("{}{} {:.4g}", change.value == RunChange::gpus ? "" : ", ", change.text,
+                        errors.ratio_widening[index_of(change.value)]);
+  }
+  text += '\n';
   text += header_line() + "\n";
   for (const PublishedError& run : errors.runs) {
     for (const Column& column : columns())

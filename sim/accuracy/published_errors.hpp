@@ -3,23 +3,14 @@
 // (workloads/published/errors): one file for each fit. The expected error of a prediction comes from the runs
 // most like it (expected_error.hpp).
 
-#include "strategy/software.hpp"
+#include "accuracy/circumstances.hpp"
+#include "accuracy/run_change.hpp"
 
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace trainyard {
-
-/// The properties that decide how comparable two runs are.
-struct Circumstances {
-  SoftwareUse use = {};
-  std::string platform = {};
-  int gpus = 1;
-  int nodes = 1;
-  int batch_per_gpu = 1;
-  friend bool operator==(const Circumstances&, const Circumstances&) = default;
-};
 
 /// A published run and its prediction.
 struct PublishedError {
@@ -31,13 +22,20 @@ struct PublishedError {
   std::string place = {};  ///< "dlperf.csv:63"
 };
 
+/// The fit whose predictions of one GPU equal the published runs; those are not in the table.
+inline constexpr std::string_view one_gpu_fit = "1gpu";
+
 struct PublishedErrors {
+  std::string fit = {};  ///< as `validate` names it: "nothing", "software", "1gpu"
   /// Factor on the local intervals with which 80 % of the runs that count lie in theirs (widening_of).
   double widening = 1;
-  std::vector<PublishedError> runs;
+  /// The same for pairs of runs, by what differs (ratio_widenings).
+  NumberByChange ratio_widening = all_ones();
+  std::vector<PublishedError> runs = {};
 };
 
-/// A file called `name`: "# widening: 1.05" and a table. Throws InputError with every problem found.
+/// A file called `name`: lines of comments with the fit and the factors ("# widening: 1.05"), and a table.
+/// Throws InputError with every problem found.
 PublishedErrors read_published_errors(const std::string& name, std::string_view text);
 
 /// The same as text.

@@ -5,14 +5,18 @@
 #include "cli/saved_run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
+#include "config/read_file.hpp"
 #include "experiment/one_gpu.hpp"
+#include "experiment/prediction_error.hpp"
 #include "experiment/resolve.hpp"
+#include "explain/comparison_error.hpp"
 #include "report/comparison_table.hpp"
 #include "report/json_text.hpp"
 #include "report/summary_json.hpp"
 #include "report/text_layout.hpp"
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
+#include "workload/csv.hpp"
 
 #include <CLI/Error.hpp>
 #include <algorithm>
@@ -105,6 +109,16 @@ void complete(std::vector<Side>& sides) {
   for (std::size_t i = 0; i < texts.size(); ++i) fresh[i]->run = read_summary(fresh[i]->letter, texts[i]);
 }
 
+/// The expected error of the change, from the published runs under the runs' fit.
+Known<RatioError> ratio_error_of(const config::Catalogue& catalogue, const Comparison& comparison) {
+  const Known<std::string> fit = fit_of_comparison(comparison);
+  if (!fit) return unknown(fit.error());
+  const fs::path file = published_errors_file(catalogue, *fit);
+  if (file.empty()) return unknown("no errors of published runs are installed for this fit");
+  const std::string text = config::read_file(file, largest_csv);
+  return comparison_error(comparison, read_published_errors(file.string(), text));
+}
+
 void check_fail_above(const Comparison& comparison, double limit) {
   const double slower = comparison.step_ratio - 1;
   if (slower <= limit) return;
@@ -134,7 +148,8 @@ void compare_runs(const CompareOptions& options) {
                           overrides_of_b(options, sides.front(), overrides)));
   print_diagnostics_of(sides);
   complete(sides);
-  const Comparison comparison = compare(std::move(*sides[0].run), std::move(*sides[1].run));
+  Comparison comparison = compare(std::move(*sides[0].run), std::move(*sides[1].run));
+  comparison.ratio_error = ratio_error_of(catalogue, comparison);
   print_result(options.json ? json_text(comparison_json(comparison))
                             : comparison_table(comparison, wants_colour()));
   if (options.fail_above) check_fail_above(comparison, limit);

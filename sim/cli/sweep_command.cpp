@@ -13,6 +13,7 @@
 #include "report/sweep_report.hpp"
 #include "run/figures.hpp"
 #include "run/simulate.hpp"
+#include "sweep/efficiency_error.hpp"
 #include "sweep/read_point.hpp"
 #include "sweep/run_sweep.hpp"
 #include "sweep/shards.hpp"
@@ -27,6 +28,7 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -149,10 +151,16 @@ void end_with(const SweepOptions& options, const SweepOutcome& outcome, const Sw
   throw JobImpossible(fmt::format("{} of {} points failed{}", failed, result.rows.size(), where));
 }
 
+SweepResult result_of(const SweepOptions& options, const Sweep& sweep, std::vector<SweepRow> rows) {
+  SweepResult result{.sweep = sweep, .figures = sweep_columns(), .rows = std::move(rows)};
+  if (!options.shard) add_efficiency_errors(config::find_catalogue(), result);  // a shard prints nothing
+  return result;
+}
+
 void merge(const SweepOptions& options, const SweepFile& file, const Sweep& sweep) {
   const fs::path dir = *options.out;
   const MergedShards shards = merged(dir, stored(sweep));
-  const SweepResult result{.sweep = sweep, .figures = sweep_columns(), .rows = shards.rows};
+  const SweepResult result = result_of(options, sweep, shards.rows);
   const std::optional<StoreLock> lock = lock_of(options);
   SweepStore store = open_store(options, sweep);
   for (const SweepRow& row : result.rows) store.add(row, shards.files);
@@ -184,7 +192,7 @@ void run_sweep(const SweepOptions& options) {
   const std::optional<StoreLock> lock = lock_of(options);
   SweepStore store = open_store(options, sweep);
   const SweepOutcome outcome = run_left(options, sweep, store);
-  const SweepResult result{.sweep = sweep, .figures = sweep_columns(), .rows = store.rows()};
+  const SweepResult result = result_of(options, sweep, store.rows());
   for (const std::string& warning : outcome.warnings) print_message(warning);
   const bool is_complete = outcome.broken.empty() && !outcome.is_interrupted;
   if (is_complete) store.close();

@@ -2,11 +2,21 @@
 
 #include "experiment/software_use.hpp"
 
+#include <fmt/format.h>
+
 namespace trainyard {
+namespace {
+
+constexpr const char* is_a_trace = "a trace: the published runs are of models";
+
+std::string_view software_fit(const ResolvedExperiment& resolved) {
+  return resolved.stack.slowdown.source.empty() ? "nothing" : "software";
+}
+
+}  // namespace
 
 std::string_view fit_of(const ResolvedExperiment& resolved) {
-  if (resolved.settings.one_gpu) return "1gpu";
-  return resolved.stack.slowdown.source.empty() ? "nothing" : "software";
+  return resolved.settings.one_gpu ? one_gpu_fit : software_fit(resolved);
 }
 
 Circumstances circumstances_of(const ResolvedExperiment& resolved) {
@@ -17,8 +27,19 @@ Circumstances circumstances_of(const ResolvedExperiment& resolved) {
           .batch_per_gpu = resolved.settings.batch_per_gpu};
 }
 
+std::filesystem::path published_errors_file(const config::Catalogue& catalogue, std::string_view fit) {
+  return config::shipped_file(catalogue, fmt::format("workloads/published/errors/{}.csv", fit));
+}
+
+Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved) {
+  if (!resolved.model) return unknown(is_a_trace);
+  return PredictedJob{.of = circumstances_of(resolved),
+                      .fit = std::string(fit_of(resolved)),
+                      .software_fit = std::string(software_fit(resolved))};
+}
+
 Known<ExpectedError> prediction_error(const ResolvedExperiment& resolved) {
-  if (!resolved.model) return unknown("a trace: the published runs are of models");
+  if (!resolved.model) return unknown(is_a_trace);
   if (!resolved.published_errors) return unknown("no errors of published runs are installed for this fit");
   const auto expected = expected_error(*resolved.published_errors, circumstances_of(resolved));
   if (!expected) return unknown("too few published runs");

@@ -5,6 +5,8 @@
 #include "experiment/resolve.hpp"
 #include "units/known.hpp"
 
+#include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace trainyard {
@@ -13,6 +15,19 @@ namespace trainyard {
 std::string_view fit_of(const ResolvedExperiment& resolved);
 
 Circumstances circumstances_of(const ResolvedExperiment& resolved);
+
+/// The file with the errors of published runs under this fit; empty if it is not installed.
+std::filesystem::path published_errors_file(const config::Catalogue& catalogue, std::string_view fit);
+
+/// What the expected error of a comparison with another job depends on.
+struct PredictedJob {
+  Circumstances of = {};
+  std::string fit = {};           ///< as fit_of
+  std::string software_fit = {};  ///< the same without the measurement of one GPU
+};
+
+/// Or why there is none: a trace.
+Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved);
 
 /// The expected error, or why it is unknown: a trace, or no errors installed.
 Known<ExpectedError> prediction_error(const ResolvedExperiment& resolved);

@@ -351,8 +351,7 @@ private:
   }
 
   void read_published_errors() {
-    const fs::path path =
-        config::shipped_file(catalogue_, fmt::format("workloads/published/errors/{}.csv", fit_of(resolved_)));
+    const fs::path path = published_errors_file(catalogue_, fit_of(resolved_));
     if (path.empty()) return;
     files_.paths.insert(path.string());
     std::shared_ptr<const PublishedErrors>& known = files_.published_errors[path.string()];

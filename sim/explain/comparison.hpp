@@ -2,7 +2,9 @@
 // Compares two runs, A and B: their differences, and the causes of the change of the step time. Takes and
 // returns values only.
 
+#include "accuracy/ratio_error.hpp"
 #include "run/run_summary.hpp"
+#include "units/known.hpp"
 
 #include <optional>
 #include <string>
@@ -56,6 +58,8 @@ struct Comparison {
   std::vector<ComparedGroup> groups;  ///< add up to the part `communication`
   double step_ratio = 1;              ///< B's step time over A's
   double throughput_ratio = 1;        ///< B's samples per second over A's
+  /// Of throughput_ratio (comparison_error.hpp), or why it is unknown.
+  Known<RatioError> ratio_error = unknown("no published runs were read");
 };
 
 /// Throws InputError if the parts of a run do not add up to its step time.

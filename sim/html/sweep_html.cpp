@@ -61,7 +61,10 @@ Html stops_html(const SweepResult& result) {
   for (const Series& series : all) {
     if (table.rows() == most_series) break;
     const std::optional<std::size_t> last = efficient_up_to(result, series, scales_well);
-    table.row(series.name.empty() ? result.sweep.name : series.name, last ? ranks(*last) : "none",
+    std::string scales_to = last ? ranks(*last) : "none";
+    if (const std::string range = scaling_range_in_words(result, series); !range.empty())
+      scales_to += fmt::format(" ({})", range);
+    table.row(series.name.empty() ? result.sweep.name : series.name, scales_to,
               last ? percent(*reached[*last]) : "", ranks(series.rows.back()),
               percent(*reached[series.rows.back()]));
   }

@@ -1,6 +1,7 @@
 #include "published/run_error_table.hpp"
 
 #include "accuracy/expected_error.hpp"
+#include "config/keys.hpp"
 #include "units/statistics.hpp"
 
 #include <filesystem>
@@ -42,7 +43,9 @@ public:
   }
 
   PublishedErrors finished() {
+    errors_.fit = config::name_of(fit_);
     errors_.widening = widening_of(errors_);
+    errors_.ratio_widening = ratio_widenings(errors_);
     return std::move(errors_);
   }
 
@@ -131,6 +134,11 @@ std::vector<std::pair<std::string, IntervalCoverage>> interval_coverage(const Tr
   for (const FamilyRule& rule : validation.data->run_rules.families) add(rule.family);
   add({});
   return coverages;
+}
+
+std::vector<RatioCoverage> pair_coverage(const TrainingValidation& validation, FitKind fit) {
+  if (fit == FitKind::one_node) return {};
+  return ratio_coverage(published_errors(validation, fit));
 }
 
 }  // namespace trainyard

@@ -1,8 +1,11 @@
 #include "report/comparison_table.hpp"
 
+#include "explain/comparison_error.hpp"
+#include "report/expected_error.hpp"
 #include "report/figure_text.hpp"
 #include "report/json_text.hpp"
 #include "report/page.hpp"
+#include "report/ratio_error.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 
@@ -110,6 +113,22 @@ void write_parts(Page& out, const Comparison& comparison) {
   out.line(time_line("step time (sum)", comparison.step, whole));
 }
 
+void write_error(Page& out, const Comparison& comparison) {
+  out.heading("expected error of the comparison");
+  if (!comparison.ratio_error) {
+    out.text_row("unknown", comparison.ratio_error.error());
+    return;
+  }
+  const RatioError& error = *comparison.ratio_error;
+  out.text_row("verdict", verdict_in_words(comparison));
+  const double high = highest_ratio(comparison);
+  out.text_row("samples/s, B/A", fmt::format("{} predicted; {} to {} ({} to {} %) expected",
+                                             rounded_like(comparison.throughput_ratio, high),
+                                             rounded_like(lowest_ratio(comparison), high), rounded(high),
+                                             whole_percent(error.low), whole_percent(error.high)));
+  out.text_row("comes from", ratio_source_in_words(error));
+}
+
 Json run_json(const RunSummary& run) {
   Json json;
   for (const char* const field : {"experiment", "platform", "model", "stack", "precision", "optimizer"})
@@ -151,6 +170,7 @@ std::string comparison_table(const Comparison& comparison, bool colour) {
   write_keys(out, comparison);
   write_figures(out, comparison);
   write_parts(out, comparison);
+  write_error(out, comparison);
   out.line("");
   out.paragraph(comparison_in_words(comparison), 0);
   return out.text();
@@ -167,6 +187,7 @@ Json comparison_json(const Comparison& comparison) {
   Json& step = json["step_time"];
   add_time(step, comparison.step);
   json["throughput_ratio"] = comparison.throughput_ratio;
+  json["ratio_error"] = ratio_error_json(comparison);
   Json& figures = json["figures"] = Json::object();
   for (const ComparedFigure& figure : comparison.figures) {
     figures[std::string(figure.figure->field)] = {{"a", number_or_null(figure.a)},

@@ -1,6 +1,7 @@
 // The sentence below a comparison.
 
 #include "report/comparison_table.hpp"
+#include "report/ratio_error.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 
@@ -91,8 +92,10 @@ std::string speed_in_words(double ratio) {
 
 std::string comparison_in_words(const Comparison& comparison) {
   const Seconds difference = comparison.step.difference;
-  std::string text =
-      fmt::format("B is {} per sample; its step takes ", speed_in_words(comparison.throughput_ratio));
+  std::string text = fmt::format("B is {} per sample", speed_in_words(comparison.throughput_ratio));
+  if (const std::string verdict = verdict_word(comparison); !verdict.empty())
+    text += fmt::format(", {} the expected error of the comparison", verdict);
+  text += "; its step takes ";
   if (difference == Seconds{})
     text += "as long as A's";
   else

@@ -12,16 +12,16 @@
 namespace trainyard {
 namespace {
 
-/// Whole percent: the ends of an interval bear no more digits.
+double ratio_of(const PublishedError& run) { return run.measured / run.predicted - 1; }
+
+}  // namespace
+
 std::string whole_percent(double ratio) {
   const double percent = std::round(100 * ratio);
   return percent == 0 ? "0" : fmt::format("{:+.0f}", percent);
 }
 
-double ratio_of(const PublishedError& run) { return run.measured / run.predicted - 1; }
-
-/// "16 GPUs of dgx2, resnet50 in fp32, batch 128 (nvidia_dle.csv:52)".
-std::string run_in_words(const PublishedError& run) {
+std::string published_run_in_words(const PublishedError& run) {
   const std::string_view model = run.of.use.model;
   const std::size_t at = model.find('@');
   const std::string length =
@@ -31,7 +31,7 @@ std::string run_in_words(const PublishedError& run) {
                      run.place);
 }
 
-nlohmann::ordered_json run_json(const PublishedError& run) {
+nlohmann::ordered_json published_run_json(const PublishedError& run) {
   return {{"row", run.place},
           {"platform", run.of.platform},
           {"gpus", run.of.gpus},
@@ -42,8 +42,6 @@ nlohmann::ordered_json run_json(const PublishedError& run) {
           {"measured_samples_per_s", run.measured},
           {"predicted_samples_per_s", run.predicted}};
 }
-
-}  // namespace
 
 std::string error_range(const ExpectedError& expected) {
   return fmt::format("{} to {} %", whole_percent(expected.low), whole_percent(expected.high));
@@ -57,7 +55,7 @@ std::string expected_error_in_words(const ExpectedError& expected) {
                               rounded(expected.same->measured), grouped(expected.same->of.batch_per_gpu),
                               expected.same->place);
   }
-  return text + fmt::format("; nearest: {}, {} %", run_in_words(expected.nearest),
+  return text + fmt::format("; nearest: {}, {} %", published_run_in_words(expected.nearest),
                             whole_percent(ratio_of(expected.nearest)));
 }
 
@@ -66,8 +64,8 @@ nlohmann::ordered_json expected_error_json(const ExpectedError& expected) {
           {"high", expected.high},
           {"share", expected_share},
           {"runs", expected.runs},
-          {"nearest", run_json(expected.nearest)},
-          {"published", expected.same ? run_json(*expected.same) : nlohmann::ordered_json()}};
+          {"nearest", published_run_json(expected.nearest)},
+          {"published", expected.same ? published_run_json(*expected.same) : nlohmann::ordered_json()}};
 }
 
 }  // namespace trainyard

@@ -135,6 +135,35 @@ std::optional<FigureValue> read_figure(const Fields& fields, const Figure& figur
   return is_text ? FigureValue(fields.text(name)) : FigureValue(fields.number(name));
 }
 
+constexpr const char* comparable_by = "comparable_by";
+
+/// Summaries that an older trainyard wrote do not have it.
+Known<PredictedJob> read_job(const Fields& fields) {
+  if (!fields.has(comparable_by)) return unknown("an older trainyard wrote the saved run: run it again");
+  if (fields.is_null(comparable_by)) {
+    const Fields reasons = fields.object("unmodelled");
+    return unknown(reasons.has(comparable_by) ? reasons.text(comparable_by)
+                                              : std::string("the saved run does not say why"));
+  }
+  const Fields its = fields.object(comparable_by);
+  constexpr std::int64_t most = 1'000'000'000;
+  const auto number = [&](const char* name) {
+    const std::int64_t count = its.count(name);
+    if (count < 1 || count > most) its.refuse(name, "a whole number of at least 1");
+    return static_cast<int>(count);
+  };
+  PredictedJob job{.of = {.use = {},
+                          .platform = its.text("platform"),
+                          .gpus = number("gpus"),
+                          .nodes = number("nodes"),
+                          .batch_per_gpu = number("batch_per_gpu")},
+                   .fit = its.text("fit"),
+                   .software_fit = its.text("software_fit")};
+  for (const SoftwareColumn& column : software_columns)
+    job.of.use.*column.text = its.text(std::string(column.name));
+  return job;
+}
+
 /// Version 2 has the communication of runs of many updates per step of a rank, later versions per
 /// update, as among the parts.
 void as_part_of_an_update(RunSummary& run) {
@@ -167,6 +196,7 @@ RunSummary read_summary(const std::string& file, std::string_view text, std::spa
   if (version == 2) as_part_of_an_update(run);
   const Fields keys = fields.object("resolved_experiment");
   for (const std::string& path : keys.names()) run.experiment_keys[path] = keys.text(path);
+  run.predicted_job = read_job(fields);
   return run;
 }
 

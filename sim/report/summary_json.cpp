@@ -62,6 +62,18 @@ void add_experiment(Json& json, const Run& run) {
   for (const auto& [path, value] : config::values_by_path(tree)) keys[path] = value;
 }
 
+/// By which published runs are compared with this one; read back by `compare`.
+Json comparable_json(const PredictedJob& job) {
+  Json json{{"fit", job.fit},
+            {"software_fit", job.software_fit},
+            {"platform", job.of.platform},
+            {"nodes", job.of.nodes},
+            {"gpus", job.of.gpus},
+            {"batch_per_gpu", job.of.batch_per_gpu}};
+  for (const SoftwareColumn& column : software_columns) json[column.name] = job.of.use.*column.text;
+  return json;
+}
+
 /// The use of each server, for runs of many updates.
 void add_servers(Json& json, const Run& run) {
   const Updates* updates = updates_of(run);
@@ -103,6 +115,7 @@ Json summary_json(const Run& run, const ResourceUsage& usage, std::span<const Fi
   Json json{{"schema_version", summary_schema_version}, {"trainyard_version", version()}};
   add_figures(json, run, table);
   json["expected_error"] = run.expected_error ? expected_error_json(*run.expected_error) : Json();
+  json["comparable_by"] = run.predicted_job ? comparable_json(*run.predicted_job) : Json();
   add_servers(json, run);
   if (run.job) json["faults"] = faults_json(*run.job);
   json["memory"] = run.memory ? memory_terms_json(fullest(*run.memory).terms) : Json();
@@ -116,6 +129,7 @@ Json summary_json(const Run& run, const ResourceUsage& usage, std::span<const Fi
   auto reasons = unmodelled(run, table);
   if (!run.memory) reasons["memory"] = run.memory.error();
   if (!run.expected_error) reasons["expected_error"] = run.expected_error.error();
+  if (!run.predicted_job) reasons["comparable_by"] = run.predicted_job.error();
   json["unmodelled"] = reasons;
   json["simulation"] = {{"wall_s", usage.wall.si()},
                         {"cpu_s", usage.cpu.si()},

@@ -1,8 +1,11 @@
+#include "accuracy/expected_error.hpp"
 #include "report/json_text.hpp"
 #include "report/sweep_report.hpp"
+#include "report/sweep_words.hpp"
 #include "sweep/choice.hpp"
 #include "sweep/scaling.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -36,6 +39,23 @@ Json row_json(const SweepResult& result, const SweepRow& row, const Needs& needs
   return json;
 }
 
+/// The largest GPU count that scales well; `low` and `high` where the expected error is known.
+Json scaling_json(const SweepResult& result, const Series& series) {
+  const auto ranks = [&](const std::optional<std::size_t>& row) {
+    return row ? Json(std::llround(figure(result, result.rows[*row], "ranks").value())) : Json();
+  };
+  Json json{{"efficiency_min", scales_well}, {"ranks", ranks(efficient_up_to(result, series, scales_well))}};
+  if (const auto range = efficient_range(result, series, scales_well)) {
+    json["error"] = {{"share", expected_share},
+                     {"ranks_low", ranks(range->low)},
+                     {"ranks_high", ranks(range->high)},
+                     {"is_open", range->is_open}};
+  } else {
+    json["error"] = nullptr;
+  }
+  return json;
+}
+
 }  // namespace
 
 Json sweep_json(const SweepResult& result) {
@@ -65,7 +85,8 @@ Json sweep_json(const SweepResult& result) {
   for (const Series& series : series_of(result)) {
     Json points = Json::array();
     for (const std::size_t row : series.rows) points.push_back(point(row));
-    all_series.push_back({{"name", series.name}, {"points", std::move(points)}});
+    all_series.push_back(
+        {{"name", series.name}, {"points", std::move(points)}, {"scales_to", scaling_json(result, series)}});
   }
   return {{"schema_version", schema_version},
           {"sweep", result.sweep.name},

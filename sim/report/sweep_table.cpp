@@ -94,6 +94,8 @@ void write_scaling(Page& out, const SweepResult& result) {
     const std::optional<std::size_t> last = efficient_up_to(result, series, scales_well);
     std::string text =
         last ? fmt::format("{} GPUs ({})", count_text(ranks(*last)), efficiency(*last)) : "none";
+    if (const std::string range = scaling_range_in_words(result, series); !range.empty())
+      text += ", " + range;
     if (!last || *last != series.rows.back()) {
       text += fmt::format("; {} on {} GPUs", efficiency(series.rows.back()),
                           count_text(ranks(series.rows.back())));

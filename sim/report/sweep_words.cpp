@@ -126,6 +126,22 @@ std::string limits_in_words(const Goal& goal) {
   return fmt::format("{}", fmt::join(limits, ", "));
 }
 
+std::string scaling_range_in_words(const SweepResult& result, const Series& series) {
+  const std::optional<EfficientRange> range = efficient_range(result, series, scales_well);
+  if (!range) return {};
+  const auto ranks = [&](std::size_t row) {
+    return count_text(figure(result, result.rows[row], "ranks").value());
+  };
+  const auto in_words = [&](const std::optional<std::size_t>& row) {
+    return row ? ranks(*row) : "fewer than " + ranks(series.rows.front());
+  };
+  const std::string low = in_words(range->low);
+  std::string high = in_words(range->high);
+  if (range->is_open) high = "at least " + high;
+  if (range->low == range->high) return high + " within the expected error";
+  return fmt::format("{} to {} within the expected error", low, high);
+}
+
 std::string scaling_rule_in_words(const Sweep& sweep) {
   return is_strong_scaling(sweep)
              ? "largest GPU count with at least 80 % of the smallest run's throughput per GPU up to there"

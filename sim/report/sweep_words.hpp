@@ -62,6 +62,10 @@ std::string needs_in_words(const SweepResult& result, const Needs& needs);
 /// "within 8 h 00 min, on at most 64 GPUs"; empty without limits.
 std::string limits_in_words(const Goal& goal);
 
+/// "32 to 128 within the expected error", "fewer than 8 to at least 64 within the expected error"; empty if
+/// the error is unknown.
+std::string scaling_range_in_words(const SweepResult& result, const Series& series);
+
 /// The meaning of efficient_up_to(result, series, scales_well) for a sweep.
 std::string scaling_rule_in_words(const Sweep& sweep);
 

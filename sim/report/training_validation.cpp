@@ -5,6 +5,7 @@
 #include "published/run_error_table.hpp"
 #include "published/run_errors.hpp"
 #include "report/json_text.hpp"
+#include "report/ratio_error.hpp"
 #include "report/text_layout.hpp"
 #include "units/statistics.hpp"
 
@@ -98,6 +99,37 @@ void add_intervals(std::string& text, const TrainingValidation& validation, FitK
     fmt::format_to(out, fmt::runtime(format), family.empty() ? "all runs" : family, its.runs,
                    percent(its.covered), percent(its.half_width));
   }
+}
+
+/// The same for pairs of runs, as `compare` prints it.
+void add_ratio_intervals(std::string& text, const TrainingValidation& validation, FitKind fit) {
+  const auto coverages = pair_coverage(validation, fit);
+  if (coverages.empty()) return;
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out,
+                 "\n# expected error of comparisons with fit {}: share of the published pairs inside the "
+                 "interval that\n# 80 % should lie in, each given by other series; median half widths of "
+                 "these intervals, and of the\n# wider one of the two runs alone; in %\n",
+                 config::name_of(fit));
+  constexpr std::string_view format = "{:<40} {:>5} {:>7} {:>11} {:>10}\n";
+  fmt::format_to(out, fmt::runtime(format), "pairs differ in", "pairs", "inside", "half width", "one run");
+  for (const RatioCoverage& its : coverages) {
+    fmt::format_to(out, fmt::runtime(format), words_of(its.change), its.pairs, percent(its.covered),
+                   percent(its.half_width), percent(its.run_half_width));
+  }
+}
+
+nlohmann::ordered_json ratio_intervals_json(const TrainingValidation& validation, FitKind fit) {
+  const auto coverages = pair_coverage(validation, fit);
+  if (coverages.empty()) return nullptr;
+  nlohmann::ordered_json changes = nlohmann::ordered_json::object();
+  for (const RatioCoverage& its : coverages) {
+    changes[std::string(config::name_of(its.change))] = {{"pairs", its.pairs},
+                                                         {"coverage", its.covered},
+                                                         {"median_half_width", its.half_width},
+                                                         {"median_half_width_of_runs", its.run_half_width}};
+  }
+  return {{"share", expected_share}, {"changes", std::move(changes)}};
 }
 
 /// Null for a fit without intervals.
@@ -300,6 +332,7 @@ std::string training_validation_table(const TrainingValidation& validation, cons
   text += meaning_of_columns;
   for (const FitKind fit : asked) add_fit(text, validation, fit);
   for (const FitKind fit : asked) add_intervals(text, validation, fit);
+  for (const FitKind fit : asked) add_ratio_intervals(text, validation, fit);
   for (const FitKind fit : asked) {
     if (fit == FitKind::one_gpu) add_stacks(text, validation, fit);
   }
@@ -339,6 +372,7 @@ nlohmann::ordered_json training_validation_json(const TrainingValidation& valida
            {{"linear_from_one_gpu", baseline_json(validation, fit, FitKind::one_gpu)},
             {"linear_from_one_node", baseline_json(validation, fit, FitKind::one_node)}}},
           {"expected_error", intervals_json(validation, fit)},
+          {"ratio_error", ratio_intervals_json(validation, fit)},
           {"rows", std::move(rows)},
           {"outliers", std::move(outliers)},
           {"excluded", std::move(excluded)}};

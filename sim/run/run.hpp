@@ -2,7 +2,7 @@
 // A simulated run as one value: the experiment and its result. Made by simulate(), const from then on;
 // figures.hpp names its figures, report/ and html/ write it, explain/ says why it takes so long.
 
-#include "accuracy/expected_error.hpp"
+#include "experiment/prediction_error.hpp"
 #include "experiment/resolve.hpp"
 #include "run/input_report.hpp"
 #include "run/job_report.hpp"
@@ -82,6 +82,7 @@ struct Run {
   Known<MatrixWork> matrix = unknown({});
   Known<std::vector<MemoryReport>> memory = unknown({});  ///< of one rank of each class
   Known<ExpectedError> expected_error = unknown({});      ///< of the throughput
+  Known<PredictedJob> predicted_job = unknown({});        ///< for comparisons with other jobs
   Known<EnergyUse> energy = unknown({});
   Known<EpochCost> cost = unknown({});
   std::optional<InputReport> input;        ///< for runs that read real data

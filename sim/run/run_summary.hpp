@@ -2,8 +2,10 @@
 // The part of a run that `compare` needs, read from a summary.json or made from a run just simulated: its
 // figures, the parts of the step time, and the resolved experiment.
 
+#include "experiment/prediction_error.hpp"
 #include "run/figures.hpp"
 #include "run/step_parts.hpp"
+#include "units/known.hpp"
 #include "units/quantity.hpp"
 
 #include <map>
@@ -29,6 +31,9 @@ struct RunSummary {
   std::vector<NamedExposure> collectives;
   /// maps path to value, as in experiment.resolved.yaml
   std::map<std::string, std::string> experiment_keys;
+  /// Which published runs are comparable, and under which fit; or why that is unknown.
+  Known<PredictedJob> predicted_job =
+      unknown("the summary does not say to which published runs it is comparable");
 };
 
 /// A figure that is a text, empty if missing; one that is a number, which must exist.

@@ -224,6 +224,7 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
     std::ranges::copy(job_notes(run.experiment, *run.job), std::back_inserter(run.notes));
   }
   run.expected_error = prediction_error(run.experiment);
+  run.predicted_job = predicted_job(run.experiment);
   return run;
 }
 

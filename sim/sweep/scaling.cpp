@@ -18,6 +18,27 @@ std::string name_of_series(const Sweep& sweep, const PointValues& values) {
   return name;
 }
 
+double throughput_per_gpu(const SweepResult& result, std::size_t row) {
+  return figure(result, result.rows[row], "throughput_samples_per_s").value() /
+         figure(result, result.rows[row], "ranks").value();
+}
+
+/// efficient_up_to, with the efficiencies at this end of their expected errors; at neither where it is null.
+std::optional<std::size_t> last_above(const SweepResult& result, const Series& series, double least,
+                                      double EfficiencyError::*end) {
+  const bool is_strong = is_strong_scaling(result.sweep);
+  const double per_gpu = throughput_per_gpu(result, series.rows.front());
+  std::optional<std::size_t> last;
+  for (const std::size_t row : series.rows) {
+    const double efficiency = is_strong ? throughput_per_gpu(result, row) / per_gpu
+                                        : figure(result, result.rows[row], "scaling_efficiency").value();
+    const double error = end == nullptr ? 0 : (*result.efficiency_errors[row]).*end;
+    if (efficiency * (1 + error) < least) break;
+    last = row;
+  }
+  return last;
+}
+
 }  // namespace
 
 bool is_scale_key(std::string_view key) { return std::ranges::find(scale_keys, key) != scale_keys.end(); }
@@ -76,13 +97,18 @@ std::vector<std::optional<double>> efficiencies(const SweepResult& result) {
 }
 
 std::optional<std::size_t> efficient_up_to(const SweepResult& result, const Series& series, double least) {
-  const std::vector<std::optional<double>> efficiency = efficiencies(result);
-  std::optional<std::size_t> last;
-  for (const std::size_t row : series.rows) {
-    if (efficiency[row].value() < least) break;
-    last = row;
-  }
-  return last;
+  return last_above(result, series, least, nullptr);
+}
+
+std::optional<EfficientRange> efficient_range(const SweepResult& result, const Series& series, double least) {
+  const auto is_known = [&](std::size_t row) {
+    return row < result.efficiency_errors.size() && result.efficiency_errors[row].has_value();
+  };
+  if (!std::ranges::all_of(series.rows, is_known)) return std::nullopt;
+  EfficientRange range{.low = last_above(result, series, least, &EfficiencyError::low),
+                       .high = last_above(result, series, least, &EfficiencyError::high)};
+  range.is_open = range.high == series.rows.back();
+  return range;
 }
 
 }  // namespace trainyard

@@ -49,4 +49,13 @@ std::vector<std::optional<double>> efficiencies(const SweepResult& result);
 /// nothing if not even the smallest run has.
 std::optional<std::size_t> efficient_up_to(const SweepResult& result, const Series& series, double least);
 
+/// The same with every efficiency at the lower, and at the upper end of its expected error.
+struct EfficientRange {
+  std::optional<std::size_t> low = {}, high = {};
+  bool is_open = false;  ///< `high` is the largest run: more might do
+};
+
+/// Nothing if the error of a run of the series is unknown.
+std::optional<EfficientRange> efficient_range(const SweepResult& result, const Series& series, double least);
+
 }  // namespace trainyard

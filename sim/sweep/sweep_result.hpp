@@ -11,10 +11,17 @@
 
 namespace trainyard {
 
+/// Of a scaling efficiency: (measured / predicted) - 1 of 80 % of comparable published pairs.
+struct EfficiencyError {
+  double low = 0, high = 0;
+};
+
 struct SweepResult {
   Sweep sweep;
   std::vector<std::string> figures;  ///< names of the rows' figures
   std::vector<SweepRow> rows;        ///< by point; without points that did not run
+  /// By row, nothing where unknown; empty without add_efficiency_errors (efficiency_error.hpp).
+  std::vector<std::optional<EfficiencyError>> efficiency_errors = {};
 };
 
 /// Nothing if the row failed, or the figure is unknown. Throws std::out_of_range if there is no such figure.

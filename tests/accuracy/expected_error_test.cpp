@@ -116,17 +116,41 @@ TEST_CASE("a published run of the very job is named") {
 TEST_CASE(
     "errors of published runs are read in the form in which they are written, mistakes with their place") {
   PublishedErrors errors = two_machines(2);
+  errors.fit = "software";
   errors.widening = 1.25;
+  errors.ratio_widening[index_of(RunChange::batch)] = 0.5;
   const std::string text = published_errors_text(errors);
   const PublishedErrors read = read_published_errors("e.csv", text);
   CHECK(published_errors_text(read) == text);
+  CHECK(read.fit == "software");
   CHECK(read.widening == 1.25);
+  CHECK(read.ratio_widening == errors.ratio_widening);
   CHECK(read.runs[1].of == errors.runs[1].of);
-  CHECK(errors_of([&] { read_published_errors("e.csv", text.substr(text.find('\n') + 1)); }).size() == 1);
   const auto wrong = errors_of(
       [&] { read_published_errors("e.csv", text + text.substr(text.rfind("wide")).replace(5, 1, "x")); });
   REQUIRE_FALSE(wrong.empty());
-  CHECK(wrong.front().line == 7);
+  CHECK(wrong.front().line == 9);
+}
+
+TEST_CASE("errors of published runs without the lines at their top, or with wrong ones, are refused") {
+  PublishedErrors errors = two_machines(2);
+  errors.fit = "software";
+  const std::string text = published_errors_text(errors);
+  const auto lines_of = [&](const std::string& from, const std::string& to) {
+    std::string changed = text;
+    changed.replace(changed.find(from), from.size(), to);
+    std::vector<int> lines;
+    for (const Diagnostic& one : errors_of([&] { read_published_errors("e.csv", changed); }))
+      lines.push_back(one.line);
+    return lines;
+  };
+  using Lines = std::vector<int>;
+  CHECK(lines_of("# fit: software\n", "# fit: \n") == Lines{1});
+  CHECK(lines_of("# widening: 1\n", "# widening: 0\n") == Lines{2});
+  CHECK(lines_of("machine 1", "machine -1") == Lines{3});
+  CHECK(lines_of("gpus 1, ", "") == Lines(config::Names<RunChange>::table.size(), 3));
+  CHECK(lines_of("platform,nodes", "nodes,platform") == Lines{4});
+  CHECK_FALSE(lines_of("# widening of ratios", "# wide").empty());
 }
 
 TEST_CASE("of the shipped runs, each without its series, 75 to 85 % lie in their intervals") {

@@ -32,6 +32,39 @@ TEST_CASE("saved runs, experiments and one with --set compare to the same bytes"
   CHECK(compared["experiment_differences"] == Json{{{"key", "precision"}, {"a", "fp32"}, {"b", "amp"}}});
 }
 
+TEST_CASE("a comparison says how far off its change may be, also of saved runs, or why that is unknown") {
+  const Scratch scratch;
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
+  const auto error_of = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "compare");
+    arguments.emplace_back("--json");
+    const Ended ended = run_program(arguments);
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    return Json::parse(ended.out)["ratio_error"];
+  };
+  const Json more = error_of({tiny, "--set", "gpus=8"});
+  CHECK(more["kind"] == "gpus");
+  CHECK(more["verdict"] == "beyond");
+  CHECK(more["pairs"] == 12);
+  CHECK(more["throughput_ratio_low"].get<double>() > 1);
+  CHECK(more["throughput_ratio_high"].get<double>() < 5);
+  CHECK(error_of({tiny, "--set", "sync.algorithm=tree"})["kind"] == "settings");
+  CHECK(error_of({tiny, "--set", "precision=amp", "--set", "batch_per_gpu=64"})["differ"] ==
+        Json{"batch", "precision"});
+  CHECK(error_of({tiny, tiny})["reason"] == "the experiments are the same");
+  CHECK(contains(error_of({tiny, "--set", "software=ideal"})["reason"].get<std::string>(), "A: software"));
+
+  REQUIRE(run_program({"run", tiny, "--out", scratch / "saved"}).code == 0);
+  CHECK(error_of({scratch / "saved", tiny})["verdict"].is_null());
+  Json summary = Json::parse(content(scratch / "saved/summary.json"));
+  summary.erase("comparable_by");
+  const std::string old = scratch.put("old.json", summary.dump());
+  const Json unknown = error_of({tiny, old});
+  CHECK(unknown["verdict"].is_null());
+  CHECK(contains(unknown["reason"].get<std::string>(), "older trainyard"));
+}
+
 TEST_CASE("--fail-above ends with 1 when B's step is slower than allowed, and prints all the same") {
   const Scratch scratch;
   const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));

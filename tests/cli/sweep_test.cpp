@@ -163,6 +163,30 @@ TEST_CASE("every row of a sweep is what trainyard run says of its point, and eve
   }
 }
 
+TEST_CASE("where scaling stops has a range of GPU counts, for weak and for strong scaling") {
+  const auto error_of = [](Words arguments) {
+    arguments.insert(arguments.begin(), "resnet50_dgx2");
+    arguments.emplace_back("--json");
+    const Ended ended = sweep(arguments);
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    return Json::parse(ended.out)["series"][0]["scales_to"];
+  };
+  for (const Words& batch : {Words{}, Words{"--set", "global_batch=2048"}}) {
+    Words arguments{"--set", "ranks=1..1024 times 4", "--set", "software=ideal"};
+    if (!batch.empty()) arguments[1] = "ranks=16..1024 times 4";
+    arguments.insert(arguments.end(), batch.begin(), batch.end());
+    const Json scales = error_of(arguments);
+    CAPTURE(scales.dump());
+    REQUIRE(scales["error"].is_object());
+    REQUIRE(scales["ranks"].is_number());
+    REQUIRE(scales["error"]["ranks_low"].is_number());
+    CHECK(scales["error"]["ranks_low"] <= scales["ranks"]);
+    CHECK(scales["error"]["ranks_high"] >= scales["ranks"]);
+    CHECK(scales["error"]["is_open"] == (scales["error"]["ranks_high"] == 1024));
+  }
+}
+
 TEST_CASE("a sweep that is done ends with 0; an experiment's name and its resolved file do as well") {
   const Scratch scratch;
   const Ended ended = sweep({"resnet50_dgx2", "--set", "gpus=1..4 times 2", "--set", "precision=fp32,amp",

@@ -3,6 +3,7 @@
 #include "errors_of.hpp"
 #include "has_all.hpp"
 #include "report/json_text.hpp"
+#include "report/ratio_error.hpp"
 #include "report/summary_json.hpp"
 #include "sample.hpp"
 
@@ -92,6 +93,78 @@ TEST_CASE("as JSON a comparison has null where there is nothing to compare with"
   CHECK(json["figures"]["cost_per_epoch_usd"]["ratio"].is_null());
   CHECK(json["experiment_differences"][0]["key"] == "batch_per_gpu");
   CHECK(json["exposed_collectives"][0]["collectives"][0]["collective"] == "bucket 0");
+}
+
+TEST_CASE("a summary says to which published runs a run is comparable, or why that is unknown") {
+  OrderedJson json = summary_json(sample_result(), {});
+  CHECK(json["comparable_by"]["fit"] == "software");
+  const auto read = [&] { return read_summary("x.json", json_text(json)).predicted_job; };
+  REQUIRE(read());
+  CHECK(read()->of == sample::published_run().of);
+  CHECK(read()->software_fit == "software");
+  json["comparable_by"]["gpus"] = 0;
+  CHECK(error_of(json_text(json)).starts_with("'gpus' is not a whole number"));
+  json["comparable_by"] = nullptr;
+  json["unmodelled"]["comparable_by"] = "a trace";
+  CHECK(read().error() == "a trace");
+  json.erase("comparable_by");
+  CHECK(has_all(read().error(), "older trainyard"));
+  json["comparable_by"] = 3;
+  CHECK(error_of(json_text(json)) == "'comparable_by' is not an object");
+}
+
+TEST_CASE("a comparison has its expected error and verdict on the page, in words and as JSON") {
+  Comparison comparison = compare(read_back(sample_result()), read_back(other_sample()));
+  CHECK(has_all(comparison_table(comparison, false), "expected error of the comparison\n  unknown"));
+  CHECK(comparison_json(comparison)["ratio_error"]["verdict"].is_null());
+  CHECK(comparison_json(comparison)["ratio_error"]["reason"] == "no published runs were read");
+  CHECK(comparison_in_words(comparison).find("expected error") == std::string::npos);
+
+  PublishedError more = sample::published_run();
+  more.of.batch_per_gpu = 32;
+  more.measured = 850;
+  comparison.ratio_error = RatioError{.changes = {RunChange::batch},
+                                      .low = -0.06,
+                                      .high = 0.05,
+                                      .pairs = 12,
+                                      .nearest_a = sample::published_run(),
+                                      .nearest_b = more};
+  const OrderedJson within = comparison_json(comparison)["ratio_error"];
+  CHECK(within["verdict"] == "within");
+  CHECK(within["low"] == -0.06);
+  CHECK(within["share"] == 0.8);
+  CHECK(within["pairs"] == 12);
+  CHECK(within["kind"] == "batch");
+  CHECK(within["differ"] == OrderedJson{"batch"});
+  CHECK(within["throughput_ratio_high"] == doctest::Approx(1.05 * comparison.throughput_ratio));
+  CHECK(within["nearest"]["b"]["batch_per_gpu"] == 32);
+  CHECK(within["reason"].is_null());
+  CHECK(has_all(comparison_table(comparison, false),
+                "B is faster within the expected error of the comparison: both may be equally fast\n",
+                "1.04 predicted; 0.98 to 1.09 (-6 to +5 %) expected\n", "12 pairs", "batch per GPU",
+                "toy.csv:2", "-6 %"));
+  CHECK(has_all(comparison_in_words(comparison), "4.0 % faster per sample, within the expected error"));
+
+  comparison.ratio_error->low = -0.02;
+  CHECK(comparison_json(comparison)["ratio_error"]["verdict"] == "beyond");
+  CHECK(verdict_in_words(comparison) == "B is faster beyond the expected error of the comparison");
+  comparison.throughput_ratio = 0.9;
+  CHECK(verdict_in_words(comparison) == "B is slower beyond the expected error of the comparison");
+  comparison.throughput_ratio = 0.99;
+  comparison.ratio_error->low = 0.02;
+  CHECK(comparison_json(comparison)["ratio_error"]["verdict"] == "within");
+  CHECK(has_all(verdict_in_words(comparison), "within", "other direction"));
+  comparison.throughput_ratio = 1;
+  CHECK(verdict_in_words(comparison).find("slower") == std::string::npos);
+}
+
+TEST_CASE("the source of an interval says which pairs it comes from if no property or several differ") {
+  RatioError error{
+      .changes = {}, .pairs = 12, .nearest_a = sample::published_run(), .nearest_b = sample::published_run()};
+  CHECK(has_all(ratio_source_in_words(error), "12 pairs", "number of GPUs, for lack of pairs"));
+  error.changes = {RunChange::gpus, RunChange::batch, RunChange::machine};
+  CHECK(
+      has_all(ratio_source_in_words(error), "number of GPUs, batch per GPU and machine alone, each in turn"));
 }
 
 TEST_CASE("a summary that is not one is refused with what is wrong") {

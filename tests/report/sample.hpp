@@ -178,6 +178,8 @@ inline Run sample_result() {
   run.memory = std::vector{sample::memory()};
   run.expected_error =
       ExpectedError{.low = -0.12, .high = 0.08, .runs = 12, .nearest = sample::published_run()};
+  run.predicted_job =
+      PredictedJob{.of = sample::published_run().of, .fit = "software", .software_fit = "software"};
   run.energy = EnergyUse{.per_step = Joules(6.5), .average = Watts(500)};
   run.cost = EpochCost{.per_epoch = Dollars(0.1107), .per_node_hour = Dollars(3.06), .date = "2020-09"};
   run.compute_sources = {.measured = 0.75, .fitted = 0, .roofline = 0.25};

@@ -55,6 +55,7 @@ TEST_CASE("the summary has every promised field, and each null has its reason") 
                             "wasted_compute_s",
                             "goodput_samples_per_s",
                             "compute_source_shares",
+                            "comparable_by",
                             "calibrated_on",
                             "ranks",
                             "nodes",

@@ -1,5 +1,6 @@
 #include "../sweep/hand_made.hpp"
 #include "report/sweep_report.hpp"
+#include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"
 #include "run/figures.hpp"
 
@@ -90,7 +91,35 @@ TEST_CASE("a sweep as JSON: rows, failures, best points and series, by point") {
   CHECK(json["best"] == nlohmann::ordered_json{{"fastest", 1}, {"cheapest", 0}, {"least_energy", 0}});
   CHECK(json["pareto"] == nlohmann::ordered_json{1, 0});
   CHECK(json["series"].size() == 1);
-  CHECK(json["series"][0] == nlohmann::ordered_json{{"name", "model=a"}, {"points", {0, 1}}});
+  CHECK(json["series"][0] ==
+        nlohmann::ordered_json{{"name", "model=a"},
+                               {"points", {0, 1}},
+                               {"scales_to", {{"efficiency_min", 0.8}, {"ranks", 4}, {"error", nullptr}}}});
+}
+
+TEST_CASE("where scaling stops has a range of counts if the errors of the efficiencies are known") {
+  SweepResult result = sample_sweep();
+  const auto words = [&] { return scaling_range_in_words(result, series_of(result).front()); };
+  const auto error = [&] { return sweep_json(result)["series"][0]["scales_to"]["error"]; };
+  CHECK(words().empty());
+  result.efficiency_errors = {EfficiencyError{-0.05, 0.01}, EfficiencyError{-0.1, 0.05}, {}, {}};
+  CHECK(words() == "4 within the expected error");
+  CHECK(error()["ranks_low"] == 4);
+  CHECK(error()["ranks_high"] == 4);
+  CHECK(error()["is_open"] == false);
+  result.efficiency_errors[1] = EfficiencyError{-0.1, 0.1};
+  CHECK(words() == "4 to at least 8 within the expected error");
+  CHECK(has_text(sweep_text(result, 60, false),
+                 "model=a: 4 GPUs (100.0 %), 4 to at least 8 within the expected error; 75.0 % on 8 GPUs\n"));
+  CHECK(error()["ranks_high"] == 8);
+  CHECK(error()["is_open"] == true);
+  CHECK(error()["share"] == 0.8);
+  result.efficiency_errors[0] = EfficiencyError{-0.3, 0};
+  CHECK(words() == "fewer than 4 to at least 8 within the expected error");
+  CHECK(error()["ranks_low"].is_null());
+  result.efficiency_errors[1].reset();
+  CHECK(words().empty());
+  CHECK(error().is_null());
 }
 
 TEST_CASE("a sweep for people: rows with their reasons, where scaling stops, and the best points") {

@@ -203,3 +203,26 @@ TEST_CASE("the table of a fitted stack names its runs, the scale and what was no
     CHECK(table.find(part) != std::string::npos);
   }
 }
+
+TEST_CASE("the errors of comparisons have a table of their own, by what the pairs of runs differ in") {
+  SampleRuns sample;
+  CHECK(training_validation_table(sample.validation, {FitKind::nothing}, true).find("pairs differ in") ==
+        std::string::npos);
+  for (int series = 1; series <= 12; ++series) {
+    for (const int gpus : {4, 8}) {
+      ScoredRun& scored = sample.add(gpus, 95.0 * gpus + (gpus == 8 ? series : 0), 100.0 * gpus);
+      scored.run.series.system = std::to_string(series);
+    }
+  }
+  const std::string table = training_validation_table(sample.validation, {FitKind::nothing}, true);
+  CAPTURE(table);
+  CHECK(table.find("pairs differ in") != std::string::npos);
+  CHECK(table.find("\nnumber of GPUs  ") != std::string::npos);
+  const nlohmann::ordered_json json = training_validation_json(sample.validation, FitKind::nothing);
+  CHECK(json["ratio_error"]["share"] == 0.8);
+  const auto& gpus = json["ratio_error"]["changes"]["gpus"];
+  CHECK(gpus["pairs"].get<int>() >= 12);
+  CHECK(gpus["coverage"].get<double>() > 0.7);
+  CHECK(gpus["median_half_width"].get<double>() > 0.01);
+  CHECK_FALSE(json["ratio_error"]["changes"].contains("batch"));
+}

@@ -5,7 +5,7 @@
 usage: results.py PROGRAM SOURCE_DIR [--update]
 
 Fits software to the shipped one-GPU runs, predicts the shipped measurements with every fit and compares what comes out
-with workloads/software/published.yaml and .csv, the tables between the two marks in README.md and docs/accuracy.md,
+with workloads/software/published.yaml and .csv, the tables between marks in README.md and docs/accuracy.md,
 training.svg, and workloads/published/errors: known_errors.csv, which the build puts into the program, and the errors of
 every run by fit. --update writes all of them. Exit status 1: they differ, 2: the program failed.
 """
@@ -19,6 +19,8 @@ import tempfile
 
 BEGIN = "<!-- training runs: ./dev published --update -->"
 END = "<!-- end of training runs -->"
+BEGIN_COMPARISONS = "<!-- comparisons: ./dev published --update -->"
+END_COMPARISONS = "<!-- end of comparisons -->"
 FITS = ("nothing", "software", "1gpu", "1node")
 FITTED = ("1gpu", "1node")  # to a run that linear scaling can begin with
 MODELINE = "# yaml-language-server: $schema=../schema/software.json\n"
@@ -39,6 +41,33 @@ def tables(text):
             keys = ("rows", "mape", "median", "p90", "worst", "bias", "linear", "coverage", "of_all", "with_out")
             found.setdefault(fit, {})[name] = dict(zip(keys, numbers))
     return found
+
+
+# change, pairs, inside, half width, of one run
+PAIRS = re.compile(r"(\S.*?)\s+(\d+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)")
+
+
+def comparisons(text):
+    """The printed errors of comparisons as a table: a line for each change, the fits side by side."""
+    found, fit = {}, None
+    for line in text.splitlines():
+        if start := re.match(r"# expected error of comparisons with fit (\w+):", line):
+            fit = start.group(1)
+        elif not line:
+            fit = None
+        elif fit and (match := PAIRS.fullmatch(line.rstrip())):
+            name, *numbers = match.groups()
+            found.setdefault(name, {})[fit] = numbers
+    fits = [fit for fit in FITS if any(fit in its for its in found.values())]
+    heads = " | ".join(f"{fit}: pairs | inside | half width (one run)" for fit in fits)
+    lines = [f"| pairs differ in | {heads} |", "|---" * (1 + 3 * len(fits)) + "|"]
+    for name, its in found.items():
+        cells = []
+        for fit in fits:
+            pairs, inside, half, of_run = its.get(fit, [""] * 4)
+            cells += [pairs, inside, f"{half} ({of_run})" if half else ""]
+        lines.append("| " + " | ".join([name, *cells]) + " |")
+    return "\n".join(lines)
 
 
 def cells_of(numbers):
@@ -96,11 +125,14 @@ def overview(found):
     return "\n".join(lines)
 
 
-def between_marks(path, text):
-    """The file with `text` between its marks; None if they are missing."""
-    before, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{text}\n\n{END}{after}" if begin and end else None
+def between_marks(document, text, first=BEGIN, last=END):
+    """The document with `text` between its marks."""
+    before, begin, rest = document.partition(first)
+    _, end, after = rest.partition(last)
+    if not begin or not end:
+        print(f"a document lacks the line {first} or {last}")
+        sys.exit(1)
+    return f"{before}{begin}\n\n{text}\n\n{end}{after}"
 
 
 def output(program, source, *arguments):
@@ -150,10 +182,9 @@ def main():
     found = tables(printed)
     wanted[published / "errors/known_errors.csv"] = csv(found)
     for path, text in ((source / "README.md", overview(found)), (source / "docs/accuracy.md", by_family(found))):
-        wanted[path] = between_marks(path, text)
-        if wanted[path] is None:
-            print(f"{path.name} lacks the line {BEGIN} or {END}")
-            return 1
+        wanted[path] = between_marks(path.read_text(encoding="utf-8"), text)
+    accuracy = source / "docs/accuracy.md"
+    wanted[accuracy] = between_marks(wanted[accuracy], comparisons(printed), BEGIN_COMPARISONS, END_COMPARISONS)
     if not settle(wanted, is_update):
         return 1
     print("the tables and the picture are what the program says")

@@ -1,0 +1,21 @@
+#include "accuracy/run_change.hpp"
+
+namespace trainyard {
+
+std::vector<RunChange> changes_between(const Circumstances& a, const Circumstances& b) {
+  std::vector<RunChange> changes;
+  const auto add = [&](RunChange change, bool differs) {
+    if (differs) changes.push_back(change);
+  };
+  const SoftwareUse& x = a.use;
+  const SoftwareUse& y = b.use;
+  add(RunChange::gpus, a.gpus != b.gpus || a.nodes != b.nodes);
+  add(RunChange::batch, a.batch_per_gpu != b.batch_per_gpu);
+  add(RunChange::precision, x.precision != y.precision);
+  add(RunChange::software, x.framework != y.framework || x.stack != y.stack);
+  add(RunChange::model, x.model != y.model);
+  add(RunChange::machine, a.platform != b.platform || x.gpu != y.gpu || x.generation != y.generation);
+  return changes;
+}
+
+}  // namespace trainyard

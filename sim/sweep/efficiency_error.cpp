@@ -1,0 +1,90 @@
+#include "sweep/efficiency_error.hpp"
+
+#include "accuracy/ratio_error.hpp"
+#include "config/diagnostic.hpp"
+#include "experiment/prediction_error.hpp"
+#include "sweep/read_point.hpp"
+#include "sweep/scaling.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+class EfficiencyErrors {
+public:
+  EfficiencyErrors(const config::Catalogue& catalogue, SweepResult& result)
+      : catalogue_(catalogue), result_(result), is_strong_(is_strong_scaling(result.sweep)) {}
+
+  void add(const Series& series) {
+    const SweepRow& first = result_.rows[series.rows.front()];
+    const ResolvedExperiment resolved =
+        read_point(catalogue_, result_.sweep, result_.sweep.points[first.point], files_);
+    const Known<PredictedJob> job = predicted_job(resolved);
+    // a measurement of one GPU with another batch than a run's says little about that run
+    if (!job || !resolved.published_errors || (is_strong_ && job->fit == one_gpu_fit)) return;
+    const PublishedPairs& pairs = pairs_of(resolved.published_errors);
+    Circumstances reference = job->of;
+    if (!is_strong_) reference.gpus = reference.nodes = 1;
+    for (const std::size_t row : series.rows) add_row(row, pairs, reference, job->of);
+  }
+
+private:
+  void add_row(std::size_t row, const PublishedPairs& pairs, const Circumstances& reference,
+               const Circumstances& first) {
+    Circumstances of = first;
+    of.gpus = whole(row, "ranks");
+    of.nodes = whole(row, "nodes");
+    // the batch per GPU is in proportion to the samples per GPU, whatever the accumulation
+    if (is_strong_) of.batch_per_gpu = std::max(1, first.batch_per_gpu * first.gpus / of.gpus);
+    std::optional<EfficiencyError>& error = result_.efficiency_errors[row];
+    if (of == reference) {
+      error.emplace();
+    } else if (const auto its = ratio_error(pairs, reference, of)) {
+      error = EfficiencyError{.low = its->low, .high = its->high};
+    }
+  }
+
+  [[nodiscard]] int whole(std::size_t row, std::string_view name) const {
+    return static_cast<int>(std::lround(figure(result_, result_.rows[row], name).value()));
+  }
+
+  const PublishedPairs& pairs_of(const std::shared_ptr<const PublishedErrors>& errors) {
+    std::unique_ptr<PublishedPairs>& known = pairs_[errors.get()];
+    if (!known) {
+      std::vector<RunChange> changes{RunChange::gpus};
+      if (is_strong_) changes.push_back(RunChange::batch);
+      known = std::make_unique<PublishedPairs>(published_pairs(*errors, changes));
+    }
+    return *known;
+  }
+
+  const config::Catalogue& catalogue_;
+  SweepResult& result_;
+  bool is_strong_;
+  InputFiles files_;  // keeps the published errors, so that their addresses stay unique
+  std::map<const PublishedErrors*, std::unique_ptr<PublishedPairs>> pairs_;
+};
+
+}  // namespace
+
+void add_efficiency_errors(const config::Catalogue& catalogue, SweepResult& result) {
+  result.efficiency_errors.assign(result.rows.size(), std::nullopt);
+  EfficiencyErrors errors(catalogue, result);
+  for (const Series& series : series_of(result)) {
+    if (series.rows.size() < 2) continue;
+    try {
+      errors.add(series);
+    } catch (const InputError&) {
+      continue;  // the files have changed, or are on the machine from which the rows were merged
+    } catch (const FileError&) {
+      continue;
+    }
+  }
+}
+
+}  // namespace trainyard

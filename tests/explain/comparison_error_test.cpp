@@ -1,0 +1,71 @@
+// Which published errors a comparison of two runs uses, and whether its change is beyond its error.
+
+#include "explain/comparison_error.hpp"
+
+#include <doctest/doctest.h>
+#include <string>
+
+using namespace trainyard;
+
+namespace {
+
+PredictedJob job_with(const std::string& fit, int batch = 32) {
+  PredictedJob job{.of = {}, .fit = fit, .software_fit = fit == "1gpu" ? "software" : fit};
+  job.of.batch_per_gpu = batch;
+  return job;
+}
+
+Comparison comparison_of(const PredictedJob& a, const PredictedJob& b) {
+  Comparison comparison;
+  comparison.keys = {{.path = "batch_per_gpu", .a = "32", .b = "64"}};
+  comparison.a.predicted_job = a;
+  comparison.b.predicted_job = b;
+  return comparison;
+}
+
+}  // namespace
+
+TEST_CASE("a comparison uses the errors of the fit that both runs have") {
+  CHECK(fit_of_comparison(comparison_of(job_with("software"), job_with("software", 64))) == "software");
+  CHECK(fit_of_comparison(comparison_of(job_with("nothing"), job_with("nothing", 64))) == "nothing");
+  const auto differing = fit_of_comparison(comparison_of(job_with("software"), job_with("1gpu")));
+  REQUIRE_FALSE(differing);
+  CHECK(differing.error().find("A: software, B: 1gpu") != std::string::npos);
+}
+
+TEST_CASE("a factor that B keeps from A's measurement of one GPU is no measurement of B's kernels") {
+  Comparison comparison = comparison_of(job_with("1gpu"), job_with("1gpu", 64));
+  for (RunSummary* run : {&comparison.a, &comparison.b}) run->experiment_keys["one_gpu_scale"] = "1.2";
+  CHECK(fit_of_comparison(comparison) == "software");
+  comparison.b.experiment_keys["one_gpu_scale"] = "1.3";  // measured for B as well
+  CHECK(fit_of_comparison(comparison) == "1gpu");
+  comparison.b = comparison.a;
+  comparison.b.predicted_job->of.gpus = 8;
+  CHECK(fit_of_comparison(comparison) == "1gpu");
+}
+
+TEST_CASE("no error is known of the same experiment, of a trace or with too few pairs") {
+  Comparison comparison = comparison_of(job_with("software"), job_with("software", 64));
+  CHECK_FALSE(comparison_error(comparison, {}));
+  comparison.keys.clear();
+  CHECK(fit_of_comparison(comparison).error() == "the experiments are the same");
+  comparison.b.predicted_job = unknown("a trace");
+  CHECK(fit_of_comparison(comparison).error() == "B: a trace");
+}
+
+TEST_CASE("a change is beyond its expected error if both ends lie on the predicted side") {
+  Comparison comparison;
+  comparison.throughput_ratio = 1.1;
+  comparison.ratio_error = RatioError{.low = -0.05, .high = 0.05};
+  CHECK(is_beyond_error(comparison));
+  CHECK(lowest_ratio(comparison) == doctest::Approx(1.045));
+  comparison.ratio_error->low = -0.1;
+  CHECK_FALSE(is_beyond_error(comparison));
+  comparison.throughput_ratio = 0.97;
+  CHECK_FALSE(is_beyond_error(comparison));
+  comparison.throughput_ratio = 0.9;
+  CHECK(is_beyond_error(comparison));
+  comparison.throughput_ratio = 1.05;
+  comparison.ratio_error->high = -0.06;  // pairs like it became slower
+  CHECK_FALSE(is_beyond_error(comparison));
+}
