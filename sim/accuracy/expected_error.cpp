@@ -45,7 +45,7 @@ std::optional<LocalInterval> local_interval(const PublishedErrors& errors, const
   const double low = quantile(ratios, (1 - expected_share) / 2);
   const double high = quantile(ratios, (1 + expected_share) / 2);
   local.centre = (low + high) / 2;
-  local.half = ((high - low) / 2 + narrowest_half_width) * (1 + growth_with_distance * mean(distances));
+  local.half = half_width(low, high, mean(distances));
   return local;
 }
 

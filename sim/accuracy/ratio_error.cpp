@@ -107,12 +107,11 @@ std::optional<LocalRatio> local_ratio(const PublishedPairs& pairs, RunChange cha
   }
   const double low = quantile(errors, (1 - expected_share) / 2);
   const double high = quantile(errors, (1 + expected_share) / 2);
-  return LocalRatio{
-      .centre = (low + high) / 2,
-      .half = ((high - low) / 2 + narrowest_half_width) * (1 + growth_with_distance * mean(distances)),
-      .pairs = nearest.size(),
-      .nearest_a = nearest.front().a,
-      .nearest_b = nearest.front().b};
+  return LocalRatio{.centre = (low + high) / 2,
+                    .half = half_width(low, high, mean(distances)),
+                    .pairs = nearest.size(),
+                    .nearest_a = nearest.front().a,
+                    .nearest_b = nearest.front().b};
 }
 
 /// Of all changes together, before the widening of `settings` and `several`; a single change needs it, too.
@@ -226,10 +225,12 @@ std::vector<RunChange> changes_used(const Circumstances& a, const Circumstances&
 }
 
 std::optional<RatioError> ratio_error(const PublishedPairs& pairs, const Circumstances& a,
-                                      const Circumstances& b) {
+                                      const Circumstances& b, OtherChange other) {
   const auto joint = joint_ratio(pairs, a, b, distances_from(pairs, a), distances_from(pairs, b), {});
   if (!joint) return std::nullopt;
-  const double half = pairs.widening[index_of(joint->kind)] * joint->sum.half;
+  const bool is_communication = joint->kind == RunChange::settings && other == OtherChange::communication;
+  const RunChange kind = is_communication ? RunChange::gpus : joint->kind;
+  const double half = pairs.widening[index_of(kind)] * joint->sum.half;
   return RatioError{.changes = changes_between(a, b),
                     .low = std::exp(joint->sum.centre - half) - 1,
                     .high = std::exp(joint->sum.centre + half) - 1,

@@ -25,10 +25,14 @@ struct RatioError {
 /// the pairs show how far off communication is while kernel times cancel.
 std::vector<RunChange> changes_used(const Circumstances& a, const Circumstances& b);
 
+/// What differs if none of the properties does: anything, or only what collectives need: links, the network,
+/// the algorithm. Then kernel times are the same, as between numbers of GPUs.
+enum class OtherChange { settings, communication };
+
 /// Several changes: the squares of the half widths add up, as of independent errors. `pairs` has those of
 /// changes_used. Nothing if there are too few. With A and B exchanged, 1 + low becomes 1 / (1 + high).
 std::optional<RatioError> ratio_error(const PublishedPairs& pairs, const Circumstances& a,
-                                      const Circumstances& b);
+                                      const Circumstances& b, OtherChange other = OtherChange::settings);
 
 /// The factors on the intervals with which 80 % of the scored pairs of each change lie in theirs, each given
 /// by the series of neither run; 1 where there are no pairs.

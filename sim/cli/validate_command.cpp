@@ -9,6 +9,7 @@
 #include "published/assumptions.hpp"
 #include "published/collective_rows.hpp"
 #include "published/memory_outcomes.hpp"
+#include "published/missing_rules.hpp"
 #include "published/published_files.hpp"
 #include "published/run_error_table.hpp"
 #include "published/run_errors.hpp"
@@ -23,8 +24,10 @@
 #include "report/validation_plot.hpp"
 #include "report/validation_table.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -133,8 +136,9 @@ void validate(const ValidateOptions& options) {
   auto [about_collectives, about_training] = parted(read_published_files(catalogue, options.files));
   const bool has_collectives = !about_collectives.empty();
   const bool has_training = !about_training.empty() || !has_collectives;
-  const auto curves = collective_curves(std::make_shared<const PublishedData>(
-      PublishedData{.machine_rules = machines, .rows = std::move(about_collectives)}));
+  const auto collective_data = std::make_shared<const PublishedData>(
+      PublishedData{.machine_rules = machines, .run_rules = runs, .rows = std::move(about_collectives)});
+  const auto curves = collective_curves(collective_data);
   const CollectiveValidation collectives = validate_collectives(catalogue, curves, constants);
   // rows to fit to are also looked up among those shipped
   std::vector<PublishedRow> shipped;
@@ -173,6 +177,10 @@ void validate(const ValidateOptions& options) {
     if (has_training) print_result(memory_outcomes_table(memory));
     if (options.assumed) print_result(assumptions_table(effects, fit));
   }
+  // after everything that could be predicted
+  std::vector<Diagnostic> missing = missing_machines(*collective_data);
+  std::ranges::move(missing_rules(*training.data), std::back_inserter(missing));
+  if (!options.files.empty() && !missing.empty()) throw InputError(std::move(missing));
   if (options.limit) check_limit(collectives, training, fit, limit);
 }
 

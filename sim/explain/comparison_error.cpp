@@ -1,5 +1,6 @@
 #include "explain/comparison_error.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace trainyard {
@@ -18,6 +19,12 @@ bool is_factor_kept(const RunSummary& a, const RunSummary& b) {
 Known<std::string> common_fit(const std::string& a, const std::string& b) {
   if (a == b) return a;
   return unknown(fmt::format("kernel times are fitted differently (A: {}, B: {})", a, b));
+}
+
+/// Keys of the platform other than its GPUs, and the algorithm of collectives.
+bool is_about_communication(const ComparedKey& key) {
+  return key.path == "sync.algorithm" ||
+         (key.path.starts_with("platform.") && !key.path.starts_with("platform.node.gpus"));
 }
 
 }  // namespace
@@ -39,7 +46,10 @@ Known<std::string> fit_of_comparison(const Comparison& comparison) {
 Known<RatioError> comparison_error(const Comparison& comparison, const PublishedErrors& errors) {
   const Circumstances& a = comparison.a.predicted_job->of;
   const Circumstances& b = comparison.b.predicted_job->of;
-  const auto error = ratio_error(published_pairs(errors, changes_used(a, b)), a, b);
+  const OtherChange other = std::ranges::all_of(comparison.keys, is_about_communication)
+                                ? OtherChange::communication
+                                : OtherChange::settings;
+  const auto error = ratio_error(published_pairs(errors, changes_used(a, b)), a, b, other);
   if (!error) return unknown("too few published pairs of runs differ in the same way");
   return *error;
 }

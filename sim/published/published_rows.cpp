@@ -1,12 +1,14 @@
 #include "published/published_rows.hpp"
 
 #include "config/suggest.hpp"
+#include "published/collective_rows.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <initializer_list>
 #include <map>
 #include <variant>
 
@@ -15,28 +17,42 @@ namespace {
 
 constexpr double most_gpus = 1e7;
 
-/// Index of each column in the file; missing optional columns are absent.
+/// Index of each column in the file; absent ones are missing.
 using ColumnPlaces = std::map<std::string_view, std::size_t>;
 
-bool find_columns(const CsvRow& header, ColumnPlaces& places, CsvProblems& problems) {
-  bool has_all = true;
-  std::vector<std::string> known;
-  for (const CsvCell& cell : header.cells) known.push_back(cell.text);
-  const auto find = [&](std::string_view column) {
-    const auto found = std::ranges::find(header.cells, column, &CsvCell::text);
-    if (found == header.cells.end()) return false;
-    places[column] = static_cast<std::size_t>(found - header.cells.begin());
-    return true;
-  };
-  for (const PublishedColumn& column : published_columns) {
-    if (find(column.name)) continue;
-    has_all = false;
-    problems.error(header.line, "the column " + in_quotes(column.name) + " is missing",
-                   config::did_you_mean(column.name, known));
+class Header {
+public:
+  Header(const CsvRow& header, CsvProblems& problems) : line_(header.line), problems_(problems) {
+    for (const CsvCell& cell : header.cells) names_.push_back(cell.text);
+    for (const PublishedColumn& column : published_columns) {
+      const auto found = std::ranges::find(names_, column.name);
+      if (found != names_.end())
+        places_[column.name] = static_cast<std::size_t>(found - names_.begin());
+      else if (column.is_required)
+        require({column.name});
+    }
+    require({"gpus_total", "gpus_per_node", "nodes"});
   }
-  for (const PublishedColumn& column : optional_columns) find(column.name);
-  return has_all;
-}
+
+  /// One of these columns.
+  void require(std::initializer_list<std::string_view> any) {
+    if (std::ranges::any_of(any, [&](std::string_view name) { return places_.contains(name); })) return;
+    is_complete_ = false;
+    const std::string_view first = *any.begin();
+    problems_.error(line_, "the column " + in_quotes(first) + " is missing",
+                    config::did_you_mean(first, names_));
+  }
+
+  [[nodiscard]] const ColumnPlaces& places() const { return places_; }
+  [[nodiscard]] bool is_complete() const { return is_complete_; }
+
+private:
+  int line_;
+  CsvProblems& problems_;
+  std::vector<std::string> names_;
+  ColumnPlaces places_;
+  bool is_complete_ = true;
+};
 
 class RowReader {
 public:
@@ -102,30 +118,39 @@ void complete_counts(PublishedRow& row) {
     row.gpus_per_node = row.gpus_total / row.nodes;
 }
 
+/// What a rate or a time measures in a file without the column `metric`.
+std::string metric_of(const std::string& unit) {
+  if (unit.ends_with("/s")) return "throughput";
+  return parse_quantity<Seconds>("1 " + unit) ? "step_time" : "";
+}
+
 }  // namespace
 
 std::vector<PublishedRow> read_published_rows(const std::string& name, std::string_view text) {
   CsvProblems problems(name, text);
   const CsvFile file = parse_csv(text, problems);
   problems.finish();
-  ColumnPlaces places;
+  Header header(file.header, problems);
   std::vector<PublishedRow> rows;
-  if (find_columns(file.header, places, problems)) {
+  if (header.is_complete()) {
     for (const CsvRow& csv : file.rows) {
-      const RowReader row(csv, places, problems);
+      const RowReader row(csv, header.places(), problems);
       PublishedRow& read = rows.emplace_back();
       read.file = name;
       read.line = csv.line;
-      const auto fill_in = [&](const PublishedColumn& column) {
+      for (const PublishedColumn& column : published_columns) {
         if (column.text != nullptr) read.*column.text = row.text(column.name);
         if (column.count != nullptr) read.*column.count = row.count(column.name);
-      };
-      std::ranges::for_each(published_columns, fill_in);
-      std::ranges::for_each(optional_columns, fill_in);
+      }
       read.value = row.value();
       read.last_digit = row.last_digit();
+      if (!header.places().contains("metric")) read.metric = metric_of(read.unit);
       complete_counts(read);
     }
+  }
+  if (std::ranges::any_of(rows, [](const PublishedRow& row) { return !is_about_a_collective(row); })) {
+    for (const std::string_view column : {"framework", "precision", "batch_per_gpu"})
+      header.require({column});
   }
   problems.finish();
   return rows;

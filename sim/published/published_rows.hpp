@@ -32,40 +32,41 @@ struct PublishedColumn {
   std::string_view name;
   std::string PublishedRow::*text = nullptr;
   int PublishedRow::*count = nullptr;
+  bool is_required = false;
 };
 
-/// The columns, in the order of the shipped files.
+/// The columns, in the order of the shipped files. A file may omit those that are not required.
 inline constexpr std::array published_columns{
     PublishedColumn{"source", &PublishedRow::source},
     PublishedColumn{"source_detail", &PublishedRow::source_detail},
     PublishedColumn{"year", &PublishedRow::year},
     PublishedColumn{"system", &PublishedRow::system},
-    PublishedColumn{"gpu", &PublishedRow::gpu},
+    PublishedColumn{"gpu", &PublishedRow::gpu, nullptr, true},
     PublishedColumn{"gpus_per_node", nullptr, &PublishedRow::gpus_per_node},
     PublishedColumn{"nodes", nullptr, &PublishedRow::nodes},
     PublishedColumn{"gpus_total", nullptr, &PublishedRow::gpus_total},
     PublishedColumn{"interconnect_intra", &PublishedRow::interconnect_intra},
     PublishedColumn{"interconnect_inter", &PublishedRow::interconnect_inter},
     PublishedColumn{"framework", &PublishedRow::framework},
-    PublishedColumn{"model", &PublishedRow::model},
+    PublishedColumn{"model", &PublishedRow::model, nullptr, true},
     PublishedColumn{"precision", &PublishedRow::precision},
     PublishedColumn{"batch_per_gpu", &PublishedRow::batch_per_gpu},
     PublishedColumn{"global_batch", &PublishedRow::global_batch},
     PublishedColumn{"seq_len", &PublishedRow::seq_len},
     PublishedColumn{"metric", &PublishedRow::metric},
-    PublishedColumn{"value"},
-    PublishedColumn{"unit", &PublishedRow::unit},
+    PublishedColumn{"value", nullptr, nullptr, true},
+    PublishedColumn{"unit", &PublishedRow::unit, nullptr, true},
     PublishedColumn{"speedup_reported", &PublishedRow::speedup_reported},
     PublishedColumn{"clean", &PublishedRow::clean},
     PublishedColumn{"split", &PublishedRow::split},
-    PublishedColumn{"notes", &PublishedRow::notes}};
+    PublishedColumn{"notes", &PublishedRow::notes},
+    PublishedColumn{"servers", nullptr, &PublishedRow::servers},
+    PublishedColumn{"update", &PublishedRow::update}};
 
-/// Columns that a file may omit.
-inline constexpr std::array optional_columns{PublishedColumn{"servers", nullptr, &PublishedRow::servers},
-                                             PublishedColumn{"update", &PublishedRow::update}};
-
-/// The rows of a file called `name`. Columns may be in any order; unknown ones are ignored. Throws one
-/// InputError with all errors: missing columns, and counts and values that are not numbers.
+/// The rows of a file called `name`. Columns may be in any order; unknown ones are ignored. Without the
+/// column `metric`, a rate is a throughput and a time that of a step. A row about a training run needs a
+/// framework, a precision, a batch and a number of GPUs. Throws one InputError with all errors: missing
+/// columns, and counts and values that are not numbers.
 std::vector<PublishedRow> read_published_rows(const std::string& name, std::string_view text);
 
 }  // namespace trainyard

@@ -16,10 +16,6 @@ constexpr double too_rounded = 0.02;       // R6: coarsest rounding that still c
 constexpr double collapse = 1.25;          // R7: smallest plausible speedup when GPUs double
 constexpr double more_than_linear = 1.05;  // R8: largest plausible speedup relative to linear
 
-bool is_to_be_predicted(const PublishedRow& row) {
-  return row.split != "calibrate" && row.split != "context" && row.clean != "no";
-}
-
 /// The runs of all rows by series, in which fitting rows are looked up.
 using SeriesRuns = std::map<SeriesKey, std::vector<PublishedRun>>;
 
@@ -210,6 +206,10 @@ void score_missed(TrainingValidation& validation) {
 }
 
 }  // namespace
+
+bool is_to_be_predicted(const PublishedRow& row) {
+  return row.split != "calibrate" && row.split != "context" && row.clean != "no";
+}
 
 const Verdict& ScoredRun::verdict(FitKind fit) const { return verdicts[fit]; }
 

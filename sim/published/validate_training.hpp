@@ -59,6 +59,9 @@ struct TrainingValidation {
   std::shared_ptr<const SoftwareFit> software;  ///< if the fit `software` was requested
 };
 
+/// False for a row that may be fitted to, or whose source is incomplete or contradictory.
+bool is_to_be_predicted(const PublishedRow& row);
+
 /// Series are predicted in `parallel` child processes.
 TrainingValidation validate_training(const config::Catalogue& catalogue,
                                      std::shared_ptr<const PublishedData> data, int parallel,

@@ -130,6 +130,8 @@ std::string_view gap_label(GapPart part) {
   switch (part) {
     case GapPart::bound:
       return "unavoidable";
+    case GapPart::slowest_gpu:
+      return "slowest GPU";
     case GapPart::kernel_slowdown:
       return "kernel slowdown";
     default:

@@ -125,7 +125,7 @@ TEST_CASE("what both predictions have in common cancels in their ratio") {
   REQUIRE(alone);
   const double of_one = std::log1p(alone->high) - std::log1p(alone->low);
   const RatioError gpus = error_between(errors, job(2), job(8));
-  CHECK(gpus.pairs == 12);
+  CHECK(gpus.pairs == static_cast<int>(nearest_count));
   CHECK(width(gpus) < of_one / 2);
   CHECK(width(error_between(errors, job(4, 32), job(4, 64))) < of_one / 2);
 }
@@ -166,7 +166,7 @@ TEST_CASE("several properties differ: the errors add up as independent ones") {
   const RatioError batch = error_between(errors, job(4, 32), job(4, 64));
   const RatioError both = error_between(errors, job(4, 32), job(8, 64));
   CHECK(both.changes == std::vector{RunChange::gpus, RunChange::batch});
-  CHECK(both.pairs == 24);
+  CHECK(both.pairs == static_cast<int>(2 * nearest_count));
   CHECK(width(both) > std::max(width(gpus), width(batch)));
   CHECK(width(both) < width(gpus) + width(batch));
 }
@@ -242,6 +242,7 @@ TEST_CASE("of the shipped pairs, each without its series, 75 to 85 % lie in thei
     const auto of = [&](RunChange change) {
       return *std::ranges::find(coverages, change, &RatioCoverage::change);
     };
-    CHECK(of(RunChange::gpus).half_width < of(RunChange::gpus).run_half_width);
+    // With one GPU measured, a ratio to it has the error of the run alone.
+    if (fit == "software") CHECK(of(RunChange::gpus).half_width < of(RunChange::gpus).run_half_width);
   }
 }

@@ -46,7 +46,7 @@ TEST_CASE("a comparison says how far off its change may be, also of saved runs, 
   const Json more = error_of({tiny, "--set", "gpus=8"});
   CHECK(more["kind"] == "gpus");
   CHECK(more["verdict"] == "beyond");
-  CHECK(more["pairs"] == 12);
+  CHECK(more["pairs"] == 15);
   CHECK(more["throughput_ratio_low"].get<double>() > 1);
   CHECK(more["throughput_ratio_high"].get<double>() < 5);
   CHECK(error_of({tiny, "--set", "sync.algorithm=tree"})["kind"] == "settings");

@@ -49,6 +49,30 @@ TEST_CASE("rows of a user are predicted, a limit that is missed ends with 1") {
   CHECK(contains(missed.err, "5.0 %"));
 }
 
+TEST_CASE("a short file is enough, and what no rule recognises is an error after all results") {
+  const Scratch scratch;
+  const std::string columns =
+      "gpu,gpus_per_node,nodes,interconnect_intra,framework,model,precision,batch_per_gpu,value,unit\n";
+  const std::string known =
+      "V100-SXM2-16GB,8,1,NVLink2 hybrid cube mesh,PyTorch 1.13 DDP,ResNet-50,fp32,64,2800,img/s\n";
+  const Ended done = run_program({"validate", scratch.put("short.csv", columns + known), "--json"});
+  CAPTURE(done.err);
+  CHECK(done.code == 0);
+  CHECK(nlohmann::json::parse(done.out)["rows"].size() == 1);
+  const std::string strange =
+      "B900,8,1,NVLink9,PyTorch 1.13 DDP,ResNet-50,fp32,64,2800,img/s\n"
+      "V100-SXM2-16GB,8,1,NVLink2 hybrid cube mesh,JAX 0.4,ResNet-50,fp32,64,2800,img/s\n"
+      "V100-SXM2-16GB,8,1,NVLink2 hybrid cube mesh,JAX 0.4,ResNet-50,fp32,32,2800,img/s\n";
+  const Ended some =
+      run_program({"validate", scratch.put("strange.csv", columns + known + strange), "--json"});
+  CHECK(some.code == 3);
+  CHECK(nlohmann::json::parse(some.out)["rows"].size() == 1);
+  CHECK(contains(some.err,
+                 "strange.csv:3:1: error: no rule recognises the machine: gpu 'B900', gpus_per_node 8, "
+                 "interconnect_intra 'NVLink9'"));
+  CHECK(contains(some.err, "strange.csv:4:1: error: no rule recognises the framework 'JAX 0.4' (2 rows)"));
+}
+
 TEST_CASE("a limit is missed where nothing was scored that could keep it") {
   const Scratch scratch;
   const std::string rows = scratch.put("mine.csv", columns_line + measured_line("1024", "30", "validate") +

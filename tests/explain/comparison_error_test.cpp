@@ -2,6 +2,7 @@
 
 #include "explain/comparison_error.hpp"
 
+#include <cmath>
 #include <doctest/doctest.h>
 #include <string>
 
@@ -51,6 +52,34 @@ TEST_CASE("no error is known of the same experiment, of a trace or with too few 
   CHECK(fit_of_comparison(comparison).error() == "the experiments are the same");
   comparison.b.predicted_job = unknown("a trace");
   CHECK(fit_of_comparison(comparison).error() == "B: a trace");
+}
+
+TEST_CASE("a change of the network leaves kernels as they are, other settings need not") {
+  PublishedErrors errors;
+  errors.ratio_widening[index_of(RunChange::gpus)] = 1;
+  errors.ratio_widening[index_of(RunChange::settings)] = 2;
+  for (int series = 0; series < 12; ++series) {
+    for (const int gpus : {4, 8}) {
+      const double wrong = gpus == 8 ? 1 + 0.01 * series : 1;
+      PublishedError& run = errors.runs.emplace_back();
+      run.of.gpus = gpus;
+      run.series = series;
+      run.predicted = 100.0 * gpus * wrong;
+      run.measured = 100.0 * gpus;
+      run.place = "a.csv:" + std::to_string(errors.runs.size());
+    }
+  }
+  Comparison comparison = comparison_of(job_with("software"), job_with("software"));
+  const auto width = [&](const std::string& key) {
+    comparison.keys = {{.path = key, .a = "1", .b = "2"}};
+    const auto error = comparison_error(comparison, errors);
+    REQUIRE(error);
+    return std::log(1 + error->high) - std::log(1 + error->low);
+  };
+  const double network = width("platform.fabric.nic");
+  CHECK(width("sync.algorithm") == doctest::Approx(network));
+  CHECK(width("stack.overlap") == doctest::Approx(2 * network));
+  CHECK(width("platform.node.gpus.profile") == doctest::Approx(2 * network));
 }
 
 TEST_CASE("a change is beyond its expected error if both ends lie on the predicted side") {

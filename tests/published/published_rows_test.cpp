@@ -74,7 +74,36 @@ TEST_CASE("all that is wrong with a file of measurements is said at once, with i
   CHECK(errors[1].line == 3);
   CHECK(errors[1].message == "a number is needed, not 'fast'");
   const auto missing = errors_of([] { read_published_rows("r.csv", "source,gpus\n"); });
-  CHECK(missing.size() == published_columns.size() - 1);
+  REQUIRE(missing.size() == 5);  // gpu, model, value, unit, a number of GPUs
+  CHECK(missing.front().message == "the column 'gpu' is missing");
+  CHECK(missing.back().message == "the column 'gpus_total' is missing");
+}
+
+TEST_CASE("columns that a row does not need may be absent, and the unit tells a rate from a time") {
+  const auto read = [](const std::string& unit) {
+    return read_published_rows("r.csv",
+                               "gpu,gpus_per_node,nodes,framework,model,precision,batch_per_gpu,value,unit\n"
+                               "V100,8,2,PyTorch,ResNet-50,fp32,64,5000," +
+                                   unit + "\n")
+        .front();
+  };
+  const PublishedRow row = read("img/s");
+  CHECK(row.gpus_total == 16);
+  CHECK(row.metric == "throughput");
+  CHECK(row.split.empty());
+  CHECK(read("ms").metric == "step_time");
+  CHECK(read("GB").metric.empty());
+}
+
+TEST_CASE("rows about training runs need more columns than rows about collectives") {
+  const std::string columns = "gpu,gpus_total,nodes,metric,model,value,unit\n";
+  CHECK(read_published_rows("r.csv", columns + "V100,8,1,allreduce_time,allreduce 8 B,20,us\n").size() == 1);
+  const auto errors = errors_of(
+      [&] { read_published_rows("r.csv", columns + "V100,8,1,throughput,ResNet-50,3000,img/s\n"); });
+  REQUIRE(errors.size() == 3);
+  CHECK(errors[0].message == "the column 'framework' is missing");
+  CHECK(errors[1].message == "the column 'precision' is missing");
+  CHECK(errors[2].message == "the column 'batch_per_gpu' is missing");
 }
 
 TEST_CASE("a row says operation, size and time") {

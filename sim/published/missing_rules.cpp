@@ -1,0 +1,86 @@
+#include "published/missing_rules.hpp"
+
+#include "published/collective_rows.hpp"
+#include "published/training_rows.hpp"
+#include "published/validate_training.hpp"
+#include "units/text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <string>
+#include <variant>
+
+namespace trainyard {
+namespace {
+
+/// The columns that rules for machines look at, except empty ones.
+std::string machine_in_words(const PublishedRow& row) {
+  std::vector<std::string> parts{"gpu " + in_quotes(row.gpu)};
+  if (row.gpus_per_node > 0) parts.push_back(fmt::format("gpus_per_node {}", row.gpus_per_node));
+  if (!row.interconnect_intra.empty())
+    parts.push_back("interconnect_intra " + in_quotes(row.interconnect_intra));
+  if (!row.interconnect_inter.empty())
+    parts.push_back("interconnect_inter " + in_quotes(row.interconnect_inter));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// Errors by message, in the order of their first rows.
+class MissingRules {
+public:
+  void add_machine(const PublishedRow& row) {
+    add(row, "gpu", "no rule recognises the machine: " + machine_in_words(row),
+        "check the columns, or add a rule for the machine and name its file with --machines");
+  }
+  void add_software(const PublishedRow& row) {
+    add(row, "framework", "no rule recognises the framework " + in_quotes(row.framework),
+        "check the column, or add a rule for the framework and name its file with --runs");
+  }
+  [[nodiscard]] std::vector<Diagnostic> errors() && {
+    for (Diagnostic& error : errors_) {
+      if (const int rows = rows_.at(error.message); rows > 1)
+        error.message += fmt::format(" ({} rows)", rows);
+    }
+    return std::move(errors_);
+  }
+
+private:
+  void add(const PublishedRow& row, const char* column, std::string message, std::string hint) {
+    if (++rows_[message] > 1) return;
+    errors_.push_back({.file = row.file,
+                       .line = row.line,
+                       .column = 1,
+                       .key_path = column,
+                       .message = std::move(message),
+                       .hint = std::move(hint),
+                       .source_line = {}});
+  }
+
+  std::vector<Diagnostic> errors_;
+  std::map<std::string, int> rows_;
+};
+
+}  // namespace
+
+std::vector<Diagnostic> missing_rules(const PublishedData& training) {
+  MissingRules missing;
+  for (const PublishedRow& row : training.rows) {
+    if (!is_to_be_predicted(row) || first_match(training.run_rules.excluded, row) != nullptr) continue;
+    if (std::holds_alternative<std::string>(training_measurement(row))) continue;
+    if (first_match(training.machine_rules.machines, row) == nullptr) missing.add_machine(row);
+    if (first_match(training.run_rules.stacks, row) == nullptr) missing.add_software(row);
+  }
+  return std::move(missing).errors();
+}
+
+std::vector<Diagnostic> missing_machines(const PublishedData& collectives) {
+  MissingRules missing;
+  for (const PublishedRow& row : collectives.rows) {
+    if (first_match(collectives.run_rules.excluded, row) != nullptr) continue;
+    if (std::holds_alternative<std::string>(collective_measurement(row))) continue;
+    if (first_match(collectives.machine_rules.machines, row) == nullptr) missing.add_machine(row);
+  }
+  return std::move(missing).errors();
+}
+
+}  // namespace trainyard
