@@ -5,6 +5,7 @@
 #include "config/read_file.hpp"
 #include "errors_of.hpp"
 #include "random/generator.hpp"
+#include "units/statistics.hpp"
 #include "workload/csv.hpp"
 
 #include <cmath>
@@ -151,6 +152,30 @@ TEST_CASE("errors of published runs without the lines at their top, or with wron
   CHECK(lines_of("gpus 1, ", "") == Lines(config::Names<RunChange>::table.size(), 3));
   CHECK(lines_of("platform,nodes", "nodes,platform") == Lines{4});
   CHECK_FALSE(lines_of("# widening of ratios", "# wide").empty());
+}
+
+TEST_CASE("16 bits gain on one V100 what published pairs gained, though neither run was fitted to") {
+  const std::string file = TRAINYARD_SOURCE_DIR "/workloads/published/errors/software.csv";
+  const PublishedErrors errors = read_published_errors(file, config::read_file(file, largest_csv));
+  const auto is_pair = [](const Circumstances& half, const Circumstances& single) {
+    Circumstances same = single;
+    same.use.precision = half.use.precision;
+    same.batch_per_gpu = half.batch_per_gpu;
+    return same == half && half.gpus == 1 && half.use.generation == "volta" &&
+           half.use.precision == "16bit" && single.use.precision == "fp32" &&
+           (half.batch_per_gpu == single.batch_per_gpu || half.batch_per_gpu == 2 * single.batch_per_gpu);
+  };
+  std::vector<double> wrong;
+  for (const PublishedError& half : errors.runs) {
+    for (const PublishedError& single : errors.runs) {
+      if (is_pair(half.of, single.of))
+        wrong.push_back(std::log(half.predicted / single.predicted * single.measured / half.measured));
+    }
+  }
+  REQUIRE(wrong.size() > 100);
+  CHECK(std::abs(quantile(wrong, 0.5)) < 0.03);
+  CHECK(quantile(wrong, 0.1) > -0.3);
+  CHECK(quantile(wrong, 0.9) < 0.3);
 }
 
 TEST_CASE("of the shipped runs, each without its series, 75 to 85 % lie in their intervals") {
