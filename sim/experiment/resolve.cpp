@@ -6,6 +6,7 @@
 #include "config/read_file.hpp"
 #include "experiment/collective_software.hpp"
 #include "experiment/data_loading.hpp"
+#include "experiment/input_copy.hpp"
 #include "experiment/one_gpu.hpp"
 #include "experiment/prediction_error.hpp"
 #include "experiment/read_factors.hpp"
@@ -434,6 +435,8 @@ private:
       if (!settings_.trace) {
         add_ranks_overhead(trace(), resolved_.stack, cluster.ranks(), cluster.nodes,
                            std::ranges::max(cluster.gpus_on_node));
+        add_input_copy(trace(), input_copy_time(resolved_, 1),
+                       input_copy_time(resolved_, cluster.gpus_on_node.front()));
       }
       if (settings_.trace) resolved_.notes = replay_notes(trace(), resolved_.stack, cluster.ranks());
       if (bypasses_gpu_links_ && cluster.gpus_on_node.front() > 1)

@@ -46,6 +46,12 @@ struct ScalarRings {
   Sourced<Seconds> node_hop;  ///< to a GPU of another node
 };
 
+/// The samples of a step are copied from the host to the GPU between two steps, and nothing hides that.
+struct InputCopy {
+  double bytes_per_value = 4;  ///< of the model's input: an image's channels x height x width
+  std::string source = {};     ///< its documentation
+};
+
 struct Stack {
   std::string name;
   std::string title;
@@ -68,6 +74,7 @@ struct Stack {
   NcclVersion nccl = NcclVersion::v2_7_8;
   Sourced<double> compute_scale{.value = 1};    ///< factor on the time of every op
   std::optional<Sourced<Seconds>> op_overhead;  ///< added to every op; default: as the software fitted
+  std::optional<InputCopy> input_copy;          ///< nothing: copies of samples are hidden
   Sourced<Seconds> step_overhead;               ///< host time after every step
   Sourced<Seconds> step_overhead_per_gpu;  ///< additional host time for each GPU of a node after the first
   std::optional<ScalarRings> scalar_rings;
@@ -124,6 +131,16 @@ struct Keys<Fusion> {
                  "cycle of the background thread, which starts collectives only at its end; 0: at once")
             .at_least(0)
             .at_most(1));
+  }
+};
+
+template <>
+struct Keys<InputCopy> {
+  static auto table() {
+    return keys(
+        optional("bytes_per_value", &InputCopy::bytes_per_value, "of the model's input as the host has it")
+            .between(1, 8),
+        optional("source", &InputCopy::source, "documentation, or why it is assumed"));
   }
 };
 
@@ -192,6 +209,8 @@ struct Keys<Stack> {
                  "time added to every op; default: as fitted (key software of an experiment)")
             .at_least(0)
             .at_most(1),
+        optional("input_copy", &Stack::input_copy,
+                 "copies of a step's samples to the GPUs that nothing hides; default: they are hidden"),
         optional("step_overhead", &Stack::step_overhead, "host time after every step, in which the GPU waits")
             .at_least(0)
             .at_most(10),

@@ -86,6 +86,11 @@ Seconds host_time_of_ranks(const Stack& stack, int micro_batches, int ranks, int
   return of_gpus + rings.count * ((hops - leaving) * rings.hop.value + leaving * rings.node_hop.value);
 }
 
+void add_input_copy(Trace& trace, Seconds alone, Seconds together) {
+  add_host_op(trace, "input_copy", alone, ComputeSource::roofline);
+  add_host_op(trace, ranks_overhead_layer, together - alone, ComputeSource::roofline);
+}
+
 void add_ranks_overhead(Trace& trace, const Stack& stack, int ranks, int nodes, int gpus_per_node) {
   std::vector<const Sourced<Seconds>*> parts;
   if (gpus_per_node > 1) parts.push_back(&stack.step_overhead_per_gpu);

@@ -30,6 +30,10 @@ void add_stack_ops(Trace& trace, const Stack& stack);
 /// TensorFlow r2.3, core/common_runtime/ring_alg.cc and ring_reducer.cc. Zero on one GPU.
 Seconds host_time_of_ranks(const Stack& stack, int micro_batches, int ranks, int nodes, int gpus_per_node);
 
+/// Ends a step with host ops for copies of its samples, which take `alone` for one GPU and `together` for all
+/// of a node; adds nothing for times of zero.
+void add_input_copy(Trace& trace, Seconds alone, Seconds together);
+
 /// Ends a step with that time as a host op; adds nothing if it is zero.
 void add_ranks_overhead(Trace& trace, const Stack& stack, int ranks, int nodes, int gpus_per_node);
 
