@@ -106,6 +106,18 @@ void check_limit(const CollectiveValidation& collectives, const TrainingValidati
   if (!all.empty()) throw LimitMissed(all);
 }
 
+/// Names machines and frameworks that no rule recognises. Their rows are left out, with a warning; it is an
+/// error if nothing else is in the files.
+void report_missing_rules(const PublishedData& collectives, const PublishedData& training,
+                          bool is_anything_predicted) {
+  std::vector<Diagnostic> missing = missing_machines(collectives);
+  std::ranges::move(missing_rules(training), std::back_inserter(missing));
+  if (missing.empty()) return;
+  if (!is_anything_predicted) throw InputError(std::move(missing));
+  for (Diagnostic& each : missing) each.severity = Severity::warning;
+  print_diagnostics(missing);
+}
+
 /// The file of --errors for a fit.
 std::filesystem::path error_file(const ValidateOptions& options, FitKind fit) {
   return std::filesystem::path(*options.errors) / fmt::format("{}.csv", config::name_of(fit));
@@ -177,10 +189,8 @@ void validate(const ValidateOptions& options) {
     if (has_training) print_result(memory_outcomes_table(memory));
     if (options.assumed) print_result(assumptions_table(effects, fit));
   }
-  // after everything that could be predicted
-  std::vector<Diagnostic> missing = missing_machines(*collective_data);
-  std::ranges::move(missing_rules(*training.data), std::back_inserter(missing));
-  if (!options.files.empty() && !missing.empty()) throw InputError(std::move(missing));
+  if (!options.files.empty())
+    report_missing_rules(*collective_data, *training.data, !curves.curves.empty() || !training.runs.empty());
   if (options.limit) check_limit(collectives, training, fit, limit);
 }
 
