@@ -3,6 +3,7 @@
 #include "random/functions.hpp"
 
 #include <stdexcept>
+#include <vector>
 
 namespace trainyard::random {
 
@@ -17,23 +18,21 @@ double density(double x) {
   return one_by_root_of_two_pi * exp(-x * x / 2);
 }
 
-/// p to the n; 0 if negligible.
-double to_power(double p, double n) {
-  if (p <= 0) return 0;
-  constexpr double negligible = -600;
-  const double logarithm = n * log(p);
-  return logarithm < negligible ? 0 : exp(logarithm);
-}
+/// A point of the outer integral: its factor, and the logarithm of the distribution function.
+struct Node {
+  double factor = 0;
+  double log_below = 0;
+};
 
-}  // namespace
-
-double expected_maximum(int draws, double sd) {
-  if (draws < 1 || sd < 0) throw std::invalid_argument("a maximum of no draws, or of a negative deviation");
-  if (draws == 1 || sd == 0) return 0;
-  const double others = draws - 1;
-  // Both integrals by Simpson's rule: the distribution function is summed along with the outer integral.
+/// Three for each step of Simpson's rule; the distribution function is summed along with the outer integral.
+/// The same for any number of draws.
+std::vector<Node> nodes_of_integral() {
+  std::vector<Node> nodes;
+  nodes.reserve(3 * steps);
+  const auto add = [&](double factor, double below) {
+    if (below > 0) nodes.push_back({factor, log(below)});
+  };
   double below = 0;
-  double sum = 0;
   double here = density(-widest);
   for (int i = 0; i < steps; ++i) {
     const double x = -widest + i * step;
@@ -43,11 +42,27 @@ double expected_maximum(int draws, double sd) {
     const double next = density(x + step);
     const double to_middle = step / 12 * (here + 4 * quarter + middle);
     const double to_next = to_middle + step / 12 * (middle + 4 * three_quarters + next);
-    sum += x * here * to_power(below, others) +
-           4 * (x + step / 2) * middle * to_power(below + to_middle, others) +
-           (x + step) * next * to_power(below + to_next, others);
+    add(x * here, below);
+    add(4 * (x + step / 2) * middle, below + to_middle);
+    add((x + step) * next, below + to_next);
     below += to_next;
     here = next;
+  }
+  return nodes;
+}
+
+}  // namespace
+
+double expected_maximum(int draws, double sd) {
+  if (draws < 1 || sd < 0) throw std::invalid_argument("a maximum of no draws, or of a negative deviation");
+  if (draws == 1 || sd == 0) return 0;
+  static const std::vector<Node> nodes = nodes_of_integral();  // takes longer than the sum
+  constexpr double negligible = -600;
+  const double others = draws - 1;
+  double sum = 0;
+  for (const Node& node : nodes) {
+    const double logarithm = others * node.log_below;
+    if (logarithm >= negligible) sum += node.factor * exp(logarithm);
   }
   return sd * draws * sum * step / 6;
 }
