@@ -182,6 +182,9 @@ TEST_CASE("an allocator rounds every kept tensor up, large ones to larger units"
   CHECK(kept_activations(model, setting, rules) == Bytes(2048 + 3072));
   const MemorySetting large{.batch = 6000, .precision = Precision::fp16, .rules = rules};
   CHECK(kept_activations(model, large, rules) == Bytes((6 + 9) * 2097152.0));  // of 12.0 and 18.0 MB
+  MemoryRules from_2_kb = rules;
+  from_2_kb.large_from.value = Bytes(2048);
+  CHECK(kept_activations(model, setting, from_2_kb) == Bytes(2048 + 2097152.0));
 }
 
 TEST_CASE("what a later layer kept is free when backward is in an earlier one") {
