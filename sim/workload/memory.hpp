@@ -39,7 +39,7 @@ inline constexpr std::array memory_terms{
     MemoryTerm{"parameters", &MemoryTerms::parameters, "weights, and their 16-bit copy under autocast"},
     MemoryTerm{"gradients", &MemoryTerms::gradients, "one value per parameter"},
     MemoryTerm{"optimizer_state", &MemoryTerms::optimizer_state,
-               "momentum or moments, fp32 master weights, parts of the update"},
+               "momentum or moments, and fp32 master weights"},
     MemoryTerm{"activations", &MemoryTerms::activations,
                "values kept for backward, and the largest temporary ones"},
     MemoryTerm{"workspace", &MemoryTerms::workspace, "scratch space of cuDNN and cuBLAS"},
