@@ -1,5 +1,7 @@
 #include "run/memory_verdict.hpp"
 
+#include "collectives/nccl_buffers.hpp"
+#include "collectives/nccl_tuning.hpp"
 #include "platform/channels.hpp"
 #include "strategy/buckets.hpp"
 #include "strategy/compression.hpp"
@@ -14,8 +16,6 @@ namespace trainyard {
 
 namespace {
 
-constexpr Bytes connection_buffer{4.0 * 1024 * 1024};
-constexpr int connections_per_channel = 2;
 constexpr Bytes assumed_context{400e6};   // as measured on V100: 0.3-0.4 GB
 constexpr int most_samples = 10'000'000;  // largest value of batch_per_gpu
 
@@ -62,10 +62,24 @@ int largest_batch(const Model& model, const MemorySetting& setting, Bytes availa
   return fitting;
 }
 
-/// The memory for the context, buffers and the allocator's pool.
-Bytes available_memory(const GpuMemory& memory, const std::optional<MemoryRules>& rules, Bytes context) {
+/// The memory for the context, NCCL's buffers, which lie outside the pool, and the allocator's pool.
+Bytes available_memory(const GpuMemory& memory, const MemorySetting& setting) {
   const Bytes usable = memory.usable ? memory.usable->value : memory.capacity.value;
-  return context + (rules ? rules->pool.value : 1) * (usable - context);
+  const Bytes pool = (setting.rules ? setting.rules->pool.value : 1) * (usable - setting.context);
+  return std::min(usable, setting.context + setting.communication_buffers + pool);
+}
+
+/// NCCL's buffers for collectives among all ranks.
+Bytes buffers_of_nccl(const ResolvedExperiment& resolved) {
+  const Cluster& cluster = *resolved.cluster;
+  const std::vector<Channel> channels = ring_channels(cluster);
+  const ChannelFacts facts = channel_facts(cluster, channels);
+  const PathType inside =
+      channels.front().is_chain ? PathType::pix : facts.inside.value_or(PathType::nvlink4);
+  const NcclVersion version = resolved.stack.nccl;
+  const NcclChannels of_nccl =
+      nccl_channels(version, facts.channels, inside, compute_capability(resolved.gpu), cluster.nodes);
+  return nccl_buffers(version, of_nccl.count);
 }
 
 Bytes context_of(const ResolvedExperiment& resolved) {
@@ -99,23 +113,22 @@ std::vector<std::string> assumptions_of(const ResolvedExperiment& resolved, cons
                                "frameworks keep up to 2.3 times as much"))};
 }
 
-MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one, int ranks, int channels) {
-  MemorySetting setting{
-      .batch = static_cast<double>(resolved.settings.batch_per_gpu),
-      .precision = resolved.settings.precision,
-      .optimizer = resolved.settings.optimizer,
-      .context = context_of(resolved),
-      .gradient_buckets = bucket_copies(resolved, one.trace, ranks),
-      .communication_buffers =
-          static_cast<double>(ranks > 1 ? channels * connections_per_channel : 0) * connection_buffer,
-      .rules = resolved.stack.memory,
-      .fused_elementwise = resolved.stack.fused_elementwise};
+MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one, Bytes nccl) {
+  const int ranks = resolved.cluster->ranks();
+  MemorySetting setting{.batch = static_cast<double>(resolved.settings.batch_per_gpu),
+                        .precision = resolved.settings.precision,
+                        .optimizer = resolved.settings.optimizer,
+                        .context = context_of(resolved),
+                        .gradient_buckets = bucket_copies(resolved, one.trace, ranks),
+                        .communication_buffers = nccl,
+                        .rules = resolved.stack.memory,
+                        .fused_elementwise = resolved.stack.fused_elementwise};
   MemoryReport report{.ranks = one.name,
                       .terms = memory_per_rank(*resolved.model, setting),
                       .of_one_sample = {},
                       .peak = {},
                       .capacity = resolved.gpu.memory.capacity.value,
-                      .available = available_memory(resolved.gpu.memory, setting.rules, setting.context),
+                      .available = available_memory(resolved.gpu.memory, setting),
                       .batch_per_gpu = resolved.settings.batch_per_gpu,
                       .gpu = resolved.gpu.name,
                       .assumptions = {}};
@@ -131,21 +144,16 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
 
 }  // namespace
 
-std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, int ranks, int channels) {
+std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, bool has_collectives) {
   if (!resolved.model) {
     throw InputError("a trace does not state the memory of its activations",
                      "name a model instead of a trace");
   }
+  const bool uses_nccl = has_collectives && resolved.cluster->ranks() > 1;
+  const Bytes nccl = uses_nccl ? buffers_of_nccl(resolved) : Bytes();
   std::vector<MemoryReport> reports;
-  for (const RankClass& one : resolved.classes) reports.push_back(memory_of(resolved, one, ranks, channels));
+  for (const RankClass& one : resolved.classes) reports.push_back(memory_of(resolved, one, nccl));
   return reports;
-}
-
-std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved) {
-  const Cluster& cluster = *resolved.cluster;
-  const bool has_peers = cluster.ranks() > 1 && resolved.model;
-  return memory_reports(resolved, cluster.ranks(),
-                        has_peers ? static_cast<int>(ring_channels(cluster).size()) : 0);
 }
 
 const MemoryReport& fullest(const std::vector<MemoryReport>& reports) {

@@ -31,17 +31,14 @@ class OutOfMemory : public JobImpossible {
   using JobImpossible::JobImpossible;
 };
 
-/// The memory of one rank of each class, of `ranks` in all, which communicates with the others over
-/// `channels` ring channels (channels.hpp). Besides the layers' terms (workload/memory.hpp):
+/// The memory of one rank of each class. Besides the layers' terms (workload/memory.hpp):
 /// - gradient_buckets: DDP keeps a flat copy of all gradients in the type that is reduced (PyTorch's default;
 ///   gradient_as_bucket_view would save it); Horovod one fusion buffer. None for one rank.
-/// - communication_buffers: 4 MiB for each connection, a send and a receive per channel. Source: NVIDIA/nccl
-///   src/init.cc, DEFAULT_BUFFSIZE, protocol Simple.
-/// Throws InputError if the experiment replays a trace, which does not list the tensors it keeps.
-std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, int ranks, int channels);
-
-/// The same for the experiment's own cluster. Throws like cluster_of, ring_channels and the function above.
-std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved);
+/// - communication_buffers: of NCCL's connections (collectives/nccl_buffers.hpp), in as many channels as it
+///   makes of the rings through all ranks. None for one rank, or if the step has no collectives.
+/// Throws InputError if the experiment replays a trace, which does not list the tensors it keeps; and like
+/// ring_channels.
+std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, bool has_collectives = true);
 
 /// The report of the class whose GPUs are fullest: the one that decides whether the step fits.
 const MemoryReport& fullest(const std::vector<MemoryReport>& reports);

@@ -154,7 +154,7 @@ Known<EnergyUse> energy_of(const ResolvedExperiment& resolved, const Step& step)
 /// unless the experiment ignores that.
 Known<std::vector<MemoryReport>> checked_memory(const ResolvedExperiment& resolved, const StepPlan& plan) {
   if (!resolved.model) return unknown("a trace does not state the memory of its activations");
-  std::vector<MemoryReport> reports = memory_reports(resolved, resolved.cluster->ranks(), plan.channels);
+  std::vector<MemoryReport> reports = memory_reports(resolved, plan.channels > 0);
   if (resolved.settings.memory == MemoryCheck::check) require_fit(fullest(reports));
   return reports;
 }

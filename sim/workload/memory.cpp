@@ -25,14 +25,20 @@ double matrix_parameters(const std::vector<Layer>& layers) {
 
 /// The size of the block that the allocator gives for a tensor.
 Bytes rounded(Bytes tensor, const MemoryRules& rules) {
-  const bool is_large = tensor >= large_tensor && rules.large_rounding;
+  const bool is_large = tensor >= rules.large_from.value && rules.large_rounding;
   const Bytes unit = is_large ? rules.large_rounding->value : rules.rounding.value;
   return std::ceil(tensor / unit) * unit;
 }
 
+/// Whether a list of a rule has the value; an empty list stands for all.
+template <typename Value>
+bool is_in(const std::vector<Value>& list, Value value) {
+  return list.empty() || std::ranges::find(list, value) != list.end();
+}
+
 bool applies(const KeptValues& kept, const Layer& layer, const MemorySetting& setting) {
   if (kept.layer != layer.kind || (kept.fusible && setting.fused_elementwise)) return false;
-  return kept.only.empty() || std::ranges::find(kept.only, setting.precision) != kept.only.end();
+  return is_in(kept.only, setting.precision);
 }
 
 /// Indices and masks of a layer for one sample.
@@ -51,6 +57,17 @@ Bytes kept_by(const Layer& layer, const MemorySetting& setting, const MemoryRule
     if (!applies(kept, layer, setting)) continue;
     const Bytes value = kept.of == KeptDtype::fp32 ? Bytes(4) : element;
     sum += rounded(setting.batch * kept.values * layer.in_elements * value, rules);
+  }
+  return sum;
+}
+
+/// Held by one rank under the stack's rules besides the state of the optimizer.
+Bytes copies_of_parameters(double parameters, const MemorySetting& setting, const MemoryRules& rules) {
+  Bytes sum;
+  for (const ParameterCopies& copies : rules.parameter_copies) {
+    if (copies.fusible && setting.fused_elementwise) continue;
+    if (!is_in(copies.optimizers, setting.optimizer) || !is_in(copies.only, setting.precision)) continue;
+    sum += parameters * copies.values * state_value;
   }
   return sum;
 }
@@ -118,6 +135,7 @@ MemoryTerms memory_per_rank(const Model& model, const MemorySetting& setting) {
   terms.gradients = parameters * sizes.gradient;
   terms.optimizer_state = parameters * optimizer_states(setting.optimizer) * state_value;
   if (sizes.writes_copy) terms.optimizer_state += parameters * sizes.parameter;
+  if (setting.rules) terms.optimizer_state += copies_of_parameters(parameters, setting, *setting.rules);
   terms.activations = setting.rules ? kept_activations(model, setting, *setting.rules)
                                     : setting.batch * activations_per_sample(model, setting.precision);
   terms.workspace = workspace(model, setting.rules);

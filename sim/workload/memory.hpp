@@ -94,7 +94,8 @@ Bytes workspace(const Model& model, const std::optional<MemoryRules>& rules = {}
 /// parameters: 4 bytes each in fp32 and tf32, 2 in fp16 and bf16; under autocast 4, and 2 more for the copy
 /// of each matrix op's weights, which autograd holds until its backward.
 /// gradients: 4 bytes, 2 in fp16 and bf16.
-/// optimizer_state: 4 bytes per state, and 4 for the master weights of fp16 and bf16. So Adam takes 16 bytes
+/// optimizer_state: 4 bytes per state, 4 for the master weights of fp16 and bf16, and with rules their
+/// parameter_copies. Without these Adam takes 16 bytes
 /// per parameter in total in fp32 and fp16, 18 under autocast (Rajbhandari et al. 2020, ZeRO, arXiv
 /// 1910.02054, section 3.1).
 /// activations: batch x activations_per_sample; with rules, kept_activations.

@@ -37,8 +37,20 @@ struct KeptValues {
   std::string source = {};
 };
 
+/// Values per parameter that a framework holds during the whole step besides the parameters and the state of
+/// the optimizer: parts of an update made of element-wise ops that are computed before backward.
+struct ParameterCopies {
+  std::string name;                        ///< "decayed_moments"
+  double values = 0;                       ///< of 4 bytes, per parameter
+  std::vector<Optimizer> optimizers = {};  ///< with which they are held; empty: all
+  std::vector<Precision> only = {};        ///< precisions that hold them; empty: all
+  bool fusible = false;                    ///< fused_elementwise computes them with the update instead
+  std::string source = {};
+};
+
 struct MemoryRules {
   std::vector<KeptValues> kept = {};
+  std::vector<ParameterCopies> parameter_copies = {};
   DropoutMask dropout_mask = DropoutMask::byte;
   PoolingIndices pooling_indices = PoolingIndices::int64;
   std::optional<Sourced<Bytes>> context = {};    ///< instead of the GPU's: memory outside the allocator
@@ -46,12 +58,11 @@ struct MemoryRules {
   Sourced<double> pool{.value = 1};              ///< the part of the free memory that the allocator takes
   Sourced<double> fragmentation{.value = 1};
   Sourced<Bytes> rounding{.value = Bytes(1)};         ///< of a tensor's size
-  std::optional<Sourced<Bytes>> large_rounding = {};  ///< of a tensor of 10 MiB and more
+  std::optional<Sourced<Bytes>> large_rounding = {};  ///< of a tensor of large_from and more
+  /// The size from which on tensors are large ones. Source of the default: PyTorch
+  /// c10/cuda/CUDACachingAllocator.cpp, kMinLargeAlloc.
+  Sourced<Bytes> large_from{.value = Bytes(10.0 * 1024 * 1024)};
 };
-
-/// Tensors from this size on are large ones. Source: PyTorch c10/cuda/CUDACachingAllocator.cpp,
-/// kMinLargeAlloc.
-inline constexpr Bytes large_tensor{10.0 * 1024 * 1024};
 
 }  // namespace trainyard
 
@@ -97,11 +108,29 @@ struct Keys<KeptValues> {
 };
 
 template <>
+struct Keys<ParameterCopies> {
+  static auto table() {
+    constexpr double most_values = 100;
+    return keys(required("name", &ParameterCopies::name, "what is held: moments, casts"),
+                required("values", &ParameterCopies::values, "values of 4 bytes held per parameter")
+                    .positive(most_values),
+                optional("optimizers", &ParameterCopies::optimizers,
+                         "optimizers with which they are held; default: all"),
+                optional("only", &ParameterCopies::only, "precisions that hold them; default: all"),
+                optional("fusible", &ParameterCopies::fusible,
+                         "true: fused_elementwise computes them with the update"),
+                optional("source", &ParameterCopies::source, "documentation, or why it is assumed"));
+  }
+};
+
+template <>
 struct Keys<MemoryRules> {
   static auto table() {
     constexpr double most = 1e12;
     return keys(
         optional("kept", &MemoryRules::kept, "values kept for backward besides the minimum"),
+        optional("parameter_copies", &MemoryRules::parameter_copies,
+                 "values per parameter held during the whole step besides those of the optimizer"),
         optional("dropout_mask", &MemoryRules::dropout_mask, "type of the mask that a dropout keeps"),
         optional("pooling_indices", &MemoryRules::pooling_indices,
                  "indices that max pooling keeps besides its input"),
@@ -124,7 +153,10 @@ struct Keys<MemoryRules> {
         optional("rounding", &MemoryRules::rounding, "unit to which the allocator rounds a tensor's size up")
             .at_least(1)
             .at_most(most),
-        optional("large_rounding", &MemoryRules::large_rounding, "the same for tensors of 10 MiB and more")
+        optional("large_rounding", &MemoryRules::large_rounding, "the same for large tensors")
+            .at_least(1)
+            .at_most(most),
+        optional("large_from", &MemoryRules::large_from, "size from which on a tensor is a large one")
             .at_least(1)
             .at_most(most));
   }

@@ -86,7 +86,11 @@ TEST_CASE("several ranks keep copies of their gradients and NCCL's buffers, one 
   CHECK(alone.terms.communication_buffers == Bytes());
   const MemoryReport eight = report_of({{"gpus", "8"}});
   CHECK(eight.terms.gradient_buckets == Bytes(4 * 25557032.0));
-  CHECK(eight.terms.communication_buffers == Bytes(6 * 2 * 4194304.0));  // six rings on the cube mesh
+  constexpr double mib = 1048576;
+  CHECK(eight.terms.communication_buffers == Bytes(12 * 24 * mib));  // two channels for each of six rings
+  CHECK(report_of({{"gpus", "8"}, {"stack.nccl", "'2.4'"}}).terms.communication_buffers ==
+        Bytes(12 * 12 * mib));
+  CHECK(memory_reports(on_16_gb({{"gpus", "8"}}), false).front().terms.communication_buffers == Bytes());
   CHECK(report_of({{"gpus", "8"}, {"stack.gradient_dtype", "fp16"}}).terms.gradient_buckets ==
         Bytes(2 * 25557032.0));
   CHECK(report_of({{"gpus", "8"}, {"stack", "horovod_0_20"}}).terms.gradient_buckets == Bytes(67108864));
@@ -119,6 +123,16 @@ TEST_CASE("the driver and the allocator leave a part of the memory, and a stack 
   CHECK(half.available.si() == doctest::Approx(1e9 + 0.5 * (usable.si() - 1e9)).epsilon(1e-12));
   CHECK(is_largest(pooled, half.largest_batch));
   CHECK(half.largest_batch < whole.largest_batch);
+}
+
+TEST_CASE("NCCL's buffers lie outside the allocator's pool as long as there is room") {
+  const auto available = [](const char* pool) {
+    return report_of({{"gpus", "8"}, {"stack.memory", fmt::format("{{pool: {}, context: 1 GB}}", pool)}})
+        .available.si();
+  };
+  const double usable = 16160.0 * 1048576;
+  CHECK(available("0.5") == doctest::Approx(1e9 + 288 * 1048576.0 + 0.5 * (usable - 1e9)).epsilon(1e-12));
+  CHECK(available("0.99") == usable);
 }
 
 TEST_CASE("gradient accumulation keeps one micro-batch") {

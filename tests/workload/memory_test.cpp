@@ -131,6 +131,25 @@ TEST_CASE("kept values count per input value of their kind of layer, in their ty
   CHECK(kept_for_two(one_layer(LayerKind::relu, 0, Bytes()), rules, Precision::amp) == Bytes());
 }
 
+TEST_CASE("copies of the parameters count with their optimizers and precisions, unless they are fused") {
+  MemoryRules rules;
+  rules.parameter_copies = {{.name = "moments", .values = 3, .optimizers = {Optimizer::adam}}};
+  const auto state = [&](Optimizer optimizer, Precision precision, bool fused = false) {
+    return memory_per_rank(
+               small_model(),
+               {.precision = precision, .optimizer = optimizer, .rules = rules, .fused_elementwise = fused})
+        .optimizer_state;
+  };
+  CHECK(state(Optimizer::adam, Precision::amp) == Bytes(1024 * 4 * 5));
+  CHECK(state(Optimizer::lamb, Precision::amp) == Bytes(1024 * 4 * 2));
+  rules.parameter_copies.front().only = {Precision::fp32};
+  CHECK(state(Optimizer::adam, Precision::amp) == Bytes(1024 * 4 * 2));
+  CHECK(state(Optimizer::adam, Precision::fp32) == Bytes(1024 * 4 * 5));
+  CHECK(state(Optimizer::adam, Precision::fp32, true) == Bytes(1024 * 4 * 5));
+  rules.parameter_copies.front().fusible = true;
+  CHECK(state(Optimizer::adam, Precision::fp32, true) == Bytes(1024 * 4 * 2));
+}
+
 TEST_CASE("fused element-wise ops compute fusible kept values again") {
   const Model model = one_layer(LayerKind::gelu, 1000, Bytes());
   MemoryRules rules;
@@ -163,6 +182,9 @@ TEST_CASE("an allocator rounds every kept tensor up, large ones to larger units"
   CHECK(kept_activations(model, setting, rules) == Bytes(2048 + 3072));
   const MemorySetting large{.batch = 6000, .precision = Precision::fp16, .rules = rules};
   CHECK(kept_activations(model, large, rules) == Bytes((6 + 9) * 2097152.0));  // of 12.0 and 18.0 MB
+  MemoryRules from_2_kb = rules;
+  from_2_kb.large_from.value = Bytes(2048);
+  CHECK(kept_activations(model, setting, from_2_kb) == Bytes(2048 + 2097152.0));
 }
 
 TEST_CASE("what a later layer kept is free when backward is in an earlier one") {
