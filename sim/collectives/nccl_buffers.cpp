@@ -8,11 +8,11 @@ namespace {
 constexpr double mebibyte = 1024.0 * 1024;
 constexpr Bytes allocation_unit{2 * mebibyte};
 constexpr int neighbours = 2;
-constexpr int steps = 8;  // NCCL_STEPS
+constexpr int buffer_steps = 8;  // NCCL_STEPS
 
 /// A buffer of each step for every thread.
 constexpr Bytes step_buffers(int threads, int values_per_thread, int value) {
-  return Bytes(1.0 * steps * threads * values_per_thread * value);
+  return Bytes(1.0 * buffer_steps * threads * values_per_thread * value);
 }
 
 constexpr Bytes simple{4 * mebibyte};

@@ -14,7 +14,7 @@ struct OpTime {
   GpuUse use = {};        ///< its needs; not set by op_time()
   Seconds overhead = {};  ///< the software's part of the duration; not set by op_time()
   /// Part of the duration: the slowest of the job's GPUs needs longer than the mean; not set by op_time().
-  Seconds spread = {};
+  Seconds slowest_gpu = {};
 };
 
 /// The data type a precision requires of matrix units.

@@ -103,7 +103,9 @@ void Replay::walk(int rank, int stream, double date) {
       return;
     }
     if (const auto* rendezvous = std::get_if<Join>(&task)) {
-      if (const double free = multiprocessors_free(rank, stream); free > date) {
+      const double free = multiprocessors_free(rank, stream);
+      cursor.awaits_multiprocessors = free > date;
+      if (cursor.awaits_multiprocessors) {
         wake_at(rank, stream, free);
         return;
       }
@@ -126,7 +128,13 @@ void Replay::walk(int rank, int stream, double date) {
 }
 
 void Replay::begin_kernel(int rank, int stream, const Compute& what, double date) {
-  const GpuUse taken = beside(stream) < 0 ? GpuUse{} : taken_by(rank, beside(stream));
+  GpuUse taken = beside(stream) < 0 ? GpuUse{} : taken_by(rank, beside(stream));
+  if (beside(stream) >= 0) {
+    // A collective that waits for multiprocessors gets them before the next kernel.
+    const Cursor& other = ranks_[at(rank)].cursors[at(beside(stream))];
+    if (other.awaits_multiprocessors)
+      taken.sms = std::get<Join>(program(rank).streams[beside(stream)][at(other.task)]).use.sms;
+  }
   ranks_[at(rank)].cursors[at(stream)].kernel.emplace(what, taken, date);
   wake_at_end(rank, stream);
 }

@@ -49,9 +49,10 @@ public:
 private:
   struct Cursor {
     int task = 0;
-    int waiting_for = -1;   ///< event, if blocked in a Wait
-    double joined_at = -1;  ///< date, if blocked in a Join
-    double due = -1;        ///< date of the valid wake; other wakes in the calendar are ignored; -1: none
+    int waiting_for = -1;                 ///< event, if blocked in a Wait
+    double joined_at = -1;                ///< date, if blocked in a Join
+    bool awaits_multiprocessors = false;  ///< a Join that a persistent kernel holds up
+    double due = -1;  ///< date of the valid wake; other wakes in the calendar are ignored; -1: none
     std::optional<RunningKernel> kernel;
   };
   struct RankState {

@@ -90,9 +90,9 @@ void check_random(const Randomness& random, config::Problems& problems) {
     problems.error("random.gpus", "'gpus: profile' replaces 'gpu' and 'step'",
                    "leave out 'gpus', or both 'gpu' and 'step'");
   }
-  if (random.gpus == GpuSpread::slowest && (is_random(random) || !random.slow.empty())) {
-    problems.error("random.gpus", "'gpus: slowest' is for steps without random times",
-                   "gpus: profile, or leave it out");
+  if (random.gpus == GpuSpread::slowest && random.gpu) {
+    problems.error("random.gpus", "'gpu' draws the GPUs' factors, so that their slowest is not the mean one",
+                   "leave out 'gpus' or 'gpu'");
   }
 }
 

@@ -1,31 +1,50 @@
 #include "experiment/input_copy.hpp"
 
 #include "platform/cluster.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <vector>
 
 namespace trainyard {
+namespace {
+
+Bytes samples_of_each(const ResolvedExperiment& resolved) {
+  const double samples = 1.0 * resolved.settings.batch_per_gpu * resolved.settings.accumulation;
+  return samples * resolved.model->layers.front().in_elements *
+         Bytes(resolved.stack.input_copy->bytes_per_value);
+}
+
+}  // namespace
 
 Seconds input_copy_time(const ResolvedExperiment& resolved, int gpus) {
   if (!resolved.stack.input_copy || !resolved.model || resolved.platform.cpus.empty()) return {};
   const Cluster& cluster = *resolved.cluster;
-  const double samples = 1.0 * resolved.settings.batch_per_gpu * resolved.settings.accumulation;
-  const Bytes of_each = samples * resolved.model->layers.front().in_elements *
-                        Bytes(resolved.stack.input_copy->bytes_per_value);
   std::map<LinkId, int> copies;  // by link
   Seconds latency;
   for (int gpu = 0; gpu < gpus; ++gpu) {
     std::vector<LinkId> links;
-    latency = std::max(
-        latency, append_route(cluster, HostMemory{.node = NodeId{0}, .cpu = 0}, Rank{gpu}, links).latency);
+    try {
+      latency = std::max(
+          latency, append_route(cluster, HostMemory{.node = NodeId{0}, .cpu = 0}, Rank{gpu}, links).latency);
+    } catch (const Unreachable&) {
+      return {};  // the platform does not describe how samples reach its GPUs
+    }
     for (const LinkId link : links) ++copies[link];
   }
   Seconds longest;
   for (const auto& [link, count] : copies)
-    longest = std::max(longest, count * of_each / capacity(cluster, link));
+    longest = std::max(longest, count * samples_of_each(resolved) / capacity(cluster, link));
   return latency + longest;
+}
+
+std::string input_copy_note(const ResolvedExperiment& resolved, Seconds time) {
+  const int gpus = resolved.cluster->gpus_on_node.front();
+  return fmt::format(
+      "every step waits {} for copies of its samples from the host to the GPUs, {} per node (input_copy)",
+      human(time), human(gpus * samples_of_each(resolved)));
 }
 
 }  // namespace trainyard

@@ -93,8 +93,8 @@ struct Keys<Randomness> {
         optional("gpu", &Randomness::gpu, "factor on the compute time of every GPU, drawn once per repeat"),
         optional(
             "gpus", &Randomness::gpus,
-            "how GPUs of one kind differ in speed; default: slowest if every update waits for all GPUs and "
-            "nothing is random, otherwise none; none with software: ideal"),
+            "how GPUs of one kind differ in speed; default: slowest if updates wait for ranks, otherwise "
+            "none; none with software: ideal and if 'gpu' is given"),
         optional("slow", &Randomness::slow, "nodes that are always slower than the others"),
         optional("pauses", &Randomness::pauses, "random interruptions of ranks by other processes"));
   }

@@ -29,6 +29,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <optional>
 
@@ -258,6 +259,24 @@ ResolvedExperiment read_neighbour(const config::Catalogue& catalogue, const std:
 /// The op's time does not come from a trace.
 bool is_computed_here(const Op& op) { return !op.duration && op.kind != OpKind::host; }
 
+/// Kernels of a step that cannot run beside its collectives.
+std::vector<std::string> persistent_notes(const ResolvedExperiment& resolved) {
+  if (resolved.cluster->ranks() == 1 || !resolved.stack.overlap || !resolved.stack.overlap_slows) return {};
+  std::vector<std::string> groups;
+  for (const OpGroup group : all_op_groups) {
+    const auto is_one = [&](const Op& op) {
+      return group_of(op.kind) == group &&
+             is_persistent(resolved.stack.persistent_kernels, op.kind, resolved.settings.precision);
+    };
+    if (std::ranges::any_of(resolved.classes.front().trace.ops, is_one))
+      groups.emplace_back(config::name_of(group));
+  }
+  if (groups.empty()) return {};
+  return {fmt::format(
+      "kernels of {} wait while a collective runs, and are then shown as longer (persistent_kernels)",
+      fmt::join(groups, " and "))};
+}
+
 void check_variation(const Randomness& random, const GpuProfile& gpu) {
   if (random.gpus.value_or(GpuSpread::none) == GpuSpread::none ||
       (gpu.variation && (gpu.variation->gpu || gpu.variation->step)))
@@ -435,15 +454,18 @@ private:
       if (!settings_.trace) {
         add_ranks_overhead(trace(), resolved_.stack, cluster.ranks(), cluster.nodes,
                            std::ranges::max(cluster.gpus_on_node));
-        add_input_copy(trace(), input_copy_time(resolved_, 1),
-                       input_copy_time(resolved_, cluster.gpus_on_node.front()));
+        const Seconds copies = input_copy_time(resolved_, cluster.gpus_on_node.front());
+        add_input_copy(trace(), input_copy_time(resolved_, 1), copies);
+        if (copies > Seconds()) resolved_.notes.push_back(input_copy_note(resolved_, copies));
       }
       if (settings_.trace) resolved_.notes = replay_notes(trace(), resolved_.stack, cluster.ranks());
       if (bypasses_gpu_links_ && cluster.gpus_on_node.front() > 1)
         resolved_.notes.push_back(staging_note(resolved_.stack));
       for (std::string& note : speed_notes(resolved_)) resolved_.notes.push_back(std::move(note));
       if (!has_platform_ || !has_stack_) return;
+      for (std::string& note : persistent_notes(resolved_)) resolved_.notes.push_back(std::move(note));
       resolved_.stack.slowdown.slowest = slowest_gpu(resolved_);
+      if (resolved_.stack.slowdown.slowest != 1) settings_.random.gpus = GpuSpread::slowest;
       if (resolved_.stack.slowdown.slowest > 1 && std::ranges::any_of(trace().ops, is_computed_here))
         resolved_.notes.push_back(slowest_gpu_note(resolved_));
     });

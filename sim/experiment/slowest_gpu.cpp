@@ -3,6 +3,7 @@
 #include "experiment/workers.hpp"
 #include "random/order_statistics.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -16,29 +17,38 @@ double variation_of(const GpuProfile& gpu) {
   return std::hypot(between_gpus, between_steps);
 }
 
-bool has_own_randomness(const Experiment& settings) {
-  return is_random(settings.random) || !settings.random.slow.empty();
-}
-
+/// By default, where there is fitted software and GPUs are not drawn.
 bool is_slowed(const ResolvedExperiment& resolved) {
-  if (resolved.settings.random.gpus) return *resolved.settings.random.gpus == GpuSpread::slowest;
-  return !resolved.stack.slowdown.source.empty() && !has_own_randomness(resolved.settings) &&
-         waits_for_all(resolved);
+  const Randomness& random = resolved.settings.random;
+  if (random.gpus) return *random.gpus == GpuSpread::slowest;
+  return !random.gpu && !resolved.stack.slowdown.source.empty() && waited_for(resolved) > 0;
 }
 
 }  // namespace
 
 double slowest_gpu(const ResolvedExperiment& resolved) {
   if (!is_slowed(resolved)) return 1;
-  return 1 + random::expected_maximum(resolved.cluster->ranks(), variation_of(resolved.gpu));
+  const int workers = waited_for(resolved);
+  if (workers == 0) {
+    throw InputError("no update waits for a number of GPUs, so that the slowest of them does not matter",
+                     "gpus: profile, or leave it out");
+  }
+  const int gpus = resolved.cluster->ranks();
+  return 1 + random::expected_order_statistic(std::min(gpus, workers * ranks_per_worker(resolved)), gpus,
+                                              variation_of(resolved.gpu));
 }
 
 std::string slowest_gpu_note(const ResolvedExperiment& resolved) {
+  const GpuVariation& variation = resolved.gpu.variation.value();
+  const bool is_assumed = variation.gpu && variation.gpu->provenance == Provenance::assumed;
+  const int gpus = resolved.cluster->ranks();
+  const int waited = waited_for(resolved) * ranks_per_worker(resolved);
+  const std::string which = waited < gpus ? fmt::format("the last of {} of {} GPUs", waited, gpus)
+                                          : fmt::format("the slowest of {} GPUs", gpus);
   return fmt::format(
-      "kernels take {:.1f} % longer than on one GPU: on average the slowest of {} that vary by {:.3g} % "
-      "(random.gpus: slowest)",
-      100 * (resolved.stack.slowdown.slowest - 1), resolved.cluster->ranks(),
-      100 * variation_of(resolved.gpu));
+      "kernels take {:.1f} % longer than on one GPU: a step waits for {}, which vary by {:.3g} %{}",
+      100 * (resolved.stack.slowdown.slowest - 1), which, 100 * variation_of(resolved.gpu),
+      is_assumed ? " (assumed)" : "");
 }
 
 }  // namespace trainyard

@@ -22,11 +22,11 @@ int workers_of(const ResolvedExperiment& resolved) {
   return resolved.cluster->ranks() / ranks_per_worker(resolved);
 }
 
-bool waits_for_all(const ResolvedExperiment& resolved) {
+int waited_for(const ResolvedExperiment& resolved) {
   const Sync& sync = resolved.settings.sync;
-  if (sync.backups.value_or(0) > 0) return false;
-  return sync.update == UpdateRule::sync || sync.update == UpdateRule::local_sgd ||
-         (sync.update == UpdateRule::k_sync && sync.k == workers_of(resolved));
+  if (sync.update == UpdateRule::sync || sync.update == UpdateRule::local_sgd)
+    return workers_of(resolved) - sync.backups.value_or(0);
+  return sync.update == UpdateRule::k_sync ? sync.k.value_or(1) : 0;
 }
 
 }  // namespace trainyard

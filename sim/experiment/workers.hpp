@@ -1,5 +1,5 @@
 #pragma once
-// The workers of a job as its update rule counts them, and whether an update waits for all of them.
+// The workers of a job as its update rule counts them, and how many of them an update waits for.
 
 #include "experiment/resolve.hpp"
 
@@ -12,7 +12,8 @@ int ranks_per_worker(const ResolvedExperiment& resolved);
 /// Number of workers as the update rule counts them: ranks, or nodes. Throws like ranks_per_worker().
 int workers_of(const ResolvedExperiment& resolved);
 
-/// Whether every update waits for all ranks, or local_sgd's averages do. Throws like ranks_per_worker().
-bool waits_for_all(const ResolvedExperiment& resolved);
+/// Number of workers whose gradients (for local_sgd, parameters) an update waits for; 0 if it waits for none
+/// in particular. Throws like ranks_per_worker().
+int waited_for(const ResolvedExperiment& resolved);
 
 }  // namespace trainyard

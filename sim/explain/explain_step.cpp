@@ -21,17 +21,17 @@ namespace {
 std::vector<GapTime> gap_of(const ReplayedStep& step) {
   Seconds kernels;
   Seconds host;
-  Seconds spread;
+  Seconds slowest_gpu;
   for (std::size_t i = 0; i < step.plan.op_times.size(); ++i) {
     const Op& op = only_class(step.resolved).trace.ops[i];
     if (op.role == OpRole::ranks_overhead) continue;
     const OpTime& time = step.plan.op_times[i];
-    (op.kind == OpKind::host ? host : kernels) += time.duration - time.spread;
-    spread += time.spread;
+    (op.kind == OpKind::host ? host : kernels) += time.duration - time.slowest_gpu;
+    slowest_gpu += time.slowest_gpu;
   }
   std::vector<GapTime> gap{
-      {GapPart::kernels, kernels}, {GapPart::host, host}, {GapPart::slowest_gpu, spread}};
-  Seconds before = kernels + host + spread;
+      {GapPart::kernels, kernels}, {GapPart::host, host}, {GapPart::slowest_gpu, slowest_gpu}};
+  Seconds before = kernels + host + slowest_gpu;
   const auto add = [&](GapPart part, Seconds step_time) {
     const Seconds now = with_input(step_time, step.input, step.resolved.settings.input);
     gap.push_back({part, now - before});

@@ -67,8 +67,11 @@ Seconds sum_of_ops(const Trace& trace, const StepPlan& plan, Wanted is_wanted) {
 
 /// The step of one GPU alone: the mean one, not the slowest of the job.
 Seconds one_mean_gpu(const Trace& trace, const StepPlan& plan) {
-  Seconds sum = sum_of_ops(trace, plan, has_one_rank);
-  for (const OpTime& time : plan.op_times) sum -= time.spread;
+  Seconds sum;
+  for (std::size_t i = 0; i < plan.op_times.size(); ++i) {
+    const OpTime& time = plan.op_times[i];
+    if (has_one_rank(trace.ops[i])) sum += time.duration - time.slowest_gpu;
+  }
   return sum;
 }
 

@@ -88,7 +88,7 @@ Seconds host_time_of_ranks(const Stack& stack, int micro_batches, int ranks, int
 
 void add_input_copy(Trace& trace, Seconds alone, Seconds together) {
   add_host_op(trace, "input_copy", alone, ComputeSource::roofline);
-  add_host_op(trace, ranks_overhead_layer, together - alone, ComputeSource::roofline);
+  add_host_op(trace, shared_copy_layer, together - alone, ComputeSource::roofline);
 }
 
 void add_ranks_overhead(Trace& trace, const Stack& stack, int ranks, int nodes, int gpus_per_node) {

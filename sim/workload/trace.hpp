@@ -88,11 +88,12 @@ enum class Layout { nchw, nhwc };
 /// The prefix of the layer names of gradient passes, and the layer name of the ranks' overhead.
 inline constexpr std::string_view gradient_pass_prefix = "gradient_work.";
 inline constexpr std::string_view ranks_overhead_layer = "step_overhead_of_ranks";
+inline constexpr std::string_view shared_copy_layer = "input_copy_of_ranks";
 
 /// The role of an op read from a file.
 constexpr OpRole role_of(std::string_view layer) {
   if (layer.starts_with(gradient_pass_prefix)) return OpRole::gradient_pass;
-  return layer == ranks_overhead_layer ? OpRole::ranks_overhead : OpRole::layer;
+  return layer == ranks_overhead_layer || layer == shared_copy_layer ? OpRole::ranks_overhead : OpRole::layer;
 }
 
 struct Trace {

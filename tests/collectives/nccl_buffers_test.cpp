@@ -6,18 +6,18 @@ using namespace trainyard;
 
 namespace {
 
-constexpr double mib = 1024.0 * 1024;
+constexpr double mebibyte = 1024.0 * 1024;
 
 }  // namespace
 
 TEST_CASE("a receiver of NCCL has 9.19 MiB of buffers in units of 2 MiB, a sender one unit") {
-  CHECK(nccl_buffers(NcclVersion::v2_7_8, 1) == Bytes(2 * (10 + 2) * mib));
-  CHECK(nccl_buffers(NcclVersion::v2_7_8, 12) == Bytes(288 * mib));  // a DGX-1V
+  CHECK(nccl_buffers(NcclVersion::v2_7_8, 1) == Bytes(2 * (10 + 2) * mebibyte));
+  CHECK(nccl_buffers(NcclVersion::v2_7_8, 12) == Bytes(288 * mebibyte));  // a DGX-1V
   CHECK(nccl_buffers(NcclVersion::v2_6, 12) == nccl_buffers(NcclVersion::v2_12, 12));
 }
 
 TEST_CASE("NCCL 2.4 has no buffers for LL128") {
-  CHECK(nccl_buffers(NcclVersion::v2_4, 1) == Bytes(2 * 6 * mib));
+  CHECK(nccl_buffers(NcclVersion::v2_4, 1) == Bytes(2 * 6 * mebibyte));
 }
 
 TEST_CASE("without NCCL or without channels there are no buffers") {

@@ -138,6 +138,16 @@ TEST_CASE("a persistent kernel waits while a collective holds multiprocessors") 
     CHECK(timeline.collectives[0].start == Seconds{10});
     CHECK(timeline.makespan.si() == doctest::Approx(14));
   }
+  SUBCASE("and the next such kernel waits for the collective, which came first") {
+    TaskGraph graph = beside_ring(use, Seconds{}, Seconds{1}, Seconds{1});
+    for (const int program : {1, 2}) {
+      auto& compute = graph.programs[at(program)].streams[0];
+      compute.push_back(compute.front());
+    }
+    const Timeline timeline = closed(graph);
+    CHECK(timeline.collectives[0].start == Seconds{10});
+    CHECK(timeline.makespan.si() == doctest::Approx(24));
+  }
   SUBCASE("multiprocessors are held by ranks that wait for others too") {
     TaskGraph graph = beside_ring(use, Seconds{}, Seconds{1}, Seconds{6});  // from 6 s to 10 s
     auto& compute = graph.programs[1].streams[0];

@@ -121,4 +121,11 @@ TEST_CASE("the expected largest of n normal draws is that of order statistics") 
   CHECK(random::expected_maximum(100, 1) == doctest::Approx(2.507593636).epsilon(1e-9));  // Tippett's tables
   CHECK(random::expected_maximum(64, 0.02) == doctest::Approx(0.02 * random::expected_maximum(64, 1)));
   CHECK_THROWS_AS(random::expected_maximum(0, 1), std::invalid_argument);
+  CHECK(random::expected_order_statistic(16, 16, 0.1) == random::expected_maximum(16, 0.1));
+  CHECK(random::expected_order_statistic(3, 5, 1) == doctest::Approx(0).epsilon(1e-4));
+  CHECK(random::expected_order_statistic(4, 5, 1) ==
+        doctest::Approx(0.4950).epsilon(0.02));  // Tippett's tables
+  CHECK(random::expected_order_statistic(15, 16, 1) == doctest::Approx(1.2847).epsilon(0.02));  // the same
+  CHECK(random::expected_order_statistic(1, 5, 1) == doctest::Approx(-1.1630).epsilon(0.02));
+  CHECK_THROWS_AS(random::expected_order_statistic(6, 5, 1), std::invalid_argument);
 }
