@@ -338,7 +338,7 @@ struct Keys<GpuProfile> {
         optional("power", &GpuProfile::power,
                  "power in each state; without this key, energy is not modelled"),
         optional("variation", &GpuProfile::variation,
-                 "differences between GPUs of this kind; for experiments with random: {gpus: profile}"),
+                 "differences between GPUs of this kind, for the key random.gpus of experiments"),
         optional("image_decoder", &GpuProfile::image_decoder,
                  "time per JPEG image of the hardware decoder, which runs in parallel with kernels; for "
                  "experiments that decode on the GPU")

@@ -465,7 +465,7 @@ private:
       if (!has_platform_ || !has_stack_) return;
       for (std::string& note : persistent_notes(resolved_)) resolved_.notes.push_back(std::move(note));
       resolved_.stack.slowdown.slowest = slowest_gpu(resolved_);
-      if (resolved_.stack.slowdown.slowest != 1) settings_.random.gpus = GpuSpread::slowest;
+      if (waits_for_slowest(resolved_)) settings_.random.gpus = GpuSpread::slowest;
       if (resolved_.stack.slowdown.slowest > 1 && std::ranges::any_of(trace().ops, is_computed_here))
         resolved_.notes.push_back(slowest_gpu_note(resolved_));
     });

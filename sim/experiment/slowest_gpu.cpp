@@ -17,17 +17,16 @@ double variation_of(const GpuProfile& gpu) {
   return std::hypot(between_gpus, between_steps);
 }
 
-/// By default, where there is fitted software and GPUs are not drawn.
-bool is_slowed(const ResolvedExperiment& resolved) {
+}  // namespace
+
+bool waits_for_slowest(const ResolvedExperiment& resolved) {
   const Randomness& random = resolved.settings.random;
   if (random.gpus) return *random.gpus == GpuSpread::slowest;
   return !random.gpu && !resolved.stack.slowdown.source.empty() && waited_for(resolved) > 0;
 }
 
-}  // namespace
-
 double slowest_gpu(const ResolvedExperiment& resolved) {
-  if (!is_slowed(resolved)) return 1;
+  if (!waits_for_slowest(resolved)) return 1;
   const int workers = waited_for(resolved);
   if (workers == 0) {
     throw InputError("no update waits for a number of GPUs, so that the slowest of them does not matter",

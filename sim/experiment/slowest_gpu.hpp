@@ -7,12 +7,15 @@
 
 namespace trainyard {
 
+/// Whether random.gpus is `slowest`, which is its default if updates wait for ranks, the GPUs' factors are
+/// not drawn, and the job's software has factors. Throws InputError (workers.hpp).
+bool waits_for_slowest(const ResolvedExperiment& resolved);
+
 /// Kernel times of the slowest of the GPUs that an update waits for, relative to the mean GPU: 1 + the
 /// expected order statistic of normal variables (order_statistics.hpp) with the variation of the GPU profile
-/// as standard deviation. With k of n ranks or backups, it is that of the last rank that counts. 1 unless
-/// random.gpus is `slowest`, which is its default if updates wait for ranks, the GPUs' factors are not drawn,
-/// and the job's software has factors. Durations stated in a trace stay as they are. Throws InputError
-/// (workers.hpp), and if `slowest` is stated but updates do not wait for ranks.
+/// as standard deviation. With k of n ranks or backups, it is that of the last rank that counts. 1 if nothing
+/// waits for the slowest. Durations stated in a trace stay as they are. Throws InputError (workers.hpp), and
+/// if `slowest` is stated but updates do not wait for ranks.
 double slowest_gpu(const ResolvedExperiment& resolved);
 
 /// "kernels take 2.6 % longer than on one GPU: ..."; for a factor above 1.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <initializer_list>
+#include <string_view>
 
 namespace trainyard {
 namespace {
@@ -21,10 +23,27 @@ Known<std::string> common_fit(const std::string& a, const std::string& b) {
   return unknown(fmt::format("kernel times are fitted differently (A: {}, B: {})", a, b));
 }
 
-/// Keys of the platform other than its GPUs, and the algorithm of collectives.
+bool begins_with_one_of(const std::string& path, std::initializer_list<std::string_view> beginnings) {
+  return std::ranges::any_of(beginnings, [&](std::string_view one) { return path.starts_with(one); });
+}
+
+/// Links, the network, and the algorithm of collectives.
 bool is_about_communication(const ComparedKey& key) {
-  return key.path == "sync.algorithm" ||
-         (key.path.starts_with("platform.") && !key.path.starts_with("platform.node.gpus"));
+  return begins_with_one_of(
+      key.path, {"platform.fabric", "platform.node.links", "platform.node.effective", "platform.node.speed",
+                 "platform.node.peer_to_peer", "sync.algorithm"});
+}
+
+/// Speeds of kernels that no published pair of runs varies.
+bool is_about_kernels(const ComparedKey& key) {
+  return begins_with_one_of(key.path, {"gpu.", "stack.compute_scale", "stack.op_overhead", "random.gpus"});
+}
+
+/// The fit, unless the speed of kernels differs.
+Known<std::string> unless_kernels_differ(Known<std::string> fit, const Comparison& comparison) {
+  const auto kernels = std::ranges::find_if(comparison.keys, is_about_kernels);
+  if (!fit || kernels == comparison.keys.end()) return fit;
+  return unknown("no published runs differ in " + kernels->path);
 }
 
 }  // namespace
@@ -35,12 +54,14 @@ Known<std::string> fit_of_comparison(const Comparison& comparison) {
   if (!a.predicted_job) return unknown("A: " + a.predicted_job.error());
   if (!b.predicted_job) return unknown("B: " + b.predicted_job.error());
   if (comparison.keys.empty()) return unknown("the experiments are the same");
+  if (comparison.throughput_ratio == 1) return unknown("the change does not affect the predicted throughput");
   const std::vector<RunChange> changes = changes_used(a.predicted_job->of, b.predicted_job->of);
   const bool is_of_scale_only = changes == std::vector{RunChange::gpus};
   if (a.predicted_job->fit == one_gpu_fit && b.predicted_job->fit == one_gpu_fit && is_factor_kept(a, b) &&
       !is_of_scale_only)
-    return common_fit(a.predicted_job->software_fit, b.predicted_job->software_fit);
-  return common_fit(a.predicted_job->fit, b.predicted_job->fit);
+    return unless_kernels_differ(common_fit(a.predicted_job->software_fit, b.predicted_job->software_fit),
+                                 comparison);
+  return unless_kernels_differ(common_fit(a.predicted_job->fit, b.predicted_job->fit), comparison);
 }
 
 Known<RatioError> comparison_error(const Comparison& comparison, const PublishedErrors& errors) {

@@ -66,7 +66,9 @@ std::vector<Diagnostic> missing_rules(const PublishedData& training) {
   MissingRules missing;
   for (const PublishedRow& row : training.rows) {
     if (!is_to_be_predicted(row) || first_match(training.run_rules.excluded, row) != nullptr) continue;
-    if (std::holds_alternative<std::string>(training_measurement(row))) continue;
+    const auto measurement = training_measurement(row);
+    if (const auto* reason = std::get_if<std::string>(&measurement); reason && *reason == not_a_throughput)
+      continue;
     if (first_match(training.machine_rules.machines, row) == nullptr) missing.add_machine(row);
     if (first_match(training.run_rules.stacks, row) == nullptr) missing.add_software(row);
   }

@@ -31,7 +31,7 @@ public:
       else if (column.is_required)
         require({column.name});
     }
-    require({"gpus_total", "gpus_per_node", "nodes"});
+    require({"gpus_total", "gpus_per_node"});
   }
 
   /// One of these columns.
@@ -43,6 +43,10 @@ public:
                     config::did_you_mean(first, names_));
   }
 
+  /// Only one column has numbers of GPUs: they are on one node.
+  [[nodiscard]] bool has_one_node() const {
+    return !places_.contains("nodes") && places_.contains("gpus_total") != places_.contains("gpus_per_node");
+  }
   [[nodiscard]] const ColumnPlaces& places() const { return places_; }
   [[nodiscard]] bool is_complete() const { return is_complete_; }
 
@@ -118,10 +122,11 @@ void complete_counts(PublishedRow& row) {
     row.gpus_per_node = row.gpus_total / row.nodes;
 }
 
-/// What a rate or a time measures in a file without the column `metric`.
+/// What a rate or a time measures in a file without the column `metric`. Longer times may be those of an
+/// epoch or of a whole run.
 std::string metric_of(const std::string& unit) {
-  if (unit.ends_with("/s")) return "throughput";
-  return parse_quantity<Seconds>("1 " + unit) ? "step_time" : "";
+  if (unit.find('/') != std::string::npos) return "throughput";
+  return unit == "ms" || unit == "us" ? "step_time" : "";
 }
 
 }  // namespace
@@ -145,6 +150,7 @@ std::vector<PublishedRow> read_published_rows(const std::string& name, std::stri
       read.value = row.value();
       read.last_digit = row.last_digit();
       if (!header.places().contains("metric")) read.metric = metric_of(read.unit);
+      if (header.has_one_node()) read.nodes = 1;
       complete_counts(read);
     }
   }

@@ -64,9 +64,9 @@ inline constexpr std::array published_columns{
     PublishedColumn{"update", &PublishedRow::update}};
 
 /// The rows of a file called `name`. Columns may be in any order; unknown ones are ignored. Without the
-/// column `metric`, a rate is a throughput and a time that of a step. A row about a training run needs a
-/// framework, a precision, a batch and a number of GPUs. Throws one InputError with all errors: missing
-/// columns, and counts and values that are not numbers.
+/// column `metric`, a rate is a throughput and a time in ms or us that of a step. With only one column of
+/// numbers of GPUs they are on one node. A row about a training run needs a framework, a precision and a
+/// batch. Throws one InputError with all errors: missing columns, and counts and values that are not numbers.
 std::vector<PublishedRow> read_published_rows(const std::string& name, std::string_view text);
 
 }  // namespace trainyard

@@ -47,9 +47,7 @@ std::string changes_in_words(const std::vector<RunChange>& changes) {
 std::string ratio_source_in_words(const RatioError& error) {
   std::string which = "that differ in " + changes_in_words(error.changes);
   if (error.changes.empty()) {
-    which =
-        "that differ in the number of GPUs, for lack of pairs that differ in these settings; kernel times "
-        "cancel in them, communication does not";
+    which = "that differ in the number of GPUs, for lack of pairs that differ in these settings alone";
   } else if (error.changes.size() > 1) {
     which = fmt::format("that differ in {} alone, each in turn; their errors are added as independent ones",
                         changes_in_words(error.changes));

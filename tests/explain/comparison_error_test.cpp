@@ -18,6 +18,7 @@ PredictedJob job_with(const std::string& fit, int batch = 32) {
 
 Comparison comparison_of(const PredictedJob& a, const PredictedJob& b) {
   Comparison comparison;
+  comparison.throughput_ratio = 1.1;
   comparison.keys = {{.path = "batch_per_gpu", .a = "32", .b = "64"}};
   comparison.a.predicted_job = a;
   comparison.b.predicted_job = b;
@@ -50,6 +51,10 @@ TEST_CASE("no error is known of the same experiment, of a trace or with too few 
   CHECK_FALSE(comparison_error(comparison, {}));
   comparison.keys.clear();
   CHECK(fit_of_comparison(comparison).error() == "the experiments are the same");
+  comparison.keys = {{.path = "gpu.speed", .a = "1", .b = "2"}};
+  CHECK(fit_of_comparison(comparison).error() == "no published runs differ in gpu.speed");
+  comparison.throughput_ratio = 1;
+  CHECK(fit_of_comparison(comparison).error() == "the change does not affect the predicted throughput");
   comparison.b.predicted_job = unknown("a trace");
   CHECK(fit_of_comparison(comparison).error() == "B: a trace");
 }

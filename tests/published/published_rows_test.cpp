@@ -91,8 +91,20 @@ TEST_CASE("columns that a row does not need may be absent, and the unit tells a 
   CHECK(row.gpus_total == 16);
   CHECK(row.metric == "throughput");
   CHECK(row.split.empty());
+  CHECK(read("images/sec").metric == "throughput");
   CHECK(read("ms").metric == "step_time");
+  CHECK(read("h").metric.empty());  // of an epoch, or of all
   CHECK(read("GB").metric.empty());
+  for (const std::string count : {"gpus_total", "gpus_per_node"}) {
+    const PublishedRow one =
+        read_published_rows("r.csv", "gpu," + count +
+                                         ",framework,model,precision,batch_per_gpu,value,unit\n" +
+                                         "V100,8,PyTorch,ResNet-50,fp32,64,2500,img/s\n")
+            .front();
+    CHECK(one.nodes == 1);
+    CHECK(one.gpus_per_node == 8);
+    CHECK(one.gpus_total == 8);
+  }
 }
 
 TEST_CASE("rows about training runs need more columns than rows about collectives") {
