@@ -11,10 +11,11 @@ namespace trainyard::random {
 /// std::invalid_argument if draws < 1 or sd < 0.
 double expected_maximum(int draws, double sd);
 
-/// Mean of the `rank`-th smallest of `draws` such variables: of the last that a step waits for if it waits for
-/// `rank` of them. For rank == draws the maximum; otherwise Blom's approximation, within 2 % of sd: the value
-/// below which (rank - 3/8) / (draws + 1/4) of the distribution lies (G. Blom, "Statistical estimates and
-/// transformed beta-variables", 1958). Throws std::invalid_argument unless 1 <= rank <= draws and sd >= 0.
+/// Mean of the `rank`-th smallest of `draws` such variables: of the last that a step waits for if it waits
+/// for `rank` of them. For rank == draws the maximum; otherwise Blom's approximation, within 2 % of sd: the
+/// value below which (rank - 3/8) / (draws + 1/4) of the distribution lies (G. Blom, "Statistical estimates
+/// and transformed beta-variables", 1958). Throws std::invalid_argument unless 1 <= rank <= draws and sd >=
+/// 0.
 double expected_order_statistic(int rank, int draws, double sd);
 
 }  // namespace trainyard::random
