@@ -25,7 +25,7 @@ bool runs_alone(const Op& op, const Sync& sync) {
 Seconds ops_of_step(const ResolvedExperiment& resolved, double scale) {
   Stack stack = resolved.stack;
   stack.compute_scale.value *= scale;
-  stack.slowdown.slowest = 1;
+  stack.slowest_gpu = 1;
   const Trace& trace = only_class(resolved).trace;
   const std::vector<OpTime> times = op_times(trace, resolved.gpu, stack);
   Seconds sum;

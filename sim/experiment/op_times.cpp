@@ -15,7 +15,7 @@ std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const St
     if (!op.duration) {
       const double slowdown = stack.slowdown.factor[group_of(op.kind)];
       const Seconds kernel = stack.compute_scale.value * slowdown * time.duration;
-      time.slowest_gpu = (stack.slowdown.slowest - 1) * kernel;
+      time.slowest_gpu = (stack.slowest_gpu - 1) * kernel;
       time.duration = kernel + overhead + time.slowest_gpu;
     }
     if (stack.overlap_slows) {

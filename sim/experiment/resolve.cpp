@@ -464,9 +464,9 @@ private:
       for (std::string& note : speed_notes(resolved_)) resolved_.notes.push_back(std::move(note));
       if (!has_platform_ || !has_stack_) return;
       for (std::string& note : persistent_notes(resolved_)) resolved_.notes.push_back(std::move(note));
-      resolved_.stack.slowdown.slowest = slowest_gpu(resolved_);
+      resolved_.stack.slowest_gpu = slowest_gpu(resolved_);
       if (waits_for_slowest(resolved_)) settings_.random.gpus = GpuSpread::slowest;
-      if (resolved_.stack.slowdown.slowest > 1 && std::ranges::any_of(trace().ops, is_computed_here))
+      if (resolved_.stack.slowest_gpu > 1 && std::ranges::any_of(trace().ops, is_computed_here))
         resolved_.notes.push_back(slowest_gpu_note(resolved_));
     });
     if (!resolved_.cluster) return;

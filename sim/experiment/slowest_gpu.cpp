@@ -46,7 +46,7 @@ std::string slowest_gpu_note(const ResolvedExperiment& resolved) {
                                           : fmt::format("the slowest of {} GPUs", gpus);
   return fmt::format(
       "kernels take {:.1f} % longer than on one GPU: a step waits for {}, which vary by {:.3g} %{}",
-      100 * (resolved.stack.slowdown.slowest - 1), which, 100 * variation_of(resolved.gpu),
+      100 * (resolved.stack.slowest_gpu - 1), which, 100 * variation_of(resolved.gpu),
       is_assumed ? " (assumed)" : "");
 }
 

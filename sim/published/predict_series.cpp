@@ -198,12 +198,8 @@ private:
                     int micro_batches) {
     ResolvedExperiment changed = resolved(run, machine, micro_batches);
     changed.stack.compute_scale.value *= change.scale;
-    if (change.slowdown) {
-      const double slowest = changed.stack.slowdown.slowest;
-      changed.stack.slowdown = *change.slowdown;
-      changed.stack.slowdown.slowest = slowest;
-    }
-    if (options_.equal_gpus || change.equal_gpus) changed.stack.slowdown.slowest = 1;
+    if (change.slowdown) changed.stack.slowdown = *change.slowdown;
+    if (options_.equal_gpus || change.equal_gpus) changed.stack.slowest_gpu = 1;
     return throughput_of(changed);
   }
 

@@ -137,7 +137,7 @@ std::vector<std::pair<std::string, IntervalCoverage>> interval_coverage(const Tr
 }
 
 std::vector<RatioCoverage> pair_coverage(const TrainingValidation& validation, FitKind fit) {
-  if (fit == FitKind::one_node) return {};
+  if (fit == FitKind::one_node || !validation.data->lookup.empty()) return {};
   return ratio_coverage(published_errors(validation, fit));
 }
 

@@ -28,7 +28,8 @@ struct IntervalCoverage {
 std::vector<std::pair<std::string, IntervalCoverage>> interval_coverage(const TrainingValidation& validation,
                                                                         FitKind fit);
 
-/// The same for the expected errors of comparisons, by what differs. Nothing for `1node`.
+/// The same for the expected errors of comparisons, by what differs. Nothing for `1node`, and for a user's
+/// rows, among whose pairs most would be shipped ones.
 std::vector<RatioCoverage> pair_coverage(const TrainingValidation& validation, FitKind fit);
 
 }  // namespace trainyard

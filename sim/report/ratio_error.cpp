@@ -49,8 +49,9 @@ std::string ratio_source_in_words(const RatioError& error) {
   if (error.changes.empty()) {
     which = "that differ in the number of GPUs, for lack of pairs that differ in these settings alone";
   } else if (error.changes.size() > 1) {
-    which = fmt::format("that differ in {} alone, each in turn; their errors are added as independent ones",
-                        changes_in_words(error.changes));
+    which = fmt::format(
+        "that each differ in one of these: {}; their errors are independent and add up as squares",
+        changes_in_words(error.changes));
   }
   const double ratio = (error.nearest_b.measured / error.nearest_a.measured) /
                        (error.nearest_b.predicted / error.nearest_a.predicted);

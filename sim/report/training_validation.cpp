@@ -103,7 +103,6 @@ void add_intervals(std::string& text, const TrainingValidation& validation, FitK
 
 /// The same for pairs of runs, as `compare` prints it.
 void add_ratio_intervals(std::string& text, const TrainingValidation& validation, FitKind fit) {
-  if (!validation.data->lookup.empty()) return;  // of a user's rows: most pairs would be shipped ones
   const auto coverages = pair_coverage(validation, fit);
   if (coverages.empty()) return;
   const auto out = std::back_inserter(text);

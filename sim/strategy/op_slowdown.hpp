@@ -43,7 +43,6 @@ struct ByOpGroup {
 struct OpSlowdown {
   ByOpGroup factor{.values = {1, 1, 1, 1}};
   Seconds launch;      ///< added to every op
-  double slowest = 1;  ///< kernel times of the slowest of the job's GPUs, relative to the mean
   std::string source;  ///< the runs it was fitted to; empty: kernels alone
 };
 

@@ -83,7 +83,8 @@ struct Stack {
   std::optional<MemoryRules> memory;      ///< nothing: the minimum is counted (workload/memory.hpp)
   std::vector<std::string> source;
 
-  OpSlowdown slowdown;  ///< of the experiment's software; not a key
+  OpSlowdown slowdown;     ///< of the experiment's software; not a key
+  double slowest_gpu = 1;  ///< kernel times of the slowest of the job's GPUs, relative to the mean; not a key
 };
 
 /// Time added to every op: the stack's own, otherwise that of the software.

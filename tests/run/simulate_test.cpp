@@ -150,7 +150,7 @@ TEST_CASE("a step waits for the slowest of its GPUs; one GPU alone is a mean one
   const Run equal = closed(resolved({{"random.gpus", "none"}}));
   const Run slowest = closed(resolved({{"random.gpus", "slowest"}}));
   CHECK(slowest.pace.one_rank.si() == doctest::Approx(equal.pace.one_rank.si()).epsilon(1e-12));
-  const double factor = slowest.experiment.stack.slowdown.slowest;
+  const double factor = slowest.experiment.stack.slowest_gpu;
   CHECK(factor > 1.01);
   CHECK(slowest.pace.time / equal.pace.time ==
         doctest::Approx(factor).epsilon(2e-3));  // collectives take as long
