@@ -160,7 +160,7 @@ void check_reductions(const Trace& trace, const Stack& stack) {
 /// Notes for the reader of a replay: which keys of the experiment its trace determines.
 std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, int ranks) {
   const auto has_duration = [](const Op& op) { return op.duration && op.kind != OpKind::host; };
-  const auto communicates = [](const Op& op) { return op.communication.has_value(); };
+  const auto communicates = [](const Op& op) { return !op.communications.empty(); };
   const auto has_gradients = [](const Op& op) { return !op.gradients.empty(); };
   std::vector<std::string> notes;
   if (std::ranges::any_of(trace.ops, has_duration)) {

@@ -41,7 +41,7 @@ protected:
     return has_servers(sync) && placement_of(sync) == ServerPlacement::own_nodes;
   }
   [[nodiscard]] bool sends_itself() const {
-    const auto communicates = [](const Op& op) { return op.communication.has_value(); };
+    const auto communicates = [](const Op& op) { return !op.communications.empty(); };
     return std::ranges::any_of(resolved_.classes, [&](const RankClass& one) {
       return std::ranges::any_of(one.trace.ops, communicates);
     });

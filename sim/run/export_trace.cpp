@@ -12,8 +12,7 @@ Trace export_trace(const ResolvedExperiment& resolved, bool with_durations) {
   Trace trace = only_class(resolved).trace;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     Op& op = trace.ops[i];
-    op.communication.reset();
-    op.communication_bytes.clear();
+    op.communications.clear();
     if (needs_duration(op.kind)) continue;
     op.duration.reset();
     op.source.reset();
@@ -24,9 +23,8 @@ Trace export_trace(const ResolvedExperiment& resolved, bool with_durations) {
   // Traces have columns only for all-reduce. A replay generates all work around other collectives anew.
   if (resolved.settings.sync.kind != SyncKind::all_reduce) return trace;
   for (const Collective& collective : plan.graph.collectives) {
-    Op& op = trace.ops[at(collective.label.ready_op)];
-    op.communication = collective.operation;
-    op.communication_bytes.push_back(collective.size);
+    trace.ops[at(collective.label.ready_op)].communications.push_back(
+        {.operation = collective.operation, .size = collective.size});
   }
   return trace;
 }

@@ -157,7 +157,7 @@ std::vector<std::string> server_notes(const ResolvedExperiment& resolved, int ra
                                       bool has_energy) {
   std::vector<std::string> notes = unused_with_servers(resolved.stack);
   if (std::ranges::any_of(only_class(resolved).trace.ops,
-                          [](const Op& op) { return !op.communication_bytes.empty(); }))
+                          [](const Op& op) { return !op.communications.empty(); }))
     notes.emplace_back("the communication of the trace is not used: gradients go to servers");
   if (ranks_per_worker > 1) {
     notes.push_back(fmt::format("{} sums the gradients of a node: its {} GPUs push and pull together",

@@ -44,16 +44,17 @@ std::vector<Launch> recorded_launches(const Trace& trace, Bytes value) {
   std::vector<Launch> launches;
   std::size_t next = 0;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
-    for (const Bytes size : trace.ops[i].communication_bytes) {
+    for (const OpCommunication& communication : trace.ops[i].communications) {
       Launch& launch = launches.emplace_back(Launch{.name = fmt::format("bucket {}", launches.size()),
                                                     .purpose = "buckets",
                                                     .ready_op = static_cast<int>(i),
-                                                    .operation = trace.ops[i].communication.value(),
-                                                    .size = size});
+                                                    .operation = communication.operation,
+                                                    .size = communication.size});
       if (!reduces(launch.operation)) continue;
       launch.purpose = "gradients";
       Bytes taken;
-      for (; next < gradients.size() && taken < size && gradients[next].op <= launch.ready_op; ++next) {
+      for (; next < gradients.size() && taken < launch.size && gradients[next].op <= launch.ready_op;
+           ++next) {
         taken += gradients[next].gradient.elements * value;
         ++launch.tensors;
       }
@@ -164,7 +165,7 @@ std::vector<Launch> through_gpu0(const Trace& trace, const Stack& stack, const G
 }
 
 void require_plain(const Trace& trace, const Sync& sync, Bytes value) {
-  const auto communicates = [](const Op& op) { return !op.communication_bytes.empty(); };
+  const auto communicates = [](const Op& op) { return !op.communications.empty(); };
   if (std::ranges::any_of(trace.ops, communicates)) {
     throw InputError(
         fmt::format("the trace names collectives, but {} launches its own", config::name_of(sync.kind)),

@@ -42,8 +42,7 @@ void accumulate(Trace& trace, int micro_batches, Bytes gradient, bool reduces_ea
   for (Op& op : earlier) {
     if (reduces_each) break;
     op.gradients.clear();
-    op.communication.reset();
-    op.communication_bytes.clear();
+    op.communications.clear();
   }
   if (!reduces_each)  // only the sum is passed over
     std::erase_if(earlier, [](const Op& op) { return op.role == OpRole::gradient_pass; });

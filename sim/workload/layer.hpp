@@ -7,6 +7,7 @@
 #include "units/quantity.hpp"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,27 @@ struct Window {
 /// Of layers that read every value.
 inline constexpr Window no_window{0, 0, 0};
 
+/// How tensor parallelism divides a layer among the ranks of a group. Source: Shoeybi et al. 2019,
+/// Megatron-LM, arXiv 1909.08053, section 3; for `tokens` Korthikanti et al. 2022, arXiv 2205.05198,
+/// section 4.2.2.
+enum class TensorSplit {
+  none,     ///< every rank computes all of it
+  columns,  ///< the outputs of a linear layer
+  rows,     ///< the inputs of a linear layer: every rank has a partial sum of all outputs
+  inner,    ///< all values of a layer between `columns` and `rows`: attention heads, features
+  tokens,   ///< the tokens of a layer after `rows` and before `columns`, with sequence parallelism
+  table,    ///< the rows of an embedding
+  loss      ///< the classes of the loss
+};
+
+/// Outputs of a linear layer that at most `parts` ranks divide, while more ranks hold copies: the keys and
+/// values of grouped-query attention.
+struct LimitedColumns {
+  int columns = 0;
+  int parts = 0;
+  friend bool operator==(const LimitedColumns&, const LimitedColumns&) = default;
+};
+
 struct Layer {
   std::string name;
   LayerKind kind{};
@@ -75,6 +97,9 @@ struct Layer {
   double weight_rw_elements = 0;  ///< the weights in forward_rw_elements: moved once per batch
   double tied_elements = 0;       ///< weights shared with another layer: not in the counts above
   LayerGemm gemm;
+  TensorSplit split = TensorSplit::none;
+  LimitedColumns limited = {};  ///< part of the outputs of a layer split by columns
+  std::optional<int> block;     ///< number of the layer's block; none before the first and after the last one
 };
 
 /// Values in all parameter tensors of a layer.

@@ -21,6 +21,7 @@ constexpr double longest_op = 86400;  // s; above it the unit is wrong
 constexpr double most_bytes = 1e18;   // per op: years of any memory
 constexpr double most_flops = 1e24;
 constexpr double most_elements = 1e15;  // per tensor; sums of bytes stay exact
+constexpr long long most_ops_beside = 1'000'000;
 
 constexpr auto column_texts() {
   std::array<std::string_view, trace_columns.size()> result{};
@@ -206,28 +207,85 @@ void read_duration(const Row& row, Op& op) {
   }
 }
 
-void read_communication(const Row& row, Op& op) {
-  if (row.has(TraceColumn::communication) && row.find(TraceColumn::communication)->text != "none") {
-    if (!read_choice(row, TraceColumn::communication, op.communication.emplace())) return;
-    if (op.phase == Phase::optimizer) {
-      row.error(TraceColumn::communication, "the optimizer waits for every collective and cannot launch one",
-                "launch it after the backward op that completes its gradients");
-    }
+/// Calls `set` with each collective of the op and its item in a cell; a single item is that of all. Does
+/// nothing if the cell is empty.
+template <class Set>
+void for_each_communication(const Row& row, TraceColumn column, Op& op, Set set) {
+  if (!row.has(column)) return;
+  std::vector<std::string> items;
+  for_each_item(row.find(column)->text, [&](std::string_view item) { items.emplace_back(item); });
+  if (items.size() != 1 && items.size() != op.communications.size()) {
+    row.error(column,
+              std::to_string(items.size()) + " items for " + std::to_string(op.communications.size()) +
+                  " collectives",
+              "write one item for all, or one for each size in communication_bytes");
+    return;
   }
+  for (std::size_t i = 0; i < op.communications.size(); ++i)
+    set(op.communications[i], items[items.size() == 1 ? 0 : i]);
+}
+
+/// Sets a choice to the item of a list of them; an empty item leaves it.
+template <class E>
+bool choose_item(const Row& row, TraceColumn column, const std::string& item, E& value) {
+  return item.empty() || choose(item, value, [&](const std::string& message, const std::string& hint) {
+           row.error(column, message, hint);
+         });
+}
+
+void read_wait(const Row& row, const std::string& item, OpCommunication& one) {
+  if (item.empty()) return;
+  const Parsed<long long> ops = parse_integer(item);
+  if (item == only_optimizer_waits)
+    one.waits = std::nullopt;
+  else if (ops && *ops >= 0 && *ops <= most_ops_beside)
+    one.waits = static_cast<int>(*ops);
+  else
+    row.error(TraceColumn::waits, in_quotes(item) + " is not a number of ops",
+              "0: the next op waits; 2: two ops may run before; optimizer: only the optimizer waits");
+}
+
+void read_communications(const Row& row, Op& op) {
+  const bool is_named =
+      row.has(TraceColumn::communication) && row.find(TraceColumn::communication)->text != "none";
   const bool has_bytes = row.has(TraceColumn::communication_bytes);
-  if (!op.communication && has_bytes) {
-    row.error(TraceColumn::communication_bytes, "communication_bytes is given without a collective",
-              "name the collective in 'communication'");
+  if (!is_named) {
+    for (const TraceColumn column :
+         {TraceColumn::communication_bytes, TraceColumn::group, TraceColumn::waits, TraceColumn::launch}) {
+      if (!row.has(column)) continue;
+      row.error(column,
+                std::string(trace_columns[static_cast<std::size_t>(column)].text) +
+                    " is given without a collective",
+                "name the collective in 'communication'");
+    }
+    return;
   }
-  if (op.communication && !has_bytes) {
+  if (op.phase == Phase::optimizer) {
+    row.error(TraceColumn::communication, "the optimizer waits for every collective and cannot launch one",
+              "launch it after the backward op that completes its gradients");
+  }
+  if (!has_bytes) {
     row.error(TraceColumn::communication, "the collective has 0 bytes", "fill in communication_bytes");
+    return;
   }
-  if (!op.communication || !has_bytes) return;
   for_each_item(row.find(TraceColumn::communication_bytes)->text, [&](std::string_view item) {
     const auto bytes = parse_part(row, TraceColumn::communication_bytes, item, most_bytes);
     if (bytes == 0.0) row.error(TraceColumn::communication_bytes, "the collective has 0 bytes");
-    op.communication_bytes.emplace_back(bytes.value_or(0));
+    op.communications.push_back({.size = Bytes(bytes.value_or(0))});
   });
+  for_each_communication(row, TraceColumn::communication, op,
+                         [&](OpCommunication& one, const std::string& item) {
+                           choose_item(row, TraceColumn::communication, item, one.operation);
+                           one.waits = usual_wait(op.phase, one.operation);
+                         });
+  for_each_communication(row, TraceColumn::group, op, [&](OpCommunication& one, const std::string& item) {
+    choose_item(row, TraceColumn::group, item, one.axis);
+  });
+  for_each_communication(row, TraceColumn::launch, op, [&](OpCommunication& one, const std::string& item) {
+    choose_item(row, TraceColumn::launch, item, one.at);
+  });
+  for_each_communication(row, TraceColumn::waits, op,
+                         [&](OpCommunication& one, const std::string& item) { read_wait(row, item, one); });
 }
 
 void check_work(const Row& row, const Op& op) {
@@ -291,7 +349,7 @@ Op read_op(const Row& row) {
   op.bytes = Bytes(read_number(row, TraceColumn::bytes, most_bytes));
   op.gradients = read_gradients(row, op.layer);
   read_duration(row, op);
-  read_communication(row, op);
+  read_communications(row, op);
   if (is_known) check_work(row, op);
   return op;
 }

@@ -6,6 +6,7 @@
 #include "collectives/operation.hpp"
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
+#include "workload/axis.hpp"
 #include "workload/shape.hpp"
 
 #include <array>
@@ -55,6 +56,28 @@ struct Gradient {
   friend bool operator==(const Gradient&, const Gradient&) = default;
 };
 
+/// When a collective begins to run: once the op before its own has ended, or its own op.
+enum class LaunchTime { start, end };
+
+/// A collective that the ranks of a group launch at an op.
+struct OpCommunication {
+  Operation operation = Operation::all_reduce;
+  Bytes size;             ///< one rank's buffer, as nccl-tests counts it
+  Axis axis = Axis::all;  ///< whose groups take part, each on its own
+  LaunchTime at = LaunchTime::end;
+  /// Ops after the launch that may run beside it; the one after those waits for it. Empty: only the optimizer
+  /// waits.
+  std::optional<int> waits = {};
+  friend bool operator==(const OpCommunication&, const OpCommunication&) = default;
+};
+
+/// The ops that may run beside a collective of which a trace says nothing: a reduction in backward holds up
+/// only the optimizer, any other collective the next op.
+constexpr std::optional<int> usual_wait(Phase phase, Operation operation) {
+  if (phase == Phase::backward && reduces(operation)) return std::nullopt;
+  return 0;
+}
+
 /// Why an op is in the trace.
 enum class OpRole {
   layer,           ///< work of a layer, or of the optimizer
@@ -68,13 +91,12 @@ struct Op {
   OpKind kind{};
   OpRole role = OpRole::layer;  ///< traces in files tell it by the layer's name: role_of()
   Shape shape;
-  Flops flops;                             ///< for the whole batch
-  Bytes bytes;                             ///< read from and written to device memory
-  std::vector<Gradient> gradients;         ///< complete when this op ends, in the order they become ready
-  std::optional<Seconds> duration;         ///< measured by a user, or computed by an earlier run
-  std::optional<ComputeSource> source;     ///< of the duration; empty counts as measured
-  std::optional<Operation> communication;  ///< collective launched when this op ends
-  std::vector<Bytes> communication_bytes;  ///< per collective launched, in order: one rank's buffer
+  Flops flops;                          ///< for the whole batch
+  Bytes bytes;                          ///< read from and written to device memory
+  std::vector<Gradient> gradients;      ///< complete when this op ends, in the order they become ready
+  std::optional<Seconds> duration;      ///< measured by a user, or computed by an earlier run
+  std::optional<ComputeSource> source;  ///< of the duration; empty counts as measured
+  std::vector<OpCommunication> communications;  ///< in the order in which they are launched
   friend bool operator==(const Op&, const Op&) = default;
 };
 
@@ -114,6 +136,13 @@ struct Names<Phase> {
   static constexpr std::array table{Name{"forward", Phase::forward, "forward pass"},
                                     Name{"backward", Phase::backward, "backward pass"},
                                     Name{"optimizer", Phase::optimizer, "update of the parameters"}};
+};
+
+template <>
+struct Names<LaunchTime> {
+  static constexpr std::string_view what = "launch";
+  static constexpr std::array table{Name{"start", LaunchTime::start, "when the op before has ended"},
+                                    Name{"end", LaunchTime::end, "when the op has ended"}};
 };
 
 template <>

@@ -5,6 +5,7 @@
 #include "units/quantity.hpp"
 
 #include <array>
+#include <string_view>
 
 namespace trainyard {
 
@@ -25,8 +26,17 @@ enum class TraceColumn {
   duration_s,
   duration_source,
   communication,
-  communication_bytes
+  communication_bytes,
+  group,
+  waits,
+  launch
 };
+
+/// Columns that are written only if some collective needs them.
+constexpr bool is_for_groups(TraceColumn column) { return column >= TraceColumn::group; }
+
+/// In column `waits`: no op of the backward pass waits.
+inline constexpr std::string_view only_optimizer_waits = "optimizer";
 
 inline constexpr std::array trace_columns{
     config::Name{"phase", TraceColumn::phase, "forward, backward or optimizer, in this order"},
@@ -42,8 +52,16 @@ inline constexpr std::array trace_columns{
     config::Name{"duration_s", TraceColumn::duration_s,
                  "duration of the op in seconds; replaces flops and bytes"},
     config::Name{"duration_source", TraceColumn::duration_source, "measured (default), fitted or roofline"},
-    config::Name{"communication", TraceColumn::communication, "collective launched when the op ends"},
+    config::Name{"communication", TraceColumn::communication,
+                 "collectives launched at the op: all_reduce or all_gather;reduce_scatter"},
     config::Name{"communication_bytes", TraceColumn::communication_bytes,
-                 "size of each collective launched: 1000 or 1000;2000"}};
+                 "size of each collective launched: 1000 or 1000;2000"},
+    config::Name{"group", TraceColumn::group,
+                 "ranks that take part in each: all (default), data, tensor, context, expert or pipeline"},
+    config::Name{"waits", TraceColumn::waits,
+                 "number of ops that may run before one waits for each: 0, the next op; optimizer: only the "
+                 "optimizer waits. Default: optimizer for reductions in backward, otherwise 0"},
+    config::Name{"launch", TraceColumn::launch,
+                 "when each begins: end (default) of the op, or its start, when the op before has ended"}};
 
 }  // namespace trainyard

@@ -4,7 +4,11 @@
 #include "workload/trace_columns.hpp"
 #include "workload/trace_csv.hpp"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace trainyard {
 namespace {
@@ -18,10 +22,50 @@ std::string gradient_list(const std::vector<Gradient>& gradients) {
   return text;
 }
 
-std::string byte_list(const std::vector<Bytes>& sizes) {
-  std::string text;
-  for (const Bytes size : sizes) text += (text.empty() ? "" : ";") + shortest(size.si());
+/// The items of a list, or one item if they are all the same.
+std::string list_of(const std::vector<std::string>& items) {
+  if (items.empty()) return {};
+  if (std::ranges::all_of(items, [&](const std::string& item) { return item == items.front(); }))
+    return items.front();
+  std::string text = items.front();
+  for (std::size_t i = 1; i < items.size(); ++i) text += ";" + items[i];
   return text;
+}
+
+template <class TextOf>
+std::string communication_list(const Op& op, TextOf text_of) {
+  std::vector<std::string> items;
+  for (const OpCommunication& one : op.communications) items.push_back(text_of(one));
+  return list_of(items);
+}
+
+std::string byte_list(const std::vector<OpCommunication>& communications) {
+  std::string text;
+  for (const OpCommunication& one : communications)
+    text += (text.empty() ? "" : ";") + shortest(one.size.si());
+  return text;
+}
+
+std::string wait_text(const Op& op, const OpCommunication& one) {
+  if (one.waits == usual_wait(op.phase, one.operation)) return {};
+  return one.waits ? std::to_string(*one.waits) : std::string(only_optimizer_waits);
+}
+
+std::string axis_text(const OpCommunication& one) {
+  return one.axis == Axis::all ? "" : std::string(config::name_of(one.axis));
+}
+
+std::string launch_text(const OpCommunication& one) {
+  return one.at == LaunchTime::end ? "" : std::string(config::name_of(one.at));
+}
+
+/// Whether the collectives of some op differ from those of plain data parallelism.
+bool has_groups(const Trace& trace) {
+  return std::ranges::any_of(trace.ops, [](const Op& op) {
+    return std::ranges::any_of(op.communications, [&](const OpCommunication& one) {
+      return !axis_text(one).empty() || !launch_text(one).empty() || !wait_text(op, one).empty();
+    });
+  });
 }
 
 std::string parameter_bytes(const std::vector<Gradient>& gradients) {
@@ -54,9 +98,16 @@ std::string cell(const Op& op, TraceColumn column) {
     case TraceColumn::duration_source:
       return op.duration && op.source ? std::string(config::name_of(*op.source)) : "";
     case TraceColumn::communication:
-      return op.communication ? std::string(config::name_of(*op.communication)) : "";
+      return communication_list(op,
+                                [](const auto& one) { return std::string(config::name_of(one.operation)); });
     case TraceColumn::communication_bytes:
-      return byte_list(op.communication_bytes);
+      return byte_list(op.communications);
+    case TraceColumn::group:
+      return communication_list(op, axis_text);
+    case TraceColumn::waits:
+      return communication_list(op, [&](const auto& one) { return wait_text(op, one); });
+    case TraceColumn::launch:
+      return communication_list(op, launch_text);
   }
   return {};
 }
@@ -70,17 +121,18 @@ std::string write_trace(const Trace& trace) {
   if (trace.accumulation > 1) text += "# accumulation: " + std::to_string(trace.accumulation) + "\n";
   if (trace.precision) text += "# precision: " + std::string(config::name_of(*trace.precision)) + "\n";
   if (trace.sequence_length) text += "# sequence_length: " + std::to_string(*trace.sequence_length) + "\n";
-  for (std::size_t i = 0; i < trace_columns.size(); ++i) {
-    text += (i == 0 ? "" : ",") + std::string(trace_columns[i].text);
-  }
-  text += '\n';
-  for (const Op& op : trace.ops) {
-    for (std::size_t i = 0; i < trace_columns.size(); ++i) {
-      if (i > 0) text += ',';
-      text += cell(op, trace_columns[i].value);
+  const bool with_groups = has_groups(trace);
+  const auto write_line = [&](auto cell_of) {
+    std::string_view separator;
+    for (const auto& column : trace_columns) {
+      if (is_for_groups(column.value) && !with_groups) continue;
+      text += std::exchange(separator, ",");
+      text += cell_of(column);
     }
     text += '\n';
-  }
+  };
+  write_line([](const auto& column) { return std::string(column.text); });
+  for (const Op& op : trace.ops) write_line([&](const auto& column) { return cell(op, column.value); });
   return text;
 }
 

@@ -201,8 +201,7 @@ TEST_CASE("compression pays on a slow network and costs on a fast one") {
 TEST_CASE("what a kind makes of gradients is not what a trace has recorded; halves are not halved") {
   const Cluster cluster = machine("dgx2", 1, 4);
   Trace trace = two_layers();
-  trace.ops[3].communication = Operation::all_reduce;
-  trace.ops[3].communication_bytes = {Bytes{404e6}};
+  trace.ops[3].communications = {{.operation = Operation::all_reduce, .size = Bytes{404e6}}};
   CHECK_THROWS_AS((void)plan_of(cluster, to_peers(), trace), InputError);
   CHECK_THROWS_AS((void)plan_of(cluster, through_gpu0(), trace), InputError);
   Stack halves;

@@ -55,8 +55,7 @@ TEST_CASE(
 
 TEST_CASE("where every micro-batch is reduced each completes its gradients, and they are still added up") {
   Trace trace = one_micro_batch();
-  trace.ops[1].communication = Operation::all_reduce;
-  trace.ops[1].communication_bytes = {Bytes(4000)};
+  trace.ops[1].communications = {{.operation = Operation::all_reduce, .size = Bytes(4000)}};
   const Op backward = trace.ops[1];
   accumulate(trace, 3, Bytes(4), true);
   REQUIRE(trace.ops.size() == 9);

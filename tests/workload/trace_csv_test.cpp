@@ -58,6 +58,15 @@ Shape any_shape(OpKind kind) {
   return VectorShape{any_number(1e15) + 1};
 }
 
+OpCommunication any_communication() {
+  return {
+      .operation = *rc::gen::elementOf(std::vector<Operation>{Operation::all_reduce, Operation::all_to_all}),
+      .size = Bytes(1 + any_number(1e17)),
+      .axis = *rc::gen::elementOf(std::vector<Axis>{Axis::all, Axis::tensor}),
+      .at = *rc::gen::elementOf(std::vector<LaunchTime>{LaunchTime::start, LaunchTime::end}),
+      .waits = *rc::gen::elementOf(std::vector<std::optional<int>>{std::nullopt, 0, 3})};
+}
+
 Op any_op(Phase phase, int index) {
   Op op;
   op.phase = phase;
@@ -77,8 +86,7 @@ Op any_op(Phase phase, int index) {
     if (*rc::gen::arbitrary<bool>()) op.source = ComputeSource::roofline;
   }
   if (op.phase != Phase::optimizer && *rc::gen::arbitrary<bool>()) {
-    op.communication = Operation::all_reduce;
-    op.communication_bytes = {Bytes(1 + any_number(1e17)), Bytes(7)};
+    op.communications = {any_communication(), {.size = Bytes(7)}};
   }
   return op;
 }
@@ -233,10 +241,10 @@ TEST_CASE("a gradient is completed once in each micro-batch") {
 
 TEST_CASE("a collective and its bytes come together") {
   const std::string columns = "phase,layer,duration_s,communication,communication_bytes\n";
-  CHECK(read_trace("t.csv", columns + "backward,a,1,all_reduce,100\n").ops[0].communication_bytes ==
-        std::vector{Bytes(100)});
-  CHECK(read_trace("t.csv", columns + "backward,a,1,all_reduce,100;20\n").ops[0].communication_bytes ==
-        std::vector{Bytes(100), Bytes(20)});
+  CHECK(read_trace("t.csv", columns + "backward,a,1,all_reduce,100\n").ops[0].communications ==
+        std::vector{OpCommunication{.size = Bytes(100)}});
+  CHECK(read_trace("t.csv", columns + "backward,a,1,all_reduce,100;20\n").ops[0].communications ==
+        std::vector{OpCommunication{.size = Bytes(100)}, OpCommunication{.size = Bytes(20)}});
   CHECK(error_of(columns + "backward,a,1,all_reduce,100;\n").key_path == "communication_bytes");
   CHECK(error_of(columns + "backward,a,1,all_reduce,0\n").key_path == "communication_bytes");
   CHECK(error_of(columns + "optimizer,a,1,all_reduce,9\n").key_path == "communication");
@@ -244,6 +252,28 @@ TEST_CASE("a collective and its bytes come together") {
   CHECK(error_of(columns + "backward,a,1,all_reduce,\n").key_path == "communication");
   CHECK(error_of(columns + "backward,a,1,,100\n").key_path == "communication_bytes");
   CHECK(error_of(columns + "backward,a,1,all_redcue,9\n").hint == "did you mean 'all_reduce'?");
+}
+
+TEST_CASE("a trace says which ranks take part in a collective and which op waits for it") {
+  const std::string columns = "phase,layer,duration_s,communication,communication_bytes,group,waits,launch\n";
+  const auto of = [&](const std::string& line) {
+    return read_trace("t.csv", columns + line).ops[0].communications;
+  };
+  CHECK(of("forward,a,1,all_to_all,8,,,\n").front().waits == 0);
+  CHECK_FALSE(of("forward,a,1,all_to_all,8,,optimizer,\n").front().waits);
+  CHECK(of("backward,a,1,all_gather,8,expert,,\n").front() ==
+        OpCommunication{
+            .operation = Operation::all_gather, .size = Bytes(8), .axis = Axis::expert, .waits = 0});
+  const auto both = of("backward,a,1,all_gather;reduce_scatter,8;9,tensor,1;2,start;end\n");
+  REQUIRE(both.size() == 2);
+  CHECK(both[0].at == LaunchTime::start);
+  CHECK(both[1] ==
+        OpCommunication{
+            .operation = Operation::reduce_scatter, .size = Bytes(9), .axis = Axis::tensor, .waits = 2});
+  CHECK(error_of(columns + "backward,a,1,all_gather,8,tensr,,\n").hint == "did you mean 'tensor'?");
+  CHECK(error_of(columns + "backward,a,1,all_gather,8,,-1,\n").key_path == "waits");
+  CHECK(error_of(columns + "backward,a,1,all_gather,8;9;10,,1;2,\n").key_path == "waits");
+  CHECK(error_of(columns + "backward,a,1,,,tensor,,\n").key_path == "group");
 }
 
 TEST_CASE("a trace without ops is an error") {

@@ -1,0 +1,101 @@
+#pragma once
+// How the ranks of a job share a model: the block `parallelism` of an experiment. Terms and defaults are
+// those of Megatron-LM; strategy/grid.hpp numbers the ranks, strategy/shard.hpp divides layers,
+// strategy/stages.hpp cuts the model into stages.
+
+#include "config/keys.hpp"
+#include "workload/axis.hpp"
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+/// The order of forward and backward passes on a stage of a pipeline.
+enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zb_h1 };
+
+/// Activations that backward computes again instead of keeping them.
+enum class Recompute { none, selective, full };
+
+/// What the replicas of a parameter divide among themselves instead of each holding all of it.
+enum class Sharded { none, optimizer, gradients, parameters };
+
+struct Parallelism {
+  int tensor = 1;
+  int pipeline = 1;
+  int virtual_stages = 1;  ///< chunks of the model on each rank
+  int context = 1;
+  int expert = 1;
+  /// The first axis is the innermost: its groups have consecutive ranks.
+  std::vector<Axis> order = {Axis::tensor, Axis::context, Axis::data, Axis::pipeline};
+  bool sequence = false;                     ///< sequence parallelism between the divided layers
+  std::optional<PipelineSchedule> schedule;  ///< default: 1f1b, with virtual stages interleaved
+  std::vector<int> stages;  ///< blocks of each chunk in the model's order; empty: equal parts
+  Recompute recompute = Recompute::none;
+  Sharded shard = Sharded::none;
+};
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<PipelineSchedule> {
+  static constexpr std::string_view what = "pipeline schedule";
+  static constexpr std::array table{
+      Name{"gpipe", PipelineSchedule::gpipe, "all forward passes, then all backward passes"},
+      Name{"1f1b", PipelineSchedule::one_f_one_b,
+           "one forward and one backward pass in turn, after a warm-up"},
+      Name{"interleaved", PipelineSchedule::interleaved, "1f1b over several chunks of the model per rank"},
+      Name{"zb_h1", PipelineSchedule::zb_h1,
+           "1f1b whose weight gradients fill the bubble (ZB-H1 of Zero Bubble Pipeline Parallelism)"}};
+};
+
+template <>
+struct Names<Recompute> {
+  static constexpr std::string_view what = "recomputation of activations";
+  static constexpr std::array table{
+      Name{"none", Recompute::none, "all activations that backward needs are kept"},
+      Name{"selective", Recompute::selective, "the core of the attention is computed again"},
+      Name{"full", Recompute::full, "only the input of each block is kept"}};
+};
+
+template <>
+struct Names<Sharded> {
+  static constexpr std::string_view what = "sharded state";
+  static constexpr std::array table{
+      Name{"none", Sharded::none, "every replica holds everything"},
+      Name{"optimizer", Sharded::optimizer, "optimizer state (ZeRO-1, Megatron's distributed optimizer)"},
+      Name{"gradients", Sharded::gradients, "and gradients (ZeRO-2)"},
+      Name{"parameters", Sharded::parameters, "and parameters (ZeRO-3, FSDP)"}};
+};
+
+template <>
+struct Keys<Parallelism> {
+  static auto table() {
+    constexpr double most = 1e6;
+    return keys(
+        optional("tensor", &Parallelism::tensor, "ranks that share every layer").between(1, most),
+        optional("pipeline", &Parallelism::pipeline, "stages of the pipeline").between(1, most),
+        optional("virtual_stages", &Parallelism::virtual_stages, "chunks of the model on each rank")
+            .between(1, most),
+        optional("context", &Parallelism::context, "ranks that share the tokens of a sample")
+            .between(1, most),
+        optional("expert", &Parallelism::expert, "ranks that share the experts of a layer").between(1, most),
+        optional("order", &Parallelism::order,
+                 "axes from the innermost, whose groups have consecutive ranks, to the outermost"),
+        optional("sequence", &Parallelism::sequence,
+                 "true: ranks of a tensor group share the tokens between the divided layers"),
+        optional("schedule", &Parallelism::schedule,
+                 "order of the passes on a stage; default: 1f1b, with virtual stages interleaved"),
+        optional("stages", &Parallelism::stages,
+                 "blocks of each chunk in the model's order; default: equal parts"),
+        optional("recompute", &Parallelism::recompute,
+                 "activations that backward computes again instead of keeping them"),
+        optional("shard", &Parallelism::shard, "what replicas divide instead of each holding it"));
+  }
+};
+
+}  // namespace trainyard::config

@@ -1,0 +1,38 @@
+#pragma once
+// The collectives that a divided layer adds to the passes of a micro-batch. strategy/shard.hpp makes them
+// with the layers; add_transfers() attaches them to the ops of a trace.
+
+#include "collectives/operation.hpp"
+#include "workload/axis.hpp"
+#include "workload/layer.hpp"
+#include "workload/trace.hpp"
+
+#include <vector>
+
+namespace trainyard {
+
+/// When a collective of a layer's forward or backward pass is launched, and which kernels it may run beside.
+enum class TransferPlace {
+  before,              ///< launched before the layer's first op, which waits for it
+  beside_input_grad,   ///< launched before the gradient of the layer's input; the gradient of its weights
+                       ///< waits for it
+  beside_weight_grad,  ///< launched after the gradient of the layer's input; what follows the layer waits for
+                       ///< it
+  after                ///< launched after the layer's last op; the next op waits for it
+};
+
+/// The type of the values sent.
+enum class TransferDtype { activation, fp32 };
+
+struct Transfer {
+  int layer = -1;  ///< index in the rank's layers
+  Phase phase = Phase::forward;
+  TransferPlace place = TransferPlace::after;
+  Operation operation = Operation::all_reduce;
+  Axis axis = Axis::tensor;
+  double elements = 0;  ///< per sample, as nccl-tests counts the size (collectives/operation.hpp)
+  TransferDtype of = TransferDtype::activation;
+  friend bool operator==(const Transfer&, const Transfer&) = default;
+};
+
+}  // namespace trainyard
