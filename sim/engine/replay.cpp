@@ -6,16 +6,14 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <utility>
 
 namespace trainyard::engine {
 
 namespace {
 
-/// The other stream that shares the GPU with this one; -1: none.
-int beside(int stream) {
-  if (stream == static_cast<int>(Stream::compute)) return static_cast<int>(Stream::communication);
-  return stream == static_cast<int>(Stream::communication) ? static_cast<int>(Stream::compute) : -1;
-}
+/// Whether work on two streams shares the GPU.
+bool share_gpu(int stream, int other) { return stream != other && is_on_gpu(stream) && is_on_gpu(other); }
 
 }  // namespace
 
@@ -39,7 +37,7 @@ Replay::Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& c
     if (same != rank) continue;
     if (kind.first >= static_cast<int>(jobs_.size())) jobs_.resize(at(kind.first + 1));
     jobs_[at(kind.first)].simulated.push_back(rank);
-    ranks_[at(rank)].cursors.resize(stream_count);
+    ranks_[at(rank)].cursors.resize(program(rank).streams.size());
     ranks_[at(rank)].happened.assign(at(program(rank).events), false);
   }
   for (const Rank rank : recorded_) ranks_[at(stands_in_[at(index(rank))])].recorded = true;
@@ -52,9 +50,9 @@ const Program& Replay::program(int rank) const {
 void Replay::begin(CollectiveExecutor& executor) {
   executor_ = &executor;
   for (Job& job : jobs_) {
-    job.open_streams = static_cast<int>(job.simulated.size()) * stream_count;
     for (const int rank : job.simulated) {
-      for (int stream = 0; stream < stream_count; ++stream) wake_at(rank, stream, 0);
+      job.open_streams += stream_number(rank);
+      for (int stream = 0; stream < stream_number(rank); ++stream) wake_at(rank, stream, 0);
     }
   }
 }
@@ -88,14 +86,14 @@ void Replay::advance(int rank, int stream, double date) {
   }
   walk(rank, stream, date);
   // After walk(), which decides what this stream does from now on.
-  settle_pace(rank, beside(stream), date);
+  settle_others(rank, stream, date);
 }
 
 /// Goes as far as possible at this date.
 void Replay::walk(int rank, int stream, double date) {
   RankState& state = ranks_[at(rank)];
   Cursor& cursor = state.cursors[at(stream)];
-  const std::vector<Task>& tasks = program(rank).streams[stream];
+  const std::vector<Task>& tasks = program(rank).streams[at(stream)];
   while (cursor.task < static_cast<int>(tasks.size())) {
     const Task& task = tasks[at(cursor.task)];
     if (const auto* compute = std::get_if<Compute>(&task)) {
@@ -128,14 +126,7 @@ void Replay::walk(int rank, int stream, double date) {
 }
 
 void Replay::begin_kernel(int rank, int stream, const Compute& what, double date) {
-  GpuUse taken = beside(stream) < 0 ? GpuUse{} : taken_by(rank, beside(stream));
-  if (beside(stream) >= 0) {
-    // A collective that waits for multiprocessors gets them before the next kernel.
-    const Cursor& other = ranks_[at(rank)].cursors[at(beside(stream))];
-    if (other.awaits_multiprocessors)
-      taken.sms = std::get<Join>(program(rank).streams[beside(stream)][at(other.task)]).use.sms;
-  }
-  ranks_[at(rank)].cursors[at(stream)].kernel.emplace(what, taken, date);
+  ranks_[at(rank)].cursors[at(stream)].kernel.emplace(what, taken_beside(rank, stream, true), date);
   wake_at_end(rank, stream);
 }
 
@@ -155,12 +146,18 @@ void Replay::end_kernel(int rank, int stream, double date) {
   ++cursor.task;
 }
 
-/// Adapts the pace of the stream's running kernel, if any, to the other stream's new load.
+/// Adapts the pace of the stream's running kernel, if any, to the load of the other streams.
 void Replay::settle_pace(int rank, int stream, double date) {
-  if (beside(stream) < 0) return;
   Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
-  if (!cursor.kernel || !cursor.kernel->run_beside(taken_by(rank, beside(stream)), date)) return;
-  wake_at_end(rank, stream);
+  if (!is_on_gpu(stream) || !cursor.kernel) return;
+  if (cursor.kernel->run_beside(taken_beside(rank, stream, false), date)) wake_at_end(rank, stream);
+}
+
+/// The same for all kernels that run beside a stream.
+void Replay::settle_others(int rank, int stream, double date) {
+  for (int other = 0; other < stream_number(rank); ++other) {
+    if (share_gpu(stream, other)) settle_pace(rank, other, date);
+  }
 }
 
 /// The share of the GPU used by a stream. A collective's blocks hold their multiprocessors while they wait
@@ -169,30 +166,59 @@ GpuUse Replay::taken_by(int rank, int stream) const {
   const Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
   if (cursor.kernel) return cursor.kernel->use();
   if (cursor.joined_at < 0) return {};
-  const Join& join = std::get<Join>(program(rank).streams[stream][at(cursor.task)]);
+  const Join& join = std::get<Join>(program(rank).streams[at(stream)][at(cursor.task)]);
   return is_complete(join.collective) ? join.use : GpuUse{.sms = join.use.sms, .memory = 0};
 }
 
-/// The date from which a stream's collective finds free multiprocessors: the end of a persistent kernel that
-/// runs on the other stream.
+/// The share of the GPU that a kernel on this stream does not get. At its launch, a collective that waits for
+/// multiprocessors counts: it gets them first.
+GpuUse Replay::taken_beside(int rank, int stream, bool is_launch) const {
+  GpuUse sum;
+  for (int other = 0; other < stream_number(rank); ++other) {
+    if (!share_gpu(stream, other)) continue;
+    GpuUse taken = taken_by(rank, other);
+    const Cursor& cursor = ranks_[at(rank)].cursors[at(other)];
+    if (is_launch && cursor.awaits_multiprocessors)
+      taken.sms = std::get<Join>(program(rank).streams[at(other)][at(cursor.task)]).use.sms;
+    sum.sms = std::min(1.0, sum.sms + taken.sms);
+    sum.memory = std::min(1.0, sum.memory + taken.memory);
+  }
+  return sum;
+}
+
+/// The date from which a stream's collective finds free multiprocessors: the end of the persistent kernels
+/// that run on other streams.
 double Replay::multiprocessors_free(int rank, int stream) const {
-  if (beside(stream) < 0) return 0;
-  const auto& kernel = ranks_[at(rank)].cursors[at(beside(stream))].kernel;
-  return kernel && kernel->use().persistent && !kernel->waits() ? kernel->end() : 0;
+  double date = 0;
+  for (int other = 0; other < stream_number(rank); ++other) {
+    const auto& kernel = ranks_[at(rank)].cursors[at(other)].kernel;
+    if (share_gpu(stream, other) && kernel && kernel->use().persistent && !kernel->waits())
+      date = std::max(date, kernel->end());
+  }
+  return date;
 }
 
 void Replay::join(int rank, int stream, int collective, double date) {
+  ranks_[at(rank)].cursors[at(stream)].joined_at = date;
+  // A collective that a step repeats: its next round begins once all have left this one.
+  if (is_complete(collective))
+    rendezvous_[at(collective)].early.push_back(rank);
+  else
+    enter(rank, collective, date);
+}
+
+void Replay::enter(int rank, int collective, double date) {
   Rendezvous& rendezvous = rendezvous_[at(collective)];
   if (rendezvous.arrived == 0 && !rendezvous.has_span) rendezvous.span.first_arrival = Seconds{date};
-  ranks_[at(rank)].cursors[at(stream)].joined_at = date;
   rendezvous.arrived += ranks_[at(rank)].weight;
   rendezvous.members.push_back(rank);
   ++rendezvous.inside;
   const bool all_there = is_complete(collective);
+  if (all_there) rendezvous.started = date;
   if (all_there && !rendezvous.has_span) rendezvous.span.start = Seconds{date};
   if (all_there) {
     for (const int member : rendezvous.members) {
-      for (int other = 0; other < stream_count; ++other) settle_pace(member, other, date);
+      for (int other = 0; other < stream_number(member); ++other) settle_pace(member, other, date);
     }
   }
   executor_->arrive(collective, rank, date);
@@ -202,7 +228,7 @@ void Replay::join(int rank, int stream, int collective, double date) {
 void Replay::record(int rank, int event, double date) {
   RankState& state = ranks_[at(rank)];
   state.happened[at(event)] = true;
-  for (int other = 0; other < stream_count; ++other) {
+  for (int other = 0; other < stream_number(rank); ++other) {
     Cursor& waiter = state.cursors[at(other)];
     if (waiter.waiting_for != event) continue;
     waiter.waiting_for = -1;
@@ -231,11 +257,11 @@ void Replay::repeat(Job& job, double date) {
   }
   job.begun = date;
   job.repeats = true;
-  job.open_streams = static_cast<int>(job.simulated.size()) * stream_count;
   for (const int rank : job.simulated) {
     RankState& state = ranks_[at(rank)];
     state.happened.assign(state.happened.size(), false);
-    for (int stream = 0; stream < stream_count; ++stream) {
+    job.open_streams += stream_number(rank);
+    for (int stream = 0; stream < stream_number(rank); ++stream) {
       state.cursors[at(stream)] = {};
       wake_at(rank, stream, date);
     }
@@ -249,19 +275,15 @@ void Replay::leave(int collective, int rank, double date) {
   if (!rendezvous.has_span) rendezvous.span.end = std::max(rendezvous.span.end, Seconds{date});
   // The last rank to leave resets the rendezvous for the next round of a repeating job.
   --rendezvous.inside;
-  if (rendezvous.inside == 0 && is_complete(collective)) {
-    rendezvous.arrived = 0;
-    rendezvous.members.clear();
-    rendezvous.has_span = true;
-  }
-  for (int stream = 0; stream < stream_count; ++stream) {
+  if (rendezvous.inside == 0 && is_complete(collective)) end_round(collective, date);
+  for (int stream = 0; stream < stream_number(rank); ++stream) {
     Cursor& cursor = state.cursors[at(stream)];
     if (cursor.joined_at < 0) continue;
-    const auto* join = std::get_if<Join>(&program(rank).streams[stream][at(cursor.task)]);
+    const auto* join = std::get_if<Join>(&program(rank).streams[at(stream)][at(cursor.task)]);
     if (join == nullptr || join->collective != collective) continue;
     if (!jobs_[at(job_of(rank))].repeats) {
       // Waiting for late ranks is not communication.
-      const double begun = std::max(cursor.joined_at, rendezvous.span.start.si());
+      const double begun = std::max(cursor.joined_at, rendezvous.started);
       state.span.communication += Seconds{std::max(0.0, date - begun)};
       if (state.recorded) {
         spans_.push_back(
@@ -273,6 +295,16 @@ void Replay::leave(int collective, int rank, double date) {
     advance(rank, stream, date);
     return;
   }
+}
+
+/// The rendezvous becomes free for the next round, for which some may have arrived already.
+void Replay::end_round(int collective, double date) {
+  Rendezvous& rendezvous = rendezvous_[at(collective)];
+  rendezvous.arrived = 0;
+  rendezvous.members.clear();
+  rendezvous.has_span = true;
+  const std::vector<int> early = std::exchange(rendezvous.early, {});
+  for (const int rank : early) enter(rank, collective, date);
 }
 
 void Replay::leave_all(int collective, double date) {

@@ -66,8 +66,10 @@ private:
     int arrived = 0;
     int inside = 0;            ///< members that have not left yet
     std::vector<int> members;  ///< simulated ranks that have arrived
+    std::vector<int> early;    ///< members that have arrived for the next round while others are inside
+    double started = 0;        ///< when the last member of this round arrived
     CollectiveSpan span;
-    bool has_span = false;  ///< the span is complete; repeats leave it as it is
+    bool has_span = false;  ///< the span is complete; further rounds leave it as it is
   };
   struct Job {
     std::vector<int> simulated;
@@ -83,12 +85,19 @@ private:
   void begin_kernel(int rank, int stream, const Compute& what, double date);
   void end_kernel(int rank, int stream, double date);
   void settle_pace(int rank, int stream, double date);
+  void settle_others(int rank, int stream, double date);
   [[nodiscard]] GpuUse taken_by(int rank, int stream) const;
+  [[nodiscard]] GpuUse taken_beside(int rank, int stream, bool is_launch) const;
   [[nodiscard]] double multiprocessors_free(int rank, int stream) const;
   [[nodiscard]] bool is_complete(int collective) const {
     return rendezvous_[at(collective)].arrived == graph_.collectives[at(collective)].participants;
   }
   void join(int rank, int stream, int collective, double date);
+  void enter(int rank, int collective, double date);
+  void end_round(int collective, double date);
+  [[nodiscard]] int stream_number(int rank) const {
+    return static_cast<int>(ranks_[at(rank)].cursors.size());
+  }
   void record(int rank, int event, double date);
   void end_stream(int rank, double date);
   void repeat(Job& job, double date);

@@ -7,19 +7,13 @@
 
 namespace trainyard::engine {
 
-namespace {
-
-constexpr std::string_view stream_names[stream_count] = {"compute", "communication", "host"};
-
-}  // namespace
-
 std::vector<int> Replay::waiting_collectives() const {
   std::set<int> found;
   for (const int rank : jobs_[0].simulated) {
-    for (int stream = 0; stream < stream_count; ++stream) {
+    for (int stream = 0; stream < stream_number(rank); ++stream) {
       const Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
       if (cursor.joined_at < 0) continue;
-      found.insert(std::get<Join>(program(rank).streams[stream][at(cursor.task)]).collective);
+      found.insert(std::get<Join>(program(rank).streams[at(stream)][at(cursor.task)]).collective);
     }
   }
   return {found.begin(), found.end()};
@@ -29,14 +23,15 @@ std::string Replay::who_waits() const {
   std::string waiting;
   int stuck = 0;
   for (const int rank : jobs_[0].simulated) {
-    for (int stream = 0; stream < stream_count; ++stream) {
+    for (int stream = 0; stream < stream_number(rank); ++stream) {
       const Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
-      const std::vector<Task>& tasks = program(rank).streams[stream];
+      const std::vector<Task>& tasks = program(rank).streams[at(stream)];
       if (cursor.task >= static_cast<int>(tasks.size())) continue;
       if (++stuck > 8) continue;
       const auto* join = std::get_if<Join>(&tasks[at(cursor.task)]);
-      waiting += fmt::format("\n  rank {}, {} stream, task {}: waits for {} {}", rank, stream_names[stream],
-                             cursor.task, join != nullptr ? "collective" : "event",
+      waiting += fmt::format("\n  rank {}, {} stream, task {}: waits for {} {}", rank,
+                             config::name_of(static_cast<Stream>(stream)), cursor.task,
+                             join != nullptr ? "collective" : "event",
                              join != nullptr ? join->collective : cursor.waiting_for);
       if (join == nullptr) continue;
       waiting += fmt::format(" ({} of {} ranks there)", rendezvous_[at(join->collective)].arrived,

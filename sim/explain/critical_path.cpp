@@ -22,8 +22,8 @@ struct RecordPlace {
 
 std::vector<RecordPlace> record_places(const Program& program) {
   std::vector<RecordPlace> places(at(program.events));
-  for (int stream = 0; stream < stream_count; ++stream) {
-    const std::vector<Task>& tasks = program.streams[stream];
+  for (int stream = 0; stream < program.stream_number(); ++stream) {
+    const std::vector<Task>& tasks = program.streams[at(stream)];
     for (std::size_t task = 0; task < tasks.size(); ++task) {
       if (const auto* record = std::get_if<Record>(&tasks[task]))
         places[at(record->event)] = {stream, static_cast<int>(task)};
@@ -70,7 +70,7 @@ private:
     return graph_.programs[at(graph_.program_of_rank[at(rank)])];
   }
   [[nodiscard]] const Task& task_of(const TaskSpan& span) const {
-    return program(index(span.rank)).streams[static_cast<int>(span.stream)][at(span.task)];
+    return program(index(span.rank)).of(span.stream)[at(span.task)];
   }
 
   /// The task that ends last; if several end together, a computing one, of the lowest rank.
@@ -104,7 +104,7 @@ private:
 
   /// When the stream reached this task, and the cause.
   [[nodiscard]] Cause before(int rank, int stream, int task) const {
-    const std::vector<Task>& tasks = program(rank).streams[stream];
+    const std::vector<Task>& tasks = program(rank).streams[at(stream)];
     Cause latest;
     while (--task >= 0) {
       if (const auto* wait = std::get_if<Wait>(&tasks[at(task)])) {

@@ -32,7 +32,7 @@ bool is_kernels(const PathSegment& segment) { return segment.ops > 0; }
 PathSegment segment_of(const ReplayedStep& step, const PathPiece& piece) {
   const TaskGraph& graph = step.plan.graph;
   const Program& program = graph.programs[at(graph.program_of_rank[at(index(piece.rank))])];
-  const std::vector<Task>& tasks = program.streams[static_cast<int>(piece.stream)];
+  const std::vector<Task>& tasks = program.of(piece.stream);
   PathSegment segment;
   segment.rank = piece.rank;
   segment.start = piece.start;

@@ -46,9 +46,8 @@ std::string track_name(const Run& run, Rank rank) {
 }
 
 std::string_view stream_name(const Run& run, int stream) {
-  constexpr std::string_view of_step[stream_count] = {"compute", "communication", "host"};
-  constexpr std::string_view of_training[stream_count] = {"rank", "", "cancelled compute"};
-  return (updates_of(run) ? of_training : of_step)[stream];
+  constexpr std::string_view of_training[usual_streams] = {"rank", "", "cancelled compute"};
+  return updates_of(run) != nullptr ? of_training[stream] : config::name_of(static_cast<Stream>(stream));
 }
 
 std::string event_title(const Run& run, const TimelineEvent& event) {

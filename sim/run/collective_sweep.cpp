@@ -77,7 +77,7 @@ public:
 
 private:
   std::vector<Task>& stream(std::size_t program) {
-    return graph_.programs[program].streams[static_cast<int>(Stream::communication)];
+    return graph_.programs[program].of(Stream::communication);
   }
 
   /// No rank begins a size before all ranks of all groups have ended the previous one: message by message,

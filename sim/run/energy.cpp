@@ -19,7 +19,7 @@ struct BusyTimes {
 
 BusyTimes busy_times(const Program& program, const Trace& trace) {
   BusyTimes times;
-  for (const Task& task : program.streams[static_cast<int>(Stream::compute)]) {
+  for (const Task& task : program.of(Stream::compute)) {
     const auto* compute = std::get_if<Compute>(&task);
     if (compute == nullptr) continue;
     const OpKind kind =

@@ -96,7 +96,7 @@ std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const std
     bar.stream = span.stream;
     bar.start = span.start;
     bar.end = span.end;
-    const std::vector<Task>& tasks = program.streams[static_cast<int>(span.stream)];
+    const std::vector<Task>& tasks = program.of(span.stream);
     const Task& task = tasks[at(span.task)];
     const auto* compute = std::get_if<Compute>(&task);
     if (compute != nullptr && compute->op < 0) {

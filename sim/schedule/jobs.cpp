@@ -51,8 +51,7 @@ void add_background(TaskGraph& graph, const Route& way, Bandwidth rate) {
   Pattern pattern;
   pattern.add_edge({Rank{sender}, Rank{sender + 1}}, way.links);
   Program program;
-  program.streams[static_cast<int>(Stream::communication)] = {
-      Join{static_cast<int>(graph.collectives.size())}};
+  program.of(Stream::communication) = {Join{static_cast<int>(graph.collectives.size())}};
   graph.collectives.push_back({.operation = Operation::send_recv,
                                .size = rate * piece,
                                .participants = 2,

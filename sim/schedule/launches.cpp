@@ -37,6 +37,12 @@ Seconds copy_time(const GpuProfile& gpu, Precision precision, Bytes size, std::s
   return tensors < 2 ? Seconds() : moving_time(gpu, precision, 2 * size);
 }
 
+/// The op that waits for a collective of op `i`; none for the optimizer, which waits for all.
+std::optional<int> needed_by(const OpCommunication& communication, std::size_t i) {
+  if (!communication.waits) return std::nullopt;
+  return static_cast<int>(i) + *communication.waits + (communication.at == LaunchTime::end ? 1 : 0);
+}
+
 /// The launches that the trace names. A collective takes gradients in the order in which they became ready,
 /// until their bytes add up to its size.
 std::vector<Launch> recorded_launches(const Trace& trace, Bytes value) {
@@ -45,11 +51,14 @@ std::vector<Launch> recorded_launches(const Trace& trace, Bytes value) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     for (const OpCommunication& communication : trace.ops[i].communications) {
-      Launch& launch = launches.emplace_back(Launch{.name = fmt::format("bucket {}", launches.size()),
-                                                    .purpose = "buckets",
-                                                    .ready_op = static_cast<int>(i),
-                                                    .operation = communication.operation,
-                                                    .size = communication.size});
+      Launch& launch = launches.emplace_back(
+          Launch{.name = fmt::format("bucket {}", launches.size()),
+                 .purpose = "buckets",
+                 .ready_op = static_cast<int>(i) - (communication.at == LaunchTime::start ? 1 : 0),
+                 .needed_by = needed_by(communication, i),
+                 .operation = communication.operation,
+                 .axis = communication.axis,
+                 .size = communication.size});
       if (!reduces(launch.operation)) continue;
       launch.purpose = "gradients";
       Bytes taken;
@@ -151,6 +160,7 @@ std::vector<Launch> through_gpu0(const Trace& trace, const Stack& stack, const G
           {.name = fmt::format("{} {}", name, i),
            .purpose = name,
            .ready_op = ready_op,
+           .needed_by = ready_op < 0 ? std::optional(0) : std::nullopt,
            .operation = operation,
            .size = buffer.bytes,
            .tensors = static_cast<int>(buffer.gradients.size()),
@@ -180,10 +190,13 @@ void require_plain(const Trace& trace, const Sync& sync, Bytes value) {
 /// Makes every micro-batch wait for the launches of the previous one: gradients must not accumulate while
 /// they are being sent (PyTorch DDP waits at the end of each backward).
 void hold_micro_batches(const Trace& trace, std::vector<Launch>& launches) {
-  const std::vector<int> numbers = micro_batch_numbers(trace);
-  for (std::size_t k = 0; k + 1 < launches.size(); ++k) {
-    launches[k].holds_next_micro_batch =
-        numbers[at(launches[k].ready_op)] != numbers[at(launches[k + 1].ready_op)];
+  std::vector<int> begins;  // by micro-batch: its first op
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    if (i == 0 || begins_micro_batch(trace, i)) begins.push_back(static_cast<int>(i));
+  }
+  for (Launch& launch : launches) {
+    const auto next = std::ranges::upper_bound(begins, launch.ready_op);
+    if (next != begins.end() && !launch.needed_by) launch.needed_by = *next;
   }
 }
 

@@ -8,6 +8,7 @@
 #include "strategy/stack.hpp"
 #include "workload/trace.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,12 +27,14 @@ struct SideWork {
 struct Launch {
   std::string name;     ///< "bucket 0", "parameters 0"
   std::string purpose;  ///< the data sent: "gradients", "parameters", "buckets" of a trace
-  int ready_op = -1;    ///< index in the trace; -1: at the beginning of the step, and compute waits for it
+  int ready_op = -1;    ///< index in the trace; -1: at the beginning of the step
+  /// Index of the op that waits for it; empty: only the optimizer waits.
+  std::optional<int> needed_by = {};
   Operation operation = Operation::all_reduce;
-  Bytes size;  ///< as nccl-tests counts it (operation.hpp)
+  Axis axis = Axis::all;  ///< whose groups take part
+  Bytes size;             ///< as nccl-tests counts it (operation.hpp)
   int tensors = 0;
   Seconds held = {};  ///< delay by the host: from the end of the op to the tick of the cycle, and negotiation
-  bool holds_next_micro_batch = false;  ///< the next micro-batch begins after this launch has ended
   SideWork before = {};
   SideWork after = {};
   GpuUse use = {};  ///< use of every rank's GPU by the collective

@@ -1,97 +1,94 @@
 #include "schedule/step_program.hpp"
 
-#include "strategy/micro_batches.hpp"
+#include "schedule/program_writer.hpp"
 
-#include <algorithm>
-#include <utility>
+#include <array>
+#include <optional>
 
 namespace trainyard {
 
 namespace {
 
-/// The streams of a step, with an event for each launch, one for the end of all launches and one for the end
-/// of those at the beginning of the step.
+/// Groups have communicators, and so streams, of their own.
+Stream stream_of(Axis axis) {
+  return axis == Axis::all || axis == Axis::data ? Stream::communication : Stream::tensor;
+}
+
+/// Writes the streams of a step from its ops and its launches.
 class StepProgram {
 public:
   StepProgram(const Trace& trace, std::span<const OpTime> times, std::span<const Launch> launches, Role role)
-      : trace_(trace),
-        times_(times),
-        launches_(launches),
-        role_(role),
-        count_(static_cast<int>(launches.size())) {
-    while (first_ < count_ && launches_[at(first_)].ready_op < 0) ++first_;
-  }
+      : trace_(trace), times_(times), launches_(launches), role_(role) {}
 
   Program write() {
-    const bool has_micro_batches = std::ranges::any_of(launches_, &Launch::holds_next_micro_batch);
-    program_.events = (has_micro_batches ? 3 : 2) * count_ + 2;
-    write_compute();
-    for (int k = 0; k < count_; ++k) write_launch(k);
-    if (count_ > 0) stream(Stream::communication).emplace_back(Record{all_ended()});
-    return std::move(program_);
+    launch_up_to(-1);
+    for (int i = 0; at(i) < trace_.ops.size(); ++i) write_op(i);
+    return writer_.take();
   }
 
 private:
-  [[nodiscard]] int all_ended() const { return 2 * count_; }
-  [[nodiscard]] int first_ended() const { return 2 * count_ + 1; }
-  [[nodiscard]] int ended(int launch) const { return 2 * count_ + 2 + launch; }
-  [[nodiscard]] int released(int launch) const { return count_ + launch; }
-  std::vector<Task>& stream(Stream which) { return program_.streams[static_cast<int>(which)]; }
+  void write_op(int i) {
+    const bool is_update = trace_.ops[at(i)].phase == Phase::optimizer;
+    if (is_update && !role_.is_updated) return;
+    wait_for_launches(i, is_update);
+    writer_.add(Stream::compute, Compute{.duration = times_[at(i)].duration,
+                                         .op = i,
+                                         .use = times_[at(i)].use,
+                                         .overhead = times_[at(i)].overhead});
+    launch_up_to(i);
+  }
 
-  void write_compute() {
-    std::vector<Task>& compute = stream(Stream::compute);
-    if (first_ > 0) compute.emplace_back(Wait{first_ended()});
-    int next = first_;
-    bool has_waited = count_ == 0;
-    for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
-      if (begins_micro_batch(trace_, i) && next > 0 && launches_[at(next - 1)].holds_next_micro_batch)
-        compute.emplace_back(Wait{ended(next - 1)});
-      if (trace_.ops[i].phase == Phase::optimizer) {
-        if (!role_.is_updated) continue;
-        if (!has_waited) compute.emplace_back(Wait{all_ended()});
-        has_waited = true;
-      }
-      compute.emplace_back(Compute{.duration = times_[i].duration,
-                                   .op = static_cast<int>(i),
-                                   .use = times_[i].use,
-                                   .overhead = times_[i].overhead});
-      for (; next < count_ && launches_[at(next)].ready_op <= static_cast<int>(i); ++next) {
-        compute.emplace_back(Record{next});
-      }
+  /// The collectives of a stream run one after the other: the last one needed stands for those before it.
+  void wait_for_launches(int op, bool is_update) {
+    std::array<int, stream_count> last{};
+    for (int k = 0; at(k) < ended_.size(); ++k) {
+      const Launch& launch = launches_[at(k)];
+      if (is_update || (launch.needed_by && *launch.needed_by <= op))
+        last[static_cast<std::size_t>(stream_of(launch.axis))] = k + 1;
+    }
+    for (std::size_t stream = 0; stream < last.size(); ++stream) {
+      if (last[stream] <= waited_[stream]) continue;
+      waited_[stream] = last[stream];
+      writer_.wait(Stream::compute, ended_[at(last[stream] - 1)]);
     }
   }
 
-  void write_launch(int k) {
+  /// Writes the launches of the ops up to this one.
+  void launch_up_to(int op) {
+    while (ended_.size() < launches_.size() && launches_[ended_.size()].ready_op <= op)
+      ended_.push_back(write_launch(static_cast<int>(ended_.size())));
+  }
+
+  /// Returns the event of its end.
+  int write_launch(int k) {
     const Launch& launch = launches_[at(k)];
-    std::vector<Task>& communication = stream(Stream::communication);
-    int start = k;
+    const Stream stream = stream_of(launch.axis);
+    std::optional<int> start;
+    if (launch.ready_op >= 0) start = writer_.record(Stream::compute);
     if (launch.held > Seconds()) {
-      if (launch.ready_op >= 0) stream(Stream::host).emplace_back(Wait{k});
-      stream(Stream::host).emplace_back(Compute{.duration = launch.held, .collective = k});
-      stream(Stream::host).emplace_back(Record{released(k)});
-      start = released(k);
+      if (start) writer_.wait(Stream::host, *start);
+      writer_.add(Stream::host, Compute{.duration = launch.held, .collective = k});
+      start = writer_.record(Stream::host);
     }
-    if (launch.ready_op >= 0 || start != k) communication.emplace_back(Wait{start});
-    write_work(launch.before, k);
-    communication.emplace_back(Join{k, launch.use});
-    write_work(launch.after, k);
-    if (launch.holds_next_micro_batch) communication.emplace_back(Record{ended(k)});
-    if (k + 1 == first_) communication.emplace_back(Record{first_ended()});
+    if (start) writer_.wait(stream, *start);
+    write_work(launch.before, stream, k);
+    writer_.add(stream, Join{k, launch.use});
+    write_work(launch.after, stream, k);
+    return writer_.record(stream);
   }
 
-  void write_work(const SideWork& work, int k) {
+  void write_work(const SideWork& work, Stream stream, int k) {
     if (work.duration <= Seconds() || (work.is_of_root && !role_.is_root)) return;
-    stream(Stream::communication)
-        .emplace_back(Compute{.duration = work.duration, .collective = k, .use = work.use});
+    writer_.add(stream, Compute{.duration = work.duration, .collective = k, .use = work.use});
   }
 
   const Trace& trace_;
   std::span<const OpTime> times_;
   std::span<const Launch> launches_;
   Role role_;
-  int count_;
-  int first_ = 0;  ///< launches at the beginning of the step
-  Program program_;
+  ProgramWriter writer_;
+  std::vector<int> ended_;                  ///< by launch written so far: the event of its end
+  std::array<int, stream_count> waited_{};  ///< by stream: 1 + the last launch that compute has waited for
 };
 
 }  // namespace

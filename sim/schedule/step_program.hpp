@@ -15,9 +15,8 @@ struct Role {
   bool is_updated = true;  ///< it runs the optimizer; otherwise its step ends with the last collective
 };
 
-/// Compute ops in trace order on the compute stream, launches in order on the communication stream, waits for
-/// Horovod's ticks on the host's. The first op waits for the launches at the beginning of the step, the
-/// optimizer for all launches; a micro-batch waits for the earlier launches that hold it.
+/// Compute ops in trace order on the compute stream, launches in order on the stream of their group, waits
+/// for Horovod's ticks on the host's. An op waits for the launches that it needs, the optimizer for all.
 Program step_program(const Trace& trace, std::span<const OpTime> times, std::span<const Launch> launches,
                      Role role);
 

@@ -7,24 +7,46 @@
 #include "compute/gpu_use.hpp"
 #include "units/quantity.hpp"
 
+#include <array>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 namespace trainyard {
 
 /// A GPU stream runs its tasks in order, as in CUDA; streams meet through events and collectives.
-/// `host` is the framework's communication thread on the CPU.
-enum class Stream : int { compute, communication, host };
-inline constexpr int stream_count = 3;
+/// `communication` reduces gradients; `host` is the framework's communication thread on the CPU. The others
+/// are those of jobs whose ranks share a model: `tensor` for collectives that run beside kernels of their own
+/// layer, `parameters` for gathering sharded parameters, and one for each direction in which a stage of a
+/// pipeline sends and receives.
+enum class Stream : int {
+  compute,
+  communication,
+  host,
+  tensor,
+  parameters,
+  send_forward,
+  receive_forward,
+  send_backward,
+  receive_backward
+};
+inline constexpr int stream_count = 9;
 
-/// Occupies the stream for a time: a kernel, slowed by concurrent work on the other GPU stream, or work on
+/// Every program has these, even if they are empty: compute, communication and host.
+inline constexpr int usual_streams = 3;
+
+/// Whether work on the stream occupies the GPU.
+constexpr bool is_on_gpu(int stream) { return stream != static_cast<int>(Stream::host); }
+
+/// Occupies the stream for a time: a kernel, slowed by concurrent work on the other GPU streams, or work on
 /// `host`, which is never slowed. For the reports: `op` is the index in the trace, or `collective` that of
 /// the collective it prepares.
 struct Compute {
   Seconds duration;  ///< alone
   int op = -1;
+  int ops = 1;  ///< ops of the trace, from `op` on, that it stands for, with the collectives between them
   int collective = -1;
   GpuUse use = {};        ///< its use of the GPU; if none, it is never slowed
   Seconds overhead = {};  ///< part of the duration: software overhead, during which the GPU is idle
@@ -51,8 +73,19 @@ using Task = std::variant<Compute, Join, Record, Wait>;
 
 /// One rank's work in a step.
 struct Program {
-  std::vector<Task> streams[stream_count];
+  std::vector<std::vector<Task>> streams{usual_streams};  ///< as many as the rank needs
   int events = 0;  ///< events have numbers from 0 up to this, exclusive
+
+  [[nodiscard]] int stream_number() const { return static_cast<int>(streams.size()); }
+  /// The tasks of a stream that the program has, or gets now.
+  [[nodiscard]] const std::vector<Task>& of(Stream stream) const {
+    return streams.at(static_cast<std::size_t>(stream));
+  }
+  [[nodiscard]] std::vector<Task>& of(Stream stream) {
+    const auto number = static_cast<std::size_t>(stream);
+    if (number >= streams.size()) streams.resize(number + 1);
+    return streams[number];
+  }
 };
 
 /// Calls `act` with each of the program's tasks of a type.
@@ -90,3 +123,22 @@ struct TaskGraph {
 };
 
 }  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<Stream> {
+  static constexpr std::string_view what = "stream";
+  static constexpr std::array table{
+      Name{"compute", Stream::compute, "kernels of the model"},
+      Name{"communication", Stream::communication, "reduction of gradients"},
+      Name{"host", Stream::host, "the framework's communication thread"},
+      Name{"tensor", Stream::tensor, "collectives of divided layers beside kernels"},
+      Name{"parameters", Stream::parameters, "gathering of sharded parameters"},
+      Name{"send forward", Stream::send_forward, "activations to the next stage"},
+      Name{"receive forward", Stream::receive_forward, "activations from the previous stage"},
+      Name{"send backward", Stream::send_backward, "gradients to the previous stage"},
+      Name{"receive backward", Stream::receive_backward, "gradients from the next stage"}};
+};
+
+}  // namespace trainyard::config

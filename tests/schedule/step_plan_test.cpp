@@ -54,8 +54,7 @@ TEST_CASE("collectives are serial: the second waits for the first") {
 
 TEST_CASE("communication that a trace names replaces the bucket rule") {
   Trace trace = two_layers();
-  trace.ops[3].communication = Operation::all_reduce;
-  trace.ops[3].communication_bytes = {Bytes{404e6}};
+  trace.ops[3].communications = {{.operation = Operation::all_reduce, .size = Bytes{404e6}}};
   const StepPlan two = plan(trace, 2);
   REQUIRE(two.graph.collectives.size() == 1);
   CHECK(two.graph.collectives[0].size == Bytes{404e6});
@@ -234,12 +233,10 @@ TEST_CASE("a job on some ranks of a cluster leaves the others idle, and goes on 
 
 TEST_CASE("collectives of every operation that a trace names are planned as such") {
   Trace trace = two_layers();
-  trace.ops[0].communication = Operation::all_gather;
-  trace.ops[0].communication_bytes = {Bytes{1e6}, Bytes{2e6}};
-  trace.ops[2].communication = Operation::reduce_scatter;
-  trace.ops[2].communication_bytes = {Bytes{4e6}};
-  trace.ops[3].communication = Operation::all_to_all;
-  trace.ops[3].communication_bytes = {Bytes{8e6}};
+  trace.ops[0].communications = {{.operation = Operation::all_gather, .size = Bytes{1e6}},
+                                 {.operation = Operation::all_gather, .size = Bytes{2e6}}};
+  trace.ops[2].communications = {{.operation = Operation::reduce_scatter, .size = Bytes{4e6}}};
+  trace.ops[3].communications = {{.operation = Operation::all_to_all, .size = Bytes{8e6}}};
   const StepPlan four = plan(trace, 4);
   REQUIRE(four.graph.collectives.size() == 4);
   CHECK(four.graph.collectives[1].operation == Operation::all_gather);
