@@ -89,6 +89,7 @@ struct Collective {
   Operation operation{};
   Bytes size;            ///< as nccl-tests counts it (operation.hpp)
   int participants = 0;  ///< ranks that meet in it
+  int rounds = 1;        ///< times that they do so in a step
   Seconds overhead;      ///< once, before the first message
   std::vector<CollectivePhase> phases;
   CollectiveLabel label = {};

@@ -59,11 +59,10 @@ Timeline run_closed(const TaskGraph& graph, const EngineOptions& options) {
       replay.wake(event.target, event.item, event.date);
     }
   }
-  Timeline timeline = replay.finish();
-  timeline.link_bytes.assign(graph.links.size(), 0);
+  std::vector<double> link_bytes(graph.links.size(), 0);
   for (std::size_t pattern = 0; pattern < uses.size(); ++pattern)
-    add_link_bytes(carried[pattern], uses[pattern], timeline.link_bytes);
-  return timeline;
+    add_link_bytes(carried[pattern], uses[pattern], link_bytes);
+  return replay.finish(std::move(link_bytes));
 }
 
 }  // namespace trainyard::engine

@@ -17,7 +17,8 @@ namespace trainyard {
 
 struct EngineOptions {
   Fidelity fidelity = Fidelity::flow;
-  /// Simulate one of each set of ranks proved identical. Results are the same to the bit; off only in tests.
+  /// Simulate one of each set of ranks proved identical, and undisturbed segments once. Results are the same
+  /// to the bit, with segments to rounding; off only in tests.
   bool fold = true;
   /// Ranks whose compute ops and collectives go into the timeline.
   std::vector<Rank> recorded;
@@ -27,9 +28,10 @@ struct EngineOptions {
 struct TaskSpan {
   Rank rank{};
   Stream stream{};
-  int task = -1;  ///< index in the rank's program and stream: a Compute or a Join
+  int task = -1;  ///< index in the rank's program and stream: a Compute, a Join or a RunSegment
   Seconds start;
   Seconds end;
+  Seconds kernels = {};  ///< of a segment: busy time of its kernels
 };
 
 struct CollectiveSpan {
@@ -44,7 +46,8 @@ struct RankSpan {
   Seconds end;
 };
 
-/// For a job that repeats, ranks and collectives show the first round.
+/// For a job that repeats, and for collectives with several rounds in a step, ranks and collectives show the
+/// first round.
 struct Timeline {
   Seconds makespan;  ///< of job 0
   std::vector<RankSpan> ranks;

@@ -36,9 +36,8 @@ Timeline run_flows(const TaskGraph& graph, SimgridNetwork& network, Calendar& ca
   replay.begin(executor);
   network.run(calendar, executor);
   check_failed_links(graph, replay);
-  Timeline timeline = replay.finish();
+  Timeline timeline = replay.finish(executor.link_bytes());
   timeline.events += network.flows();
-  timeline.link_bytes = executor.link_bytes();
   return timeline;
 }
 

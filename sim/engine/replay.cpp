@@ -19,11 +19,13 @@ bool share_gpu(int stream, int other) { return stream != other && is_on_gpu(stre
 
 Replay::Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& calendar)
     : graph_(graph),
+      programs_(graph, options.fold),
       calendar_(calendar),
       ranks_(at(graph.ranks())),
       stands_in_(at(graph.ranks())),
       rendezvous_(graph.collectives.size()),
-      recorded_(options.recorded) {
+      recorded_(options.recorded),
+      segment_start_(graph.segments.size(), -1) {
   // Ranks that run the same program start together, meet in the same collectives and leave them together: by
   // induction they do everything at the same dates. This does not hold message by message (steps), where each
   // rank leaves at its own date.
@@ -43,9 +45,7 @@ Replay::Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& c
   for (const Rank rank : recorded_) ranks_[at(stands_in_[at(index(rank))])].recorded = true;
 }
 
-const Program& Replay::program(int rank) const {
-  return graph_.programs[at(graph_.program_of_rank[at(rank)])];
-}
+const Program& Replay::program(int rank) const { return programs_.of(graph_.program_of_rank[at(rank)]); }
 
 void Replay::begin(CollectiveExecutor& executor) {
   executor_ = &executor;
@@ -126,6 +126,7 @@ void Replay::walk(int rank, int stream, double date) {
 }
 
 void Replay::begin_kernel(int rank, int stream, const Compute& what, double date) {
+  if (what.segment >= 0 && segment_start_[at(what.segment)] < 0) segment_start_[at(what.segment)] = date;
   ranks_[at(rank)].cursors[at(stream)].kernel.emplace(what, taken_beside(rank, stream, true), date);
   wake_at_end(rank, stream);
 }
@@ -135,7 +136,11 @@ void Replay::end_kernel(int rank, int stream, double date) {
   Cursor& cursor = state.cursors[at(stream)];
   if (!jobs_[at(job_of(rank))].repeats) {
     const Seconds taken = cursor.kernel->taken();
-    if (stream == static_cast<int>(Stream::compute)) state.span.compute += taken;
+    if (stream == static_cast<int>(Stream::compute)) {
+      const RankSpan busy = programs_.busy_in(cursor.kernel->what(), taken);
+      state.span.compute += busy.compute;
+      state.span.communication += busy.communication;
+    }
     if (stream == static_cast<int>(Stream::communication)) state.span.communication += taken;
     if (state.recorded) {
       spans_.push_back({Rank{rank}, static_cast<Stream>(stream), cursor.task,

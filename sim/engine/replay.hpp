@@ -4,6 +4,7 @@
 
 #include "engine/calendar.hpp"
 #include "engine/engine.hpp"
+#include "engine/flat_programs.hpp"
 #include "engine/running_kernel.hpp"
 
 #include <optional>
@@ -42,9 +43,9 @@ public:
   /// none.
   [[nodiscard]] std::string who_waits() const;
 
-  /// The recorded timeline; throws EngineError naming the waiting streams if a program of job 0 has not
-  /// ended.
-  Timeline finish();
+  /// The recorded timeline, with these bytes on its links; throws EngineError naming the waiting streams if a
+  /// program of job 0 has not ended.
+  Timeline finish(std::vector<double> link_bytes);
 
 private:
   struct Cursor {
@@ -107,6 +108,7 @@ private:
   }
 
   const TaskGraph& graph_;
+  FlatPrograms programs_;
   Calendar& calendar_;
   CollectiveExecutor* executor_ = nullptr;
   std::vector<RankState> ranks_;
@@ -115,6 +117,7 @@ private:
   std::vector<Rendezvous> rendezvous_;
   std::vector<TaskSpan> spans_;
   std::vector<Rank> recorded_;
+  std::vector<double> segment_start_;  ///< by segment: of its first run; -1: none yet
   double last_date_ = 0;
   long idle_repeats_ = 0;  ///< rounds of other jobs since job 0 last advanced
 };

@@ -41,7 +41,7 @@ std::string Replay::who_waits() const {
   return stuck == 0 ? std::string{} : fmt::format("{} streams wait forever{}", stuck, waiting);
 }
 
-Timeline Replay::finish() {
+Timeline Replay::finish(std::vector<double> link_bytes) {
   if (const std::string waiting = who_waits(); !waiting.empty()) throw EngineError("deadlock: " + waiting);
 
   Timeline timeline;
@@ -62,6 +62,8 @@ Timeline Replay::finish() {
     }
   }
   timeline.events = calendar_.entered();
+  timeline.link_bytes = std::move(link_bytes);
+  programs_.restore(timeline, segment_start_);
   return timeline;
 }
 

@@ -28,6 +28,7 @@ public:
     return true;
   }
 
+  [[nodiscard]] const Compute& what() const { return what_; }
   [[nodiscard]] const GpuUse& use() const { return what_.use; }
   [[nodiscard]] double launched() const { return launched_; }
   /// A persistent kernel that waits for multiprocessors.

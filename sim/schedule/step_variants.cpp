@@ -13,11 +13,13 @@ template <class DurationOf>
 TaskGraph with_durations(const StepPlan& plan, DurationOf duration_of) {
   TaskGraph graph;
   graph.programs = plan.graph.programs;
+  graph.segments = plan.graph.segments;
   graph.program_of_rank = plan.graph.program_of_rank;
   for (const Collective& collective : plan.graph.collectives) {
     graph.collectives.push_back({.operation = collective.operation,
                                  .size = collective.size,
                                  .participants = collective.participants,
+                                 .rounds = collective.rounds,
                                  .overhead = duration_of(graph.collectives.size()),
                                  .phases = {}});
   }
@@ -26,7 +28,7 @@ TaskGraph with_durations(const StepPlan& plan, DurationOf duration_of) {
 
 /// The graph with collectives that use nothing of the GPU.
 TaskGraph without_use(TaskGraph graph) {
-  for (Program& program : graph.programs) for_each_task<Join>(program, [](Join& join) { join.use = {}; });
+  for_each_task<Join>(graph, [](Join& join) { join.use = {}; });
   return graph;
 }
 
@@ -54,8 +56,7 @@ TaskGraph without_network(const StepPlan& plan) {
 }
 
 TaskGraph undisturbed(TaskGraph graph) {
-  for (Program& program : graph.programs)
-    for_each_task<Compute>(program, [](Compute& compute) { compute.use = {}; });
+  for_each_task<Compute>(graph, [](Compute& compute) { compute.use = {}; });
   return graph;
 }
 

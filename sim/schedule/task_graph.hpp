@@ -46,8 +46,8 @@ constexpr bool is_on_gpu(int stream) { return stream != static_cast<int>(Stream:
 struct Compute {
   Seconds duration;  ///< alone
   int op = -1;
-  int ops = 1;  ///< ops of the trace, from `op` on, that it stands for, with the collectives between them
   int collective = -1;
+  int segment = -1;       ///< the undisturbed segment of the graph that the engine replays as this task
   GpuUse use = {};        ///< its use of the GPU; if none, it is never slowed
   Seconds overhead = {};  ///< part of the duration: software overhead, during which the GPU is idle
 };
@@ -69,7 +69,12 @@ struct Wait {
   int event = -1;
 };
 
-using Task = std::variant<Compute, Join, Record, Wait>;
+/// Runs a segment of the graph, as if its tasks stood here. On the compute stream only.
+struct RunSegment {
+  int segment = -1;
+};
+
+using Task = std::variant<Compute, Join, Record, Wait, RunSegment>;
 
 /// One rank's work in a step.
 struct Program {
@@ -86,6 +91,15 @@ struct Program {
     if (number >= streams.size()) streams.resize(number + 1);
     return streams[number];
   }
+};
+
+/// Tasks that a step repeats, with the collectives between them: a part of a pass of a micro-batch. Its
+/// compute stream waits for everything on its other streams.
+struct Segment {
+  Program program;
+  /// Nothing else on the GPUs and links of its ranks changes how long it takes, so that it needs to be
+  /// replayed only once.
+  bool is_undisturbed = false;
 };
 
 /// Calls `act` with each of the program's tasks of a type.
@@ -108,6 +122,7 @@ struct LinkEvent {
 
 struct TaskGraph {
   std::vector<Program> programs;
+  std::vector<Segment> segments;
   std::vector<int> program_of_rank;  ///< ranks that meet in different collectives run different programs
   /// The job of each rank. Job 0 is the simulated one. The ranks of any other job begin their programs again,
   /// all together, when the last of them has ended, as long as job 0 runs: other training, background traffic
@@ -121,6 +136,13 @@ struct TaskGraph {
 
   [[nodiscard]] int ranks() const { return static_cast<int>(program_of_rank.size()); }
 };
+
+/// The same for all programs and segments of a graph.
+template <class T, class Act>
+void for_each_task(TaskGraph& graph, Act act) {
+  for (Program& program : graph.programs) for_each_task<T>(program, act);
+  for (Segment& segment : graph.segments) for_each_task<T>(segment.program, act);
+}
 
 }  // namespace trainyard
 

@@ -1,0 +1,216 @@
+#include "engine/flat_programs.hpp"
+
+#include "engine/executors.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace trainyard::engine {
+
+namespace {
+
+constexpr int no_task = -1;
+
+/// The closed forms of the collectives that a program joins, each pattern looked at once.
+class ClosedForms {
+public:
+  explicit ClosedForms(const TaskGraph& graph) : graph_(graph) {}
+
+  Seconds operator()(const Collective& collective) {
+    Seconds sum = collective.overhead;
+    for (const CollectivePhase& phase : collective.phases)
+      sum += closed_form(phase, std::min(rate_of(phase.pattern), phase.limit));
+    return sum;
+  }
+
+private:
+  Bandwidth rate_of(int pattern) {
+    const auto [entry, is_new] = rates_.try_emplace(pattern);
+    if (is_new) entry->second = lockstep_rate(link_uses(graph_.patterns[at(pattern)]), graph_.links);
+    return entry->second;
+  }
+
+  const TaskGraph& graph_;
+  std::map<int, Bandwidth> rates_;  ///< by pattern
+};
+
+/// A program for one rank alone, whose collectives take their closed forms.
+struct SegmentGraph {
+  TaskGraph graph;
+  std::vector<int> collectives;  ///< by its collective: that of the whole graph
+};
+
+SegmentGraph segment_graph(const Program& program, const TaskGraph& whole, ClosedForms& closed) {
+  SegmentGraph made;
+  made.graph.programs = {program};
+  made.graph.program_of_rank = {0};
+  std::map<int, int> numbers;
+  for_each_task<Join>(made.graph.programs.front(), [&](Join& join) {
+    const auto [entry, is_new] =
+        numbers.try_emplace(join.collective, static_cast<int>(made.collectives.size()));
+    if (is_new) {
+      const Collective& collective = whole.collectives[at(join.collective)];
+      made.collectives.push_back(join.collective);
+      made.graph.collectives.push_back({.operation = collective.operation,
+                                        .size = collective.size,
+                                        .participants = 1,
+                                        .overhead = closed(collective),
+                                        .phases = {}});
+    }
+    join.collective = entry->second;
+  });
+  return made;
+}
+
+/// The use of the GPU by all tasks of a program, averaged over the time that it takes.
+GpuUse mean_use(const Program& program, const Timeline& timeline) {
+  GpuUse mean{.sms = 0, .memory = 0, .kept = 0};
+  double weight = 0;
+  for (const TaskSpan& span : timeline.spans) {
+    const Task& task = program.of(span.stream)[at(span.task)];
+    const double length = (span.end - span.start).si();
+    const auto* compute = std::get_if<Compute>(&task);
+    const GpuUse& use = compute != nullptr ? compute->use : std::get<Join>(task).use;
+    mean.sms += use.sms * length;
+    mean.memory += use.memory * length;
+    if (compute == nullptr) continue;
+    mean.kept += use.kept * length;
+    weight += length;
+  }
+  const double whole = timeline.makespan.si();
+  if (whole <= 0) return {};
+  return {.sms = std::min(1.0, mean.sms / whole),
+          .memory = std::min(1.0, mean.memory / whole),
+          .kept = weight > 0 ? mean.kept / weight : GpuUse{}.kept};
+}
+
+Seconds overheads_of(Program& program) {
+  Seconds sum;
+  for_each_task<Compute>(program, [&](const Compute& compute) { sum += compute.overhead; });
+  return sum;
+}
+
+}  // namespace
+
+FlatPrograms::FlatPrograms(const TaskGraph& graph, bool fold)
+    : graph_(graph), is_flat_(graph.segments.empty()), alone_(graph.segments.size()) {
+  if (is_flat_) return;
+  ClosedForms closed(graph);
+  for (std::size_t i = 0; fold && i < graph.segments.size(); ++i) {
+    if (!graph.segments[i].is_undisturbed) continue;
+    SegmentGraph segment = segment_graph(graph.segments[i].program, graph, closed);
+    const Timeline timeline =
+        run_closed(segment.graph, {.fidelity = Fidelity::closed, .recorded = {Rank{0}}});
+    Program& program = segment.graph.programs.front();
+    alone_[i] = {.task = {.duration = timeline.makespan,
+                          .segment = static_cast<int>(i),
+                          .use = mean_use(program, timeline),
+                          .overhead = overheads_of(program)},
+                 .busy = timeline.ranks.front(),
+                 .collectives = std::move(segment.collectives),
+                 .spans = timeline.collectives};
+  }
+  for (const Program& program : graph.programs) flatten(program);
+}
+
+RankSpan FlatPrograms::busy_in(const Compute& task, Seconds taken) const {
+  RankSpan busy{.compute = taken, .communication = {}, .end = {}};
+  if (task.segment < 0) return busy;
+  busy = alone_[at(task.segment)]->busy;
+  busy.compute += taken - task.duration;
+  return busy;
+}
+
+void FlatPrograms::flatten(const Program& program) {
+  FlatProgram& flat = flat_.emplace_back();
+  flat.program.events = program.events;
+  flat.program.streams.resize(program.streams.size());
+  flat.task_of.resize(program.streams.size());
+  for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {
+    for (std::size_t i = 0; i < program.streams[stream].size(); ++i) {
+      const Task& task = program.streams[stream][i];
+      const auto origin = static_cast<int>(i);
+      const auto* run = std::get_if<RunSegment>(&task);
+      if (run != nullptr && !alone_[at(run->segment)]) {
+        write_out(graph_.segments[at(run->segment)], origin, flat);
+        continue;
+      }
+      flat.program.streams[stream].push_back(run != nullptr ? Task{alone_[at(run->segment)]->task} : task);
+      flat.task_of[stream].push_back(origin);
+    }
+  }
+}
+
+void FlatPrograms::write_out(const Segment& segment, int origin, FlatProgram& flat) const {
+  const int first_event = std::exchange(flat.program.events, flat.program.events + segment.program.events);
+  const std::size_t streams = std::max(flat.program.streams.size(), segment.program.streams.size());
+  flat.program.streams.resize(streams);
+  flat.task_of.resize(streams);
+  for (std::size_t stream = 0; stream < segment.program.streams.size(); ++stream) {
+    for (Task task : segment.program.streams[stream]) {
+      if (auto* record = std::get_if<Record>(&task)) record->event += first_event;
+      if (auto* wait = std::get_if<Wait>(&task)) wait->event += first_event;
+      flat.program.streams[stream].push_back(task);
+      flat.task_of[stream].push_back(stream == static_cast<std::size_t>(Stream::compute) ? origin : no_task);
+    }
+  }
+}
+
+void FlatPrograms::restore(Timeline& timeline, std::span<const double> first_start) const {
+  if (is_flat_) return;
+  restore_spans(timeline.spans);
+  add_collectives(timeline, first_start);
+}
+
+void FlatPrograms::restore_spans(std::vector<TaskSpan>& spans) const {
+  std::vector<TaskSpan> restored;
+  for (const TaskSpan& span : spans) {
+    const int number = graph_.program_of_rank[at(index(span.rank))];
+    const FlatProgram& flat = flat_[at(number)];
+    const auto stream = static_cast<std::size_t>(span.stream);
+    const int task = flat.task_of[stream][at(span.task)];
+    if (task == no_task) continue;
+    const auto* compute = std::get_if<Compute>(&flat.program.streams[stream][at(span.task)]);
+    const Seconds length = span.end - span.start;
+    Seconds kernels = compute != nullptr ? length : Seconds{};
+    if (compute != nullptr && compute->segment >= 0) {
+      kernels = busy_in(*compute, length).compute;
+    }
+    const bool is_same = !restored.empty() && restored.back().rank == span.rank &&
+                         restored.back().stream == span.stream && restored.back().task == task;
+    if (is_same) {
+      restored.back().end = span.end;
+      restored.back().kernels += kernels;
+    } else {
+      restored.push_back({span.rank, span.stream, task, span.start, span.end, kernels});
+    }
+  }
+  spans = std::move(restored);
+}
+
+void FlatPrograms::add_collectives(Timeline& timeline, std::span<const double> first_start) const {
+  std::vector<int> runs(alone_.size());
+  for (const Program& program : graph_.programs) {
+    for (const Task& task : program.of(Stream::compute)) {
+      if (const auto* run = std::get_if<RunSegment>(&task)) ++runs[at(run->segment)];
+    }
+  }
+  std::map<int, Bytes> carried;  // by pattern, per edge
+  for (std::size_t i = 0; i < alone_.size(); ++i) {
+    if (!alone_[i] || runs[i] == 0) continue;
+    for (std::size_t k = 0; k < alone_[i]->collectives.size(); ++k) {
+      const int number = alone_[i]->collectives[k];
+      const Seconds start{std::max(0.0, first_start[i])};
+      const CollectiveSpan& span = alone_[i]->spans[k];
+      timeline.collectives[at(number)] = {
+          .first_arrival = start + span.first_arrival, .start = start + span.start, .end = start + span.end};
+      for (const CollectivePhase& phase : graph_.collectives[at(number)].phases)
+        carried[phase.pattern] += static_cast<double>(runs[i]) * phase.messages * phase.bytes;
+    }
+  }
+  for (const auto& [pattern, bytes] : carried)
+    add_link_bytes(bytes, link_uses(graph_.patterns[at(pattern)]), timeline.link_bytes);
+}
+
+}  // namespace trainyard::engine
