@@ -30,9 +30,9 @@ struct Parallelism {
   int expert = 1;
   /// The first axis is the innermost: its groups have consecutive ranks.
   std::vector<Axis> order = {Axis::tensor, Axis::context, Axis::data, Axis::pipeline};
-  bool sequence = false;                     ///< sequence parallelism between the divided layers
-  std::optional<PipelineSchedule> schedule;  ///< default: 1f1b, with virtual stages interleaved
-  std::vector<int> stages;  ///< blocks of each chunk in the model's order; empty: equal parts
+  bool sequence = false;                          ///< sequence parallelism between the divided layers
+  std::optional<PipelineSchedule> schedule = {};  ///< default: 1f1b, with virtual stages interleaved
+  std::vector<int> stages = {};  ///< blocks of each chunk in the model's order; empty: equal parts
   Recompute recompute = Recompute::none;
   Sharded shard = Sharded::none;
 };

@@ -1,0 +1,70 @@
+#pragma once
+// The ranks of a job as a grid, one axis for each way of sharing the model: the only place that knows which
+// rank has which coordinates. Collectives run over the groups of an axis.
+
+#include "config/diagnostic.hpp"
+#include "strategy/parallelism.hpp"
+#include "units/ids.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace trainyard {
+
+/// Two grids share the ranks. In the first the axes are tensor, context, data and pipeline. In the second the
+/// context and data ranks of one tensor group and stage, in ascending order, form groups of `expert`
+/// consecutive ranks instead; those with the same place in their group are the replicas of its experts.
+/// Source: NVIDIA/Megatron-LM megatron/core/parallel_state.py.
+struct Grid {
+  int tensor = 1;
+  int context = 1;
+  int data = 1;
+  int pipeline = 1;
+  int expert = 1;
+  std::vector<Axis> order = {};  ///< from the innermost axis; each of the first four once
+};
+
+struct Coordinates {
+  int tensor = 0;
+  int context = 0;
+  int data = 0;
+  int pipeline = 0;  ///< the stage
+  friend bool operator==(const Coordinates&, const Coordinates&) = default;
+};
+
+/// One group of ranks after the other.
+using RankGroups = std::vector<std::vector<Rank>>;
+
+/// Why these ranks form no grid, at the key of the wrong number; empty if they do.
+std::optional<Diagnostic> grid_refusal(const Parallelism& parallelism, int ranks);
+
+/// The grid with data = ranks / (tensor context pipeline). Throws InputError if `ranks` is no multiple, if
+/// `order` is no permutation of the axes, or if `expert` does not divide context x data.
+Grid make_grid(const Parallelism& parallelism, int ranks);
+
+/// Ranks of the grid.
+int rank_count(const Grid& grid);
+
+Coordinates coordinates(const Grid& grid, Rank rank);
+Rank rank_at(const Grid& grid, const Coordinates& coordinates);
+
+/// The groups of an axis, by their first ranks; ranks ascending, which is also the order of their
+/// coordinates. Every rank is in one group. Groups of `data` are the replicas of a parameter that is not an
+/// expert's: all context and data ranks of one tensor rank and stage. `all`: one group.
+RankGroups groups(const Grid& grid, Axis axis);
+
+/// The replicas of an expert's parameters: context x data / expert ranks each.
+RankGroups expert_replicas(const Grid& grid);
+
+/// The groups whose ranks all hold this stage.
+RankGroups groups_of_stage(const Grid& grid, Axis axis, int stage);
+
+/// Ascending.
+std::vector<Rank> ranks_of_stage(const Grid& grid, int stage);
+
+/// Groups of two, {a rank of stage `from`, the rank of stage `to` with the same other coordinates}, by their
+/// first ranks; none if the stages are the same. With the first and the last stage these are the two holders
+/// of a tied embedding.
+RankGroups stage_pairs(const Grid& grid, int from, int to);
+
+}  // namespace trainyard

@@ -1,0 +1,117 @@
+#include "strategy/layout_checks.hpp"
+
+#include "strategy/pipeline_order.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace trainyard {
+
+namespace {
+
+Diagnostic about_layout(const char* key, std::string message, std::string hint,
+                        Severity severity = Severity::error) {
+  Diagnostic diagnostic;
+  diagnostic.key_path = std::string("parallelism.") + key;
+  diagnostic.message = std::move(message);
+  diagnostic.hint = std::move(hint);
+  diagnostic.severity = severity;
+  return diagnostic;
+}
+
+void check_schedule(const Parallelism& parallelism, int micro_batches, std::vector<Diagnostic>& found) {
+  const int p = parallelism.pipeline;
+  const int v = parallelism.virtual_stages;
+  const PipelineSchedule schedule = schedule_of(parallelism);
+  if (v > 1 && p == 1) {
+    found.push_back(about_layout("virtual_stages",
+                                 fmt::format("{} virtual stages need a pipeline, but pipeline is 1", v),
+                                 "virtual_stages: 1, or pipeline: 2 or more"));
+    return;
+  }
+  if (schedule == PipelineSchedule::interleaved && v == 1) {
+    found.push_back(about_layout("schedule", "'interleaved' needs several virtual stages, not 1",
+                                 "virtual_stages: 2, or schedule: 1f1b"));
+    return;
+  }
+  if (schedule != PipelineSchedule::interleaved && v > 1) {
+    found.push_back(about_layout(
+        "schedule", fmt::format("'{}' has 1 virtual stage per rank, not {}", config::name_of(schedule), v),
+        "virtual_stages: 1, or schedule: interleaved"));
+    return;
+  }
+  if (schedule == PipelineSchedule::interleaved && micro_batches % p != 0) {
+    const int fewer = micro_batches / p * p;
+    found.push_back(about_layout(
+        "virtual_stages",
+        fmt::format("'interleaved' needs a multiple of {} micro-batches, as many as stages, not {}", p,
+                    micro_batches),
+        fewer == 0 ? fmt::format("accumulation: {}", p)
+                   : fmt::format("accumulation: {} or {}", fewer, fewer + p)));
+  }
+}
+
+}  // namespace
+
+std::vector<Diagnostic> layout_errors(const Parallelism& parallelism, int ranks, int micro_batches) {
+  std::vector<Diagnostic> found;
+  if (auto refusal = grid_refusal(parallelism, ranks)) found.push_back(*std::move(refusal));
+  check_schedule(parallelism, micro_batches, found);
+  const auto chunks = static_cast<long long>(parallelism.pipeline) * parallelism.virtual_stages;
+  if (!parallelism.stages.empty() && std::ssize(parallelism.stages) != chunks) {
+    found.push_back(about_layout(
+        "stages",
+        fmt::format("'stages' has {} numbers for pipeline {} x virtual stages {} = "
+                    "{} chunks",
+                    parallelism.stages.size(), parallelism.pipeline, parallelism.virtual_stages, chunks),
+        fmt::format("{} numbers, or leave out 'stages'", chunks)));
+  }
+  if (parallelism.sequence && parallelism.tensor == 1) {
+    found.push_back(about_layout("sequence", "'sequence' needs a tensor group, but tensor is 1",
+                                 "tensor: 2 or more, or leave out 'sequence'"));
+  }
+  const bool divides_gradients =
+      parallelism.shard == Sharded::gradients || parallelism.shard == Sharded::parameters;
+  if (divides_gradients && parallelism.pipeline > 1) {
+    found.push_back(about_layout(
+        "shard",
+        fmt::format("'{}' with pipeline {}: every micro-batch would reduce or gather everything again",
+                    config::name_of(parallelism.shard), parallelism.pipeline),
+        "shard: optimizer, or pipeline: 1"));
+  }
+  return found;
+}
+
+std::vector<Diagnostic> layout_warnings(const Parallelism& parallelism, const Grid& grid, int ranks_per_node,
+                                        int micro_batches) {
+  std::vector<Diagnostic> found;
+  const auto nodes_of = [&](const std::vector<Rank>& group) {
+    std::set<int> nodes;
+    for (const Rank rank : group) nodes.insert(index(rank) / ranks_per_node);
+    return nodes.size();
+  };
+  std::size_t nodes = 0;
+  for (const std::vector<Rank>& group : groups(grid, Axis::tensor)) nodes = std::max(nodes, nodes_of(group));
+  if (nodes > 1) {
+    found.push_back(about_layout(
+        "tensor",
+        fmt::format("a tensor group of {} ranks spans {} nodes of {} ranks: the transfers of "
+                    "every layer use the network",
+                    grid.tensor, nodes, ranks_per_node),
+        fmt::format("tensor: {} at most, as the innermost axis", ranks_per_node), Severity::warning));
+  }
+  const int p = grid.pipeline;
+  if (schedule_of(parallelism) == PipelineSchedule::one_f_one_b && p > 1 && micro_batches < 4 * p) {
+    found.push_back(about_layout(
+        "pipeline",
+        fmt::format("{} micro-batches in {} stages: they idle for {:.0f} % of the time of their passes",
+                    micro_batches, p, 100.0 * (p - 1) / micro_batches),
+        fmt::format("accumulation: {} or more", 4 * p), Severity::warning));
+  }
+  return found;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,36 @@
+#pragma once
+// Cuts a model into the chunks that the stages of a pipeline hold, at the boundaries of its blocks.
+
+#include "workload/layer.hpp"
+
+#include <vector>
+
+namespace trainyard {
+
+/// Layers `first` to `end` - 1 of a model.
+struct LayerRange {
+  int first = 0;
+  int end = 0;
+  friend bool operator==(const LayerRange&, const LayerRange&) = default;
+};
+
+/// Number of blocks of a model: distinct values of Layer::block.
+int block_count(const std::vector<Layer>& layers);
+
+/// The layers of each chunk, in the model's order, which cover all of them. Layers before the first block
+/// belong to the first chunk, those after the last block to the last one. `blocks_of_chunk`: blocks of each
+/// chunk; empty: equal numbers. Throws InputError, with the key of the wrong value, if equal parts do not
+/// exist (with stages that would do), if `blocks_of_chunk` has another number of chunks or of blocks, if a
+/// chunk is left without layers, or if a model to be cut has no blocks. One chunk is the whole model, with or
+/// without blocks.
+std::vector<LayerRange> cut(const std::vector<Layer>& layers, int chunks,
+                            const std::vector<int>& blocks_of_chunk = {});
+
+/// Values of one sample that a chunk passes on to the next: the output of its last layer. Its gradient, which
+/// comes back, has as many.
+double boundary_elements(const std::vector<Layer>& layers, const LayerRange& chunk);
+
+/// The place of a stage's chunk among all chunks of the model.
+constexpr int global_chunk(int stages, int stage, int chunk) { return chunk * stages + stage; }
+
+}  // namespace trainyard
