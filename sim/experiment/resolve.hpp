@@ -10,7 +10,7 @@
 #include "platform/cluster.hpp"
 #include "strategy/stack.hpp"
 #include "workload/model.hpp"
-#include "workload/rank_class.hpp"
+#include "strategy/rank_class.hpp"
 
 #include <filesystem>
 #include <memory>

@@ -22,10 +22,11 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
   Seconds kernels;
   Seconds host;
   Seconds slowest_gpu;
-  for (std::size_t i = 0; i < step.plan.op_times.size(); ++i) {
+  const std::vector<OpTime>& times = step.plan.op_times.front();
+  for (std::size_t i = 0; i < times.size(); ++i) {
     const Op& op = only_class(step.resolved).trace.ops[i];
     if (op.role == OpRole::ranks_overhead) continue;
-    const OpTime& time = step.plan.op_times[i];
+    const OpTime& time = times[i];
     (op.kind == OpKind::host ? host : kernels) += time.duration - time.slowest_gpu;
     slowest_gpu += time.slowest_gpu;
   }

@@ -6,7 +6,7 @@
 #include "platform/platform.hpp"
 #include "run/step.hpp"
 #include "schedule/task_graph.hpp"
-#include "workload/rank_class.hpp"
+#include "strategy/rank_class.hpp"
 
 #include <optional>
 #include <span>

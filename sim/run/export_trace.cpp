@@ -17,8 +17,8 @@ Trace export_trace(const ResolvedExperiment& resolved, bool with_durations) {
     op.duration.reset();
     op.source.reset();
     if (!with_durations) continue;
-    op.duration = plan.op_times[i].duration;
-    op.source = plan.op_times[i].source;
+    op.duration = plan.op_times.front()[i].duration;
+    op.source = plan.op_times.front()[i].source;
   }
   // Traces have columns only for all-reduce. A replay generates all work around other collectives anew.
   if (resolved.settings.sync.kind != SyncKind::all_reduce) return trace;

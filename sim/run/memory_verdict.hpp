@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-/// The memory needed by each rank of a class (workload/rank_class.hpp) and the memory of its GPU.
+/// The memory needed by each rank of a class (strategy/rank_class.hpp) and the memory of its GPU.
 struct MemoryReport {
   std::string ranks;  ///< name of the class
   MemoryTerms terms;

@@ -17,7 +17,7 @@ Bytes parameter_bytes(const Op& op) {
   return Bytes{4 * elements};
 }
 
-std::vector<OpRow> op_rows(const Trace& trace, const StepPlan& plan) {
+std::vector<OpRow> op_rows(const Trace& trace, std::span<const OpTime> times) {
   std::vector<OpRow> rows;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     const Op& op = trace.ops[i];
@@ -29,8 +29,8 @@ std::vector<OpRow> op_rows(const Trace& trace, const StepPlan& plan) {
     row.flops = op.flops;
     row.bytes = op.bytes;
     row.parameter_bytes = parameter_bytes(op);
-    row.duration = plan.op_times[i].duration;
-    row.source = plan.op_times[i].source;
+    row.duration = times[i].duration;
+    row.source = times[i].source;
   }
   return rows;
 }

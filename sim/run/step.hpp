@@ -65,7 +65,7 @@ struct TimelineEvent {
   int collective = -1;  ///< index in its collectives, for a collective or work that prepares one
 };
 
-/// One class of ranks (workload/rank_class.hpp) in the step, as its first rank saw it.
+/// One class of ranks (strategy/rank_class.hpp) in the step, as its first rank saw it.
 struct ClassStep {
   std::string name;  ///< of the class
   Rank first{};

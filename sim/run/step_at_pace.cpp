@@ -25,8 +25,9 @@ std::pair<double, double> knots(double pace) {
 
 StepAtPace::StepAtPace(StepPlan plan, std::vector<Seconds> collectives, std::vector<bool> is_paced)
     : plan_(std::move(plan)), collectives_(std::move(collectives)), is_paced_(std::move(is_paced)) {
-  for (std::size_t op = 0; op < plan_.op_times.size(); ++op) {
-    if (is_paced_[op]) nominal_ += plan_.op_times[op].duration;
+  const std::vector<OpTime>& times = plan_.op_times.front();
+  for (std::size_t op = 0; op < times.size(); ++op) {
+    if (is_paced_[op]) nominal_ += times[op].duration;
   }
 }
 

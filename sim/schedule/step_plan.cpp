@@ -105,12 +105,12 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
 StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack, const Cluster& cluster,
                    std::span<const Rank> ranks, const Sync& sync, const ProtocolOverheads& overheads) {
   StepPlan plan;
-  plan.op_times = op_times(trace, gpu, stack);
+  plan.op_times = {op_times(trace, gpu, stack)};
   std::vector<Launch> launches;
   const bool has_owner = sync.kind == SyncKind::dataparallel_gpu0 && ranks.size() > 1;
   if (has_owner) require_one_node(cluster, ranks);
   if (ranks.size() > 1) {
-    launches = launches_of(trace, ends_of(plan.op_times), stack, gpu, sync, static_cast<int>(ranks.size()));
+    launches = launches_of(trace, ends_of(plan.op_times.front()), stack, gpu, sync, static_cast<int>(ranks.size()));
     plan.graph.links = capacities(cluster);
     add_notes(notes_on_kind(sync, stack), plan);
   }
@@ -119,10 +119,10 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
   const bool has_cycle = stack.fusion && !has_owner;
   add_collectives(launches, cluster, ranks, sync, has_cycle ? "cycle" : "negotiation", software, plan);
   if (stack.overlap_slows) set_uses(plan, gpu, launches);
-  plan.graph.programs = {step_program(trace, plan.op_times, launches, {})};
+  plan.graph.programs = {step_program(trace, plan.op_times.front(), launches, {})};
   if (has_owner) {
     plan.graph.programs.push_back(
-        step_program(trace, plan.op_times, launches, {.is_root = false, .is_updated = false}));
+        step_program(trace, plan.op_times.front(), launches, {.is_root = false, .is_updated = false}));
   }
   plan.graph.programs.emplace_back();
   plan.graph.program_of_rank.assign(at(cluster.ranks()), static_cast<int>(plan.graph.programs.size()) - 1);

@@ -100,11 +100,11 @@ TEST_CASE("compute_scale stretches what is computed, not what a trace has measur
   Stack stack;
   stack.compute_scale.value = 1.5;
   Trace trace = two_layers();
-  CHECK(plan(trace, 1, stack, round_gpu()).op_times[0].duration == Seconds{8e-3});
+  CHECK(plan(trace, 1, stack, round_gpu()).op_times[0][0].duration == Seconds{8e-3});
   trace.ops[0].duration.reset();
   trace.ops[0].kind = OpKind::elementwise;
   trace.ops[0].bytes = Bytes{1e9};
-  CHECK(plan(trace, 1, stack, round_gpu()).op_times[0].duration.si() ==
+  CHECK(plan(trace, 1, stack, round_gpu()).op_times[0][0].duration.si() ==
         doctest::Approx(1.5e-3).epsilon(1e-12));
 }
 
@@ -112,12 +112,12 @@ TEST_CASE("software overhead is added to ops whose time is computed, not to meas
   Stack stack;
   stack.op_overhead = Sourced<Seconds>{.value = Seconds{1e-3}};
   Trace trace = two_layers();
-  CHECK(plan(trace, 1, stack).op_times[0].duration == Seconds{8e-3});
+  CHECK(plan(trace, 1, stack).op_times[0][0].duration == Seconds{8e-3});
   trace.ops[0].duration.reset();
   trace.ops[0].kind = OpKind::elementwise;
   trace.ops[0].bytes = Bytes{1e9};
   const StepPlan computed = plan(trace, 1, stack, round_gpu());
-  CHECK(computed.op_times[0].duration.si() == doctest::Approx(2e-3).epsilon(1e-12));
+  CHECK(computed.op_times[0][0].duration.si() == doctest::Approx(2e-3).epsilon(1e-12));
 }
 
 TEST_CASE("the ideal step is as fast as its bounds and no faster than its compute") {

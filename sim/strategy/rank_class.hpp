@@ -1,6 +1,7 @@
 #pragma once
 // Which ranks are alike: a plan, a memory report or a page describes one rank of each class for all of it.
 
+#include "strategy/pipeline_order.hpp"
 #include "units/ids.hpp"
 #include "workload/trace.hpp"
 
@@ -12,13 +13,32 @@
 
 namespace trainyard {
 
+/// The ops of a pass of one micro-batch through a chunk: `first` to `end` - 1 of the trace.
+struct PassOps {
+  PassKind kind{};
+  int chunk = 0;
+  int first = 0;
+  int end = 0;
+};
+
 /// Ranks that run the same ops on data of the same shape. Data parallelism has one class; a model that is
 /// split over ranks has one for each part.
 struct RankClass {
   std::string name;         ///< for people: "all ranks"
   std::vector<Rank> ranks;  ///< ascending
   Trace trace;              ///< of each rank; without durations unless the user's trace has them
+  int stage = 0;            ///< of a pipeline
+  /// If the ranks share a model: the ranges of the trace that the rank runs for each micro-batch, in the order of
+  /// pass_order(). The ops behind them end the step. Empty: the trace is the whole step, op by op.
+  std::vector<PassOps> passes = {};
+  std::vector<Layer> layers = {};  ///< with `passes`: the rank's share of the model
 };
+
+/// How often a step runs an op of the class's trace.
+inline int runs_of(const RankClass& one, int op, int micro_batches) {
+  if (one.passes.empty() || op >= one.passes.back().end) return 1;
+  return micro_batches;
+}
 
 /// The index of the class that a rank belongs to. Throws std::logic_error if it has none.
 inline std::size_t class_index(std::span<const RankClass> classes, Rank rank) {
