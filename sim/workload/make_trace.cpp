@@ -251,8 +251,14 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
               .sequence_length = model.sequence_length,
               .ops = {}};
   trace.ops.reserve(4 * model.layers.size());
-  for (const Layer& layer : model.layers) append_forward(trace.ops, layer, setting);
-  for (const Layer& layer : model.layers | std::views::reverse) append_backward(trace.ops, layer, setting);
+  const int count = static_cast<int>(model.layers.size());
+  const auto append = [&](int number, auto append_pass) {
+    const std::size_t first = trace.ops.size();
+    append_pass(trace.ops, model.layers[static_cast<std::size_t>(number)], setting);
+    for (std::size_t op = first; op < trace.ops.size(); ++op) trace.ops[op].of_layer = number;
+  };
+  for (int i = 0; i < count; ++i) append(i, append_forward);
+  for (int i = count - 1; i >= 0; --i) append(i, append_backward);
 
   const double parameters = totals(model.layers).parameters;
   trace.ops.push_back(make_op(Phase::optimizer, "optimizer", OpKind::optimizer, VectorShape{parameters},
@@ -260,5 +266,7 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
                               parameters * optimizer_bytes_per_parameter(optimizer, precision)));
   return trace;
 }
+
+bool is_cast(const Op& op, const Layer& layer) { return is_matrix(layer) && !is_matrix(op.kind); }
 
 }  // namespace trainyard

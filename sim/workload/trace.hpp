@@ -90,6 +90,7 @@ struct Op {
   std::string layer;
   OpKind kind{};
   OpRole role = OpRole::layer;  ///< traces in files tell it by the layer's name: role_of()
+  int of_layer = -1;            ///< index in the model's layers, -1 for none; not part of a trace file
   Shape shape;
   Flops flops;                          ///< for the whole batch
   Bytes bytes;                          ///< read from and written to device memory
