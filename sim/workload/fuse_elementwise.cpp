@@ -17,7 +17,8 @@ bool is_elementwise(LayerKind kind) {
 
 /// Whether the last pass of its forward is element-wise.
 bool ends_elementwise(LayerKind kind) {
-  return kind == LayerKind::batch_norm || kind == LayerKind::layer_norm || kind == LayerKind::softmax;
+  return kind == LayerKind::batch_norm || kind == LayerKind::layer_norm || kind == LayerKind::rms_norm ||
+         kind == LayerKind::softmax;
 }
 
 /// Whether the values between two layers are written even if fused.
