@@ -125,6 +125,17 @@ OpTime gemm_time(const GpuProfile& gpu, Dtype dtype, const Shape& op_shape, cons
   return {factor * time_on(gpu, dtype, curve, work), source_of(rates.gemm->provenance)};
 }
 
+/// Placeholder until fused attention is measured: the roofline of matrix products, at an assumed part of
+/// their efficiency. FlashAttention-2 reaches 50 to 73 % of an A100's peak where products reach 80 to 90 %
+/// (Dao 2023, arXiv 2307.08691, section 4.1).
+OpTime attention_time(const GpuProfile& gpu, Dtype dtype, const Work& work) {
+  constexpr double part_of_product = 0.6;
+  const MatrixRates& rates = rates_of(gpu, dtype);
+  Roofline curve = rates.gemm ? rates.gemm->value : gpu.roofline.value;
+  curve.efficiency *= part_of_product;
+  return {time_on(gpu, dtype, curve, work), ComputeSource::roofline};
+}
+
 int row_of(const Op& op) {
   const auto* shape = std::get_if<VectorShape>(&op.shape);
   return shape == nullptr ? 0 : shape->row;
@@ -204,6 +215,8 @@ OpTime op_time(const GpuProfile& gpu, Precision precision, const Op& op, Layout 
     }
     case OpKind::gemm:
       return gemm_time(gpu, dtype, op.shape, work);
+    case OpKind::attention:
+      return attention_time(gpu, dtype, work);
     case OpKind::measured:
     case OpKind::host:
       throw InputError("op '" + op.layer + "' is of kind '" + std::string(config::name_of(op.kind)) +

@@ -30,7 +30,8 @@ constexpr std::array<std::string_view, 6> other_words{"reduction",  "launch",  "
 /// A kind of op in a trace that a recording can hold.
 std::optional<OpKind> kind_of(std::string_view op) {
   const std::optional<OpKind> kind = config::value_named<OpKind>(op);
-  return kind == OpKind::measured || kind == OpKind::host ? std::nullopt : kind;
+  const bool cannot = kind == OpKind::measured || kind == OpKind::host || kind == OpKind::attention;
+  return cannot ? std::nullopt : kind;
 }
 
 /// All ops that a recording can hold.

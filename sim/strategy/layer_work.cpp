@@ -1,6 +1,5 @@
 #include "strategy/layer_work.hpp"
 
-#include "workload/fuse_elementwise.hpp"
 #include "workload/make_trace.hpp"
 
 #include <algorithm>
@@ -28,10 +27,10 @@ public:
   std::vector<Op> insert(std::vector<Op> ops) {
     for (Op& op : ops) {
       if (op.phase == Phase::forward) {
-        forward_up_to(find(op, ahead_, static_cast<int>(layers_.size()), ahead_));
+        if (!is_cast_of_layer(op)) forward_up_to(op.of_layer);
       } else {
         forward_up_to(static_cast<int>(layers_.size()));
-        back_down_to(op.phase == Phase::backward ? find(op, 0, back_, back_) : 0);
+        if (op.phase == Phase::optimizer || op.of_layer >= 0) back_down_to(op.of_layer);
       }
       result_.push_back(std::move(op));
     }
@@ -41,23 +40,21 @@ public:
   }
 
 private:
-  /// Index of the op's layer among first ... end - 1, otherwise `missing`: casts have no layer.
-  [[nodiscard]] int find(const Op& op, int first, int end, int missing) const {
-    for (int i = first; i < end; ++i) {
-      if (layers_[static_cast<std::size_t>(i)].name == first_layer(op.layer)) return i;
-    }
-    return missing;
+  /// Weights are cast before the work of the layer before.
+  [[nodiscard]] bool is_cast_of_layer(const Op& op) const {
+    return op.of_layer >= 0 && is_cast(op, layers_[static_cast<std::size_t>(op.of_layer)]);
   }
 
   void forward_up_to(int layer) {
-    for (; ahead_ < layer; ++ahead_) append(Phase::forward, layers_[static_cast<std::size_t>(ahead_)]);
+    for (; ahead_ < layer; ++ahead_) append(Phase::forward, ahead_);
   }
 
   void back_down_to(int layer) {
-    while (back_ > layer) append(Phase::backward, layers_[static_cast<std::size_t>(--back_)]);
+    while (back_ > std::max(layer, 0)) append(Phase::backward, --back_);
   }
 
-  void append(Phase phase, const Layer& layer) {
+  void append(Phase phase, int number) {
+    const Layer& layer = layers_[static_cast<std::size_t>(number)];
     for (const LayerWork& work : work_) {
       const double passes = phase == Phase::forward ? work.forward : work.backward;
       if (work.layer != layer.kind || passes <= 0) continue;
@@ -67,6 +64,7 @@ private:
       Op op;
       op.phase = phase;
       op.layer = layer.name + "." + work.name;
+      op.of_layer = number;
       op.kind = OpKind::elementwise;
       op.shape = VectorShape{values};
       op.flops = Flops(values);

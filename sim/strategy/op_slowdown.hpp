@@ -24,6 +24,7 @@ constexpr OpGroup group_of(OpKind kind) {
     case OpKind::conv_wgrad:
       return OpGroup::convolution;
     case OpKind::gemm:
+    case OpKind::attention:
       return OpGroup::matrix_product;
     case OpKind::batch_norm_forward:
     case OpKind::batch_norm_backward:
@@ -55,7 +56,7 @@ struct Names<OpGroup> {
   static constexpr std::string_view what = "group of ops";
   static constexpr std::array table{
       Name{"convolution", OpGroup::convolution, "convolutions, forward and backward"},
-      Name{"matrix_product", OpGroup::matrix_product, "matrix products"},
+      Name{"matrix_product", OpGroup::matrix_product, "matrix products and fused attention"},
       Name{"batch_norm", OpGroup::batch_norm, "batch normalisation, forward and backward"},
       Name{"other", OpGroup::other, "all other kernels, which the memory's bandwidth limits"}};
 };

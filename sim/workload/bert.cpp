@@ -9,14 +9,26 @@ namespace {
 
 constexpr int masked_percent = 15;
 
+int entries_of(const BertHyperparameters& parameters) {
+  return padded_vocabulary(parameters.vocabulary, parameters.pad_vocabulary);
+}
+
+/// The norm of all tokens.
+Layer token_norm(std::string name, const BertHyperparameters& parameters) {
+  Layer layer = layer_norm_layer(std::move(name), parameters.sequence_length, parameters.hidden);
+  layer.split = TensorSplit::tokens;
+  return layer;
+}
+
 void append_embeddings(std::vector<Layer>& layers, const BertHyperparameters& parameters) {
   const int tokens = parameters.sequence_length;
   const int hidden = parameters.hidden;
-  layers.push_back(embedding_layer("emb.word", {tokens, parameters.vocabulary, hidden}));
+  layers.push_back(embedding_layer("emb.word", {tokens, entries_of(parameters), hidden}));
   layers.push_back(added_embedding_layer("emb.pos", {tokens, parameters.positions, hidden}));
   layers.push_back(added_embedding_layer("emb.type", {tokens, parameters.segments, hidden}));
-  layers.push_back(layer_norm_layer("emb.ln", tokens, hidden));
+  layers.push_back(token_norm("emb.ln", parameters));
   layers.push_back(dropout_layer("emb.drop", {tokens, hidden}));
+  layers.back().split = TensorSplit::tokens;
 }
 
 void append_heads(std::vector<Layer>& layers, const BertHyperparameters& parameters) {
@@ -30,9 +42,9 @@ void append_heads(std::vector<Layer>& layers, const BertHyperparameters& paramet
   norm.forward_rw_elements += norm.weight_rw_elements;
   norm.backward_rw_elements += norm.weight_rw_elements;
   layers.push_back(std::move(norm));
-  layers.push_back(tied_linear_layer("cls.decoder", {rows, hidden, parameters.vocabulary}, true));
+  layers.push_back(tied_linear_layer("cls.decoder", {rows, hidden, entries_of(parameters)}, true));
   layers.push_back(linear_layer("cls.nsp", hidden, 2));
-  layers.push_back(softmax_cross_entropy_layer("loss", rows, parameters.vocabulary));
+  layers.push_back(softmax_cross_entropy_layer("loss", rows, entries_of(parameters)));
 }
 
 }  // namespace
@@ -51,11 +63,13 @@ std::vector<Layer> bert_layers(const BertHyperparameters& parameters) {
   append_embeddings(layers, parameters);
   for (int i = 0; i < parameters.layers; ++i) {
     const std::string prefix = "layer" + std::to_string(i);
+    const std::size_t first = layers.size();
     append_attention(layers, prefix, size,
                      split_linear_layer(prefix + ".attn.qkv", {tokens, hidden, 3 * hidden}, {"q", "k", "v"}));
-    layers.push_back(layer_norm_layer(prefix + ".ln1", tokens, hidden));
+    layers.push_back(token_norm(prefix + ".ln1", parameters));
     append_feed_forward(layers, prefix, size);
-    layers.push_back(layer_norm_layer(prefix + ".ln2", tokens, hidden));
+    layers.push_back(token_norm(prefix + ".ln2", parameters));
+    set_block(layers, first, i);
   }
   append_heads(layers, parameters);
   return layers;

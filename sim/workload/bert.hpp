@@ -18,6 +18,7 @@ struct BertHyperparameters {
   int heads = 0;
   std::optional<int> intermediate;  ///< default: four times hidden
   int vocabulary = 30522;
+  std::optional<int> pad_vocabulary = {};  ///< default: not padded
   int positions = 512;
   int segments = 2;
   int sequence_length = 128;
@@ -49,6 +50,10 @@ struct Keys<BertHyperparameters> {
         optional("vocabulary", &B::vocabulary, "vocabulary size: entries of the word embedding")
             .at_least(1)
             .at_most(1e8),
+        optional("pad_vocabulary", &B::pad_vocabulary,
+                 "the vocabulary is padded to a multiple of this (Megatron-LM: 128 x tensor)")
+            .at_least(1)
+            .at_most(1e6),
         optional("positions", &B::positions, "longest sequence: entries of the position embedding")
             .at_least(1)
             .at_most(1e6),

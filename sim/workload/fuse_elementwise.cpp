@@ -2,7 +2,6 @@
 
 #include "workload/make_trace.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -18,41 +17,14 @@ bool is_elementwise(LayerKind kind) {
 
 /// Whether the last pass of its forward is element-wise.
 bool ends_elementwise(LayerKind kind) {
-  return kind == LayerKind::batch_norm || kind == LayerKind::layer_norm || kind == LayerKind::softmax;
+  return kind == LayerKind::batch_norm || kind == LayerKind::layer_norm || kind == LayerKind::rms_norm ||
+         kind == LayerKind::softmax;
 }
 
 /// Whether the values between two layers are written even if fused.
 bool is_kept(LayerKind writer, LayerKind reader) {
   return writer == LayerKind::softmax || writer == LayerKind::relu || reader == LayerKind::gelu;
 }
-
-/// Finds the layers of ops that come in the order of the layers, or in reverse.
-class LayerCursor {
-public:
-  explicit LayerCursor(const std::vector<Layer>& layers) : layers_(layers) {}
-
-  /// Empty for casts and other ops without a layer.
-  std::optional<int> find(const Op& op) {
-    const int count = static_cast<int>(layers_.size());
-    if (op.phase == Phase::forward) {
-      for (int i = ahead_; i < count; ++i) {
-        if (name_of(i) == op.layer) return ahead_ = i;
-      }
-    } else if (op.phase == Phase::backward) {
-      for (int i = std::min(back_, count - 1); i >= 0; --i) {
-        if (name_of(i) == op.layer) return back_ = i;
-      }
-    }
-    return std::nullopt;
-  }
-
-private:
-  [[nodiscard]] const std::string& name_of(int i) const { return layers_[static_cast<std::size_t>(i)].name; }
-
-  const std::vector<Layer>& layers_;
-  int ahead_ = 0;
-  int back_ = static_cast<int>(layers_.size());
-};
 
 /// Values that the op of layer `from` passes on to that of layer `to`, the next in the trace.
 struct Handover {
@@ -82,16 +54,21 @@ std::optional<Handover> backward_handover(const std::vector<Layer>& layers, int 
   return Handover{reader.out_elements, from - to > 1 ? 0 : reader.out_elements};
 }
 
+/// The op's layer; empty for casts and other ops without a layer.
+std::optional<int> fusible_layer(const Op& op, const std::vector<Layer>& layers) {
+  if (op.of_layer < 0 || is_cast(op, layers[static_cast<std::size_t>(op.of_layer)])) return std::nullopt;
+  return op.of_layer;
+}
+
 }  // namespace
 
 void fuse_elementwise(Trace& trace, const std::vector<Layer>& layers) {
   const Bytes value = element_sizes(trace.precision.value_or(Precision::fp32)).activation;
   const auto batch = static_cast<double>(trace.batch_per_gpu);
-  LayerCursor cursor(layers);
   std::vector<Op> ops;
   std::optional<int> last;  // the previous op's layer
   for (Op& op : trace.ops) {
-    const std::optional<int> layer = cursor.find(op);
+    const std::optional<int> layer = fusible_layer(op, layers);
     std::optional<Handover> handover;
     if (layer && last && ops.back().phase == op.phase) {
       handover = op.phase == Phase::forward ? forward_handover(layers, *last, *layer)

@@ -1,10 +1,11 @@
 #pragma once
 // GPT-2 (Radford et al. 2019, Language Models are Unsupervised Multitask Learners) from its hyper-parameters:
-// a transformer decoder that predicts each next token.
+// a setting of decoder.hpp.
 
 #include "config/keys.hpp"
 #include "workload/layer.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace trainyard {
@@ -14,6 +15,7 @@ struct Gpt2Hyperparameters {
   int hidden = 0;
   int heads = 0;
   int vocabulary = 50257;
+  std::optional<int> pad_vocabulary = {};  ///< default: not padded
   int positions = 1024;
   int sequence_length = 1024;
 };
@@ -36,6 +38,10 @@ struct Keys<Gpt2Hyperparameters> {
         optional("vocabulary", &G::vocabulary, "vocabulary size: entries of the word embedding")
             .at_least(1)
             .at_most(1e8),
+        optional("pad_vocabulary", &G::pad_vocabulary,
+                 "the vocabulary is padded to a multiple of this (Megatron-LM: 128 x tensor)")
+            .at_least(1)
+            .at_most(1e6),
         optional("positions", &G::positions, "longest sequence: entries of the position embedding")
             .at_least(1)
             .at_most(1e6),

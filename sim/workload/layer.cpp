@@ -163,11 +163,11 @@ Layer average_pool_layer(std::string name, FeatureMap in, Window window) {
   return layer;
 }
 
-Layer linear_layer(std::string name, LinearSize size) {
+Layer linear_layer(std::string name, LinearSize size, bool has_bias) {
   Layer layer = shaped_layer(std::move(name), LayerKind::linear, {size.rows, size.in}, {size.rows, size.out});
   const double weights = static_cast<double>(size.in) * size.out;
-  layer.parameters = {{layer.name + ".weight", weights},
-                      {layer.name + ".bias", static_cast<double>(size.out)}};
+  layer.parameters = {{layer.name + ".weight", weights}};
+  if (has_bias) layer.parameters.push_back({layer.name + ".bias", static_cast<double>(size.out)});
   add_matrix_costs(layer, size.rows * weights, {1, size.rows, size.out, size.in, true});
   return layer;
 }

@@ -18,9 +18,12 @@ enum class LayerKind {
   conv,
   batch_norm,
   layer_norm,
+  rms_norm,
   local_response_norm,
   relu,
   gelu,
+  silu,
+  rope,
   dropout,
   max_pool,
   add,
@@ -29,6 +32,7 @@ enum class LayerKind {
   linear,
   batched_matmul,
   softmax,
+  flash_attention,
   softmax_cross_entropy
 };
 
@@ -171,8 +175,8 @@ Layer average_pool_layer(std::string name, FeatureMap in);
 /// Mean over each window. Keeps nothing.
 Layer average_pool_layer(std::string name, FeatureMap in, Window window);
 
-/// y = x W^T + b for each row. ProtocolOverheads as conv_layer. Keeps its input.
-Layer linear_layer(std::string name, LinearSize size);
+/// y = x W^T + b for each row; without `has_bias` y = x W^T. Costs as conv_layer. Keeps its input.
+Layer linear_layer(std::string name, LinearSize size, bool has_bias = true);
 /// The same for one row.
 Layer linear_layer(std::string name, int in_features, int out_features);
 
@@ -195,9 +199,12 @@ struct Names<LayerKind> {
       Name{"conv", LayerKind::conv, "2-D convolution"},
       Name{"batchnorm", LayerKind::batch_norm, "batch normalisation"},
       Name{"layernorm", LayerKind::layer_norm, "layer normalisation"},
+      Name{"rmsnorm", LayerKind::rms_norm, "normalisation by the root mean square"},
       Name{"lrn", LayerKind::local_response_norm, "local response normalisation"},
       Name{"relu", LayerKind::relu, "rectified linear unit"},
       Name{"gelu", LayerKind::gelu, "Gaussian error linear unit"},
+      Name{"silu", LayerKind::silu, "one half of the features times the SiLU of the other (SwiGLU)"},
+      Name{"rope", LayerKind::rope, "rotation of queries and keys by their position"},
       Name{"dropout", LayerKind::dropout, "random values set to zero"},
       Name{"maxpool", LayerKind::max_pool, "maximum pooling"},
       Name{"add", LayerKind::add, "sum of two inputs"},
@@ -206,6 +213,7 @@ struct Names<LayerKind> {
       Name{"linear", LayerKind::linear, "fully connected"},
       Name{"bmm", LayerKind::batched_matmul, "one matrix product per attention head"},
       Name{"softmax", LayerKind::softmax, "softmax of attention scores"},
+      Name{"flash_attention", LayerKind::flash_attention, "attention of all heads in one kernel"},
       Name{"softmax_xent", LayerKind::softmax_cross_entropy, "softmax and loss"}};
 };
 

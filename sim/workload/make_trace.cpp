@@ -67,7 +67,7 @@ int times_batch(int size, const Layer& layer, const Setting& setting) {
 GemmShape gemm_shape(const Layer& layer, const Setting& setting) {
   const LayerGemm& gemm = layer.gemm;
   GemmShape shape{gemm.batch, gemm.m, gemm.n, gemm.k, false, gemm.transpose_b};
-  int& grows = layer.kind == LayerKind::batched_matmul ? shape.batch : shape.m;
+  int& grows = layer.kind == LayerKind::linear ? shape.m : shape.batch;
   grows = times_batch(grows, layer, setting);
   return shape;
 }
@@ -107,6 +107,7 @@ OpKind vector_kind(LayerKind kind, Phase phase) {
     case LayerKind::average_pool:
       return OpKind::pooling;
     case LayerKind::layer_norm:
+    case LayerKind::rms_norm:
       return OpKind::layer_norm;
     case LayerKind::embedding:
       return OpKind::embedding;
@@ -142,7 +143,13 @@ Bytes table_gradient_bytes(const Layer& layer, const Setting& setting) {
 
 bool is_matrix(const Layer& layer) {
   return layer.kind == LayerKind::conv || layer.kind == LayerKind::linear ||
-         layer.kind == LayerKind::batched_matmul;
+         layer.kind == LayerKind::batched_matmul || layer.kind == LayerKind::flash_attention;
+}
+
+/// The kind of a matrix layer's forward op.
+OpKind matrix_kind(LayerKind kind) {
+  if (kind == LayerKind::conv) return OpKind::conv_forward;
+  return kind == LayerKind::flash_attention ? OpKind::attention : OpKind::gemm;
 }
 
 bool casts_weights(const Layer& layer, const Setting& setting) {
@@ -156,10 +163,11 @@ void append_forward(std::vector<Op>& ops, const Layer& layer, const Setting& set
     return;
   }
   if (casts_weights(layer, setting)) ops.push_back(cast_op(Phase::forward, layer, setting));
-  const bool is_conv = layer.kind == LayerKind::conv;
-  const Shape shape = is_conv ? Shape(conv_shape(layer, setting.batch)) : Shape(gemm_shape(layer, setting));
-  ops.push_back(make_op(Phase::forward, layer.name, is_conv ? OpKind::conv_forward : OpKind::gemm, shape,
-                        setting.batch * layer.forward_flops, matrix_bytes(layer, setting)));
+  const OpKind kind = matrix_kind(layer.kind);
+  const Shape shape = kind == OpKind::conv_forward ? Shape(conv_shape(layer, setting.batch))
+                                                   : Shape(gemm_shape(layer, setting));
+  ops.push_back(make_op(Phase::forward, layer.name, kind, shape, setting.batch * layer.forward_flops,
+                        matrix_bytes(layer, setting)));
 }
 
 void append_matrix_backward(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
@@ -182,7 +190,11 @@ void append_matrix_backward(std::vector<Op>& ops, const Layer& layer, const Sett
 }
 
 void append_backward(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
-  if (is_matrix(layer)) {
+  if (layer.kind == LayerKind::flash_attention) {
+    ops.push_back(make_op(Phase::backward, layer.name, OpKind::attention, gemm_shape(layer, setting),
+                          setting.batch * layer.backward_flops,
+                          setting.batch * layer.backward_rw_elements * setting.sizes.activation));
+  } else if (is_matrix(layer)) {
     append_matrix_backward(ops, layer, setting);
   } else if (layer.backward_rw_elements > 0) {  // an addition passes its gradient on at no cost
     const Bytes bytes = layer.kind == LayerKind::embedding
@@ -251,8 +263,14 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
               .sequence_length = model.sequence_length,
               .ops = {}};
   trace.ops.reserve(4 * model.layers.size());
-  for (const Layer& layer : model.layers) append_forward(trace.ops, layer, setting);
-  for (const Layer& layer : model.layers | std::views::reverse) append_backward(trace.ops, layer, setting);
+  const int count = static_cast<int>(model.layers.size());
+  const auto append = [&](int number, auto append_pass) {
+    const std::size_t first = trace.ops.size();
+    append_pass(trace.ops, model.layers[static_cast<std::size_t>(number)], setting);
+    for (std::size_t op = first; op < trace.ops.size(); ++op) trace.ops[op].of_layer = number;
+  };
+  for (int i = 0; i < count; ++i) append(i, append_forward);
+  for (int i = count - 1; i >= 0; --i) append(i, append_backward);
 
   const double parameters = totals(model.layers).parameters;
   trace.ops.push_back(make_op(Phase::optimizer, "optimizer", OpKind::optimizer, VectorShape{parameters},
@@ -260,5 +278,7 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
                               parameters * optimizer_bytes_per_parameter(optimizer, precision)));
   return trace;
 }
+
+bool is_cast(const Op& op, const Layer& layer) { return is_matrix(layer) && !is_matrix(op.kind); }
 
 }  // namespace trainyard

@@ -35,4 +35,8 @@ Bytes optimizer_bytes_per_parameter(Optimizer optimizer, Precision precision);
 /// InputError if batch_per_gpu < 1, or so large that a matrix product has 2^31 rows.
 Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Optimizer optimizer);
 
+/// Whether an op that make_trace made for a layer casts weights or their gradients. Of a layer's other ops,
+/// those of matrix work compute its output or a gradient.
+bool is_cast(const Op& op, const Layer& layer);
+
 }  // namespace trainyard

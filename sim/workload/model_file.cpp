@@ -26,6 +26,9 @@ void for_each_family(const ModelFile& file, Visit visit) {
   visit(ModelFamily::inception_v3, file.inception_v3, "inception_v3: {image_size: 299}", inception_v3_layers);
   visit(ModelFamily::bert, file.bert, "bert: {layers: 12, hidden: 768, heads: 12}", bert_layers);
   visit(ModelFamily::gpt2, file.gpt2, "gpt2: {layers: 12, hidden: 768, heads: 12}", gpt2_layers);
+  visit(ModelFamily::decoder, file.decoder,
+        "decoder: {layers: 32, hidden: 4096, heads: 32, vocabulary: 32000, sequence_length: 4096}",
+        decoder_layers);
 }
 
 void validate_family(const ModelFile& file, config::Problems& problems) {
@@ -109,6 +112,37 @@ bool is_valid(const std::string& key, const Gpt2Hyperparameters& gpt2, config::P
   return is_valid_transformer(key, gpt2, problems);
 }
 
+/// Heads of keys and values, and the features of a head, must be whole.
+bool is_valid(const std::string& key, const DecoderHyperparameters& decoder, config::Problems& problems) {
+  if (!problems.readable(key)) return false;
+  if (!decoder.head_dim && decoder.hidden % decoder.heads != 0) {
+    problems.error(key + ".heads",
+                   fmt::format("{} heads cannot share {} features equally", decoder.heads, decoder.hidden),
+                   "use a divisor of hidden, or give head_dim");
+    return false;
+  }
+  if (const int kv_heads = decoder.kv_heads.value_or(decoder.heads); decoder.heads % kv_heads != 0) {
+    problems.error(
+        key + ".kv_heads",
+        fmt::format("{} heads cannot share {} heads of keys and values equally", decoder.heads, kv_heads),
+        "use a divisor of heads");
+    return false;
+  }
+  if (decoder.positions && decoder.position != DecoderPosition::learned) {
+    problems.error(key + ".positions", "only learned positions have a table of them",
+                   "remove it, or write 'position: learned'");
+    return false;
+  }
+  if (decoder.positions && decoder.sequence_length > *decoder.positions) {
+    problems.error(
+        key + ".sequence_length",
+        fmt::format("{} tokens, but the model has {} positions", decoder.sequence_length, *decoder.positions),
+        "raise " + key + ".positions");
+    return false;
+  }
+  return true;
+}
+
 bool is_valid(const std::string& key, const BertHyperparameters& bert, config::Problems& problems) {
   if (!is_valid_transformer(key, bert, problems)) return false;
   for (const auto& [length, count] : bert.predictions) {
@@ -129,7 +163,8 @@ bool is_valid(const std::string& key, const BertHyperparameters& bert, config::P
 
 void validate_input(const ModelFile& file, config::Problems& problems) {
   if (!problems.readable("input") || !problems.readable("family")) return;
-  const bool has_sequences = file.family == ModelFamily::bert || file.family == ModelFamily::gpt2;
+  const bool has_sequences = file.family == ModelFamily::bert || file.family == ModelFamily::gpt2 ||
+                             file.family == ModelFamily::decoder;
   if (file.input->bytes && file.input->bytes_per_token)
     problems.error("input.bytes_per_token", "bytes and bytes_per_token both give the size of a sample",
                    "keep one of them");

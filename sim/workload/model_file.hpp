@@ -6,6 +6,7 @@
 #include "units/sourced.hpp"
 #include "workload/alexnet.hpp"
 #include "workload/bert.hpp"
+#include "workload/decoder.hpp"
 #include "workload/gpt2.hpp"
 #include "workload/inception_v3.hpp"
 #include "workload/model.hpp"
@@ -21,7 +22,7 @@
 
 namespace trainyard {
 
-enum class ModelFamily { resnet, vgg, alexnet, inception_v3, bert, gpt2 };
+enum class ModelFamily { resnet, vgg, alexnet, inception_v3, bert, gpt2, decoder };
 
 struct ModelFile {
   std::string name;
@@ -33,6 +34,7 @@ struct ModelFile {
   std::optional<InceptionV3Hyperparameters> inception_v3;
   std::optional<BertHyperparameters> bert;
   std::optional<Gpt2Hyperparameters> gpt2;
+  std::optional<DecoderHyperparameters> decoder;
   std::optional<Sourced<double>> samples_per_epoch;
   std::optional<SampleInput> input;
   std::vector<std::string> source;
@@ -56,7 +58,9 @@ struct Names<ModelFamily> {
       Name{"alexnet", ModelFamily::alexnet, "five convolutions and three fully connected layers"},
       Name{"inception_v3", ModelFamily::inception_v3, "blocks of parallel branches of convolutions"},
       Name{"bert", ModelFamily::bert, "transformer encoder with BERT's pre-training heads"},
-      Name{"gpt2", ModelFamily::gpt2, "transformer decoder that predicts every next token"}};
+      Name{"gpt2", ModelFamily::gpt2, "GPT-2: a decoder with learned positions"},
+      Name{"decoder", ModelFamily::decoder,
+           "transformer decoder that predicts every next token: GPT, Llama"}};
 };
 
 template <>
@@ -73,6 +77,7 @@ struct Keys<ModelFile> {
         optional("inception_v3", &ModelFile::inception_v3, "hyper-parameters of the family inception_v3"),
         optional("bert", &ModelFile::bert, "hyper-parameters of the family bert"),
         optional("gpt2", &ModelFile::gpt2, "hyper-parameters of the family gpt2"),
+        optional("decoder", &ModelFile::decoder, "hyper-parameters of the family decoder"),
         optional("samples_per_epoch", &ModelFile::samples_per_epoch,
                  "samples in the training set; needed for the time per epoch")
             .at_least(1)

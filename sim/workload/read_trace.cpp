@@ -312,6 +312,7 @@ ShapeRule shape_rule(OpKind kind) {
     case OpKind::conv_wgrad:
       return {Shape(ConvShape()).index(), "n128 c64 h56 w56 k256 r1x1 s1 p0x0"};
     case OpKind::gemm:
+    case OpKind::attention:
       return {Shape(GemmShape()).index(), "m128 n1000 k2048 nt"};
     default:
       return {Shape(VectorShape()).index(), "e802816"};

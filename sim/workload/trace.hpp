@@ -25,6 +25,7 @@ enum class OpKind {
   conv_dgrad,  ///< gradient of the input
   conv_wgrad,  ///< gradient of the weights
   gemm,
+  attention,  ///< all of attention in one kernel, forward or backward
   batch_norm_forward,
   batch_norm_backward,
   layer_norm,  ///< forward or backward
@@ -37,10 +38,10 @@ enum class OpKind {
   host       ///< the GPU waits for the host, for a given time
 };
 
-/// Whether it is work of the matrix units: convolutions and matrix products.
+/// Whether it is work of the matrix units: convolutions, matrix products and fused attention.
 constexpr bool is_matrix(OpKind kind) {
   return kind == OpKind::conv_forward || kind == OpKind::conv_dgrad || kind == OpKind::conv_wgrad ||
-         kind == OpKind::gemm;
+         kind == OpKind::gemm || kind == OpKind::attention;
 }
 
 /// Whether the time of such an op cannot be computed without a given duration.
@@ -90,6 +91,7 @@ struct Op {
   std::string layer;
   OpKind kind{};
   OpRole role = OpRole::layer;  ///< traces in files tell it by the layer's name: role_of()
+  int of_layer = -1;            ///< index in the model's layers, -1 for none; not part of a trace file
   Shape shape;
   Flops flops;                          ///< for the whole batch
   Bytes bytes;                          ///< read from and written to device memory
@@ -153,6 +155,7 @@ struct Names<OpKind> {
       Name{"conv_dgrad", OpKind::conv_dgrad, "gradient of a convolution's input"},
       Name{"conv_wgrad", OpKind::conv_wgrad, "gradient of a convolution's weights"},
       Name{"gemm", OpKind::gemm, "matrix product"},
+      Name{"attention", OpKind::attention, "attention in one kernel, forward or backward"},
       Name{"batch_norm_forward", OpKind::batch_norm_forward, "batch normalisation"},
       Name{"batch_norm_backward", OpKind::batch_norm_backward, "gradients of batch normalisation"},
       Name{"layer_norm", OpKind::layer_norm, "layer normalisation, forward or backward"},

@@ -10,7 +10,23 @@ std::vector<int> score_shape(const TransformerSize& size) {
 }
 
 std::vector<int> head_shape(const TransformerSize& size) {
-  return {size.heads, size.sequence, size.hidden / size.heads};
+  return {size.heads, size.sequence, head_dim(size)};
+}
+
+/// Values of all keys, or of all values, of a sample.
+double kv_elements(const TransformerSize& size) {
+  return static_cast<double>(kv_heads(size)) * size.sequence * head_dim(size);
+}
+
+/// What ranks beyond the heads of keys and values hold copies of, in values per token.
+LimitedColumns limited_by_kv(const TransformerSize& size, int tensors) {
+  if (kv_heads(size) == size.heads) return {};
+  return {tensors * kv_heads(size) * head_dim(size), kv_heads(size)};
+}
+
+Layer with_split(Layer layer, TensorSplit split) {
+  layer.split = split;
+  return layer;
 }
 
 std::vector<int> token_shape(const TransformerSize& size) { return {size.sequence, size.hidden}; }
@@ -28,6 +44,7 @@ Layer embedding_layer(std::string name, EmbeddingSize size) {
   layer.backward_flops = Flops(layer.out_elements);
   layer.forward_rw_elements = 2 * layer.out_elements;
   layer.backward_rw_elements = table;
+  layer.split = TensorSplit::table;
   return layer;
 }
 
@@ -35,19 +52,42 @@ Layer added_embedding_layer(std::string name, EmbeddingSize size) {
   Layer layer = embedding_layer(std::move(name), size);
   layer.forward_flops = Flops(layer.out_elements);
   layer.backward_rw_elements = layer.out_elements;
+  layer.split = TensorSplit::tokens;
   return layer;
 }
 
-Layer layer_norm_layer(std::string name, int rows, int features) {
+Layer layer_norm_layer(std::string name, int rows, int features, bool has_bias) {
   Layer layer = vector_layer(std::move(name), LayerKind::layer_norm, {rows, features},
                              {.forward_flops = 8, .backward_flops = 14});
-  layer.parameters = {{layer.name + ".weight", static_cast<double>(features)},
-                      {layer.name + ".bias", static_cast<double>(features)}};
+  layer.parameters = {{layer.name + ".weight", static_cast<double>(features)}};
+  if (has_bias) layer.parameters.push_back({layer.name + ".bias", static_cast<double>(features)});
+  return layer;
+}
+
+Layer rms_norm_layer(std::string name, int rows, int features) {
+  Layer layer = vector_layer(std::move(name), LayerKind::rms_norm, {rows, features},
+                             {.forward_flops = 4, .backward_flops = 9});
+  layer.parameters = {{layer.name + ".weight", static_cast<double>(features)}};
   return layer;
 }
 
 Layer gelu_layer(std::string name, std::vector<int> shape) {
   return vector_layer(std::move(name), LayerKind::gelu, shape, {.forward_flops = 8, .backward_flops = 12});
+}
+
+Layer silu_product_layer(std::string name, int rows, int features) {
+  Layer layer = shaped_layer(std::move(name), LayerKind::silu, {rows, 2 * features}, {rows, features});
+  layer.forward_flops = Flops(5 * layer.out_elements);
+  layer.backward_flops = Flops(10 * layer.out_elements);
+  layer.forward_rw_elements = 3 * layer.out_elements;
+  layer.backward_rw_elements = 5 * layer.out_elements;
+  layer.saved_elements = layer.in_elements;
+  return layer;
+}
+
+Layer rope_layer(std::string name, std::vector<int> shape) {
+  return vector_layer(std::move(name), LayerKind::rope, shape,
+                      {.forward_flops = 3, .backward_flops = 3, .backward_passes = 2, .keeps_input = false});
 }
 
 Layer dropout_layer(std::string name, std::vector<int> shape) {
@@ -69,6 +109,7 @@ Layer softmax_cross_entropy_layer(std::string name, int rows, int classes) {
                              {.forward_flops = 5, .backward_flops = 2, .backward_passes = 2});
   layer.out_shape = {1};
   layer.out_elements = 1;
+  layer.split = TensorSplit::loss;
   return layer;
 }
 
@@ -91,48 +132,135 @@ Layer tied_linear_layer(std::string name, LinearSize size, bool has_bias) {
   layer.weight_rw_elements = 0;
   layer.forward_rw_elements = layer.in_elements + layer.out_elements;
   layer.backward_rw_elements = 2 * layer.forward_rw_elements;
+  layer.split = TensorSplit::columns;
   return layer;
 }
 
 Layer attention_scores_layer(std::string name, const TransformerSize& size) {
   Layer layer = shaped_layer(std::move(name), LayerKind::batched_matmul, head_shape(size), score_shape(size));
-  layer.gemm = {size.heads, size.sequence, size.sequence, size.hidden / size.heads, true};
+  layer.gemm = {size.heads, size.sequence, size.sequence, head_dim(size), true};
   set_macs(layer, product_macs(layer.gemm));
-  layer.saved_elements = 2 * layer.in_elements;
-  layer.forward_rw_elements = 2 * layer.in_elements + layer.out_elements;
-  layer.backward_rw_elements = 4 * layer.in_elements + layer.out_elements;
+  const double operands = layer.in_elements + kv_elements(size);
+  layer.saved_elements = operands;
+  layer.forward_rw_elements = operands + layer.out_elements;
+  layer.backward_rw_elements = 2 * operands + layer.out_elements;
+  layer.split = TensorSplit::inner;
+  layer.limited = limited_by_kv(size, 1);
   return layer;
 }
 
 Layer attention_context_layer(std::string name, const TransformerSize& size) {
   Layer layer = shaped_layer(std::move(name), LayerKind::batched_matmul, score_shape(size), head_shape(size));
-  layer.gemm = {size.heads, size.sequence, size.hidden / size.heads, size.sequence, false};
+  layer.gemm = {size.heads, size.sequence, head_dim(size), size.sequence, false};
   set_macs(layer, product_macs(layer.gemm));
-  layer.saved_elements = layer.out_elements;  // as many values as outputs
-  layer.forward_rw_elements = layer.in_elements + 2 * layer.out_elements;
+  layer.saved_elements = kv_elements(size);
+  layer.forward_rw_elements = layer.in_elements + kv_elements(size) + layer.out_elements;
   layer.backward_rw_elements = 2 * layer.forward_rw_elements;
+  layer.split = TensorSplit::inner;
+  layer.limited = limited_by_kv(size, 1);
   return layer;
 }
 
-void append_attention(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
-                      Layer qkv) {
-  layers.push_back(std::move(qkv));
-  layers.push_back(attention_scores_layer(prefix + ".attn.qk", size));
-  layers.push_back(softmax_layer(prefix + ".attn.softmax", score_shape(size)));
-  layers.push_back(dropout_layer(prefix + ".attn.dropout", score_shape(size)));
-  layers.back().saved_elements = layers.back().out_elements;  // operand of the next product
-  layers.push_back(attention_context_layer(prefix + ".attn.av", size));
-  layers.push_back(linear_layer(prefix + ".attn.proj", {size.sequence, size.hidden, size.hidden}));
-  layers.push_back(dropout_layer(prefix + ".drop1", token_shape(size)));
-  layers.push_back(add_layer(prefix + ".add1", token_shape(size)));
+Layer flash_attention_layer(std::string name, const TransformerSize& size, bool causal) {
+  constexpr double computed_when_causal = 0.5;
+  constexpr double backward_products = 2.5;  // five in place of two
+  constexpr Bytes row_statistic{4};
+  Layer layer = shaped_layer(std::move(name), LayerKind::flash_attention, head_shape(size), head_shape(size));
+  const double queries = layer.out_elements;
+  layer.in_elements = queries + 2 * kv_elements(size);
+  layer.gemm = {size.heads, size.sequence, size.sequence, head_dim(size), true};
+  set_macs(layer, 2 * product_macs(layer.gemm) * (causal ? computed_when_causal : 1));
+  layer.backward_flops = backward_products * layer.forward_flops;
+  layer.saved_elements = layer.in_elements;
+  layer.saved_fixed = static_cast<double>(size.heads) * size.sequence * row_statistic;
+  layer.forward_rw_elements = layer.in_elements + layer.out_elements;
+  layer.backward_rw_elements = 2 * layer.forward_rw_elements;
+  layer.split = TensorSplit::inner;
+  layer.limited = limited_by_kv(size, 2);
+  return layer;
 }
 
-void append_feed_forward(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size) {
-  layers.push_back(linear_layer(prefix + ".mlp.fc1", {size.sequence, size.hidden, size.intermediate}));
-  layers.push_back(gelu_layer(prefix + ".mlp.gelu", {size.sequence, size.intermediate}));
-  layers.push_back(linear_layer(prefix + ".mlp.fc2", {size.sequence, size.intermediate, size.hidden}));
-  layers.push_back(dropout_layer(prefix + ".drop2", token_shape(size)));
-  layers.push_back(add_layer(prefix + ".add2", token_shape(size)));
+bool is_attention_core(const Layer& layer) {
+  if (layer.split != TensorSplit::inner) return false;
+  return layer.kind == LayerKind::batched_matmul || layer.kind == LayerKind::softmax ||
+         layer.kind == LayerKind::dropout;
+}
+
+int kv_heads(const TransformerSize& size) { return size.kv_heads.value_or(size.heads); }
+
+int head_dim(const TransformerSize& size) { return size.head_dim.value_or(size.hidden / size.heads); }
+
+int qkv_columns(const TransformerSize& size) { return (size.heads + 2 * kv_heads(size)) * head_dim(size); }
+
+void set_block(std::vector<Layer>& layers, std::size_t first, int block) {
+  for (std::size_t i = first; i < layers.size(); ++i) layers[i].block = block;
+}
+
+int padded_vocabulary(int vocabulary, std::optional<int> multiple) {
+  if (!multiple) return vocabulary;
+  return (vocabulary + *multiple - 1) / *multiple * *multiple;
+}
+
+namespace {
+
+/// The end of both halves of a block: all ranks hold its tokens, or each a part of them.
+void append_residual(std::vector<Layer>& layers, const std::string& prefix, const std::string& number,
+                     const TransformerSize& size, const BlockParts& parts) {
+  const auto append = [&](Layer layer) {
+    layers.push_back(with_split(std::move(layer), TensorSplit::tokens));
+  };
+  if (parts.dropout) append(dropout_layer(prefix + ".drop" + number, token_shape(size)));
+  append(add_layer(prefix + ".add" + number, token_shape(size)));
+}
+
+void append_core(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
+                 const BlockParts& parts) {
+  const auto append = [&](Layer layer) {
+    layers.push_back(with_split(std::move(layer), TensorSplit::inner));
+  };
+  if (parts.attention == AttentionKernel::flash) {
+    append(flash_attention_layer(prefix + ".attn.flash", size, parts.causal));
+    return;
+  }
+  append(attention_scores_layer(prefix + ".attn.qk", size));
+  append(softmax_layer(prefix + ".attn.softmax", score_shape(size)));
+  if (parts.dropout) {
+    append(dropout_layer(prefix + ".attn.dropout", score_shape(size)));
+    layers.back().saved_elements = layers.back().out_elements;  // operand of the next product
+  }
+  append(attention_context_layer(prefix + ".attn.av", size));
+}
+
+}  // namespace
+
+void append_attention(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
+                      Layer qkv, const BlockParts& parts) {
+  layers.push_back(with_split(std::move(qkv), TensorSplit::columns));
+  layers.back().limited = limited_by_kv(size, 2);
+  if (parts.rope) {
+    const int heads = size.heads + kv_heads(size);
+    layers.push_back(with_split(rope_layer(prefix + ".attn.rope", {heads, size.sequence, head_dim(size)}),
+                                TensorSplit::inner));
+    layers.back().limited = limited_by_kv(size, 1);
+  }
+  append_core(layers, prefix, size, parts);
+  const LinearSize projection{size.sequence, size.heads * head_dim(size), size.hidden};
+  layers.push_back(
+      with_split(linear_layer(prefix + ".attn.proj", projection, parts.bias), TensorSplit::rows));
+  append_residual(layers, prefix, "1", size, parts);
+}
+
+void append_feed_forward(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
+                         const BlockParts& parts) {
+  const int features = size.intermediate;
+  const LinearSize up{size.sequence, size.hidden, parts.gated ? 2 * features : features};
+  layers.push_back(with_split(linear_layer(prefix + ".mlp.fc1", up, parts.bias), TensorSplit::columns));
+  layers.push_back(with_split(parts.gated ? silu_product_layer(prefix + ".mlp.silu", size.sequence, features)
+                                          : gelu_layer(prefix + ".mlp.gelu", {size.sequence, features}),
+                              TensorSplit::inner));
+  const LinearSize down{size.sequence, features, size.hidden};
+  layers.push_back(with_split(linear_layer(prefix + ".mlp.fc2", down, parts.bias), TensorSplit::rows));
+  append_residual(layers, prefix, "2", size, parts);
 }
 
 }  // namespace trainyard

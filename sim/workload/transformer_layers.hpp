@@ -1,9 +1,11 @@
 #pragma once
 // The layers of transformers, per sample, and the two halves of a transformer block built from them, for
-// bert.hpp and gpt2.hpp. Cost rules as in layer.hpp: a multiply-accumulate is two FLOPs.
+// bert.hpp and decoder.hpp. Cost rules as in layer.hpp: a multiply-accumulate is two FLOPs. Each function
+// says how tensor parallelism divides its layer (Layer::split).
 
 #include "workload/layer.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,19 +17,35 @@ struct EmbeddingSize {
 };
 
 /// The first look-up of a model. Forward reads and writes a row per token; backward writes the gradient of
-/// the whole table, most of it zeros.
+/// the whole table, most of it zeros. Split by the table's rows.
 Layer embedding_layer(std::string name, EmbeddingSize size);
 
 /// A further look-up whose rows are added to the previous ones: one FLOP per value forward; backward reads
-/// the gradient. Its table is small.
+/// the gradient. Its table is small. Split by tokens.
 Layer added_embedding_layer(std::string name, EmbeddingSize size);
 
 /// Layer normalisation of rows. 8 and 14 FLOPs per value; reads and writes each value once forward, three
-/// passes backward. Keeps its input.
-Layer layer_norm_layer(std::string name, int rows, int features);
+/// passes backward. Keeps its input. Without `has_bias` its only parameters are the scales.
+Layer layer_norm_layer(std::string name, int rows, int features, bool has_bias = true);
+
+/// y = w x / sqrt(mean(x^2)) for each row (Zhang and Sennrich 2019, arXiv 1910.07467, equation 4). 4 and 9
+/// FLOPs per value, counted from the formula and its derivative; passes as layer_norm_layer. Keeps its input.
+Layer rms_norm_layer(std::string name, int rows, int features);
 
 /// 8 and 12 FLOPs per value, two passes forward, three backward. Keeps its input.
 Layer gelu_layer(std::string name, std::vector<int> shape);
+
+/// Up projection times SiLU of the gate, x sigmoid(x), for `features` of each (Shazeer 2020, arXiv
+/// 2002.05202, equation 6). Forward: 5 FLOPs per output (exponential, sum, quotient, two products), three
+/// passes over values as many as outputs. Backward: 10 FLOPs, five passes: both inputs and the output's
+/// gradient read, two gradients written. One fused kernel is assumed each way. Keeps both inputs.
+Layer silu_product_layer(std::string name, int rows, int features);
+
+/// Rotates `shape` (heads, tokens, features of a head) by position: each pair of features by an angle (Su et
+/// al. 2021, arXiv 2104.09864, equation 34). 3 FLOPs per value and two passes, each way: backward rotates the
+/// gradient back. Assumed: one fused kernel that moves the values only, since all samples and heads share the
+/// table of angles. Keeps nothing.
+Layer rope_layer(std::string name, std::vector<int> shape);
 
 /// Keeps a mask of one byte per value, which each pass moves in addition to the values: a quarter of an
 /// element more for 4-byte values (make_trace counts one byte in every precision).
@@ -37,7 +55,7 @@ Layer dropout_layer(std::string name, std::vector<int> shape);
 Layer softmax_layer(std::string name, std::vector<int> shape);
 
 /// Log-softmax and cross entropy of rows over `classes` values. Each pass reads and writes all of them. Keeps
-/// the probabilities.
+/// the probabilities. Split by classes.
 Layer softmax_cross_entropy_layer(std::string name, int rows, int classes);
 
 /// A linear layer for several projections at once: tensors "name.q.weight", "name.q.bias" and so on for each
@@ -46,31 +64,72 @@ Layer split_linear_layer(std::string name, LinearSize size, const std::vector<st
 
 /// A linear layer that multiplies by a table of the model (its word embedding). The matrix belongs to the
 /// table: here it is neither a parameter nor traffic, but counted in tied_elements. With or without a bias,
-/// whose traffic is not counted either.
+/// whose traffic is not counted either. Split by columns.
 Layer tied_linear_layer(std::string name, LinearSize size, bool has_bias);
 
 /// Sizes of one block.
 struct TransformerSize {
-  int sequence = 0;      ///< in tokens
-  int hidden = 0;        ///< features per token
-  int heads = 0;         ///< divides hidden
-  int intermediate = 0;  ///< features between the two linear layers of the feed-forward half
+  int sequence = 0;                  ///< in tokens
+  int hidden = 0;                    ///< features per token
+  int heads = 0;                     ///< divides hidden
+  int intermediate = 0;              ///< features between the two linear layers of the feed-forward half
+  std::optional<int> kv_heads = {};  ///< heads of keys and of values, divides heads; default: as many
+  std::optional<int> head_dim = {};  ///< features of a head; default: hidden / heads
+};
+
+int kv_heads(const TransformerSize& size);
+int head_dim(const TransformerSize& size);
+/// Outputs of the joint projection to queries, keys and values.
+int qkv_columns(const TransformerSize& size);
+
+enum class AttentionKernel { unfused, flash };
+
+/// What a block consists of besides its projections.
+struct BlockParts {
+  bool bias = true;     ///< of the linear layers
+  bool dropout = true;  ///< of the attention probabilities and in front of the residual sums
+  bool rope = false;
+  bool gated = false;  ///< feed-forward with SwiGLU
+  AttentionKernel attention = AttentionKernel::unfused;
+  bool causal = false;  ///< a flash kernel skips the masked half
 };
 
 /// Queries times keys for each head: [sequence x width] times [width x sequence]. Keeps both operands.
-/// Backward reads the output's gradient once.
+/// Backward reads the output's gradient once. Heads that share keys read them once.
 Layer attention_scores_layer(std::string name, const TransformerSize& size);
 
 /// Probabilities times values for each head. Keeps the values; earlier layers keep the probabilities.
 /// Backward is two such products.
 Layer attention_context_layer(std::string name, const TransformerSize& size);
 
-/// Attention from the joint projection `qkv` to the residual sum: "prefix.attn.qk" ... "prefix.add1". The
-/// probabilities before and after their dropout are both kept.
-void append_attention(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
-                      Layer qkv);
+/// Both products of attention and the softmax between them in one kernel that keeps the scores on the chip.
+/// Forward FLOPs are those of two products, half of them if `causal`; backward computes the scores again and
+/// has five products, 2.5 times as many. Queries, keys, values and output are moved once forward and, with
+/// their gradients, twice backward. Keeps queries, keys, values and one fp32 value per row and head; the
+/// output is kept by the projection that follows, whose input it is. Sources: Dao et al. 2022,
+/// FlashAttention, arXiv 2205.14135, algorithms 1 and 4; Dao 2023, FlashAttention-2, arXiv 2307.08691,
+/// sections 3 and 4.1.
+Layer flash_attention_layer(std::string name, const TransformerSize& size, bool causal);
 
-/// The feed-forward half with its residual sum: "prefix.mlp.fc1" ... "prefix.add2".
-void append_feed_forward(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size);
+/// Whether a layer is part of the attention core, whose values selective recomputation does not keep: scores,
+/// softmax, dropout, context. Source: Korthikanti et al. 2022, arXiv 2205.05198, section 5.
+bool is_attention_core(const Layer& layer);
+
+/// Attention from the joint projection `qkv` to the residual sum: "prefix.attn.qk" ... "prefix.add1". The
+/// probabilities before and after their dropout are both kept. With a flash kernel "prefix.attn.flash" stands
+/// in place of qk, softmax, dropout and av.
+void append_attention(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
+                      Layer qkv, const BlockParts& parts = {});
+
+/// The feed-forward half with its residual sum: "prefix.mlp.fc1" ... "prefix.add2". If gated, fc1 computes
+/// both halves and "prefix.mlp.silu" stands in place of the GELU.
+void append_feed_forward(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
+                         const BlockParts& parts = {});
+
+/// Sets Layer::block of the layers from `first` on.
+void set_block(std::vector<Layer>& layers, std::size_t first, int block);
+
+/// The vocabulary with entries added up to a multiple of `multiple`, so that ranks can divide it.
+int padded_vocabulary(int vocabulary, std::optional<int> multiple);
 
 }  // namespace trainyard

@@ -152,6 +152,19 @@ TEST_CASE("vector ops take their bytes' time at the fraction of their kind") {
   CHECK(time(OpKind::pooling).duration == time(OpKind::optimizer).duration);
 }
 
+TEST_CASE("fused attention takes the time of a matrix product at a part of its efficiency") {
+  const GpuProfile gpu = v100();
+  Op op;
+  op.kind = OpKind::attention;
+  op.flops = Flops(1e13);
+  const OpTime attention = op_time(gpu, Precision::fp16, op);
+  op.kind = OpKind::gemm;
+  CHECK(attention.duration / op_time(gpu, Precision::fp16, op).duration ==
+        doctest::Approx(1 / 0.6).epsilon(1e-3));
+  CHECK(attention.source == ComputeSource::roofline);
+  CHECK(use_of(gpu, Precision::fp16, op).sms == 1);
+}
+
 TEST_CASE("an op that carries a duration keeps it") {
   const GpuProfile gpu = tiny();
   Op op = conv(OpKind::conv_forward, pointwise, 1e10, 1);

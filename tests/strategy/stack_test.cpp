@@ -250,12 +250,25 @@ TEST_CASE("work of layers lies behind them in forward and before them in backwar
   CHECK(names_of(half.trace) == std::vector<std::string>{"fc", "fc.bias", "add", "gelu", "gelu.cast", "gelu",
                                                          "add.sum", "fc.bias", "fc", "fc", "optimizer"});
   CHECK(op_called(half.trace, Phase::forward, "fc.bias").bytes == Bytes(2 * 2 * 100 * 2));
+  CHECK(op_called(half.trace, Phase::forward, "fc.bias").of_layer == 0);
+  CHECK(op_called(half.trace, Phase::backward, "add.sum").of_layer == 1);
   CHECK(op_called(half.trace, Phase::backward, "fc.bias").bytes == Bytes(2 * 100 * 2));
   CHECK(op_called(half.trace, Phase::forward, "gelu.cast").bytes == Bytes(1.5 * 2 * 100 * 4));
   SmallModel single = small_model(Precision::fp32);
   add_layer_work(single.trace, single.layers, work);
   CHECK(single.trace.ops.size() == half.trace.ops.size() - 1);
   CHECK(op_called(single.trace, Phase::backward, "add.sum").bytes == Bytes(3 * 2 * 100 * 4));
+}
+
+TEST_CASE("a cast of weights stands in front of the work of the layer before") {
+  Model model;
+  model.layers = {linear_layer("a", 10, 100), linear_layer("b", 100, 10)};
+  Trace trace = make_trace(model, 2, Precision::amp, Optimizer::sgd);
+  add_layer_work(trace, model.layers,
+                 {{.name = "bias", .layer = LayerKind::linear, .forward = 2, .backward = 1}});
+  CHECK(names_of(trace) == std::vector<std::string>{"a.cast", "a", "b.cast", "a.bias", "b", "b.bias",
+                                                    "b.bias", "b", "b", "b.cast", "a.bias", "a", "a",
+                                                    "a.cast", "optimizer"});
 }
 
 TEST_CASE("a stack that fuses element-wise ops does without the work that can be fused") {

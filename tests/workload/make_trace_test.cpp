@@ -98,6 +98,21 @@ TEST_CASE("a trace runs forward, backward and one optimizer op") {
   CHECK(count(Phase::optimizer) == 1);
 }
 
+TEST_CASE("an op knows its layer, a cast and a fused op too, and the optimizer has none") {
+  const Model model = bert();
+  Trace trace = make_trace(model, 4, Precision::amp, Optimizer::lamb);
+  fuse_elementwise(trace, model.layers);
+  for (const Op& op : trace.ops) {
+    if (op.phase == Phase::optimizer) {
+      CHECK(op.of_layer == -1);
+      continue;
+    }
+    REQUIRE(op.of_layer >= 0);
+    const Layer& layer = model.layers.at(static_cast<std::size_t>(op.of_layer));
+    CHECK(first_layer(op.layer) == layer.name + (is_cast(op, layer) ? ".cast" : ""));
+  }
+}
+
 TEST_CASE("the FLOPs of a trace are the layers' times the batch") {
   const Model model = resnet({3, 4, 6, 3});
   const ModelTotals sum = totals(model.layers);

@@ -127,6 +127,24 @@ TEST_CASE("heads share a token's features, and a sequence has positions") {
             .sequence_length == 1024);
 }
 
+TEST_CASE("a decoder's heads share features and keys, and only learned positions have a table") {
+  const auto with = [](const std::string& more) {
+    return model_errors(
+        "name: m\nfamily: decoder\ndecoder: {layers: 2, hidden: 64, heads: 12, vocabulary: 100, "
+        "sequence_length: 16" +
+        more + "}\n");
+  };
+  REQUIRE(with("").size() == 1);
+  CHECK(with("")[0].key_path == "decoder.heads");
+  CHECK(with(", head_dim: 8, kv_heads: 3").empty());
+  REQUIRE(with(", head_dim: 8, kv_heads: 5").size() == 1);
+  CHECK(with(", head_dim: 8, kv_heads: 5")[0].key_path == "decoder.kv_heads");
+  REQUIRE(with(", head_dim: 8, position: rope, positions: 32").size() == 1);
+  CHECK(with(", head_dim: 8, position: rope, positions: 32")[0].key_path == "decoder.positions");
+  REQUIRE(with(", head_dim: 8, positions: 8").size() == 1);
+  CHECK(with(", head_dim: 8, positions: 8")[0].key_path == "decoder.sequence_length");
+}
+
 TEST_CASE("BERT's predictions are at most the tokens of a length") {
   const std::string bert = "name: m\nfamily: bert\nbert: {layers: 2, hidden: 64, heads: 4, predictions: ";
   const auto word = model_errors(bert + "{short: 20}}\n");

@@ -18,6 +18,7 @@ TEST_CASE("workloads/README.md names every key of a model and every column of a 
   check_documented<InceptionV3Hyperparameters>(readme);
   check_documented<BertHyperparameters>(readme);
   check_documented<Gpt2Hyperparameters>(readme);
+  check_documented<DecoderHyperparameters>(readme);
   for (const auto& column : trace_columns) {
     INFO("column ", column.text);
     CHECK(readme.find("| `" + std::string(column.text) + "` |") != std::string::npos);

@@ -114,6 +114,7 @@ TEST_CASE("a model's trace reads back equal to the bit") {
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     trace.ops[i].duration = Seconds(1e-6 / static_cast<double>(i + 3));
     trace.ops[i].source = ComputeSource::fitted;
+    trace.ops[i].of_layer = -1;  // not part of a file
   }
   CHECK(read_trace("t.csv", write_trace(trace)) == trace);
 }
