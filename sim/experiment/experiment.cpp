@@ -103,6 +103,24 @@ void check_faults(const Faults& faults, config::Problems& problems) {
   }
 }
 
+/// Reports what a job whose ranks share a model cannot be combined with yet.
+void check_shared_model(const Experiment& experiment, config::Problems& problems) {
+  const auto refuse = [&](bool is_given, const char* key, const char* what) {
+    if (is_given)
+      problems.error(key, fmt::format("ranks that share a model are not simulated with {}", what),
+                     fmt::format("leave out '{}', or 'parallelism'", key));
+  };
+  refuse(experiment.sync.kind != SyncKind::all_reduce, "sync.kind", "this kind of synchronisation");
+  refuse(experiment.sync.update != UpdateRule::sync, "sync.update", "this update rule");
+  refuse(experiment.trace.has_value(), "trace", "a trace");
+  refuse(experiment.one_gpu.has_value(), "one_gpu", "a measured throughput of one GPU");
+  refuse(experiment.input.data == InputData::real, "input.data", "real data");
+  refuse(is_random(experiment.random) || !experiment.random.slow.empty(), "random", "random times");
+  refuse(!experiment.neighbours.empty(), "neighbours", "other jobs");
+  refuse(!experiment.events.empty(), "events", "links that change");
+  refuse(experiment.faults.has_value(), "faults", "faults");
+}
+
 void check_one_gpu(const Experiment& experiment, config::Problems& problems) {
   if (!experiment.one_gpu) {
     if (experiment.one_gpu_scale) {
@@ -145,6 +163,7 @@ Experiment load_experiment(const config::Document& document) {
                      "accumulation: 1, or kind: all_reduce");
     }
     check_random(experiment.random, problems);
+    if (experiment.parallelism) check_shared_model(experiment, problems);
     check_one_gpu(experiment, problems);
     if (experiment.faults) check_faults(*experiment.faults, problems);
     for (const auto& [path, value] : experiment.set) {

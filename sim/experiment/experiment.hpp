@@ -11,6 +11,7 @@
 #include "experiment/randomness.hpp"
 #include "experiment/server_placement.hpp"
 #include "strategy/compression.hpp"
+#include "strategy/parallelism.hpp"
 #include "strategy/update_rule.hpp"
 #include "workload/trace.hpp"
 
@@ -85,6 +86,7 @@ struct Experiment {
   Optimizer optimizer = Optimizer::momentum;
   MemoryCheck memory = MemoryCheck::check;
   Sync sync;
+  std::optional<Parallelism> parallelism;  ///< none: every rank holds the whole model
   InputSettings input;
   std::optional<std::string> one_gpu;   ///< measured throughput of one GPU: "803 samples/s"
   std::optional<double> one_gpu_scale;  ///< factor on kernel times that belongs to it; default: solved
@@ -230,6 +232,8 @@ struct Keys<Experiment> {
         optional("memory", &Experiment::memory,
                  "whether a step that does not fit into the memory of its GPUs ends the run"),
         optional("sync", &Experiment::sync, "synchronisation of the ranks"),
+        optional("parallelism", &Experiment::parallelism,
+                 "how ranks share the model; default: every rank holds all of it"),
         optional("input", &Experiment::input, "source of the samples"),
         optional(
             "one_gpu", &Experiment::one_gpu,

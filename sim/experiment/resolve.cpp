@@ -17,6 +17,7 @@
 #include "platform/channels.hpp"
 #include "platform/host_staging.hpp"
 #include "platform/load.hpp"
+#include "strategy/layout_checks.hpp"
 #include "strategy/micro_batches.hpp"
 #include "strategy/stack_ops.hpp"
 #include "units/text.hpp"
@@ -411,13 +412,15 @@ private:
   void trace_model() {
     const fs::path path = find(config::Kind::model, *settings_.model);
     const Model& model = resolved_.model.emplace(read(files_.models, path, "model", load_model));
+    if (model.samples_per_epoch) resolved_.samples_per_epoch = model.samples_per_epoch->value;
+    if (settings_.parallelism) return;  // place_ranks() makes the traces
     trace() = make_trace(model, settings_.batch_per_gpu, settings_.precision, settings_.optimizer);
     if (resolved_.stack.fused_elementwise) fuse_elementwise(trace(), model.layers);
     add_layer_work(trace(), model.layers, resolved_.stack.layer_work);
-    if (model.samples_per_epoch) resolved_.samples_per_epoch = model.samples_per_epoch->value;
   }
 
   void finish_trace() {
+    if (settings_.parallelism) return;
     if (trace().accumulation == 1) {
       accumulate(trace(), settings_.accumulation, element_sizes(settings_.precision).gradient,
                  resolved_.stack.reduce_each_micro_batch);
@@ -446,12 +449,33 @@ private:
     resolved_.overheads = overheads_of(*files_.protocols, resolved_.stack.nccl, resolved_.platform.fabric);
   }
 
+  /// The classes of a job whose ranks share a model.
+  void lay_out() {
+    const LayoutRequest request{.model = *resolved_.model,
+                                .stack = resolved_.stack,
+                                .parallelism = *settings_.parallelism,
+                                .ranks = resolved_.cluster->ranks(),
+                                .micro_batch = settings_.batch_per_gpu,
+                                .micro_batches = settings_.accumulation,
+                                .precision = settings_.precision,
+                                .optimizer = settings_.optimizer};
+    resolved_.layout = make_layout(request);
+    resolved_.classes = classes_of(request, *resolved_.layout);
+    const std::vector<int>& gpus = resolved_.cluster->gpus_on_node;
+    for (Diagnostic& warning : layout_warnings(request.parallelism, resolved_.layout->grid, gpus.front(),
+                                               settings_.accumulation))
+      resolved_.warnings.push_back(std::move(warning));
+  }
+
   void place_ranks() {
     errors_.run(document_, "nodes", [&] {
       resolved_.cluster = cluster_for(resolved_.platform, settings_);
       const Cluster& cluster = *resolved_.cluster;
       resolved_.classes.front().ranks = all_ranks(cluster);
-      if (!settings_.trace) {
+      if (settings_.parallelism) {
+        if (!has_stack_ || !resolved_.model) return;
+        lay_out();
+      } else if (!settings_.trace) {
         add_ranks_overhead(trace(), resolved_.stack, cluster.ranks(), cluster.nodes,
                            std::ranges::max(cluster.gpus_on_node));
         const Seconds copies = input_copy_time(resolved_, cluster.gpus_on_node.front());
@@ -506,6 +530,12 @@ const RankClass& only_class(const ResolvedExperiment& resolved) {
   if (resolved.classes.size() != 1) throw std::logic_error("several classes of ranks where one is expected");
   return resolved.classes.front();
 }
+
+int replicas(const ResolvedExperiment& resolved) {
+  return resolved.layout ? resolved.layout->grid.data : resolved.cluster->ranks();
+}
+
+bool shares_model(const ResolvedExperiment& resolved) { return replicas(resolved) < resolved.cluster->ranks(); }
 
 const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank) {
   return resolved.classes[class_index(resolved.classes, rank)];

@@ -7,6 +7,7 @@
 #include "config/catalogue.hpp"
 #include "experiment/experiment.hpp"
 #include "experiment/input_files.hpp"
+#include "experiment/layout.hpp"
 #include "platform/cluster.hpp"
 #include "strategy/stack.hpp"
 #include "workload/model.hpp"
@@ -36,6 +37,7 @@ struct ResolvedExperiment {
   GpuProfile gpu;
   Stack stack;
   ProtocolOverheads overheads;  ///< costs of the stack's communication library in addition to the wire
+  std::optional<Layout> layout;  ///< if the ranks share a model
   /// At least one; of all ranks, each rank in one; in the order of their first ranks.
   std::vector<RankClass> classes = std::vector<RankClass>(1);
   std::optional<Model> model;  ///< the source of the traces; none if the experiment replays a trace
@@ -51,6 +53,12 @@ struct ResolvedExperiment {
 
 /// The class of a job whose ranks are all alike. Throws std::logic_error if there are several.
 const RankClass& only_class(const ResolvedExperiment& resolved);
+
+/// Copies of the model that the job trains: its ranks, unless they share a model.
+int replicas(const ResolvedExperiment& resolved);
+
+/// Whether one rank alone could not do the work of a replica.
+bool shares_model(const ResolvedExperiment& resolved);
 
 /// The class of a rank of the job.
 const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank);

@@ -56,12 +56,14 @@ const std::vector<TimelineEvent>& timeline_of(const Run& run) {
 }
 
 Known<MatrixWork> matrix_work(const ResolvedExperiment& resolved, double steps_per_second) {
+  const int micro_batches = resolved.layout ? resolved.layout->micro_batches : 1;
   MatrixWork work;
   double ranks = 0;
   for (const RankClass& one : resolved.classes) {
     Flops flops;
-    for (const Op& op : one.trace.ops) {
-      if (is_matrix(op.kind)) flops += op.flops;
+    for (std::size_t i = 0; i < one.trace.ops.size(); ++i) {
+      const Op& op = one.trace.ops[i];
+      if (is_matrix(op.kind)) flops += runs_of(one, static_cast<int>(i), micro_batches) * op.flops;
     }
     work.flops += static_cast<double>(one.ranks.size()) * flops;
     ranks += static_cast<double>(one.ranks.size());

@@ -6,6 +6,7 @@
 #include "run/checks.hpp"
 #include "run/energy.hpp"
 #include "run/other_traffic.hpp"
+#include "schedule/layout_plan.hpp"
 #include "schedule/step_variants.hpp"
 #include "strategy/stack_ops.hpp"
 
@@ -57,33 +58,32 @@ bool has_one_rank(const Op& op) { return op.role != OpRole::ranks_overhead; }
 /// Adds in the order of the stream, so that one rank's step and the sum of its kernels are equal to the last
 /// bit.
 template <class Wanted>
-Seconds sum_of_ops(const Trace& trace, const StepPlan& plan, Wanted is_wanted) {
+Seconds sum_of_ops(const ClassStep& one, const Trace& trace, Wanted is_wanted) {
   Seconds sum;
-  for (std::size_t i = 0; i < plan.op_times.size(); ++i) {
-    if (is_wanted(trace.ops[i])) sum += plan.op_times[i].duration;
+  for (std::size_t i = 0; i < one.ops.size(); ++i) {
+    if (is_wanted(trace.ops[i])) sum += one.ops[i].runs * one.ops[i].duration;
   }
   return sum;
 }
 
 /// The step of one GPU alone: the mean one, not the slowest of the job.
-Seconds one_mean_gpu(const Trace& trace, const StepPlan& plan) {
+Seconds one_mean_gpu(const Trace& trace, std::span<const OpTime> times) {
   Seconds sum;
-  for (std::size_t i = 0; i < plan.op_times.size(); ++i) {
-    const OpTime& time = plan.op_times[i];
-    if (has_one_rank(trace.ops[i])) sum += time.duration - time.slowest_gpu;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (has_one_rank(trace.ops[i])) sum += times[i].duration - times[i].slowest_gpu;
   }
   return sum;
 }
 
 /// The times of the class's first rank.
-void add_times_of(const Trace& trace, const StepPlan& plan, const Timeline& timeline, ClassStep& one) {
+void add_times_of(const Trace& trace, const Timeline& timeline, ClassStep& one) {
   const RankSpan& rank = timeline.ranks[at(index(one.first))];
   one.compute = rank.compute;
-  for (std::size_t i = 0; i < plan.op_times.size(); ++i) {
-    if (trace.ops[i].kind == OpKind::host) one.compute -= plan.op_times[i].duration;
+  for (const OpRow& op : one.ops) {
+    if (op.kind == OpKind::host) one.compute -= op.runs * op.duration;
   }
-  const Seconds alone = sum_of_ops(trace, plan, has_one_rank);
-  const Seconds of_ranks = sum_of_ops(trace, plan, [](const Op& op) { return !has_one_rank(op); });
+  const Seconds alone = sum_of_ops(one, trace, has_one_rank);
+  const Seconds of_ranks = sum_of_ops(one, trace, [](const Op& op) { return !has_one_rank(op); });
   one.slowed = std::max(Seconds{}, rank.compute - alone - of_ranks);
   one.communication = rank.communication;
   one.exposed = std::max(Seconds{}, timeline.makespan - rank.compute);
@@ -96,7 +96,7 @@ void add_times(const ResolvedExperiment& resolved, const std::optional<DataLoadi
   step.time = with_input(makespan, input, settings);
   step.lower_bound = with_input(step.lower_bound, input, settings);
   for (std::size_t i = 0; i < step.classes.size(); ++i)
-    add_times_of(resolved.classes[i].trace, step.plan, step.timeline, step.classes[i]);
+    add_times_of(resolved.classes[i].trace, step.timeline, step.classes[i]);
   const Seconds without = closed_makespan(without_network(step.plan));
   step.network_gain = std::max(Seconds{}, step.time - with_input(without, input, settings));
 }
@@ -115,12 +115,16 @@ std::vector<RankRow> rank_rows(const Cluster& cluster, const Timeline& timeline)
   return rows;
 }
 
-ComputeSourceShares shares_of(const std::vector<OpTime>& times) {
+ComputeSourceShares shares_of(const ResolvedExperiment& resolved, const Step& step) {
   Seconds total;
   Seconds by_source[3];
-  for (const OpTime& time : times) {
-    total += time.duration;
-    by_source[static_cast<int>(time.source)] += time.duration;
+  for (std::size_t i = 0; i < step.classes.size(); ++i) {
+    const auto ranks = static_cast<double>(resolved.classes[i].ranks.size());
+    for (const OpRow& op : step.classes[i].ops) {
+      const Seconds time = step.classes.size() > 1 ? ranks * op.runs * op.duration : op.runs * op.duration;
+      total += time;
+      by_source[static_cast<int>(op.source)] += time;
+    }
   }
   if (total <= Seconds{}) return {};
   return {.measured = by_source[static_cast<int>(ComputeSource::measured)] / total,
@@ -132,11 +136,12 @@ Pace pace_of(const ResolvedExperiment& resolved, const Step& step) {
   Pace pace;
   const int ranks = resolved.cluster->ranks();
   pace.time = step.time;
-  pace.one_rank = with_input(one_mean_gpu(only_class(resolved).trace, step.plan),
-                             data_loading(resolved, 1, 1), resolved.settings.input);
   pace.global_batch =
-      static_cast<std::int64_t>(resolved.settings.batch_per_gpu) * resolved.settings.accumulation * ranks;
+      static_cast<std::int64_t>(resolved.settings.batch_per_gpu) * resolved.settings.accumulation * replicas(resolved);
   pace.throughput = static_cast<double>(pace.global_batch) / pace.time.si();
+  if (shares_model(resolved)) return pace;
+  pace.one_rank = with_input(one_mean_gpu(only_class(resolved).trace, step.plan.op_times.front()),
+                             data_loading(resolved, 1, 1), resolved.settings.input);
   pace.efficiency = pace.one_rank / pace.time;
   pace.speedup = pace.efficiency * ranks;
   return pace;
@@ -232,8 +237,10 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
 }
 
 Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
-  StepPlan plan = plan_step(only_class(resolved).trace, resolved.gpu, resolved.stack, *resolved.network,
-                            all_ranks(*resolved.cluster), resolved.settings.sync, resolved.overheads);
+  StepPlan plan = resolved.layout
+                      ? plan_layout_step(resolved)
+                      : plan_step(only_class(resolved).trace, resolved.gpu, resolved.stack, *resolved.network,
+                                  all_ranks(*resolved.cluster), resolved.settings.sync, resolved.overheads);
   Run run;
   run.memory = checked_memory(resolved, plan);
   const Fidelity fidelity = options.fidelity.value_or(resolved.settings.fidelity);
@@ -246,7 +253,7 @@ Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
   run.nodes = resolved.cluster->nodes;
   run.pace = pace_of(resolved, step);
   run.gpu_utilization = slowest_class(step).compute / step.time;
-  run.compute_sources = shares_of(step.plan.op_times);
+  run.compute_sources = shares_of(resolved, step);
   run.matrix = matrix_work(resolved, 1 / step.time.si());
   run.energy = energy_of(resolved, step);
   run.rank_rows = rank_rows(*resolved.cluster, step.timeline);

@@ -159,11 +159,15 @@ std::vector<Rank> shown_ranks(const ResolvedExperiment& resolved) {
 
 void add_rows(const ResolvedExperiment& resolved, Step& step) {
   step.classes.clear();
-  for (const RankClass& one : resolved.classes) {
+  const int micro_batches = resolved.layout ? resolved.layout->micro_batches : 1;
+  for (std::size_t i = 0; i < resolved.classes.size(); ++i) {
+    const RankClass& one = resolved.classes[i];
     ClassStep& made = step.classes.emplace_back();
     made.name = one.name;
     made.first = one.ranks.front();
-    made.ops = op_rows(one.trace, step.plan);
+    made.ops = op_rows(one.trace, step.plan.op_times[i]);
+    for (std::size_t op = 0; op < made.ops.size(); ++op)
+      made.ops[op].runs = runs_of(one, static_cast<int>(op), micro_batches);
   }
   const auto classes_of = classes_of_collectives(resolved.classes, step.plan.graph);
   step.collectives = collective_rows(resolved.classes, classes_of, step.plan, step.timeline);

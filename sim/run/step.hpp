@@ -26,7 +26,8 @@ struct OpRow {
   Bytes parameter_bytes;
   Seconds duration;  ///< alone; concurrent communication may make the interval from start to end longer
   ComputeSource source{};
-  Seconds start;  ///< on the first rank of its class; 0 without a timeline
+  int runs = 1;   ///< times that a step runs it
+  Seconds start;  ///< of its first run on the first rank of its class; 0 without a timeline
   Seconds end;
 };
 

@@ -31,6 +31,12 @@ Op addition_op(double elements, Bytes gradient) {
 
 }  // namespace
 
+std::optional<Op> gradient_addition(const std::vector<Op>& ops, Bytes gradient) {
+  const double elements = gradient_elements(ops);
+  if (elements <= 0) return std::nullopt;
+  return addition_op(elements, gradient);
+}
+
 void accumulate(Trace& trace, int micro_batches, Bytes gradient, bool reduces_each) {
   if (micro_batches < 1) throw InputError("a step needs at least one micro-batch");
   if (trace.accumulation > 1) throw InputError("the trace accumulates gradients already");
@@ -46,8 +52,7 @@ void accumulate(Trace& trace, int micro_batches, Bytes gradient, bool reduces_ea
   }
   if (!reduces_each)  // only the sum is passed over
     std::erase_if(earlier, [](const Op& op) { return op.role == OpRole::gradient_pass; });
-  const double elements = gradient_elements(trace.ops);
-  if (elements > 0) earlier.push_back(addition_op(elements, gradient));
+  if (auto addition = gradient_addition(trace.ops, gradient)) earlier.push_back(*std::move(addition));
 
   std::vector<Op> ops;
   ops.reserve(earlier.size() * static_cast<std::size_t>(micro_batches) + 1);

@@ -1,0 +1,45 @@
+#pragma once
+// The layout of a job whose ranks share a model: its grid of ranks, its schedule, and for each stage the class of
+// ranks that hold it, with the trace of one micro-batch.
+
+#include "strategy/grid.hpp"
+#include "strategy/parallelism.hpp"
+#include "strategy/pipeline_order.hpp"
+#include "strategy/rank_class.hpp"
+#include "strategy/stack.hpp"
+#include "workload/model.hpp"
+
+#include <vector>
+
+namespace trainyard {
+
+struct Layout {
+  Parallelism parallelism;
+  Grid grid;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  int micro_batches = 1;
+  /// By chunk of the model but the last: what a rank sends to the next chunk per micro-batch, and gets back.
+  std::vector<Bytes> boundaries;
+};
+
+/// A model and the setting of its training.
+struct LayoutRequest {
+  const Model& model;
+  const Stack& stack;
+  Parallelism parallelism;
+  int ranks = 1;
+  int micro_batch = 1;    ///< samples of a micro-batch of one replica
+  int micro_batches = 1;  ///< of a step, for each replica
+  Precision precision = Precision::fp32;
+  Optimizer optimizer = Optimizer::adam;
+};
+
+/// Throws InputError with everything that makes the layout impossible (strategy/layout_checks.hpp, shard.hpp,
+/// stages.hpp).
+Layout make_layout(const LayoutRequest& request);
+
+/// One class for each stage. Its trace has the forward passes of its chunks, their backward passes (for zb_h1
+/// followed by those of the weights' gradients) and the end of the step.
+std::vector<RankClass> classes_of(const LayoutRequest& request, const Layout& layout);
+
+}  // namespace trainyard

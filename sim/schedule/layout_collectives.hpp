@@ -1,0 +1,65 @@
+#pragma once
+// The collectives of a step whose ranks share a model: one for all groups of an axis on a stage, or for all
+// pairs of neighbours between two stages.
+
+#include "collectives/planner.hpp"
+#include "experiment/resolve.hpp"
+#include "schedule/step_plan.hpp"
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace trainyard {
+
+/// What a collective is for.
+struct CollectiveUse {
+  std::string name;     ///< "layer h3.attn.proj", "bucket 0"
+  std::string purpose;  ///< "activations", "gradients", "parameters"
+  int rounds = 1;       ///< times that it runs in a step
+  int tensors = 0;
+  int ready_op = -1;
+};
+
+class LayoutCollectives {
+public:
+  /// Adds patterns and collectives to the plan's graph. Keeps references to both arguments.
+  LayoutCollectives(const ResolvedExperiment& resolved, StepPlan& plan);
+
+  /// Ranks of a group of the axis on this stage.
+  [[nodiscard]] int group_size(Axis axis, int stage) const;
+
+  /// Adds a collective over every group of an axis on a stage; returns its index.
+  int add(Operation operation, Axis axis, int stage, Bytes size, CollectiveUse use);
+
+  /// Adds messages of `size` from every rank of a stage to its neighbour in another; returns the index.
+  int add_message(int from, int to, Bytes size, CollectiveUse use);
+
+  /// Adds an all-reduce between each rank of the first stage and its counterpart in the last.
+  int add_between_ends(Bytes size, CollectiveUse use);
+
+  /// The first and the last stage whose ranks take part in a collective.
+  struct Ends {
+    int from = 0, to = 0;
+    [[nodiscard]] bool has(int stage) const { return stage == from || stage == to; }
+  };
+  [[nodiscard]] Ends stages_of(int collective) const { return stages_[at(collective)]; }
+
+private:
+  /// Operation, axis and the two stages of a family of groups.
+  using Key = std::tuple<Operation, Axis, int, int>;
+
+  Planner& planner(const Key& key, const RankGroups& groups);
+  int add(const Key& key, const RankGroups& groups, Bytes size, CollectiveUse use);
+
+  const ResolvedExperiment& resolved_;
+  StepPlan& plan_;
+  CollectiveSoftware software_;
+  std::map<Key, Planner> planners_;
+  std::map<Key, RankGroups> groups_;
+  std::map<std::pair<Key, Bytes>, Seconds> bounds_;
+  std::vector<Ends> stages_;  ///< by collective
+};
+
+}  // namespace trainyard

@@ -1,0 +1,269 @@
+#include "schedule/layout_plan.hpp"
+
+#include "experiment/op_times.hpp"
+#include "schedule/collective_use.hpp"
+#include "schedule/layout_collectives.hpp"
+#include "schedule/layout_program.hpp"
+#include "strategy/buckets.hpp"
+#include "strategy/shard.hpp"
+#include "workload/make_trace.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+namespace trainyard {
+
+namespace {
+
+constexpr Bytes single{4};
+
+/// Plans the collectives of each stage.
+class StagePlanner {
+public:
+  StagePlanner(const ResolvedExperiment& resolved, LayoutCollectives& collectives)
+      : resolved_(resolved), layout_(*resolved.layout), collectives_(collectives) {}
+
+  StageCollectives plan(const RankClass& one, const StageCollectives::Messages* messages) {
+    StageCollectives made;
+    add_launches(one, made);
+    add_gradients(one, made);
+    add_end(one, made);
+    made.messages.assign(messages, messages + layout_.parallelism.virtual_stages);
+    return made;
+  }
+
+private:
+  /// Collectives of the layers themselves.
+  void add_launches(const RankClass& one, StageCollectives& made) {
+    const std::vector<Op>& ops = one.trace.ops;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const auto op = static_cast<int>(i);
+      for (const OpCommunication& what : ops[i].communications) {
+        const int next = what.at == LaunchTime::end ? op + 1 : op;
+        made.of_ops.push_back(
+            {.op = op,
+             .at = what.at,
+             .needed_by = next + what.waits.value_or(0),
+             .collective = collectives_.add(
+                 what.operation, what.axis, one.stage, what.size,
+                 {.name = ops[i].layer,
+                  .purpose = ops[i].phase == Phase::forward ? "activations" : "activation gradients",
+                  .rounds = runs_of(one, op, layout_.micro_batches),
+                  .ready_op = op})});
+      }
+    }
+  }
+
+  /// Reduction of the gradients among the replicas; with sharded state, each keeps its part.
+  void add_gradients(const RankClass& one, StageCollectives& made) {
+    if (collectives_.group_size(Axis::data, one.stage) == 1) return;
+    const bool is_sharded = layout_.parallelism.shard != Sharded::none;
+    const Bytes value = size_of(resolved_.stack.gradient_dtype, resolved_.settings.precision);
+    const std::vector<ReadyGradient> all = ready_gradients(one.trace);
+    int number = 0;
+    for (const PassOps& pass : one.passes) {
+      std::vector<ReadyGradient> of_pass;
+      std::ranges::copy_if(all, std::back_inserter(of_pass), [&](const ReadyGradient& gradient) {
+        return gradient.op >= pass.first && gradient.op < pass.end;
+      });
+      for (const Bucket& bucket : ddp_buckets(of_pass, resolved_.stack, value)) {
+        made.gradients.push_back(
+            {.chunk = pass.chunk,
+             .ready_op = bucket.ready_after,
+             .collective = collectives_.add(is_sharded ? Operation::reduce_scatter : Operation::all_reduce,
+                                            Axis::data, one.stage, bucket.bytes,
+                                            {.name = fmt::format("bucket {}", number++),
+                                             .purpose = "gradients",
+                                             .tensors = static_cast<int>(bucket.gradients.size()),
+                                             .ready_op = bucket.ready_after})});
+      }
+    }
+    if (is_sharded) add_parameters(one, made);
+  }
+
+  /// The updated parameters, gathered by all replicas: one collective at the end of the step.
+  void add_parameters(const RankClass& one, StageCollectives& made) {
+    const double parameters = totals(one.layers).parameters;
+    const Bytes value = element_sizes(resolved_.settings.precision).compute_weight;
+    made.after_update.push_back(collectives_.add(Operation::all_gather, Axis::data, one.stage,
+                                                 parameters * value,
+                                                 {.name = "parameters", .purpose = "parameters"}));
+  }
+
+  void add_end(const RankClass& one, StageCollectives& made) {
+    const Bytes value = size_of(resolved_.stack.gradient_dtype, resolved_.settings.precision);
+    const double partial = layout_.parallelism.sequence ? partial_gradients(one.layers) : 0;
+    if (partial > 0) {
+      made.before_update.push_back(
+          collectives_.add(Operation::all_reduce, Axis::tensor, one.stage, partial * value,
+                           {.name = "layer norm gradients", .purpose = "gradients"}));
+    }
+    if (const double table = tied_table(); table > 0 && is_end(one.stage)) {
+      if (!tied_)
+        tied_ = collectives_.add_between_ends(table * value,
+                                              {.name = "word embedding gradients", .purpose = "gradients"});
+      made.before_update.push_back(*tied_);
+    }
+  }
+
+  [[nodiscard]] bool is_end(int stage) const { return stage == 0 || stage == layout_.grid.pipeline - 1; }
+
+  /// Values of the word embedding if the first and the last stage hold a copy each.
+  [[nodiscard]] double tied_table() const {
+    if (layout_.grid.pipeline == 1) return 0;
+    const bool is_tied = std::ranges::any_of(resolved_.model->layers,
+                                             [](const Layer& layer) { return layer.tied_elements > 0; });
+    if (!is_tied) return 0;
+    const auto first = std::ranges::find(resolved_.classes, 0, &RankClass::stage);
+    for (const Layer& layer : first->layers) {
+      if (layer.kind == LayerKind::embedding) return parameter_elements(layer);
+    }
+    return 0;
+  }
+
+  const ResolvedExperiment& resolved_;
+  const Layout& layout_;
+  LayoutCollectives& collectives_;
+  std::optional<int> tied_;
+};
+
+/// The messages between the chunks of the model, by stage and chunk of the stage.
+std::vector<StageCollectives::Messages> messages_of(const Layout& layout, LayoutCollectives& collectives) {
+  const int p = layout.grid.pipeline;
+  const int v = layout.parallelism.virtual_stages;
+  std::vector<StageCollectives::Messages> all(at(p * v));
+  for (int chunk = 0; chunk + 1 < p * v; ++chunk) {
+    const int from = chunk % p;
+    const int to = (chunk + 1) % p;
+    const Bytes size = layout.boundaries[at(chunk)];
+    const auto add = [&](int sender, int receiver, const char* purpose) {
+      return collectives.add_message(sender, receiver, size,
+                                     {.name = fmt::format("stage {} to stage {}", sender, receiver),
+                                      .purpose = purpose,
+                                      .rounds = layout.micro_batches});
+    };
+    const int forward = add(from, to, "activations");
+    const int backward = add(to, from, "activation gradients");
+    StageCollectives::Messages& sender = all[at(from * v + chunk / p)];
+    StageCollectives::Messages& receiver = all[at(to * v + (chunk + 1) / p)];
+    sender.send_forward = receiver.receive_forward = forward;
+    receiver.send_backward = sender.receive_backward = backward;
+  }
+  return all;
+}
+
+LayoutOverlap overlap_of(const ResolvedExperiment& resolved) {
+  const Layout& layout = *resolved.layout;
+  const auto is_pass = [](const Op& op) {
+    return op.role == OpRole::gradient_pass && op.phase == Phase::backward;
+  };
+  const bool has_passes = std::ranges::any_of(resolved.classes.front().trace.ops, is_pass);
+  return {.gradients = resolved.stack.overlap && !has_passes,
+          .parameters = false,
+          .messages =
+              layout.schedule == PipelineSchedule::interleaved || layout.schedule == PipelineSchedule::zb_h1};
+}
+
+/// Sets the use of the GPUs by all collectives but messages, which occupy one or two percent of a GPU.
+void set_layout_uses(const GpuProfile& gpu, StepPlan& plan) {
+  const std::vector<GpuUse> uses = collective_uses(plan, gpu);
+  for_each_task<Join>(plan.graph, [&](Join& join) {
+    if (plan.graph.collectives[at(join.collective)].operation != Operation::send_recv)
+      join.use = uses[at(join.collective)];
+  });
+}
+
+/// Leaves a segment undisturbed only if nothing else can use the links of its collectives meanwhile: all
+/// users of such a link involve the segment's own stage, whose ranks take part in one at a time.
+class LinkUsers {
+public:
+  LinkUsers(const TaskGraph& graph, const LayoutCollectives& collectives, bool messages_overlap)
+      : graph_(graph) {
+    std::map<std::pair<int, int>, LayoutCollectives::Ends> users;  // by pattern and first stage
+    for (std::size_t i = 0; i < graph.collectives.size(); ++i) {
+      const Collective& collective = graph.collectives[i];
+      const bool is_beside = messages_overlap && collective.operation == Operation::send_recv;
+      const LayoutCollectives::Ends ends = is_beside ? nobody : collectives.stages_of(static_cast<int>(i));
+      for (const CollectivePhase& phase : collective.phases) {
+        if (!users.try_emplace({phase.pattern, ends.from}, ends).second) continue;
+        for (const LinkUse& use : link_uses(graph.patterns[at(phase.pattern)])) add(use.link, ends);
+      }
+    }
+  }
+
+  /// Whether all users of the collective's links involve the stage.
+  [[nodiscard]] bool are_of(int stage, const Collective& collective) {
+    for (const CollectivePhase& phase : collective.phases) {
+      const auto [entry, is_new] = known_.try_emplace({phase.pattern, stage}, true);
+      if (is_new) {
+        for (const LinkUse& use : link_uses(graph_.patterns[at(phase.pattern)]))
+          entry->second = entry->second && common_.at(use.link).has(stage);
+      }
+      if (!entry->second) return false;
+    }
+    return true;
+  }
+
+private:
+  static constexpr LayoutCollectives::Ends nobody{-1, -1};
+
+  /// Keeps the stages that all users of a link involve.
+  void add(LinkId link, LayoutCollectives::Ends ends) {
+    const auto [entry, is_new] = common_.try_emplace(link, ends);
+    if (is_new) return;
+    LayoutCollectives::Ends& common = entry->second;
+    if (!ends.has(common.from)) common.from = common.to;
+    if (!ends.has(common.to)) common.to = common.from;
+    if (!ends.has(common.from)) common = nobody;
+  }
+
+  const TaskGraph& graph_;
+  std::map<LinkId, LayoutCollectives::Ends> common_;
+  std::map<std::pair<int, int>, bool> known_;  ///< by pattern and stage
+};
+
+void check_segments(const ResolvedExperiment& resolved, const LayoutCollectives& collectives,
+                    bool messages_overlap, StepPlan& plan) {
+  const auto has_joins = [](const Segment& segment) {
+    return std::ranges::any_of(segment.program.streams, [](const std::vector<Task>& stream) {
+      return std::ranges::any_of(stream, [](const Task& task) { return std::holds_alternative<Join>(task); });
+    });
+  };
+  if (std::ranges::none_of(plan.graph.segments, has_joins)) return;
+  LinkUsers users(plan.graph, collectives, messages_overlap);
+  for (Segment& segment : plan.graph.segments) {
+    for_each_task<Join>(segment.program, [&](const Join& join) {
+      const int stage = collectives.stages_of(join.collective).from;
+      segment.is_undisturbed =
+          segment.is_undisturbed && users.are_of(stage, plan.graph.collectives[at(join.collective)]);
+    });
+  }
+}
+
+}  // namespace
+
+StepPlan plan_layout_step(const ResolvedExperiment& resolved) {
+  const Layout& layout = *resolved.layout;
+  StepPlan plan;
+  plan.graph.links = capacities(*resolved.network);
+  LayoutCollectives collectives(resolved, plan);
+  StagePlanner planner(resolved, collectives);
+  const std::vector<StageCollectives::Messages> messages = messages_of(layout, collectives);
+  const LayoutOverlap overlap = overlap_of(resolved);
+  plan.graph.program_of_rank.resize(at(resolved.cluster->ranks()));
+  for (const RankClass& one : resolved.classes) {
+    plan.op_times.push_back(op_times(one.trace, resolved.gpu, resolved.stack));
+    const StageCollectives of_stage =
+        planner.plan(one, &messages[at(one.stage * layout.parallelism.virtual_stages)]);
+    for (const Rank rank : one.ranks)
+      plan.graph.program_of_rank[at(index(rank))] = static_cast<int>(plan.graph.programs.size());
+    plan.graph.programs.push_back(
+        stage_program(one, layout, plan.op_times.back(), of_stage, overlap, plan.graph));
+  }
+  check_segments(resolved, collectives, overlap.messages, plan);
+  if (resolved.stack.overlap_slows) set_layout_uses(resolved.gpu, plan);
+  return plan;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,250 @@
+#include "schedule/layout_program.hpp"
+
+#include "schedule/program_writer.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace trainyard {
+
+namespace {
+
+constexpr int no_message = -1;
+
+/// Writes ops with the collectives that they launch.
+class OpWriter {
+public:
+  OpWriter(std::span<const OpTime> times, std::span<const OpLaunch> launches)
+      : times_(times), launches_(launches) {}
+
+  /// Ops `first` to `end` - 1. `before` and `after` are called with each op's number.
+  template <class Before, class After>
+  void write(ProgramWriter& writer, int first, int end, Before before, After after) const {
+    std::vector<std::pair<int, int>> awaited;  // the op that waits, and the event
+    auto launch = std::ranges::lower_bound(launches_, first, {}, &OpLaunch::op);
+    const auto launch_at = [&](int op, LaunchTime time) {
+      for (; launch != launches_.end() && launch->op == op && launch->at == time; ++launch)
+        begin(writer, *launch, awaited);
+    };
+    for (int op = first; op < end; ++op) {
+      before(op);
+      launch_at(op, LaunchTime::start);
+      wait(writer, op, awaited);
+      const OpTime& time = times_[at(op)];
+      writer.add(Stream::compute,
+                 Compute{.duration = time.duration, .op = op, .use = time.use, .overhead = time.overhead});
+      launch_at(op, LaunchTime::end);
+      after(op);
+    }
+    wait(writer, end, awaited);
+  }
+
+private:
+  static void begin(ProgramWriter& writer, const OpLaunch& launch,
+                    std::vector<std::pair<int, int>>& awaited) {
+    const int next = launch.at == LaunchTime::start ? launch.op : launch.op + 1;
+    if (launch.needed_by <= next) {
+      writer.add(Stream::compute, Join{launch.collective});
+      return;
+    }
+    writer.order(Stream::compute, launch.stream);
+    writer.add(launch.stream, Join{launch.collective});
+    awaited.emplace_back(launch.needed_by, writer.record(launch.stream));
+  }
+
+  static void wait(ProgramWriter& writer, int op, std::vector<std::pair<int, int>>& awaited) {
+    std::erase_if(awaited, [&](const auto& one) {
+      if (one.first > op) return false;
+      writer.wait(Stream::compute, one.second);
+      return true;
+    });
+  }
+
+  std::span<const OpTime> times_;
+  std::span<const OpLaunch> launches_;
+};
+
+constexpr auto nothing = [](int) {};
+
+class StageProgram {
+public:
+  StageProgram(const RankClass& one, const Layout& layout, std::span<const OpTime> times,
+               const StageCollectives& collectives, const LayoutOverlap& overlap, TaskGraph& graph)
+      : one_(one),
+        layout_(layout),
+        collectives_(collectives),
+        overlap_(overlap),
+        graph_(graph),
+        ops_(times, collectives.of_ops),
+        order_(pass_order(layout.schedule, layout.grid.pipeline, layout.parallelism.virtual_stages,
+                          layout.micro_batches, one.stage)) {}
+
+  Program write() {
+    gather_parameters();
+    if (!overlap_.messages) receive_for(0);
+    for (int i = 0; at(i) < order_.size(); ++i) {
+      if (overlap_.messages) receive_for(i);
+      run(i);
+      send_after(i);
+    }
+    end_step();
+    return writer_.take();
+  }
+
+private:
+  [[nodiscard]] const PassOps& ops_of(const Pass& pass) const {
+    return *std::ranges::find_if(
+        one_.passes, [&](const PassOps& ops) { return ops.kind == pass.kind && ops.chunk == pass.chunk; });
+  }
+
+  [[nodiscard]] bool is_last_backward(const Pass& pass) const {
+    const PassKind last =
+        layout_.schedule == PipelineSchedule::zb_h1 ? PassKind::weights : PassKind::backward;
+    return pass.kind == last && pass.micro_batch == layout_.micro_batches - 1;
+  }
+
+  /// The message that a pass needs, and its stream.
+  [[nodiscard]] std::pair<int, Stream> input_of(const Pass& pass) const {
+    const StageCollectives::Messages& messages = collectives_.messages[at(pass.chunk)];
+    if (pass.kind == PassKind::forward) return {messages.receive_forward, Stream::receive_forward};
+    if (pass.kind == PassKind::backward) return {messages.receive_backward, Stream::receive_backward};
+    return {no_message, Stream::compute};
+  }
+
+  [[nodiscard]] std::pair<int, Stream> output_of(const Pass& pass) const {
+    const StageCollectives::Messages& messages = collectives_.messages[at(pass.chunk)];
+    if (pass.kind == PassKind::forward) return {messages.send_forward, Stream::send_forward};
+    if (pass.kind == PassKind::backward) return {messages.send_backward, Stream::send_backward};
+    return {no_message, Stream::compute};
+  }
+
+  /// Receives run ahead of the passes if messages overlap, so that only the pass waits for them.
+  void receive_for(int i) {
+    const auto [message, stream] = input_of(order_[at(i)]);
+    if (message == no_message) return;
+    if (!overlap_.messages) writer_.order(Stream::compute, stream);
+    writer_.add(stream, Join{message});
+    writer_.order(stream, Stream::compute);
+  }
+
+  /// Without overlap, kernels wait for the message after a pass and for the one before the next pass. Both
+  /// run at once if they are exchanged with the same neighbour, as in Megatron's send_forward_recv_backward.
+  /// Source: NVIDIA/Megatron-LM megatron/core/pipeline_parallel/schedules.py.
+  void send_after(int i) {
+    const auto [sent, out] = output_of(order_[at(i)]);
+    const bool has_next = at(i) + 1 < order_.size();
+    const auto [received, in] =
+        has_next ? input_of(order_[at(i) + 1]) : std::pair{no_message, Stream::compute};
+    if (overlap_.messages) {
+      if (sent == no_message) return;
+      writer_.order(Stream::compute, out);
+      writer_.add(out, Join{sent});
+      return;
+    }
+    const bool is_exchange = sent != no_message && received != no_message &&
+                             (out == Stream::send_forward) == (in == Stream::receive_backward);
+    if (is_exchange) writer_.order(Stream::compute, in);
+    if (sent != no_message) {
+      writer_.order(Stream::compute, out);
+      writer_.add(out, Join{sent});
+      writer_.order(out, Stream::compute);
+    }
+    if (received == no_message) return;
+    if (!is_exchange) writer_.order(Stream::compute, in);
+    writer_.add(in, Join{received});
+    writer_.order(in, Stream::compute);
+  }
+
+  void run(int i) {
+    const Pass& pass = order_[at(i)];
+    const PassOps& ops = ops_of(pass);
+    if (ops.first == ops.end) return;
+    const bool reduces = overlap_.gradients && is_last_backward(pass);
+    const bool gathers = pass.kind == PassKind::forward && pass.micro_batch == 0 && !gathered_.empty();
+    is_reducing_ = is_reducing_ || (reduces && !collectives_.gradients.empty());
+    if (!is_reducing_ && !gathers) {
+      writer_.add(Stream::compute, RunSegment{segment(ops)});
+      return;
+    }
+    ops_.write(
+        writer_, ops.first, ops.end, [&](int op) { await_parameters(op); },
+        [&](int op) {
+          if (reduces) reduce_after(op);
+        });
+  }
+
+  int segment(const PassOps& ops) {
+    const auto [entry, is_new] = segments_.try_emplace(ops.first, static_cast<int>(graph_.segments.size()));
+    if (is_new) {
+      ProgramWriter writer;
+      ops_.write(writer, ops.first, ops.end, nothing, nothing);
+      graph_.segments.push_back({.program = writer.take(), .is_undisturbed = true});
+    }
+    return entry->second;
+  }
+
+  void gather_parameters() {
+    for (const ParameterLaunch& launch : collectives_.parameters) {
+      writer_.add(Stream::parameters, Join{launch.collective});
+      gathered_.emplace_back(launch.needed_by, writer_.record(Stream::parameters));
+    }
+  }
+
+  /// The first micro-batch's ops wait for what they read.
+  void await_parameters(int op) {
+    int last = no_message;
+    std::erase_if(gathered_, [&](const auto& one) {
+      if (one.first > op) return false;
+      last = one.second;
+      return true;
+    });
+    if (last != no_message) writer_.wait(Stream::compute, last);
+  }
+
+  void reduce_after(int op) {
+    for (const GradientLaunch& launch : collectives_.gradients) {
+      if (launch.ready_op != op) continue;
+      writer_.order(Stream::compute, Stream::communication);
+      writer_.add(Stream::communication, Join{launch.collective});
+    }
+  }
+
+  void end_step() {
+    const int end = one_.passes.back().end;
+    int update = end;
+    while (at(update) < one_.trace.ops.size() && one_.trace.ops[at(update)].phase != Phase::optimizer)
+      ++update;
+    ops_.write(writer_, end, update, nothing, nothing);
+    if (!overlap_.gradients && !collectives_.gradients.empty()) {
+      writer_.order(Stream::compute, Stream::communication);
+      for (const GradientLaunch& launch : collectives_.gradients)
+        writer_.add(Stream::communication, Join{launch.collective});
+    }
+    if (!collectives_.gradients.empty()) writer_.order(Stream::communication, Stream::compute);
+    for (const int collective : collectives_.before_update) writer_.add(Stream::compute, Join{collective});
+    ops_.write(writer_, update, static_cast<int>(one_.trace.ops.size()), nothing, nothing);
+    for (const int collective : collectives_.after_update) writer_.add(Stream::compute, Join{collective});
+  }
+
+  const RankClass& one_;
+  const Layout& layout_;
+  const StageCollectives& collectives_;
+  const LayoutOverlap& overlap_;
+  TaskGraph& graph_;
+  OpWriter ops_;
+  std::vector<Pass> order_;
+  ProgramWriter writer_;
+  std::map<int, int> segments_;                ///< by first op
+  std::vector<std::pair<int, int>> gathered_;  ///< parameters under way: the op that reads them, the event
+  bool is_reducing_ = false;                   ///< the last backward passes have begun
+};
+
+}  // namespace
+
+Program stage_program(const RankClass& one, const Layout& layout, std::span<const OpTime> times,
+                      const StageCollectives& collectives, const LayoutOverlap& overlap, TaskGraph& graph) {
+  return StageProgram(one, layout, times, collectives, overlap, graph).write();
+}
+
+}  // namespace trainyard

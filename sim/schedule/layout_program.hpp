@@ -1,0 +1,62 @@
+#pragma once
+// The program of one stage of a pipeline, pass by pass.
+
+#include "experiment/layout.hpp"
+#include "schedule/layout_collectives.hpp"
+#include "schedule/task_graph.hpp"
+#include "strategy/pipeline_order.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace trainyard {
+
+/// A collective that an op of the trace launches.
+struct OpLaunch {
+  int op = -1;
+  LaunchTime at = LaunchTime::end;
+  int needed_by = -1;  ///< the op that waits for it
+  int collective = -1;
+  Stream stream = Stream::tensor;  ///< if it runs beside other ops; otherwise it holds up the compute stream
+};
+
+/// Gradients of a chunk that are reduced together in a step's last backward pass.
+struct GradientLaunch {
+  int chunk = 0;
+  int ready_op = -1;
+  int collective = -1;
+};
+
+/// Parameters that are gathered at the beginning of a step.
+struct ParameterLaunch {
+  int needed_by = -1;  ///< the first op that reads them
+  int collective = -1;
+};
+
+/// The collectives of one stage.
+struct StageCollectives {
+  std::vector<OpLaunch> of_ops;             ///< in the order of the ops
+  std::vector<GradientLaunch> gradients;    ///< in the order in which they become ready
+  std::vector<ParameterLaunch> parameters;  ///< in the order of their use
+  std::vector<int> before_update;           ///< one after the other, once all gradients are reduced
+  std::vector<int> after_update;            ///< at the end of the step
+  /// By chunk: messages to and from the neighbours; -1: none.
+  struct Messages {
+    int receive_forward = -1, send_forward = -1, receive_backward = -1, send_backward = -1;
+  };
+  std::vector<Messages> messages;
+};
+
+/// Which collectives run beside kernels.
+struct LayoutOverlap {
+  bool gradients = true;
+  bool parameters = false;
+  bool messages = false;
+};
+
+/// Writes the program; its passes become segments, which are added to the graph, unless collectives of the
+/// data axis run beside them. A segment is undisturbed as far as this program knows.
+Program stage_program(const RankClass& one, const Layout& layout, std::span<const OpTime> times,
+                      const StageCollectives& collectives, const LayoutOverlap& overlap, TaskGraph& graph);
+
+}  // namespace trainyard
