@@ -35,4 +35,10 @@ struct Transfer {
   friend bool operator==(const Transfer&, const Transfer&) = default;
 };
 
+/// Attaches each transfer to an op of a one-micro-batch trace made from `layers` (after fuse_elementwise and
+/// add_layer_work). Sizes are those of the whole batch. A transfer before a layer begins when the op before
+/// has ended and holds up the layer's op; one beside a gradient counts the ops that may run meanwhile: the
+/// input's gradient, or the weights' gradient with its cast.
+void add_transfers(Trace& trace, const std::vector<Layer>& layers, const std::vector<Transfer>& transfers);
+
 }  // namespace trainyard

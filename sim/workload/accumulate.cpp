@@ -18,6 +18,9 @@ double gradient_elements(const std::vector<Op>& ops) {
   return sum;
 }
 
+/// Collectives along the other axes are part of every forward and backward pass.
+bool is_of_gradients(const OpCommunication& one) { return one.axis == Axis::all || one.axis == Axis::data; }
+
 Op addition_op(double elements, Bytes gradient) {
   Op op;
   op.phase = Phase::backward;
@@ -48,7 +51,7 @@ void accumulate(Trace& trace, int micro_batches, Bytes gradient, bool reduces_ea
   for (Op& op : earlier) {
     if (reduces_each) break;
     op.gradients.clear();
-    op.communications.clear();
+    std::erase_if(op.communications, is_of_gradients);
   }
   if (!reduces_each)  // only the sum is passed over
     std::erase_if(earlier, [](const Op& op) { return op.role == OpRole::gradient_pass; });

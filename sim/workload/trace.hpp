@@ -84,6 +84,7 @@ enum class OpRole {
   layer,           ///< work of a layer, or of the optimizer
   gradient_pass,   ///< of the stack, over all gradients: none is reduced before those in backward have ended
   ranks_overhead,  ///< host time that only steps of several ranks have
+  recompute,       ///< a forward op repeated in backward; not told apart in files
 };
 
 struct Op {

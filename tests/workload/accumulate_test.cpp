@@ -33,6 +33,16 @@ TEST_CASE("micro-batches repeat forward and backward, add gradients up and compl
   CHECK(trace.ops[8].phase == Phase::optimizer);
 }
 
+TEST_CASE("every micro-batch has the collectives within a model, only the last those of the gradients") {
+  Trace trace = one_micro_batch();
+  const OpCommunication inside{
+      .operation = Operation::all_reduce, .size = Bytes(8), .axis = Axis::tensor, .waits = 0};
+  trace.ops[1].communications = {{.operation = Operation::all_reduce, .size = Bytes(4000)}, inside};
+  accumulate(trace, 2, Bytes(4));
+  CHECK(trace.ops[1].communications == std::vector<OpCommunication>{inside});
+  CHECK(trace.ops[4].communications.size() == 2);
+}
+
 TEST_CASE("one micro-batch stays as it is, none or a second time is an error") {
   Trace trace = one_micro_batch();
   accumulate(trace, 1, Bytes(4));

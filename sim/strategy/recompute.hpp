@@ -1,0 +1,31 @@
+#pragma once
+// Activations that backward computes again instead of keeping them: the ops that this adds to a trace, and
+// what the layers then keep. Sources: Chen et al. 2016, arXiv 1604.06174; Korthikanti et al. 2022, arXiv
+// 2205.05198, section 5, for `selective`.
+
+#include "strategy/parallelism.hpp"
+#include "workload/layer.hpp"
+#include "workload/trace.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace trainyard {
+
+/// Inserts copies of forward ops into the backward pass of a one-micro-batch trace made from `layers`, as ops
+/// LAYER.recompute of that phase and of role `recompute`, with the collectives they launch (so after
+/// add_transfers and before accumulate).
+/// - selective: the attention core of a block, in front of the core's backward ops; nothing for a flash
+///   kernel, which does so itself
+/// - full: all forward ops of a block, in front of the block's backward ops. The collective after its last
+///   linear layer is repeated too, as Megatron-LM does.
+/// Layers outside of blocks are not computed again.
+void recompute(Trace& trace, const std::vector<Layer>& layers, Recompute what);
+
+/// The layers with the values that they keep from forward until backward:
+/// - selective: scores and probabilities and their mask are not kept, only their operands
+/// - full: of a block only its input
+/// While backward is in a block, what is computed again exists as well: block `live` keeps everything.
+std::vector<Layer> kept_layers(std::vector<Layer> layers, Recompute what, std::optional<int> live = {});
+
+}  // namespace trainyard

@@ -1,0 +1,78 @@
+#include "strategy/transfer.hpp"
+
+#include "workload/make_trace.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+/// Positions of a layer's ops in one phase of a trace; -1 if there are none.
+struct OpsOfLayer {
+  int first = -1;
+  int last = -1;
+  int main = -1;    ///< the output or, for a matrix layer in backward, the gradient of the input
+  int second = -1;  ///< of a matrix layer in backward: the gradient of the weights
+};
+
+/// By layer.
+std::vector<OpsOfLayer> find_ops(const Trace& trace, const std::vector<Layer>& layers, Phase phase) {
+  std::vector<OpsOfLayer> found(layers.size());
+  for (int i = 0; i < static_cast<int>(trace.ops.size()); ++i) {
+    const Op& op = trace.ops[static_cast<std::size_t>(i)];
+    if (op.phase != phase || op.of_layer < 0 || op.role != OpRole::layer) continue;
+    const auto number = static_cast<std::size_t>(op.of_layer);
+    OpsOfLayer& ops = found[number];
+    ops.last = i;
+    if (ops.first < 0) ops.first = i;
+    if (is_cast(op, layers[number])) continue;  // or work of the stack
+    int& position = ops.main < 0 ? ops.main : ops.second;
+    if (position < 0) position = i;
+  }
+  return found;
+}
+
+/// The op that launches a transfer, when, and how many ops may run beside it.
+struct LaunchPlace {
+  int op = -1;
+  LaunchTime at = LaunchTime::end;
+  int waits = 0;
+};
+
+LaunchPlace place_of(const Transfer& transfer, const OpsOfLayer& ops) {
+  switch (transfer.place) {
+    case TransferPlace::before:  // a cast of weights in forward does not wait for the layer's input
+      return {transfer.phase == Phase::forward ? ops.main : ops.first, LaunchTime::start, 0};
+    case TransferPlace::beside_input_grad:
+      return {ops.main, LaunchTime::start, ops.second < 0 ? 0 : ops.second - ops.main};
+    case TransferPlace::beside_weight_grad:
+      return {ops.main, LaunchTime::end, ops.last - ops.main};
+    case TransferPlace::after:
+      return {ops.last, LaunchTime::end, 0};
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_transfers(Trace& trace, const std::vector<Layer>& layers, const std::vector<Transfer>& transfers) {
+  const std::vector<OpsOfLayer> forward = find_ops(trace, layers, Phase::forward);
+  const std::vector<OpsOfLayer> backward = find_ops(trace, layers, Phase::backward);
+  const Bytes activation = element_sizes(trace.precision.value_or(Precision::fp32)).activation;
+  for (const Transfer& transfer : transfers) {
+    const auto& ops = transfer.phase == Phase::forward ? forward : backward;
+    const LaunchPlace place = place_of(transfer, ops[static_cast<std::size_t>(transfer.layer)]);
+    assert(place.op >= 0);  // transfers belong to layers that are not fused into others
+    const Bytes value = transfer.of == TransferDtype::fp32 ? Bytes(4) : activation;
+    trace.ops[static_cast<std::size_t>(place.op)].communications.push_back(
+        {.operation = transfer.operation,
+         .size = trace.batch_per_gpu * transfer.elements * value,
+         .axis = transfer.axis,
+         .at = place.at,
+         .waits = place.waits});
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,155 @@
+#include "strategy/recompute.hpp"
+
+#include "strategy/gpt3_175b.hpp"
+#include "strategy/shard.hpp"
+#include "workload/fuse_elementwise.hpp"
+#include "workload/make_trace.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <string>
+#include <vector>
+
+using namespace trainyard;
+
+namespace {
+
+std::vector<Layer> gpt_layers(int hidden, int heads, AttentionKernel attention = AttentionKernel::unfused) {
+  DecoderHyperparameters gpt = gpt3_175b_sizes(2);
+  gpt.hidden = hidden;
+  gpt.heads = heads;
+  gpt.attention = attention;
+  return decoder_layers(gpt);
+}
+
+Model as_model(std::vector<Layer> layers) { return {"gpt", "", std::move(layers), std::nullopt}; }
+
+/// Bytes that the first block keeps for `samples` samples in 16 bits.
+double kept_bytes(const std::vector<Layer>& layers, double samples) {
+  Bytes sum;
+  for (const Layer& layer : layers) {
+    if (layer.block == 0) sum += layer.saved_elements * Bytes(2) + layer.saved_fixed;
+  }
+  return samples * sum.si();
+}
+
+std::vector<std::string> repeated_names(const Trace& trace) {
+  std::vector<std::string> names;
+  for (const Op& op : trace.ops) {
+    if (op.role == OpRole::recompute) names.push_back(op.layer);
+  }
+  return names;
+}
+
+double matrix_flops(const Trace& trace, OpRole role) {
+  double sum = 0;
+  for (const Op& op : trace.ops) sum += is_matrix(op.kind) && op.role == role ? op.flops.si() : 0;
+  return sum;
+}
+
+/// A size of Korthikanti et al. 2022, and megabytes per layer with eight ranks.
+struct KeptRow {
+  int hidden, heads, samples;
+  double core;  ///< 5 a s / h
+  double tensor, sequence, selective, full;
+};
+
+}  // namespace
+
+TEST_CASE("a layer keeps the bytes of Korthikanti's equations and table") {
+  const double s = 2048;
+  const std::vector<KeptRow> rows = {{6144, 64, 4, 106.67, 1325.4, 885.0, 213.9, 100.7},
+                                     {12288, 96, 1, 80, 578.8, 358.6, 106.95, 50.33},
+                                     {25600, 160, 1, 64, 1101.0, 642.3, 222.8, 104.9}};
+  for (const KeptRow& row : rows) {
+    const double sbh = s * row.samples * row.hidden;
+    const double core = 5.0 * row.heads * s / row.hidden;
+    CHECK(core == doctest::Approx(row.core).epsilon(1e-4));
+    const Model model = as_model(gpt_layers(row.hidden, row.heads));
+    const std::vector<Layer> tensor = shard(model, {.tensor = 8}).layers;
+    const std::vector<Layer> sequence = shard(model, {.tensor = 8, .sequence = true}).layers;
+    const auto kept = [&](const std::vector<Layer>& layers, Recompute what) {
+      return kept_bytes(kept_layers(layers, what), row.samples);
+    };
+    // arXiv 2205.05198, equations 1, 2, 4 and 6, exactly
+    CHECK(kept(model.layers, Recompute::none) == doctest::Approx(sbh * (34 + core)).epsilon(1e-14));
+    CHECK(kept(tensor, Recompute::none) == doctest::Approx(sbh * (10 + (24 + core) / 8)).epsilon(1e-14));
+    CHECK(kept(sequence, Recompute::none) == doctest::Approx(sbh * (34 + core) / 8).epsilon(1e-14));
+    CHECK(kept(sequence, Recompute::selective) == doctest::Approx(sbh * 34 / 8).epsilon(1e-14));
+    CHECK(kept(tensor, Recompute::full) == 2 * sbh);
+    CHECK(kept(sequence, Recompute::full) == 2 * sbh / 8);
+    // in MB, as printed
+    CHECK(kept(tensor, Recompute::none) / 1e6 == doctest::Approx(row.tensor).epsilon(2e-4));
+    CHECK(kept(sequence, Recompute::none) / 1e6 == doctest::Approx(row.sequence).epsilon(2e-4));
+    CHECK(kept(sequence, Recompute::selective) / 1e6 == doctest::Approx(row.selective).epsilon(3e-4));
+    CHECK(kept(tensor, Recompute::full) / 1e6 == doctest::Approx(row.full).epsilon(5e-4));
+  }
+}
+
+TEST_CASE("fused attention keeps what selective recomputation keeps, and one value per row and head") {
+  const std::vector<Layer> fused = gpt_layers(12288, 96, AttentionKernel::flash);
+  const double sbh = 2048.0 * 12288;
+  CHECK(kept_bytes(fused, 1) == sbh * 34 + 4.0 * 96 * 2048);
+  CHECK(kept_bytes(kept_layers(fused, Recompute::selective), 1) == kept_bytes(fused, 1));
+}
+
+TEST_CASE("the block that backward is in keeps everything") {
+  const std::vector<Layer> layers = gpt_layers(12288, 96);
+  CHECK(kept_bytes(kept_layers(layers, Recompute::full, 0), 1) == kept_bytes(layers, 1));
+  CHECK(kept_bytes(kept_layers(layers, Recompute::full, 1), 1) ==
+        kept_bytes(kept_layers(layers, Recompute::full), 1));
+}
+
+TEST_CASE("selective recomputation repeats the attention core in front of its backward") {
+  const Model model = as_model(gpt_layers(1536, 16));
+  Trace trace = make_trace(model, 3, Precision::bf16, Optimizer::adam);
+  const double before = matrix_flops(trace, OpRole::layer);
+  recompute(trace, model.layers, Recompute::selective);
+  CHECK(repeated_names(trace) == std::vector<std::string>{"h1.attn.qk.recompute", "h1.attn.softmax.recompute",
+                                                          "h1.attn.dropout.recompute", "h1.attn.av.recompute",
+                                                          "h0.attn.qk.recompute", "h0.attn.softmax.recompute",
+                                                          "h0.attn.dropout.recompute",
+                                                          "h0.attn.av.recompute"});
+  const auto last = std::ranges::find(trace.ops, std::string("h1.attn.av.recompute"), &Op::layer);
+  REQUIRE(last != trace.ops.end());
+  CHECK((last - 4)->layer == "h1.attn.proj");
+  CHECK((last + 1)->layer == "h1.attn.av");
+  CHECK(last->phase == Phase::backward);
+  // 4 b s^2 h per layer, of 2 layers
+  CHECK(matrix_flops(trace, OpRole::recompute) == 2 * 4.0 * 3 * 2048 * 2048 * 1536);
+  CHECK(matrix_flops(trace, OpRole::layer) == before);
+}
+
+TEST_CASE("full recomputation repeats the forward of all blocks with its collectives: six per block") {
+  const Model whole = as_model(gpt_layers(1536, 16));
+  const ShardedModel rank = shard(whole, {.tensor = 8});
+  Trace trace = make_trace(as_model(rank.layers), 1, Precision::bf16, Optimizer::adam);
+  fuse_elementwise(trace, rank.layers);
+  add_transfers(trace, rank.layers, rank.transfers);
+  recompute(trace, rank.layers, Recompute::full);
+  int collectives = 0;
+  double forward = 0;
+  for (const Op& op : trace.ops) {
+    if (op.of_layer < 0 || !rank.layers[static_cast<std::size_t>(op.of_layer)].block) continue;
+    collectives += static_cast<int>(op.communications.size());
+    if (op.phase == Phase::forward && is_matrix(op.kind)) forward += op.flops.si();
+  }
+  CHECK(collectives == 2 * 6);
+  CHECK(matrix_flops(trace, OpRole::recompute) == forward);
+  const auto first = std::ranges::find(trace.ops, std::string("h1.ln1.recompute"), &Op::layer);
+  REQUIRE(first != trace.ops.end());
+  CHECK((first - 1)->layer == "ln_f");
+  for (const Op& op : trace.ops) {
+    if (op.role == OpRole::recompute) CHECK(op.gradients.empty());
+  }
+}
+
+TEST_CASE("without recomputation, and with fused attention, a trace stays as it is") {
+  const Model model = as_model(gpt_layers(1536, 16, AttentionKernel::flash));
+  const Trace trace = make_trace(model, 1, Precision::bf16, Optimizer::adam);
+  for (const Recompute what : {Recompute::none, Recompute::selective}) {
+    Trace again = trace;
+    recompute(again, model.layers, what);
+    CHECK(again == trace);
+  }
+}
