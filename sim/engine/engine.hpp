@@ -31,7 +31,8 @@ struct TaskSpan {
   int task = -1;  ///< index in the rank's program and stream: a Compute, a Join or a RunSegment
   Seconds start;
   Seconds end;
-  Seconds kernels = {};  ///< of a segment: busy time of its kernels
+  Seconds begun = {};  ///< of a collective: when its last rank had arrived
+  Seconds busy = {};   ///< of a kernel all of it, of a segment the time of its kernels
 };
 
 struct CollectiveSpan {
@@ -53,6 +54,8 @@ struct Timeline {
   std::vector<RankSpan> ranks;
   std::vector<CollectiveSpan> collectives;
   std::vector<TaskSpan> spans;
+  /// By segment: the tasks of its first run on a recorded rank, with dates from the segment's beginning.
+  std::vector<std::vector<TaskSpan>> segments;
   /// By LinkId, until job 0 has ended. A collective of another job that is still running then counts as 0 in
   /// `closed`, otherwise with the bytes its flows have delivered.
   std::vector<double> link_bytes;

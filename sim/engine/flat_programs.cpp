@@ -109,7 +109,8 @@ FlatPrograms::FlatPrograms(const TaskGraph& graph, bool fold)
                           .overhead = overheads_of(program)},
                  .busy = timeline.ranks.front(),
                  .collectives = std::move(segment.collectives),
-                 .spans = timeline.collectives};
+                 .spans = timeline.collectives,
+                 .tasks = timeline.spans};
   }
   for (const Program& program : graph.programs) flatten(program);
 }
@@ -159,34 +160,35 @@ void FlatPrograms::write_out(const Segment& segment, int origin, FlatProgram& fl
 
 void FlatPrograms::restore(Timeline& timeline, std::span<const double> first_start) const {
   if (is_flat_) return;
-  restore_spans(timeline.spans);
+  restore_spans(timeline);
   add_collectives(timeline, first_start);
 }
 
-void FlatPrograms::restore_spans(std::vector<TaskSpan>& spans) const {
+void FlatPrograms::restore_spans(Timeline& timeline) const {
+  timeline.segments.resize(alone_.size());
+  for (std::size_t i = 0; i < alone_.size(); ++i) {
+    if (alone_[i]) timeline.segments[i] = alone_[i]->tasks;
+  }
   std::vector<TaskSpan> restored;
-  for (const TaskSpan& span : spans) {
-    const int number = graph_.program_of_rank[at(index(span.rank))];
-    const FlatProgram& flat = flat_[at(number)];
+  for (const TaskSpan& span : timeline.spans) {
+    const FlatProgram& flat = flat_[at(graph_.program_of_rank[at(index(span.rank))])];
     const auto stream = static_cast<std::size_t>(span.stream);
     const int task = flat.task_of[stream][at(span.task)];
     if (task == no_task) continue;
+    TaskSpan one = span;
+    one.task = task;
     const auto* compute = std::get_if<Compute>(&flat.program.streams[stream][at(span.task)]);
-    const Seconds length = span.end - span.start;
-    Seconds kernels = compute != nullptr ? length : Seconds{};
-    if (compute != nullptr && compute->segment >= 0) {
-      kernels = busy_in(*compute, length).compute;
-    }
+    if (compute != nullptr) one.busy = busy_in(*compute, span.busy).compute;
     const bool is_same = !restored.empty() && restored.back().rank == span.rank &&
                          restored.back().stream == span.stream && restored.back().task == task;
-    if (is_same) {
-      restored.back().end = span.end;
-      restored.back().kernels += kernels;
-    } else {
-      restored.push_back({span.rank, span.stream, task, span.start, span.end, kernels});
+    if (!is_same) {
+      restored.push_back(one);
+      continue;
     }
+    restored.back().end = one.end;
+    if (compute != nullptr) restored.back().busy += one.busy;
   }
-  spans = std::move(restored);
+  timeline.spans = std::move(restored);
 }
 
 void FlatPrograms::add_collectives(Timeline& timeline, std::span<const double> first_start) const {

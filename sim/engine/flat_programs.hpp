@@ -40,11 +40,12 @@ private:
     RankSpan busy;
     std::vector<int> collectives;       ///< of the graph
     std::vector<CollectiveSpan> spans;  ///< of these, from the segment's beginning
+    std::vector<TaskSpan> tasks;
   };
 
   void flatten(const Program& program);
   void write_out(const Segment& segment, int origin, FlatProgram& flat) const;
-  void restore_spans(std::vector<TaskSpan>& spans) const;
+  void restore_spans(Timeline& timeline) const;
   void add_collectives(Timeline& timeline, std::span<const double> first_start) const;
 
   const TaskGraph& graph_;

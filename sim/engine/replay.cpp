@@ -144,7 +144,7 @@ void Replay::end_kernel(int rank, int stream, double date) {
     if (stream == static_cast<int>(Stream::communication)) state.span.communication += taken;
     if (state.recorded) {
       spans_.push_back({Rank{rank}, static_cast<Stream>(stream), cursor.task,
-                        Seconds{cursor.kernel->launched()}, Seconds{date}});
+                        Seconds{cursor.kernel->launched()}, Seconds{date}, Seconds{}, taken});
     }
   }
   cursor.kernel.reset();
@@ -291,8 +291,8 @@ void Replay::leave(int collective, int rank, double date) {
       const double begun = std::max(cursor.joined_at, rendezvous.started);
       state.span.communication += Seconds{std::max(0.0, date - begun)};
       if (state.recorded) {
-        spans_.push_back(
-            {Rank{rank}, static_cast<Stream>(stream), cursor.task, Seconds{cursor.joined_at}, Seconds{date}});
+        spans_.push_back({Rank{rank}, static_cast<Stream>(stream), cursor.task, Seconds{cursor.joined_at},
+                          Seconds{date}, Seconds{begun}});
       }
     }
     cursor.joined_at = -1;

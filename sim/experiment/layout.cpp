@@ -3,8 +3,12 @@
 #include "config/diagnostic.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/layout_checks.hpp"
+#include "strategy/recompute.hpp"
+#include "strategy/shard.hpp"
+#include "strategy/split_backward.hpp"
 #include "strategy/stack_ops.hpp"
 #include "strategy/stages.hpp"
+#include "strategy/transfer.hpp"
 #include "workload/accumulate.hpp"
 #include "workload/fuse_elementwise.hpp"
 #include "workload/make_trace.hpp"
@@ -22,6 +26,11 @@ namespace {
 /// One chunk of the model: the ops of its passes and of its update.
 struct ChunkTrace {
   std::vector<Op> forward, backward, weights, update;
+
+  std::vector<Op>& of(Phase phase) {
+    if (phase == Phase::forward) return forward;
+    return phase == Phase::backward ? backward : update;
+  }
 };
 
 /// The last projection's copy of the word embedding, if another rank has the embedding.
@@ -38,32 +47,32 @@ void own_tied_table(std::vector<Layer>& layers) {
   }
 }
 
-/// The op adds the gradient of a weight of a matrix product or a convolution.
-bool is_weight_gradient(const Op& op) {
-  return op.phase == Phase::backward && !op.gradients.empty() && op.role == OpRole::layer;
-}
-
-/// Moves the ops that compute the gradients of weights out of a backward pass.
-void split_weights(ChunkTrace& chunk) {
-  std::vector<Op> backward;
-  for (Op& op : chunk.backward) (is_weight_gradient(op) ? chunk.weights : backward).push_back(std::move(op));
-  chunk.backward = std::move(backward);
+/// The transfers of some of the model's layers, numbered from the first of these.
+std::vector<Transfer> transfers_of(const std::vector<Transfer>& all, const LayerRange& range) {
+  std::vector<Transfer> some;
+  for (Transfer transfer : all) {
+    if (transfer.layer < range.first || transfer.layer >= range.end) continue;
+    transfer.layer -= range.first;
+    some.push_back(transfer);
+  }
+  return some;
 }
 
 class LayoutTraces {
 public:
-  LayoutTraces(const LayoutRequest& request, const Layout& layout)
+  LayoutTraces(const LayoutRequest& request, const RankLayout& layout)
       : request_(request),
         layout_(layout),
-        layers_(request.model.layers),
-        ranges_(cut(layers_, layout.grid.pipeline * layout.parallelism.virtual_stages,
+        model_(shard(request.model,
+                     {.tensor = layout.parallelism.tensor, .sequence = layout.parallelism.sequence})),
+        ranges_(cut(model_.layers, layout.grid.pipeline * layout.parallelism.virtual_stages,
                     layout.parallelism.stages)) {}
 
   [[nodiscard]] std::vector<Bytes> boundaries() const {
     std::vector<Bytes> all;
     const Bytes value = element_sizes(request_.precision).activation;
     for (std::size_t i = 0; i + 1 < ranges_.size(); ++i)
-      all.push_back(request_.micro_batch * boundary_elements(layers_, ranges_[i]) * value);
+      all.push_back(request_.micro_batch * boundary_elements(model_.layers, ranges_[i]) * value);
     return all;
   }
 
@@ -97,29 +106,31 @@ private:
   [[nodiscard]] ChunkTrace chunk(int stage, int number, RankClass& made) const {
     const LayerRange range = ranges_[at(global_chunk(layout_.grid.pipeline, stage, number))];
     Model part{.name = request_.model.name, .title = {}, .layers = {}, .samples_per_epoch = {}};
-    part.layers.assign(layers_.begin() + range.first, layers_.begin() + range.end);
+    part.layers.assign(model_.layers.begin() + range.first, model_.layers.begin() + range.end);
     own_tied_table(part.layers);
     Trace trace = make_trace(part, request_.micro_batch, request_.precision, request_.optimizer);
     if (request_.stack.fused_elementwise) fuse_elementwise(trace, part.layers);
     add_layer_work(trace, part.layers, request_.stack.layer_work);
+    add_transfers(trace, part.layers, transfers_of(model_.transfers, range));
+    recompute(trace, part.layers, layout_.parallelism.recompute);
     ChunkTrace ops;
+    for (Op& op : trace.ops) ops.of(op.phase).push_back(std::move(op));
+    if (layout_.schedule == PipelineSchedule::zb_h1) ops.weights = split_backward(ops.backward, part.layers);
+    if (layout_.micro_batches > 1) add_gradients(ops);
     const auto offset = static_cast<int>(made.layers.size());
-    for (Op& op : trace.ops) {
-      if (op.of_layer >= 0) op.of_layer += offset;
-      std::vector<Op>& pass = op.phase == Phase::forward    ? ops.forward
-                              : op.phase == Phase::backward ? ops.backward
-                                                            : ops.update;
-      pass.push_back(std::move(op));
-    }
-    if (layout_.schedule == PipelineSchedule::zb_h1) split_weights(ops);
-    if (layout_.micro_batches > 1) {
-      const bool is_split = layout_.schedule == PipelineSchedule::zb_h1;
-      std::vector<Op>& last = is_split ? ops.weights : ops.backward;
-      if (auto addition = gradient_addition(last, element_sizes(request_.precision).gradient))
-        last.push_back(*std::move(addition));
+    for (auto pass : {&ChunkTrace::forward, &ChunkTrace::backward, &ChunkTrace::weights}) {
+      for (Op& op : ops.*pass) op.of_layer = op.of_layer < 0 ? -1 : op.of_layer + offset;
     }
     std::ranges::move(part.layers, std::back_inserter(made.layers));
     return ops;
+  }
+
+  /// Gradients are added to those of earlier micro-batches at the end of the passes that complete them.
+  void add_gradients(ChunkTrace& chunk) const {
+    const Bytes value = element_sizes(request_.precision).gradient;
+    for (std::vector<Op>* pass : {&chunk.backward, &chunk.weights}) {
+      if (auto addition = gradient_addition(*pass, value)) pass->push_back(*std::move(addition));
+    }
   }
 
   /// One update of all chunks.
@@ -131,7 +142,8 @@ private:
       update.bytes += chunk.update.front().bytes;
       parameters += std::get<VectorShape>(chunk.update.front().shape).elements;
     }
-    const int shards = layout_.parallelism.shard == Sharded::none ? 1 : layout_.grid.data * layout_.grid.context;
+    const int shards =
+        layout_.parallelism.shard == Sharded::none ? 1 : layout_.grid.data * layout_.grid.context;
     update.shape = VectorShape{parameters / shards};
     update.flops = update.flops / shards;
     update.bytes = update.bytes / shards;
@@ -141,17 +153,17 @@ private:
   }
 
   const LayoutRequest& request_;
-  const Layout& layout_;
-  std::vector<Layer> layers_;
+  const RankLayout& layout_;
+  ShardedModel model_;
   std::vector<LayerRange> ranges_;
 };
 
 }  // namespace
 
-Layout make_layout(const LayoutRequest& request) {
+RankLayout make_layout(const LayoutRequest& request) {
   std::vector<Diagnostic> errors = layout_errors(request.parallelism, request.ranks, request.micro_batches);
   if (!errors.empty()) throw InputError(std::move(errors));
-  Layout layout{.parallelism = request.parallelism,
+  RankLayout layout{.parallelism = request.parallelism,
                 .grid = make_grid(request.parallelism, request.ranks),
                 .schedule = schedule_of(request.parallelism),
                 .micro_batches = request.micro_batches,
@@ -160,7 +172,7 @@ Layout make_layout(const LayoutRequest& request) {
   return layout;
 }
 
-std::vector<RankClass> classes_of(const LayoutRequest& request, const Layout& layout) {
+std::vector<RankClass> classes_of(const LayoutRequest& request, const RankLayout& layout) {
   const LayoutTraces traces(request, layout);
   std::vector<RankClass> classes;
   for (int stage = 0; stage < layout.grid.pipeline; ++stage) classes.push_back(traces.stage(stage));

@@ -1,6 +1,6 @@
 #pragma once
-// The layout of a job whose ranks share a model: its grid of ranks, its schedule, and for each stage the class of
-// ranks that hold it, with the trace of one micro-batch.
+// The layout of a job whose ranks share a model: its grid of ranks, its schedule, and for each stage the
+// class of ranks that hold it, with the trace of one micro-batch.
 
 #include "strategy/grid.hpp"
 #include "strategy/parallelism.hpp"
@@ -13,7 +13,7 @@
 
 namespace trainyard {
 
-struct Layout {
+struct RankLayout {
   Parallelism parallelism;
   Grid grid;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
@@ -36,10 +36,10 @@ struct LayoutRequest {
 
 /// Throws InputError with everything that makes the layout impossible (strategy/layout_checks.hpp, shard.hpp,
 /// stages.hpp).
-Layout make_layout(const LayoutRequest& request);
+RankLayout make_layout(const LayoutRequest& request);
 
 /// One class for each stage. Its trace has the forward passes of its chunks, their backward passes (for zb_h1
 /// followed by those of the weights' gradients) and the end of the step.
-std::vector<RankClass> classes_of(const LayoutRequest& request, const Layout& layout);
+std::vector<RankClass> classes_of(const LayoutRequest& request, const RankLayout& layout);
 
 }  // namespace trainyard

@@ -462,8 +462,8 @@ private:
     resolved_.layout = make_layout(request);
     resolved_.classes = classes_of(request, *resolved_.layout);
     const std::vector<int>& gpus = resolved_.cluster->gpus_on_node;
-    for (Diagnostic& warning : layout_warnings(request.parallelism, resolved_.layout->grid, gpus.front(),
-                                               settings_.accumulation))
+    for (Diagnostic& warning :
+         layout_warnings(request.parallelism, resolved_.layout->grid, gpus.front(), settings_.accumulation))
       resolved_.warnings.push_back(std::move(warning));
   }
 
@@ -535,7 +535,9 @@ int replicas(const ResolvedExperiment& resolved) {
   return resolved.layout ? resolved.layout->grid.data : resolved.cluster->ranks();
 }
 
-bool shares_model(const ResolvedExperiment& resolved) { return replicas(resolved) < resolved.cluster->ranks(); }
+bool shares_model(const ResolvedExperiment& resolved) {
+  return replicas(resolved) < resolved.cluster->ranks();
+}
 
 const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank) {
   return resolved.classes[class_index(resolved.classes, rank)];

@@ -9,9 +9,9 @@
 #include "experiment/input_files.hpp"
 #include "experiment/layout.hpp"
 #include "platform/cluster.hpp"
+#include "strategy/rank_class.hpp"
 #include "strategy/stack.hpp"
 #include "workload/model.hpp"
-#include "strategy/rank_class.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -36,8 +36,8 @@ struct ResolvedExperiment {
   Platform platform;
   GpuProfile gpu;
   Stack stack;
-  ProtocolOverheads overheads;  ///< costs of the stack's communication library in addition to the wire
-  std::optional<Layout> layout;  ///< if the ranks share a model
+  ProtocolOverheads overheads;   ///< costs of the stack's communication library in addition to the wire
+  std::optional<RankLayout> layout;  ///< if the ranks share a model
   /// At least one; of all ranks, each rank in one; in the order of their first ranks.
   std::vector<RankClass> classes = std::vector<RankClass>(1);
   std::optional<Model> model;  ///< the source of the traces; none if the experiment replays a trace

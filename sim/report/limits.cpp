@@ -1,5 +1,6 @@
 #include "report/limits.hpp"
 
+#include "report/layout_summary.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 
@@ -178,6 +179,7 @@ std::string limit_in_words(const Run& run) {
   if (updates_of(run)) return updates_limit_in_words(run);
   if (run.input && run.input->exposed > negligible * run.pace.time)
     return waiting_in_words(*run.input, run.input->exposed / run.pace.time);
+  if (run.experiment.layout) return layout_limit_in_words(run) + host_in_words(run);
   return step_in_words(run) + host_in_words(run);
 }
 

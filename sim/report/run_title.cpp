@@ -1,4 +1,5 @@
 #include "experiment/one_gpu.hpp"
+#include "report/layout_summary.hpp"
 #include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
@@ -51,6 +52,7 @@ std::string rank_in_words(const Run& run, const ClassStep& one) {
 void write_title(Page& out, const Run& run) {
   out.paragraph(run_title(run), 0);
   out.paragraph(run_setting(run), 2);
+  if (run.experiment.layout) out.paragraph(layout_in_words(run), 2);
   if (run.experiment.settings.one_gpu) out.paragraph(one_gpu_in_words(run.experiment.settings), 2);
 }
 

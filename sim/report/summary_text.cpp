@@ -2,6 +2,7 @@
 
 #include "report/expected_error.hpp"
 #include "report/kernel_kinds.hpp"
+#include "report/layout_summary.hpp"
 #include "report/limits.hpp"
 #include "report/memory_table.hpp"
 #include "report/page.hpp"
@@ -33,7 +34,7 @@ void write_headline(Page& out, const Run& run) {
   out.row("throughput", rounded(run.pace.throughput) + " samples/s", remark, true);
   if (run.expected_error)
     out.row("expected error", error_range(*run.expected_error), expected_error_in_words(*run.expected_error));
-  if (run.ranks == 1) return;
+  if (run.ranks == 1 || shares_model(run.experiment)) return;
   out.row("one GPU alone", estimate(run.pace.one_rank),
           fmt::format("{} samples/s with the same batch per GPU",
                       rounded(static_cast<double>(run.experiment.settings.batch_per_gpu) *
@@ -180,6 +181,9 @@ std::string summary_text(const Run& run, bool colour) {
     write_activities(out, *updates);
     for (const ClassStep& one : classes) write_kinds(out, run, one);
     write_updates(out, *updates);
+  } else if (run.experiment.layout) {
+    write_stages(out, run);
+    write_chart(out, run, slowest_class(step_of(run)));
   } else {
     for (const ClassStep& one : classes) {
       write_where(out, run, one);

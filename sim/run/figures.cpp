@@ -102,7 +102,18 @@ Value kernel_slowdown(const Run& run) {
                      : "included in the exposed communication");
 }
 
+/// A figure that compares the step with that of one GPU.
+template <class Get>
+Getter against_one_gpu(Get get) {
+  return [get](const Run& run) {
+    return shares_model(run.experiment)
+               ? Value(unknown("a rank holds only a part of the model: no GPU runs the step alone"))
+               : to_value(std::invoke(get, run.pace));
+  };
+}
+
 Value overhead(const Run& run) {
+  if (shares_model(run.experiment)) return against_one_gpu(&Pace::one_rank)(run);
   const Updates* updates = updates_of(run);
   if (updates != nullptr && (!is_synchronous(updates->settings.rule) || updates->settings.push_every > 1))
     return unknown("an update is not one step of every rank");
@@ -212,9 +223,9 @@ std::vector<Figure> figures_of_speed() {  // How fast it is.
              "samples per second x sequence length, of models that read sequences", "", in_tables,
              of(tokens_per_second)},
       Figure{"speedup", "speedup", times, "throughput over that of one GPU", "", in_tables,
-             of([](auto& run) { return run.pace.speedup; })},
+             against_one_gpu(&Pace::speedup)},
       Figure{"scaling_efficiency", "scaling efficiency", share, "`speedup` over the number of ranks", "",
-             everywhere, of([](auto& run) { return run.pace.efficiency; })},
+             everywhere, against_one_gpu(&Pace::efficiency)},
       Figure{"communication_overhead_s", "communication overhead", FigureUnit::time,
              "step time minus `one_rank_step_time_s`", "communication overhead", in_sweeps, overhead},
       Figure{"compute_time_s", "computing", FigureUnit::time,
@@ -235,7 +246,7 @@ std::vector<Figure> figures_of_speed() {  // How fast it is.
              "", everywhere, of(exposed_communication)},
       Figure{"one_rank_step_time_s", "one GPU alone", FigureUnit::time,
              "the same step on one GPU with the same batch per GPU", "", in_tables,
-             of([](auto& run) { return run.pace.one_rank; })},
+             against_one_gpu(&Pace::one_rank)},
       Figure{"one_gpu_samples_per_s", "one GPU measured", samples_per_s,
              "measured throughput of one GPU to which kernel times are scaled (key `one_gpu`)", "", in_sweeps,
              one_gpu_rate},

@@ -136,8 +136,8 @@ Pace pace_of(const ResolvedExperiment& resolved, const Step& step) {
   Pace pace;
   const int ranks = resolved.cluster->ranks();
   pace.time = step.time;
-  pace.global_batch =
-      static_cast<std::int64_t>(resolved.settings.batch_per_gpu) * resolved.settings.accumulation * replicas(resolved);
+  pace.global_batch = static_cast<std::int64_t>(resolved.settings.batch_per_gpu) *
+                      resolved.settings.accumulation * replicas(resolved);
   pace.throughput = static_cast<double>(pace.global_batch) / pace.time.si();
   if (shares_model(resolved)) return pace;
   pace.one_rank = with_input(one_mean_gpu(only_class(resolved).trace, step.plan.op_times.front()),

@@ -3,9 +3,12 @@
 #include "workload/shape_text.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
+#include <utility>
 
 namespace trainyard {
 
@@ -82,10 +85,23 @@ std::vector<CollectiveRow> collective_rows(std::span<const RankClass> classes,
   return rows;
 }
 
+/// The first op of a segment and their number.
+std::pair<int, int> ops_of(const Program& segment) {
+  int first = -1;
+  int count = 0;
+  for (const Task& task : segment.of(Stream::compute)) {
+    const auto* compute = std::get_if<Compute>(&task);
+    if (compute == nullptr) continue;
+    if (count++ == 0) first = compute->op;
+  }
+  return {first, count};
+}
+
 /// Turns the recorded spans into named bars.
 std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const std::vector<Rank>& shown,
                                    const StepPlan& plan, const Timeline& timeline) {
   std::vector<TimelineEvent> bars;
+  std::map<std::pair<Rank, int>, int> runs;  // by rank and segment
   bars.reserve(timeline.spans.size());
   for (const TaskSpan& span : timeline.spans) {
     if (!std::ranges::binary_search(shown, span.rank)) continue;  // for the critical path
@@ -99,7 +115,13 @@ std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const std
     const std::vector<Task>& tasks = program.of(span.stream);
     const Task& task = tasks[at(span.task)];
     const auto* compute = std::get_if<Compute>(&task);
-    if (compute != nullptr && compute->op < 0) {
+    if (const auto* run = std::get_if<RunSegment>(&task)) {
+      const Program& segment = plan.graph.segments[at(run->segment)].program;
+      std::tie(bar.op, bar.ops) = ops_of(segment);
+      bar.segment = run->segment;
+      bar.micro_batch = runs[{bar.rank, run->segment}]++;
+      bar.category = std::string(config::name_of(classes[at(bar.rank_class)].trace.ops[at(bar.op)].phase));
+    } else if (compute != nullptr && compute->op < 0) {
       bar.collective = compute->collective;
       bar.category = side_work(plan, span.stream, tasks, span.task);
     } else if (compute != nullptr) {
@@ -110,10 +132,20 @@ std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const std
       bar.collective = std::get<Join>(task).collective;
       bar.category = "communication";
       bar.is_collective = true;
-      bar.start = timeline.collectives[at(bar.collective)].start;
+      bar.start = span.begun;
     }
   }
   return bars;
+}
+
+/// The ops of a segment, in its first run.
+void date_segment(const Segment& segment, const std::vector<TaskSpan>& tasks, Seconds start, ClassStep& one) {
+  for (const TaskSpan& span : tasks) {
+    const auto* compute = std::get_if<Compute>(&segment.program.of(span.stream)[at(span.task)]);
+    if (compute == nullptr) continue;
+    one.ops[at(compute->op)].start = start + span.start;
+    one.ops[at(compute->op)].end = start + span.end;
+  }
 }
 
 /// Fills in when the ops ran on the first rank of each class, and thus when the gradients of collectives were
@@ -122,8 +154,15 @@ void date_ops(const StepPlan& plan, const std::vector<std::set<std::size_t>>& cl
   for (const TimelineEvent& bar : step.bars) {
     ClassStep& one = step.classes[at(bar.rank_class)];
     if (bar.rank != one.first || bar.op < 0) continue;
-    one.ops[at(bar.op)].start = bar.start;
-    one.ops[at(bar.op)].end = bar.end;
+    OpRow& op = one.ops[at(bar.op)];
+    if (op.runs > 1 && op.end > Seconds{}) continue;  // a later micro-batch's
+    if (bar.segment >= 0) {
+      date_segment(plan.graph.segments[at(bar.segment)], step.timeline.segments[at(bar.segment)], bar.start,
+                   one);
+    } else {
+      op.start = bar.start;
+      op.end = bar.end;
+    }
   }
   for (std::size_t i = 0; i < step.collectives.size(); ++i) {
     const int ready_op = plan.graph.collectives[i].label.ready_op;
@@ -152,7 +191,8 @@ Seconds closed_makespan(const TaskGraph& graph) {
 std::vector<Rank> shown_ranks(const ResolvedExperiment& resolved) {
   constexpr int most = 16;
   std::set<Rank> shown;
-  for (int rank = 0; rank < std::min(most, resolved.cluster->ranks()); ++rank) shown.insert(Rank{rank});
+  const int first_ranks = resolved.layout ? 0 : std::min(most, resolved.cluster->ranks());
+  for (int rank = 0; rank < first_ranks; ++rank) shown.insert(Rank{rank});
   for (const RankClass& one : resolved.classes) shown.insert(one.ranks.front());
   return {shown.begin(), shown.end()};
 }

@@ -61,9 +61,12 @@ struct TimelineEvent {
   std::string category;
   Seconds start;
   Seconds end;
-  int rank_class = 0;   ///< index of the rank's class in the step's classes
-  int op = -1;          ///< index in the ops of that class, for compute
-  int collective = -1;  ///< index in its collectives, for a collective or work that prepares one
+  int rank_class = 0;  ///< index of the rank's class in the step's classes
+  int op = -1;         ///< index in the ops of that class, for compute
+  int ops = 1;       ///< number of ops, from that one on, that the bar stands for: the pass of a micro-batch
+  int segment = -1;  ///< of the task graph, for a pass
+  int micro_batch = -1;  ///< of a pass: how many times its segment ran before
+  int collective = -1;   ///< index in its collectives, for a collective or work that prepares one
 };
 
 /// One class of ranks (strategy/rank_class.hpp) in the step, as its first rank saw it.

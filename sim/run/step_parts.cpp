@@ -1,5 +1,6 @@
 #include "run/step_parts.hpp"
 
+#include "run/layout_parts.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
@@ -119,6 +120,11 @@ StepParts parts_of_update(const Updates& updates) {
 }  // namespace
 
 StepParts step_parts(const Run& run, const ClassStep& one) {
+  if (run.experiment.layout) {
+    const std::vector<ClassStep>& classes = step_of(run).classes;
+    const auto number = std::ranges::find(classes, one.first, &ClassStep::first) - classes.begin();
+    return layout_parts(run.experiment, step_of(run), static_cast<std::size_t>(number));
+  }
   return parts_of_step(step_of(run), one.first, run.input ? run.input->exposed : Seconds{});
 }
 

@@ -16,14 +16,18 @@ namespace trainyard {
 enum class StepPart {
   forward,
   backward,
+  recompute,
   optimizer,
   host,
   kernel_slowdown,
   compute,
   wasted_compute,
+  tensor,
+  messages,
   communication,
   framework,
   waiting,
+  bubble,
   input,
   other
 };
@@ -62,6 +66,8 @@ struct Names<StepPart> {
   static constexpr std::array table{
       Name{"forward", StepPart::forward, "kernels of the forward pass, each alone"},
       Name{"backward", StepPart::backward, "kernels of the backward pass, each alone"},
+      Name{"recompute", StepPart::recompute,
+           "kernels of backward that compute activations again, each alone"},
       Name{"optimizer", StepPart::optimizer, "kernels of the optimizer, each alone"},
       Name{"update", StepPart::optimizer, "the former name of optimizer"},
       Name{"host", StepPart::host, "the GPU waits for the software on the host"},
@@ -69,9 +75,12 @@ struct Names<StepPart> {
       Name{"slowed_kernels", StepPart::kernel_slowdown, "the former name of kernel_slowdown"},
       Name{"compute", StepPart::compute, "runs of many updates: all useful computing"},
       Name{"wasted_compute", StepPart::wasted_compute, "computing that the update rule cancelled"},
+      Name{"tensor", StepPart::tensor, "collectives of divided layers while no kernel runs"},
+      Name{"messages", StepPart::messages, "messages between stages of a pipeline while no kernel runs"},
       Name{"communication", StepPart::communication, "collectives while no kernel runs"},
       Name{"framework", StepPart::framework, "cycles, negotiation and copies around collectives, exposed"},
       Name{"waiting", StepPart::waiting, "waiting for other ranks or for the update rule"},
+      Name{"bubble", StepPart::bubble, "waiting for other stages of a pipeline"},
       Name{"input", StepPart::input, "waiting for samples"},
       Name{"other", StepPart::other, "work unfinished at the end of the measurement"}};
 };

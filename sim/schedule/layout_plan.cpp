@@ -60,13 +60,13 @@ private:
     if (collectives_.group_size(Axis::data, one.stage) == 1) return;
     const bool is_sharded = layout_.parallelism.shard != Sharded::none;
     const Bytes value = size_of(resolved_.stack.gradient_dtype, resolved_.settings.precision);
-    const std::vector<ReadyGradient> all = ready_gradients(one.trace);
     int number = 0;
     for (const PassOps& pass : one.passes) {
       std::vector<ReadyGradient> of_pass;
-      std::ranges::copy_if(all, std::back_inserter(of_pass), [&](const ReadyGradient& gradient) {
-        return gradient.op >= pass.first && gradient.op < pass.end;
-      });
+      for (int op = pass.first; op < pass.end; ++op) {
+        for (const Gradient& gradient : one.trace.ops[at(op)].gradients) of_pass.push_back({gradient, op});
+      }
+      if (of_pass.empty()) continue;
       for (const Bucket& bucket : ddp_buckets(of_pass, resolved_.stack, value)) {
         made.gradients.push_back(
             {.chunk = pass.chunk,
@@ -123,13 +123,13 @@ private:
   }
 
   const ResolvedExperiment& resolved_;
-  const Layout& layout_;
+  const RankLayout& layout_;
   LayoutCollectives& collectives_;
   std::optional<int> tied_;
 };
 
 /// The messages between the chunks of the model, by stage and chunk of the stage.
-std::vector<StageCollectives::Messages> messages_of(const Layout& layout, LayoutCollectives& collectives) {
+std::vector<StageCollectives::Messages> messages_of(const RankLayout& layout, LayoutCollectives& collectives) {
   const int p = layout.grid.pipeline;
   const int v = layout.parallelism.virtual_stages;
   std::vector<StageCollectives::Messages> all(at(p * v));
@@ -154,7 +154,7 @@ std::vector<StageCollectives::Messages> messages_of(const Layout& layout, Layout
 }
 
 LayoutOverlap overlap_of(const ResolvedExperiment& resolved) {
-  const Layout& layout = *resolved.layout;
+  const RankLayout& layout = *resolved.layout;
   const auto is_pass = [](const Op& op) {
     return op.role == OpRole::gradient_pass && op.phase == Phase::backward;
   };
@@ -223,7 +223,7 @@ private:
   std::map<std::pair<int, int>, bool> known_;  ///< by pattern and stage
 };
 
-void check_segments(const ResolvedExperiment& resolved, const LayoutCollectives& collectives,
+void check_segments(const LayoutCollectives& collectives,
                     bool messages_overlap, StepPlan& plan) {
   const auto has_joins = [](const Segment& segment) {
     return std::ranges::any_of(segment.program.streams, [](const std::vector<Task>& stream) {
@@ -244,7 +244,7 @@ void check_segments(const ResolvedExperiment& resolved, const LayoutCollectives&
 }  // namespace
 
 StepPlan plan_layout_step(const ResolvedExperiment& resolved) {
-  const Layout& layout = *resolved.layout;
+  const RankLayout& layout = *resolved.layout;
   StepPlan plan;
   plan.graph.links = capacities(*resolved.network);
   LayoutCollectives collectives(resolved, plan);
@@ -261,7 +261,7 @@ StepPlan plan_layout_step(const ResolvedExperiment& resolved) {
     plan.graph.programs.push_back(
         stage_program(one, layout, plan.op_times.back(), of_stage, overlap, plan.graph));
   }
-  check_segments(resolved, collectives, overlap.messages, plan);
+  check_segments(collectives, overlap.messages, plan);
   if (resolved.stack.overlap_slows) set_layout_uses(resolved.gpu, plan);
   return plan;
 }

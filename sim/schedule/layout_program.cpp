@@ -69,7 +69,7 @@ constexpr auto nothing = [](int) {};
 
 class StageProgram {
 public:
-  StageProgram(const RankClass& one, const Layout& layout, std::span<const OpTime> times,
+  StageProgram(const RankClass& one, const RankLayout& layout, std::span<const OpTime> times,
                const StageCollectives& collectives, const LayoutOverlap& overlap, TaskGraph& graph)
       : one_(one),
         layout_(layout),
@@ -228,7 +228,7 @@ private:
   }
 
   const RankClass& one_;
-  const Layout& layout_;
+  const RankLayout& layout_;
   const StageCollectives& collectives_;
   const LayoutOverlap& overlap_;
   TaskGraph& graph_;
@@ -242,7 +242,7 @@ private:
 
 }  // namespace
 
-Program stage_program(const RankClass& one, const Layout& layout, std::span<const OpTime> times,
+Program stage_program(const RankClass& one, const RankLayout& layout, std::span<const OpTime> times,
                       const StageCollectives& collectives, const LayoutOverlap& overlap, TaskGraph& graph) {
   return StageProgram(one, layout, times, collectives, overlap, graph).write();
 }

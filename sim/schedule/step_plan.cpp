@@ -110,7 +110,8 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
   const bool has_owner = sync.kind == SyncKind::dataparallel_gpu0 && ranks.size() > 1;
   if (has_owner) require_one_node(cluster, ranks);
   if (ranks.size() > 1) {
-    launches = launches_of(trace, ends_of(plan.op_times.front()), stack, gpu, sync, static_cast<int>(ranks.size()));
+    launches =
+        launches_of(trace, ends_of(plan.op_times.front()), stack, gpu, sync, static_cast<int>(ranks.size()));
     plan.graph.links = capacities(cluster);
     add_notes(notes_on_kind(sync, stack), plan);
   }

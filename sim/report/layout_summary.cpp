@@ -1,0 +1,145 @@
+#include "report/layout_summary.hpp"
+
+#include "report/run_words.hpp"
+#include "run/step_parts.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <string_view>
+
+namespace trainyard {
+
+namespace {
+
+/// Stages in a table: more than this leave out those in the middle.
+constexpr std::size_t most_stages = 16;
+
+struct PartWords {
+  StepPart part;
+  std::string_view label;   ///< of a line
+  std::string_view column;  ///< of a table
+  std::string_view colour;
+};
+
+constexpr PartWords part_words[] = {{StepPart::forward, "forward", "forward", "36"},
+                                    {StepPart::backward, "backward", "backward", "36"},
+                                    {StepPart::recompute, "recomputation", "recomp.", "36"},
+                                    {StepPart::optimizer, "optimizer", "optim.", "36"},
+                                    {StepPart::host, "host", "host", "35"},
+                                    {StepPart::kernel_slowdown, "kernel slowdown", "slower", "36"},
+                                    {StepPart::tensor, "tensor comm.", "tensor", "33"},
+                                    {StepPart::messages, "stage messages", "messages", "33"},
+                                    {StepPart::communication, "data comm.", "data", "33"},
+                                    {StepPart::bubble, "bubble", "bubble", "31"}};
+
+Seconds time_of(const StepParts& parts, StepPart part) {
+  const auto found = std::ranges::find(parts.parts, part, &PartTime::part);
+  return found == parts.parts.end() ? Seconds{} : found->time;
+}
+
+/// Parts below this share of the step in every stage are left out.
+constexpr double least_share = 5e-4;
+
+void write_table(Page& out, const Run& run, const std::vector<StepParts>& stages) {
+  std::vector<const PartWords*> columns;
+  for (const PartWords& words : part_words) {
+    const auto matters = [&](const StepParts& parts) {
+      return time_of(parts, words.part) > least_share * run.pace.time;
+    };
+    if (std::ranges::any_of(stages, matters)) columns.push_back(&words);
+  }
+  std::string line = fmt::format("  {:<16}", "share of the step");
+  for (const PartWords* words : columns) line += fmt::format("{:>10}", words->column);
+  out.line("");
+  out.line(line);
+  const std::vector<ClassStep>& classes = step_of(run).classes;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    if (stages.size() > most_stages && i == most_stages / 2) {
+      out.line("  ...");
+      i = stages.size() - most_stages / 2;
+    }
+    line = fmt::format("  {:<17}", classes[i].name);
+    for (const PartWords* words : columns)
+      line += fmt::format("{:>10}", percent(time_of(stages[i], words->part) / run.pace.time));
+    out.line(line);
+  }
+}
+
+}  // namespace
+
+std::string layout_in_words(const Run& run) {
+  const RankLayout& layout = *run.experiment.layout;
+  const Parallelism& parallelism = layout.parallelism;
+  std::string text;
+  const auto add = [&](std::string_view axis, int ranks, std::string_view remark = {}) {
+    if (ranks > 1) text += fmt::format("{}{} {}{}", text.empty() ? "" : " x ", axis, ranks, remark);
+  };
+  add("tensor", layout.grid.tensor, parallelism.sequence ? " with sequence" : "");
+  add("context", layout.grid.context);
+  add("pipeline", layout.grid.pipeline);
+  add("data", layout.grid.data);
+  if (layout.grid.pipeline > 1) {
+    text += fmt::format("; {}", config::name_of(layout.schedule));
+    if (parallelism.virtual_stages > 1)
+      text += fmt::format(" in {} virtual stages", parallelism.virtual_stages);
+  }
+  if (parallelism.shard != Sharded::none)
+    text += fmt::format("; sharded {}", config::name_of(parallelism.shard));
+  if (parallelism.recompute != Recompute::none)
+    text += fmt::format("; {} recomputation", config::name_of(parallelism.recompute));
+  return text;
+}
+
+void write_stages(Page& out, const Run& run) {
+  const Step& step = step_of(run);
+  const ClassStep& last = slowest_class(step);
+  out.heading("where the time goes", rank_in_words(run, last) + ", which ends last; share of the step");
+  const StepParts parts = step_parts(run, last);
+  for (const PartWords& words : part_words) {
+    const Seconds time = time_of(parts, words.part);
+    if (time > least_share * run.pace.time) out.share(words.label, time, run.pace.time, words.colour);
+  }
+  if (step.classes.size() == 1) return;
+  std::vector<StepParts> stages;
+  for (const ClassStep& one : step.classes) stages.push_back(step_parts(run, one));
+  write_table(out, run, stages);
+}
+
+std::string layout_limit_in_words(const Run& run) {
+  const ClassStep& last = slowest_class(step_of(run));
+  const StepParts parts = step_parts(run, last);
+  const PartWords* most = nullptr;
+  for (const PartWords& words : part_words) {
+    const bool is_loss = words.part >= StepPart::tensor || words.part == StepPart::recompute;
+    if (is_loss && (most == nullptr || time_of(parts, words.part) > time_of(parts, most->part)))
+      most = &words;
+  }
+  const double share = time_of(parts, most->part) / run.pace.time;
+  constexpr double negligible_share = 0.02;
+  if (share < negligible_share)
+    return fmt::format("Compute: kernels fill {} of the step.", percent(last.compute / run.pace.time));
+  switch (most->part) {
+    case StepPart::recompute:
+      return fmt::format("Recomputation of activations takes {} of the step.", percent(share));
+    case StepPart::tensor:
+      return fmt::format("Collectives of divided layers take {} of the step, during which no kernel runs.",
+                         percent(share));
+    case StepPart::messages:
+      return fmt::format("Messages between stages take {} of the step, during which no kernel runs.",
+                         percent(share));
+    case StepPart::communication:
+      return fmt::format("Gradients and parameters take {} of the step, during which no kernel runs.",
+                         percent(share));
+    default:
+      break;
+  }
+  return fmt::format(
+      "The pipeline's bubble takes {} of the step. More micro-batches or virtual stages, or fewer stages, "
+      "make it "
+      "smaller.",
+      percent(share));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,173 @@
+#include "run/layout_parts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+namespace trainyard {
+
+namespace {
+
+struct Stretch {
+  Seconds start, end;
+};
+
+/// The stretches of time outside the compute stream's tasks, in order.
+class Gaps {
+public:
+  void add(Seconds start, Seconds end) {
+    if (end > start) gaps_.push_back({start, end});
+  }
+
+  /// Takes what lies in an interval out of the gaps; returns its length. Intervals come in order of their
+  /// starts.
+  Seconds take(Seconds start, Seconds end) {
+    Seconds taken;
+    std::vector<Stretch> rest;
+    auto gap = std::ranges::lower_bound(gaps_, start, {}, &Stretch::end);
+    auto place = gap - gaps_.begin();
+    for (; gap != gaps_.end() && gap->start < end; ++gap) {
+      const Seconds from = std::max(start, gap->start);
+      const Seconds to = std::min(end, gap->end);
+      if (to <= from) {
+        rest.push_back(*gap);
+        continue;
+      }
+      taken += to - from;
+      if (gap->start < from) rest.push_back({gap->start, from});
+      if (to < gap->end) rest.push_back({to, gap->end});
+    }
+    const auto first = gaps_.begin() + place;
+    gaps_.insert(gaps_.erase(first, gap), rest.begin(), rest.end());
+    return taken;
+  }
+
+  [[nodiscard]] Seconds length() const {
+    Seconds sum;
+    for (const Stretch& gap : gaps_) sum += gap.end - gap.start;
+    return sum;
+  }
+
+private:
+  std::vector<Stretch> gaps_;
+};
+
+StepPart part_of(const Op& op) {
+  if (op.kind == OpKind::host) return StepPart::host;
+  if (op.role == OpRole::recompute) return StepPart::recompute;
+  if (op.phase == Phase::forward) return StepPart::forward;
+  return op.phase == Phase::backward ? StepPart::backward : StepPart::optimizer;
+}
+
+StepPart part_of(const CollectiveLabel& label, Operation operation) {
+  if (operation == Operation::send_recv) return StepPart::messages;
+  const bool is_of_layers =
+      label.axis == Axis::tensor || label.axis == Axis::context || label.axis == Axis::expert;
+  return is_of_layers && label.ready_op >= 0 ? StepPart::tensor : StepPart::communication;
+}
+
+class PartsOfRank {
+public:
+  PartsOfRank(const RankClass& one, const Step& step) : one_(one), step_(step) {
+    const TaskGraph& graph = step.plan.graph;
+    program_ = &graph.programs[at(graph.program_of_rank[at(index(one.ranks.front()))])];
+  }
+
+  StepParts parts() {
+    for (const TaskSpan& span : step_.timeline.spans) {
+      if (span.rank != one_.ranks.front()) continue;
+      if (span.stream == Stream::compute)
+        add_task(span);
+      else if (is_join(span))
+        beside_.push_back(&span);
+    }
+    gaps_.add(busy_until_, step_.timeline.makespan);
+    take_collectives();
+    times_of_[StepPart::bubble] = gaps_.length();
+    StepParts made;
+    for (const StepPart part :
+         {StepPart::forward, StepPart::backward, StepPart::recompute, StepPart::optimizer, StepPart::host,
+          StepPart::kernel_slowdown, StepPart::tensor, StepPart::messages, StepPart::communication,
+          StepPart::bubble})
+      made.parts.push_back({part, times_of_[part]});
+    for (const auto& [collective, time] : exposed_) {
+      if (time > Seconds{}) made.collectives.push_back({collective, time});
+    }
+    return made;
+  }
+
+private:
+  [[nodiscard]] const Task& task_of(const TaskSpan& span) const {
+    return program_->of(span.stream)[at(span.task)];
+  }
+  [[nodiscard]] bool is_join(const TaskSpan& span) const {
+    return std::holds_alternative<Join>(task_of(span));
+  }
+
+  void add_task(const TaskSpan& span) {
+    gaps_.add(busy_until_, span.start);
+    busy_until_ = span.end;
+    const Task& task = task_of(span);
+    if (const auto* run = std::get_if<RunSegment>(&task)) {
+      const auto alone = add_ops(step_.plan.graph.segments[at(run->segment)].program);
+      times_of_[StepPart::kernel_slowdown] += span.busy - alone;
+      times_of_[StepPart::tensor] += span.end - span.start - span.busy;
+    } else if (const auto* compute = std::get_if<Compute>(&task)) {
+      times_of_[part_of(one_.trace.ops[at(compute->op)])] += compute->duration;
+      times_of_[StepPart::kernel_slowdown] += span.busy - compute->duration;
+    } else {
+      add_exposed(std::get<Join>(task).collective, span.end - span.begun);
+      gaps_.add(span.start, span.begun);
+    }
+  }
+
+  /// The kernels of a segment, alone.
+  Seconds add_ops(const Program& segment) {
+    Seconds sum;
+    for (const Task& task : segment.of(Stream::compute)) {
+      const auto* compute = std::get_if<Compute>(&task);
+      if (compute == nullptr) continue;
+      times_of_[part_of(one_.trace.ops[at(compute->op)])] += compute->duration;
+      sum += compute->duration;
+    }
+    return sum;
+  }
+
+  void add_exposed(int collective, Seconds time) {
+    const Collective& what = step_.plan.graph.collectives[at(collective)];
+    times_of_[part_of(what.label, what.operation)] += time;
+    exposed_[collective] += time;
+  }
+
+  /// Collectives on other streams, those of layers first.
+  void take_collectives() {
+    const auto rank_of = [&](const TaskSpan* span) {
+      const Collective& what = step_.plan.graph.collectives[at(std::get<Join>(task_of(*span)).collective)];
+      return part_of(what.label, what.operation);
+    };
+    for (const StepPart part : {StepPart::tensor, StepPart::messages, StepPart::communication}) {
+      for (const TaskSpan* span : beside_) {
+        if (rank_of(span) != part) continue;
+        add_exposed(std::get<Join>(task_of(*span)).collective, gaps_.take(span->begun, span->end));
+      }
+    }
+  }
+
+  const RankClass& one_;
+  const Step& step_;
+  const Program* program_ = nullptr;
+  std::map<StepPart, Seconds> times_of_;
+  std::map<int, Seconds> exposed_;
+  std::vector<const TaskSpan*> beside_;
+  Gaps gaps_;
+  Seconds busy_until_;
+};
+
+}  // namespace
+
+StepParts layout_parts(const ResolvedExperiment& resolved, const Step& step, std::size_t class_number) {
+  return PartsOfRank(resolved.classes[class_number], step).parts();
+}
+
+}  // namespace trainyard
