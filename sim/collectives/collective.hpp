@@ -88,7 +88,10 @@ struct CollectiveLabel {
 struct Collective {
   Operation operation{};
   Bytes size;            ///< as nccl-tests counts it (operation.hpp)
-  int participants = 0;  ///< ranks that meet in it
+  int participants = 0;  ///< ranks that meet in it, those of all groups
+  int group_size = 0;    ///< ranks of one group: those that exchange data
+  int groups = 1;        ///< groups whose edges are in the patterns
+  bool one_way = false;  ///< send_recv from the first rank of each group of two to the second
   Seconds overhead;      ///< once, before the first message
   std::vector<CollectivePhase> phases;
   CollectiveLabel label = {};

@@ -18,6 +18,7 @@ TaskGraph with_durations(const StepPlan& plan, DurationOf duration_of) {
     graph.collectives.push_back({.operation = collective.operation,
                                  .size = collective.size,
                                  .participants = collective.participants,
+                                 .group_size = collective.group_size,
                                  .overhead = duration_of(graph.collectives.size()),
                                  .phases = {}});
   }
