@@ -39,8 +39,11 @@ public:
     is_held_ = is_held_ || std::isfinite(way.limit.si()) || reached < 1 || overheads_.startup[type] > 0;
   }
 
-  AllPairs finish(std::size_t ranks) {
-    all_.pattern.summed_edges = static_cast<std::int64_t>(ranks) * static_cast<std::int64_t>(ranks - 1);
+  void add_edges(std::size_t ranks) {
+    all_.pattern.summed_edges += static_cast<std::int64_t>(ranks) * static_cast<std::int64_t>(ranks - 1);
+  }
+
+  AllPairs finish() {
     for (std::uint32_t link = 0; link < times_.size(); ++link) {
       if (times_[link] == 0) continue;
       if (times_[link] > std::numeric_limits<int>::max()) {
@@ -66,11 +69,7 @@ private:
   std::vector<double> efficiencies_;  ///< by link: the smallest among its messages
 };
 
-}  // namespace
-
-AllPairs counted_pairs(const Cluster& cluster, const ProtocolOverheads& overheads, Protocol protocol,
-                       std::span<const Rank> group) {
-  Counter counter(cluster, overheads, protocol);
+void count_group(const Cluster& cluster, std::span<const Rank> group, Counter& counter) {
   const std::vector<NodeShare> shares = node_shares(cluster, group);
   std::vector<LinkId> links;
   for (const NodeShare& share : shares) {
@@ -89,14 +88,27 @@ AllPairs counted_pairs(const Cluster& cluster, const ProtocolOverheads& overhead
       {.add_links = [&](std::span<const LinkId> part,
                         std::int64_t messages) { counter.add(part, messages, PathType::network); },
        .note_way = [&](const RouteSummary& way) { counter.note(way); }});
-  return counter.finish(group.size());
+  counter.add_edges(group.size());
 }
 
-AllPairs all_pairs(const Cluster& cluster, const ProtocolOverheads& overheads, Protocol protocol,
-                   std::span<const Rank> group) {
-  if (group.size() > most_ranks_with_edges) return counted_pairs(cluster, overheads, protocol, group);
-  PatternMaker maker(cluster, overheads, protocol);
-  maker.reserve(group.size() * (group.size() - 1));
+}  // namespace
+
+AllPairs counted_pairs(const Cluster& cluster, const ProtocolOverheads& overheads,
+                       const CollectiveRequest& request) {
+  Counter counter(cluster, overheads, request.protocol);
+  count_group(cluster, request.group, counter);
+  for (const std::vector<Rank>& group : request.others) count_group(cluster, group, counter);
+  return counter.finish();
+}
+
+AllPairs all_pairs(const Cluster& cluster, const ProtocolOverheads& overheads,
+                   const CollectiveRequest& request) {
+  const std::vector<Rank>& group = request.group;
+  const std::size_t edges = group.size() * (group.size() - 1);
+  if (group.size() > most_ranks_with_edges || edges * (1 + request.others.size()) > most_edges)
+    return counted_pairs(cluster, overheads, request);
+  PatternMaker maker(cluster, overheads, request);
+  maker.reserve(edges);
   // in order of distance, as NCCL's peer-to-peer schedules begin
   for (std::size_t distance = 1; distance < group.size(); ++distance) {
     for (std::size_t i = 0; i < group.size(); ++i) maker.add(group[i], group[(i + distance) % group.size()]);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <utility>
 
 namespace trainyard {
 
@@ -50,24 +52,35 @@ Seconds bandwidth_bound(Operation operation, const std::vector<int>& parties, in
   return must_leave(operation, parties, ranks, size) / each;
 }
 
-/// Ranks in each party; empty parties are left out.
+/// Ranks in each party, by its number; empty parties are left out.
 std::vector<int> parties_of(const std::vector<NodeShare>& shares, const NarrowCut& cut) {
+  std::vector<std::pair<int, int>> parts;
+  for (const NodeShare& share : shares)
+    parts.emplace_back(cut.party_of_node(index(share.node)), static_cast<int>(share.ranks.size()));
+  std::ranges::sort(parts);
   std::vector<int> ranks;
-  for (const NodeShare& share : shares) {
-    const std::size_t party = at(cut.party_of_node(index(share.node)));
-    if (ranks.size() <= party) ranks.resize(party + 1, 0);
-    ranks[party] += static_cast<int>(share.ranks.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0 && parts[i].first == parts[i - 1].first) {
+      ranks.back() += parts[i].second;
+    } else {
+      ranks.push_back(parts[i].second);
+    }
   }
-  std::erase(ranks, 0);
   return ranks;
 }
 
-/// Lower bound from the NICs of the nodes, and from fabrics that are narrower than the NICs below them.
-Seconds network_bound(const Cluster& cluster, Operation operation, const std::vector<NodeShare>& shares,
-                      int ranks, Bytes size) {
+/// The fabrics that are narrower than the NICs below them, and the NICs of the nodes.
+std::vector<NarrowCut> cuts_of(const Cluster& cluster) {
+  if (cluster.nodes < 2) return {};
   std::vector<NarrowCut> cuts = cluster.network->narrow_cuts();
   const auto nics = static_cast<double>(cluster.platform.nics.size());
   cuts.push_back({[](int node) { return node; }, cluster.platform.fabric.nic.value * nics});
+  return cuts;
+}
+
+/// Lower bound from the cuts.
+Seconds network_bound(const std::vector<NarrowCut>& cuts, Operation operation,
+                      const std::vector<NodeShare>& shares, int ranks, Bytes size) {
   Seconds longest;
   for (const NarrowCut& cut : cuts)
     longest = std::max(longest, bandwidth_bound(operation, parties_of(shares, cut), ranks, size, cut.rate));
@@ -91,20 +104,69 @@ Seconds quickest_inside(const Cluster& cluster, const ProtocolOverheads& overhea
   return quickest.value_or(Seconds{});
 }
 
+/// The rates of a machine that bound any collective on it.
+struct MachineRates {
+  Bandwidth best_gpu;  ///< out of a GPU
+  std::vector<NarrowCut> cuts;
+};
+
+MachineRates rates_of(const Cluster& cluster) {
+  MachineRates rates{.best_gpu = {}, .cuts = cuts_of(cluster)};
+  for (const DeviceId gpu : cluster.platform.gpus)
+    rates.best_gpu = std::max(rates.best_gpu, injection(cluster.platform, gpu));
+  return rates;
+}
+
+Seconds bound_on(const MachineRates& rates, const Cluster& cluster, const ProtocolOverheads& overheads,
+                 Operation operation, std::span<const Rank> group, Bytes size) {
+  if (group.size() < 2) return Seconds{};
+  const auto ranks = static_cast<int>(group.size());
+  const Seconds by_ranks = size / rates.best_gpu * sent_share(operation, ranks);
+  const std::vector<NodeShare> shares = node_shares(cluster, group);
+  if (shares.size() == 1) return std::max(by_ranks, quickest_inside(cluster, overheads, shares.front()));
+  return std::max({by_ranks, network_bound(rates.cuts, operation, shares, ranks, size),
+                   cluster.platform.fabric.latency.value});
+}
+
+std::vector<Rank> ascending(std::vector<Rank> group) {
+  std::ranges::sort(group);
+  return group;
+}
+
 }  // namespace
 
 Seconds collective_bound(const Cluster& cluster, const ProtocolOverheads& overheads, Operation operation,
                          std::span<const Rank> group, Bytes size) {
-  if (group.size() < 2) return Seconds{};
-  Bandwidth best_gpu;
-  for (const DeviceId gpu : cluster.platform.gpus)
-    best_gpu = std::max(best_gpu, injection(cluster.platform, gpu));
-  const auto ranks = static_cast<int>(group.size());
-  const Seconds by_ranks = size / best_gpu * sent_share(operation, ranks);
-  const std::vector<NodeShare> shares = node_shares(cluster, group);
-  if (shares.size() == 1) return std::max(by_ranks, quickest_inside(cluster, overheads, shares.front()));
-  return std::max({by_ranks, network_bound(cluster, operation, shares, ranks, size),
-                   cluster.platform.fabric.latency.value});
+  return bound_on(rates_of(cluster), cluster, overheads, operation, group, size);
+}
+
+Seconds collective_bound(const Cluster& cluster, const ProtocolOverheads& overheads, Operation operation,
+                         const RankGroups& groups, Bytes size) {
+  const MachineRates rates = rates_of(cluster);
+  Seconds longest;
+  for (const std::vector<Rank>& group : groups)
+    longest = std::max(longest, bound_on(rates, cluster, overheads, operation, ascending(group), size));
+  return longest;
+}
+
+RankGroups bounding_groups(const Cluster& cluster, const RankGroups& groups) {
+  if (groups.size() < 2) return groups;
+  const std::vector<NarrowCut> cuts = cuts_of(cluster);
+  std::set<std::vector<std::vector<int>>> seen;
+  RankGroups result;
+  for (const std::vector<Rank>& group : groups) {
+    std::vector<Rank> ranks = ascending(group);
+    const std::vector<NodeShare> shares = node_shares(cluster, ranks);
+    std::vector<std::vector<int>> kind;
+    if (shares.size() == 1) {
+      kind.push_back(gpus_of(cluster, shares.front().node, ranks));
+    } else {
+      kind.emplace_back();  // so that it is not taken for a set of GPUs
+      for (const NarrowCut& cut : cuts) kind.push_back(parties_of(shares, cut));
+    }
+    if (seen.insert(std::move(kind)).second) result.push_back(std::move(ranks));
+  }
+  return result;
 }
 
 }  // namespace trainyard

@@ -5,6 +5,7 @@
 #include "collectives/operation.hpp"
 #include "collectives/protocol_overheads.hpp"
 #include "platform/cluster.hpp"
+#include "units/ids.hpp"
 #include "units/quantity.hpp"
 
 #include <span>
@@ -23,5 +24,14 @@ namespace trainyard {
 /// `overheads`: the software's latencies, which stand in place of the wire's inside a node.
 Seconds collective_bound(const Cluster& cluster, const ProtocolOverheads& overheads, Operation operation,
                          std::span<const Rank> group, Bytes size);
+
+/// The largest bound of several groups that carry out the operation at the same time. Not more: whether they
+/// share links is not looked at. Ranks of a group in any order.
+Seconds collective_bound(const Cluster& cluster, const ProtocolOverheads& overheads, Operation operation,
+                         const RankGroups& groups, Bytes size);
+
+/// Groups that have all bounds of `groups` between them: one for each set of GPUs in a node, and one for each
+/// way of being spread over nodes, switches and the like. For many groups and sizes.
+RankGroups bounding_groups(const Cluster& cluster, const RankGroups& groups);
 
 }  // namespace trainyard

@@ -25,7 +25,7 @@ CollectivePlan chain(const Cluster& cluster, const ProtocolOverheads& overheads,
 CollectivePlan chain(const Cluster& cluster, const ProtocolOverheads& overheads,
                      const CollectiveRequest& request, std::span<const Channel> channels) {
   CollectivePlan plan = new_plan(overheads, request, Algorithm::chain, channels.size());
-  PatternMaker maker(cluster, overheads, request.protocol);
+  PatternMaker maker(cluster, overheads, request);
   maker.reserve(2 * request.group.size() * channels.size());
   for (const Channel& channel : channels)
     add_edges(maker, tree_of(channel, request), request.operation, channel.nic);

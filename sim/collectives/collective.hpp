@@ -4,6 +4,7 @@
 // (plan.hpp). Does not depend on SimGrid.
 
 #include "collectives/algorithm.hpp"
+#include "collectives/axis.hpp"
 #include "collectives/operation.hpp"
 #include "collectives/protocol_overheads.hpp"
 #include "units/ids.hpp"
@@ -71,8 +72,9 @@ struct CollectivePhase {
 
 /// A collective's place in a step, for reports. The engine reads only its name, for messages.
 struct CollectiveLabel {
-  std::string name;     ///< "bucket 0", "parameters 0"
-  std::string purpose;  ///< the data sent: "gradients", "parameters", "buckets" of a trace
+  std::string name;       ///< "bucket 0", "parameters 0"
+  std::string purpose;    ///< the data sent: "gradients", "parameters", "buckets" of a trace
+  Axis axis = Axis::all;  ///< whose groups take part
   Algorithm algorithm{};
   Protocol protocol{};
   int channels = 0;
@@ -88,8 +90,11 @@ struct CollectiveLabel {
 struct Collective {
   Operation operation{};
   Bytes size;            ///< as nccl-tests counts it (operation.hpp)
-  int participants = 0;  ///< ranks that meet in it
-  int rounds = 1;        ///< times that they do so in a step
+  int participants = 0;  ///< ranks that meet in it, those of all groups
+  int group_size = 0;    ///< ranks of one group: those that exchange data
+  int groups = 1;        ///< groups whose edges are in the patterns
+  bool one_way = false;  ///< send_recv from the first rank of each group of two to the second
+  int rounds = 1;        ///< times that the ranks meet in it in a step
   Seconds overhead;      ///< once, before the first message
   std::vector<CollectivePhase> phases;
   CollectiveLabel label = {};

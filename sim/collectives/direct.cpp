@@ -7,11 +7,11 @@ namespace trainyard {
 namespace {
 
 void add_all_pairs(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
-                   std::span<const Rank> group) {
-  AllPairs all = all_pairs(cluster, overheads, plan.protocol, group);
+                   const CollectiveRequest& request) {
+  AllPairs all = all_pairs(cluster, overheads, request);
   plan.phases.push_back({.pattern = static_cast<int>(plan.patterns.size()),
                          .messages = 1,
-                         .share = 1.0 / static_cast<double>(group.size()),
+                         .share = 1.0 / static_cast<double>(request.group.size()),
                          .hops = 0,
                          .latency = all.latency,
                          .limit = all.limit,
@@ -27,13 +27,13 @@ CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads
   CollectivePlan plan = new_plan(overheads, request, Algorithm::direct);
   const std::vector<Rank>& group = request.group;
   if (group.size() < 2) return plan;
-  PatternMaker maker(cluster, overheads, request.protocol);
+  PatternMaker maker(cluster, overheads, request);
   switch (request.operation) {
     case Operation::all_to_all:
     case Operation::reduce_scatter:
     case Operation::all_gather:
     case Operation::all_reduce:
-      add_all_pairs(plan, cluster, overheads, group);
+      add_all_pairs(plan, cluster, overheads, request);
       if (request.operation == Operation::all_reduce) repeat_rounds(plan, 0);
       return plan;
     case Operation::broadcast:
@@ -45,7 +45,8 @@ CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads
       }
       break;
     case Operation::send_recv:
-      for (std::size_t i = 0; i < group.size(); ++i) maker.add(group[i], group[(i + 1) % group.size()]);
+      for (std::size_t i = 0; i < (request.one_way ? 1 : group.size()); ++i)
+        maker.add(group[i], group[(i + 1) % group.size()]);
       break;
   }
   add_rounds(plan, maker, 1, 1, maker.largest_latency());

@@ -86,7 +86,7 @@ CollectivePlan two_levels(const Cluster& cluster, const ProtocolOverheads& overh
   const std::vector<NodeShare> shares = node_shares(cluster, request.group);
   const auto per_node = static_cast<int>(shares.front().ranks.size());
 
-  PatternMaker between(cluster, overheads, request.protocol);
+  PatternMaker between(cluster, overheads, request);
   const auto add_between = [&] {
     if (algorithm == Algorithm::hierarchical) {
       add_rings_between(plan, between, shares);
@@ -98,7 +98,7 @@ CollectivePlan two_levels(const Cluster& cluster, const ProtocolOverheads& overh
     add_between();
     return plan;
   }
-  PatternMaker inside(cluster, overheads, request.protocol);
+  PatternMaker inside(cluster, overheads, request);
   const std::size_t rings = add_rings_inside(inside, cluster, request, algorithm, shares);
   const auto add_inside = [&] {
     add_rounds(plan, inside, per_node - 1, 1.0 / (per_node * static_cast<double>(rings)),

@@ -33,9 +33,9 @@ Folded folded(std::span<const Rank> group) {
 
 /// One round in which every folded rank sends its whole buffer or, at the end, receives the result.
 void add_fold(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
-              const Folded& ranks, bool is_end) {
+              const CollectiveRequest& request, const Folded& ranks, bool is_end) {
   if (ranks.folded.empty()) return;
-  PatternMaker maker(cluster, overheads, plan.protocol);
+  PatternMaker maker(cluster, overheads, request);
   maker.reserve(ranks.folded.size());
   for (const auto& [gone, stays] : ranks.folded) maker.add(is_end ? stays : gone, is_end ? gone : stays);
   add_rounds(plan, maker, 1, 1, maker.largest_latency());
@@ -43,8 +43,8 @@ void add_fold(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverhe
 
 /// One round in which ranks `distance` apart, counted in `ranks`, send each other `share` of the size.
 void add_exchange(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
-                  std::span<const Rank> ranks, int distance, double share) {
-  PatternMaker maker(cluster, overheads, plan.protocol);
+                  const CollectiveRequest& request, std::span<const Rank> ranks, int distance, double share) {
+  PatternMaker maker(cluster, overheads, request);
   maker.reserve(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) maker.add(ranks[i], ranks[i ^ at(distance)]);
   add_rounds(plan, maker, 1, share, maker.largest_latency());
@@ -59,7 +59,7 @@ CollectivePlan halving_doubling(const Cluster& cluster, const ProtocolOverheads&
   const Folded ranks = folded(request.group);
   const auto count = static_cast<int>(ranks.active.size());
   const auto exchange = [&](int distance, double share) {
-    add_exchange(plan, cluster, overheads, ranks.active, distance, share);
+    add_exchange(plan, cluster, overheads, request, ranks.active, distance, share);
   };
   switch (request.operation) {
     case Operation::reduce_scatter:
@@ -71,11 +71,11 @@ CollectivePlan halving_doubling(const Cluster& cluster, const ProtocolOverheads&
         exchange(distance, static_cast<double>(distance) / count);
       break;
     default:
-      add_fold(plan, cluster, overheads, ranks, false);
+      add_fold(plan, cluster, overheads, request, ranks, false);
       const std::size_t first = plan.phases.size();
       for (int distance = 1; distance < count; distance *= 2) exchange(distance, 0.5 / distance);
       for (std::size_t phase = plan.phases.size(); phase-- > first;) repeat_rounds(plan, phase);
-      add_fold(plan, cluster, overheads, ranks, true);
+      add_fold(plan, cluster, overheads, request, ranks, true);
   }
   return plan;
 }
@@ -86,13 +86,13 @@ CollectivePlan recursive_doubling(const Cluster& cluster, const ProtocolOverhead
   CollectivePlan plan = new_plan(overheads, request, Algorithm::recursive_doubling);
   const Folded ranks = folded(request.group);
   const auto count = static_cast<int>(ranks.active.size());
-  add_fold(plan, cluster, overheads, ranks, false);
+  add_fold(plan, cluster, overheads, request, ranks, false);
   for (int distance = 1; distance < count; distance *= 2) {
     const bool is_gathering = request.operation == Operation::all_gather;
-    add_exchange(plan, cluster, overheads, ranks.active, distance,
+    add_exchange(plan, cluster, overheads, request, ranks.active, distance,
                  is_gathering ? static_cast<double>(distance) / count : 1.0);
   }
-  add_fold(plan, cluster, overheads, ranks, true);
+  add_fold(plan, cluster, overheads, request, ranks, true);
   return plan;
 }
 

@@ -3,8 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace trainyard {
+
+namespace {
+
+void add_pattern(CollectivePlan& plan, PatternMaker& maker, double flows_per_edge) {
+  if (auto pace = maker.pattern_pace(flows_per_edge)) plan.paces.push_back(*std::move(pace));
+  plan.patterns.push_back(maker.take());
+}
+
+}  // namespace
 
 int chunk_count(Bytes carried, int hops, Protocol protocol) {
   constexpr double kib = 1024;
@@ -20,6 +30,9 @@ Collective collective(const CollectivePlan& plan, Bytes size, int first_pattern)
   Collective result{.operation = plan.operation,
                     .size = size,
                     .participants = plan.participants,
+                    .group_size = plan.group_size,
+                    .groups = plan.groups,
+                    .one_way = plan.one_way,
                     .overhead = plan.overhead,
                     .phases = {}};
   for (const PhasePlan& part : plan.phases) {
@@ -44,7 +57,10 @@ CollectivePlan new_plan(const ProtocolOverheads& overheads, const CollectiveRequ
           .protocol = request.protocol,
           .unaligned = request.unaligned,
           .channels = static_cast<int>(channels),
-          .participants = static_cast<int>(request.group.size()),
+          .participants = static_cast<int>(request.group.size() * (1 + request.others.size())),
+          .group_size = static_cast<int>(request.group.size()),
+          .groups = static_cast<int>(1 + request.others.size()),
+          .one_way = request.one_way,
           .overhead = overheads.base[static_cast<std::size_t>(request.protocol)],
           .patterns = {},
           .phases = {},
@@ -52,6 +68,9 @@ CollectivePlan new_plan(const ProtocolOverheads& overheads, const CollectiveRequ
 }
 
 void PatternMaker::reserve(std::size_t edges) {
+  nics_.reserve(edges);
+  is_one_lane_.reserve(edges);
+  if (request_ != nullptr) edges *= 1 + request_->others.size();
   pattern_.edges.reserve(edges);
   pattern_.offsets.reserve(edges + 1);
   pattern_.links.reserve(2 * edges);
@@ -68,20 +87,61 @@ int PatternMaker::add(Rank from, Rank to, int nic, std::span<const std::int32_t>
   types_.push_back(way.type);
   latencies_.push_back(message_latency(way, overheads_, protocol_));
   limits_.push_back(way.limit);
+  if (!is_complete_) {
+    nics_.push_back(nic);
+    is_one_lane_.push_back(false);
+  }
   return static_cast<int>(types_.size()) - 1;
 }
 
 void PatternMaker::hold_to_one_lane(int edge) {
+  if (!is_complete_) is_one_lane_[at(edge)] = true;
   Bandwidth& limit = limits_[at(edge)];
   for (const LinkId link : pattern_.route(at(edge)))
     limit = std::min(limit, capacity(cluster_, link) / lanes(cluster_, link));
 }
 
-Seconds PatternMaker::largest_latency() const {
+void PatternMaker::complete() {
+  if (is_complete_) return;
+  is_complete_ = true;
+  if (request_ == nullptr || request_->others.empty()) return;
+  std::vector<std::pair<Rank, int>> places;
+  for (const Rank rank : request_->group) places.emplace_back(rank, static_cast<int>(places.size()));
+  std::ranges::sort(places);
+  const auto place_of_rank = [&](Rank rank) {
+    return std::ranges::lower_bound(places, rank, {}, &std::pair<Rank, int>::first)->second;
+  };
+  const std::size_t edges = types_.size();
+  std::vector<std::pair<int, int>> ends;
+  ends.reserve(edges);
+  for (const Pattern::Edge& edge : pattern_.edges)
+    ends.emplace_back(place_of_rank(edge.from), place_of_rank(edge.to));
+  std::vector<std::int32_t> passes_on;
+  int first = 0;
+  for (const std::vector<Rank>& group : request_->others) {
+    first += static_cast<int>(edges);
+    for (std::size_t edge = 0; edge < edges; ++edge) {
+      passes_on.clear();
+      for (const std::int32_t before : pattern_.passed_on_by(edge)) passes_on.push_back(before + first);
+      const int added =
+          add(group[at(ends[edge].first)], group[at(ends[edge].second)], nics_[edge], passes_on);
+      if (is_one_lane_[edge]) hold_to_one_lane(added);
+    }
+  }
+}
+
+Pattern PatternMaker::take() {
+  complete();
+  return std::move(pattern_);
+}
+
+Seconds PatternMaker::largest_latency() {
+  complete();
   return *std::max_element(latencies_.begin(), latencies_.end());
 }
 
-Seconds PatternMaker::largest_mean_latency(std::size_t edges) const {
+Seconds PatternMaker::largest_mean_latency(std::size_t edges) {
+  complete();
   // If the software has measured steps, every step over PCIe takes as long as the slowest: DeepBench's rings
   // of four and eight GPUs over mixed paths cost the slowest path's step at every edge.
   const auto keeps_pace = [&](std::size_t edge) {
@@ -102,7 +162,8 @@ Seconds PatternMaker::largest_mean_latency(std::size_t edges) const {
   return largest;
 }
 
-Bandwidth PatternMaker::pace(double flows_per_edge) const {
+Bandwidth PatternMaker::pace(double flows_per_edge) {
+  complete();
   const Bandwidth unlimited{std::numeric_limits<double>::infinity()};
   std::vector<Bandwidth> shares(link_count(cluster_), unlimited);
   for (const LinkUse& use : link_uses(pattern_))
@@ -116,24 +177,47 @@ Bandwidth PatternMaker::pace(double flows_per_edge) const {
   return slowest;
 }
 
-Bandwidth PatternMaker::limit(double flows_per_edge) const {
-  const bool is_held =
-      std::any_of(limits_.begin(), limits_.end(), [](Bandwidth each) { return std::isfinite(each.si()); }) ||
-      std::any_of(types_.begin(), types_.end(), [&](PathType type) {
-        return efficiency(type, overheads_, protocol_) < 1 ||
-               overheads_.startup[static_cast<std::size_t>(type)] > 0;
-      });
-  return is_held ? pace(flows_per_edge) : Bandwidth{std::numeric_limits<double>::infinity()};
+bool PatternMaker::is_held() const {
+  return std::any_of(limits_.begin(), limits_.end(),
+                     [](Bandwidth each) { return std::isfinite(each.si()); }) ||
+         std::any_of(types_.begin(), types_.end(), [&](PathType type) {
+           return efficiency(type, overheads_, protocol_) < 1 ||
+                  overheads_.startup[static_cast<std::size_t>(type)] > 0;
+         });
 }
 
-double PatternMaker::startup() const {
+Bandwidth PatternMaker::limit(double flows_per_edge) {
+  complete();
+  return is_held() ? pace(flows_per_edge) : Bandwidth{std::numeric_limits<double>::infinity()};
+}
+
+std::optional<PatternPace> PatternMaker::pattern_pace(double flows_per_edge) {
+  if (request_ == nullptr || !request_->keeps_paces) return std::nullopt;
+  complete();
+  PatternPace pace{.is_held = is_held()};
+  std::vector<double> reached(link_count(cluster_), 1);
+  for (std::size_t edge = 0; edge < types_.size(); ++edge) {
+    const double part = efficiency(types_[edge], overheads_, protocol_);
+    const double flows = types_[edge] == PathType::network ? flows_per_edge : 1.0;
+    pace.connections = std::min(pace.connections, limits_[edge] * flows * part);
+    for (const LinkId link : pattern_.route(edge))
+      reached[index(link)] = std::min(reached[index(link)], part);
+  }
+  for (const LinkUse& use : link_uses(pattern_))
+    pace.links.push_back({use.link, use.times, reached[index(use.link)]});
+  return pace;
+}
+
+double PatternMaker::startup() {
+  complete();
   double most = 0;
   for (const PathType type : types_)
     most = std::max(most, overheads_.startup[static_cast<std::size_t>(type)]);
   return most;
 }
 
-PatternMaker::Path PatternMaker::longest_path() const {
+PatternMaker::Path PatternMaker::longest_path() {
+  complete();
   std::vector<Path> until(types_.size());
   Path longest;
   for (std::size_t edge = 0; edge < until.size(); ++edge) {
@@ -183,7 +267,7 @@ void add_rounds(CollectivePlan& plan, PatternMaker& maker, int messages, double 
                          .latency = latency,
                          .limit = maker.limit(flows_per_edge),
                          .startup = plan.phases.empty() ? maker.startup() : 0});
-  plan.patterns.push_back(maker.take());
+  add_pattern(plan, maker, flows_per_edge);
 }
 
 void slow_down(CollectivePlan& plan, int messages, Bandwidth limit) {
@@ -211,7 +295,7 @@ void add_chunked(CollectivePlan& plan, PatternMaker& maker, double share, double
                          .latency = way.latency / way.edges,
                          .limit = maker.pace(flows_per_edge),
                          .startup = 0});
-  plan.patterns.push_back(maker.take());
+  add_pattern(plan, maker, flows_per_edge);
 }
 
 }  // namespace trainyard

@@ -7,7 +7,10 @@
 #include "collectives/collective.hpp"
 #include "collectives/protocol_overheads.hpp"
 #include "platform/cluster.hpp"
+#include "units/ids.hpp"
 
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +29,13 @@ struct CollectiveRequest {
   Protocol protocol = Protocol::simple;
   UnalignedRounds unaligned =
       UnalignedRounds::none;  ///< only rings of all_gather and reduce_scatter have any
+  /// Groups that carry out the same operation at the same time, with as many ranks each: rank i of a group
+  /// does what rank i of `group` does. All algorithms but `direct` need groups that are alike
+  /// (group_kinds.hpp).
+  std::span<const std::vector<Rank>> others = {};
+  /// send_recv: the group is two ranks in any order, and only the first one sends.
+  bool one_way = false;
+  bool keeps_paces = false;  ///< the plan is to be united with others (unite.hpp)
 };
 
 /// A phase (collective.hpp) before the size is known.
@@ -39,17 +49,34 @@ struct PhasePlan {
   double startup = 0;  ///< extra cost of the first message, in messages' worth of bytes
 };
 
+/// What keeps the edges of a pattern below the rate of its links: PatternMaker::pace() before the minimum
+/// over the edges, so that patterns can be united.
+struct PatternPace {
+  struct LinkPace {
+    LinkId link{};
+    int times = 0;          ///< edges over it
+    double efficiency = 1;  ///< the smallest that one of them reaches
+  };
+  bool is_held = false;                                            ///< false: nothing does
+  Bandwidth connections{std::numeric_limits<double>::infinity()};  ///< of the slowest connection
+  std::vector<LinkPace> links = {};                                ///< ascending
+};
+
 struct CollectivePlan {
   Operation operation{};
   Algorithm algorithm{};
   Protocol protocol{};
   UnalignedRounds unaligned = UnalignedRounds::none;
   int channels = 1;
-  int participants = 0;
+  int participants = 0;  ///< ranks of all groups
+  int group_size = 0;
+  int groups = 1;        ///< in the patterns
+  bool one_way = false;  ///< as in CollectiveRequest
   Seconds overhead;
   std::vector<Pattern> patterns;
   std::vector<PhasePlan> phases;
-  std::vector<std::string> notes;  ///< remarks for the reader of the result
+  std::vector<std::string> notes;       ///< remarks for the reader of the result
+  std::vector<PatternPace> paces = {};  ///< by pattern, if the request asks for them
 };
 
 /// The plan at a size. `first_pattern`: the index its first pattern has in the task graph.
@@ -68,15 +95,22 @@ CollectivePlan new_plan(const ProtocolOverheads& overheads, const CollectiveRequ
 /// src/device/prims_ll.h, prims_ll128.h).
 int chunk_count(Bytes carried, int hops, Protocol protocol = Protocol::simple);
 
-/// Makes a pattern edge by edge and keeps the edges' costs other than bytes.
+/// Makes a pattern edge by edge and keeps the edges' costs other than bytes. Edges are added for the first
+/// group of a request; those of its other groups follow, group by group, when the first question about all
+/// edges is asked.
 class PatternMaker {
 public:
   /// Keeps references to `cluster` and `overheads`.
   PatternMaker(const Cluster& cluster, const ProtocolOverheads& overheads, Protocol protocol)
       : cluster_(cluster), overheads_(overheads), protocol_(protocol) {}
   PatternMaker(const Cluster& cluster, const ProtocolOverheads&& overheads, Protocol protocol) = delete;
+  /// Keeps a reference to the request as well.
+  PatternMaker(const Cluster& cluster, const ProtocolOverheads& overheads, const CollectiveRequest& request)
+      : cluster_(cluster), overheads_(overheads), protocol_(request.protocol), request_(&request) {}
+  PatternMaker(const Cluster& cluster, const ProtocolOverheads& overheads,
+               const CollectiveRequest&& request) = delete;
 
-  /// Reserves memory for this many edges.
+  /// Reserves memory for this many edges of the first group, and for those of the others.
   void reserve(std::size_t edges);
   /// Adds an edge over the path given by route() and returns its number. `passes_on` as Pattern::add_edge.
   int add(Rank from, Rank to, int nic = -1, std::span<const std::int32_t> passes_on = {});
@@ -84,37 +118,50 @@ public:
   void hold_to_one_lane(int edge);
 
   [[nodiscard]] Seconds latency(int edge) const { return latencies_[static_cast<std::size_t>(edge)]; }
-  [[nodiscard]] Seconds largest_latency() const;
+  [[nodiscard]] Seconds largest_latency();
   /// The largest mean latency of `edges` consecutive edges, in groups counted from the first edge.
-  [[nodiscard]] Seconds largest_mean_latency(std::size_t edges) const;
+  [[nodiscard]] Seconds largest_mean_latency(std::size_t edges);
   /// The rate of the slowest edge when all send at once, including the limits of single connections and the
   /// protocol's efficiency: the pace of a chunked phase. `flows_per_edge`: connections that share an edge
   /// between nodes.
-  [[nodiscard]] Bandwidth pace(double flows_per_edge = 1) const;
+  [[nodiscard]] Bandwidth pace(double flows_per_edge = 1);
   /// pace() if anything keeps edges below the rate of their links, otherwise infinite: for rounds.
-  [[nodiscard]] Bandwidth limit(double flows_per_edge = 1) const;
+  [[nodiscard]] Bandwidth limit(double flows_per_edge = 1);
+  /// The same by link, for patterns that are to be united; nothing if the request does not ask for it.
+  [[nodiscard]] std::optional<PatternPace> pattern_pace(double flows_per_edge = 1);
   /// The largest startup of the edges.
-  [[nodiscard]] double startup() const;
+  [[nodiscard]] double startup();
   /// The longest path of the pattern: its number of edges, and the latency of the slowest path.
   struct Path {
     int edges = 0;
     Seconds latency;
   };
-  [[nodiscard]] Path longest_path() const;
+  [[nodiscard]] Path longest_path();
 
+  /// The edges so far, before those of other groups.
   [[nodiscard]] const Pattern& pattern() const { return pattern_; }
   /// Moves the pattern out; the maker cannot be used afterwards.
-  Pattern take() { return std::move(pattern_); }
+  Pattern take();
 
 private:
+  /// Adds the edges of the request's other groups, once.
+  void complete();
+  /// Whether anything keeps edges below the rate of their links.
+  [[nodiscard]] bool is_held() const;
+
   const Cluster& cluster_;
   const ProtocolOverheads& overheads_;
   Protocol protocol_;
+  const CollectiveRequest* request_ = nullptr;
+  bool is_complete_ = false;
   Pattern pattern_;
   // by edge
   std::vector<PathType> types_;
   std::vector<Seconds> latencies_;
   std::vector<Bandwidth> limits_;
+  // by edge of the first group
+  std::vector<int> nics_;
+  std::vector<bool> is_one_lane_;
 };
 
 /// The ranks of a group on one node.

@@ -1,13 +1,18 @@
 #include "collectives/planner.hpp"
 
 #include "collectives/algorithm_plans.hpp"
+#include "collectives/bounds.hpp"
+#include "collectives/group_kinds.hpp"
 #include "collectives/nccl_shape.hpp"
 #include "collectives/ring.hpp"
 #include "collectives/torus2d.hpp"
+#include "collectives/unite.hpp"
 
 #include <algorithm>
 #include <cassert>
+#include <fmt/format.h>
 #include <iterator>
+#include <limits>
 #include <stdexcept>
 
 namespace trainyard {
@@ -26,6 +31,34 @@ bool is_known_to_nccl(Algorithm algorithm) {
 }
 
 bool runs_on_chain(Operation operation) { return operation == Operation::all_reduce || has_root(operation); }
+
+/// Of each pattern, when nothing else uses its links.
+std::vector<Bandwidth> rates_of(const Cluster& cluster, const std::vector<Pattern>& patterns) {
+  std::vector<Bandwidth> rates;
+  for (const Pattern& pattern : patterns) {
+    Bandwidth& rate = rates.emplace_back(std::numeric_limits<double>::infinity());
+    for (const LinkUse& use : link_uses(pattern))
+      rate = std::min(rate, capacity(cluster, use.link) / use.times);
+  }
+  return rates;
+}
+
+Seconds time_alone(const CollectivePlan& plan, const std::vector<Bandwidth>& rates, Bytes size) {
+  const Collective made = collective(plan, size, 0);
+  Seconds time = made.overhead;
+  for (const CollectivePhase& phase : made.phases)
+    time += closed_form(phase, std::min(rates[at(phase.pattern)], phase.limit));
+  return time;
+}
+
+/// "6, 7, 8 and 3 more".
+std::string some_of(const std::vector<Rank>& group) {
+  constexpr std::size_t most_listed = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(group.size(), most_listed); ++i)
+    text += fmt::format("{}{}", i > 0 ? ", " : "", index(group[i]));
+  return group.size() > most_listed ? fmt::format("{} and {} more", text, group.size() - most_listed) : text;
+}
 
 }  // namespace
 
@@ -49,17 +82,37 @@ CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const Protoc
 
 Planner::Planner(const Cluster& cluster, CollectiveSoftware software, PlannerRequest request)
     : cluster_(cluster), software_(software), request_(std::move(request)) {
-  assert(request_.group.size() >= 2);
+  RankGroups groups = std::exchange(request_.groups, {});
+  const std::vector<Rank>& first = groups.front();
+  const bool is_one = groups.size() == 1;
+  assert(first.size() >= 2);
+  assert(std::ranges::all_of(groups, [&](const auto& group) { return group.size() == first.size(); }));
+  assert(is_one || request_.parts == PartAlignment::whole);
+  assert(!request_.one_way || (request_.operation == Operation::send_recv && first.size() == 2));
+  if (has_root(request_.operation))
+    root_place_ = static_cast<std::size_t>(std::ranges::find(first, request_.root) - first.begin());
+  participants_ = static_cast<int>(groups.size() * first.size());
+  bounding_ = bounding_groups(cluster, groups);
+  // Direct messages do not depend on where ranks lie.
+  if (is_one || is_direct_only(request_.operation) || request_.algorithm == Algorithm::direct) {
+    kinds_.push_back({.groups = std::move(groups), .shape = {}});
+  } else {
+    for (RankGroups& alike : group_kinds(cluster, std::move(groups)))
+      kinds_.push_back({.groups = std::move(alike), .shape = {}});
+  }
   const bool is_free = request_.algorithm == Algorithm::automatic || !request_.protocol;
   if (is_direct_only(request_.operation) || !is_free) return;
-  const std::vector<Channel> channels = ring_channels(cluster, request_.group);
-  has_ring_ = !channels.front().is_chain;
-  if (software_.version != NcclVersion::none)
-    shape_ = nccl_shape(cluster, software_.version, software_.compute_capability, request_.operation,
-                        request_.group, channels);
+  for (Kind& kind : kinds_) {
+    const std::vector<Rank>& group = kind.groups.front();
+    const std::vector<Channel> channels = ring_channels(cluster, group);
+    kind.has_ring = !channels.front().is_chain;
+    if (software_.version != NcclVersion::none)
+      kind.shape = nccl_shape(cluster, software_.version, software_.compute_capability, request_.operation,
+                              group, channels);
+  }
 }
 
-Planner::Choice Planner::choose(Bytes size) const {
+Planner::Choice Planner::choose(const Kind& kind, Bytes size) const {
   Choice choice{request_.algorithm, request_.protocol.value_or(Protocol::simple)};
   const bool is_free = choice.algorithm == Algorithm::automatic;
   if (is_direct_only(request_.operation)) {
@@ -67,8 +120,8 @@ Planner::Choice Planner::choose(Bytes size) const {
     return choice;
   }
   // Algorithms unknown to NCCL move whole chunks, as MPI does: NCCL's tables do not cover them.
-  if (shape_ && is_known_to_nccl(choice.algorithm) && (is_free || !request_.protocol)) {
-    const NcclChoice nccl = nccl_choice(*shape_, size, demanded_of_nccl());
+  if (kind.shape && is_known_to_nccl(choice.algorithm) && (is_free || !request_.protocol)) {
+    const NcclChoice nccl = nccl_choice(*kind.shape, size, demanded_of_nccl());
     if (is_free) choice.algorithm = nccl.algorithm;
     if (!request_.protocol) choice.protocol = nccl.protocol;
   }
@@ -76,15 +129,16 @@ Planner::Choice Planner::choose(Bytes size) const {
   if (choice.algorithm == Algorithm::automatic) choice.algorithm = Algorithm::ring;
   // If NVLinks form no ring, NCCL runs along a chain of them; operations that a chain cannot carry out go
   // directly between all pairs.
-  if (!has_ring_) choice.algorithm = runs_on_chain(request_.operation) ? Algorithm::chain : Algorithm::direct;
+  if (!kind.has_ring)
+    choice.algorithm = runs_on_chain(request_.operation) ? Algorithm::chain : Algorithm::direct;
   return choice;
 }
 
-UnalignedRounds Planner::unaligned(Choice choice, Bytes size) const {
+UnalignedRounds Planner::unaligned(const Kind& kind, Choice choice, Bytes size) const {
   if (request_.parts == PartAlignment::whole || choice.algorithm != Algorithm::ring ||
       choice.protocol == Protocol::ll)
     return UnalignedRounds::none;
-  const auto ranks = static_cast<int>(request_.group.size());
+  const auto ranks = static_cast<int>(kind.groups.front().size());
   // LL128 writes the parts, or reads them, in every round and never from another GPU's buffer.
   const bool is_direct = request_.gpus_per_process >= ranks && choice.protocol == Protocol::simple;
   return unaligned_rounds(software_.version, request_.operation, ranks, size, is_direct);
@@ -95,39 +149,119 @@ std::optional<Algorithm> Planner::demanded_of_nccl() const {
   return request_.algorithm == Algorithm::ring ? Algorithm::ring : Algorithm::tree;
 }
 
-const Planner::Made& Planner::make(Bytes size, std::vector<Pattern>& patterns) {
-  Choice choice = choose(size);
-  choice.unaligned = unaligned(choice, size);
-  if (const auto found = made_.find(choice); found != made_.end()) return found->second;
-  Made made{plan_by(choice.algorithm, cluster_, software_.overheads,
-                    {.operation = request_.operation,
-                     .group = request_.group,
-                     .root = request_.root,
-                     .protocol = choice.protocol,
-                     .unaligned = choice.unaligned}),
-            static_cast<int>(patterns.size())};
-  if (auto note = note_on_latencies(cluster_, software_.overheads, request_.group))
-    made.plan.notes.push_back(*std::move(note));
-  // Another protocol of the same algorithm sends over the same edges at another pace.
-  const auto same = std::find_if(made_.begin(), made_.end(), [&](const auto& other) {
-    return other.first.algorithm == choice.algorithm;
-  });
-  if (same != made_.end()) {
-    made.first_pattern = same->second.first_pattern;
-  } else {
-    std::move(made.plan.patterns.begin(), made.plan.patterns.end(), std::back_inserter(patterns));
+CollectivePlan Planner::plan_of(Choice choice, const RankGroups& groups, bool is_all) const {
+  CollectivePlan plan = plan_by(choice.algorithm, cluster_, software_.overheads,
+                                {.operation = request_.operation,
+                                 .group = groups.front(),
+                                 .root = groups.front()[root_place_],
+                                 .protocol = choice.protocol,
+                                 .unaligned = choice.unaligned,
+                                 .others = std::span(groups).subspan(1),
+                                 .one_way = request_.one_way,
+                                 .keeps_paces = !is_all});
+  if (auto note = note_on_latencies(cluster_, software_.overheads, groups.front()))
+    plan.notes.push_back(*std::move(note));
+  return plan;
+}
+
+std::vector<Planner::Made> Planner::make(const std::vector<Choice>& choices) const {
+  struct Part {
+    Choice choice;
+    RankGroups groups;
+  };
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    const auto same = std::ranges::find(parts, choices[i], &Part::choice);
+    // Direct messages do not depend on where ranks lie.
+    if (choices[i].algorithm == Algorithm::direct && same != parts.end()) {
+      same->groups.insert(same->groups.end(), kinds_[i].groups.begin(), kinds_[i].groups.end());
+    } else {
+      parts.push_back({choices[i], kinds_[i].groups});
+    }
   }
-  made.plan.patterns.clear();
-  return made_.emplace(choice, std::move(made)).first->second;
+  struct Alike {
+    std::vector<CollectivePlan> plans;
+    std::vector<Rank> example;
+  };
+  std::vector<Alike> all;
+  for (const Part& part : parts) {
+    CollectivePlan plan = plan_of(part.choice, part.groups, parts.size() == 1);
+    const auto found =
+        std::ranges::find_if(all, [&](const Alike& one) { return can_unite(one.plans.front(), plan); });
+    Alike& alike = found != all.end() ? *found : all.emplace_back();
+    if (alike.plans.empty()) alike.example = part.groups.front();
+    alike.plans.push_back(std::move(plan));
+  }
+  std::vector<Made> result;
+  for (Alike& alike : all) {
+    Made& made = result.emplace_back();
+    made.plan = unite(cluster_, std::move(alike.plans));
+    made.plan.participants = participants_;
+    made.plan.paces.clear();
+    if (all.size() == 1) break;
+    made.rates = rates_of(cluster_, made.plan.patterns);
+    const auto size = static_cast<int>(alike.example.size());
+    made.plan.notes.push_back(
+        fmt::format("the {} groups of {} ranks in {} lie on their nodes in ways that take different steps; "
+                    "{} of them, which "
+                    "are the slowest (such as ranks {}), stand for all",
+                    participants_ / size, size, config::name_of(request_.operation), made.plan.groups,
+                    some_of(alike.example)));
+  }
+  return result;
+}
+
+int Planner::known_pattern(const std::vector<Choice>& choices) const {
+  // Another protocol of the same algorithm sends over the same edges at another pace.
+  const auto same = std::ranges::find_if(made_, [&](const auto& other) {
+    return other.second.size() == 1 && other.second.front().first_pattern >= 0 &&
+           std::ranges::equal(other.first, choices, {}, &Choice::algorithm, &Choice::algorithm);
+  });
+  return same == made_.end() ? -1 : same->second.front().first_pattern;
+}
+
+const Planner::Made& Planner::slowest(Bytes size, std::vector<Pattern>& patterns) {
+  std::vector<Choice> choices;
+  for (const Kind& kind : kinds_) {
+    Choice choice = choose(kind, size);
+    choice.unaligned = unaligned(kind, choice, size);
+    choices.push_back(choice);
+  }
+  auto found = made_.find(choices);
+  if (found == made_.end()) {
+    std::vector<Made> made = make(choices);
+    if (made.size() == 1) made.front().first_pattern = known_pattern(choices);
+    found = made_.emplace(std::move(choices), std::move(made)).first;
+  }
+  std::vector<Made>& made = found->second;
+  Made* slowest = &made.front();
+  for (Made& other : made) {
+    if (made.size() > 1 &&
+        time_alone(other.plan, other.rates, size) > time_alone(slowest->plan, slowest->rates, size))
+      slowest = &other;
+  }
+  if (slowest->first_pattern < 0) {
+    slowest->first_pattern = static_cast<int>(patterns.size());
+    std::ranges::move(slowest->plan.patterns, std::back_inserter(patterns));
+  }
+  slowest->plan.patterns.clear();
+  return *slowest;
 }
 
 Collective Planner::collective(Bytes size, std::vector<Pattern>& patterns) {
-  const Made& made = make(size, patterns);
+  const Made& made = slowest(size, patterns);
   return trainyard::collective(made.plan, size, made.first_pattern);
 }
 
 const CollectivePlan& Planner::plan(Bytes size, std::vector<Pattern>& patterns) {
-  return make(size, patterns).plan;
+  return slowest(size, patterns).plan;
+}
+
+Seconds Planner::bound(Bytes size) {
+  const auto [found, is_new] = bounds_.try_emplace(size);
+  if (is_new)
+    found->second = collective_bound(cluster_, software_.overheads, request_.operation, bounding_, size);
+  return found->second;
 }
 
 }  // namespace trainyard

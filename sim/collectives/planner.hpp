@@ -1,16 +1,18 @@
 #pragma once
-// Turns sizes into collectives over one group of ranks: takes the requested algorithm or, for auto, NCCL's
-// choice for the size, makes each plan once and numbers its patterns in the task graph. The only place that
-// knows both the choice of an algorithm and the algorithms.
+// Turns sizes into collectives over one group of ranks, or over several at the same time: takes the requested
+// algorithm or, for auto, NCCL's choice for the size, makes each plan once and numbers its patterns in the
+// task graph. The only place that knows both the choice of an algorithm and the algorithms.
 
 #include "collectives/nccl.hpp"
 #include "collectives/nccl_tuning.hpp"
 #include "collectives/plan.hpp"
 #include "collectives/unaligned.hpp"
+#include "units/ids.hpp"
 
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace trainyard {
 
@@ -23,12 +25,18 @@ struct CollectiveSoftware {
 
 struct PlannerRequest {
   Operation operation{};
-  std::vector<Rank> group;  ///< at least 2, ascending
-  Rank root{};              ///< for broadcast and reduce; a member of the group
+  /// Groups of equally many ranks, at least 2, ascending; no rank is in two of them. They carry out the
+  /// operation at the same time and count as one collective, which ends when the last of them does.
+  RankGroups groups;
+  Rank
+      root{};  ///< for broadcast and reduce: a member of the first group; of the others the rank in its place
   Algorithm algorithm = Algorithm::automatic;
-  std::optional<Protocol> protocol = {};  ///< empty: NCCL's choice
-  PartAlignment parts = PartAlignment::whole;
+  std::optional<Protocol> protocol = {};       ///< empty: NCCL's choice
+  PartAlignment parts = PartAlignment::whole;  ///< `whole` if there are several groups
   int gpus_per_process = 1;
+  /// send_recv: every group is a sender and its receiver, in this order. Otherwise every rank sends to the
+  /// next.
+  bool one_way = false;
 };
 
 /// The plan of one algorithm, not auto. Throws InputError if it cannot run on this group, Unreachable if some
@@ -36,18 +44,24 @@ struct PlannerRequest {
 CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const ProtocolOverheads& overheads,
                        const CollectiveRequest& request);
 
+/// Groups that lie alike on their nodes (group_kinds.hpp) are planned once. The plans of different kinds are
+/// united where their phases agree; otherwise only the groups that take longest alone are simulated, all
+/// ranks take part nevertheless, and a note says so.
 class Planner {
 public:
   /// Keeps a reference to `cluster`.
   Planner(const Cluster& cluster, CollectiveSoftware software, PlannerRequest request);
 
   /// The collective at a size. Appends patterns not used before to `patterns`; phases refer to them by index,
-  /// so this must always be the same vector. Throws InputError if the algorithm cannot run on this group,
+  /// so this must always be the same vector. Throws InputError if the algorithm cannot run on these groups,
   /// Unreachable if some ranks cannot reach each other.
   Collective collective(Bytes size, std::vector<Pattern>& patterns);
 
   /// The plan behind collective(size), without its patterns.
   const CollectivePlan& plan(Bytes size, std::vector<Pattern>& patterns);
+
+  /// collective_bound() of the groups.
+  Seconds bound(Bytes size);
 
 private:
   struct Choice {
@@ -56,21 +70,39 @@ private:
     UnalignedRounds unaligned = UnalignedRounds::none;
     friend auto operator<=>(const Choice&, const Choice&) = default;
   };
+  /// Groups that are alike, with what NCCL's choice depends on.
+  struct Kind {
+    RankGroups groups;
+    bool has_ring = true;
+    std::optional<NcclShape> shape;  ///< empty if nothing is left to choose
+  };
+  /// A plan of some kinds of groups together.
   struct Made {
     CollectivePlan plan;
-    int first_pattern = 0;
+    std::vector<Bandwidth> rates;  ///< by pattern: of its links; only if there are others to compare with
+    int first_pattern = -1;        ///< -1: not among the task graph's patterns yet
   };
-  [[nodiscard]] Choice choose(Bytes size) const;
-  [[nodiscard]] UnalignedRounds unaligned(Choice choice, Bytes size) const;
+  [[nodiscard]] Choice choose(const Kind& kind, Bytes size) const;
+  [[nodiscard]] UnalignedRounds unaligned(const Kind& kind, Choice choice, Bytes size) const;
   [[nodiscard]] std::optional<Algorithm> demanded_of_nccl() const;
-  const Made& make(Bytes size, std::vector<Pattern>& patterns);
+  /// The plan of groups that are alike; `is_all`: there are no others.
+  [[nodiscard]] CollectivePlan plan_of(Choice choice, const RankGroups& groups, bool is_all) const;
+  /// The plans for these choices, one by kind; several if they cannot be united.
+  [[nodiscard]] std::vector<Made> make(const std::vector<Choice>& choices) const;
+  /// The first pattern of a plan with the same edges; -1 if there is none.
+  [[nodiscard]] int known_pattern(const std::vector<Choice>& choices) const;
+  /// The plan at a size, the slowest if there are several.
+  const Made& slowest(Bytes size, std::vector<Pattern>& patterns);
 
   const Cluster& cluster_;
   CollectiveSoftware software_;
-  PlannerRequest request_;
-  bool has_ring_ = true;
-  std::optional<NcclShape> shape_;  ///< input for NCCL's choice; empty if nothing is left to choose
-  std::map<Choice, Made> made_;
+  PlannerRequest request_;  ///< its groups are in `kinds_`
+  std::size_t root_place_ = 0;
+  int participants_ = 0;
+  std::vector<Kind> kinds_;
+  std::map<std::vector<Choice>, std::vector<Made>> made_;  ///< by the choice for each kind
+  RankGroups bounding_;
+  std::map<Bytes, Seconds> bounds_;  ///< by size
 };
 
 }  // namespace trainyard

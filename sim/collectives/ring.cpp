@@ -14,9 +14,10 @@ namespace {
 constexpr double unaligned_ll128 = (16.0 + 16 + 15) / (16 + 16 + 30);
 
 /// The rate of Simple where a thread moves one element per round trip to memory: as LL, which moves one word.
-Bandwidth rate_of_words(const Cluster& cluster, const ProtocolOverheads& overheads,
+Bandwidth rate_of_words(const Cluster& cluster, const ProtocolOverheads& overheads, CollectiveRequest request,
                         std::span<const Channel> channels, double flows) {
-  PatternMaker words(cluster, overheads, Protocol::ll);
+  request.protocol = Protocol::ll;
+  PatternMaker words(cluster, overheads, request);
   for (const Channel& channel : channels) add_ring(words, channel.order, channel.nic);
   return words.limit(flows);
 }
@@ -32,7 +33,7 @@ void add_ring(PatternMaker& maker, std::span<const Rank> order, int nic) {
   }
 }
 
-Seconds ring_latency(const PatternMaker& maker, int ranks) { return maker.largest_mean_latency(at(ranks)); }
+Seconds ring_latency(PatternMaker& maker, int ranks) { return maker.largest_mean_latency(at(ranks)); }
 
 int ring_rounds(Operation operation, int ranks) {
   return operation == Operation::all_reduce ? 2 * (ranks - 1) : ranks - 1;
@@ -56,7 +57,7 @@ CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
   const auto ranks = static_cast<int>(request.group.size());
   const double share = 1.0 / static_cast<double>(channels.size());
   const double flows = flows_per_channel(cluster, request.group, channels.size());
-  PatternMaker maker(cluster, overheads, request.protocol);
+  PatternMaker maker(cluster, overheads, request);
   maker.reserve(request.group.size() * channels.size());
   if (has_root(request.operation)) {
     for (const Channel& channel : channels) {
@@ -71,8 +72,9 @@ CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
                flows);
     if (request.unaligned != UnalignedRounds::none) {
       slow_down(plan, request.unaligned == UnalignedRounds::first ? 1 : ring_rounds(request.operation, ranks),
-                request.protocol == Protocol::ll128 ? plan.phases.front().limit * unaligned_ll128
-                                                    : rate_of_words(cluster, overheads, channels, flows));
+                request.protocol == Protocol::ll128
+                    ? plan.phases.front().limit * unaligned_ll128
+                    : rate_of_words(cluster, overheads, request, channels, flows));
     }
   }
   return plan;

@@ -27,7 +27,7 @@ void add_ring(PatternMaker& maker, std::span<const Rank> order, int nic = -1);
 /// Latency per round. A chunk goes (nearly) twice round an all_reduce's ring, so each edge's latency counts
 /// 2(n-1)/n times in 2(n-1) rounds: a round costs the mean over the edges. `maker` holds only rings of
 /// `ranks` ranks; the slowest ring counts.
-Seconds ring_latency(const PatternMaker& maker, int ranks);
+Seconds ring_latency(PatternMaker& maker, int ranks);
 
 /// Rounds of an all_reduce, or of its halves reduce_scatter and all_gather.
 int ring_rounds(Operation operation, int ranks);

@@ -17,14 +17,14 @@ int ranks_per_node(const std::vector<NodeShare>& shares) {
   return are_equal ? static_cast<int>(first) : 0;
 }
 
-std::optional<Grid> grid_of_fabric(const Cluster& cluster, const std::vector<NodeShare>& shares,
-                                   int per_node) {
+std::optional<TorusGrid> grid_of_fabric(const Cluster& cluster, const std::vector<NodeShare>& shares,
+                                        int per_node) {
   const std::vector<int>& routers = cluster.platform.fabric.torus.dimensions;
   if (routers.size() != 2 || per_node == 0) return std::nullopt;
   const int x = routers[0];
   const int y = routers[1];
   if (static_cast<int>(shares.size()) != x * y || x * per_node < 2 || y < 2) return std::nullopt;
-  return Grid{x * per_node, y};
+  return TorusGrid{x * per_node, y};
 }
 
 /// Rings in both directions through lines of `length` ranks: rank k of line l is number k * step + first(l).
@@ -43,19 +43,19 @@ void add_lines(PatternMaker& maker, std::span<const Rank> group, int lines, int 
 
 }  // namespace
 
-std::optional<Grid> torus_grid(const Cluster& cluster, std::span<const Rank> group) {
+std::optional<TorusGrid> torus_grid(const Cluster& cluster, std::span<const Rank> group) {
   const auto ranks = static_cast<int>(group.size());
   if (ranks < 4) return std::nullopt;
   const std::vector<NodeShare> shares = node_shares(cluster, group);
   const int per_node = ranks_per_node(shares);
   if (const auto grid = grid_of_fabric(cluster, shares, per_node)) return grid;
-  std::optional<Grid> squarest;
-  std::optional<Grid> squarest_of_nodes;
+  std::optional<TorusGrid> squarest;
+  std::optional<TorusGrid> squarest_of_nodes;
   for (int side = 2; side * side <= ranks; ++side) {
     if (ranks % side != 0) continue;
     // the longer side is the row, unless only the shorter one holds whole nodes
     for (const int columns : {side, ranks / side}) {
-      const Grid grid{columns, ranks / columns};
+      const TorusGrid grid{columns, ranks / columns};
       squarest = grid;
       if (per_node > 0 && columns % per_node == 0) squarest_of_nodes = grid;
     }
@@ -67,12 +67,12 @@ CollectivePlan torus2d(const Cluster& cluster, const ProtocolOverheads& overhead
                        const CollectiveRequest& request) {
   require(cluster, request, Algorithm::torus2d);
   CollectivePlan plan = new_plan(overheads, request, Algorithm::torus2d);
-  const std::optional<Grid> found = torus_grid(cluster, request.group);
+  const std::optional<TorusGrid> found = torus_grid(cluster, request.group);
   if (!found) return plan;
   const auto [columns, rows] = *found;
-  PatternMaker along_rows(cluster, overheads, request.protocol);
+  PatternMaker along_rows(cluster, overheads, request);
   add_lines(along_rows, request.group, rows, columns, 1, [&](int row) { return row * columns; });
-  PatternMaker along_columns(cluster, overheads, request.protocol);
+  PatternMaker along_columns(cluster, overheads, request);
   add_lines(along_columns, request.group, columns, rows, columns, [](int column) { return column; });
 
   const auto add_rows = [&] {

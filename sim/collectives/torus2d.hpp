@@ -10,7 +10,7 @@
 namespace trainyard {
 
 /// Rank i of the group is in column i % columns of row i / columns.
-struct Grid {
+struct TorusGrid {
   int columns = 0;
   int rows = 0;
 };
@@ -19,7 +19,7 @@ struct Grid {
 /// (ranks of a node are then neighbours along x); otherwise the pair of divisors nearest to a square, with
 /// the longer side as the row, among those whose rows are whole multiples of a node's ranks if there are any.
 /// Empty for prime numbers and for fewer than 4 ranks.
-std::optional<Grid> torus_grid(const Cluster& cluster, std::span<const Rank> group);
+std::optional<TorusGrid> torus_grid(const Cluster& cluster, std::span<const Rank> group);
 
 /// Operations: all_reduce, reduce_scatter (rows, then columns) and all_gather (columns, then rows). Throws
 /// InputError for others and if there is no grid, Unreachable if some ranks cannot reach each other.

@@ -59,7 +59,7 @@ CollectivePlan tree(const Cluster& cluster, const ProtocolOverheads& overheads,
                                   : double_binary_tree(nodes);
 
   CollectivePlan plan = new_plan(overheads, request, Algorithm::tree, channels.size());
-  PatternMaker maker(cluster, overheads, request.protocol);
+  PatternMaker maker(cluster, overheads, request);
   maker.reserve(4 * request.group.size() * channels.size());
   for (const Channel& channel : channels) {
     const Orders orders = orders_in_nodes(channel.order, shares);

@@ -55,6 +55,7 @@ SegmentGraph segment_graph(const Program& program, const TaskGraph& whole, Close
       made.graph.collectives.push_back({.operation = collective.operation,
                                         .size = collective.size,
                                         .participants = 1,
+                                        .group_size = 1,
                                         .overhead = closed(collective),
                                         .phases = {}});
     }

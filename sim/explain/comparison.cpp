@@ -14,10 +14,10 @@ namespace trainyard {
 namespace {
 
 /// Converts seconds to whole numbers of a power of ten.
-class Grid {
+class TimeGrid {
 public:
   /// The finest unit in which `longest` has at most twelve digits, as many as JSON shows.
-  explicit Grid(Seconds longest) {
+  explicit TimeGrid(Seconds longest) {
     constexpr double most = 1e12;
     constexpr double finest = 1e22;  // powers of ten up to here are exact
     while (per_second_ < finest && longest.si() * per_second_ * 10 < most) per_second_ *= 10;
@@ -43,7 +43,7 @@ struct Leaf {
   std::int64_t whole = 0;
 };
 
-std::vector<Leaf> leaves_of(const RunSummary& run, const Grid& grid) {
+std::vector<Leaf> leaves_of(const RunSummary& run, const TimeGrid& grid) {
   std::vector<Leaf> leaves;
   for (const PartTime& part : run.parts) {
     if (part.part == StepPart::communication && !run.collectives.empty()) {
@@ -78,7 +78,8 @@ struct Pair {
   std::int64_t a = 0, b = 0;
 };
 
-void add_parts(const std::vector<Leaf>& a, const std::vector<Leaf>& b, const Grid& grid, Comparison& result) {
+void add_parts(const std::vector<Leaf>& a, const std::vector<Leaf>& b, const TimeGrid& grid,
+               Comparison& result) {
   std::map<StepPart, Pair> sums;
   for (const Leaf& leaf : a) sums[leaf.part].a += leaf.whole;
   for (const Leaf& leaf : b) sums[leaf.part].b += leaf.whole;
@@ -105,7 +106,7 @@ Pair& pair_of(std::vector<Group>& groups, const Leaf& leaf) {
   return one->second;
 }
 
-void add_groups(const std::vector<Leaf>& a, const std::vector<Leaf>& b, const Grid& grid,
+void add_groups(const std::vector<Leaf>& a, const std::vector<Leaf>& b, const TimeGrid& grid,
                 Comparison& result) {
   std::vector<Group> groups;
   for (const Leaf& leaf : a) {
@@ -169,7 +170,7 @@ std::optional<double> ratio_of(std::optional<double> a, std::optional<double> b)
 }
 
 Comparison compare(RunSummary a, RunSummary b) {
-  const Grid grid(std::max(step_time(a), step_time(b)));
+  const TimeGrid grid(std::max(step_time(a), step_time(b)));
   const std::vector<Leaf> leaves_a = leaves_of(a, grid);
   const std::vector<Leaf> leaves_b = leaves_of(b, grid);
   Comparison result;

@@ -53,7 +53,7 @@ CurveModel::CurveModel(const config::Catalogue& catalogue, CollectiveCurve curve
       collective_software(catalogue, Protocols{}, curve_.nccl, cluster_.platform);
   Planner planner(cluster_, software,
                   {.operation = curve_.operation,
-                   .group = group_,
+                   .groups = {group_},
                    .root = group_.front(),
                    .algorithm = curve_.algorithm,
                    .protocol = curve_.protocol,

@@ -1,6 +1,5 @@
 #include "run/collective_sweep.hpp"
 
-#include "collectives/bounds.hpp"
 #include "config/keys.hpp"
 #include "platform/channels.hpp"
 #include "schedule/step_plan.hpp"
@@ -53,7 +52,7 @@ public:
       for (const Rank rank : groups[g].ranks) graph_.program_of_rank[at(index(rank))] = static_cast<int>(g);
       planners_.emplace_back(cluster, sweep.software,
                              PlannerRequest{.operation = sweep.operation,
-                                            .group = groups[g].ranks,
+                                            .groups = {groups[g].ranks},
                                             .root = groups[g].ranks[at(sweep.root)],
                                             .algorithm = sweep.algorithm,
                                             .protocol = sweep.protocol,
@@ -91,6 +90,7 @@ private:
     graph_.collectives.push_back({.operation = sweep_.operation,
                                   .size = Bytes{},
                                   .participants = participants,
+                                  .group_size = participants,
                                   .overhead = Seconds{},
                                   .phases = {}});
   }
@@ -115,8 +115,7 @@ private:
                        .time = {},
                        .algbw = {},
                        .busbw = {},
-                       .bound = collective_bound(cluster_, sweep_.software.overheads, sweep_.operation,
-                                                 groups_[g].ranks, size),
+                       .bound = planners_[g].bound(size),
                        .closed_form = {}}});
     graph_.collectives.push_back(planners_[g].collective(size, graph_.patterns));
   }

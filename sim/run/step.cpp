@@ -80,7 +80,7 @@ std::vector<CollectiveRow> collective_rows(std::span<const RankClass> classes,
     row.end = span.end;
     row.bound = planned.bound;
     row.algbw = collective.size / taken;
-    row.busbw = busbw(collective.operation, collective.participants, collective.size, taken);
+    row.busbw = busbw(collective.operation, collective.group_size, collective.size, taken);
   }
   return rows;
 }

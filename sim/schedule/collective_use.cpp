@@ -10,18 +10,19 @@ namespace {
 /// 8 of them (NVIDIA/nccl issue 689), 12 from a DGX-1V's 6 rings, 24 from a DGX A100's 12.
 constexpr int blocks_of_ring = 2;
 
-/// Average over the ranks of the bytes of a rank's input and of its result.
+/// Average over the ranks of a group of the bytes of a rank's input and of its result.
 Bytes own_bytes(const Collective& collective) {
   switch (collective.operation) {
     case Operation::all_reduce:
     case Operation::all_to_all:
-    case Operation::send_recv:
       break;
+    case Operation::send_recv:
+      return collective.one_way ? collective.size : 2 * collective.size;
     case Operation::reduce_scatter:
     case Operation::all_gather:
     case Operation::broadcast:
     case Operation::reduce:
-      return collective.size + collective.size / collective.participants;
+      return collective.size + collective.size / collective.group_size;
   }
   return 2 * collective.size;
 }
@@ -32,7 +33,7 @@ Bytes memory_traffic(const Collective& collective, std::span<const Pattern> patt
   Bytes sent;
   for (const CollectivePhase& phase : collective.phases)
     sent += bytes_sent(phase, patterns[at(phase.pattern)]);
-  return 2 * (sent / collective.participants) + own_bytes(collective);
+  return 2 * (sent / (collective.groups * collective.group_size)) + own_bytes(collective);
 }
 
 std::vector<GpuUse> collective_uses(const StepPlan& plan, const GpuProfile& gpu) {

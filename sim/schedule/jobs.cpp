@@ -55,6 +55,8 @@ void add_background(TaskGraph& graph, const Route& way, Bandwidth rate) {
   graph.collectives.push_back({.operation = Operation::send_recv,
                                .size = rate * piece,
                                .participants = 2,
+                               .group_size = 2,
+                               .one_way = true,
                                .overhead = Seconds{},
                                .phases = {{.pattern = static_cast<int>(graph.patterns.size()),
                                            .messages = 1,

@@ -1,6 +1,5 @@
 #include "schedule/layout_collectives.hpp"
 
-#include "collectives/bounds.hpp"
 #include "platform/channels.hpp"
 
 #include <algorithm>
@@ -77,9 +76,6 @@ int LayoutCollectives::add(const Key& key, const RankGroups& groups, Bytes size,
   Collective& collective =
       plan_.graph.collectives.emplace_back(by_size.collective(size, plan_.graph.patterns));
   collective.rounds = use.rounds;
-  const auto [bound, is_new] = bounds_.try_emplace({key, size});
-  if (is_new)
-    bound->second = collective_bound(*resolved_.network, software_.overheads, std::get<0>(key), groups, size);
   collective.label = {.name = std::move(use.name),
                       .purpose = std::move(use.purpose),
                       .axis = std::get<1>(key),
@@ -91,7 +87,7 @@ int LayoutCollectives::add(const Key& key, const RankGroups& groups, Bytes size,
                       .held = {},
                       .before = {},
                       .after = {},
-                      .bound = bound->second};
+                      .bound = by_size.bound(size)};
   stages_.push_back({std::get<2>(key), std::get<3>(key)});
   return number;
 }

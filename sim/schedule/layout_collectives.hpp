@@ -58,7 +58,6 @@ private:
   CollectiveSoftware software_;
   std::map<Key, Planner> planners_;
   std::map<Key, RankGroups> groups_;
-  std::map<std::pair<Key, Bytes>, Seconds> bounds_;
   std::vector<Ends> stages_;  ///< by collective
 };
 

@@ -129,7 +129,8 @@ private:
 };
 
 /// The messages between the chunks of the model, by stage and chunk of the stage.
-std::vector<StageCollectives::Messages> messages_of(const RankLayout& layout, LayoutCollectives& collectives) {
+std::vector<StageCollectives::Messages> messages_of(const RankLayout& layout,
+                                                    LayoutCollectives& collectives) {
   const int p = layout.grid.pipeline;
   const int v = layout.parallelism.virtual_stages;
   std::vector<StageCollectives::Messages> all(at(p * v));
@@ -223,8 +224,7 @@ private:
   std::map<std::pair<int, int>, bool> known_;  ///< by pattern and stage
 };
 
-void check_segments(const LayoutCollectives& collectives,
-                    bool messages_overlap, StepPlan& plan) {
+void check_segments(const LayoutCollectives& collectives, bool messages_overlap, StepPlan& plan) {
   const auto has_joins = [](const Segment& segment) {
     return std::ranges::any_of(segment.program.streams, [](const std::vector<Task>& stream) {
       return std::ranges::any_of(stream, [](const Task& task) { return std::holds_alternative<Join>(task); });

@@ -1,6 +1,5 @@
 #include "schedule/step_plan.hpp"
 
-#include "collectives/bounds.hpp"
 #include "experiment/op_times.hpp"
 #include "platform/channels.hpp"
 #include "schedule/collective_use.hpp"
@@ -46,7 +45,7 @@ void add_collectives(const std::vector<Launch>& launches, const Cluster& cluster
     Planner& planner = planners
                            .try_emplace(launch.operation, cluster, software,
                                         PlannerRequest{.operation = launch.operation,
-                                                       .group = {ranks.begin(), ranks.end()},
+                                                       .groups = {{ranks.begin(), ranks.end()}},
                                                        .root = ranks.front(),
                                                        .algorithm = algorithm_for(launch.operation, sync)})
                            .first->second;
@@ -55,18 +54,17 @@ void add_collectives(const std::vector<Launch>& launches, const Cluster& cluster
     plan.channels = std::max(plan.channels, chosen.channels);
     Collective& collective =
         plan.graph.collectives.emplace_back(planner.collective(launch.size, plan.graph.patterns));
-    collective.label = {
-        .name = launch.name,
-        .purpose = launch.purpose,
-        .algorithm = chosen.algorithm,
-        .protocol = chosen.protocol,
-        .channels = chosen.channels,
-        .tensors = launch.tensors,
-        .ready_op = launch.ready_op,
-        .held = held,
-        .before = launch.before.name,
-        .after = launch.after.name,
-        .bound = collective_bound(cluster, software.overheads, launch.operation, ranks, launch.size)};
+    collective.label = {.name = launch.name,
+                        .purpose = launch.purpose,
+                        .algorithm = chosen.algorithm,
+                        .protocol = chosen.protocol,
+                        .channels = chosen.channels,
+                        .tensors = launch.tensors,
+                        .ready_op = launch.ready_op,
+                        .held = held,
+                        .before = launch.before.name,
+                        .after = launch.after.name,
+                        .bound = planner.bound(launch.size)};
   }
 }
 

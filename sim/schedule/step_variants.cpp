@@ -19,6 +19,7 @@ TaskGraph with_durations(const StepPlan& plan, DurationOf duration_of) {
     graph.collectives.push_back({.operation = collective.operation,
                                  .size = collective.size,
                                  .participants = collective.participants,
+                                 .group_size = collective.group_size,
                                  .rounds = collective.rounds,
                                  .overhead = duration_of(graph.collectives.size()),
                                  .phases = {}});

@@ -32,9 +32,6 @@ struct Coordinates {
   friend bool operator==(const Coordinates&, const Coordinates&) = default;
 };
 
-/// One group of ranks after the other.
-using RankGroups = std::vector<std::vector<Rank>>;
-
 /// Why these ranks form no grid, at the key of the wrong number; empty if they do.
 std::optional<Diagnostic> grid_refusal(const Parallelism& parallelism, int ranks);
 

@@ -4,7 +4,7 @@
 // strategy/stages.hpp cuts the model into stages.
 
 #include "config/keys.hpp"
-#include "workload/axis.hpp"
+#include "collectives/axis.hpp"
 
 #include <array>
 #include <optional>

@@ -3,7 +3,7 @@
 // with the layers; add_transfers() attaches them to the ops of a trace.
 
 #include "collectives/operation.hpp"
-#include "workload/axis.hpp"
+#include "collectives/axis.hpp"
 #include "workload/layer.hpp"
 #include "workload/trace.hpp"
 

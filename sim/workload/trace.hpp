@@ -6,7 +6,7 @@
 #include "collectives/operation.hpp"
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
-#include "workload/axis.hpp"
+#include "collectives/axis.hpp"
 #include "workload/shape.hpp"
 
 #include <array>

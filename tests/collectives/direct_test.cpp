@@ -37,8 +37,9 @@ const char* const cables_text = R"(
 
 /// Checks that counting by switches equals the sum over all edges.
 void check_counts(const Cluster& cluster, std::span<const Rank> group, const ProtocolOverheads& overheads) {
-  const AllPairs counted = counted_pairs(cluster, overheads, Protocol::simple, group);
-  const AllPairs edges = all_pairs(cluster, overheads, Protocol::simple, group);
+  const CollectiveRequest request{.operation = Operation::all_to_all, .group = {group.begin(), group.end()}};
+  const AllPairs counted = counted_pairs(cluster, overheads, request);
+  const AllPairs edges = all_pairs(cluster, overheads, request);
   REQUIRE(!edges.pattern.edges.empty());
   CHECK(counted.pattern.edges.empty());
   CHECK(counted.pattern.edge_count() == edges.pattern.edge_count());

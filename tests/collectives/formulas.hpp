@@ -75,7 +75,7 @@ inline Seconds hierarchical_tree_time(int nodes, int ranks_per_node, Bytes size,
 /// all_gather half of it. Source: Mikami et al. 2018, "Massively distributed SGD: ImageNet/ResNet-50 training
 /// in a flash", section 2.2; splitting the data between two directions makes no difference at a rank's single
 /// port.
-inline Seconds torus2d_time(Operation operation, Grid grid, Bytes size, Bandwidth bandwidth,
+inline Seconds torus2d_time(Operation operation, TorusGrid grid, Bytes size, Bandwidth bandwidth,
                             Seconds latency) {
   return ring_time(operation, grid.columns, size, bandwidth, latency) +
          ring_time(operation, grid.rows, size / grid.columns, bandwidth, latency);

@@ -80,7 +80,7 @@ TEST_CASE("only sizes taken as they are have slow rounds, with Simple and one pr
   const auto plan_of = [&](PartAlignment parts, Protocol protocol, double bytes) {
     Planner planner(cluster, {.version = NcclVersion::v2_7_8, .overheads = costs(), .compute_capability = 70},
                     {.operation = Operation::all_gather,
-                     .group = all_ranks(cluster),
+                     .groups = {all_ranks(cluster)},
                      .algorithm = Algorithm::ring,
                      .protocol = protocol,
                      .parts = parts,

@@ -11,6 +11,7 @@ Collective lasting(Seconds time, int participants, int rounds = 1) {
   return {.operation = Operation::all_reduce,
           .size = Bytes(1),
           .participants = participants,
+          .group_size = participants,
           .rounds = rounds,
           .overhead = time,
           .phases = {}};

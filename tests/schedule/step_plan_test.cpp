@@ -190,6 +190,7 @@ TEST_CASE("the memory traffic of a collective is what its primitives read and wr
         .operation = operation,
         .size = Bytes{4e6},
         .participants = 4,
+        .group_size = 4,
         .overhead = {},
         .phases = {{.pattern = 0, .messages = messages, .hops = 0, .latency = {}, .bytes = Bytes{bytes}}}};
     return memory_traffic(collective, std::span(&ring, 1)).si();
