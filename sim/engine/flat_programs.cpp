@@ -146,6 +146,7 @@ void FlatPrograms::flatten(const Program& program) {
 
 void FlatPrograms::write_out(const Segment& segment, int origin, FlatProgram& flat) const {
   const int first_event = std::exchange(flat.program.events, flat.program.events + segment.program.events);
+  constexpr auto compute = static_cast<std::size_t>(Stream::compute);
   const std::size_t streams = std::max(flat.program.streams.size(), segment.program.streams.size());
   flat.program.streams.resize(streams);
   flat.task_of.resize(streams);
@@ -154,9 +155,12 @@ void FlatPrograms::write_out(const Segment& segment, int origin, FlatProgram& fl
       if (auto* record = std::get_if<Record>(&task)) record->event += first_event;
       if (auto* wait = std::get_if<Wait>(&task)) wait->event += first_event;
       flat.program.streams[stream].push_back(task);
-      flat.task_of[stream].push_back(stream == static_cast<std::size_t>(Stream::compute) ? origin : no_task);
+      flat.task_of[stream].push_back(stream == compute ? origin : no_task);
     }
   }
+  // Takes no time; it dates the end of a segment that ends with a wait.
+  flat.program.streams[compute].emplace_back(Compute{});
+  flat.task_of[compute].push_back(origin);
 }
 
 void FlatPrograms::restore(Timeline& timeline, std::span<const double> first_start) const {

@@ -32,7 +32,7 @@ void check_bytes(const StepPlan& plan, const Timeline& timeline, bool is_shared,
       const Pattern& pattern = plan.graph.patterns[at(phase.pattern)];
       double links = static_cast<double>(pattern.links.size());
       for (const LinkUse& use : pattern.uses) links += use.times;
-      sent += phase.bytes.si() * phase.messages * links;
+      sent += collective.rounds * phase.bytes.si() * phase.messages * links;
     }
   }
   const double carried = std::accumulate(timeline.link_bytes.begin(), timeline.link_bytes.end(), 0.0);

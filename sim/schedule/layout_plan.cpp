@@ -100,10 +100,10 @@ private:
                            {.name = "layer norm gradients", .purpose = "gradients"}));
     }
     if (const double table = tied_table(); table > 0 && is_end(one.stage)) {
-      if (!tied_)
+      if (tied_ < 0)
         tied_ = collectives_.add_between_ends(table * value,
                                               {.name = "word embedding gradients", .purpose = "gradients"});
-      made.before_update.push_back(*tied_);
+      made.before_update.push_back(tied_);
     }
   }
 
@@ -125,7 +125,7 @@ private:
   const ResolvedExperiment& resolved_;
   const RankLayout& layout_;
   LayoutCollectives& collectives_;
-  std::optional<int> tied_;
+  int tied_ = -1;  ///< the all-reduce between the ends; none yet
 };
 
 /// The messages between the chunks of the model, by stage and chunk of the stage.
