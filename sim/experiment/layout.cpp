@@ -116,7 +116,7 @@ private:
     ChunkTrace ops;
     for (Op& op : trace.ops) ops.of(op.phase).push_back(std::move(op));
     if (layout_.schedule == PipelineSchedule::zb_h1) ops.weights = split_backward(ops.backward, part.layers);
-    if (layout_.micro_batches > 1) add_gradients(ops);
+    if (layout_.micro_batches > 1 && !request_.stack.fused_accumulation) add_gradients(ops);
     const auto offset = static_cast<int>(made.layers.size());
     for (auto pass : {&ChunkTrace::forward, &ChunkTrace::backward, &ChunkTrace::weights}) {
       for (Op& op : ops.*pass) op.of_layer = op.of_layer < 0 ? -1 : op.of_layer + offset;

@@ -5,6 +5,7 @@
 #include "platform/channels.hpp"
 #include "strategy/buckets.hpp"
 #include "strategy/compression.hpp"
+#include "strategy/recompute.hpp"
 #include "units/text.hpp"
 #include "workload/make_trace.hpp"
 
@@ -36,21 +37,56 @@ Bytes peer_buffers(const ResolvedExperiment& resolved, const Trace& trace, int r
   return static_cast<double>(ranks) * update.bytes + (compression == Compression::top_k ? all : Bytes());
 }
 
-Bytes bucket_copies(const ResolvedExperiment& resolved, const Trace& trace, int ranks) {
+Bytes bucket_copies(const ResolvedExperiment& resolved, const RankClass& one, int ranks) {
   if (ranks == 1) return {};
   const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
-  const Bytes all = totals(resolved.model->layers).parameters * value;
+  const std::vector<Layer>& layers = resolved.layout ? one.layers : resolved.model->layers;
+  const Bytes all = totals(layers).parameters * value;
   const Bytes own = resolved.stack.fusion ? std::min(all, resolved.stack.fusion->threshold.value) : all;
   if (resolved.settings.sync.kind != SyncKind::peer_to_peer) return own;
-  return own + peer_buffers(resolved, trace, ranks, value, own, all);
+  return own + peer_buffers(resolved, one.trace, ranks, value, own, all);
+}
+
+/// What a rank holds: its layers as the backward pass finds them, and as earlier micro-batches keep them.
+struct HeldLayers {
+  Model now;
+  std::vector<Layer> earlier = {};
+};
+
+/// The rank's share of the model. Backward computes one block at a time again; the last one is as large as
+/// any.
+HeldLayers layers_of(const ResolvedExperiment& resolved, const RankClass& one) {
+  HeldLayers held{.now = *resolved.model};
+  if (!resolved.layout) return held;
+  const Recompute recomputed = resolved.layout->parallelism.recompute;
+  std::optional<int> last;
+  for (const Layer& layer : one.layers) {
+    if (layer.block) last = layer.block;
+  }
+  held.now.layers = kept_layers(one.layers, recomputed, last);
+  held.earlier = kept_layers(one.layers, recomputed);
+  return held;
+}
+
+/// How a layout changes the setting: state that replicas share, micro-batches under way.
+void set_layout(const ResolvedExperiment& resolved, const RankClass& one, MemorySetting& setting) {
+  const RankLayout& layout = *resolved.layout;
+  const Parallelism& parallelism = layout.parallelism;
+  const int replicas = layout.grid.data * layout.grid.context;
+  if (parallelism.shard >= Sharded::optimizer) setting.shards.optimizer = replicas;
+  if (parallelism.shard >= Sharded::gradients) setting.shards.gradients = replicas;
+  if (parallelism.shard >= Sharded::parameters) setting.shards.parameters = replicas;
+  const int chunks = kept_micro_batches(layout.schedule, layout.grid.pipeline, parallelism.virtual_stages,
+                                        layout.micro_batches, one.stage);
+  setting.earlier_micro_batches = static_cast<double>(chunks) / parallelism.virtual_stages - 1;
 }
 
 /// The largest whole batch whose total fits into the memory. The total never falls with the batch.
-int largest_batch(const Model& model, const MemorySetting& setting, Bytes available) {
+int largest_batch(const HeldLayers& held, const MemorySetting& setting, Bytes available) {
   MemorySetting other = setting;
   const auto fits = [&](int batch) {
     other.batch = batch;
-    return total(memory_per_rank(model, other)) <= available;
+    return total(memory_per_rank(held.now, other, held.earlier)) <= available;
   };
   if (!fits(0)) return 0;
   int fitting = 0;
@@ -119,12 +155,18 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
                         .precision = resolved.settings.precision,
                         .optimizer = resolved.settings.optimizer,
                         .context = context_of(resolved),
-                        .gradient_buckets = bucket_copies(resolved, one.trace, ranks),
+                        .gradient_buckets = bucket_copies(resolved, one, ranks),
                         .communication_buffers = nccl,
                         .rules = resolved.stack.memory,
                         .fused_elementwise = resolved.stack.fused_elementwise};
+  if (resolved.layout) set_layout(resolved, one, setting);
+  if (resolved.stack.gradient_buffers) {
+    setting.buffered_gradient = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
+    setting.gradient_buckets = {};
+  }
+  const HeldLayers held = layers_of(resolved, one);
   MemoryReport report{.ranks = one.name,
-                      .terms = memory_per_rank(*resolved.model, setting),
+                      .terms = memory_per_rank(held.now, setting, held.earlier),
                       .of_one_sample = {},
                       .peak = {},
                       .capacity = resolved.gpu.memory.capacity.value,
@@ -135,10 +177,10 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
   report.peak = total(report.terms);
   report.utilization = report.peak / report.capacity;
   report.fits = report.peak <= report.available;
-  report.largest_batch = largest_batch(*resolved.model, setting, report.available);
+  report.largest_batch = largest_batch(held, setting, report.available);
   report.assumptions = assumptions_of(resolved, report.terms);
   setting.batch = 1;
-  report.of_one_sample = memory_per_rank(*resolved.model, setting);
+  report.of_one_sample = memory_per_rank(held.now, setting, held.earlier);
   return report;
 }
 

@@ -55,40 +55,72 @@ private:
     }
   }
 
-  /// Reduction of the gradients among the replicas; with sharded state, each keeps its part.
+  /// Reduction of the gradients among the replicas; with sharded state each keeps its part, and gathers the
+  /// updated parameters.
   void add_gradients(const RankClass& one, StageCollectives& made) {
     if (collectives_.group_size(Axis::data, one.stage) == 1) return;
     const bool is_sharded = layout_.parallelism.shard != Sharded::none;
-    const Bytes value = size_of(resolved_.stack.gradient_dtype, resolved_.settings.precision);
+    const Bytes gradient = size_of(resolved_.stack.gradient_dtype, resolved_.settings.precision);
+    const Bytes weight = element_sizes(resolved_.settings.precision).compute_weight;
+    const std::map<int, int> first_use = first_uses(one.trace);
     int number = 0;
     for (const PassOps& pass : one.passes) {
-      std::vector<ReadyGradient> of_pass;
-      for (int op = pass.first; op < pass.end; ++op) {
-        for (const Gradient& gradient : one.trace.ops[at(op)].gradients) of_pass.push_back({gradient, op});
-      }
-      if (of_pass.empty()) continue;
-      for (const Bucket& bucket : ddp_buckets(of_pass, resolved_.stack, value)) {
+      for (const Bucket& bucket : ddp_buckets(gradients_of(one.trace, pass), resolved_.stack, gradient)) {
+        const CollectiveUse use{.name = fmt::format("bucket {}", number++),
+                                .purpose = "gradients",
+                                .tensors = static_cast<int>(bucket.gradients.size()),
+                                .ready_op = bucket.ready_after};
+        const Operation reduction = is_sharded ? Operation::reduce_scatter : Operation::all_reduce;
         made.gradients.push_back(
             {.chunk = pass.chunk,
              .ready_op = bucket.ready_after,
-             .collective = collectives_.add(is_sharded ? Operation::reduce_scatter : Operation::all_reduce,
-                                            Axis::data, one.stage, bucket.bytes,
-                                            {.name = fmt::format("bucket {}", number++),
-                                             .purpose = "gradients",
-                                             .tensors = static_cast<int>(bucket.gradients.size()),
-                                             .ready_op = bucket.ready_after})});
+             .collective = collectives_.add(reduction, Axis::data, one.stage, bucket.bytes, use)});
+        if (!is_sharded) continue;
+        const int gathered =
+            collectives_.add(Operation::all_gather, Axis::data, one.stage, bucket.bytes * (weight / gradient),
+                             {.name = use.name, .purpose = "parameters", .tensors = use.tensors});
+        if (resolved_.stack.overlap_parameters)
+          made.parameters.push_back(
+              {.needed_by = first_use_of(bucket, one, first_use), .collective = gathered});
+        else
+          made.after_update.push_back(gathered);
       }
     }
-    if (is_sharded) add_parameters(one, made);
+    std::ranges::stable_sort(made.parameters, {}, &ParameterLaunch::needed_by);
   }
 
-  /// The updated parameters, gathered by all replicas: one collective at the end of the step.
-  void add_parameters(const RankClass& one, StageCollectives& made) {
-    const double parameters = totals(one.layers).parameters;
-    const Bytes value = element_sizes(resolved_.settings.precision).compute_weight;
-    made.after_update.push_back(collectives_.add(Operation::all_gather, Axis::data, one.stage,
-                                                 parameters * value,
-                                                 {.name = "parameters", .purpose = "parameters"}));
+  static std::vector<ReadyGradient> gradients_of(const Trace& trace, const PassOps& pass) {
+    std::vector<ReadyGradient> gradients;
+    for (int op = pass.first; op < pass.end; ++op) {
+      for (const Gradient& gradient : trace.ops[at(op)].gradients) gradients.push_back({gradient, op});
+    }
+    return gradients;
+  }
+
+  /// By layer: its first op in forward.
+  static std::map<int, int> first_uses(const Trace& trace) {
+    std::map<int, int> uses;
+    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+      if (trace.ops[i].phase == Phase::forward) uses.try_emplace(trace.ops[i].of_layer, static_cast<int>(i));
+    }
+    return uses;
+  }
+
+  /// The first forward op that reads a parameter of the bucket.
+  static int first_use_of(const Bucket& bucket, const RankClass& one, const std::map<int, int>& uses) {
+    int first = one.passes.front().first;
+    bool is_found = false;
+    for (const auto& [layer, op] : uses) {
+      if (layer < 0) continue;
+      const auto owns = [&](const Gradient& gradient) {
+        return std::ranges::find(one.layers[at(layer)].parameters, gradient.tensor, &Parameter::name) !=
+               one.layers[at(layer)].parameters.end();
+      };
+      if (!std::ranges::any_of(bucket.gradients, owns)) continue;
+      first = is_found ? std::min(first, op) : op;
+      is_found = true;
+    }
+    return first;
   }
 
   void add_end(const RankClass& one, StageCollectives& made) {

@@ -3,8 +3,8 @@
 // those of Megatron-LM; strategy/grid.hpp numbers the ranks, strategy/shard.hpp divides layers,
 // strategy/stages.hpp cuts the model into stages.
 
-#include "config/keys.hpp"
 #include "collectives/axis.hpp"
+#include "config/keys.hpp"
 
 #include <array>
 #include <optional>

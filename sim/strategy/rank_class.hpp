@@ -28,8 +28,8 @@ struct RankClass {
   std::vector<Rank> ranks;  ///< ascending
   Trace trace;              ///< of each rank; without durations unless the user's trace has them
   int stage = 0;            ///< of a pipeline
-  /// If the ranks share a model: the ranges of the trace that the rank runs for each micro-batch, in the order of
-  /// pass_order(). The ops behind them end the step. Empty: the trace is the whole step, op by op.
+  /// If the ranks share a model: the ranges of the trace that the rank runs for each micro-batch, in the
+  /// order of pass_order(). The ops behind them end the step. Empty: the trace is the whole step, op by op.
   std::vector<PassOps> passes = {};
   std::vector<Layer> layers = {};  ///< with `passes`: the rank's share of the model
 };

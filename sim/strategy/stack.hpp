@@ -64,6 +64,9 @@ struct Stack {
   ServerRules servers;                   ///< how tensors are spread over parameter servers
   bool overlap = true;                   ///< true: buckets are reduced during backward; false: after it
   bool reduce_each_micro_batch = false;  ///< true: accumulated gradients are reduced after every micro-batch
+  bool overlap_parameters = false;       ///< true: sharded parameters are gathered during forward
+  bool gradient_buffers = false;         ///< true: gradients exist only in the buffers that are reduced
+  bool fused_accumulation = false;       ///< true: kernels add gradients to those of earlier micro-batches
   IntraNode intra_node = IntraNode::direct;
   std::vector<GradientPass> gradient_work;
   std::vector<LayerWork> layer_work;
@@ -187,6 +190,17 @@ struct Keys<Stack> {
         optional("reduce_each_micro_batch", &Stack::reduce_each_micro_batch,
                  "true: gradients are reduced after each micro-batch, and the next one waits; false: once, "
                  "after the last micro-batch"),
+        optional(
+            "overlap_parameters", &Stack::overlap_parameters,
+            "true: parameters that replicas shard are gathered bucket by bucket during the first forward "
+            "pass; false: all at once after the update"),
+        optional(
+            "gradient_buffers", &Stack::gradient_buffers,
+            "true: gradients exist only in the buffers that are reduced, in gradient_dtype; false: these "
+            "buffers are copies"),
+        optional("fused_accumulation", &Stack::fused_accumulation,
+                 "true: the kernels of backward add gradients to those of earlier micro-batches; false: "
+                 "kernels of their own do"),
         optional("intra_node", &Stack::intra_node, "how the GPUs of one node reach each other"),
         optional("gradient_work", &Stack::gradient_work,
                  "passes over the gradients in addition to the reduction"),

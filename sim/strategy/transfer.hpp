@@ -2,8 +2,8 @@
 // The collectives that a divided layer adds to the passes of a micro-batch. strategy/shard.hpp makes them
 // with the layers; add_transfers() attaches them to the ops of a trace.
 
-#include "collectives/operation.hpp"
 #include "collectives/axis.hpp"
+#include "collectives/operation.hpp"
 #include "workload/layer.hpp"
 #include "workload/trace.hpp"
 

@@ -61,6 +61,17 @@ Bytes kept_by(const Layer& layer, const MemorySetting& setting, const MemoryRule
   return sum;
 }
 
+/// What layers keep of one micro-batch until its backward pass.
+Bytes kept_of(const std::vector<Layer>& layers, const MemorySetting& setting) {
+  const Bytes element = element_sizes(setting.precision).activation;
+  Bytes sum;
+  for (const Layer& layer : layers) {
+    sum += setting.rules ? kept_by(layer, setting, *setting.rules)
+                         : setting.batch * (layer.saved_elements * element + layer.saved_fixed);
+  }
+  return sum;
+}
+
 /// Held by one rank under the stack's rules besides the state of the optimizer.
 Bytes copies_of_parameters(double parameters, const MemorySetting& setting, const MemoryRules& rules) {
   Bytes sum;
@@ -125,19 +136,25 @@ Bytes workspace(const Model& model, const std::optional<MemoryRules>& rules) {
   return cublas_workspace + (has_convolutions ? convolutions : Bytes());
 }
 
-MemoryTerms memory_per_rank(const Model& model, const MemorySetting& setting) {
+MemoryTerms memory_per_rank(const Model& model, const MemorySetting& setting,
+                            const std::vector<Layer>& earlier) {
   if (setting.batch < 0) throw InputError(fmt::format("the batch is {} samples", setting.batch));
   const ElementSizes sizes = element_sizes(setting.precision);
   const double parameters = totals(model.layers).parameters;
   MemoryTerms terms;
-  terms.parameters = parameters * (sizes.writes_copy ? sizes.compute_weight : sizes.parameter);
+  const StateShards& shards = setting.shards;
+  terms.parameters = (parameters / shards.parameters + setting.gathered_parameters) *
+                     (sizes.writes_copy ? sizes.compute_weight : sizes.parameter);
   if (sizes.casts) terms.parameters += matrix_parameters(model.layers) * sizes.compute_weight;
-  terms.gradients = parameters * sizes.gradient;
+  terms.gradients = parameters / shards.gradients * setting.buffered_gradient.value_or(sizes.gradient);
   terms.optimizer_state = parameters * optimizer_states(setting.optimizer) * state_value;
   if (sizes.writes_copy) terms.optimizer_state += parameters * sizes.parameter;
   if (setting.rules) terms.optimizer_state += copies_of_parameters(parameters, setting, *setting.rules);
+  terms.optimizer_state = terms.optimizer_state / shards.optimizer;
   terms.activations = setting.rules ? kept_activations(model, setting, *setting.rules)
                                     : setting.batch * activations_per_sample(model, setting.precision);
+  if (setting.earlier_micro_batches > 0)
+    terms.activations += setting.earlier_micro_batches * kept_of(earlier, setting);
   terms.workspace = workspace(model, setting.rules);
   terms.context = setting.context;
   terms.gradient_buckets = setting.gradient_buckets;

@@ -54,6 +54,11 @@ Bytes total(const MemoryTerms& terms);
 /// The largest of them, the first among equal ones.
 const MemoryTerm& largest_term(const MemoryTerms& terms);
 
+/// Ranks that divide the state of the same parameters, so that each holds one part of it.
+struct StateShards {
+  int optimizer = 1, gradients = 1, parameters = 1;
+};
+
 /// Everything but the layers that affects a rank's memory.
 struct MemorySetting {
   double batch = 1;  ///< samples per micro-batch: only one is in flight
@@ -64,6 +69,13 @@ struct MemorySetting {
   Bytes communication_buffers = {};
   std::optional<MemoryRules> rules = {};  ///< of the stack; nothing: the minimum
   bool fused_elementwise = false;         ///< of the stack
+  StateShards shards = {};
+  double gathered_parameters = 0;  ///< values that a rank holds besides its shard while it uses them
+  /// Bytes per gradient in the buffers that are reduced, if gradients exist only there.
+  std::optional<Bytes> buffered_gradient = {};
+  /// Micro-batches whose activations are kept besides that of the backward pass: a pipeline has several under
+  /// way.
+  double earlier_micro_batches = 0;
 };
 
 /// Values of optimizer state kept per parameter: sgd 0, momentum 1, adam and lamb 2; 4 bytes each in every
@@ -100,7 +112,10 @@ Bytes workspace(const Model& model, const std::optional<MemoryRules>& rules = {}
 /// 1910.02054, section 3.1).
 /// activations: batch x activations_per_sample; with rules, kept_activations.
 /// fragmentation: only with rules, a part of all that the allocator holds.
+/// With shards, a rank holds one part of a term; parameters in addition those gathered.
+/// `earlier`: the layers with the values that earlier micro-batches keep.
 /// Throws InputError if the batch is negative.
-MemoryTerms memory_per_rank(const Model& model, const MemorySetting& setting);
+MemoryTerms memory_per_rank(const Model& model, const MemorySetting& setting,
+                            const std::vector<Layer>& earlier = {});
 
 }  // namespace trainyard
