@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t most_points = 1'000'000;
 
 /// Keys that change together.
-struct Axis {
+struct SweepAxis {
   KeyValues keys;
   [[nodiscard]] std::size_t size() const { return keys.front().second.size(); }
 };
@@ -29,22 +29,22 @@ std::vector<std::string> with_ranges(const std::vector<std::string>& texts) {
   return values;
 }
 
-std::vector<Axis> axes_of(const SweepFile& file) {
-  std::vector<Axis> axes;
+std::vector<SweepAxis> axes_of(const SweepFile& file) {
+  std::vector<SweepAxis> axes;
   for (const auto& [key, texts] : file.vary) axes.push_back({{{key, with_ranges(texts)}}});
   for (const KeyValues& lists : file.zip) {
-    Axis axis;
+    SweepAxis axis;
     for (const auto& [key, texts] : lists) axis.keys.emplace_back(key, with_ranges(texts));
     axes.push_back(std::move(axis));
   }
   return axes;
 }
 
-void check_axes(const std::vector<Axis>& axes, const std::vector<std::string>& keys) {
+void check_axes(const std::vector<SweepAxis>& axes, const std::vector<std::string>& keys) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (std::ranges::count(keys, keys[i]) > 1) throw InputError(fmt::format("{} is varied twice", keys[i]));
   }
-  for (const Axis& axis : axes) {
+  for (const SweepAxis& axis : axes) {
     for (const auto& [key, values] : axis.keys) {
       if (values.empty()) throw InputError(fmt::format("{} has no values", key));
       if (values.size() == axis.size()) continue;
@@ -54,7 +54,7 @@ void check_axes(const std::vector<Axis>& axes, const std::vector<std::string>& k
     }
   }
   std::size_t points = 1;
-  for (const Axis& axis : axes) {
+  for (const SweepAxis& axis : axes) {
     points *= axis.size();
     if (points > most_points)
       throw InputError(fmt::format("the sweep has more than {} points", most_points),
@@ -63,7 +63,7 @@ void check_axes(const std::vector<Axis>& axes, const std::vector<std::string>& k
 }
 
 /// The values of a point of the full product; the last axis changes fastest.
-PointValues values_at(const std::vector<Axis>& axes, std::size_t index) {
+PointValues values_at(const std::vector<SweepAxis>& axes, std::size_t index) {
   std::vector<std::size_t> chosen(axes.size());
   for (std::size_t i = axes.size(); i-- > 0;) {
     chosen[i] = index % axes[i].size();
@@ -129,13 +129,13 @@ Sweep make_sweep(std::string name, const SweepFile& file) {
   sweep.experiment = file.experiment;
   sweep.set.assign(file.set.begin(), file.set.end());
   sweep.goal = file.goal;
-  const std::vector<Axis> axes = axes_of(file);
-  for (const Axis& axis : axes) {
+  const std::vector<SweepAxis> axes = axes_of(file);
+  for (const SweepAxis& axis : axes) {
     for (const auto& [key, values] : axis.keys) sweep.keys.push_back(key);
   }
   check_axes(axes, sweep.keys);
   std::size_t count = 1;
-  for (const Axis& axis : axes) count *= axis.size();
+  for (const SweepAxis& axis : axes) count *= axis.size();
   const Chosen is_chosen(file, sweep);
   for (std::size_t i = 0; i < count; ++i) {
     PointValues values = values_at(axes, i);
