@@ -84,6 +84,31 @@ TEST_CASE("every column of every layer of every shipped model equals the referen
   }
 }
 
+TEST_CASE("shipped decoders have the parameters that were published for them") {
+  const std::vector<std::pair<std::string, double>> published{
+      {"gpt3_175b", 174'615'846'912},    {"llama2_7b", 6'738'415'616},  {"llama2_13b", 13'015'864'320},
+      {"llama2_70b", 68'976'648'192},    {"llama3_8b", 8'030'261'248},  {"llama3_70b", 70'553'706'496},
+      {"llama31_405b", 405'853'388'800}, {"mistral_7b", 7'241'732'096}, {"bloom_176b", 176'247'271'424},
+      {"gpt_neox_20b", 20'554'567'680},  {"mpt_125m", 125'311'488},     {"mpt_350m", 355'985'408},
+      {"mpt_760m", 760'470'528},         {"mpt_1b", 1'315'950'592},     {"mpt_3b", 2'651'837'440},
+      {"mpt_7b", 6'658'859'008},         {"mpt_13b", 12'853'954'560},   {"mpt_30b", 29'975'214'080},
+      {"mpt_70b", 64'862'437'376}};
+  for (const auto& [name, parameters] : published) {
+    INFO(name);
+    const Model model = load_shipped({"", name, ""});
+    CHECK(totals(model.layers).parameters == parameters);
+    CHECK(model.name == name);
+    CHECK(model.sequence_length.has_value());
+  }
+  // rounded figures
+  CHECK(totals(load_shipped({"", "megatron_22b", ""}).layers).parameters ==
+        doctest::Approx(22e9).epsilon(0.005));
+  CHECK(totals(load_shipped({"", "megatron_530b", ""}).layers).parameters ==
+        doctest::Approx(529.6e9).epsilon(1e-4));
+  CHECK(totals(load_shipped({"", "megatron_1t", ""}).layers).parameters ==
+        doctest::Approx(1008e9).epsilon(1e-4));
+}
+
 TEST_CASE("shipped models say where they come from, and sequence models how long a sample is") {
   for (const ShippedModel& shipped : shipped_models) {
     INFO(shipped.file);
