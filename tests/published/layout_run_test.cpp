@@ -8,6 +8,11 @@
 namespace trainyard {
 namespace {
 
+const config::Catalogue& layout_catalogue() {
+  static const config::Catalogue catalogue{.roots = {TRAINYARD_SOURCE_DIR}};
+  return catalogue;
+}
+
 const std::string layout_header =
     "id,source,model,layers,hidden,heads,seq,vocab,gpu,gpus,nodes,nic,tp,pp,vpp,dp,cp,ep,zero,"
     "sequence_parallel,recompute,micro_batch,global_batch,precision,framework,metric,value,unit,notes\n";
@@ -22,7 +27,7 @@ std::string layout_line(const std::string& layout, const std::string& figure,
 constexpr auto four_by_two = "2,2,,2,,,,,full";
 
 std::shared_ptr<const PublishedData> shipped_layout_rules(const std::string& lines) {
-  const config::Catalogue catalogue = config::find_catalogue();
+  const config::Catalogue& catalogue = layout_catalogue();
   return std::make_shared<const PublishedData>(
       PublishedData{.machine_rules = read_machine_rules(catalogue, "layouts"),
                     .run_rules = read_run_rules(catalogue, "layouts"),
@@ -87,7 +92,7 @@ TEST_CASE("the operations of a sample are those of equation 3 of Narayanan et al
 TEST_CASE("the run that a series is fitted to is not scored with that fit") {
   const auto data = shipped_layout_rules(layout_line("1,1,,8,,,,,full", "step_time,0.5,s") +
                                          layout_line("8,1,,1,,,,,full", "step_time,0.9,s"));
-  const LayoutValidation validation = validate_layouts(config::find_catalogue(), data, 1);
+  const LayoutValidation validation = validate_layouts(layout_catalogue(), data, 1);
   REQUIRE(validation.runs.size() == 2);
   CHECK(validation.runs[0].is_fitted);
   CHECK_FALSE(validation.runs[0].error(LayoutFit::one_layout));
@@ -98,7 +103,7 @@ TEST_CASE("the run that a series is fitted to is not scored with that fit") {
 TEST_CASE("FLOP/s count only where no row gives the time of the same run") {
   const auto data = shipped_layout_rules(layout_line(four_by_two, "step_time,0.5,s") +
                                          layout_line(four_by_two, "hardware_flops,70,TFLOP/s/GPU"));
-  const LayoutValidation validation = validate_layouts(config::find_catalogue(), data, 1);
+  const LayoutValidation validation = validate_layouts(layout_catalogue(), data, 1);
   CHECK(validation.runs.size() == 1);
   CHECK(validation.excluded.at(std::string(given_as_time)) == 1);
 }
