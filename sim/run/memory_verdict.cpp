@@ -82,6 +82,17 @@ double gathered_parameters(const RankClass& one) {
   return root + 2 * largest;
 }
 
+/// Gradients of a rank that are not reduced yet, if replicas divide the reduced ones: two buckets, or a unit.
+Bytes unreduced_gradients(const ResolvedExperiment& resolved, const RankClass& one) {
+  const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
+  const Bytes all = totals(one.layers).parameters * value;
+  if (resolved.layout->parallelism.shard == Sharded::gradients)
+    return std::min(all, 2 * largest_bucket(resolved.stack));
+  double largest = 0;
+  for (const ShardUnit& unit : shard_units(one)) largest = std::max(largest, unit.parameters);
+  return largest * value;
+}
+
 /// How a layout changes the setting: state that replicas share, micro-batches under way.
 void set_layout(const ResolvedExperiment& resolved, const RankClass& one, MemorySetting& setting) {
   const RankLayout& layout = *resolved.layout;
@@ -181,6 +192,8 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
     setting.buffered_gradient = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
     setting.gradient_buckets = {};
   }
+  if (resolved.layout && resolved.layout->parallelism.shard >= Sharded::gradients)
+    setting.gradient_buckets = unreduced_gradients(resolved, one);
   const HeldLayers held = layers_of(resolved, one);
   MemoryReport report{.ranks = one.name,
                       .terms = memory_per_rank(held.now, setting, held.earlier),

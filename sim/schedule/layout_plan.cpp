@@ -16,8 +16,6 @@ namespace trainyard {
 
 namespace {
 
-constexpr Bytes single{4};
-
 /// Plans the collectives of each stage.
 class StagePlanner {
 public:
