@@ -533,6 +533,7 @@ const RankClass& only_class(const ResolvedExperiment& resolved) {
 }
 
 int replicas(const ResolvedExperiment& resolved) {
+  if (resolved.grid) return resolved.grid->data;
   return resolved.layout ? resolved.layout->grid.data : resolved.cluster->ranks();
 }
 
