@@ -119,6 +119,14 @@ void check_shared_model(const Experiment& experiment, config::Problems& problems
   refuse(!experiment.neighbours.empty(), "neighbours", "other jobs");
   refuse(!experiment.events.empty(), "events", "links that change");
   refuse(experiment.faults.has_value(), "faults", "faults");
+  const auto refuse_axis = [&](int ranks, const char* key) {
+    if (ranks > 1)
+      problems.error(std::string("parallelism.") + key,
+                     fmt::format("groups of {} {} ranks are not simulated yet", ranks, key),
+                     fmt::format("{}: 1", key));
+  };
+  refuse_axis(experiment.parallelism->context, "context");
+  refuse_axis(experiment.parallelism->expert, "expert");
 }
 
 void check_one_gpu(const Experiment& experiment, config::Problems& problems) {
@@ -145,7 +153,7 @@ ServerPlacement placement_of(const Sync& sync) { return sync.placement.value_or(
 int shards_of(const Sync& sync) { return sync.shards.value_or(1); }
 
 Experiment load_experiment(const config::Document& document) {
-  return config::read<Experiment>(document, [](const Experiment& experiment, config::Problems& problems) {
+  const auto check = [](const Experiment& experiment, config::Problems& problems) {
     if (experiment.model && experiment.trace) {
       problems.error("trace", "'model' and 'trace' cannot be combined",
                      "a trace is a model's step: keep one of them");
@@ -163,7 +171,8 @@ Experiment load_experiment(const config::Document& document) {
                      "accumulation: 1, or kind: all_reduce");
     }
     check_random(experiment.random, problems);
-    if (experiment.parallelism) check_shared_model(experiment, problems);
+    if (experiment.parallelism && !changes_nothing(*experiment.parallelism))
+      check_shared_model(experiment, problems);
     check_one_gpu(experiment, problems);
     if (experiment.faults) check_faults(*experiment.faults, problems);
     for (const auto& [path, value] : experiment.set) {
@@ -172,7 +181,10 @@ Experiment load_experiment(const config::Document& document) {
                        "paths start with platform., gpu., model. or stack.");
       }
     }
-  });
+  };
+  auto experiment = config::read<Experiment>(document, check);
+  if (experiment.parallelism && changes_nothing(*experiment.parallelism)) experiment.parallelism.reset();
+  return experiment;
 }
 
 bool is_multi_update(const Experiment& experiment) {

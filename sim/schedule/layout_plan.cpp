@@ -64,15 +64,15 @@ private:
     const Bytes weight = element_sizes(resolved_.settings.precision).compute_weight;
     const std::map<int, int> first_use = first_uses(one.trace);
     int number = 0;
-    for (const PassOps& pass : one.passes) {
-      for (const Bucket& bucket : ddp_buckets(gradients_of(one.trace, pass), resolved_.stack, gradient)) {
+    for (int chunk = 0; chunk < layout_.parallelism.virtual_stages; ++chunk) {
+      for (const Bucket& bucket : ddp_buckets(gradients_of(one, chunk), resolved_.stack, gradient)) {
         const CollectiveUse use{.name = fmt::format("bucket {}", number++),
                                 .purpose = "gradients",
                                 .tensors = static_cast<int>(bucket.gradients.size()),
                                 .ready_op = bucket.ready_after};
         const Operation reduction = is_sharded ? Operation::reduce_scatter : Operation::all_reduce;
         made.gradients.push_back(
-            {.chunk = pass.chunk,
+            {.chunk = chunk,
              .ready_op = bucket.ready_after,
              .collective = collectives_.add(reduction, Axis::data, one.stage, bucket.bytes, use)});
         if (!is_sharded) continue;
@@ -89,10 +89,13 @@ private:
     std::ranges::stable_sort(made.parameters, {}, &ParameterLaunch::needed_by);
   }
 
-  static std::vector<ReadyGradient> gradients_of(const Trace& trace, const PassOps& pass) {
+  /// In the order of the ops that complete them in the last micro-batch.
+  static std::vector<ReadyGradient> gradients_of(const RankClass& one, int chunk) {
     std::vector<ReadyGradient> gradients;
-    for (int op = pass.first; op < pass.end; ++op) {
-      for (const Gradient& gradient : trace.ops[at(op)].gradients) gradients.push_back({gradient, op});
+    for (const PassOps& pass : one.passes) {
+      for (int op = pass.first; pass.chunk == chunk && op < pass.end; ++op) {
+        for (const Gradient& gradient : one.trace.ops[at(op)].gradients) gradients.push_back({gradient, op});
+      }
     }
     return gradients;
   }

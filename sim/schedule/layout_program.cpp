@@ -98,10 +98,10 @@ private:
         one_.passes, [&](const PassOps& ops) { return ops.kind == pass.kind && ops.chunk == pass.chunk; });
   }
 
+  /// Whether gradients may be complete in the pass: those of norms and embeddings are before the pass that
+  /// computes the gradients of weights.
   [[nodiscard]] bool is_last_backward(const Pass& pass) const {
-    const PassKind last =
-        layout_.schedule == PipelineSchedule::zb_h1 ? PassKind::weights : PassKind::backward;
-    return pass.kind == last && pass.micro_batch == layout_.micro_batches - 1;
+    return pass.kind != PassKind::forward && pass.micro_batch == layout_.micro_batches - 1;
   }
 
   /// The message that a pass needs, and its stream.
