@@ -69,8 +69,8 @@ private:
     made.reduces_each_micro_batch = layout_.parallelism.shard == Sharded::gradients;
     const std::map<int, int> first_use = first_uses(one.trace);
     int number = 0;
-    for (const PassOps& pass : one.passes) {
-      for (const Bucket& bucket : ddp_buckets(gradients_of(one.trace, pass), resolved_.stack, gradient_)) {
+    for (int chunk = 0; chunk < layout_.parallelism.virtual_stages; ++chunk) {
+      for (const Bucket& bucket : ddp_buckets(gradients_of(one, chunk), resolved_.stack, gradient_)) {
         const CollectiveUse use{.name = fmt::format("bucket {}", number++),
                                 .purpose = "gradients",
                                 .rounds = made.reduces_each_micro_batch ? layout_.micro_batches : 1,
@@ -78,7 +78,7 @@ private:
                                 .ready_op = bucket.ready_after};
         const auto [reduce, across] = add_reduction(one.stage, bucket.bytes, use);
         made.gradients.push_back(
-            {.chunk = pass.chunk, .ready_op = bucket.ready_after, .collective = reduce, .across = across});
+            {.chunk = chunk, .ready_op = bucket.ready_after, .collective = reduce, .across = across});
         if (layout_.parallelism.shard == Sharded::none) continue;
         const int gathered = add_gather(one.stage, bucket.bytes * (weight_ / gradient_),
                                         {.name = use.name, .purpose = "parameters", .tensors = use.tensors});
@@ -132,10 +132,13 @@ private:
     return collectives_.add(Operation::all_gather, Axis::data, stage, size, use, shards_);
   }
 
-  static std::vector<ReadyGradient> gradients_of(const Trace& trace, const PassOps& pass) {
+  /// In the order of the ops that complete them in the last micro-batch.
+  static std::vector<ReadyGradient> gradients_of(const RankClass& one, int chunk) {
     std::vector<ReadyGradient> gradients;
-    for (int op = pass.first; op < pass.end; ++op) {
-      for (const Gradient& gradient : trace.ops[at(op)].gradients) gradients.push_back({gradient, op});
+    for (const PassOps& pass : one.passes) {
+      for (int op = pass.first; pass.chunk == chunk && op < pass.end; ++op) {
+        for (const Gradient& gradient : one.trace.ops[at(op)].gradients) gradients.push_back({gradient, op});
+      }
     }
     return gradients;
   }

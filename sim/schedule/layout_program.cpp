@@ -99,11 +99,10 @@ private:
         one_.passes, [&](const PassOps& ops) { return ops.kind == pass.kind && ops.chunk == pass.chunk; });
   }
 
-  /// Whether the gradients that a pass completes are reduced.
+  /// Whether gradients that are complete in a pass are reduced. Those of norms and embeddings are complete
+  /// before the pass that computes the gradients of weights.
   [[nodiscard]] bool reduces_gradients(const Pass& pass) const {
-    const PassKind last =
-        layout_.schedule == PipelineSchedule::zb_h1 ? PassKind::weights : PassKind::backward;
-    return pass.kind == last &&
+    return pass.kind != PassKind::forward &&
            (collectives_.reduces_each_micro_batch || pass.micro_batch == layout_.micro_batches - 1);
   }
 

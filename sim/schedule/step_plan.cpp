@@ -96,16 +96,18 @@ void require_one_node(const Cluster& cluster, std::span<const Rank> ranks) {
 void require_no_groups(const std::vector<Launch>& launches) {
   for (const Launch& launch : launches) {
     if (launch.axis == Axis::all || launch.axis == Axis::data) continue;
-    throw InputError(fmt::format("the trace has collectives among ranks of group '{}', but the experiment does not "
-                                 "say which ranks these are",
-                                 config::name_of(launch.axis)),
-                     fmt::format("add parallelism: {{{}: 8}}", config::name_of(launch.axis)));
+    throw InputError(
+        fmt::format("the trace has collectives among ranks of group '{}', but the experiment does not "
+                    "say which ranks these are",
+                    config::name_of(launch.axis)),
+        fmt::format("add parallelism: {{{}: 8}}", config::name_of(launch.axis)));
   }
 }
 
 /// Leaves out the collectives of groups of one rank.
 void drop_single(const Grid& grid, std::vector<Launch>& launches) {
-  std::erase_if(launches, [&](const Launch& launch) { return groups(grid, launch.axis).front().size() == 1; });
+  std::erase_if(launches,
+                [&](const Launch& launch) { return groups(grid, launch.axis).front().size() == 1; });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "collectives/axis.hpp"
 #include "config/keys.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -40,6 +41,17 @@ struct Parallelism {
   Sharded shard = Sharded::none;
   ShardOver shard_over = ShardOver::data;
 };
+
+/// Whether a job is the same without the block: every rank holds and does everything, in the usual order.
+inline bool changes_nothing(const Parallelism& parallelism) {
+  const bool is_usual =
+      parallelism.schedule.value_or(PipelineSchedule::one_f_one_b) == PipelineSchedule::one_f_one_b;
+  const auto ranks_of_model = {parallelism.tensor, parallelism.pipeline, parallelism.virtual_stages,
+                               parallelism.context, parallelism.expert};
+  return std::ranges::all_of(ranks_of_model, [](int count) { return count == 1; }) && is_usual &&
+         !parallelism.sequence && parallelism.stages.empty() && parallelism.order == Parallelism{}.order &&
+         parallelism.recompute == Recompute::none && parallelism.shard == Sharded::none;
+}
 
 }  // namespace trainyard
 
