@@ -3,6 +3,9 @@
 #include "engine/link_faults.hpp"
 #include "engine/messages.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace trainyard::engine {
 
 namespace {
@@ -33,14 +36,15 @@ public:
     if (attendance.members.empty()) open(collective);
     attendance.members.push_back(rank);
     ++attendance.inside;
-    if (has_messages(collective, rank)) begin(collective, rank, date);
+    if (has_messages(collective, rank) && !stands_for_others(collective)) begin(collective, rank, date);
   }
 
   void start(int collective, double date) override {
-    // Ranks that neither send nor receive only meet the others.
+    // Ranks that neither send nor receive only meet the others, unless these stand for their group.
+    const bool is_for_others = stands_for_others(collective);
     const std::vector<int> members = attendances_[at(collective)].members;
     for (const int rank : members) {
-      if (!has_messages(collective, rank)) begin(collective, rank, date);
+      if (has_messages(collective, rank) == is_for_others) begin(collective, rank, date);
     }
   }
 
@@ -113,6 +117,12 @@ private:
     return false;
   }
 
+  /// Whether groups are simulated in place of others, which take as long.
+  [[nodiscard]] bool stands_for_others(int collective) const {
+    const Collective& what = graph_.collectives[at(collective)];
+    return what.group_size > 0 && what.groups * what.group_size < what.participants;
+  }
+
   void begin(int collective, int rank, double date) {
     const Seconds overhead = graph_.collectives[at(collective)].overhead;
     calendar_.enter(date + overhead.si(), EventKind::begin, collective, rank);
@@ -126,15 +136,28 @@ private:
     Attendance& attendance = attendances_[at(collective)];
     attendance.phase[at(rank)] = s;
     if (s == end) {
-      if (--attendance.inside == 0 &&
-          at(graph_.collectives[at(collective)].participants) == attendance.members.size()) {
-        attendance.members.clear();
-      }
-      replay_.leave(collective, rank, date);
+      end_for(collective, rank, date);
       return;
     }
     const auto pattern = at(phases_[at(first + s)].what->pattern);
     for (const int edge : edges_of_ranks_[pattern].of(rank)) try_begin(first + s, edge, date);
+  }
+
+  /// The rank leaves; with the last one that has messages those for which it stands.
+  void end_for(int collective, int rank, double date) {
+    Attendance& attendance = attendances_[at(collective)];
+    std::vector<int> leaving{rank};
+    if (stands_for_others(collective)) {
+      const auto is_silent = [&](int member) { return !has_messages(collective, member); };
+      const auto silent = std::ranges::count_if(attendance.members, is_silent);
+      if (attendance.inside == silent + 1)
+        std::ranges::copy_if(attendance.members, std::back_inserter(leaving), is_silent);
+    }
+    attendance.inside -= static_cast<int>(leaving.size());
+    if (attendance.inside == 0 &&
+        at(graph_.collectives[at(collective)].participants) == attendance.members.size())
+      attendance.members.clear();
+    for (const int one : leaving) replay_.leave(collective, one, date);
   }
 
   void one_less(int number, int rank, double date) {

@@ -205,9 +205,13 @@ double Replay::multiprocessors_free(int rank, int stream) const {
 
 void Replay::join(int rank, int stream, int collective, double date) {
   ranks_[at(rank)].cursors[at(stream)].joined_at = date;
-  // A collective that a step repeats: its next round begins once all have left this one.
-  if (is_complete(collective))
-    rendezvous_[at(collective)].early.push_back(rank);
+  // A collective that a step repeats: its next round begins once all have left this one. Message by message,
+  // a group may be ahead of the others by a round.
+  Rendezvous& rendezvous = rendezvous_[at(collective)];
+  const bool was_here = graph_.collectives[at(collective)].rounds > 1 &&
+                        std::ranges::find(rendezvous.members, rank) != rendezvous.members.end();
+  if (was_here || is_complete(collective))
+    rendezvous.early.push_back(rank);
   else
     enter(rank, collective, date);
 }

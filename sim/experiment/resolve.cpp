@@ -20,6 +20,7 @@
 #include "strategy/layout_checks.hpp"
 #include "strategy/micro_batches.hpp"
 #include "strategy/stack_ops.hpp"
+#include "strategy/vocabulary.hpp"
 #include "units/text.hpp"
 #include "workload/accumulate.hpp"
 #include "workload/csv.hpp"
@@ -89,18 +90,18 @@ std::string reading_of(const fs::path& path, std::string_view file, const FileOv
 /// Collects all errors in the files of one experiment: the other steps run even if one throws.
 class ErrorCollector {
 public:
-  /// Runs a step that depends on the experiment's value for `key`. An error without a place gets that of the
-  /// key it names, or of `key`.
+  /// Runs a step that depends on the experiment's value for `key`. Errors without a place get that of the key
+  /// they name, or of `key`.
   template <class Step>
   void run(const config::Document& document, std::string_view key, Step step) {
     try {
       step();
     } catch (const InputError& error) {
-      if (error.diagnostics().front().file.empty()) {
-        const Diagnostic& first = error.diagnostics().front();
-        place(document, first.key_path.empty() ? key : first.key_path, first);
-      } else {
-        all_.insert(all_.end(), error.diagnostics().begin(), error.diagnostics().end());
+      for (const Diagnostic& one : error.diagnostics()) {
+        if (one.file.empty())
+          place(document, one.key_path.empty() ? key : one.key_path, one);
+        else
+          all_.push_back(one);
       }
     }
   }
@@ -420,7 +421,7 @@ private:
   }
 
   void finish_trace() {
-    if (settings_.parallelism) return;
+    if (settings_.parallelism && !settings_.trace) return;
     if (trace().accumulation == 1) {
       accumulate(trace(), settings_.accumulation, element_sizes(settings_.precision).gradient,
                  resolved_.stack.reduce_each_micro_batch);
@@ -451,10 +452,18 @@ private:
 
   /// The classes of a job whose ranks share a model.
   void lay_out() {
-    const LayoutRequest request{.model = *resolved_.model,
+    Model& model = *resolved_.model;
+    if (const auto vocabulary = pad_vocabulary(model.layers, settings_.parallelism->tensor)) {
+      resolved_.notes.push_back(
+          fmt::format("the vocabulary is padded from {} to {} entries, a multiple of 128 x tensor {} "
+                      "(Megatron-LM's rule)",
+                      vocabulary->entries, vocabulary->padded, settings_.parallelism->tensor));
+    }
+    const LayoutRequest request{.model = model,
                                 .stack = resolved_.stack,
                                 .parallelism = *settings_.parallelism,
                                 .ranks = resolved_.cluster->ranks(),
+                                .ranks_per_node = resolved_.cluster->gpus_on_node.front(),
                                 .micro_batch = settings_.batch_per_gpu,
                                 .micro_batches = settings_.accumulation,
                                 .precision = settings_.precision,
@@ -470,36 +479,48 @@ private:
   void place_ranks() {
     errors_.run(document_, "nodes", [&] {
       resolved_.cluster = cluster_for(resolved_.platform, settings_);
-      const Cluster& cluster = *resolved_.cluster;
-      resolved_.classes.front().ranks = all_ranks(cluster);
-      if (settings_.parallelism) {
-        if (!has_stack_ || !resolved_.model) return;
-        lay_out();
-      } else if (!settings_.trace) {
-        add_ranks_overhead(trace(), resolved_.stack, cluster.ranks(), cluster.nodes,
-                           std::ranges::max(cluster.gpus_on_node));
-        const Seconds copies = input_copy_time(resolved_, cluster.gpus_on_node.front());
-        add_input_copy(trace(), input_copy_time(resolved_, 1), copies);
-        if (copies > Seconds()) resolved_.notes.push_back(input_copy_note(resolved_, copies));
-      }
-      if (settings_.trace) resolved_.notes = replay_notes(trace(), resolved_.stack, cluster.ranks());
-      if (bypasses_gpu_links_ && cluster.gpus_on_node.front() > 1)
-        resolved_.notes.push_back(staging_note(resolved_.stack));
-      for (std::string& note : speed_notes(resolved_)) resolved_.notes.push_back(std::move(note));
-      if (!has_platform_ || !has_stack_) return;
-      for (std::string& note : persistent_notes(resolved_)) resolved_.notes.push_back(std::move(note));
-      resolved_.stack.slowest_gpu = slowest_gpu(resolved_);
-      if (waits_for_slowest(resolved_)) settings_.random.gpus = GpuSpread::slowest;
-      if (resolved_.stack.slowest_gpu > 1 && std::ranges::any_of(trace().ops, is_computed_here))
-        resolved_.notes.push_back(slowest_gpu_note(resolved_));
+      resolved_.classes.front().ranks = all_ranks(*resolved_.cluster);
     });
     if (!resolved_.cluster) return;
+    if (settings_.parallelism && has_stack_ && resolved_.model)
+      errors_.run(document_, "parallelism", [&] { lay_out(); });
+    if (settings_.parallelism && settings_.trace) {
+      errors_.run(document_, "parallelism",
+                  [&] { resolved_.grid = make_grid(*settings_.parallelism, resolved_.cluster->ranks()); });
+    }
+    errors_.run(document_, "nodes", [&] { finish_classes(); });
     if (settings_.trace || resolved_.model) errors_.run(document_, "input", [&] { check_input(resolved_); });
     errors_.run(document_, "background", [&] {
       resolved_.network = shared_cluster(resolved_);
       check_background(resolved_);
     });
     if (resolved_.network) errors_.run(document_, "events", [&] { check_events(resolved_); });
+  }
+
+  /// The work and the notes that depend on the number of ranks.
+  void finish_classes() {
+    const Cluster& cluster = *resolved_.cluster;
+    if (settings_.parallelism && !settings_.trace && !resolved_.layout) return;
+    if (!settings_.trace) {
+      for (RankClass& one : resolved_.classes)
+        add_ranks_overhead(one.trace, resolved_.stack, cluster.ranks(), cluster.nodes,
+                           std::ranges::max(cluster.gpus_on_node));
+    }
+    if (!settings_.trace && !settings_.parallelism) {
+      const Seconds copies = input_copy_time(resolved_, cluster.gpus_on_node.front());
+      add_input_copy(trace(), input_copy_time(resolved_, 1), copies);
+      if (copies > Seconds()) resolved_.notes.push_back(input_copy_note(resolved_, copies));
+    }
+    if (settings_.trace) resolved_.notes = replay_notes(trace(), resolved_.stack, cluster.ranks());
+    if (bypasses_gpu_links_ && cluster.gpus_on_node.front() > 1)
+      resolved_.notes.push_back(staging_note(resolved_.stack));
+    for (std::string& note : speed_notes(resolved_)) resolved_.notes.push_back(std::move(note));
+    if (!has_platform_ || !has_stack_) return;
+    for (std::string& note : persistent_notes(resolved_)) resolved_.notes.push_back(std::move(note));
+    resolved_.stack.slowest_gpu = slowest_gpu(resolved_);
+    if (waits_for_slowest(resolved_)) settings_.random.gpus = GpuSpread::slowest;
+    if (resolved_.stack.slowest_gpu > 1 && std::ranges::any_of(trace().ops, is_computed_here))
+      resolved_.notes.push_back(slowest_gpu_note(resolved_));
   }
 
   const config::Catalogue& catalogue_;
@@ -532,6 +553,7 @@ const RankClass& only_class(const ResolvedExperiment& resolved) {
 }
 
 int replicas(const ResolvedExperiment& resolved) {
+  if (resolved.grid) return resolved.grid->data;
   return resolved.layout ? resolved.layout->grid.data : resolved.cluster->ranks();
 }
 

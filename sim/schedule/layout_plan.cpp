@@ -16,13 +16,17 @@ namespace trainyard {
 
 namespace {
 
-constexpr Bytes single{4};
-
 /// Plans the collectives of each stage.
 class StagePlanner {
 public:
   StagePlanner(const ResolvedExperiment& resolved, LayoutCollectives& collectives)
-      : resolved_(resolved), layout_(*resolved.layout), collectives_(collectives) {}
+      : resolved_(resolved),
+        layout_(*resolved.layout),
+        collectives_(collectives),
+        gradient_(size_of(resolved.stack.gradient_dtype, resolved.settings.precision)),
+        weight_(element_sizes(resolved.settings.precision).compute_weight),
+        shards_(layout_.parallelism.shard_over == ShardOver::node ? GroupScope::inside_nodes
+                                                                  : GroupScope::whole) {}
 
   StageCollectives plan(const RankClass& one, const StageCollectives::Messages* messages) {
     StageCollectives made;
@@ -55,30 +59,29 @@ private:
     }
   }
 
-  /// Reduction of the gradients among the replicas; with sharded state each keeps its part, and gathers the
-  /// updated parameters.
+  /// The collectives by which replicas exchange gradients and, if they share state, parameters.
   void add_gradients(const RankClass& one, StageCollectives& made) {
     if (collectives_.group_size(Axis::data, one.stage) == 1) return;
-    const bool is_sharded = layout_.parallelism.shard != Sharded::none;
-    const Bytes gradient = size_of(resolved_.stack.gradient_dtype, resolved_.settings.precision);
-    const Bytes weight = element_sizes(resolved_.settings.precision).compute_weight;
+    if (layout_.parallelism.shard == Sharded::parameters) {
+      add_units(one, made);
+      return;
+    }
+    made.reduces_each_micro_batch = layout_.parallelism.shard == Sharded::gradients;
     const std::map<int, int> first_use = first_uses(one.trace);
     int number = 0;
-    for (const PassOps& pass : one.passes) {
-      for (const Bucket& bucket : ddp_buckets(gradients_of(one.trace, pass), resolved_.stack, gradient)) {
+    for (int chunk = 0; chunk < layout_.parallelism.virtual_stages; ++chunk) {
+      for (const Bucket& bucket : ddp_buckets(gradients_of(one, chunk), resolved_.stack, gradient_)) {
         const CollectiveUse use{.name = fmt::format("bucket {}", number++),
                                 .purpose = "gradients",
+                                .rounds = made.reduces_each_micro_batch ? layout_.micro_batches : 1,
                                 .tensors = static_cast<int>(bucket.gradients.size()),
                                 .ready_op = bucket.ready_after};
-        const Operation reduction = is_sharded ? Operation::reduce_scatter : Operation::all_reduce;
+        const auto [reduce, across] = add_reduction(one.stage, bucket.bytes, use);
         made.gradients.push_back(
-            {.chunk = pass.chunk,
-             .ready_op = bucket.ready_after,
-             .collective = collectives_.add(reduction, Axis::data, one.stage, bucket.bytes, use)});
-        if (!is_sharded) continue;
-        const int gathered =
-            collectives_.add(Operation::all_gather, Axis::data, one.stage, bucket.bytes * (weight / gradient),
-                             {.name = use.name, .purpose = "parameters", .tensors = use.tensors});
+            {.chunk = chunk, .ready_op = bucket.ready_after, .collective = reduce, .across = across});
+        if (layout_.parallelism.shard == Sharded::none) continue;
+        const int gathered = add_gather(one.stage, bucket.bytes * (weight_ / gradient_),
+                                        {.name = use.name, .purpose = "parameters", .tensors = use.tensors});
         if (resolved_.stack.overlap_parameters)
           made.parameters.push_back(
               {.needed_by = first_use_of(bucket, one, first_use), .collective = gathered});
@@ -89,10 +92,53 @@ private:
     std::ranges::stable_sort(made.parameters, {}, &ParameterLaunch::needed_by);
   }
 
-  static std::vector<ReadyGradient> gradients_of(const Trace& trace, const PassOps& pass) {
+  /// Units whose parameters are gathered while they are used. A unit is gathered for forward and for
+  /// backward, except those that are kept between the two.
+  void add_units(const RankClass& one, StageCollectives& made) {
+    const std::vector<ShardUnit> units = shard_units(one);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      const ShardUnit& unit = units[i];
+      const std::string name = unit.is_root ? "root" : fmt::format("unit {}", i);
+      const bool is_kept = unit.is_root || i + 1 == units.size();
+      const auto [reduce, across] = add_reduction(one.stage, unit.parameters * gradient_,
+                                                  {.name = name,
+                                                   .purpose = "gradients",
+                                                   .rounds = layout_.micro_batches,
+                                                   .ready_op = unit.last_backward});
+      made.units.push_back(
+          {.unit = unit,
+           .gather = add_gather(
+               one.stage, unit.parameters * weight_,
+               {.name = name, .purpose = "parameters", .rounds = (is_kept ? 1 : 2) * layout_.micro_batches}),
+           .reduce = reduce,
+           .reduce_across = across});
+    }
+  }
+
+  /// What a reduction of gradients leaves: the whole sum, or a shard of it, which nodes with copies add up.
+  std::pair<int, int> add_reduction(int stage, Bytes size, const CollectiveUse& use) {
+    if (layout_.parallelism.shard == Sharded::none)
+      return {collectives_.add(Operation::all_reduce, Axis::data, stage, size, use), -1};
+    const int reduce = collectives_.add(Operation::reduce_scatter, Axis::data, stage, size, use, shards_);
+    if (shards_ == GroupScope::whole ||
+        collectives_.group_size(Axis::data, stage, GroupScope::across_nodes) == 1)
+      return {reduce, -1};
+    const int parts = collectives_.group_size(Axis::data, stage, shards_);
+    return {reduce, collectives_.add(Operation::all_reduce, Axis::data, stage, size / parts, use,
+                                     GroupScope::across_nodes)};
+  }
+
+  int add_gather(int stage, Bytes size, const CollectiveUse& use) {
+    return collectives_.add(Operation::all_gather, Axis::data, stage, size, use, shards_);
+  }
+
+  /// In the order of the ops that complete them in the last micro-batch.
+  static std::vector<ReadyGradient> gradients_of(const RankClass& one, int chunk) {
     std::vector<ReadyGradient> gradients;
-    for (int op = pass.first; op < pass.end; ++op) {
-      for (const Gradient& gradient : trace.ops[at(op)].gradients) gradients.push_back({gradient, op});
+    for (const PassOps& pass : one.passes) {
+      for (int op = pass.first; pass.chunk == chunk && op < pass.end; ++op) {
+        for (const Gradient& gradient : one.trace.ops[at(op)].gradients) gradients.push_back({gradient, op});
+      }
     }
     return gradients;
   }
@@ -124,16 +170,15 @@ private:
   }
 
   void add_end(const RankClass& one, StageCollectives& made) {
-    const Bytes value = size_of(resolved_.stack.gradient_dtype, resolved_.settings.precision);
     const double partial = layout_.parallelism.sequence ? partial_gradients(one.layers) : 0;
     if (partial > 0) {
       made.before_update.push_back(
-          collectives_.add(Operation::all_reduce, Axis::tensor, one.stage, partial * value,
+          collectives_.add(Operation::all_reduce, Axis::tensor, one.stage, partial * gradient_,
                            {.name = "layer norm gradients", .purpose = "gradients"}));
     }
     if (const double table = tied_table(); table > 0 && is_end(one.stage)) {
       if (tied_ < 0)
-        tied_ = collectives_.add_between_ends(table * value,
+        tied_ = collectives_.add_between_ends(table * gradient_,
                                               {.name = "word embedding gradients", .purpose = "gradients"});
       made.before_update.push_back(tied_);
     }
@@ -157,7 +202,10 @@ private:
   const ResolvedExperiment& resolved_;
   const RankLayout& layout_;
   LayoutCollectives& collectives_;
-  int tied_ = -1;  ///< the all-reduce between the ends; none yet
+  Bytes gradient_;     ///< per value, as reduced
+  Bytes weight_;       ///< per value, as gathered
+  GroupScope shards_;  ///< the ranks that divide state
+  int tied_ = -1;      ///< the all-reduce between the ends; none yet
 };
 
 /// The messages between the chunks of the model, by stage and chunk of the stage.

@@ -252,15 +252,21 @@ private:
   std::vector<Transfer> transfers_;
 };
 
-[[noreturn]] void refuse(const std::string& what, int ranks, const std::string& hint) {
-  throw InputError(fmt::format("tensor is {}: {}", ranks, what), hint);
+[[noreturn]] void refuse(const std::string& what, int ranks, const std::string& hint,
+                         const char* key = "tensor") {
+  Diagnostic diagnostic;
+  diagnostic.key_path = std::string("parallelism.") + key;
+  diagnostic.message = fmt::format("tensor is {}: {}", ranks, what);
+  diagnostic.hint = hint;
+  throw InputError({std::move(diagnostic)});
 }
 
-void require_divisor(const Layer& layer, int count, std::string_view what, int ranks) {
+void require_divisor(const Layer& layer, int count, std::string_view what, int ranks,
+                     const char* key = "tensor") {
   if (count % ranks == 0) return;
   refuse(fmt::format("layer '{}' has {} {}, which {} ranks cannot divide equally", layer.name, count, what,
                      ranks),
-         ranks, fmt::format("use a divisor of {}", count));
+         ranks, fmt::format("use a divisor of {}", count), key);
 }
 
 bool has_heads(const Layer& layer) {
@@ -301,7 +307,7 @@ void require_layer(const Layer& layer, const ShardSetting& setting) {
       if (layer.in_shape.size() < 3) require_divisor(layer, layer.out_shape.back(), "features", ranks);
       break;
     case TensorSplit::tokens:
-      if (setting.sequence) require_divisor(layer, layer.in_shape.front(), "tokens", ranks);
+      if (setting.sequence) require_divisor(layer, layer.in_shape.front(), "tokens", ranks, "sequence");
       break;
     case TensorSplit::table:
       require_vocabulary(layer, static_cast<int>(parameter_elements(layer) / layer.out_shape.back()), ranks);
@@ -333,7 +339,7 @@ void require_divisible(const std::vector<Layer>& layers, const ShardSetting& set
   if (setting.tensor == 1) {
     if (setting.sequence)
       refuse("sequence parallelism divides the tokens among the ranks of a tensor group", 1,
-             "use sequence: false, or tensor: 2 or more");
+             "use sequence: false, or tensor: 2 or more", "sequence");
     return;
   }
   require_roles(layers, setting.tensor);

@@ -1,0 +1,22 @@
+#pragma once
+// Entries that are added to a model's vocabulary so that the ranks of a tensor group can divide it.
+
+#include "workload/layer.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace trainyard {
+
+struct PaddedVocabulary {
+  int entries = 0;  ///< of the model
+  int padded = 0;
+};
+
+/// If `ranks` do not divide the vocabulary, makes its entries a multiple of 128 x `ranks`, in the word
+/// embedding, the last projection and the loss. Returns nothing if there is nothing to add: no vocabulary, or
+/// one that the ranks divide. Source: NVIDIA/Megatron-LM v2.5, megatron/tokenizer/tokenizer.py,
+/// _vocab_size_with_padding (make-vocab-size-divisible-by: 128).
+std::optional<PaddedVocabulary> pad_vocabulary(std::vector<Layer>& layers, int ranks);
+
+}  // namespace trainyard

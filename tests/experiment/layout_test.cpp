@@ -1,0 +1,138 @@
+// Blocks `parallelism` of experiments: what they resolve to, and what is refused at which key.
+
+#include "experiment/layout.hpp"
+
+#include "errors_of.hpp"
+#include "shipped_layout.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+
+using namespace trainyard;
+using namespace trainyard::testing;
+
+namespace {
+
+using Found = std::vector<std::string>;
+
+/// "KEY FACTS" of each error of GPT-3 175B on 1,024 GPUs with these overrides.
+Found layout_errors_with(const Overrides& overrides) {
+  Found found;
+  for (const Diagnostic& error : errors_of([&] { gpt3_layout(overrides); })) {
+    CHECK_FALSE(error.hint.empty());
+    found.push_back(error.key_path + ": " + facts_in(error.message));
+  }
+  return found;
+}
+
+bool has_note(const ResolvedExperiment& resolved, const std::string& text) {
+  return std::ranges::any_of(resolved.notes,
+                             [&](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("a block that changes nothing is as if it were absent") {
+  const Overrides plain{{"batch_per_gpu", "4"}, {"accumulation", "2"}};
+  const ResolvedExperiment without = shipped_experiment("bert_large_dgx_a100", plain);
+  for (const Overrides& block :
+       {Overrides{{"parallelism.tensor", "1"}}, Overrides{{"parallelism.schedule", "1f1b"}},
+        Overrides{{"parallelism.pipeline", "1"}, {"parallelism.shard", "none"}},
+        Overrides{{"parallelism.order", "[tensor, context, data, pipeline]"}}}) {
+    const ResolvedExperiment resolved = shipped_experiment("bert_large_dgx_a100", joined(plain, block));
+    CHECK(!resolved.layout);
+    CHECK(!resolved.settings.parallelism);
+    REQUIRE(resolved.classes.size() == 1);
+    CHECK(resolved.classes.front().trace == without.classes.front().trace);
+    CHECK(resolved.notes == without.notes);
+    CHECK(resolved.warnings.empty());
+  }
+}
+
+TEST_CASE("a block that changes nothing forbids nothing") {
+  const Overrides random{{"parallelism.tensor", "1"}, {"random.gpu", "{kind: normal, sd: 0.01}"}};
+  CHECK_NOTHROW(shipped_experiment("bert_large_dgx_a100", random));
+  const Overrides shared{{"parallelism.tensor", "2"}, {"random.gpu", "{kind: normal, sd: 0.01}"}};
+  CHECK_THROWS_AS(shipped_experiment("bert_large_dgx_a100", shared), InputError);
+}
+
+TEST_CASE("GPT-3 175B on 1,024 GPUs has eight classes of 128 ranks") {
+  const ResolvedExperiment resolved = gpt3_layout();
+  REQUIRE(resolved.layout);
+  CHECK(resolved.layout->grid.data == 16);
+  CHECK(replicas(resolved) == 16);
+  CHECK(shares_model(resolved));
+  REQUIRE(resolved.classes.size() == 8);
+  for (int stage = 0; stage < 8; ++stage) {
+    const RankClass& one = resolved.classes[at(stage)];
+    CHECK(one.stage == stage);
+    CHECK(one.ranks.size() == 128);
+    CHECK(one.ranks.front() == Rank{128 * stage});
+    CHECK(one.trace.accumulation == 96);
+  }
+}
+
+TEST_CASE("an impossible division is an error of its key, with the numbers") {
+  CHECK(layout_errors_with({{"parallelism.tensor", "5"}, {"gpus", "1000"}, {"parallelism.pipeline", "4"}}) ==
+        Found{"parallelism.tensor: 5 'h0.attn.qk' 96 5"});
+  CHECK(layout_errors_with({{"parallelism.tensor", "16"}, {"model.decoder.ffn", "12296"}}) ==
+        Found{"parallelism.tensor: 16 'h0.mlp.fc1' 12296 16"});
+  CHECK(layout_errors_with({{"parallelism.tensor", "16"}, {"model.decoder.kv_heads", "12"}}) ==
+        Found{"parallelism.tensor: 16 'h0.attn.qkv' 12"});
+  CHECK(layout_errors_with({{"parallelism.sequence", "true"}, {"model.decoder.sequence_length", "2044"}}) ==
+        Found{"parallelism.sequence: 8 'wpe' 2044 8"});
+  CHECK(layout_errors_with({{"parallelism.tensor", "1"}, {"parallelism.sequence", "true"}}) ==
+        Found{"parallelism.sequence: 'sequence' 1"});
+}
+
+TEST_CASE("an impossible pipeline is an error of its key, with the numbers") {
+  CHECK(layout_errors_with({{"parallelism.pipeline", "16"}, {"parallelism.virtual_stages", "4"}}) ==
+        Found{"parallelism.pipeline: 96 64"});
+  CHECK(layout_errors_with({{"parallelism.stages", "[12, 12, 12, 12, 12, 12, 12, 13]"}}) ==
+        Found{"parallelism.stages: 'stages' 97 96"});
+  CHECK(layout_errors_with({{"parallelism.stages", "[48, 48]"}}) ==
+        Found{"parallelism.stages: 'stages' 2 8 1 = 8"});
+  CHECK(layout_errors_with({{"parallelism.virtual_stages", "3"}, {"accumulation", "100"}}) ==
+        Found{"parallelism.virtual_stages: 'interleaved' 8 100"});
+  CHECK(layout_errors_with({{"parallelism.pipeline", "1"}, {"parallelism.virtual_stages", "3"}}) ==
+        Found{"parallelism.virtual_stages: 3 1"});
+  CHECK(layout_errors_with({{"parallelism.schedule", "interleaved"}}) ==
+        Found{"parallelism.schedule: 'interleaved' 1"});
+  CHECK(layout_errors_with({{"model", "resnet50"}, {"parallelism.tensor", "1"}, {"precision", "fp16"}}) ==
+        Found{"parallelism.pipeline: 8"});
+}
+
+TEST_CASE("ranks that make no grid, and sharding that a pipeline forbids, are errors of their keys") {
+  CHECK(layout_errors_with({{"parallelism.pipeline", "12"}}) ==
+        Found{"parallelism.pipeline: 1024 8 1 12 = 96"});
+  CHECK(layout_errors_with({{"parallelism.shard", "parameters"}}) ==
+        Found{"parallelism.shard: 'parameters' 8"});
+  CHECK(layout_errors_with({{"parallelism.order", "[tensor, data]"}}) ==
+        Found{"parallelism.order: 'order' 2"});
+  CHECK(layout_errors_with({{"parallelism.context", "2"}}) == Found{"parallelism.context: 2"});
+  CHECK(layout_errors_with({{"parallelism.expert", "4"}}) == Found{"parallelism.expert: 4"});
+}
+
+TEST_CASE("all errors of a layout are reported at once") {
+  CHECK(layout_errors_with({{"parallelism.pipeline", "12"},
+                            {"parallelism.virtual_stages", "2"},
+                            {"accumulation", "10"},
+                            {"parallelism.shard", "gradients"}}) ==
+        Found{"parallelism.pipeline: 1024 8 1 12 = 96", "parallelism.virtual_stages: 'interleaved' 12 10",
+              "parallelism.shard: 'gradients' 12"});
+}
+
+TEST_CASE("a vocabulary that the ranks cannot divide is padded to a multiple of 128 x tensor") {
+  const Overrides layout{{"parallelism.tensor", "4"}};
+  const ResolvedExperiment resolved = shipped_experiment(
+      "gpt2_small_dgx2", joined({{"gpus", "8"}, {"nodes", "1"}, {"memory", "ignore"}}, layout));
+  CHECK(has_note(resolved, "50257 to 50688"));
+  double table = 0;
+  for (const Layer& layer : resolved.classes.front().layers) {
+    if (layer.split == TensorSplit::table) table = parameter_elements(layer);
+    if (layer.split == TensorSplit::loss) CHECK(layer.in_shape.back() == 50688 / 4);
+    if (layer.tied_elements > 0) CHECK(layer.out_shape.back() == 50688 / 4);
+  }
+  CHECK(table == 50688.0 / 4 * 768);
+  CHECK_FALSE(has_note(gpt3_layout(), "vocabulary"));
+}
