@@ -44,25 +44,34 @@ std::string refusal_of(const PublishedRow& row) {
   return {};
 }
 
-/// Replaces {gpus} and so on by the row's numbers; a number that is not stated is an error.
+/// Replaces {gpus} and so on by the row's numbers, and {heads|64} by 64 if the row does not state its heads.
+/// A number that is neither stated nor given is an error.
 OrReason<std::string> filled_with_numbers(std::string text, const PublishedRow& row) {
   const LayoutColumns& layout = *row.layout;
   const int replicas = layout.data;
   const int global = positive(row.global_batch);
   const std::pair<std::string_view, int> numbers[] = {
-      {"{gpus}", row.gpus_total},
-      {"{nodes}", row.nodes},
-      {"{gpus_per_node}", std::min(row.gpus_per_node, row.gpus_total)},
-      {"{layers}", layout.layers},
-      {"{hidden}", layout.hidden},
-      {"{heads}", layout.heads},
-      {"{vocabulary}", layout.vocabulary},
-      {"{sequence}", positive(row.seq_len)},
-      {"{replica_batch}", replicas > 0 && global % replicas == 0 ? global / replicas : 0}};
+      {"{gpus", row.gpus_total},
+      {"{nodes", row.nodes},
+      {"{gpus_per_node", std::min(row.gpus_per_node, row.gpus_total)},
+      {"{layers", layout.layers},
+      {"{hidden", layout.hidden},
+      {"{heads", layout.heads},
+      {"{vocabulary", layout.vocabulary},
+      {"{sequence", positive(row.seq_len)},
+      {"{replica_batch", replicas > 0 && global % replicas == 0 ? global / replicas : 0}};
   for (const auto& [word, number] : numbers) {
-    for (std::size_t place = text.find(word); place != std::string::npos; place = text.find(word)) {
-      if (number == 0) return tl::unexpected(fmt::format("the row does not state {}", word));
-      text.replace(place, word.size(), std::to_string(number));
+    for (const char after : {'}', '|'}) {
+      const std::string begin = std::string(word) + after;
+      for (std::size_t place = text.find(begin); place != std::string::npos; place = text.find(begin)) {
+        const std::size_t end = text.find('}', place);
+        if (end == std::string::npos) return tl::unexpected(fmt::format("'{}' does not end", begin));
+        const std::size_t given = place + begin.size();
+        std::string its = number > 0 ? std::to_string(number) : std::string();
+        if (its.empty() && after == '|') its = text.substr(given, end - given);
+        if (its.empty()) return tl::unexpected(fmt::format("the row does not state {}", word.substr(1)));
+        text.replace(place, end + 1 - place, its);
+      }
     }
   }
   return text;

@@ -9,6 +9,8 @@
 
 #include <map>
 #include <optional>
+#include <regex>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,14 +22,18 @@ namespace {
 constexpr std::string_view any_experiment =
     "platform: any\nmodel: any\nstack: any\nprecision: fp32\nbatch_per_gpu: 1\noptimizer: sgd\n";
 
-constexpr std::string_view numbers_of_rows[] = {"{gpus}",       "{nodes}",    "{gpus_per_node}", "{servers}",
-                                                "{cpus}",       "{layers}",   "{hidden}",        "{heads}",
-                                                "{vocabulary}", "{sequence}", "{replica_batch}"};
+/// Words in braces and the numbers with which they are tried; other sizes must go with them.
+constexpr std::pair<std::string_view, std::string_view> numbers_of_rows[] = {
+    {"gpus", "1"},       {"nodes", "1"},    {"gpus_per_node", "1"}, {"servers", "1"},
+    {"cpus", "1"},       {"layers", "1"},   {"heads", "1"},         {"hidden", "6144"},
+    {"vocabulary", "1"}, {"sequence", "1"}, {"replica_batch", "1"}};
 
+/// A word may be followed by what holds if the row does not state the number: {heads|64}.
 std::string with_numbers(std::string value) {
-  for (const std::string_view word : numbers_of_rows) {
-    for (std::size_t place = value.find(word); place != std::string::npos; place = value.find(word))
-      value.replace(place, word.size(), "1");
+  for (const auto& [word, number] : numbers_of_rows) {
+    static const std::string otherwise = "(\\|[0-9]+)?";
+    const std::regex braces("\\{" + std::string(word) + otherwise + "\\}");
+    value = std::regex_replace(value, braces, std::string(number));
   }
   return value;
 }
