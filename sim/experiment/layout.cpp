@@ -142,8 +142,7 @@ private:
       update.bytes += chunk.update.front().bytes;
       parameters += std::get<VectorShape>(chunk.update.front().shape).elements;
     }
-    const int shards =
-        layout_.parallelism.shard == Sharded::none ? 1 : layout_.grid.data * layout_.grid.context;
+    const int shards = layout_.state_shards;
     update.shape = VectorShape{parameters / shards};
     update.flops = update.flops / shards;
     update.bytes = update.bytes / shards;
@@ -158,16 +157,28 @@ private:
   std::vector<LayerRange> ranges_;
 };
 
+/// All replicas, or those on the first node.
+int state_shards(const Parallelism& parallelism, const Grid& grid, int ranks_per_node) {
+  if (parallelism.shard == Sharded::none) return 1;
+  const std::vector<Rank> group = groups_of_stage(grid, Axis::data, 0).front();
+  if (parallelism.shard_over == ShardOver::data) return static_cast<int>(group.size());
+  const int node = index(group.front()) / ranks_per_node;
+  return static_cast<int>(
+      std::ranges::count_if(group, [&](Rank rank) { return index(rank) / ranks_per_node == node; }));
+}
+
 }  // namespace
 
 RankLayout make_layout(const LayoutRequest& request) {
   std::vector<Diagnostic> errors = layout_errors(request.parallelism, request.ranks, request.micro_batches);
   if (!errors.empty()) throw InputError(std::move(errors));
   RankLayout layout{.parallelism = request.parallelism,
-                .grid = make_grid(request.parallelism, request.ranks),
-                .schedule = schedule_of(request.parallelism),
-                .micro_batches = request.micro_batches,
-                .boundaries = {}};
+                    .grid = make_grid(request.parallelism, request.ranks),
+                    .schedule = schedule_of(request.parallelism),
+                    .micro_batches = request.micro_batches,
+                    .state_shards = 1,
+                    .boundaries = {}};
+  layout.state_shards = state_shards(request.parallelism, layout.grid, request.ranks_per_node);
   layout.boundaries = LayoutTraces(request, layout).boundaries();
   return layout;
 }

@@ -18,6 +18,7 @@ struct RankLayout {
   Grid grid;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int micro_batches = 1;
+  int state_shards = 1;  ///< replicas that divide the state of their parameters
   /// By chunk of the model but the last: what a rank sends to the next chunk per micro-batch, and gets back.
   std::vector<Bytes> boundaries;
 };
@@ -28,6 +29,7 @@ struct LayoutRequest {
   const Stack& stack;
   Parallelism parallelism;
   int ranks = 1;
+  int ranks_per_node = 1;
   int micro_batch = 1;    ///< samples of a micro-batch of one replica
   int micro_batches = 1;  ///< of a step, for each replica
   Precision precision = Precision::fp32;

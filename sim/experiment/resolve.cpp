@@ -463,6 +463,7 @@ private:
                                 .stack = resolved_.stack,
                                 .parallelism = *settings_.parallelism,
                                 .ranks = resolved_.cluster->ranks(),
+                                .ranks_per_node = resolved_.cluster->gpus_on_node.front(),
                                 .micro_batch = settings_.batch_per_gpu,
                                 .micro_batches = settings_.accumulation,
                                 .precision = settings_.precision,

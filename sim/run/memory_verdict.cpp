@@ -3,6 +3,7 @@
 #include "collectives/nccl_buffers.hpp"
 #include "collectives/nccl_tuning.hpp"
 #include "platform/channels.hpp"
+#include "schedule/shard_units.hpp"
 #include "strategy/buckets.hpp"
 #include "strategy/compression.hpp"
 #include "strategy/recompute.hpp"
@@ -68,14 +69,41 @@ HeldLayers layers_of(const ResolvedExperiment& resolved, const RankClass& one) {
   return held;
 }
 
+/// What a rank holds of sharded parameters besides its shard: the root, the unit in use and the next one.
+double gathered_parameters(const RankClass& one) {
+  double root = 0;
+  double largest = 0;
+  for (const ShardUnit& unit : shard_units(one)) {
+    if (unit.is_root)
+      root = unit.parameters;
+    else
+      largest = std::max(largest, unit.parameters);
+  }
+  return root + 2 * largest;
+}
+
+/// Gradients of a rank that are not reduced yet, if replicas divide the reduced ones: two buckets, or a unit.
+Bytes unreduced_gradients(const ResolvedExperiment& resolved, const RankClass& one) {
+  const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
+  const Bytes all = totals(one.layers).parameters * value;
+  if (resolved.layout->parallelism.shard == Sharded::gradients)
+    return std::min(all, 2 * largest_bucket(resolved.stack));
+  double largest = 0;
+  for (const ShardUnit& unit : shard_units(one)) largest = std::max(largest, unit.parameters);
+  return largest * value;
+}
+
 /// How a layout changes the setting: state that replicas share, micro-batches under way.
 void set_layout(const ResolvedExperiment& resolved, const RankClass& one, MemorySetting& setting) {
   const RankLayout& layout = *resolved.layout;
   const Parallelism& parallelism = layout.parallelism;
-  const int replicas = layout.grid.data * layout.grid.context;
+  const int replicas = layout.state_shards;
   if (parallelism.shard >= Sharded::optimizer) setting.shards.optimizer = replicas;
   if (parallelism.shard >= Sharded::gradients) setting.shards.gradients = replicas;
-  if (parallelism.shard >= Sharded::parameters) setting.shards.parameters = replicas;
+  if (parallelism.shard >= Sharded::parameters) {
+    setting.shards.parameters = replicas;
+    setting.gathered_parameters = gathered_parameters(one);
+  }
   const int chunks = kept_micro_batches(layout.schedule, layout.grid.pipeline, parallelism.virtual_stages,
                                         layout.micro_batches, one.stage);
   setting.earlier_micro_batches = static_cast<double>(chunks) / parallelism.virtual_stages - 1;
@@ -164,6 +192,8 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
     setting.buffered_gradient = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
     setting.gradient_buckets = {};
   }
+  if (resolved.layout && resolved.layout->parallelism.shard >= Sharded::gradients)
+    setting.gradient_buckets = unreduced_gradients(resolved, one);
   const HeldLayers held = layers_of(resolved, one);
   MemoryReport report{.ranks = one.name,
                       .terms = memory_per_rank(held.now, setting, held.earlier),

@@ -67,10 +67,11 @@ Seconds sum_of_ops(const ClassStep& one, const Trace& trace, Wanted is_wanted) {
 }
 
 /// The step of one GPU alone: the mean one, not the slowest of the job.
-Seconds one_mean_gpu(const Trace& trace, std::span<const OpTime> times) {
+Seconds one_mean_gpu(const RankClass& one, std::span<const OpTime> times, int micro_batches) {
   Seconds sum;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    if (has_one_rank(trace.ops[i])) sum += times[i].duration - times[i].slowest_gpu;
+    if (has_one_rank(one.trace.ops[i]))
+      sum += runs_of(one, static_cast<int>(i), micro_batches) * (times[i].duration - times[i].slowest_gpu);
   }
   return sum;
 }
@@ -140,7 +141,8 @@ Pace pace_of(const ResolvedExperiment& resolved, const Step& step) {
                       resolved.settings.accumulation * replicas(resolved);
   pace.throughput = static_cast<double>(pace.global_batch) / pace.time.si();
   if (shares_model(resolved)) return pace;
-  pace.one_rank = with_input(one_mean_gpu(only_class(resolved).trace, step.plan.op_times.front()),
+  pace.one_rank = with_input(one_mean_gpu(only_class(resolved), step.plan.op_times.front(),
+                                          resolved.layout ? resolved.layout->micro_batches : 1),
                              data_loading(resolved, 1, 1), resolved.settings.input);
   pace.efficiency = pace.one_rank / pace.time;
   pace.speedup = pace.efficiency * ranks;

@@ -17,10 +17,13 @@ namespace trainyard {
 struct CollectiveUse {
   std::string name;     ///< "layer h3.attn.proj", "bucket 0"
   std::string purpose;  ///< "activations", "gradients", "parameters"
-  int rounds = 1;       ///< times that it runs in a step
   int tensors = 0;
   int ready_op = -1;
 };
+
+/// The part of each group of an axis that takes part in a collective: all of it, its ranks on one node, or
+/// the ranks with the same place on all its nodes.
+enum class GroupScope { whole, inside_nodes, across_nodes };
 
 class LayoutCollectives {
 public:
@@ -28,10 +31,11 @@ public:
   LayoutCollectives(const ResolvedExperiment& resolved, StepPlan& plan);
 
   /// Ranks of a group of the axis on this stage.
-  [[nodiscard]] int group_size(Axis axis, int stage) const;
+  [[nodiscard]] int group_size(Axis axis, int stage, GroupScope scope = GroupScope::whole) const;
 
   /// Adds a collective over every group of an axis on a stage; returns its index.
-  int add(Operation operation, Axis axis, int stage, Bytes size, CollectiveUse use);
+  int add(Operation operation, Axis axis, int stage, Bytes size, CollectiveUse use,
+          GroupScope scope = GroupScope::whole);
 
   /// Adds messages of `size` from every rank of a stage to its neighbour in another; returns the index.
   int add_message(int from, int to, Bytes size, CollectiveUse use);
@@ -47,8 +51,10 @@ public:
   [[nodiscard]] Ends stages_of(int collective) const { return stages_[at(collective)]; }
 
 private:
-  /// Operation, axis and the two stages of a family of groups.
-  using Key = std::tuple<Operation, Axis, int, int>;
+  /// Operation, axis, the two stages of a family of groups, and their part.
+  using Key = std::tuple<Operation, Axis, int, int, GroupScope>;
+
+  [[nodiscard]] RankGroups groups_of(Axis axis, int stage, GroupScope scope) const;
 
   Planner& planner(const Key& key, const RankGroups& groups);
   int add(const Key& key, const RankGroups& groups, Bytes size, CollectiveUse use);

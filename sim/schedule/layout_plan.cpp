@@ -16,13 +16,17 @@ namespace trainyard {
 
 namespace {
 
-constexpr Bytes single{4};
-
 /// Plans the collectives of each stage.
 class StagePlanner {
 public:
   StagePlanner(const ResolvedExperiment& resolved, LayoutCollectives& collectives)
-      : resolved_(resolved), layout_(*resolved.layout), collectives_(collectives) {}
+      : resolved_(resolved),
+        layout_(*resolved.layout),
+        collectives_(collectives),
+        gradient_(size_of(resolved.stack.gradient_dtype, resolved.settings.precision)),
+        weight_(element_sizes(resolved.settings.precision).compute_weight),
+        shards_(layout_.parallelism.shard_over == ShardOver::node ? GroupScope::inside_nodes
+                                                                  : GroupScope::whole) {}
 
   StageCollectives plan(const RankClass& one, const StageCollectives::Messages* messages) {
     StageCollectives made;
@@ -49,36 +53,33 @@ private:
                  what.operation, what.axis, one.stage, what.size,
                  {.name = ops[i].layer,
                   .purpose = ops[i].phase == Phase::forward ? "activations" : "activation gradients",
-                  .rounds = runs_of(one, op, layout_.micro_batches),
                   .ready_op = op})});
       }
     }
   }
 
-  /// Reduction of the gradients among the replicas; with sharded state each keeps its part, and gathers the
-  /// updated parameters.
+  /// The collectives by which replicas exchange gradients and, if they share state, parameters.
   void add_gradients(const RankClass& one, StageCollectives& made) {
     if (collectives_.group_size(Axis::data, one.stage) == 1) return;
-    const bool is_sharded = layout_.parallelism.shard != Sharded::none;
-    const Bytes gradient = size_of(resolved_.stack.gradient_dtype, resolved_.settings.precision);
-    const Bytes weight = element_sizes(resolved_.settings.precision).compute_weight;
+    if (layout_.parallelism.shard == Sharded::parameters) {
+      add_units(one, made);
+      return;
+    }
+    made.reduces_each_micro_batch = layout_.parallelism.shard == Sharded::gradients;
     const std::map<int, int> first_use = first_uses(one.trace);
     int number = 0;
     for (int chunk = 0; chunk < layout_.parallelism.virtual_stages; ++chunk) {
-      for (const Bucket& bucket : ddp_buckets(gradients_of(one, chunk), resolved_.stack, gradient)) {
+      for (const Bucket& bucket : ddp_buckets(gradients_of(one, chunk), resolved_.stack, gradient_)) {
         const CollectiveUse use{.name = fmt::format("bucket {}", number++),
                                 .purpose = "gradients",
                                 .tensors = static_cast<int>(bucket.gradients.size()),
                                 .ready_op = bucket.ready_after};
-        const Operation reduction = is_sharded ? Operation::reduce_scatter : Operation::all_reduce;
+        const auto [reduce, across] = add_reduction(one.stage, bucket.bytes, use);
         made.gradients.push_back(
-            {.chunk = chunk,
-             .ready_op = bucket.ready_after,
-             .collective = collectives_.add(reduction, Axis::data, one.stage, bucket.bytes, use)});
-        if (!is_sharded) continue;
-        const int gathered =
-            collectives_.add(Operation::all_gather, Axis::data, one.stage, bucket.bytes * (weight / gradient),
-                             {.name = use.name, .purpose = "parameters", .tensors = use.tensors});
+            {.chunk = chunk, .ready_op = bucket.ready_after, .collective = reduce, .across = across});
+        if (layout_.parallelism.shard == Sharded::none) continue;
+        const int gathered = add_gather(one.stage, bucket.bytes * (weight_ / gradient_),
+                                        {.name = use.name, .purpose = "parameters", .tensors = use.tensors});
         if (resolved_.stack.overlap_parameters)
           made.parameters.push_back(
               {.needed_by = first_use_of(bucket, one, first_use), .collective = gathered});
@@ -87,6 +88,40 @@ private:
       }
     }
     std::ranges::stable_sort(made.parameters, {}, &ParameterLaunch::needed_by);
+  }
+
+  /// Units whose parameters are gathered while they are used.
+  void add_units(const RankClass& one, StageCollectives& made) {
+    const std::vector<ShardUnit> units = shard_units(one);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      const ShardUnit& unit = units[i];
+      const std::string name = unit.is_root ? "root" : fmt::format("unit {}", i);
+      const auto [reduce, across] =
+          add_reduction(one.stage, unit.parameters * gradient_,
+                        {.name = name, .purpose = "gradients", .ready_op = unit.last_backward});
+      made.units.push_back({.unit = unit,
+                            .gather = add_gather(one.stage, unit.parameters * weight_,
+                                                 {.name = name, .purpose = "parameters"}),
+                            .reduce = reduce,
+                            .reduce_across = across});
+    }
+  }
+
+  /// What a reduction of gradients leaves: the whole sum, or a shard of it, which nodes with copies add up.
+  std::pair<int, int> add_reduction(int stage, Bytes size, const CollectiveUse& use) {
+    if (layout_.parallelism.shard == Sharded::none)
+      return {collectives_.add(Operation::all_reduce, Axis::data, stage, size, use), -1};
+    const int reduce = collectives_.add(Operation::reduce_scatter, Axis::data, stage, size, use, shards_);
+    if (shards_ == GroupScope::whole ||
+        collectives_.group_size(Axis::data, stage, GroupScope::across_nodes) == 1)
+      return {reduce, -1};
+    const int parts = collectives_.group_size(Axis::data, stage, shards_);
+    return {reduce, collectives_.add(Operation::all_reduce, Axis::data, stage, size / parts, use,
+                                     GroupScope::across_nodes)};
+  }
+
+  int add_gather(int stage, Bytes size, const CollectiveUse& use) {
+    return collectives_.add(Operation::all_gather, Axis::data, stage, size, use, shards_);
   }
 
   /// In the order of the ops that complete them in the last micro-batch.
@@ -127,16 +162,15 @@ private:
   }
 
   void add_end(const RankClass& one, StageCollectives& made) {
-    const Bytes value = size_of(resolved_.stack.gradient_dtype, resolved_.settings.precision);
     const double partial = layout_.parallelism.sequence ? partial_gradients(one.layers) : 0;
     if (partial > 0) {
       made.before_update.push_back(
-          collectives_.add(Operation::all_reduce, Axis::tensor, one.stage, partial * value,
+          collectives_.add(Operation::all_reduce, Axis::tensor, one.stage, partial * gradient_,
                            {.name = "layer norm gradients", .purpose = "gradients"}));
     }
     if (const double table = tied_table(); table > 0 && is_end(one.stage)) {
       if (tied_ < 0)
-        tied_ = collectives_.add_between_ends(table * value,
+        tied_ = collectives_.add_between_ends(table * gradient_,
                                               {.name = "word embedding gradients", .purpose = "gradients"});
       made.before_update.push_back(tied_);
     }
@@ -160,7 +194,10 @@ private:
   const ResolvedExperiment& resolved_;
   const RankLayout& layout_;
   LayoutCollectives& collectives_;
-  int tied_ = -1;  ///< the all-reduce between the ends; none yet
+  Bytes gradient_;     ///< per value, as reduced
+  Bytes weight_;       ///< per value, as gathered
+  GroupScope shards_;  ///< the ranks that divide state
+  int tied_ = -1;      ///< the all-reduce between the ends; none yet
 };
 
 /// The messages between the chunks of the model, by stage and chunk of the stage.
@@ -174,10 +211,9 @@ std::vector<StageCollectives::Messages> messages_of(const RankLayout& layout,
     const int to = (chunk + 1) % p;
     const Bytes size = layout.boundaries[at(chunk)];
     const auto add = [&](int sender, int receiver, const char* purpose) {
-      return collectives.add_message(sender, receiver, size,
-                                     {.name = fmt::format("stage {} to stage {}", sender, receiver),
-                                      .purpose = purpose,
-                                      .rounds = layout.micro_batches});
+      return collectives.add_message(
+          sender, receiver, size,
+          {.name = fmt::format("stage {} to stage {}", sender, receiver), .purpose = purpose});
     };
     const int forward = add(from, to, "activations");
     const int backward = add(to, from, "activation gradients");
@@ -199,6 +235,27 @@ LayoutOverlap overlap_of(const ResolvedExperiment& resolved) {
           .parameters = false,
           .messages =
               layout.schedule == PipelineSchedule::interleaved || layout.schedule == PipelineSchedule::zb_h1};
+}
+
+/// Adds one for each time that a program, with its segments, joins a collective.
+void count_joins(const TaskGraph& graph, const Program& program, std::vector<int>& joins) {
+  for (const std::vector<Task>& stream : program.streams) {
+    for (const Task& task : stream) {
+      if (const auto* join = std::get_if<Join>(&task)) ++joins[at(join->collective)];
+      if (const auto* run = std::get_if<RunSegment>(&task))
+        count_joins(graph, graph.segments[at(run->segment)].program, joins);
+    }
+  }
+}
+
+/// All programs that join a collective do so equally often.
+void set_rounds(TaskGraph& graph) {
+  for (const Program& program : graph.programs) {
+    std::vector<int> joins(graph.collectives.size());
+    count_joins(graph, program, joins);
+    for (std::size_t i = 0; i < joins.size(); ++i)
+      graph.collectives[i].rounds = std::max(graph.collectives[i].rounds, joins[i]);
+  }
 }
 
 /// Sets the use of the GPUs by all collectives but messages, which occupy one or two percent of a GPU.
@@ -296,6 +353,7 @@ StepPlan plan_layout_step(const ResolvedExperiment& resolved) {
     plan.graph.programs.push_back(
         stage_program(one, layout, plan.op_times.back(), of_stage, overlap, plan.graph));
   }
+  set_rounds(plan.graph);
   check_segments(collectives, overlap.messages, plan);
   if (resolved.stack.overlap_slows) set_layout_uses(resolved.gpu, plan);
   return plan;

@@ -77,6 +77,7 @@ public:
         overlap_(overlap),
         graph_(graph),
         ops_(times, collectives.of_ops),
+        units_(collectives.units, writer_),
         order_(pass_order(layout.schedule, layout.grid.pipeline, layout.parallelism.virtual_stages,
                           layout.micro_batches, one.stage)) {}
 
@@ -86,6 +87,8 @@ public:
     for (int i = 0; at(i) < order_.size(); ++i) {
       if (overlap_.messages) receive_for(i);
       run(i);
+      if (!overlap_.gradients && collectives_.reduces_each_micro_batch && ends_chunk(order_[at(i)]))
+        reduce_now(order_[at(i)].chunk);
       send_after(i);
     }
     end_step();
@@ -98,10 +101,17 @@ private:
         one_.passes, [&](const PassOps& ops) { return ops.kind == pass.kind && ops.chunk == pass.chunk; });
   }
 
-  /// Whether gradients may be complete in the pass: those of norms and embeddings are before the pass that
-  /// computes the gradients of weights.
-  [[nodiscard]] bool is_last_backward(const Pass& pass) const {
-    return pass.kind != PassKind::forward && pass.micro_batch == layout_.micro_batches - 1;
+  /// Whether the gradients that a pass completes are reduced. With zb_h1 those of norms and embeddings are
+  /// complete before the gradients of weights.
+  [[nodiscard]] bool reduces_gradients(const Pass& pass) const {
+    return pass.kind != PassKind::forward &&
+           (collectives_.reduces_each_micro_batch || pass.micro_batch == layout_.micro_batches - 1);
+  }
+
+  /// Whether it is the last pass of a micro-batch through its chunk.
+  [[nodiscard]] bool ends_chunk(const Pass& pass) const {
+    return pass.kind ==
+           (layout_.schedule == PipelineSchedule::zb_h1 ? PassKind::weights : PassKind::backward);
   }
 
   /// The message that a pass needs, and its stream.
@@ -160,7 +170,12 @@ private:
     const Pass& pass = order_[at(i)];
     const PassOps& ops = ops_of(pass);
     if (ops.first == ops.end) return;
-    const bool reduces = overlap_.gradients && is_last_backward(pass);
+    if (!collectives_.units.empty()) {
+      ops_.write(
+          writer_, ops.first, ops.end, [&](int op) { units_.before(op); }, [&](int op) { units_.after(op); });
+      return;
+    }
+    const bool reduces = overlap_.gradients && reduces_gradients(pass);
     const bool gathers = pass.kind == PassKind::forward && pass.micro_batch == 0 && !gathered_.empty();
     is_reducing_ = is_reducing_ || (reduces && !collectives_.gradients.empty());
     if (!is_reducing_ && !gathers) {
@@ -206,8 +221,22 @@ private:
     for (const GradientLaunch& launch : collectives_.gradients) {
       if (launch.ready_op != op) continue;
       writer_.order(Stream::compute, Stream::communication);
-      writer_.add(Stream::communication, Join{launch.collective});
+      reduce(launch);
     }
+  }
+
+  void reduce(const GradientLaunch& launch) {
+    writer_.add(Stream::communication, Join{launch.collective});
+    if (launch.across >= 0) writer_.add(Stream::communication, Join{launch.across});
+  }
+
+  /// Kernels wait for the reduction of a chunk's gradients.
+  void reduce_now(int chunk) {
+    writer_.order(Stream::compute, Stream::communication);
+    for (const GradientLaunch& launch : collectives_.gradients) {
+      if (launch.chunk == chunk) reduce(launch);
+    }
+    writer_.order(Stream::communication, Stream::compute);
   }
 
   void end_step() {
@@ -216,12 +245,12 @@ private:
     while (at(update) < one_.trace.ops.size() && one_.trace.ops[at(update)].phase != Phase::optimizer)
       ++update;
     ops_.write(writer_, end, update, nothing, nothing);
-    if (!overlap_.gradients && !collectives_.gradients.empty()) {
+    if (!overlap_.gradients && !collectives_.reduces_each_micro_batch && !collectives_.gradients.empty()) {
       writer_.order(Stream::compute, Stream::communication);
-      for (const GradientLaunch& launch : collectives_.gradients)
-        writer_.add(Stream::communication, Join{launch.collective});
+      for (const GradientLaunch& launch : collectives_.gradients) reduce(launch);
     }
-    if (!collectives_.gradients.empty()) writer_.order(Stream::communication, Stream::compute);
+    if (!collectives_.gradients.empty() || !collectives_.units.empty())
+      writer_.order(Stream::communication, Stream::compute);
     for (const int collective : collectives_.before_update) writer_.add(Stream::compute, Join{collective});
     ops_.write(writer_, update, static_cast<int>(one_.trace.ops.size()), nothing, nothing);
     for (const int collective : collectives_.after_update) writer_.add(Stream::compute, Join{collective});
@@ -233,8 +262,9 @@ private:
   const LayoutOverlap& overlap_;
   TaskGraph& graph_;
   OpWriter ops_;
-  std::vector<Pass> order_;
   ProgramWriter writer_;
+  UnitProgram units_;
+  std::vector<Pass> order_;
   std::map<int, int> segments_;                ///< by first op
   std::vector<std::pair<int, int>> gathered_;  ///< parameters under way: the op that reads them, the event
   bool is_reducing_ = false;                   ///< the last backward passes have begun

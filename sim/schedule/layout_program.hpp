@@ -4,6 +4,7 @@
 #include "experiment/layout.hpp"
 #include "schedule/layout_collectives.hpp"
 #include "schedule/task_graph.hpp"
+#include "schedule/unit_program.hpp"
 #include "strategy/pipeline_order.hpp"
 
 #include <optional>
@@ -20,11 +21,12 @@ struct OpLaunch {
   Stream stream = Stream::tensor;  ///< if it runs beside other ops; otherwise it holds up the compute stream
 };
 
-/// Gradients of a chunk that are reduced together in a step's last backward pass.
+/// Gradients of a chunk that are reduced together in a step's last backward pass, or in each.
 struct GradientLaunch {
   int chunk = 0;
   int ready_op = -1;
   int collective = -1;
+  int across = -1;  ///< then, between nodes that hold copies of what the collective leaves on each rank
 };
 
 /// Parameters that are gathered at the beginning of a step.
@@ -35,8 +37,10 @@ struct ParameterLaunch {
 
 /// The collectives of one stage.
 struct StageCollectives {
-  std::vector<OpLaunch> of_ops;             ///< in the order of the ops
-  std::vector<GradientLaunch> gradients;    ///< in the order in which they become ready
+  std::vector<OpLaunch> of_ops;           ///< in the order of the ops
+  std::vector<GradientLaunch> gradients;  ///< in the order in which they become ready
+  bool reduces_each_micro_batch = false;
+  std::vector<UnitLaunch> units;            ///< instead, if parameters are sharded
   std::vector<ParameterLaunch> parameters;  ///< in the order of their use
   std::vector<int> before_update;           ///< one after the other, once all gradients are reduced
   std::vector<int> after_update;            ///< at the end of the step

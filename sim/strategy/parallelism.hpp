@@ -23,6 +23,9 @@ enum class Recompute { none, selective, full };
 /// What the replicas of a parameter divide among themselves instead of each holding all of it.
 enum class Sharded { none, optimizer, gradients, parameters };
 
+/// The ranks that divide a parameter's state.
+enum class ShardOver { data, node };
+
 struct Parallelism {
   int tensor = 1;
   int pipeline = 1;
@@ -36,6 +39,7 @@ struct Parallelism {
   std::vector<int> stages = {};  ///< blocks of each chunk in the model's order; empty: equal parts
   Recompute recompute = Recompute::none;
   Sharded shard = Sharded::none;
+  ShardOver shard_over = ShardOver::data;
 };
 
 /// Whether a job is the same without the block: every rank holds and does everything, in the usual order.
@@ -85,6 +89,14 @@ struct Names<Sharded> {
 };
 
 template <>
+struct Names<ShardOver> {
+  static constexpr std::string_view what = "ranks that divide state";
+  static constexpr std::array table{
+      Name{"data", ShardOver::data, "all replicas"},
+      Name{"node", ShardOver::node, "the replicas of each node; nodes hold copies (HSDP, MiCS)"}};
+};
+
+template <>
 struct Keys<Parallelism> {
   static auto table() {
     constexpr double most = 1e6;
@@ -106,7 +118,8 @@ struct Keys<Parallelism> {
                  "blocks of each chunk in the model's order; default: equal parts"),
         optional("recompute", &Parallelism::recompute,
                  "activations that backward computes again instead of keeping them"),
-        optional("shard", &Parallelism::shard, "what replicas divide instead of each holding it"));
+        optional("shard", &Parallelism::shard, "what replicas divide instead of each holding it"),
+        optional("shard_over", &Parallelism::shard_over, "which replicas divide it"));
   }
 };
 

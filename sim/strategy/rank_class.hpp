@@ -3,6 +3,7 @@
 
 #include "strategy/pipeline_order.hpp"
 #include "units/ids.hpp"
+#include "workload/layer.hpp"
 #include "workload/trace.hpp"
 
 #include <algorithm>
