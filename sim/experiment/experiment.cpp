@@ -103,6 +103,23 @@ void check_faults(const Faults& faults, config::Problems& problems) {
   }
 }
 
+/// A trace has the ops of a rank that holds its share already: only the groups of ranks are left to say.
+void check_trace_groups(const Parallelism& parallelism, config::Problems& problems) {
+  const auto belongs_to_trace = [&](bool is_given, const char* key) {
+    if (is_given)
+      problems.error(std::string("parallelism.") + key,
+                     fmt::format("'{}' divides a model, but the trace has the ops of a rank already", key),
+                     fmt::format("leave out '{}'; name the collectives of groups in the trace", key));
+  };
+  belongs_to_trace(parallelism.pipeline > 1, "pipeline");
+  belongs_to_trace(parallelism.virtual_stages > 1, "virtual_stages");
+  belongs_to_trace(parallelism.sequence, "sequence");
+  belongs_to_trace(parallelism.schedule.has_value(), "schedule");
+  belongs_to_trace(!parallelism.stages.empty(), "stages");
+  belongs_to_trace(parallelism.recompute != Recompute::none, "recompute");
+  belongs_to_trace(parallelism.shard != Sharded::none, "shard");
+}
+
 /// Reports what a job whose ranks share a model cannot be combined with yet.
 void check_shared_model(const Experiment& experiment, config::Problems& problems) {
   const auto refuse = [&](bool is_given, const char* key, const char* what) {
@@ -112,7 +129,7 @@ void check_shared_model(const Experiment& experiment, config::Problems& problems
   };
   refuse(experiment.sync.kind != SyncKind::all_reduce, "sync.kind", "this kind of synchronisation");
   refuse(experiment.sync.update != UpdateRule::sync, "sync.update", "this update rule");
-  refuse(experiment.trace.has_value(), "trace", "a trace");
+  if (experiment.trace) check_trace_groups(*experiment.parallelism, problems);
   refuse(experiment.one_gpu.has_value(), "one_gpu", "a measured throughput of one GPU");
   refuse(experiment.input.data == InputData::real, "input.data", "real data");
   refuse(is_random(experiment.random) || !experiment.random.slow.empty(), "random", "random times");
@@ -125,6 +142,7 @@ void check_shared_model(const Experiment& experiment, config::Problems& problems
                      fmt::format("groups of {} {} ranks are not simulated yet", ranks, key),
                      fmt::format("{}: 1", key));
   };
+  if (experiment.trace) return;
   refuse_axis(experiment.parallelism->context, "context");
   refuse_axis(experiment.parallelism->expert, "expert");
 }

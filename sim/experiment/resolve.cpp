@@ -421,7 +421,7 @@ private:
   }
 
   void finish_trace() {
-    if (settings_.parallelism) return;
+    if (settings_.parallelism && !settings_.trace) return;
     if (trace().accumulation == 1) {
       accumulate(trace(), settings_.accumulation, element_sizes(settings_.precision).gradient,
                  resolved_.stack.reduce_each_micro_batch);
@@ -484,6 +484,10 @@ private:
     if (!resolved_.cluster) return;
     if (settings_.parallelism && has_stack_ && resolved_.model)
       errors_.run(document_, "parallelism", [&] { lay_out(); });
+    if (settings_.parallelism && settings_.trace) {
+      errors_.run(document_, "parallelism",
+                  [&] { resolved_.grid = make_grid(*settings_.parallelism, resolved_.cluster->ranks()); });
+    }
     errors_.run(document_, "nodes", [&] { finish_classes(); });
     if (settings_.trace || resolved_.model) errors_.run(document_, "input", [&] { check_input(resolved_); });
     errors_.run(document_, "background", [&] {
@@ -496,7 +500,7 @@ private:
   /// The work and the notes that depend on the number of ranks.
   void finish_classes() {
     const Cluster& cluster = *resolved_.cluster;
-    if (settings_.parallelism && !resolved_.layout) return;
+    if (settings_.parallelism && !settings_.trace && !resolved_.layout) return;
     if (!settings_.trace) {
       for (RankClass& one : resolved_.classes)
         add_ranks_overhead(one.trace, resolved_.stack, cluster.ranks(), cluster.nodes,
@@ -549,6 +553,7 @@ const RankClass& only_class(const ResolvedExperiment& resolved) {
 }
 
 int replicas(const ResolvedExperiment& resolved) {
+  if (resolved.grid) return resolved.grid->data;
   return resolved.layout ? resolved.layout->grid.data : resolved.cluster->ranks();
 }
 

@@ -36,8 +36,9 @@ struct ResolvedExperiment {
   Platform platform;
   GpuProfile gpu;
   Stack stack;
-  ProtocolOverheads overheads;   ///< costs of the stack's communication library in addition to the wire
+  ProtocolOverheads overheads;       ///< costs of the stack's communication library in addition to the wire
   std::optional<RankLayout> layout;  ///< if the ranks share a model
+  std::optional<Grid> grid;          ///< the groups of a trace's collectives
   /// At least one; of all ranks, each rank in one; in the order of their first ranks.
   std::vector<RankClass> classes = std::vector<RankClass>(1);
   std::optional<Model> model;  ///< the source of the traces; none if the experiment replays a trace

@@ -242,7 +242,8 @@ Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
   StepPlan plan = resolved.layout
                       ? plan_layout_step(resolved)
                       : plan_step(only_class(resolved).trace, resolved.gpu, resolved.stack, *resolved.network,
-                                  all_ranks(*resolved.cluster), resolved.settings.sync, resolved.overheads);
+                                  all_ranks(*resolved.cluster), resolved.settings.sync, resolved.overheads,
+                                  resolved.grid ? &*resolved.grid : nullptr);
   Run run;
   run.memory = checked_memory(resolved, plan);
   const Fidelity fidelity = options.fidelity.value_or(resolved.settings.fidelity);

@@ -82,6 +82,7 @@ std::vector<Launch> grouped_launches(const Trace& trace, std::span<const Seconds
       launches.push_back({.name = fmt::format("bucket {}", launches.size()),
                           .purpose = "gradients",
                           .ready_op = bucket.ready_after,
+                          .axis = Axis::data,
                           .size = bucket.bytes,
                           .tensors = static_cast<int>(bucket.gradients.size())});
     }

@@ -37,15 +37,21 @@ void add_notes(const std::vector<std::string>& notes, StepPlan& plan) {
   }
 }
 
+/// The groups of ranks that take part in a launch.
+RankGroups groups_of(Axis axis, std::span<const Rank> ranks, const Grid* grid) {
+  if (grid == nullptr) return {{ranks.begin(), ranks.end()}};
+  return groups(*grid, axis);
+}
+
 void add_collectives(const std::vector<Launch>& launches, const Cluster& cluster, std::span<const Rank> ranks,
-                     const Sync& sync, const std::string& held, const CollectiveSoftware& software,
-                     StepPlan& plan) {
-  std::map<Operation, Planner> planners;
+                     const Grid* grid, const Sync& sync, const std::string& held,
+                     const CollectiveSoftware& software, StepPlan& plan) {
+  std::map<std::pair<Operation, Axis>, Planner> planners;
   for (const Launch& launch : launches) {
     Planner& planner = planners
-                           .try_emplace(launch.operation, cluster, software,
+                           .try_emplace({launch.operation, launch.axis}, cluster, software,
                                         PlannerRequest{.operation = launch.operation,
-                                                       .groups = {{ranks.begin(), ranks.end()}},
+                                                       .groups = groups_of(launch.axis, ranks, grid),
                                                        .root = ranks.front(),
                                                        .algorithm = algorithm_for(launch.operation, sync)})
                            .first->second;
@@ -56,6 +62,7 @@ void add_collectives(const std::vector<Launch>& launches, const Cluster& cluster
         plan.graph.collectives.emplace_back(planner.collective(launch.size, plan.graph.patterns));
     collective.label = {.name = launch.name,
                         .purpose = launch.purpose,
+                        .axis = grid == nullptr ? Axis::all : launch.axis,
                         .algorithm = chosen.algorithm,
                         .protocol = chosen.protocol,
                         .channels = chosen.channels,
@@ -85,6 +92,24 @@ void require_one_node(const Cluster& cluster, std::span<const Rank> ranks) {
       "use nodes: 1, or kind: all_reduce");
 }
 
+/// A trace's collectives are among all ranks, or among replicas, which all ranks are.
+void require_no_groups(const std::vector<Launch>& launches) {
+  for (const Launch& launch : launches) {
+    if (launch.axis == Axis::all || launch.axis == Axis::data) continue;
+    throw InputError(
+        fmt::format("the trace has collectives among ranks of group '{}', but the experiment does not "
+                    "say which ranks these are",
+                    config::name_of(launch.axis)),
+        fmt::format("add parallelism: {{{}: 8}}", config::name_of(launch.axis)));
+  }
+}
+
+/// Leaves out the collectives of groups of one rank.
+void drop_single(const Grid& grid, std::vector<Launch>& launches) {
+  std::erase_if(launches,
+                [&](const Launch& launch) { return groups(grid, launch.axis).front().size() == 1; });
+}
+
 }  // namespace
 
 std::vector<Bandwidth> capacities(const Cluster& cluster) {
@@ -101,7 +126,8 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
 }
 
 StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack, const Cluster& cluster,
-                   std::span<const Rank> ranks, const Sync& sync, const ProtocolOverheads& overheads) {
+                   std::span<const Rank> ranks, const Sync& sync, const ProtocolOverheads& overheads,
+                   const Grid* grid) {
   StepPlan plan;
   plan.op_times = {op_times(trace, gpu, stack)};
   std::vector<Launch> launches;
@@ -110,13 +136,17 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
   if (ranks.size() > 1) {
     launches =
         launches_of(trace, ends_of(plan.op_times.front()), stack, gpu, sync, static_cast<int>(ranks.size()));
+    if (grid == nullptr)
+      require_no_groups(launches);
+    else
+      drop_single(*grid, launches);
     plan.graph.links = capacities(cluster);
     add_notes(notes_on_kind(sync, stack), plan);
   }
   const CollectiveSoftware software{
       .version = stack.nccl, .overheads = overheads, .compute_capability = compute_capability(gpu)};
   const bool has_cycle = stack.fusion && !has_owner;
-  add_collectives(launches, cluster, ranks, sync, has_cycle ? "cycle" : "negotiation", software, plan);
+  add_collectives(launches, cluster, ranks, grid, sync, has_cycle ? "cycle" : "negotiation", software, plan);
   if (stack.overlap_slows) set_uses(plan, gpu, launches);
   plan.graph.programs = {step_program(trace, plan.op_times.front(), launches, {})};
   if (has_owner) {

@@ -7,6 +7,7 @@
 #include "experiment/experiment.hpp"
 #include "platform/cluster.hpp"
 #include "schedule/task_graph.hpp"
+#include "strategy/grid.hpp"
 #include "strategy/stack.hpp"
 #include "workload/trace.hpp"
 
@@ -32,8 +33,12 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
                    const Sync& sync, const ProtocolOverheads& overheads);
 
 /// The same for some ranks of the cluster (ascending); the others have the last program, which is empty.
+/// `grid`: the groups of the ranks, which are then all of the cluster's, for the collectives that a trace
+/// launches within groups; without it all ranks are replicas. Throws InputError for a trace with groups and
+/// no grid.
 StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack, const Cluster& cluster,
-                   std::span<const Rank> ranks, const Sync& sync, const ProtocolOverheads& overheads);
+                   std::span<const Rank> ranks, const Sync& sync, const ProtocolOverheads& overheads,
+                   const Grid* grid = nullptr);
 
 /// The capacities of all links of a cluster, by LinkId.
 std::vector<Bandwidth> capacities(const Cluster& cluster);
