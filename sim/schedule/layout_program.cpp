@@ -3,6 +3,7 @@
 #include "schedule/program_writer.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <map>
 #include <utility>
 
@@ -79,7 +80,10 @@ public:
         ops_(times, collectives.of_ops),
         units_(collectives.units, writer_),
         order_(pass_order(layout.schedule, layout.grid.pipeline, layout.parallelism.virtual_stages,
-                          layout.micro_batches, one.stage)) {}
+                          layout.micro_batches, one.stage)) {
+    // Its stages form a ring, in which all could wait for the next one to receive.
+    assert(overlap.messages || layout.schedule != PipelineSchedule::interleaved);
+  }
 
   Program write() {
     gather_parameters();
