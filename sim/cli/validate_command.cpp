@@ -14,9 +14,11 @@
 #include "published/run_error_table.hpp"
 #include "published/run_errors.hpp"
 #include "published/validate.hpp"
+#include "published/validate_layouts.hpp"
 #include "published/validate_training.hpp"
 #include "report/assumptions_table.hpp"
 #include "report/json_text.hpp"
+#include "report/layout_validation.hpp"
 #include "report/memory_outcomes_table.hpp"
 #include "report/out_files.hpp"
 #include "report/training_plot.hpp"
@@ -54,13 +56,25 @@ struct ValidateOptions {
   bool force = false;
 };
 
-/// Rows about collectives, and the others.
-std::pair<std::vector<PublishedRow>, std::vector<PublishedRow>> parted(
-    const std::vector<PublishedRow>& rows) {
-  std::pair<std::vector<PublishedRow>, std::vector<PublishedRow>> parts;
-  for (const PublishedRow& row : rows)
-    (is_about_a_collective(row) ? parts.first : parts.second).push_back(row);
+struct RowsByKind {
+  std::vector<PublishedRow> collectives, training, layouts;
+};
+
+/// Rows with layout columns, about collectives, and the others.
+RowsByKind parted(const std::vector<PublishedRow>& rows) {
+  RowsByKind parts;
+  for (const PublishedRow& row : rows) {
+    if (row.layout)
+      parts.layouts.push_back(row);
+    else
+      (is_about_a_collective(row) ? parts.collectives : parts.training).push_back(row);
+  }
   return parts;
+}
+
+/// Runs whose ranks share a model have rules of their own, unless others are named.
+std::string rules_of_layouts(const std::string& named) {
+  return named == ValidateOptions{}.runs ? "layouts" : named;
 }
 
 /// Training runs if there are any, with the results for collectives as a member; otherwise only collectives.
@@ -145,9 +159,11 @@ void validate(const ValidateOptions& options) {
   const Protocols constants =
       load_protocols(config::load(config::find(catalogue, config::Kind::protocols, options.protocols)));
   const RunRules runs = read_run_rules(catalogue, options.runs);
-  auto [about_collectives, about_training] = parted(read_published_files(catalogue, options.files));
+  auto [about_collectives, about_training, about_layouts] =
+      parted(read_published_files(catalogue, options.files));
   const bool has_collectives = !about_collectives.empty();
-  const bool has_training = !about_training.empty() || !has_collectives;
+  const bool has_layouts = !about_layouts.empty();
+  const bool has_training = !about_training.empty() || (!has_collectives && !has_layouts);
   const auto collective_data = std::make_shared<const PublishedData>(
       PublishedData{.machine_rules = machines, .run_rules = runs, .rows = std::move(about_collectives)});
   const auto curves = collective_curves(collective_data);
@@ -155,7 +171,7 @@ void validate(const ValidateOptions& options) {
   // rows to fit to are also looked up among those shipped
   std::vector<PublishedRow> shipped;
   if (!options.files.empty() && !about_training.empty())
-    shipped = parted(read_published_files(catalogue, {})).second;
+    shipped = parted(read_published_files(catalogue, {})).training;
   const PredictionOptions predictions{.equal_gpus = options.equal_gpus, .fits = asked};
   const TrainingValidation training =
       validate_training(catalogue,
@@ -164,6 +180,16 @@ void validate(const ValidateOptions& options) {
                                                                             .rows = std::move(about_training),
                                                                             .lookup = std::move(shipped)}),
                         parallel, predictions);
+  LayoutValidation layouts;
+  if (has_layouts) {
+    layouts = validate_layouts(
+        catalogue,
+        std::make_shared<const PublishedData>(
+            PublishedData{.machine_rules = read_machine_rules(catalogue, rules_of_layouts(options.machines)),
+                          .run_rules = read_run_rules(catalogue, rules_of_layouts(options.runs)),
+                          .rows = std::move(about_layouts)}),
+        parallel);
+  }
   MemoryValidation memory;
   if (has_training)
     memory = validate_memory(
@@ -180,17 +206,20 @@ void validate(const ValidateOptions& options) {
   }
   if (options.json) {
     nlohmann::ordered_json json = combined_json(collectives, has_collectives, training, has_training, fit);
+    if (has_layouts) json["layouts"] = layout_validation_json(layouts);
     if (has_training) json["memory"] = memory_outcomes_json(memory);
     if (options.assumed) json["assumptions"] = assumptions_json(effects);
     print_result(json_text(json));
   } else {
     if (has_collectives) print_result(validation_table(collectives, options.summary));
     if (has_training) print_result(training_validation_table(training, asked, options.summary));
+    if (has_layouts) print_result(layout_validation_table(layouts, options.summary));
     if (has_training) print_result(memory_outcomes_table(memory));
     if (options.assumed) print_result(assumptions_table(effects, fit));
   }
   if (!options.files.empty())
-    report_missing_rules(*collective_data, *training.data, !curves.curves.empty() || !training.runs.empty());
+    report_missing_rules(*collective_data, *training.data,
+                         !curves.curves.empty() || !training.runs.empty() || !layouts.runs.empty());
   if (options.limit) check_limit(collectives, training, fit, limit);
 }
 

@@ -24,12 +24,11 @@ class Header {
 public:
   Header(const CsvRow& header, CsvProblems& problems) : line_(header.line), problems_(problems) {
     for (const CsvCell& cell : header.cells) names_.push_back(cell.text);
+    has_layouts_ = has("tp") && has("pp");
+    if (has_layouts_) use_aliases();
+    for (const LayoutColumn& column : layout_columns) place(column.name);
     for (const PublishedColumn& column : published_columns) {
-      const auto found = std::ranges::find(names_, column.name);
-      if (found != names_.end())
-        places_[column.name] = static_cast<std::size_t>(found - names_.begin());
-      else if (column.is_required)
-        require({column.name});
+      if (!place(column.name) && column.is_required) require({column.name});
     }
     require({"gpus_total", "gpus_per_node"});
   }
@@ -47,15 +46,36 @@ public:
   [[nodiscard]] bool has_one_node() const {
     return !places_.contains("nodes") && places_.contains("gpus_total") != places_.contains("gpus_per_node");
   }
+  [[nodiscard]] bool has_layouts() const { return has_layouts_; }
   [[nodiscard]] const ColumnPlaces& places() const { return places_; }
   [[nodiscard]] bool is_complete() const { return is_complete_; }
 
 private:
+  [[nodiscard]] bool has(std::string_view name) const {
+    return std::ranges::find(names_, name) != names_.end();
+  }
+
+  /// Whether the file has the column.
+  bool place(std::string_view name) {
+    const auto found = std::ranges::find(names_, name);
+    if (found == names_.end()) return false;
+    places_[name] = static_cast<std::size_t>(found - names_.begin());
+    return true;
+  }
+
+  void use_aliases() {
+    for (const ColumnAlias& alias : layout_aliases) {
+      const auto found = std::ranges::find(names_, alias.in_layouts);
+      if (found != names_.end() && !has(alias.column)) *found = alias.column;
+    }
+  }
+
   int line_;
   CsvProblems& problems_;
   std::vector<std::string> names_;
   ColumnPlaces places_;
   bool is_complete_ = true;
+  bool has_layouts_ = false;
 };
 
 class RowReader {
@@ -71,6 +91,16 @@ public:
     if (number && *number >= 1 && static_cast<double>(*number) <= most_gpus) return static_cast<int>(*number);
     error(column, "a whole number of at least 1 is needed, not " + in_quotes(text(column)));
     return 1;
+  }
+
+  /// A whole number, or thousands: "250k".
+  [[nodiscard]] int rounded_count(std::string_view column) const {
+    if (!text(column).ends_with('k')) return count(column);
+    const Parsed<long long> thousands = parse_integer(text(column).substr(0, text(column).size() - 1));
+    constexpr int thousand = 1000;
+    if (thousands && *thousands >= 1 && static_cast<double>(*thousands) <= most_gpus / thousand)
+      return static_cast<int>(*thousands) * thousand;
+    return count(column);
   }
 
   [[nodiscard]] double value() const {
@@ -122,6 +152,23 @@ void complete_counts(PublishedRow& row) {
     row.gpus_per_node = row.gpus_total / row.nodes;
 }
 
+LayoutColumns layout_of(const RowReader& row) {
+  LayoutColumns read;
+  for (const LayoutColumn& column : layout_columns) {
+    if (column.text != nullptr) read.*column.text = row.text(column.name);
+    if (column.count != nullptr) read.*column.count = row.rounded_count(column.name);
+  }
+  return read;
+}
+
+/// Nodes with eight GPUs if their number is not stated.
+void complete_nodes(PublishedRow& row) {
+  constexpr int most_in_a_node = 8;
+  if (row.nodes > 0 || row.gpus_total == 0) return;
+  if (row.gpus_total <= most_in_a_node) row.nodes = 1;
+  if (row.gpus_total % most_in_a_node == 0) row.nodes = row.gpus_total / most_in_a_node;
+}
+
 /// What a rate or a time measures in a file without the column `metric`. Longer times may be those of an
 /// epoch or of a whole run.
 std::string metric_of(const std::string& unit) {
@@ -150,6 +197,10 @@ std::vector<PublishedRow> read_published_rows(const std::string& name, std::stri
       read.value = row.value();
       read.last_digit = row.last_digit();
       if (!header.places().contains("metric")) read.metric = metric_of(read.unit);
+      if (header.has_layouts()) {
+        read.layout = layout_of(row);
+        complete_nodes(read);
+      }
       if (header.has_one_node()) read.nodes = 1;
       complete_counts(read);
     }

@@ -3,7 +3,10 @@
 // README.md). Only numbers are interpreted here; collective_curves.hpp and training_rows.hpp interpret the
 // rows.
 
+#include "published/layout_columns.hpp"
+
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +26,9 @@ struct PublishedRow {
   double value = 0;       ///< in `unit`; 0: not given
   double last_digit = 0;  ///< value of one unit in the last printed digit: 0.1 for "20.0", 1 for "20"
   std::string unit, speedup_reported, clean, split, notes;
-  int servers = 0;     ///< total number of parameter servers; 0: not stated
-  std::string update;  ///< the framework's option for updating variables; usually not stated
+  int servers = 0;                      ///< total number of parameter servers; 0: not stated
+  std::string update;                   ///< the framework's option for updating variables; usually not stated
+  std::optional<LayoutColumns> layout;  ///< if the file has columns of layouts
 };
 
 /// A column and the member that holds its text or its whole number; `value` is read otherwise.
@@ -66,7 +70,9 @@ inline constexpr std::array published_columns{
 /// The rows of a file called `name`. Columns may be in any order; unknown ones are ignored. Without the
 /// column `metric`, a rate is a throughput and a time in ms or us that of a step. With only one column of
 /// numbers of GPUs they are on one node. A row about a training run needs a framework, a precision and a
-/// batch. Throws one InputError with all errors: missing columns, and counts and values that are not numbers.
+/// batch. A file with the columns of layout_columns.hpp has the names of layout_aliases; without `nodes` its
+/// GPUs are on full nodes of eight. Throws one InputError with all errors: missing columns, and counts and
+/// values that are not numbers.
 std::vector<PublishedRow> read_published_rows(const std::string& name, std::string_view text);
 
 }  // namespace trainyard

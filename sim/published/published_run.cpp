@@ -64,6 +64,7 @@ std::string sequence_key(const config::Catalogue& catalogue, const std::string& 
 
 std::variant<PublishedRun, std::string> published_run(const std::shared_ptr<const PublishedData>& data,
                                                       const PublishedRow& row) {
+  if (row.layout) return "ranks that share a model: see the runs with layouts";
   const RunRules& rules = data->run_rules;
   const ExclusionRule* excluded = first_match(rules.excluded, row);
   if (excluded != nullptr) return excluded->reason;

@@ -20,8 +20,9 @@ namespace {
 constexpr std::string_view any_experiment =
     "platform: any\nmodel: any\nstack: any\nprecision: fp32\nbatch_per_gpu: 1\noptimizer: sgd\n";
 
-constexpr std::string_view numbers_of_rows[] = {"{gpus}", "{nodes}", "{gpus_per_node}", "{servers}",
-                                                "{cpus}"};
+constexpr std::string_view numbers_of_rows[] = {"{gpus}",       "{nodes}",    "{gpus_per_node}", "{servers}",
+                                                "{cpus}",       "{layers}",   "{hidden}",        "{heads}",
+                                                "{vocabulary}", "{sequence}", "{replica_batch}"};
 
 std::string with_numbers(std::string value) {
   for (const std::string_view word : numbers_of_rows) {

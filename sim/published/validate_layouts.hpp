@@ -1,0 +1,78 @@
+#pragma once
+// Published runs whose ranks share a model, and their predictions with three fits. Nothing is tuned to them:
+// `1layout` scales all kernel times by one factor, from one named run of a series, which is then not scored.
+// workloads/published/README.md has the rules.
+
+#include "config/catalogue.hpp"
+#include "config/keys.hpp"
+#include "published/layout_run.hpp"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+enum class LayoutFit { nothing, software, one_layout };
+inline constexpr std::array layout_fits{LayoutFit::nothing, LayoutFit::software, LayoutFit::one_layout};
+
+struct LayoutPrediction {
+  std::optional<double> throughput;  ///< samples per second; nothing: see `reason`
+  std::string reason;
+};
+
+struct ScoredLayout {
+  LayoutRun run;
+  const FamilyRule* family = nullptr;  ///< null: no rule matches
+  std::array<LayoutPrediction, layout_fits.size()> predictions = {};
+  double scale = 1;        ///< of the fit `1layout`
+  bool is_fitted = false;  ///< the run that the series' scale is fitted to
+
+  [[nodiscard]] const LayoutPrediction& prediction(LayoutFit fit) const {
+    return predictions[static_cast<std::size_t>(fit)];
+  }
+  /// Predicted / measured - 1, for throughputs; nothing without a prediction.
+  [[nodiscard]] std::optional<double> error(LayoutFit fit) const;
+};
+
+struct LayoutValidation {
+  std::shared_ptr<const PublishedData> data;
+  std::vector<ScoredLayout> runs;       ///< in the order of the rows
+  std::map<std::string, int> excluded;  ///< the other rows, by reason
+};
+
+/// Errors of several runs, as ratios.
+struct LayoutErrors {
+  int runs = 0;
+  std::optional<double> mape, median, p90, worst, bias;
+};
+
+/// Each series is predicted in a child process, `parallel` of them at once. The rows need layout columns.
+LayoutValidation validate_layouts(const config::Catalogue& catalogue,
+                                  std::shared_ptr<const PublishedData> data, int parallel);
+
+/// Errors of a family, or of all families that count in the totals.
+LayoutErrors errors_of(const LayoutValidation& validation, LayoutFit fit,
+                       const std::optional<std::string>& family = {});
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<LayoutFit> {
+  static constexpr std::string_view what = "fit of layouts";
+  static constexpr std::array table{
+      Name{"nothing", LayoutFit::nothing, "nothing is fitted"},
+      Name{"software", LayoutFit::software,
+           "kernel times multiplied by factors fitted to published one-GPU runs of other series"},
+      Name{"1layout", LayoutFit::one_layout,
+           "in addition all kernel times scaled by one factor, so that the published run on the fewest GPUs "
+           "of the series is matched"}};
+};
+
+}  // namespace trainyard::config

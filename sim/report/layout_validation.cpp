@@ -1,0 +1,179 @@
+#include "report/layout_validation.hpp"
+
+#include "config/keys.hpp"
+#include "report/json_text.hpp"
+#include "report/text_layout.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fmt/format.h>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+std::string in_percent(std::optional<double> ratio) {
+  return ratio ? fmt::format("{:.1f}", 100 * *ratio) : std::string("-");
+}
+
+std::string signed_percent(std::optional<double> ratio) {
+  return ratio ? fmt::format("{:+.1f}", 100 * *ratio) : std::string("-");
+}
+
+std::string place_of(const ScoredLayout& scored) {
+  const PublishedRow& row = *scored.run.row;
+  return fmt::format("{}:{}", std::filesystem::path(row.file).filename().string(), row.line);
+}
+
+std::string layout_in_words(const LayoutRun& run) {
+  const Parallelism& its = run.parallelism;
+  std::string text = fmt::format("t{} p{}", its.tensor, its.pipeline);
+  if (its.virtual_stages > 1) text += fmt::format(" v{}", its.virtual_stages);
+  return text + fmt::format(" d{}", run.replicas);
+}
+
+/// In the order of the rules; those that count in the totals first.
+std::vector<const FamilyRule*> layout_families(const LayoutValidation& validation) {
+  std::set<std::string> present;
+  for (const ScoredLayout& scored : validation.runs)
+    present.insert(scored.family == nullptr ? std::string() : scored.family->family);
+  std::vector<const FamilyRule*> families;
+  for (const bool counts : {true, false}) {
+    for (const FamilyRule& rule : validation.data->run_rules.families) {
+      if (rule.not_in_totals.empty() == counts && present.erase(rule.family) > 0) families.push_back(&rule);
+    }
+  }
+  return families;
+}
+
+constexpr std::string_view family_line = "{:<44} {:<9} {:>4} {:>6} {:>6} {:>6} {:>6} {:>6}\n";
+
+void add_errors(std::string& text, const LayoutValidation& validation, std::string_view name,
+                const std::optional<std::string>& family) {
+  for (const LayoutFit fit : layout_fits) {
+    const LayoutErrors errors = errors_of(validation, fit, family);
+    if (errors.runs == 0) continue;
+    fmt::format_to(std::back_inserter(text), fmt::runtime(family_line), name, config::name_of(fit),
+                   errors.runs, in_percent(errors.mape), in_percent(errors.median), in_percent(errors.p90),
+                   in_percent(errors.worst), signed_percent(errors.bias));
+    name = "";
+  }
+}
+
+void add_layout_runs(std::string& text, const LayoutValidation& validation) {
+  constexpr std::string_view format = "{:<20} {:<15} {:<18} {:<14} {:>7} {:>5} {:>10} {:>8} {:>8} {:>8}\n";
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out,
+                 "# runs whose ranks share a model: published samples per second, errors of the predictions "
+                 "in %\n");
+  fmt::format_to(out, fmt::runtime(format), "run", "platform", "stack", "layout", "batch", "GPUs", "measured",
+                 "nothing", "software", "1layout");
+  for (const ScoredLayout& scored : validation.runs) {
+    const LayoutRun& run = scored.run;
+    fmt::format_to(out, fmt::runtime(format), place_of(scored), run.machine->platform, run.stack->stack,
+                   layout_in_words(run), fmt::format("{}x{}", run.micro_batch, run.micro_batches),
+                   run.row->gpus_total, fmt::format("{:.5g}", run.measured),
+                   signed_percent(scored.error(LayoutFit::nothing)),
+                   signed_percent(scored.error(LayoutFit::software)),
+                   scored.is_fitted ? "fitted" : signed_percent(scored.error(LayoutFit::one_layout)));
+  }
+}
+
+/// Rows without a prediction, by reason.
+std::map<std::string, int> left_out(const LayoutValidation& validation) {
+  std::map<std::string, int> reasons = validation.excluded;
+  for (const ScoredLayout& scored : validation.runs) {
+    const LayoutPrediction& its = scored.prediction(LayoutFit::software);
+    if (!its.throughput) ++reasons[its.reason];
+  }
+  return reasons;
+}
+
+nlohmann::ordered_json layout_errors_json(const LayoutValidation& validation,
+                                          const std::optional<std::string>& family) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::object();
+  for (const LayoutFit fit : layout_fits) {
+    const LayoutErrors errors = errors_of(validation, fit, family);
+    all[std::string(config::name_of(fit))] = {{"rows", errors.runs},
+                                              {"mape", number_or_null(errors.mape)},
+                                              {"median", number_or_null(errors.median)},
+                                              {"p90", number_or_null(errors.p90)},
+                                              {"worst", number_or_null(errors.worst)},
+                                              {"bias", number_or_null(errors.bias)}};
+  }
+  return all;
+}
+
+nlohmann::ordered_json layout_row_json(const ScoredLayout& scored) {
+  const LayoutRun& run = scored.run;
+  nlohmann::ordered_json row{{"file", run.row->file},
+                             {"line", run.row->line},
+                             {"family", scored.family == nullptr ? "none" : scored.family->family},
+                             {"platform", run.machine->platform},
+                             {"model", run.model->model},
+                             {"stack", run.stack->stack},
+                             {"precision", config::name_of(run.precision)},
+                             {"gpus", run.row->gpus_total},
+                             {"tensor", run.parallelism.tensor},
+                             {"pipeline", run.parallelism.pipeline},
+                             {"virtual_stages", run.parallelism.virtual_stages},
+                             {"data", run.replicas},
+                             {"micro_batch", run.micro_batch},
+                             {"micro_batches", run.micro_batches},
+                             {"unit", "samples/s"},
+                             {"measured", run.measured}};
+  for (const LayoutFit fit : layout_fits) {
+    const std::string name(config::name_of(fit));
+    row["predicted"][name] = number_or_null(scored.prediction(fit).throughput);
+    row["error"][name] = number_or_null(scored.error(fit));
+  }
+  row["compute_scale"] = scored.scale;
+  row["fitted"] = scored.is_fitted;
+  return row;
+}
+
+}  // namespace
+
+std::string layout_validation_table(const LayoutValidation& validation, bool only_families) {
+  std::string text;
+  if (!only_families) add_layout_runs(text, validation);
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out,
+                 "\n# runs whose ranks share a model: errors of throughput in %; bias: with sign, above 0 if "
+                 "predictions\n# are too fast; 1layout: one factor from the run on the fewest GPUs of each "
+                 "series, which is not scored\n");
+  fmt::format_to(out, fmt::runtime(family_line), "family", "fit", "runs", "MAPE", "median", "p90", "worst",
+                 "bias");
+  for (const FamilyRule* family : layout_families(validation)) {
+    const std::string mark = family->not_in_totals.empty() ? "" : " (not in totals)";
+    add_errors(text, validation, family->family + mark, family->family);
+  }
+  add_errors(text, validation, "all", {});
+  fmt::format_to(out, "\n# published rows about such runs left out\n");
+  for (const auto& [reason, count] : left_out(validation))
+    text += hanging(fmt::format("{:>8}  ", count), reason);
+  return text;
+}
+
+nlohmann::ordered_json layout_validation_json(const LayoutValidation& validation) {
+  nlohmann::ordered_json families = nlohmann::ordered_json::object();
+  for (const FamilyRule* family : layout_families(validation)) {
+    families[family->family] = layout_errors_json(validation, family->family);
+    if (!family->not_in_totals.empty()) families[family->family]["not_in_totals"] = family->not_in_totals;
+  }
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const ScoredLayout& scored : validation.runs) rows.push_back(layout_row_json(scored));
+  nlohmann::ordered_json excluded = nlohmann::ordered_json::object();
+  for (const auto& [reason, count] : left_out(validation)) excluded[reason] = count;
+  return {{"overall", layout_errors_json(validation, {})},
+          {"families", std::move(families)},
+          {"rows", std::move(rows)},
+          {"excluded", std::move(excluded)}};
+}
+
+}  // namespace trainyard
