@@ -112,7 +112,6 @@ int LayoutCollectives::add(const Key& key, const RankGroups& groups, Bytes size,
   const auto number = static_cast<int>(plan_.graph.collectives.size());
   Collective& collective =
       plan_.graph.collectives.emplace_back(by_size.collective(size, plan_.graph.patterns));
-  collective.rounds = use.rounds;
   collective.label = {.name = std::move(use.name),
                       .purpose = std::move(use.purpose),
                       .axis = std::get<1>(key),

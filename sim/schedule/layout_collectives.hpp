@@ -17,7 +17,6 @@ namespace trainyard {
 struct CollectiveUse {
   std::string name;     ///< "layer h3.attn.proj", "bucket 0"
   std::string purpose;  ///< "activations", "gradients", "parameters"
-  int rounds = 1;       ///< times that it runs in a step
   int tensors = 0;
   int ready_op = -1;
 };

@@ -53,7 +53,6 @@ private:
                  what.operation, what.axis, one.stage, what.size,
                  {.name = ops[i].layer,
                   .purpose = ops[i].phase == Phase::forward ? "activations" : "activation gradients",
-                  .rounds = runs_of(one, op, layout_.micro_batches),
                   .ready_op = op})});
       }
     }
@@ -73,7 +72,6 @@ private:
       for (const Bucket& bucket : ddp_buckets(gradients_of(one, chunk), resolved_.stack, gradient_)) {
         const CollectiveUse use{.name = fmt::format("bucket {}", number++),
                                 .purpose = "gradients",
-                                .rounds = made.reduces_each_micro_batch ? layout_.micro_batches : 1,
                                 .tensors = static_cast<int>(bucket.gradients.size()),
                                 .ready_op = bucket.ready_after};
         const auto [reduce, across] = add_reduction(one.stage, bucket.bytes, use);
@@ -92,26 +90,20 @@ private:
     std::ranges::stable_sort(made.parameters, {}, &ParameterLaunch::needed_by);
   }
 
-  /// Units whose parameters are gathered while they are used. A unit is gathered for forward and for
-  /// backward, except those that are kept between the two.
+  /// Units whose parameters are gathered while they are used.
   void add_units(const RankClass& one, StageCollectives& made) {
     const std::vector<ShardUnit> units = shard_units(one);
     for (std::size_t i = 0; i < units.size(); ++i) {
       const ShardUnit& unit = units[i];
       const std::string name = unit.is_root ? "root" : fmt::format("unit {}", i);
-      const bool is_kept = unit.is_root || i + 1 == units.size();
-      const auto [reduce, across] = add_reduction(one.stage, unit.parameters * gradient_,
-                                                  {.name = name,
-                                                   .purpose = "gradients",
-                                                   .rounds = layout_.micro_batches,
-                                                   .ready_op = unit.last_backward});
-      made.units.push_back(
-          {.unit = unit,
-           .gather = add_gather(
-               one.stage, unit.parameters * weight_,
-               {.name = name, .purpose = "parameters", .rounds = (is_kept ? 1 : 2) * layout_.micro_batches}),
-           .reduce = reduce,
-           .reduce_across = across});
+      const auto [reduce, across] =
+          add_reduction(one.stage, unit.parameters * gradient_,
+                        {.name = name, .purpose = "gradients", .ready_op = unit.last_backward});
+      made.units.push_back({.unit = unit,
+                            .gather = add_gather(one.stage, unit.parameters * weight_,
+                                                 {.name = name, .purpose = "parameters"}),
+                            .reduce = reduce,
+                            .reduce_across = across});
     }
   }
 
@@ -219,10 +211,9 @@ std::vector<StageCollectives::Messages> messages_of(const RankLayout& layout,
     const int to = (chunk + 1) % p;
     const Bytes size = layout.boundaries[at(chunk)];
     const auto add = [&](int sender, int receiver, const char* purpose) {
-      return collectives.add_message(sender, receiver, size,
-                                     {.name = fmt::format("stage {} to stage {}", sender, receiver),
-                                      .purpose = purpose,
-                                      .rounds = layout.micro_batches});
+      return collectives.add_message(
+          sender, receiver, size,
+          {.name = fmt::format("stage {} to stage {}", sender, receiver), .purpose = purpose});
     };
     const int forward = add(from, to, "activations");
     const int backward = add(to, from, "activation gradients");
@@ -244,6 +235,27 @@ LayoutOverlap overlap_of(const ResolvedExperiment& resolved) {
           .parameters = false,
           .messages =
               layout.schedule == PipelineSchedule::interleaved || layout.schedule == PipelineSchedule::zb_h1};
+}
+
+/// Adds one for each time that a program, with its segments, joins a collective.
+void count_joins(const TaskGraph& graph, const Program& program, std::vector<int>& joins) {
+  for (const std::vector<Task>& stream : program.streams) {
+    for (const Task& task : stream) {
+      if (const auto* join = std::get_if<Join>(&task)) ++joins[at(join->collective)];
+      if (const auto* run = std::get_if<RunSegment>(&task))
+        count_joins(graph, graph.segments[at(run->segment)].program, joins);
+    }
+  }
+}
+
+/// All programs that join a collective do so equally often.
+void set_rounds(TaskGraph& graph) {
+  for (const Program& program : graph.programs) {
+    std::vector<int> joins(graph.collectives.size());
+    count_joins(graph, program, joins);
+    for (std::size_t i = 0; i < joins.size(); ++i)
+      graph.collectives[i].rounds = std::max(graph.collectives[i].rounds, joins[i]);
+  }
 }
 
 /// Sets the use of the GPUs by all collectives but messages, which occupy one or two percent of a GPU.
@@ -341,6 +353,7 @@ StepPlan plan_layout_step(const ResolvedExperiment& resolved) {
     plan.graph.programs.push_back(
         stage_program(one, layout, plan.op_times.back(), of_stage, overlap, plan.graph));
   }
+  set_rounds(plan.graph);
   check_segments(collectives, overlap.messages, plan);
   if (resolved.stack.overlap_slows) set_layout_uses(resolved.gpu, plan);
   return plan;

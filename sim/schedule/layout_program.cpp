@@ -3,6 +3,7 @@
 #include "schedule/program_writer.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <map>
 #include <utility>
 
@@ -79,7 +80,10 @@ public:
         ops_(times, collectives.of_ops),
         units_(collectives.units, writer_),
         order_(pass_order(layout.schedule, layout.grid.pipeline, layout.parallelism.virtual_stages,
-                          layout.micro_batches, one.stage)) {}
+                          layout.micro_batches, one.stage)) {
+    // Its stages form a ring, in which all could wait for the next one to receive.
+    assert(overlap.messages || layout.schedule != PipelineSchedule::interleaved);
+  }
 
   Program write() {
     gather_parameters();
@@ -87,6 +91,8 @@ public:
     for (int i = 0; at(i) < order_.size(); ++i) {
       if (overlap_.messages) receive_for(i);
       run(i);
+      if (!overlap_.gradients && collectives_.reduces_each_micro_batch && ends_chunk(order_[at(i)]))
+        reduce_now(order_[at(i)].chunk);
       send_after(i);
     }
     end_step();
@@ -99,11 +105,17 @@ private:
         one_.passes, [&](const PassOps& ops) { return ops.kind == pass.kind && ops.chunk == pass.chunk; });
   }
 
-  /// Whether gradients that are complete in a pass are reduced. Those of norms and embeddings are complete
-  /// before the pass that computes the gradients of weights.
+  /// Whether the gradients that a pass completes are reduced. With zb_h1 those of norms and embeddings are
+  /// complete before the gradients of weights.
   [[nodiscard]] bool reduces_gradients(const Pass& pass) const {
     return pass.kind != PassKind::forward &&
            (collectives_.reduces_each_micro_batch || pass.micro_batch == layout_.micro_batches - 1);
+  }
+
+  /// Whether it is the last pass of a micro-batch through its chunk.
+  [[nodiscard]] bool ends_chunk(const Pass& pass) const {
+    return pass.kind ==
+           (layout_.schedule == PipelineSchedule::zb_h1 ? PassKind::weights : PassKind::backward);
   }
 
   /// The message that a pass needs, and its stream.
@@ -222,13 +234,22 @@ private:
     if (launch.across >= 0) writer_.add(Stream::communication, Join{launch.across});
   }
 
+  /// Kernels wait for the reduction of a chunk's gradients.
+  void reduce_now(int chunk) {
+    writer_.order(Stream::compute, Stream::communication);
+    for (const GradientLaunch& launch : collectives_.gradients) {
+      if (launch.chunk == chunk) reduce(launch);
+    }
+    writer_.order(Stream::communication, Stream::compute);
+  }
+
   void end_step() {
     const int end = one_.passes.back().end;
     int update = end;
     while (at(update) < one_.trace.ops.size() && one_.trace.ops[at(update)].phase != Phase::optimizer)
       ++update;
     ops_.write(writer_, end, update, nothing, nothing);
-    if (!overlap_.gradients && !collectives_.gradients.empty()) {
+    if (!overlap_.gradients && !collectives_.reduces_each_micro_batch && !collectives_.gradients.empty()) {
       writer_.order(Stream::compute, Stream::communication);
       for (const GradientLaunch& launch : collectives_.gradients) reduce(launch);
     }

@@ -55,7 +55,7 @@ struct StageCollectives {
 struct LayoutOverlap {
   bool gradients = true;
   bool parameters = false;
-  bool messages = false;
+  bool messages = false;  ///< always true for the interleaved schedule
 };
 
 /// Writes the program; its passes become segments, which are added to the graph, unless collectives of the
