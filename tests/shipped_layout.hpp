@@ -42,6 +42,8 @@ inline ResolvedExperiment small_layout(const std::string& platform, int nodes, c
                                                            {"nodes", std::to_string(nodes)},
                                                            {"model", "gpt2_small"},
                                                            {"model.gpt2.layers", "8"},
+                         {"model.gpt2.hidden", "1024"},
+                         {"model.gpt2.heads", "16"},
                                                            {"precision", "fp16"},
                                                            {"software", "ideal"},
                                                            {"batch_per_gpu", "1"},

@@ -1,6 +1,7 @@
 #include "report/layout_summary.hpp"
 
 #include "report/run_words.hpp"
+#include "report/text_layout.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"
 

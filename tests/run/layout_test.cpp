@@ -11,6 +11,7 @@
 #include "shipped_layout.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <doctest/doctest.h>
 #include <numeric>
 
@@ -39,8 +40,9 @@ std::vector<Case> some_cases() {
       {"dgx_a100", 1, {{"parallelism.tensor", "8"}}},
       {"dgx_a100", 1, joined(two_ways, pipelined("1f1b", 4))},
       {"dgx_a100", 4, joined({{"parallelism.tensor", "8"}}, pipelined("1f1b", 4))},
-      {"dgx_a100", 8, joined({{"parallelism.tensor", "4"}, {"parallelism.sequence", "true"}},
-                             pipelined("interleaved", 4, two_chunks))},
+      {"dgx_a100", 8,
+       joined({{"parallelism.tensor", "4"}, {"parallelism.sequence", "true"}},
+              pipelined("interleaved", 4, two_chunks))},
       {"dgx_a100", 2, joined(two_ways, pipelined("zb_h1", 4, {{"parallelism.recompute", "full"}}))},
       {"dgx1v", 1, joined(two_ways, pipelined("1f1b", 2))},
       {"dgx1v", 1, joined(two_ways, pipelined("gpipe", 4))},
@@ -54,8 +56,10 @@ ResolvedExperiment resolved_case(const Case& one, const Overrides& more = {}) {
   return small_layout(one.platform, one.nodes, joined(one.layout, more));
 }
 
-void name_case(const Case& one) {
-  MESSAGE(one.platform << " x " << one.nodes);
+std::string named(const Case& one) {
+  std::string text = one.platform + " x " + std::to_string(one.nodes);
+  for (const auto& [key, value] : one.layout) text += " " + key + "=" + value;
+  return text;
 }
 
 /// Figures of a run that must not depend on folding.
@@ -82,6 +86,8 @@ void check_equal(const std::vector<double>& first, const std::vector<double>& se
   REQUIRE(first.size() == second.size());
   for (std::size_t i = 0; i < first.size(); ++i) {
     CAPTURE(i);
+    CAPTURE(first[i]);
+    CAPTURE(second[i]);
     CHECK(std::abs(first[i] - second[i]) <= tolerance * std::max(first[i], first.front()));
   }
 }
@@ -96,12 +102,106 @@ TEST_CASE("a folded step of a layout is the unfolded one") {
   constexpr double rounding = 1e-11;
   for (const Case& one : some_cases()) {
     const ResolvedExperiment resolved = resolved_case(one);
-    CAPTURE(one.platform);
-    CAPTURE(one.layout);
+    INFO(named(one));
     for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds}) {
       CAPTURE(config::name_of(fidelity));
       check_equal(simulated(resolved, {.fidelity = fidelity, .fold = false}),
                   simulated(resolved, {.fidelity = fidelity}), rounding);
     }
   }
+}
+
+TEST_CASE("message by message, passes replayed once are those of every rank") {
+  constexpr double rounding = 1e-9;
+  for (const Case& one : some_cases()) {
+    const ResolvedExperiment resolved =
+        resolved_case(one, {{"model.gpt2.layers", "8"}, {"accumulation", "4"}});
+    INFO(named(one));
+    check_equal(simulated(resolved, {.fidelity = Fidelity::messages, .fold = false}),
+                simulated(resolved, {.fidelity = Fidelity::messages}), rounding);
+  }
+}
+
+TEST_CASE("flow simulates a layout as every round does") {
+  constexpr double documented = 0.01;  // sim/engine/README.md
+  for (const Case& one : some_cases()) {
+    const ResolvedExperiment resolved = resolved_case(one);
+    INFO(named(one));
+    check_equal(simulated(resolved, {.fidelity = Fidelity::flow}),
+                simulated(resolved, {.fidelity = Fidelity::rounds}), documented);
+  }
+}
+
+TEST_CASE("the parts of a step add up to its time on every stage") {
+  for (const Case& one : some_cases()) {
+    const Run run = closed_run(resolved_case(one));
+    INFO(named(one));
+    for (const ClassStep& stage : step_of(run).classes) {
+      Seconds sum;
+      for (const PartTime& part : step_parts(run, stage).parts) {
+        CHECK(part.time >= Seconds(-1e-12));
+        sum += part.time;
+      }
+      CHECK(sum.si() == doctest::Approx(step_of(run).time.si()).epsilon(1e-9));
+    }
+  }
+}
+
+TEST_CASE("a step is no shorter than its lower bound, and that no shorter than a step without the network") {
+  for (const Case& one : some_cases()) {
+    const Run run = closed_run(resolved_case(one));
+    INFO(named(one));
+    const Step& step = step_of(run);
+    CHECK(step.time.si() >= step.lower_bound.si() * (1 - 1e-12));
+    CHECK(step.lower_bound.si() >=
+          closed_makespan(undisturbed(without_network(step.plan))).si() * (1 - 1e-12));
+  }
+}
+
+TEST_CASE("every link carries the bytes of all rounds of the collectives that use it") {
+  for (const Case& one : some_cases()) {
+    const Run run = closed_run(resolved_case(one));
+    INFO(named(one));
+    const TaskGraph& graph = step_of(run).plan.graph;
+    std::vector<double> sent(graph.links.size());
+    for (const Collective& collective : graph.collectives) {
+      for (const CollectivePhase& phase : collective.phases) {
+        for (const LinkUse& use : link_uses(graph.patterns[at(phase.pattern)]))
+          sent[at(index(use.link))] += collective.rounds * phase.messages * phase.bytes.si() * use.times;
+      }
+    }
+    for (std::size_t link = 0; link < sent.size(); ++link)
+      CHECK(step_of(run).timeline.link_bytes[link] == doctest::Approx(sent[link]).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("tensor groups on nodes of their own take as long as one of them alone") {
+  const Overrides layout{
+      {"parallelism.tensor", "8"}, {"parallelism.pipeline", "1"}, {"parallelism.recompute", "full"}};
+  const auto tensor_time = [&](int nodes) {
+    const Run run = closed_run(small_layout("dgx_a100", nodes, layout));
+    for (const PartTime& part : step_parts(run).parts) {
+      if (part.part == StepPart::tensor) return part.time.si();
+    }
+    return 0.0;
+  };
+  const double alone = tensor_time(1);
+  CHECK(alone > 0);
+  for (const int nodes : {2, 4, 16}) CHECK(tensor_time(nodes) == doctest::Approx(alone).epsilon(1e-12));
+}
+
+TEST_CASE("with twice the nodes and replicas every stage computes as long") {
+  const Overrides layout = joined({{"parallelism.tensor", "4"}}, pipelined("1f1b", 4));
+  const Run once = closed_run(small_layout("dgx_a100", 4, layout));
+  const Run twice = closed_run(small_layout("dgx_a100", 8, layout));
+  for (std::size_t stage = 0; stage < 4; ++stage) {
+    const auto compute = [&](const Run& run) {
+      Seconds sum;
+      for (const OpRow& op : step_of(run).classes[stage].ops) sum += op.runs * op.duration;
+      return sum.si();
+    };
+    CHECK(compute(once) == compute(twice));
+  }
+  CHECK(step_of(twice).time >= step_of(once).time);
+  CHECK(2 * once.pace.global_batch == twice.pace.global_batch);
 }
