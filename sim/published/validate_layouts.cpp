@@ -102,14 +102,14 @@ void predict_all(const config::Catalogue& catalogue, LayoutValidation& validatio
     std::vector<std::size_t> runs;
     std::size_t fitted = 0;
   };
-  constexpr std::size_t runs_per_child = 25;
+  constexpr std::size_t runs_per_job = 25;
   std::vector<Job> jobs;
   for (const auto& [series, its] : by_series) {
     const std::size_t fitted = smallest_of(its, validation.runs);
     validation.runs[fitted].is_fitted = true;
-    for (std::size_t i = 0; i < its.size(); i += runs_per_child) {
+    for (std::size_t i = 0; i < its.size(); i += runs_per_job) {
       const auto first = its.begin() + static_cast<std::ptrdiff_t>(i);
-      const auto last = its.begin() + static_cast<std::ptrdiff_t>(std::min(i + runs_per_child, its.size()));
+      const auto last = its.begin() + static_cast<std::ptrdiff_t>(std::min(i + runs_per_job, its.size()));
       jobs.push_back({.runs = {first, last}, .fitted = fitted});
     }
   }

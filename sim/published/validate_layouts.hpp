@@ -48,7 +48,7 @@ struct LayoutValidation {
 /// Errors of several runs, as ratios.
 struct LayoutErrors {
   int runs = 0;
-  std::optional<double> mape, median, p90, worst, bias;
+  std::optional<double> mape = {}, median = {}, p90 = {}, worst = {}, bias = {};
 };
 
 /// Each series is predicted in a child process, `parallel` of them at once. The rows need layout columns.
