@@ -9,6 +9,7 @@
 #include "report/memory_table.hpp"
 #include "run/memory_verdict.hpp"
 
+#include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -31,9 +32,15 @@ void show_memory(const MemoryOptions& options) {
   MemoryReport report = fullest(reports);
   std::string remark = one_gpu_in_words(resolved.settings);
   if (!remark.empty()) remark += " (memory does not depend on it)";
+  const bool has_stages = reports.size() > 1;
   if (options.json) {
     if (!remark.empty()) report.assumptions.push_back(remark);
-    print_result(json_text(memory_json(resolved.name, report)));
+    nlohmann::ordered_json json = memory_json(resolved.name, report);
+    if (has_stages) json["stages"] = stage_memory_json(reports);
+    print_result(json_text(json));
+  } else if (has_stages) {
+    remark = fmt::format("{}, the fullest of {}", report.ranks, reports.size());
+    print_result(memory_table(resolved.name, report, remark) + '\n' + stage_memory_table(reports));
   } else {
     print_result(memory_table(resolved.name, report, remark));
   }

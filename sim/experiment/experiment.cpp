@@ -134,6 +134,7 @@ void check_shared_model(const Experiment& experiment, config::Problems& problems
   refuse(experiment.input.data == InputData::real, "input.data", "real data");
   refuse(is_random(experiment.random) || !experiment.random.slow.empty(), "random", "random times");
   refuse(!experiment.neighbours.empty(), "neighbours", "other jobs");
+  refuse(!experiment.background.empty(), "background", "background traffic");
   refuse(!experiment.events.empty(), "events", "links that change");
   refuse(experiment.faults.has_value(), "faults", "faults");
   const auto refuse_axis = [&](int ranks, const char* key) {

@@ -8,6 +8,7 @@ namespace trainyard {
 namespace {
 
 constexpr const char* is_a_trace = "a trace: the published runs are of models";
+constexpr const char* is_a_layout = "no published runs with a layout of ranks have been compared yet";
 
 std::string_view software_fit(const ResolvedExperiment& resolved) {
   return resolved.stack.slowdown.source.empty() ? "nothing" : "software";
@@ -33,6 +34,7 @@ std::filesystem::path published_errors_file(const config::Catalogue& catalogue, 
 
 Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved) {
   if (!resolved.model) return unknown(is_a_trace);
+  if (resolved.layout) return unknown(is_a_layout);
   return PredictedJob{.of = circumstances_of(resolved),
                       .fit = std::string(fit_of(resolved)),
                       .software_fit = std::string(software_fit(resolved))};
@@ -40,6 +42,7 @@ Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved) {
 
 Known<ExpectedError> prediction_error(const ResolvedExperiment& resolved) {
   if (!resolved.model) return unknown(is_a_trace);
+  if (resolved.layout) return unknown(is_a_layout);
   if (!resolved.published_errors) return unknown("no errors of published runs are installed for this fit");
   const auto expected = expected_error(*resolved.published_errors, circumstances_of(resolved));
   if (!expected) return unknown("too few published runs");

@@ -233,6 +233,10 @@ ResolvedExperiment read_neighbour(const config::Catalogue& catalogue, const std:
     throw InputError(fmt::format("{} reads real data", in_quotes(name)),
                      "a neighbour repeats one step with synthetic data");
   }
+  if (its.parallelism) {
+    throw InputError(fmt::format("the ranks of {} share a model", in_quotes(name)),
+                     "a neighbour's ranks each hold the whole model: leave out its 'parallelism'");
+  }
   if (is_multi_update(its)) {
     throw InputError(fmt::format("{} is a run of many updates", in_quotes(name)),
                      "a neighbour repeats one step: update: sync, no servers, nothing random");

@@ -40,7 +40,9 @@ protected:
     const Sync& sync = experiment_.sync;
     return has_servers(sync) && placement_of(sync) == ServerPlacement::own_nodes;
   }
+  /// A trace brings the collectives of its step.
   [[nodiscard]] bool sends_itself() const {
+    if (resolved_.layout) return false;
     const auto communicates = [](const Op& op) { return !op.communications.empty(); };
     return std::ranges::any_of(resolved_.classes, [&](const RankClass& one) {
       return std::ranges::any_of(one.trace.ops, communicates);
@@ -62,6 +64,9 @@ protected:
 
 /// Changes of hardware.
 std::vector<WhatIf> machine_changes(const ResolvedExperiment& resolved);
+
+/// Other ways for the same GPUs to share the model. Requires a layout.
+std::vector<WhatIf> layout_changes(const ResolvedExperiment& resolved);
 
 /// Changes of software and settings on the same hardware, followed by pairs of changes that hardly help
 /// alone.

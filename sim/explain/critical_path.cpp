@@ -88,11 +88,12 @@ private:
   [[nodiscard]] const TaskSpan* last_to_arrive(const TaskSpan& span) const {
     const auto* join = std::get_if<Join>(&task_of(span));
     if (join == nullptr) return nullptr;
-    const Seconds begun = timeline_.collectives[at(join->collective)].start;
+    const bool is_repeated = graph_.collectives[at(join->collective)].rounds > 1;
+    const Seconds begun = is_repeated ? span.begun : timeline_.collectives[at(join->collective)].start;
     // With every message simulated, a rank may have left before the last one arrived.
     if (begun <= span.start || begun >= span.end) return nullptr;
     for (const TaskSpan* other : joins_.at(join->collective)) {
-      if (other->start == begun) return other;
+      if (other->start == begun && (!is_repeated || other->begun == begun)) return other;
     }
     throw EngineError(
         fmt::format("collective {} begins at {} s, but no rank arrives then", join->collective, begun.si()));

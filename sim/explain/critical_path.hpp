@@ -14,7 +14,7 @@ namespace trainyard {
 struct PathPiece {
   Rank rank{};
   Stream stream{};
-  int task = -1;  ///< index in the rank's program and stream: a Compute or a Join
+  int task = -1;  ///< index in the rank's program and stream: a Compute, a Join or a RunSegment
   Seconds start;
   Seconds end;
 };
@@ -25,8 +25,8 @@ std::vector<Rank> ranks_on_paths(const TaskGraph& graph, Fidelity fidelity);
 
 /// The pieces in order of time, without those of zero length; they reach from 0 to the end of the last
 /// recorded task without a gap. A task waits for the previous one on its stream and for events; a collective
-/// waits for the last rank to arrive, where the path continues. `timeline` has the spans of ranks_on_paths().
-/// Throws EngineError if a task began later than all its prerequisites ended.
+/// waits for the last rank to arrive in this round, where the path continues. `timeline` has the spans of
+/// ranks_on_paths(). Throws EngineError if a task began later than all its prerequisites ended.
 std::vector<PathPiece> critical_path(const TaskGraph& graph, const Timeline& timeline);
 
 }  // namespace trainyard

@@ -17,29 +17,48 @@ namespace trainyard {
 
 namespace {
 
+/// The index of the class that ends last.
+std::size_t last_class(const ReplayedStep& step) {
+  const auto end_of = [&](const RankClass& one) {
+    return step.timeline.ranks[at(index(one.ranks.front()))].end;
+  };
+  const std::vector<RankClass>& classes = step.resolved.classes;
+  return static_cast<std::size_t>(std::ranges::max_element(classes, {}, end_of) - classes.begin());
+}
+
 /// Adds the conditions of the real step one after the other.
 std::vector<GapTime> gap_of(const ReplayedStep& step) {
   Seconds kernels;
+  Seconds recompute;
   Seconds host;
   Seconds slowest_gpu;
-  const std::vector<OpTime>& times = step.plan.op_times.front();
+  const bool has_layout = step.resolved.layout.has_value();
+  const int micro_batches = has_layout ? step.resolved.layout->micro_batches : 1;
+  const std::size_t last = step.resolved.classes.size() > 1 ? last_class(step) : 0;
+  const RankClass& one = step.resolved.classes[last];
+  const std::vector<OpTime>& times = step.plan.op_times[last];
   for (std::size_t i = 0; i < times.size(); ++i) {
-    const Op& op = only_class(step.resolved).trace.ops[i];
+    const Op& op = one.trace.ops[i];
     if (op.role == OpRole::ranks_overhead) continue;
     const OpTime& time = times[i];
-    (op.kind == OpKind::host ? host : kernels) += time.duration - time.slowest_gpu;
-    slowest_gpu += time.slowest_gpu;
+    const int runs = runs_of(one, static_cast<int>(i), micro_batches);
+    Seconds& part = op.kind == OpKind::host ? host : op.role == OpRole::recompute ? recompute : kernels;
+    part += runs * (time.duration - time.slowest_gpu);
+    slowest_gpu += runs * time.slowest_gpu;
   }
-  std::vector<GapTime> gap{
-      {GapPart::kernels, kernels}, {GapPart::host, host}, {GapPart::slowest_gpu, slowest_gpu}};
-  Seconds before = kernels + host + slowest_gpu;
+  std::vector<GapTime> gap{{GapPart::kernels, kernels}};
+  if (has_layout) gap.push_back({GapPart::recompute, recompute});
+  gap.push_back({GapPart::host, host});
+  gap.push_back({GapPart::slowest_gpu, slowest_gpu});
+  Seconds before = kernels + recompute + host + slowest_gpu;
   const auto add = [&](GapPart part, Seconds step_time) {
     const Seconds now = with_input(step_time, step.input, step.resolved.settings.input);
     gap.push_back({part, now - before});
     before = now;
   };
   add(GapPart::input, before);
-  add(GapPart::framework, closed_makespan(undisturbed(without_network(step.plan))));
+  add(has_layout ? GapPart::bubble : GapPart::framework,
+      closed_makespan(undisturbed(without_network(step.plan))));
   add(GapPart::bound, closed_makespan(ideal(step.plan)));
   add(GapPart::algorithm, closed_makespan(undisturbed(step.plan.graph)));
   add(GapPart::kernel_slowdown, closed_makespan(step.plan.graph));
@@ -124,7 +143,7 @@ Explanation explain_step(const ReplayedStep& step) {
   Explanation explanation;
   explanation.path = path_segments(step);
   for (const PathSegment& segment : explanation.path) {
-    if (segment.kind == PathKind::collective)
+    if (is_communication(segment.kind))
       explanation.paces.push_back(collective_pace(step, segment.collective));
   }
   explanation.gap = gap_of(step);

@@ -30,6 +30,11 @@ Explanation explain_step(const ReplayedStep& step);
 /// them is the whole path; otherwise it comes first. Segments add up to the step time.
 std::vector<PathSegment> path_segments(const ReplayedStep& step);
 
+/// The same if the ranks share a model: one segment for the passes and kernels of a phase on a stage, for its
+/// collectives of divided layers, for its messages, and for its other collectives of each operation, in the
+/// order of their first tasks. They add up to the step time.
+std::vector<PathSegment> layout_path(const ReplayedStep& step);
+
 /// The speed of one collective of the plan.
 CollectivePace collective_pace(const ReplayedStep& step, int collective);
 

@@ -14,21 +14,31 @@
 
 namespace trainyard {
 
-enum class PathKind { forward, backward, optimizer, host, collective, framework, input };
+enum class PathKind { forward, backward, optimizer, host, collective, framework, input, tensor, messages };
 
-/// Consecutive tasks of the critical path: kernels of one phase over a run of layers, or one collective.
+/// Consecutive tasks of the critical path: kernels of one phase over a run of layers, or one collective. If
+/// the ranks share a model, all its tasks of one kind on a stage: the path changes between stages and phases
+/// with every micro-batch.
 struct PathSegment {
   PathKind kind{};
-  Rank rank{};  ///< the rank; for a collective, one of its ranks
-  Seconds start;
+  Rank rank{};    ///< the rank; for a collective, one of its ranks
+  Seconds start;  ///< of its first task
   Seconds length;
   std::string first, last;  ///< layers, for kernels
   int ops = 0;              ///< number of kernels on the path
+  int passes = 0;           ///< if the ranks share a model: passes of a micro-batch through a chunk
+  int times = 1;            ///< if the ranks share a model: number of collectives
   Seconds slowed;           ///< part of the length: delay of kernels by concurrent communication
-  int collective = -1;  ///< index in Run::collectives, for a collective and the framework's work around it
-  std::string what;     ///< for the framework "cycle", "negotiation", "flatten"; for input, the limiting
-                        ///< resource
+  int collective = -1;      ///< index in Run::collectives, for a collective (the longest, if it stands for
+                            ///< several) and the framework's work around it
+  std::string what;         ///< for the framework "cycle", "negotiation", "flatten"; for input, the limiting
+                            ///< resource
 };
+
+/// Whether the segment is communication: Explanation::paces has an entry for it.
+constexpr bool is_communication(PathKind kind) {
+  return kind == PathKind::collective || kind == PathKind::tensor || kind == PathKind::messages;
+}
 
 /// The reason why a connection stays below the bandwidth of its links: none, the protocol's share of a link,
 /// the fabric's limit per connection, the route through host memory, one lane of a link.
@@ -55,10 +65,12 @@ struct CollectivePace {
 /// more of the real conditions.
 enum class GapPart {
   kernels,
+  recompute,
   host,
   slowest_gpu,
   input,
   framework,
+  bubble,
   bound,
   algorithm,
   kernel_slowdown,
@@ -76,7 +88,9 @@ struct GapTime {
 struct Explanation {
   std::vector<PathSegment> path;      ///< from 0 to the step time without a gap
   std::vector<CollectivePace> paces;  ///< of the collectives on the path, in order
-  std::vector<GapTime> gap;           ///< one entry per part; they add up to the step time
+  /// They add up to the step time. `recompute` and `bubble` only if the ranks share a model, `framework` only
+  /// if they do not.
+  std::vector<GapTime> gap;
 };
 
 }  // namespace trainyard
@@ -93,7 +107,9 @@ struct Names<PathKind> {
       Name{"host", PathKind::host, "the GPU waits for the software on the host"},
       Name{"collective", PathKind::collective, "a collective, from the arrival of its last rank"},
       Name{"framework", PathKind::framework, "cycles, negotiation and copies around a collective"},
-      Name{"input", PathKind::input, "loading and decoding of samples"}};
+      Name{"input", PathKind::input, "loading and decoding of samples"},
+      Name{"tensor", PathKind::tensor, "collectives of divided layers"},
+      Name{"messages", PathKind::messages, "messages between the stages of a pipeline"}};
 };
 
 /// The texts say how each part was obtained.
@@ -102,11 +118,13 @@ struct Names<GapPart> {
   static constexpr std::string_view what = "part of the step time";
   static constexpr std::array table{
       Name{"kernels", GapPart::kernels, "all kernels of one rank, each running alone"},
+      Name{"recompute", GapPart::recompute, "kernels that backward repeats to compute activations again"},
       Name{"host", GapPart::host, "host time that a single GPU also needs"},
       Name{"slowest_gpu", GapPart::slowest_gpu,
            "the slowest of the GPUs in place of the mean one, whose step the others wait for"},
       Name{"input", GapPart::input, "additional wait for samples"},
       Name{"framework", GapPart::framework, "host time, cycles and copies that only several ranks need"},
+      Name{"bubble", GapPart::bubble, "waiting for other stages, even if communication took no time"},
       Name{"bound", GapPart::bound, "exposed even if every collective ran at its bound"},
       Name{"algorithm", GapPart::algorithm,
            "added by the algorithm of each collective, alone on the network"},

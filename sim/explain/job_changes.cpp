@@ -23,6 +23,7 @@ public:
   explicit JobChanges(const ResolvedExperiment& resolved) : Changes(resolved) {}
 
   std::vector<WhatIf> all() {
+    if (resolved_.layout) return all_of_layout();
     add_batch();
     add_precision();
     add_gradients();
@@ -36,6 +37,20 @@ public:
   }
 
 private:
+  /// Layouts, and what changes the exchange of gradients among the replicas.
+  std::vector<WhatIf> all_of_layout() {
+    all_ = layout_changes(resolved_);
+    add_precision();
+    if (resolved_.layout->grid.data > 1) {
+      add_gradients();
+      if (resolved_.stack.overlap) add_buckets();
+      add_overlap();
+      add_algorithms();
+    }
+    add_pairs();
+    return std::move(all_);
+  }
+
   void add_batch() {
     const int batch = experiment_.batch_per_gpu;
     const std::string larger = fmt::format("batch of {} per GPU", 2 * batch);

@@ -3,6 +3,7 @@
 #include "explain/changes.hpp"
 
 #include <cmath>
+#include <cstdint>
 #include <fmt/format.h>
 
 namespace trainyard {
@@ -68,11 +69,14 @@ private:
   }
 
   void add_gpu() {
-    const std::vector<Op>& ops = only_class(resolved_).trace.ops;
     const auto is_kernel = [](const Op& op) { return op.kind != OpKind::host; };
     const auto is_given = [&](const Op& op) { return is_kernel(op) && op.duration.has_value(); };
-    const auto kernels = std::ranges::count_if(ops, is_kernel);
-    const auto given = std::ranges::count_if(ops, is_given);
+    std::int64_t kernels = 0;
+    std::int64_t given = 0;
+    for (const RankClass& one : resolved_.classes) {
+      kernels += std::ranges::count_if(one.trace.ops, is_kernel);
+      given += std::ranges::count_if(one.trace.ops, is_given);
+    }
     if (given == kernels) {
       refuse("faster GPUs", "a trace fixes the times of its kernels");
       return;

@@ -120,6 +120,7 @@ std::vector<PathSegment> path_segments(const ReplayedStep& step) {
   // The loader works all the time, and each step begins when its samples are ready.
   if (exposed > Seconds{} && is_prefetched(settings))
     return {input_segment(step, step.timeline.makespan + exposed)};
+  if (step.resolved.layout) return layout_path(step);
   std::vector<PathSegment> pieces;
   if (exposed > Seconds{}) pieces.push_back(input_segment(step, exposed));
   for (const PathPiece& piece : critical_path(step.plan.graph, step.timeline)) {

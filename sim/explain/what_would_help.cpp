@@ -21,10 +21,19 @@ std::string speed_with(ResolvedExperiment resolved) {
   // Faults cost the job time, but not a step.
   resolved.settings.faults.reset();
   const Run run = simulate(std::move(resolved), {.timeline = false});
-  return packed({run.pace.time.si(), run.pace.throughput});
+  const bool fits = !run.memory || fullest(*run.memory).fits;
+  return packed({run.pace.time.si(), run.pace.throughput, fits ? 1.0 : 0.0});
 }
 
-void take_in(const ChildOutcome& outcome, WhatIfRow& row) {
+/// For layouts, whose memory differs: whether the change decides if the step fits, if that is not checked.
+std::string remark_on_memory(const ResolvedExperiment& resolved, bool fits_then) {
+  if (!resolved.layout || resolved.settings.memory == MemoryCheck::check) return {};
+  const bool fits_now = fullest(memory_reports(resolved)).fits;
+  if (fits_now == fits_then) return {};
+  return fits_then ? "fits into memory" : "does not fit into memory";
+}
+
+void take_in(const ChildOutcome& outcome, const ResolvedExperiment& resolved, WhatIfRow& row) {
   if (outcome.kind == ChildOutcome::input_error || outcome.kind == ChildOutcome::job_impossible) {
     // "algorithm tree: tree cannot ..." would name it twice
     const auto& [key, value] = row.what.set.front();
@@ -37,6 +46,8 @@ void take_in(const ChildOutcome& outcome, WhatIfRow& row) {
   const std::vector<double> numbers = unpacked(value_of(outcome));
   row.step_time = Seconds{numbers.at(0)};
   row.throughput = numbers.at(1);
+  if (const std::string remark = remark_on_memory(resolved, numbers.at(2) > 0); !remark.empty())
+    row.what.remark += (row.what.remark.empty() ? "" : "; ") + remark;
 }
 
 }  // namespace
@@ -65,8 +76,9 @@ std::vector<WhatIfRow> what_would_help(const config::Catalogue& catalogue, const
     const WhatIf& what = rows[begun].what;
     return ChildWork{.index = static_cast<int>(begun++), .make = [&] { return simulated(what); }};
   };
-  for_each_child(parallel, next,
-                 [&](int index, const ChildOutcome& outcome) { take_in(outcome, rows[at(index)]); });
+  for_each_child(parallel, next, [&](int index, const ChildOutcome& outcome) {
+    take_in(outcome, resolved, rows[at(index)]);
+  });
   std::ranges::stable_sort(rows, std::greater{},
                            [](const WhatIfRow& row) { return row.throughput.value_or(-1); });
   return rows;
@@ -78,6 +90,7 @@ void drop_chosen(const Run& run, std::vector<WhatIfRow>& rows) {
         step_of(run).collectives.empty())
       return false;
     return std::ranges::all_of(step_of(run).collectives, [&](const CollectiveRow& collective) {
+      if (run.experiment.layout && collective.axis != Axis::data) return true;  // not the experiment's choice
       return collective.algorithm == row.what.set.front().second;
     });
   };

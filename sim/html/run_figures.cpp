@@ -67,6 +67,8 @@ constexpr TileText tile_texts[] = {
      }},
     {"exposed_communication_s", is_steady_with_peers,
      [](const Run& run) {
+       if (run.experiment.layout)
+         return percent(exposed_communication(run) / run.pace.time) + " of the step, without the bubble";
        return fmt::format("{} of the step{}; {} of communication in total",
                           percent(exposed_communication(run) / run.pace.time),
                           has_framework(run) ? ", including the stack's own work around it" : "",

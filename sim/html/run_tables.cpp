@@ -1,6 +1,7 @@
 #include "html/fluid_plot.hpp"
 #include "html/links_with_same_load.hpp"
 #include "html/run_sections.hpp"
+#include "report/memory_table.hpp"
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
@@ -27,8 +28,46 @@ bool are_alike(const Run& run) {
 
 }  // namespace
 
+namespace {
+
+/// Collectives of ranks that share a model: which groups run them, and how often.
+Html layout_collectives_html(const Run& run) {
+  HtmlTable table("collectives", {{"collective", true},
+                                  {"operation", true},
+                                  {"groups", true},
+                                  {"times"},
+                                  {"algorithm", true},
+                                  {"protocol", true},
+                                  {"size"},
+                                  {"takes"},
+                                  {"bound"},
+                                  {"algbw"},
+                                  {"busbw"}});
+  std::vector<const CollectiveRow*> rows;
+  for (const CollectiveRow& row : step_of(run).collectives) rows.push_back(&row);
+  std::ranges::stable_sort(rows, std::greater{},
+                           [](const CollectiveRow* row) { return row->rounds * (row->end - row->start); });
+  for (const CollectiveRow* row : rows) {
+    if (table.rows() == most_rows_listed) break;
+    table.row(row->name, config::name_of(row->operation), config::name_of(row->axis), grouped(row->rounds),
+              row->algorithm, row->protocol, row->size, row->end - row->start, row->bound, row->algbw,
+              row->busbw);
+  }
+  return paragraph(fmt::format(
+             "Those that take longest in a step first{}. Times: how often a step runs it. Takes: its first "
+             "run. Bound: the shortest time that any algorithm could take on this network. algbw: size over "
+             "time. busbw: comparable with the bandwidth of a link, as in nccl-tests.",
+             rows.size() > table.rows() ? fmt::format(", {} of {}; collectives.csv has all", table.rows(),
+                                                      grouped(static_cast<std::int64_t>(rows.size())))
+                                        : "")) +
+         table.html(table.rows() > 20);
+}
+
+}  // namespace
+
 Html collectives_html(const Run& run) {
   if (step_of(run).collectives.empty()) return {};
+  if (run.experiment.layout) return layout_collectives_html(run);
   HtmlTable table("collectives", {{"collective", true},
                                   {"operation", true},
                                   {"algorithm", true},
@@ -150,8 +189,24 @@ Html memory_of(const MemoryReport& memory) {
 
 }  // namespace
 
+namespace {
+
+/// Memory of all stages, and the terms of the fullest.
+Html memory_of_stages(const std::vector<MemoryReport>& reports) {
+  HtmlTable table("memory by stage",
+                  {{"stage", true}, {"", true}, {"peak"}, {"share of the GPU's"}, {"largest terms", true}});
+  for (const MemoryReport& memory : reports)
+    table.row(memory.ranks, share_bar("compute", std::min(1.0, memory.utilization)),
+              gpu_memory_in_column(memory.peak), percent(memory.utilization), largest_terms(memory.terms));
+  return table.html(reports.size() > 20) + subheading("The fullest: " + fullest(reports).ranks) +
+         memory_of(fullest(reports));
+}
+
+}  // namespace
+
 Html memory_html(const Run& run) {
   Html html;
+  if (run.experiment.layout && run.memory && run.memory->size() > 1) return memory_of_stages(*run.memory);
   for (const MemoryReport& memory : run.memory.value_or(std::vector<MemoryReport>{})) {
     if (run.memory->size() > 1) html += subheading(memory.ranks);
     html += memory_of(memory);

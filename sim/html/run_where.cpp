@@ -1,6 +1,7 @@
 #include "html/fluid_plot.hpp"
 #include "html/run_sections.hpp"
 #include "report/kernel_kinds.hpp"
+#include "report/layout_summary.hpp"
 #include "report/limits.hpp"
 #include "report/run_words.hpp"
 #include "report/text_layout.hpp"
@@ -39,8 +40,27 @@ PartWords words_of(StepPart part, bool is_training) {
     words.what = "gradients or parameters are sent and nothing is computed";
   else if (part == StepPart::communication)
     words.name = "exposed collectives";
+  if (part == StepPart::recompute) words.kind = "wasted-compute";
+  if (part == StepPart::messages) words.kind = "framework";
+  if (part == StepPart::bubble) words.kind = "waiting";
   if (part == StepPart::compute) words.what = "useful computing";
   if (part == StepPart::input) words.what = "GPUs wait for samples";
+  return words;
+}
+
+/// If the ranks share a model: collectives of layers look as collectives do elsewhere.
+PartWords words_in_layout(StepPart part) {
+  PartWords words = words_of(part, false);
+  if (part == StepPart::tensor) {
+    words.kind = "communication";
+    words.name = "exposed tensor";
+  }
+  if (part == StepPart::messages) words.name = "exposed messages";
+  if (part == StepPart::communication) {
+    words.kind = "input";
+    words.name = "exposed data";
+    words.what = "collectives of gradients and parameters while no kernel runs";
+  }
   return words;
 }
 
@@ -51,7 +71,8 @@ Html parts_html(const Run& run, const StepParts& split) {
   constexpr double rounding = 1e-9;  // of the step: smaller parts are rounding errors of sums
   for (const PartTime& part : split.parts) {
     if (std::abs(part.time.si()) <= rounding * run.pace.time.si()) continue;
-    const PartWords words = words_of(part.part, (updates_of(run) != nullptr));
+    const PartWords words = run.experiment.layout ? words_in_layout(part.part)
+                                                  : words_of(part.part, (updates_of(run) != nullptr));
     const double share = part.time / run.pace.time;
     bar.push_back(
         {words.kind, words.name, share, fmt::format("{}, {}", estimate(part.time), percent(share))});
@@ -91,6 +112,44 @@ Html exposed_html(const Run& run, const ClassStep& one_class, const StepParts& s
          table.html();
 }
 
+/// The parts of every stage's step as shares.
+Html stages_html(const Run& run) {
+  const std::vector<ClassStep>& classes = step_of(run).classes;
+  if (classes.size() == 1) return {};
+  std::vector<StepParts> stages;
+  for (const ClassStep& one : classes) stages.push_back(step_parts(run, one));
+  constexpr double least = 5e-4;
+  std::vector<std::size_t> shown;
+  std::vector<HtmlColumn> columns{{"stage", true}, {"ranks"}};
+  for (std::size_t part = 0; part < stages.front().parts.size(); ++part) {
+    const auto matters = [&](const StepParts& one) { return one.parts[part].time > least * run.pace.time; };
+    if (std::ranges::none_of(stages, matters)) continue;
+    shown.push_back(part);
+    columns.push_back({words_in_layout(stages.front().parts[part].part).name});
+  }
+  HtmlTable table("parts of the step time by stage", columns);
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    std::vector<std::string> cells{
+        classes[i].name, grouped(static_cast<std::int64_t>(run.experiment.classes[i].ranks.size()))};
+    for (const std::size_t part : shown) cells.push_back(percent(stages[i].parts[part].time / run.pace.time));
+    table.row(cells);
+  }
+  return subheading("Parts of the step time by stage") +
+         paragraph("Shares of the step along the compute stream of each stage's first rank.") +
+         table.html(classes.size() > 20);
+}
+
+/// The step of ranks that share a model: the stage that ends last, and all stages.
+Html layout_html(const Run& run) {
+  const ClassStep& last = slowest_class(step_of(run));
+  const StepParts split = step_parts(run, last);
+  return paragraph(
+             fmt::format("Layout: {}. The step time, split into parts along the compute stream of {}, which "
+                         "ends last.",
+                         layout_in_words(run), rank_in_words(run, last))) +
+         parts_html(run, split) + stages_html(run) + exposed_html(run, last, split) + kinds_html(run, last);
+}
+
 /// The step of one class of ranks.
 Html class_html(const Run& run, const ClassStep& one) {
   const StepParts split = step_parts(run, one);
@@ -115,6 +174,7 @@ Html where_html(const Run& run) {
     for (const ClassStep& one : step_of(run).classes) html += kinds_html(run, one);
     return html;
   }
+  if (run.experiment.layout) return layout_html(run);
   for (const ClassStep& one : step_of(run).classes) html += class_html(run, one);
   return html;
 }
@@ -171,6 +231,8 @@ Html layers_of(const Run& run, const ClassStep& one) {
 }  // namespace
 
 Html layers_html(const Run& run) {
+  // Stages run the same kernels but for the ends of the model.
+  if (run.experiment.layout) return layers_of(run, slowest_class(step_of(run)));
   Html html;
   for (const ClassStep& one : step_of(run).classes) html += layers_of(run, one);
   return html;

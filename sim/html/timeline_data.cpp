@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
+#include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -23,6 +25,12 @@ void put(fmt::memory_buffer& out, fmt::format_string<Args...> format, Args&&... 
 std::string details(const OpRow& row) {
   return fmt::format("{}{}{}; time {}", config::name_of(row.kind), row.shape.empty() ? "" : " ", row.shape,
                      config::name_of(row.source));
+}
+
+/// The kernels of a pass, and the layers at its ends.
+std::string details(std::span<const OpRow> ops) {
+  return fmt::format("{} kernels, {} to {}", grouped(static_cast<std::int64_t>(ops.size())),
+                     ops.front().layer, ops.back().layer);
 }
 
 std::string details(const CollectiveRow& row) {
@@ -100,16 +108,29 @@ private:
     return found->second;
   }
 
-  /// Identified by op and class, or collective and category: a collective and its copies are different items.
+  /// Identified by op, class and micro-batch, or collective and category: a collective and its copies are
+  /// different items.
   std::int64_t item_number(const TimelineEvent& event) {
     if (is_of_training(event)) return -1;
-    const auto key = event.op < 0 ? std::tuple(-1, event.collective, event.category)
-                                  : std::tuple(event.rank_class, event.op, std::string());
+    const auto key = event.op < 0
+                         ? std::tuple(-1, event.collective, event.category)
+                         : std::tuple(event.rank_class, event.op,
+                                      is_pass(event) ? std::to_string(event.micro_batch) : std::string());
     const auto [found, is_new] = items_.try_emplace(key, static_cast<std::int64_t>(items_.size()));
     if (!is_new) return found->second;
     const char* const comma = found->second == 0 ? "\n" : ",\n";
     const std::string title = json_quoted(event_title(run_, event));
-    if (event.op >= 0) {
+    if (is_pass(event)) {
+      const std::span<const OpRow> ops = ops_of_pass(run_, event);
+      OpRow sum;
+      for (const OpRow& row : ops) {
+        sum.flops += row.flops;
+        sum.bytes += row.bytes;
+        sum.duration += row.duration;
+      }
+      put(items_json_, "{}[{},{},{},{},{}]", comma, title, json_quoted(details(ops)),
+          digits12(sum.flops.si()), digits12(sum.bytes.si()), nanoseconds(sum.duration));
+    } else if (event.op >= 0) {
       const OpRow& row = op_of(step_of(run_), event);
       put(items_json_, "{}[{},{},{},{},{}]", comma, title, json_quoted(details(row)),
           digits12(row.flops.si()), digits12(row.bytes.si()), nanoseconds(row.duration));

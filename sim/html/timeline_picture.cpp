@@ -44,11 +44,19 @@ Html lane(std::string_view name, const std::vector<DrawnBar>& bars, Seconds whol
   return svg + Html{"</svg></div>\n"};
 }
 
-/// The first rank's streams one below the other, with a time axis.
-Html picture(const Run& run, const Track& track, Seconds whole) {
+/// The first rank's streams one below the other, or if the ranks share a model the compute stream of each
+/// stage; with a time axis.
+Html picture(const Run& run, const std::vector<Track>& all, Seconds whole) {
+  const Track& track = all.front();
+  const bool has_stages = run.experiment.layout.has_value() && all.size() > 1;
   Html html;
+  for (const Track& one : all) {
+    if (!has_stages) break;
+    html += lane(class_of(run.experiment, one.rank).name,
+                 drawn_bars(one.streams[static_cast<int>(Stream::compute)], whole), whole);
+  }
   for (int stream = 0; stream < stream_count; ++stream) {
-    if (track.streams[stream].empty()) continue;
+    if (has_stages || track.streams[stream].empty()) continue;
     html += lane(stream_name(run, stream), drawn_bars(track.streams[stream], whole), whole);
   }
   const TimeUnit unit = time_unit(whole);
@@ -68,8 +76,10 @@ Html picture(const Run& run, const Track& track, Seconds whole) {
       Html{fmt::format("<div class=\"lane\"><span>time, {}</span><svg class=\"time-axis\" "
                        "aria-hidden=\"true\">\n{}</svg></div>\n",
                        unit.name, ticks)};
-  return element("figure", Html{"\n"} + html + element("figcaption", track_name(run, track.rank)),
-                 " class=\"still\"") +
+  const std::string caption =
+      has_stages ? "the kernels of each stage's first rank; gaps are communication and bubbles"
+                 : track_name(run, track.rank);
+  return element("figure", Html{"\n"} + html + element("figcaption", caption), " class=\"still\"") +
          Html{"\n"};
 }
 
@@ -108,7 +118,10 @@ Html timeline_html(const Run& run) {
   }
   if (whole <= Seconds{}) return {};
   Html html = paragraph(
-      all.size() < static_cast<std::size_t>(run.ranks)
+      run.experiment.layout && all.size() < static_cast<std::size_t>(run.ranks)
+          ? fmt::format("The first rank of each stage, as in trace.json: {} of {} ranks.", all.size(),
+                        grouped(run.ranks))
+      : all.size() < static_cast<std::size_t>(run.ranks)
           ? fmt::format("{} of {} ranks (the first ones and the first of each class), as in trace.json.",
                         all.size(), grouped(run.ranks))
           : "All ranks, as in trace.json.");
@@ -132,7 +145,7 @@ Html timeline_html(const Run& run) {
                               " class=\"hint\""),
                   " id=\"timeline-view\" hidden=\"hidden\"") +
           Html{"\n"};
-  return html + picture(run, all.front(), whole) + legend(entries);
+  return html + picture(run, all, whole) + legend(entries);
 }
 
 }  // namespace trainyard

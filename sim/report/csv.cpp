@@ -9,13 +9,17 @@ namespace trainyard {
 
 namespace {
 
-void append_row(std::string& csv, std::initializer_list<std::string_view> fields) {
-  bool is_first = true;
+void append_fields(std::string& csv, std::initializer_list<std::string_view> fields) {
+  bool is_first = csv.empty() || csv.back() == '\n';
   for (const std::string_view field : fields) {
     if (!is_first) csv += ',';
     is_first = false;
     append_field(csv, field);
   }
+}
+
+void append_row(std::string& csv, std::initializer_list<std::string_view> fields) {
+  append_fields(csv, fields);
   csv += '\n';
 }
 
@@ -40,14 +44,19 @@ void append_field(std::string& csv, std::string_view field) {
 }
 
 std::string ops_csv(const Run& run) {
-  std::string csv =
-      "rank,phase,layer,kind,shape,flops,bytes,parameter_bytes,duration_s,source,start_s,end_s\n";
-  for (const ClassStep& one : step_of(run).classes) {
-    for (const OpRow& row : one.ops) {
-      append_row(csv,
-                 {std::to_string(index(one.first)), config::name_of(row.phase), row.layer,
-                  config::name_of(row.kind), row.shape, si(row.flops), si(row.bytes), si(row.parameter_bytes),
-                  si(row.duration), config::name_of(row.source), si(row.start), si(row.end)});
+  const bool has_layout = run.experiment.layout.has_value();
+  std::string csv = "rank,phase,layer,kind,shape,flops,bytes,parameter_bytes,duration_s,source,start_s,end_s";
+  csv += has_layout ? ",stage,runs\n" : "\n";
+  const std::vector<ClassStep>& classes = step_of(run).classes;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    for (const OpRow& row : classes[i].ops) {
+      append_fields(
+          csv, {std::to_string(index(classes[i].first)), config::name_of(row.phase), row.layer,
+                config::name_of(row.kind), row.shape, si(row.flops), si(row.bytes), si(row.parameter_bytes),
+                si(row.duration), config::name_of(row.source), si(row.start), si(row.end)});
+      if (has_layout)
+        append_fields(csv, {std::to_string(run.experiment.classes[i].stage), std::to_string(row.runs)});
+      csv += '\n';
     }
   }
   return csv;
@@ -104,16 +113,18 @@ std::string links_csv(std::span<const LinkRow> links) {
 }
 
 std::string collectives_csv(const Run& run) {
+  const bool has_groups = run.experiment.layout.has_value() || run.experiment.grid.has_value();
   std::string csv =
       "collective,operation,algorithm,protocol,channels,size_bytes,tensors,ready_after,ready_s,start_s,end_s,"
-      "duration_"
-      "s,"
-      "bound_s,algbw_bytes_per_s,busbw_bytes_per_s\n";
+      "duration_s,bound_s,algbw_bytes_per_s,busbw_bytes_per_s";
+  csv += has_groups ? ",group,rounds\n" : "\n";
   for (const CollectiveRow& row : step_of(run).collectives) {
-    append_row(csv, {row.name, config::name_of(row.operation), row.algorithm, row.protocol,
-                     std::to_string(row.channels), si(row.size), std::to_string(row.tensors), row.ready_after,
-                     si(row.ready), si(row.start), si(row.end), si(row.end - row.start), si(row.bound),
-                     si(row.algbw), si(row.busbw)});
+    append_fields(csv, {row.name, config::name_of(row.operation), row.algorithm, row.protocol,
+                        std::to_string(row.channels), si(row.size), std::to_string(row.tensors),
+                        row.ready_after, si(row.ready), si(row.start), si(row.end), si(row.end - row.start),
+                        si(row.bound), si(row.algbw), si(row.busbw)});
+    if (has_groups) append_fields(csv, {config::name_of(row.axis), std::to_string(row.rounds)});
+    csv += '\n';
   }
   return csv;
 }

@@ -43,9 +43,13 @@ Json path_json(const Run& run, const Explanation& why) {
     row["start_s"] = segment.start.si();
     row["length_s"] = segment.length.si();
     row["share"] = segment.length / run.pace.time;
+    if (run.experiment.layout) {
+      if (segment.passes > 0) row["passes"] = segment.passes;
+      if (segment.times > 0) row["times"] = segment.times;
+    }
     if (segment.ops > 0) {
-      row["first_layer"] = segment.first;
-      row["last_layer"] = segment.last;
+      if (!segment.first.empty()) row["first_layer"] = segment.first;
+      if (!segment.last.empty()) row["last_layer"] = segment.last;
       row["ops"] = segment.ops;
       row["slowed_s"] = segment.slowed.si();
     }
@@ -53,7 +57,7 @@ Json path_json(const Run& run, const Explanation& why) {
     if (segment.collective < 0) continue;
     const CollectiveRow& its = step_of(run).collectives.at(static_cast<std::size_t>(segment.collective));
     row["collective"] = its.name;
-    if (segment.kind == PathKind::collective) add_collective(row, its, why.paces.at(collectives++));
+    if (is_communication(segment.kind)) add_collective(row, its, why.paces.at(collectives++));
   }
   return rows;
 }

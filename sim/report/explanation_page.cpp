@@ -1,9 +1,11 @@
 #include "report/expected_error.hpp"
 #include "report/explanation.hpp"
+#include "report/layout_summary.hpp"
 #include "report/page.hpp"
 #include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "run/step_parts.hpp"
+#include "units/ids.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -50,6 +52,28 @@ std::string layers_of(const PathSegment& segment) {
   // a name that needs less than half leaves the rest to the other
   const auto beside = [](const std::string& other) { return both - std::min(columns(other), both / 2); };
   return fmt::format("{}{}{}", cut(first, beside(last)), to, cut(last, beside(first)));
+}
+
+/// "stage 3, 96 passes": what a segment stands for if the ranks share a model.
+std::string tasks_of_stage(const Run& run, const PathSegment& segment) {
+  std::string text = segment.what;
+  if (segment.passes > 0)
+    text += fmt::format(", {} {}", grouped(segment.passes), segment.passes == 1 ? "pass" : "passes");
+  if (segment.collective < 0) return text;
+  if (segment.kind == PathKind::messages) return text + ", " + count(segment.times, "message");
+  return text + ", " + count(segment.times, "collective");
+}
+
+void write_stage_segment(Page& out, const Run& run, const PathSegment& segment, const CollectivePace* pace) {
+  std::string kind(config::name_of(segment.kind));
+  if (segment.kind == PathKind::collective)
+    kind = config::name_of(step_of(run).collectives.at(at(segment.collective)).operation);
+  std::string limit = segment.ops > 0 && segment.kind != PathKind::host ? count(segment.ops, "kernel") : "";
+  if (pace != nullptr)
+    limit = pace->is_connection ? fmt::format("connection {}", estimate(pace->edge)) : pace->link;
+  out.line(path_line(kind, tasks_of_stage(run, segment), human_like(segment.start, run.pace.time),
+                     human_like(segment.length, run.pace.time), percent(segment.length / run.pace.time),
+                     elide(limit, limit_width)));
 }
 
 void write_segment(Page& out, const Run& run, const Explanation& why, const PathSegment& segment,
@@ -105,18 +129,22 @@ std::vector<bool> shown_segments(const std::vector<PathSegment>& path) {
 }
 
 void write_path(Page& out, const Run& run, const Explanation& why) {
-  out.heading(path_line("critical path", "", "start", "length", "share", "kernels or limit").substr(2));
+  const bool has_layout = run.experiment.layout.has_value();
+  out.heading(path_line("critical path", has_layout ? "summed by stage" : "", has_layout ? "first" : "start",
+                        "length", "share", "kernels or limit")
+                  .substr(2));
   const std::vector<PathSegment>& path = why.path;
   const std::vector<bool> is_shown = shown_segments(path);
   std::size_t collectives = 0;
   Seconds shorter;
   for (std::size_t i = 0; i < path.size(); ++i) {
-    const CollectivePace* pace =
-        path[i].kind == PathKind::collective ? &why.paces.at(collectives++) : nullptr;
-    if (is_shown[i])
-      write_segment(out, run, why, path[i], pace);
-    else
+    const CollectivePace* pace = is_communication(path[i].kind) ? &why.paces.at(collectives++) : nullptr;
+    if (!is_shown[i])
       shorter += path[i].length;
+    else if (has_layout)
+      write_stage_segment(out, run, path[i], pace);
+    else
+      write_segment(out, run, why, path[i], pace);
   }
   if (path.size() > most_shown_segments) {
     out.line(path_line("others",
@@ -225,6 +253,10 @@ std::string explanation_page(const ExplainedRun& explained, bool colour) {
   }
   if (explained.explanation) {
     write_path(out, run, *explained.explanation);
+    if (run.experiment.layout && step_of(run).classes.size() > 1) {
+      out.heading("stages", "the step along the first rank of each");
+      write_stage_table(out, run);
+    }
     write_gap(out, run, *explained.explanation);
   } else {
     write_updates_parts(out, run);

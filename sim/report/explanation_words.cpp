@@ -4,9 +4,11 @@
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
 #include "run/step_parts.hpp"
+#include "units/ids.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -42,6 +44,10 @@ std::string_view noun_of(PathKind kind) {
       return "data loading";
     case PathKind::collective:
       return "collectives";
+    case PathKind::tensor:
+      return "collectives of divided layers";
+    case PathKind::messages:
+      return "messages between stages";
     default:
       return config::name_of(kind);
   }
@@ -68,9 +74,9 @@ std::string parts_in_words(const Run& run, const Explanation& why) {
   for (const PathSegment& segment : path) {
     if (!times.contains(segment.kind)) order.push_back(segment.kind);
     times[segment.kind] += segment.length;
-    collectives += segment.kind == PathKind::collective ? 1 : 0;
+    collectives += segment.kind == PathKind::collective ? segment.times : 0;
   }
-  const std::string turn = turning_point(path);
+  const std::string turn = run.experiment.layout ? std::string() : turning_point(path);
   std::string text;
   for (const PathKind kind : order) {
     const Seconds time = times[kind];
@@ -81,6 +87,50 @@ std::string parts_in_words(const Run& run, const Explanation& why) {
     text += " " + and_share(time, run.pace.time);
     if (kind == PathKind::backward && !turn.empty()) text += " until the gradients of " + turn + " are ready";
   }
+  return text;
+}
+
+/// If the ranks share a model: the kind of communication that takes most of the path on a stage, and its
+/// cause.
+std::string most_communication_in_words(const Run& run, const Explanation& why) {
+  const PathSegment* longest = nullptr;
+  const CollectivePace* pace = nullptr;
+  std::size_t number = 0;
+  for (const PathSegment& segment : why.path) {
+    if (!is_communication(segment.kind)) continue;
+    const CollectivePace& its = why.paces.at(number++);
+    if (longest != nullptr && segment.length <= longest->length) continue;
+    longest = &segment;
+    pace = &its;
+  }
+  if (longest == nullptr || longest->length < least_said * run.pace.time) return {};
+  const CollectiveRow& row = step_of(run).collectives.at(at(longest->collective));
+  return fmt::format(
+      " Most communication on it: {} of {} ({}), {}. The longest of them is {}, {} of {} (algorithm {}, "
+      "protocol {}), limited by {}. Alone on the network it takes {}, {} of this for its bytes.",
+      noun_of(longest->kind), longest->what, grouped(longest->times),
+      and_share(longest->length, run.pace.time), row.name, with_article(config::name_of(row.operation)),
+      human(row.size), row.algorithm, row.protocol, limit_in_words(*pace, row.protocol),
+      estimate(pace->alone()), percent(pace->transfer / pace->alone()));
+}
+
+/// The bubble of the stage that ends last, and the largest.
+std::string bubble_in_words(const Run& run) {
+  const Step& step = step_of(run);
+  const auto bubble_of = [&](const ClassStep& one) {
+    const StepParts parts = step_parts(run, one);
+    const auto part = std::ranges::find(parts.parts, StepPart::bubble, &PartTime::part);
+    return part == parts.parts.end() ? Seconds{} : part->time;
+  };
+  if (step.classes.size() == 1) return {};
+  const ClassStep& last = slowest_class(step);
+  const ClassStep& most = *std::ranges::max_element(step.classes, {}, bubble_of);
+  std::string text = fmt::format(" {} ends last; its bubble, in which it waits for other stages, takes {}.",
+                                 last.name, and_share(bubble_of(last), run.pace.time));
+  text[1] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[1])));
+  if (&most != &last)
+    text += fmt::format(" The largest bubble is that of {}, {}.", most.name,
+                        and_share(bubble_of(most), run.pace.time));
   return text;
 }
 
@@ -165,6 +215,8 @@ std::string path_in_words(const Run& run, const Explanation& why) {
   }
   text += fmt::format("Its critical path, where each part waits for the previous one: {}.",
                       parts_in_words(run, why));
+  if (run.experiment.layout)
+    return text + most_communication_in_words(run, why) + bubble_in_words(run) + slowed_in_words(run, why);
   if (run.ranks == 1) text += " A single GPU waits for no other.";
   return text + longest_in_words(run, why) + ranks_in_words(why) + slowed_in_words(run, why) +
          faults_in_words(run);

@@ -11,8 +11,8 @@ std::vector<KernelKind> kernel_kinds(const ClassStep& one) {
   for (const OpRow& row : one.ops) {
     KernelKind& kind = by_kind[row.kind];
     kind.kind = row.kind;
-    kind.time += row.duration;
-    ++kind.kernels;
+    kind.time += row.runs * row.duration;
+    kind.kernels += row.runs;
   }
   std::vector<KernelKind> kinds;
   for (const auto& [name, kind] : by_kind) kinds.push_back(kind);

@@ -2,6 +2,7 @@
 
 #include "report/run_words.hpp"
 #include "report/text_layout.hpp"
+#include "report/timeline_chart.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"
 
@@ -43,29 +44,21 @@ Seconds time_of(const StepParts& parts, StepPart part) {
 /// Parts below this share of the step in every stage are left out.
 constexpr double least_share = 5e-4;
 
-void write_table(Page& out, const Run& run, const std::vector<StepParts>& stages) {
-  std::vector<const PartWords*> columns;
-  for (const PartWords& words : part_words) {
-    const auto matters = [&](const StepParts& parts) {
-      return time_of(parts, words.part) > least_share * run.pace.time;
-    };
-    if (std::ranges::any_of(stages, matters)) columns.push_back(&words);
+/// The stages with a line of their own, in order; the first after some that have none is marked.
+struct ShownStage {
+  std::size_t stage = 0;
+  bool is_after_gap = false;
+};
+
+std::vector<ShownStage> shown_stages(std::size_t stages) {
+  std::vector<ShownStage> shown;
+  for (std::size_t i = 0; i < stages; ++i) {
+    const bool is_in_gap =
+        stages > most_stages && i >= most_stages / 2 && i + (most_stages - most_stages / 2) < stages;
+    if (is_in_gap) continue;
+    shown.push_back({.stage = i, .is_after_gap = i > 0 && shown.back().stage + 1 < i});
   }
-  std::string line = fmt::format("  {:<16}", "share of the step");
-  for (const PartWords* words : columns) line += fmt::format("{:>10}", words->column);
-  out.line("");
-  out.line(line);
-  const std::vector<ClassStep>& classes = step_of(run).classes;
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    if (stages.size() > most_stages && i == most_stages / 2) {
-      out.line("  ...");
-      i = stages.size() - most_stages / 2;
-    }
-    line = fmt::format("  {:<17}", classes[i].name);
-    for (const PartWords* words : columns)
-      line += fmt::format("{:>10}", percent(time_of(stages[i], words->part) / run.pace.time));
-    out.line(line);
-  }
+  return shown;
 }
 
 }  // namespace
@@ -87,9 +80,11 @@ std::string layout_in_words(const Run& run) {
       text += fmt::format(" in {} virtual stages", parallelism.virtual_stages);
   }
   if (parallelism.shard != Sharded::none)
-    text += fmt::format("; sharded {}", config::name_of(parallelism.shard));
+    text += fmt::format("{}sharded {}{}", text.empty() ? "" : "; ", config::name_of(parallelism.shard),
+                        parallelism.shard_over == ShardOver::node ? " over the GPUs of a node" : "");
   if (parallelism.recompute != Recompute::none)
-    text += fmt::format("; {} recomputation", config::name_of(parallelism.recompute));
+    text +=
+        fmt::format("{}{} recomputation", text.empty() ? "" : "; ", config::name_of(parallelism.recompute));
   return text;
 }
 
@@ -102,10 +97,53 @@ void write_stages(Page& out, const Run& run) {
     const Seconds time = time_of(parts, words.part);
     if (time > least_share * run.pace.time) out.share(words.label, time, run.pace.time, words.colour);
   }
-  if (step.classes.size() == 1) return;
+  if (step.classes.size() > 1) out.line("");
+  write_stage_table(out, run);
+}
+
+void write_stage_table(Page& out, const Run& run) {
+  const std::vector<ClassStep>& classes = step_of(run).classes;
+  if (classes.size() == 1) return;
   std::vector<StepParts> stages;
-  for (const ClassStep& one : step.classes) stages.push_back(step_parts(run, one));
-  write_table(out, run, stages);
+  for (const ClassStep& one : classes) stages.push_back(step_parts(run, one));
+  std::vector<const PartWords*> columns;
+  for (const PartWords& words : part_words) {
+    const auto matters = [&](const StepParts& parts) {
+      return time_of(parts, words.part) > least_share * run.pace.time;
+    };
+    if (std::ranges::any_of(stages, matters)) columns.push_back(&words);
+  }
+  std::string line = fmt::format("  {:<15}", "share of step");
+  for (const PartWords* words : columns) line += fmt::format("{:>9}", words->column);
+  out.line(line);
+  for (const ShownStage& shown : shown_stages(classes.size())) {
+    if (shown.is_after_gap) out.line("  ...");
+    line = fmt::format("  {:<15}", classes[shown.stage].name);
+    for (const PartWords* words : columns)
+      line += fmt::format("{:>9}", percent(time_of(stages[shown.stage], words->part) / run.pace.time));
+    out.line(line);
+  }
+}
+
+void write_stage_charts(Page& out, const Run& run, int width) {
+  const std::vector<ClassStep>& classes = step_of(run).classes;
+  out.heading("timeline", "f forward, b backward, o optimizer, - exposed communication, . bubble");
+  for (const ShownStage& shown : shown_stages(classes.size())) {
+    if (shown.is_after_gap) out.line("  ...");
+    const ClassStep& one = classes[shown.stage];
+    out.line(fmt::format("  {:<15} |{}|", one.name, out.painted("36", stage_chart(run, one, width))));
+  }
+  out.line(fmt::format("{:18} {}", "", chart_axis(run, width)));
+}
+
+std::string memory_by_stage(const std::vector<MemoryReport>& reports) {
+  std::string text;
+  for (const ShownStage& shown : shown_stages(reports.size())) {
+    std::string peak = gpu_memory(reports[shown.stage].peak);
+    if (shown.stage + 1 < reports.size()) peak = peak.substr(0, peak.find(' '));
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", shown.is_after_gap ? "..., " : "", peak);
+  }
+  return fmt::format("{} in {} to {}", text, reports.front().ranks, reports.back().ranks);
 }
 
 std::string layout_limit_in_words(const Run& run) {
@@ -138,8 +176,7 @@ std::string layout_limit_in_words(const Run& run) {
   }
   return fmt::format(
       "The pipeline's bubble takes {} of the step. More micro-batches or virtual stages, or fewer stages, "
-      "make it "
-      "smaller.",
+      "make it smaller.",
       percent(share));
 }
 

@@ -6,14 +6,24 @@
 #include "run/run.hpp"
 
 #include <string>
+#include <vector>
 
 namespace trainyard {
 
-/// "tensor 8 (with sequence) x pipeline 8 x data 16, interleaved with 3 virtual stages". Requires a layout.
+/// "tensor 8 with sequence x pipeline 8 x data 16; interleaved in 3 virtual stages". Requires a layout.
 std::string layout_in_words(const Run& run);
 
 /// Where the time goes, for every stage.
 void write_stages(Page& out, const Run& run);
+
+/// The parts of each stage's step as a table; nothing if there is only one stage.
+void write_stage_table(Page& out, const Run& run);
+
+/// A line of text for each stage: when it runs passes, communicates and waits.
+void write_stage_charts(Page& out, const Run& run, int width);
+
+/// "60.7, 58.1, 57.3 GB in stages 0 to 2", in the order of the reports.
+std::string memory_by_stage(const std::vector<MemoryReport>& reports);
 
 /// One or two sentences: which part other than kernels costs most, on the stage that ends last.
 std::string layout_limit_in_words(const Run& run);

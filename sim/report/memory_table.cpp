@@ -72,6 +72,38 @@ std::string memory_table(const std::string& experiment, const MemoryReport& repo
   return text;
 }
 
+std::string stage_memory_table(const std::vector<MemoryReport>& reports) {
+  if (reports.size() == 1) return {};
+  std::string text =
+      fmt::format("{:<12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>8}\n", "GB by stage", "parameters",
+                  "gradients", "optimizer", "activations", "other", "peak", "share");
+  text += std::string(99, '-') + '\n';
+  const auto in_gb = [](Bytes bytes) {
+    const std::string with_unit = gpu_memory_in_column(bytes);
+    return with_unit.substr(0, with_unit.find(' '));
+  };
+  for (const MemoryReport& report : reports) {
+    const MemoryTerms& terms = report.terms;
+    const Bytes named = terms.parameters + terms.gradients + terms.optimizer_state + terms.activations;
+    text += fmt::format("{:<12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>8}\n", report.ranks,
+                        in_gb(terms.parameters), in_gb(terms.gradients), in_gb(terms.optimizer_state),
+                        in_gb(terms.activations), in_gb(report.peak - named), in_gb(report.peak),
+                        percent(report.utilization));
+  }
+  return text;
+}
+
+Json stage_memory_json(const std::vector<MemoryReport>& reports) {
+  Json stages = Json::array();
+  for (const MemoryReport& report : reports) {
+    stages.push_back({{"name", report.ranks},
+                      {"memory_peak_bytes", report.peak.si()},
+                      {"memory", memory_terms_json(report.terms)},
+                      {"fits", report.fits}});
+  }
+  return stages;
+}
+
 Json memory_json(const std::string& experiment, const MemoryReport& report) {
   Json json;
   json["schema_version"] = 1;

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 namespace trainyard {
 
@@ -19,7 +20,13 @@ std::string largest_terms(const MemoryTerms& terms);
 std::string memory_table(const std::string& experiment, const MemoryReport& report,
                          const std::string& remark = {});
 
-/// The same as an object with the field names of summary.json.
+/// The largest terms and the peak of each stage, one line each; empty if there is only one.
+std::string stage_memory_table(const std::vector<MemoryReport>& reports);
+
+/// The same for `memory --json`: a list of the stages' names, peaks and terms.
+nlohmann::ordered_json stage_memory_json(const std::vector<MemoryReport>& reports);
+
+/// memory_table() as an object with the field names of summary.json.
 nlohmann::ordered_json memory_json(const std::string& experiment, const MemoryReport& report);
 
 }  // namespace trainyard

@@ -23,6 +23,19 @@ std::string kind_in_words(const Experiment& experiment) {
   return text;
 }
 
+/// "batch 2 x 128 per GPU"; "96 micro-batches of 1 sample per replica" if its ranks share a model.
+std::string batch_in_words(const ResolvedExperiment& experiment) {
+  const Experiment& settings = experiment.settings;
+  if (experiment.layout) {
+    return fmt::format("{} {} of {} per {}", grouped(settings.accumulation),
+                       settings.accumulation == 1 ? "micro-batch" : "micro-batches",
+                       count(settings.batch_per_gpu, "sample"), shares_model(experiment) ? "replica" : "GPU");
+  }
+  return fmt::format("batch {}{} per GPU",
+                     settings.accumulation > 1 ? fmt::format("{} x ", settings.accumulation) : "",
+                     grouped(settings.batch_per_gpu));
+}
+
 }  // namespace
 
 std::string run_title(const Run& run) {
@@ -35,13 +48,11 @@ std::string run_title(const Run& run) {
 }
 
 std::string run_setting(const Run& run) {
-  return fmt::format(
-      "{} of {} x {}; {}{}, {}, {}, batch {}{} per GPU", count(run.ranks, "GPU"), grouped(run.nodes),
-      run.experiment.platform.title, run.experiment.settings.stack, kind_in_words(run.experiment.settings),
-      config::name_of(run.experiment.settings.precision), config::name_of(run.experiment.settings.optimizer),
-      run.experiment.settings.accumulation > 1 ? fmt::format("{} x ", run.experiment.settings.accumulation)
-                                               : "",
-      grouped(run.experiment.settings.batch_per_gpu));
+  const Experiment& settings = run.experiment.settings;
+  return fmt::format("{} of {} x {}; {}{}, {}, {}, {}", count(run.ranks, "GPU"), grouped(run.nodes),
+                     run.experiment.platform.title, settings.stack, kind_in_words(settings),
+                     config::name_of(settings.precision), config::name_of(settings.optimizer),
+                     batch_in_words(run.experiment));
 }
 
 std::string rank_in_words(const Run& run, const ClassStep& one) {

@@ -4,6 +4,7 @@
 #include "report/expected_error.hpp"
 #include "report/memory_table.hpp"
 #include "run/step_parts.hpp"
+#include "units/ids.hpp"
 #include "units/version.hpp"
 
 #include <cmath>
@@ -35,11 +36,16 @@ void add_figures(Json& json, const Run& run, std::span<const Figure> table) {
   }
 }
 
+Json parts_json(const StepParts& split) {
+  Json parts = Json::object();
+  for (const PartTime& part : split.parts) parts[std::string(config::name_of(part.part))] = part.time.si();
+  return parts;
+}
+
 /// The step time in parts that add up to it, and the exposed communication by collective.
 void add_parts(Json& json, const Run& run) {
   const StepParts split = step_parts(run);
-  Json& parts = json["step_parts_s"] = Json::object();
-  for (const PartTime& part : split.parts) parts[std::string(config::name_of(part.part))] = part.time.si();
+  json["step_parts_s"] = parts_json(split);
   Json& collectives = json["exposed_collectives"] = Json::array();
   for (const ExposedCollective& one : split.collectives) {
     const CollectiveRow& row = step_of(run).collectives[at(one.collective)];
@@ -47,6 +53,39 @@ void add_parts(Json& json, const Run& run) {
                            {"operation", config::name_of(row.operation)},
                            {"purpose", row.purpose},
                            {"exposed_s", one.exposed.si()}});
+  }
+}
+
+/// How the ranks share the model, and the step and memory of each stage.
+void add_layout(Json& json, const Run& run) {
+  if (!run.experiment.layout) return;
+  const RankLayout& layout = *run.experiment.layout;
+  const Parallelism& parallelism = layout.parallelism;
+  json["layout"] = {{"tensor", layout.grid.tensor},
+                    {"context", layout.grid.context},
+                    {"expert", layout.grid.expert},
+                    {"data", layout.grid.data},
+                    {"pipeline", layout.grid.pipeline},
+                    {"virtual_stages", parallelism.virtual_stages},
+                    {"sequence", parallelism.sequence},
+                    {"schedule", config::name_of(layout.schedule)},
+                    {"recompute", config::name_of(parallelism.recompute)},
+                    {"shard", config::name_of(parallelism.shard)},
+                    {"shard_over", config::name_of(parallelism.shard_over)},
+                    {"micro_batches", layout.micro_batches}};
+  Json& stages = json["stages"] = Json::array();
+  const std::vector<ClassStep>& classes = step_of(run).classes;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    Json& stage = stages.emplace_back();
+    stage["name"] = classes[i].name;
+    stage["stage"] = run.experiment.classes[i].stage;
+    stage["ranks"] = run.experiment.classes[i].ranks.size();
+    stage["first_rank"] = index(classes[i].first);
+    stage["end_s"] = classes[i].end.si();
+    stage["step_parts_s"] = parts_json(step_parts(run, classes[i]));
+    const bool has_memory = run.memory && i < run.memory->size();
+    stage["memory_peak_bytes"] = has_memory ? Json((*run.memory)[i].peak.si()) : Json();
+    stage["memory"] = has_memory ? memory_terms_json((*run.memory)[i].terms) : Json();
   }
 }
 
@@ -120,6 +159,7 @@ Json summary_json(const Run& run, const ResourceUsage& usage, std::span<const Fi
   if (run.job) json["faults"] = faults_json(*run.job);
   json["memory"] = run.memory ? memory_terms_json(fullest(*run.memory).terms) : Json();
   add_parts(json, run);
+  add_layout(json, run);
   const ComputeSourceShares& shares = run.compute_sources;
   json["compute_source_shares"] = {
       {"measured", shares.measured}, {"fitted", shares.fitted}, {"roofline", shares.roofline}};

@@ -87,9 +87,7 @@ void write_chart(Page& out, const Run& run, const ClassStep& one) {
   const TimelineChart chart = timeline_chart(run, one, chart_width);
   out.line(fmt::format("  compute         |{}|", out.painted("36", chart.compute)));
   if (run.ranks > 1) out.line(fmt::format("  communication   |{}|", out.painted("33", chart.communication)));
-  const std::string end = estimate(run.pace.time);
-  out.line(fmt::format("{:18} 0{}{}", "",
-                       std::string(static_cast<std::size_t>(chart_width) - 1 - end.size(), ' '), end));
+  out.line(fmt::format("{:18} {}", "", chart_axis(run, chart_width)));
 }
 
 /// "prepared in 12.1 ms during the previous step; cores of a node 62 % busy; storage 8 % busy".
@@ -121,9 +119,13 @@ void write_limits(Page& out, const Run& run) {
                         takes_longer(run.pace.time, step_of(run).lower_bound)));
   }
   if (!run.matrix) return;
-  out.text_row("matrix FLOPs", fmt::format("{} per GPU, {} of the {} peak (model FLOPs utilization){}",
-                                           estimate(run.matrix->rate), percent(run.matrix->utilization),
-                                           matrix_dtype_name(run), above_peak_in_words(run)));
+  const bool recomputes =
+      run.experiment.layout && run.experiment.layout->parallelism.recompute != Recompute::none;
+  out.text_row(
+      "matrix FLOPs",
+      fmt::format("{} per GPU, {} of the {} peak (model FLOPs utilization{}){}", estimate(run.matrix->rate),
+                  percent(run.matrix->utilization), matrix_dtype_name(run),
+                  recomputes ? ", without recomputation" : "", above_peak_in_words(run)));
 }
 
 /// "; 12 J of it for cancelled work".
@@ -132,16 +134,25 @@ std::string wasted_in_words(const Run& run) {
   return fmt::format("; {} of it for cancelled work", estimate(*updates_of(run)->wasted_energy));
 }
 
+/// The memory of each class, or of the fullest stage.
+void write_memory(Page& out, const Run& run) {
+  const std::vector<MemoryReport>& reports = *run.memory;
+  const bool has_stages = run.experiment.layout && reports.size() > 1;
+  for (const MemoryReport& memory : reports) {
+    if (has_stages && &memory != &fullest(reports)) continue;
+    const std::string whose = reports.size() > 1 ? memory.ranks + ": " : std::string();
+    out.row("memory", gpu_memory(memory.peak),
+            fmt::format("{}of {} per GPU ({}): {}; largest {} that fits: {}", whose,
+                        gpu_memory(memory.capacity), percent(memory.utilization), largest_terms(memory.terms),
+                        run.experiment.layout ? "micro-batch" : "batch", grouped(memory.largest_batch)));
+  }
+  if (has_stages) out.text_row("by stage", memory_by_stage(reports));
+}
+
 void write_needs(Page& out, const Run& run) {
   if (!run.memory && !run.energy && !run.cost) return;
   out.heading("resources");
-  for (const MemoryReport& memory : run.memory.value_or(std::vector<MemoryReport>{})) {
-    const std::string whose = run.memory->size() > 1 ? memory.ranks + ": " : std::string();
-    out.row("memory", gpu_memory(memory.peak),
-            fmt::format("{}of {} per GPU ({}): {}; largest batch that fits: {}", whose,
-                        gpu_memory(memory.capacity), percent(memory.utilization), largest_terms(memory.terms),
-                        grouped(memory.largest_batch)));
-  }
+  if (run.memory) write_memory(out, run);
   if (run.energy) {
     out.row("energy", estimate(run.energy->per_step),
             fmt::format("per {}; {} on average for all GPUs and nodes{}", updates_of(run) ? "update" : "step",
@@ -183,7 +194,8 @@ std::string summary_text(const Run& run, bool colour) {
     write_updates(out, *updates);
   } else if (run.experiment.layout) {
     write_stages(out, run);
-    write_chart(out, run, slowest_class(step_of(run)));
+    write_kinds(out, run, slowest_class(step_of(run)));
+    write_stage_charts(out, run, chart_width);
   } else {
     for (const ClassStep& one : classes) {
       write_where(out, run, one);

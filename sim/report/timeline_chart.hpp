@@ -1,5 +1,6 @@
 #pragma once
-// A rank's two streams as two lines of text: a picture of their overlap for the summary.
+// A rank's two streams as two lines of text: a picture of their overlap for the summary. If the ranks share a
+// model, one line for each stage.
 
 #include "run/run.hpp"
 
@@ -14,5 +15,13 @@ struct TimelineChart {
 
 /// Both lines are `width` columns wide and show the step from 0 to its end. Blank if the step takes no time.
 TimelineChart timeline_chart(const Run& run, const ClassStep& one, int width);
+
+/// The step of the class's first rank in `width` columns: f, b, o for the passes and the optimizer, '-' for
+/// communication while neither runs, '.' for the bubble. Where a column covers several, letters alternate in
+/// proportion to their times. Blank if the step takes no time.
+std::string stage_chart(const Run& run, const ClassStep& one, int width);
+
+/// "0        23.2 s": the axis below charts of that width.
+std::string chart_axis(const Run& run, int width);
 
 }  // namespace trainyard

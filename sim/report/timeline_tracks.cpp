@@ -17,6 +17,19 @@ std::string kernel_title(const OpRow& row) {
   return row.layer + " backward";
 }
 
+/// "backward, chunk 1, micro-batch 3".
+std::string pass_title(const Run& run, const TimelineEvent& pass) {
+  const std::vector<PassOps>& passes = run.experiment.classes.at(at(pass.rank_class)).passes;
+  const auto found = std::ranges::find(passes, pass.op, &PassOps::first);
+  std::string title = pass.category;
+  if (found != passes.end()) {
+    if (found->kind == PassKind::weights) title = "weight gradients";
+    if (run.experiment.layout->parallelism.virtual_stages > 1)
+      title += fmt::format(", chunk {}", found->chunk);
+  }
+  return fmt::format("{}, micro-batch {}", title, pass.micro_batch);
+}
+
 }  // namespace
 
 std::int64_t nanoseconds(Seconds time) { return std::llround(time.si() * 1e9); }
@@ -40,6 +53,8 @@ std::vector<Track> tracks(const Run& run) {
 
 std::string track_name(const Run& run, Rank rank) {
   std::string name = fmt::format("rank {}", index(rank));
+  if (run.experiment.layout && run.experiment.classes.size() > 1)
+    name = fmt::format("{}: {}", class_of(run.experiment, rank).name, name);
   const auto row = std::ranges::find(run.rank_rows, rank, &RankRow::rank);
   if (row != run.rank_rows.end()) name += fmt::format(" (node {}, {})", index(row->node), row->gpu);
   return name;
@@ -52,12 +67,18 @@ std::string_view stream_name(const Run& run, int stream) {
 
 std::string event_title(const Run& run, const TimelineEvent& event) {
   if (is_of_training(event)) return event.category;
+  if (is_pass(event)) return pass_title(run, event);
   if (event.op >= 0) return kernel_title(op_of(step_of(run), event));
   const CollectiveRow& row = step_of(run).collectives.at(at(event.collective));
   if (event.category == "copy") return fmt::format("fusion copy ({})", row.name);
   if (event.category == "cycle") return fmt::format("wait for the cycle ({})", row.name);
   if (!event.is_collective) return fmt::format("{} ({})", event.category, row.name);
   return fmt::format("{} {} ({})", config::name_of(row.operation), human(row.size), row.name);
+}
+
+std::span<const OpRow> ops_of_pass(const Run& run, const TimelineEvent& pass) {
+  const std::vector<OpRow>& ops = step_of(run).classes.at(at(pass.rank_class)).ops;
+  return std::span(ops).subspan(at(pass.op), at(pass.ops));
 }
 
 }  // namespace trainyard

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,14 @@ std::string op_args(const OpRow& row) {
   return fmt::format(R"({{"kind":"{}","shape":{},"flops":{},"bytes":{},"parameter_bytes":{},"source":"{}"}})",
                      config::name_of(row.kind), json_quoted(row.shape), number(row.flops.si()),
                      number(row.bytes.si()), number(row.parameter_bytes.si()), config::name_of(row.source));
+}
+
+std::string pass_args(std::span<const OpRow> ops) {
+  Flops flops;
+  for (const OpRow& row : ops) flops += row.flops;
+  return fmt::format(R"({{"first_layer":{},"last_layer":{},"ops":{},"flops":{}}})",
+                     json_quoted(ops.front().layer), json_quoted(ops.back().layer), ops.size(),
+                     number(flops.si()));
 }
 
 std::string collective_args(const CollectiveRow& row) {
@@ -98,13 +107,19 @@ private:
         microseconds(nanoseconds(end) - begin), args);
   }
 
-  /// One event around each run of ops of the same phase.
+  /// One event around each run of ops of the same phase. A pass is an event of its own.
   void write_phases(const Track& track) {
     const auto& ops = track.streams[static_cast<int>(Stream::compute)];
     for (std::size_t first = 0; first < ops.size();) {
       std::size_t last = first;
       if (is_of_training(*ops[first])) return;
-      while (last + 1 < ops.size() && ops[last + 1]->category == ops[first]->category) ++last;
+      if (is_pass(*ops[first])) {
+        ++first;
+        continue;
+      }
+      while (last + 1 < ops.size() && ops[last + 1]->category == ops[first]->category &&
+             !is_pass(*ops[last + 1]))
+        ++last;
       write_complete(ops[first]->category, "phase", track.rank, Stream::compute, ops[first]->start,
                      ops[last]->end, fmt::format(R"({{"ops":{}}})", last - first + 1));
       first = last + 1;
@@ -114,6 +129,7 @@ private:
   void write_event(const TimelineEvent& event) {
     const std::string name = event_title(run_, event);
     const std::string args = is_of_training(event) ? "{}"
+                             : is_pass(event)      ? pass_args(ops_of_pass(run_, event))
                              : event.op >= 0       ? op_args_.at(at(event.rank_class)).at(at(event.op))
                                                    : collective_args_.at(at(event.collective));
     write_complete(name, event.category, event.rank, event.stream, event.start, event.end, args);

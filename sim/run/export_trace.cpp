@@ -6,6 +6,10 @@
 namespace trainyard {
 
 Trace export_trace(const ResolvedExperiment& resolved, bool with_durations) {
+  if (resolved.layout) {
+    throw InputError("a trace has one step for all ranks, but here ranks share a model",
+                     "leave out 'parallelism'");
+  }
   const Cluster& cluster = *resolved.cluster;
   const StepPlan plan = plan_step(only_class(resolved).trace, resolved.gpu, resolved.stack, cluster,
                                   resolved.settings.sync, resolved.overheads);

@@ -2,6 +2,7 @@
 
 #include "config/keys.hpp"
 #include "experiment/one_gpu.hpp"
+#include "run/step_parts.hpp"
 
 #include <algorithm>
 #include <concepts>
@@ -125,6 +126,21 @@ Value input_limit(const InputReport& input) {
   return rate ? to_value(name_of(input.loading.limit)) : Value(unknown(rate.error()));
 }
 
+Value busy_communication(const Run& run) {
+  return run.experiment.layout
+             ? Value(unknown("collectives run on several streams; `step_parts_s` has their exposed time"))
+             : to_value(communication_time(run));
+}
+
+/// The part of a step in which the stage that ends last waits for other stages.
+Value bubble_of(const Run& run) {
+  if (!run.experiment.layout || run.experiment.layout->grid.pipeline == 1) return none();
+  for (const PartTime& part : step_parts(run).parts) {
+    if (part.part == StepPart::bubble) return to_value(part.time);
+  }
+  return none();
+}
+
 Value lead(const Updates& updates) {
   return updates.settings.rule == UpdateRule::ssp ? to_value(updates.lead) : Value(none());
 }
@@ -239,11 +255,17 @@ std::vector<Figure> figures_of_speed() {  // How fast it is.
       Figure{"communication_time_s", "communication", FigureUnit::time,
              "busy time of the communication stream in a step, on the ranks that end last; for runs of many "
              "updates, the same as `exposed_communication_s`: nothing is computed meanwhile",
-             "", in_tables, of(communication_time)},
+             "", in_tables, busy_communication},
       Figure{"exposed_communication_s", "exposed communication", FigureUnit::time,
-             "the part of communication not overlapped by compute: step time minus compute time; for runs of "
-             "many updates, the part `communication` of `step_parts_s`",
+             "the part of communication not overlapped by compute: step time minus compute time; if ranks "
+             "share a model, without the bubble; for runs of many updates, the part `communication` of "
+             "`step_parts_s`",
              "", everywhere, of(exposed_communication)},
+      Figure{
+          "bubble_s", "bubble", FigureUnit::time,
+          "for pipelines: the part `bubble` of `step_parts_s`, in which the stage that ends last waits for "
+          "other stages",
+          "", tile_only, bubble_of},
       Figure{"one_rank_step_time_s", "one GPU alone", FigureUnit::time,
              "the same step on one GPU with the same batch per GPU", "", in_tables,
              against_one_gpu(&Pace::one_rank)},
@@ -262,25 +284,27 @@ std::vector<Figure> figures_of_speed() {  // How fast it is.
 }
 
 std::vector<Figure> figures_of_use() {  // How busy the machine is.
-  return {Figure{"gpu_utilization", "GPU utilization", share, "compute time / step time", "", in_tables,
-                 of(&Run::gpu_utilization)},
-          Figure{"network_utilization", "network utilization", share,
-                 "bytes / (capacity x step time), mean over the links used", "", in_sweeps,
-                 of([](auto& run) { return run.links.mean; })},
-          Figure{"link_utilization_max", "busiest link", share,
-                 "bytes / (capacity x step time) of the busiest link", "", in_tables,
-                 of([](auto& run) { return run.links.most; })},
-          Figure{"busiest_link", "busiest link", FigureUnit::text,
-                 "name of the link with the highest utilization", "", summary_only, busiest_link},
-          Figure{"model_flops", "model FLOPs per step", flops,
-                 "FLOPs of the convolutions and matrix products in one rank's step", "model FLOPs",
-                 summary_only, of_part(&Run::matrix, &MatrixWork::flops)},
-          Figure{"achieved_flops_per_gpu", "model FLOPs per GPU", flop_rate, "`model_flops` per second",
-                 "model FLOPs", in_tables, of_part(&Run::matrix, &MatrixWork::rate)},
-          Figure{"model_flops_utilization", "model FLOPs utilization", share,
-                 "`achieved_flops_per_gpu` over the GPU's peak in this precision; above 1 where Winograd's "
-                 "algorithm needs fewer operations than the direct convolutions counted",
-                 "model FLOPs", everywhere, of_part(&Run::matrix, &MatrixWork::utilization)}};
+  return {
+      Figure{"gpu_utilization", "GPU utilization", share, "compute time / step time", "", in_tables,
+             of(&Run::gpu_utilization)},
+      Figure{"network_utilization", "network utilization", share,
+             "bytes / (capacity x step time), mean over the links used", "", in_sweeps,
+             of([](auto& run) { return run.links.mean; })},
+      Figure{"link_utilization_max", "busiest link", share,
+             "bytes / (capacity x step time) of the busiest link", "", in_tables,
+             of([](auto& run) { return run.links.most; })},
+      Figure{"busiest_link", "busiest link", FigureUnit::text,
+             "name of the link with the highest utilization", "", summary_only, busiest_link},
+      Figure{"model_flops", "model FLOPs per step", flops,
+             "FLOPs of the convolutions and matrix products in one rank's step, mean of all ranks, without "
+             "those that backward repeats to compute activations again",
+             "model FLOPs", summary_only, of_part(&Run::matrix, &MatrixWork::flops)},
+      Figure{"achieved_flops_per_gpu", "model FLOPs per GPU", flop_rate, "`model_flops` per second",
+             "model FLOPs", in_tables, of_part(&Run::matrix, &MatrixWork::rate)},
+      Figure{"model_flops_utilization", "model FLOPs utilization", share,
+             "`achieved_flops_per_gpu` over the GPU's peak in this precision; above 1 where Winograd's "
+             "algorithm needs fewer operations than the direct convolutions counted",
+             "model FLOPs", everywhere, of_part(&Run::matrix, &MatrixWork::utilization)}};
 }
 
 std::vector<Figure> figures_of_input_data() {  // Reading real data.

@@ -49,6 +49,7 @@ inline constexpr Shown in_tables{.as_tile = false};
 inline constexpr Shown in_sweeps{.in_comparison = false, .as_tile = false};
 inline constexpr Shown key_in_sweeps{.in_comparison = false};
 inline constexpr Shown summary_only{.in_sweeps = false, .in_comparison = false, .as_tile = false};
+inline constexpr Shown tile_only{.in_sweeps = false, .in_comparison = false};
 inline constexpr Shown job_itself{
     .in_sweeps = false, .in_comparison = false, .as_tile = false, .is_always_there = true};
 inline constexpr Shown size_of_job{.as_tile = false, .is_always_there = true};

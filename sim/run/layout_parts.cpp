@@ -136,8 +136,9 @@ private:
 
   void add_exposed(int collective, Seconds time) {
     const Collective& what = step_.plan.graph.collectives[at(collective)];
-    times_of_[part_of(what.label, what.operation)] += time;
-    exposed_[collective] += time;
+    const StepPart part = part_of(what.label, what.operation);
+    times_of_[part] += time;
+    if (part == StepPart::communication) exposed_[collective] += time;
   }
 
   /// Collectives on other streams, those of layers first.

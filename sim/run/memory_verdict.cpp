@@ -237,9 +237,9 @@ std::string verdict(const MemoryReport& report) {
     return fmt::format("fits; the largest batch_per_gpu that fits is {}", report.largest_batch);
   }
   const std::string most = fmt::format(
-      "does not fit into {}: a step needs {}, {} more than the {} available; the largest term is {}",
-      report.gpu, gpu_memory(report.peak), gpu_memory(report.peak - report.available),
-      gpu_memory(report.available), largest_of(report.terms));
+      "does not fit into {}: {} needs {}, {} more than the {} available; the largest term is {}", report.gpu,
+      report.ranks.starts_with("stage") ? report.ranks : "a step", gpu_memory(report.peak),
+      gpu_memory(report.peak - report.available), gpu_memory(report.available), largest_of(report.terms));
   if (report.largest_batch > 0) {
     return most + fmt::format("; the largest batch_per_gpu that fits is {}", report.largest_batch);
   }

@@ -63,7 +63,8 @@ Known<MatrixWork> matrix_work(const ResolvedExperiment& resolved, double steps_p
     Flops flops;
     for (std::size_t i = 0; i < one.trace.ops.size(); ++i) {
       const Op& op = one.trace.ops[i];
-      if (is_matrix(op.kind)) flops += runs_of(one, static_cast<int>(i), micro_batches) * op.flops;
+      if (is_matrix(op.kind) && op.role != OpRole::recompute)
+        flops += runs_of(one, static_cast<int>(i), micro_batches) * op.flops;
     }
     work.flops += static_cast<double>(one.ranks.size()) * flops;
     ranks += static_cast<double>(one.ranks.size());

@@ -46,7 +46,8 @@ struct ComputeSourceShares {
   double measured = 0, fitted = 0, roofline = 0;
 };
 
-/// Matrix products and convolutions of a rank's step, averaged over all ranks.
+/// Matrix products and convolutions of a rank's step, averaged over all ranks. Those that backward repeats to
+/// compute activations again are no work of the model and not counted.
 struct MatrixWork {
   Flops flops;
   FlopRate rate;           ///< of a GPU, averaged over the whole step

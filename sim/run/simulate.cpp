@@ -5,6 +5,7 @@
 #include "platform/channels.hpp"
 #include "run/checks.hpp"
 #include "run/energy.hpp"
+#include "run/layout_parts.hpp"
 #include "run/other_traffic.hpp"
 #include "schedule/layout_plan.hpp"
 #include "schedule/step_variants.hpp"
@@ -37,7 +38,8 @@ Timeline run_among_others(const ResolvedExperiment& resolved, const Cluster& clu
 Step replayed_step(const ResolvedExperiment& resolved, StepPlan plan, Fidelity fidelity,
                    const SimulateOptions& options) {
   EngineOptions engine{.fidelity = fidelity, .fold = options.fold, .recorded = {}};
-  if (options.timeline) engine.recorded = shown_ranks(resolved);
+  // One rank of each stage costs little, and without it a step with a layout could not be split into parts.
+  if (options.timeline || resolved.layout) engine.recorded = shown_ranks(resolved);
   if (options.recorded) {
     const std::vector<Rank> shown = engine.recorded;
     for (const Rank rank : options.recorded(plan.graph, fidelity)) {
@@ -91,6 +93,19 @@ void add_times_of(const Trace& trace, const Timeline& timeline, ClassStep& one) 
   one.end = rank.end;
 }
 
+/// With a layout, a moment without a kernel may also be a bubble.
+void set_exposed(const ResolvedExperiment& resolved, Step& step) {
+  for (std::size_t i = 0; i < step.classes.size(); ++i) {
+    Seconds exposed;
+    for (const PartTime& part : layout_parts(resolved, step, i).parts) {
+      const bool is_exposed = part.part == StepPart::tensor || part.part == StepPart::messages ||
+                              part.part == StepPart::communication;
+      if (is_exposed) exposed += part.time;
+    }
+    step.classes[i].exposed = exposed;
+  }
+}
+
 void add_times(const ResolvedExperiment& resolved, const std::optional<DataLoading>& input, Step& step) {
   const InputSettings& settings = resolved.settings.input;
   const Seconds makespan = step.timeline.makespan;
@@ -98,6 +113,7 @@ void add_times(const ResolvedExperiment& resolved, const std::optional<DataLoadi
   step.lower_bound = with_input(step.lower_bound, input, settings);
   for (std::size_t i = 0; i < step.classes.size(); ++i)
     add_times_of(resolved.classes[i].trace, step.timeline, step.classes[i]);
+  if (resolved.layout) set_exposed(resolved, step);
   const Seconds without = closed_makespan(without_network(step.plan));
   step.network_gain = std::max(Seconds{}, step.time - with_input(without, input, settings));
 }

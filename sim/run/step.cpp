@@ -81,6 +81,8 @@ std::vector<CollectiveRow> collective_rows(std::span<const RankClass> classes,
     row.bound = planned.bound;
     row.algbw = collective.size / taken;
     row.busbw = busbw(collective.operation, collective.group_size, collective.size, taken);
+    row.axis = planned.axis;
+    row.rounds = collective.rounds;
   }
   return rows;
 }

@@ -49,6 +49,8 @@ struct CollectiveRow {
   Seconds bound;    ///< no algorithm on this network is faster
   Bandwidth algbw;  ///< size / duration
   Bandwidth busbw;
+  Axis axis = Axis::all;  ///< whose groups take part
+  int rounds = 1;         ///< times that a step runs it; the dates are those of the first
 };
 
 /// One bar of the timeline in trace.json.

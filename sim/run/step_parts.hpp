@@ -49,7 +49,7 @@ struct StepParts {
 };
 
 /// The parts of a steady step for the first rank of a class; they add up to the step time except for
-/// rounding. Without a timeline all of it is waiting.
+/// rounding. Without a timeline all of it is waiting, except if the ranks share a model.
 StepParts step_parts(const Run& run, const ClassStep& one);
 
 /// The same for the class that ends last. Runs of many updates have no collectives here: their exchange is
