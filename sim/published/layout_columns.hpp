@@ -12,9 +12,9 @@ namespace trainyard {
 struct LayoutColumns {
   int layers = 0, hidden = 0, heads = 0, vocabulary = 0;
   int tensor = 0, pipeline = 0, virtual_stages = 0, data = 0, context = 0, expert = 0;
-  std::string zero;               ///< "zero1", "fsdp_full_shard"
-  std::string sequence_parallel;  ///< "0" or "1"
-  std::string recompute;          ///< "none", "selective", "full"
+  std::string zero = {};               ///< "zero1", "fsdp_full_shard"
+  std::string sequence_parallel = {};  ///< "0" or "1"
+  std::string recompute = {};          ///< "none", "selective", "full"
 };
 
 /// A column and the member that holds its text or its whole number, which may be written "250k".

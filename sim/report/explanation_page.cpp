@@ -55,7 +55,7 @@ std::string layers_of(const PathSegment& segment) {
 }
 
 /// "stage 3, 96 passes": what a segment stands for if the ranks share a model.
-std::string tasks_of_stage(const Run& run, const PathSegment& segment) {
+std::string tasks_of_stage(const PathSegment& segment) {
   std::string text = segment.what;
   if (segment.passes > 0)
     text += fmt::format(", {} {}", grouped(segment.passes), segment.passes == 1 ? "pass" : "passes");
@@ -71,7 +71,7 @@ void write_stage_segment(Page& out, const Run& run, const PathSegment& segment, 
   std::string limit = segment.ops > 0 && segment.kind != PathKind::host ? count(segment.ops, "kernel") : "";
   if (pace != nullptr)
     limit = pace->is_connection ? fmt::format("connection {}", estimate(pace->edge)) : pace->link;
-  out.line(path_line(kind, tasks_of_stage(run, segment), human_like(segment.start, run.pace.time),
+  out.line(path_line(kind, tasks_of_stage(segment), human_like(segment.start, run.pace.time),
                      human_like(segment.length, run.pace.time), percent(segment.length / run.pace.time),
                      elide(limit, limit_width)));
 }

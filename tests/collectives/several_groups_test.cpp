@@ -290,7 +290,7 @@ TEST_CASE("of groups that take different steps the slowest stand for all, and a 
 
 TEST_CASE("another protocol of a plan of several groups uses the same patterns") {
   const Cluster cluster = shipped_cluster("dgx_a100", 4);
-  Planner planner(cluster, {.version = NcclVersion::v2_12, .compute_capability = 80},
+  Planner planner(cluster, {.version = NcclVersion::v2_12, .overheads = {}, .compute_capability = 80},
                   {.operation = Operation::all_gather, .groups = strided(8, 4, 8)});
   std::vector<Pattern> patterns;
   const Collective large = planner.collective(Bytes{1e9}, patterns);
