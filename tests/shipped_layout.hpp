@@ -36,14 +36,14 @@ inline ResolvedExperiment gpt3_layout(const Overrides& more = {}) {
   return shipped_experiment("bert_large_dgx_a100", gpt3_on_1024(more));
 }
 
-/// A GPT-2 of eight blocks on a machine
+/// A GPT-2 of eight blocks with eight micro-batches of one sample.
 inline ResolvedExperiment small_layout(const std::string& platform, int nodes, const Overrides& layout) {
   return shipped_experiment("bert_large_dgx_a100", joined({{"platform", platform},
                                                            {"nodes", std::to_string(nodes)},
                                                            {"model", "gpt2_small"},
                                                            {"model.gpt2.layers", "8"},
-                         {"model.gpt2.hidden", "1024"},
-                         {"model.gpt2.heads", "16"},
+                                                           {"model.gpt2.hidden", "1024"},
+                                                           {"model.gpt2.heads", "16"},
                                                            {"precision", "fp16"},
                                                            {"software", "ideal"},
                                                            {"batch_per_gpu", "1"},

@@ -19,7 +19,7 @@ bool share_gpu(int stream, int other) { return stream != other && is_on_gpu(stre
 
 Replay::Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& calendar)
     : graph_(graph),
-      programs_(graph, options.fold),
+      programs_(graph, options.fold && options.fidelity != Fidelity::messages),
       calendar_(calendar),
       ranks_(at(graph.ranks())),
       stands_in_(at(graph.ranks())),

@@ -562,7 +562,7 @@ int replicas(const ResolvedExperiment& resolved) {
 }
 
 bool shares_model(const ResolvedExperiment& resolved) {
-  return replicas(resolved) < resolved.cluster->ranks();
+  return (resolved.layout || resolved.grid) && replicas(resolved) < resolved.cluster->ranks();
 }
 
 const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank) {

@@ -25,8 +25,8 @@ std::vector<std::vector<double>> explained(const std::vector<ExplainedCase>& cas
   const auto numbers = [&](int i) {
     const ExplainedCase& one = cases[static_cast<std::size_t>(i)];
     const auto [run, explanation] = simulate_and_explain(resolve(catalogue, one.experiment, one.overrides));
-    std::vector<double> answer;
-    for (const GapTime& gap : explanation->gap) answer.push_back(gap.time.si());
+    std::vector<double> answer(config::Names<GapPart>::table.size());
+    for (const GapTime& gap : explanation->gap) answer[static_cast<std::size_t>(gap.part)] = gap.time.si();
     const std::vector<CollectivePace>& paces = explanation->paces;
     const auto longest = std::ranges::max_element(paces, {}, &CollectivePace::transfer);
     answer.push_back(longest == paces.end() ? -1 : static_cast<double>(longest->held_by));

@@ -17,10 +17,10 @@ const std::string layout_header =
     "id,source,model,layers,hidden,heads,seq,vocab,gpu,gpus,nodes,nic,tp,pp,vpp,dp,cp,ep,zero,"
     "sequence_parallel,recompute,micro_batch,global_batch,precision,framework,metric,value,unit,notes\n";
 
-/// GPT with eight layers on eight A100 of one node.
+/// GPT with eight layers on eight V100 of one node.
 std::string layout_line(const std::string& layout, const std::string& figure,
                         const std::string& sizes = "8,1024,16,1024,50257") {
-  return "a1,a test,GPT-2," + sizes + ",A100-40GB,8,1,," + layout + ",4,32,fp16,Megatron-LM," + figure +
+  return "a1,a test,GPT-2," + sizes + ",V100-SXM2-16GB,8,1,1x InfiniBand EDR," + layout + ",4,32,fp16,Megatron-LM," + figure +
          ",\n";
 }
 

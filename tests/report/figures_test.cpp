@@ -83,6 +83,7 @@ std::set<std::string> all_fields() {
     const OrderedJson json = summary_json(run, {});
     for (const auto& [field, value] : json.items()) fields.insert(field);
   }
+  fields.merge(std::set<std::string>{"layout", "stages", "bubble_s"});  // of jobs whose ranks share a model
   return fields;
 }
 

@@ -31,6 +31,7 @@ Overrides pipelined(const std::string& schedule, int stages, const Overrides& mo
 }
 
 const Overrides two_ways{{"parallelism.tensor", "2"}};
+const Overrides in_fp32{{"precision", "fp32"}};  // a K80 has no other matrix unit
 const Overrides two_chunks{{"parallelism.virtual_stages", "2"}};
 
 /// Layouts on up to 64 ranks: with links of a node shared by several groups and stages, with links of their
@@ -47,8 +48,8 @@ std::vector<Case> some_cases() {
       {"dgx1v", 1, joined(two_ways, pipelined("1f1b", 2))},
       {"dgx1v", 1, joined(two_ways, pipelined("gpipe", 4))},
       {"dgx1v", 2, pipelined("zb_h1", 4, {{"parallelism.shard", "optimizer"}})},
-      {"p2_16xlarge", 1, joined(two_ways, pipelined("1f1b", 4))},
-      {"p2_16xlarge", 1, pipelined("interleaved", 4, two_chunks)},
+      {"p2_16xlarge", 1, joined(two_ways, pipelined("1f1b", 4, in_fp32))},
+      {"p2_16xlarge", 1, joined(two_chunks, pipelined("interleaved", 4, in_fp32))},
   };
 }
 
@@ -177,7 +178,7 @@ TEST_CASE("every link carries the bytes of all rounds of the collectives that us
 
 TEST_CASE("tensor groups on nodes of their own take as long as one of them alone") {
   const Overrides layout{
-      {"parallelism.tensor", "8"}, {"parallelism.pipeline", "1"}, {"parallelism.recompute", "full"}};
+      {"parallelism.tensor", "8"}, {"parallelism.recompute", "full"}, {"stack.overlap", "false"}};
   const auto tensor_time = [&](int nodes) {
     const Run run = closed_run(small_layout("dgx_a100", nodes, layout));
     for (const PartTime& part : step_parts(run).parts) {
