@@ -8,8 +8,8 @@
 
 namespace trainyard {
 
-/// The op that adds the gradients that `ops` complete to those of earlier micro-batches, `gradient` bytes per value:
-/// it reads two and writes one. None without gradients.
+/// The op that adds the gradients that `ops` complete to those of earlier micro-batches, `gradient` bytes per
+/// value: it reads two and writes one. None without gradients.
 std::optional<Op> gradient_addition(const std::vector<Op>& ops, Bytes gradient);
 
 /// Turns the step of one micro-batch into one of `micro_batches`: forward and backward that many times, the

@@ -3,10 +3,10 @@
 // (make_trace.hpp), or read from a CSV that a user exported or measured (trace_csv.hpp); timed by compute/
 // and replayed by the schedule. The names of its enums are used in the CSV, the YAML files and the reports.
 
+#include "collectives/axis.hpp"
 #include "collectives/operation.hpp"
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
-#include "collectives/axis.hpp"
 #include "workload/shape.hpp"
 
 #include <array>

@@ -20,8 +20,8 @@ const std::string layout_header =
 /// GPT with eight layers on eight V100 of one node.
 std::string layout_line(const std::string& layout, const std::string& figure,
                         const std::string& sizes = "8,1024,16,1024,50257") {
-  return "a1,a test,GPT-2," + sizes + ",V100-SXM2-16GB,8,1,1x InfiniBand EDR," + layout + ",4,32,fp16,Megatron-LM," + figure +
-         ",\n";
+  return "a1,a test,GPT-2," + sizes + ",V100-SXM2-16GB,8,1,1x InfiniBand EDR," + layout +
+         ",4,32,fp16,Megatron-LM," + figure + ",\n";
 }
 
 constexpr auto four_by_two = "2,2,,2,,,,,full";
