@@ -167,6 +167,19 @@ int state_shards(const Parallelism& parallelism, const Grid& grid, int ranks_per
       std::ranges::count_if(group, [&](Rank rank) { return index(rank) / ranks_per_node == node; }));
 }
 
+/// Throws InputError if nodes with one replica each are to divide its state.
+void require_shards(const RankLayout& layout) {
+  const Parallelism& parallelism = layout.parallelism;
+  const int replicas = layout.grid.data * layout.grid.context;
+  if (parallelism.shard == Sharded::none || layout.state_shards > 1 || replicas == 1) return;
+  Diagnostic alone;
+  alone.key_path = "parallelism.shard_over";
+  alone.message =
+      fmt::format("each node has 1 of {} replicas, so that none can divide state inside a node", replicas);
+  alone.hint = "shard_over: data, or shard: none";
+  throw InputError({std::move(alone)});
+}
+
 }  // namespace
 
 RankLayout make_layout(const LayoutRequest& request) {
@@ -179,6 +192,7 @@ RankLayout make_layout(const LayoutRequest& request) {
                     .state_shards = 1,
                     .boundaries = {}};
   layout.state_shards = state_shards(request.parallelism, layout.grid, request.ranks_per_node);
+  require_shards(layout);
   layout.boundaries = LayoutTraces(request, layout).boundaries();
   return layout;
 }

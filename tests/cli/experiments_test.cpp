@@ -48,8 +48,12 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
     const Json json = Json::parse(ended.out);
     CHECK(json["ranks"] == ranks.at(name));
     if (json["updates_per_s"].is_null()) CHECK(json["step_time_s"] >= json["lower_bound_s"]);
-    CHECK(json["scaling_efficiency"] > 0.5);
-    CHECK(json["scaling_efficiency"] <= 1);
+    const Json& efficiency = json["scaling_efficiency"];  // null if no GPU holds the whole model
+    CHECK(efficiency.is_null() == json.contains("layout"));
+    if (!efficiency.is_null()) {
+      CHECK(efficiency > 0.5);
+      CHECK(efficiency <= 1);
+    }
     CHECK(json["memory_peak_bytes"] < json["memory_capacity_bytes"]);
     CHECK(content(entry.path()).find("\n# ") != std::string::npos);  // the question it answers
   }

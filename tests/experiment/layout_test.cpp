@@ -107,6 +107,8 @@ TEST_CASE("ranks that make no grid, and sharding that a pipeline forbids, are er
         Found{"parallelism.pipeline: 1024 8 1 12 = 96"});
   CHECK(layout_errors_with({{"parallelism.shard", "parameters"}}) ==
         Found{"parallelism.shard: 'parameters' 8"});
+  CHECK(layout_errors_with({{"parallelism.shard", "optimizer"}, {"parallelism.shard_over", "node"}}) ==
+        Found{"parallelism.shard_over: 1 16"});
   CHECK(layout_errors_with({{"parallelism.order", "[tensor, data]"}}) ==
         Found{"parallelism.order: 'order' 2"});
   CHECK(layout_errors_with({{"parallelism.context", "2"}}) == Found{"parallelism.context: 2"});
