@@ -9,7 +9,7 @@ namespace trainyard {
 
 class ProgramWriter {
 public:
-  void add(Stream stream, Task task) { program_.of(stream).push_back(std::move(task)); }
+  void add(Stream stream, const Task& task) { program_.of(stream).push_back(task); }
 
   /// A new event that happens when everything on the stream so far has ended.
   int record(Stream stream) {
