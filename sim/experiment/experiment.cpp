@@ -116,6 +116,7 @@ void check_trace_groups(const Parallelism& parallelism, config::Problems& proble
   belongs_to_trace(parallelism.sequence, "sequence");
   belongs_to_trace(parallelism.schedule.has_value(), "schedule");
   belongs_to_trace(!parallelism.stages.empty(), "stages");
+  belongs_to_trace(!parallelism.first_layers.empty(), "first_layers");
   belongs_to_trace(parallelism.recompute != Recompute::none, "recompute");
   belongs_to_trace(parallelism.shard != Sharded::none, "shard");
 }

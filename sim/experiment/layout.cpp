@@ -12,6 +12,7 @@
 #include "workload/accumulate.hpp"
 #include "workload/fuse_elementwise.hpp"
 #include "workload/make_trace.hpp"
+#include "workload/transformer_layers.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -66,7 +67,7 @@ public:
         model_(shard(request.model,
                      {.tensor = layout.parallelism.tensor, .sequence = layout.parallelism.sequence})),
         ranges_(cut(model_.layers, layout.grid.pipeline * layout.parallelism.virtual_stages,
-                    layout.parallelism.stages)) {}
+                    {layout.parallelism.stages, layout.parallelism.first_layers})) {}
 
   [[nodiscard]] std::vector<Bytes> boundaries() const {
     std::vector<Bytes> all;
@@ -180,6 +181,25 @@ void require_shards(const RankLayout& layout) {
   throw InputError({std::move(alone)});
 }
 
+/// Throws InputError if nothing of the model can be computed again.
+void require_recomputable(const LayoutRequest& request) {
+  const Recompute what = request.parallelism.recompute;
+  const auto has = [&](auto is_one) { return std::ranges::any_of(request.model.layers, is_one); };
+  const auto is_attention = [](const Layer& layer) {
+    return is_attention_core(layer) || layer.kind == LayerKind::flash_attention;
+  };
+  if (what == Recompute::none || (what == Recompute::full && block_count(request.model.layers) > 0) ||
+      (what == Recompute::selective && has(is_attention)))
+    return;
+  Diagnostic nothing;
+  nothing.key_path = "parallelism.recompute";
+  nothing.message = fmt::format("'{}' finds nothing to compute again: the model has no {}",
+                                config::name_of(what), what == Recompute::full ? "blocks" : "attention");
+  nothing.hint = what == Recompute::full || block_count(request.model.layers) == 0 ? "recompute: none"
+                                                                                   : "recompute: full";
+  throw InputError({std::move(nothing)});
+}
+
 }  // namespace
 
 RankLayout make_layout(const LayoutRequest& request) {
@@ -193,6 +213,7 @@ RankLayout make_layout(const LayoutRequest& request) {
                     .boundaries = {}};
   layout.state_shards = state_shards(request.parallelism, layout.grid, request.ranks_per_node);
   require_shards(layout);
+  require_recomputable(request);
   layout.boundaries = LayoutTraces(request, layout).boundaries();
   return layout;
 }

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 
 namespace trainyard {
 
@@ -54,17 +55,27 @@ struct HeldLayers {
   std::vector<Layer> earlier = {};
 };
 
-/// The rank's share of the model. Backward computes one block at a time again; the last one is as large as
-/// any.
+/// The block that keeps most for backward; the last one among equal ones.
+std::optional<int> fullest_block(const std::vector<Layer>& layers, Precision precision) {
+  std::map<int, Bytes> kept;
+  for (const Layer& layer : layers) {
+    if (layer.block)
+      kept[*layer.block] += layer.saved_elements * element_sizes(precision).activation + layer.saved_fixed;
+  }
+  std::optional<int> fullest;
+  for (const auto& [block, bytes] : kept) {
+    if (!fullest || bytes >= kept[*fullest]) fullest = block;
+  }
+  return fullest;
+}
+
+/// The rank's share of the model. Backward computes one block at a time again.
 HeldLayers layers_of(const ResolvedExperiment& resolved, const RankClass& one) {
   HeldLayers held{.now = *resolved.model};
   if (!resolved.layout) return held;
   const Recompute recomputed = resolved.layout->parallelism.recompute;
-  std::optional<int> last;
-  for (const Layer& layer : one.layers) {
-    if (layer.block) last = layer.block;
-  }
-  held.now.layers = kept_layers(one.layers, recomputed, last);
+  held.now.layers =
+      kept_layers(one.layers, recomputed, fullest_block(one.layers, resolved.settings.precision));
   held.earlier = kept_layers(one.layers, recomputed);
   return held;
 }

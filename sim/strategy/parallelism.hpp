@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct Parallelism {
   bool sequence = false;                          ///< sequence parallelism between the divided layers
   std::optional<PipelineSchedule> schedule = {};  ///< default: 1f1b, with virtual stages interleaved
   std::vector<int> stages = {};  ///< blocks of each chunk in the model's order; empty: equal parts
+  std::vector<std::string> first_layers = {};  ///< of each chunk but the first, in place of `stages`
   Recompute recompute = Recompute::none;
   Sharded shard = Sharded::none;
   ShardOver shard_over = ShardOver::data;
@@ -49,8 +51,9 @@ inline bool changes_nothing(const Parallelism& parallelism) {
   const auto ranks_of_model = {parallelism.tensor, parallelism.pipeline, parallelism.virtual_stages,
                                parallelism.context, parallelism.expert};
   return std::ranges::all_of(ranks_of_model, [](int count) { return count == 1; }) && is_usual &&
-         !parallelism.sequence && parallelism.stages.empty() && parallelism.order == Parallelism{}.order &&
-         parallelism.recompute == Recompute::none && parallelism.shard == Sharded::none;
+         !parallelism.sequence && parallelism.stages.empty() && parallelism.first_layers.empty() &&
+         parallelism.order == Parallelism{}.order && parallelism.recompute == Recompute::none &&
+         parallelism.shard == Sharded::none;
 }
 
 }  // namespace trainyard
@@ -116,6 +119,8 @@ struct Keys<Parallelism> {
                  "order of the passes on a stage; default: 1f1b, with virtual stages interleaved"),
         optional("stages", &Parallelism::stages,
                  "blocks of each chunk in the model's order; default: equal parts"),
+        optional("first_layers", &Parallelism::first_layers,
+                 "name of the first layer of each chunk but the first, in place of 'stages'"),
         optional("recompute", &Parallelism::recompute,
                  "activations that backward computes again instead of keeping them"),
         optional("shard", &Parallelism::shard, "what replicas divide instead of each holding it"),

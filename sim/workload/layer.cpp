@@ -70,6 +70,10 @@ Layer shaped_layer(std::string name, LayerKind kind, std::vector<int> in, std::v
   return layer;
 }
 
+void set_block(std::vector<Layer>& layers, std::size_t first, int block) {
+  for (std::size_t i = first; i < layers.size(); ++i) layers[i].block = block;
+}
+
 Layer vector_layer(std::string name, LayerKind kind, const std::vector<int>& shape, VectorCosts costs) {
   Layer layer = shaped_layer(std::move(name), kind, shape, shape);
   layer.forward_flops = Flops(costs.forward_flops * layer.in_elements);

@@ -103,7 +103,9 @@ struct Layer {
   LayerGemm gemm;
   TensorSplit split = TensorSplit::none;
   LimitedColumns limited = {};  ///< part of the outputs of a layer split by columns
-  std::optional<int> block;     ///< number of the layer's block; none before the first and after the last one
+  /// Number of the layer's block, inside which several tensors pass from layer to layer; none where the model
+  /// is a chain of single layers.
+  std::optional<int> block;
 };
 
 /// Values in all parameter tensors of a layer.
@@ -127,6 +129,9 @@ std::vector<int> dimensions(FeatureMap map);
 
 /// A layer with name, kind, shapes and element counts, but no costs yet.
 Layer shaped_layer(std::string name, LayerKind kind, std::vector<int> in, std::vector<int> out);
+
+/// Sets Layer::block of the layers from `first` on.
+void set_block(std::vector<Layer>& layers, std::size_t first, int block);
 
 /// Costs of a layer with one output value per input value: FLOPs per value, passes over the values.
 struct VectorCosts {

@@ -192,10 +192,6 @@ int head_dim(const TransformerSize& size) { return size.head_dim.value_or(size.h
 
 int qkv_columns(const TransformerSize& size) { return (size.heads + 2 * kv_heads(size)) * head_dim(size); }
 
-void set_block(std::vector<Layer>& layers, std::size_t first, int block) {
-  for (std::size_t i = first; i < layers.size(); ++i) layers[i].block = block;
-}
-
 int padded_vocabulary(int vocabulary, std::optional<int> multiple) {
   if (!multiple) return vocabulary;
   return (vocabulary + *multiple - 1) / *multiple * *multiple;

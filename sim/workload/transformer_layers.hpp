@@ -126,9 +126,6 @@ void append_attention(std::vector<Layer>& layers, const std::string& prefix, con
 void append_feed_forward(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
                          const BlockParts& parts = {});
 
-/// Sets Layer::block of the layers from `first` on.
-void set_block(std::vector<Layer>& layers, std::size_t first, int block);
-
 /// The vocabulary with entries added up to a multiple of `multiple`, so that ranks can divide it.
 int padded_vocabulary(int vocabulary, std::optional<int> multiple);
 
