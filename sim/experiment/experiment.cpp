@@ -119,6 +119,7 @@ void check_trace_groups(const Parallelism& parallelism, config::Problems& proble
   belongs_to_trace(!parallelism.first_layers.empty(), "first_layers");
   belongs_to_trace(parallelism.recompute != Recompute::none, "recompute");
   belongs_to_trace(parallelism.shard != Sharded::none, "shard");
+  belongs_to_trace(!parallelism.layers.empty(), "layers");
 }
 
 /// Reports what a job whose ranks share a model cannot be combined with yet.

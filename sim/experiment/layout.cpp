@@ -1,6 +1,7 @@
 #include "experiment/layout.hpp"
 
 #include "config/diagnostic.hpp"
+#include "strategy/layer_division.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/layout_checks.hpp"
 #include "strategy/recompute.hpp"
@@ -67,15 +68,14 @@ public:
         model_(shard(request.model,
                      {.tensor = layout.parallelism.tensor, .sequence = layout.parallelism.sequence})),
         ranges_(cut(model_.layers, layout.grid.pipeline * layout.parallelism.virtual_stages,
-                    {layout.parallelism.stages, layout.parallelism.first_layers})) {}
-
-  [[nodiscard]] std::vector<Bytes> boundaries() const {
-    std::vector<Bytes> all;
+                    {layout.parallelism.stages, layout.parallelism.first_layers})) {
     const Bytes value = element_sizes(request_.precision).activation;
-    for (std::size_t i = 0; i + 1 < ranges_.size(); ++i)
-      all.push_back(request_.micro_batch * boundary_elements(model_.layers, ranges_[i]) * value);
-    return all;
+    for (std::size_t i = 0; i + 1 < ranges_.size(); ++i)  // before layers gather the inputs of all replicas
+      boundaries_.push_back(request_.micro_batch * boundary_elements(model_.layers, ranges_[i]) * value);
+    model_ = divide_among_replicas(std::move(model_), layout.parallelism.layers, layout.grid.data);
   }
+
+  [[nodiscard]] const std::vector<Bytes>& boundaries() const { return boundaries_; }
 
   [[nodiscard]] RankClass stage(int stage) const {
     RankClass made{.name = layout_.grid.pipeline == 1 ? "all ranks" : fmt::format("stage {}", stage),
@@ -156,6 +156,7 @@ private:
   const RankLayout& layout_;
   ShardedModel model_;
   std::vector<LayerRange> ranges_;
+  std::vector<Bytes> boundaries_;  ///< as RankLayout's
 };
 
 /// All replicas, or those on the first node.

@@ -562,6 +562,7 @@ int replicas(const ResolvedExperiment& resolved) {
 }
 
 bool shares_model(const ResolvedExperiment& resolved) {
+  if (resolved.layout && !resolved.layout->parallelism.layers.empty() && replicas(resolved) > 1) return true;
   return (resolved.layout || resolved.grid) && replicas(resolved) < resolved.cluster->ranks();
 }
 

@@ -73,6 +73,13 @@ std::vector<Diagnostic> layout_errors(const Parallelism& parallelism, int ranks,
     found.push_back(about_layout("sequence", "'sequence' needs a tensor group, but tensor is 1",
                                  "tensor: 2 or more, or leave out 'sequence'"));
   }
+  if (!parallelism.layers.empty() && parallelism.context > 1) {
+    found.push_back(about_layout(
+        "layers",
+        fmt::format("'layers' divides layers among replicas, but context {} has them share samples",
+                    parallelism.context),
+        "context: 1, or leave out 'layers'"));
+  }
   const bool divides_gradients =
       parallelism.shard == Sharded::gradients || parallelism.shard == Sharded::parameters;
   if (divides_gradients && parallelism.pipeline > 1) {

@@ -5,6 +5,7 @@
 
 #include "collectives/axis.hpp"
 #include "config/keys.hpp"
+#include "strategy/layer_rule.hpp"
 
 #include <algorithm>
 #include <array>
@@ -42,6 +43,7 @@ struct Parallelism {
   Recompute recompute = Recompute::none;
   Sharded shard = Sharded::none;
   ShardOver shard_over = ShardOver::data;
+  std::vector<LayerRule> layers = {};  ///< layers that replicas divide; the first that matches counts
 };
 
 /// Whether a job is the same without the block: every rank holds and does everything, in the usual order.
@@ -53,7 +55,7 @@ inline bool changes_nothing(const Parallelism& parallelism) {
   return std::ranges::all_of(ranks_of_model, [](int count) { return count == 1; }) && is_usual &&
          !parallelism.sequence && parallelism.stages.empty() && parallelism.first_layers.empty() &&
          parallelism.order == Parallelism{}.order && parallelism.recompute == Recompute::none &&
-         parallelism.shard == Sharded::none;
+         parallelism.shard == Sharded::none && parallelism.layers.empty();
 }
 
 }  // namespace trainyard
@@ -124,7 +126,10 @@ struct Keys<Parallelism> {
         optional("recompute", &Parallelism::recompute,
                  "activations that backward computes again instead of keeping them"),
         optional("shard", &Parallelism::shard, "what replicas divide instead of each holding it"),
-        optional("shard_over", &Parallelism::shard_over, "which replicas divide it"));
+        optional("shard_over", &Parallelism::shard_over, "which replicas divide it"),
+        optional("layers", &Parallelism::layers,
+                 "layers whose parameters replicas divide instead of each holding them; the first rule that "
+                 "matches a layer counts"));
   }
 };
 

@@ -11,6 +11,7 @@
 #include "shipped_layout.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <doctest/doctest.h>
 #include <numeric>
@@ -205,4 +206,34 @@ TEST_CASE("with twice the nodes and replicas every stage computes as long") {
   }
   CHECK(step_of(twice).time >= step_of(once).time);
   CHECK(2 * once.pace.global_batch == twice.pace.global_batch);
+}
+
+TEST_CASE("layers of a network of convolutions, placed by name, compute one stage after another") {
+  const Run run =
+      closed_run(shipped_experiment("resnet50_dgx2", {{"model", "vgg16"},
+                                                      {"gpus", "4"},
+                                                      {"software", "ideal"},
+                                                      {"parallelism.pipeline", "4"},
+                                                      {"parallelism.schedule", "gpipe"},
+                                                      {"parallelism.first_layers", "[conv6, conv12, fc6]"}}));
+  const Step& step = step_of(run);
+  std::array<Seconds, 4> forward{};
+  std::array<Seconds, 4> backward{};
+  std::array<Seconds, 4> update{};
+  for (std::size_t stage = 0; stage < 4; ++stage) {
+    for (const OpRow& op : step.classes[stage].ops) {
+      if (op.phase == Phase::forward) forward[stage] += op.duration;
+      if (op.phase == Phase::backward) backward[stage] += op.duration;
+      if (op.phase == Phase::optimizer) update[stage] += op.duration;
+    }
+  }
+  Seconds done = std::accumulate(forward.begin(), forward.end(), Seconds());
+  Seconds end;
+  for (std::size_t stage = 4; stage-- > 0;) {
+    done += backward[stage];
+    end = std::max(end, done + update[stage]);
+  }
+  CHECK(closed_makespan(undisturbed(without_network(step.plan))).si() ==
+        doctest::Approx(end.si()).epsilon(1e-9));
+  CHECK(step.time > end);
 }
