@@ -3,10 +3,12 @@
 // for the backward pass. Model families (resnet.hpp) build lists of these; make_trace.hpp turns them into
 // ops. Counts are doubles: exact up to 2^53, without overflow.
 
+#include "collectives/axis.hpp"
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -103,11 +105,17 @@ struct Layer {
   LayerGemm gemm;
   TensorSplit split = TensorSplit::none;
   LimitedColumns limited = {};  ///< part of the outputs of a layer split by columns
-  std::optional<int> block;     ///< number of the layer's block; none before the first and after the last one
+  /// The axis whose groups hold copies of the parameters and sum their gradients; empty: no other rank has
+  /// them.
+  std::optional<Axis> summed_over = Axis::data;
+  std::optional<int> block;  ///< number of the layer's block; none before the first and after the last one
 };
 
 /// Values in all parameter tensors of a layer.
 double parameter_elements(const Layer& layer);
+
+/// Values in all parameter tensors, by the axis that sums their gradients.
+std::map<std::optional<Axis>, double> parameters_by_axis(const std::vector<Layer>& layers);
 
 struct FeatureMap {
   int channels = 0, height = 0, width = 0;
