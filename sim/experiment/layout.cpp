@@ -98,7 +98,7 @@ public:
     add(PassKind::forward, &ChunkTrace::forward);
     add(PassKind::backward, &ChunkTrace::backward);
     if (layout_.schedule == PipelineSchedule::zb_h1) add(PassKind::weights, &ChunkTrace::weights);
-    add_end(chunks, made.trace);
+    add_end(chunks, made.layers, made.trace);
     return made;
   }
 
@@ -135,7 +135,7 @@ private:
   }
 
   /// One update of all chunks.
-  void add_end(std::span<ChunkTrace> chunks, Trace& trace) const {
+  void add_end(std::span<ChunkTrace> chunks, const std::vector<Layer>& layers, Trace& trace) const {
     Op update = std::move(chunks.front().update.front());
     double parameters = std::get<VectorShape>(update.shape).elements;
     for (const ChunkTrace& chunk : chunks.subspan(1)) {
@@ -143,13 +143,27 @@ private:
       update.bytes += chunk.update.front().bytes;
       parameters += std::get<VectorShape>(chunk.update.front().shape).elements;
     }
-    const int shards = layout_.state_shards;
-    update.shape = VectorShape{parameters / shards};
-    update.flops = update.flops / shards;
-    update.bytes = update.bytes / shards;
+    divide_update(update, parameters, layers);
     trace.ops.push_back(std::move(update));
     trace.accumulation = layout_.micro_batches;
     add_stack_ops(trace, request_.stack);
+  }
+
+  /// Leaves the part of an update whose state the rank has.
+  void divide_update(Op& update, double parameters, const std::vector<Layer>& layers) const {
+    const Op whole = update;
+    double own = 0;
+    update.flops = {};
+    update.bytes = {};
+    for (const auto& [axis, elements] : parameters_by_axis(layers)) {
+      const auto shards = axis ? layout_.state_shards.find(*axis) : layout_.state_shards.end();
+      const int ranks = shards == layout_.state_shards.end() ? 1 : shards->second;
+      const double part = elements / parameters;
+      own += elements / ranks;
+      update.flops += whole.flops * part / ranks;
+      update.bytes += whole.bytes * part / ranks;
+    }
+    update.shape = VectorShape{own};
   }
 
   const LayoutRequest& request_;
@@ -159,10 +173,9 @@ private:
   std::vector<Bytes> boundaries_;  ///< as RankLayout's
 };
 
-/// All replicas, or those on the first node.
-int state_shards(const Parallelism& parallelism, const Grid& grid, int ranks_per_node) {
-  if (parallelism.shard == Sharded::none) return 1;
-  const std::vector<Rank> group = groups_of_stage(grid, Axis::data, 0).front();
+/// All replicas along an axis, or those on the first node.
+int state_shards(const Parallelism& parallelism, const Grid& grid, Axis axis, int ranks_per_node) {
+  const std::vector<Rank> group = groups_of_stage(grid, axis, 0).front();
   if (parallelism.shard_over == ShardOver::data) return static_cast<int>(group.size());
   const int node = index(group.front()) / ranks_per_node;
   return static_cast<int>(
@@ -173,7 +186,7 @@ int state_shards(const Parallelism& parallelism, const Grid& grid, int ranks_per
 void require_shards(const RankLayout& layout) {
   const Parallelism& parallelism = layout.parallelism;
   const int replicas = layout.grid.data * layout.grid.context;
-  if (parallelism.shard == Sharded::none || layout.state_shards > 1 || replicas == 1) return;
+  if (parallelism.shard == Sharded::none || layout.state_shards.at(Axis::data) > 1 || replicas == 1) return;
   Diagnostic alone;
   alone.key_path = "parallelism.shard_over";
   alone.message =
@@ -210,9 +223,13 @@ RankLayout make_layout(const LayoutRequest& request) {
                     .grid = make_grid(request.parallelism, request.ranks),
                     .schedule = schedule_of(request.parallelism),
                     .micro_batches = request.micro_batches,
-                    .state_shards = 1,
+                    .state_shards = {},
                     .boundaries = {}};
-  layout.state_shards = state_shards(request.parallelism, layout.grid, request.ranks_per_node);
+  if (request.parallelism.shard != Sharded::none) {
+    for (const Axis axis : {Axis::data, Axis::expert_data})
+      layout.state_shards[axis] =
+          state_shards(request.parallelism, layout.grid, axis, request.ranks_per_node);
+  }
   require_shards(layout);
   require_recomputable(request);
   layout.boundaries = LayoutTraces(request, layout).boundaries();

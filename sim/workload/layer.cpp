@@ -57,6 +57,15 @@ double parameter_elements(const Layer& layer) {
   return sum;
 }
 
+std::map<std::optional<Axis>, double> parameters_by_axis(const std::vector<Layer>& layers) {
+  std::map<std::optional<Axis>, double> sums;
+  for (const Layer& layer : layers) {
+    const double elements = parameter_elements(layer);
+    if (elements > 0) sums[layer.summed_over] += elements;
+  }
+  return sums;
+}
+
 std::vector<int> dimensions(FeatureMap map) { return {map.channels, map.height, map.width}; }
 
 Layer shaped_layer(std::string name, LayerKind kind, std::vector<int> in, std::vector<int> out) {

@@ -3,10 +3,12 @@
 // for the backward pass. Model families (resnet.hpp) build lists of these; make_trace.hpp turns them into
 // ops. Counts are doubles: exact up to 2^53, without overflow.
 
+#include "collectives/axis.hpp"
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -103,6 +105,9 @@ struct Layer {
   LayerGemm gemm;
   TensorSplit split = TensorSplit::none;
   LimitedColumns limited = {};  ///< part of the outputs of a layer split by columns
+  /// The axis whose groups hold copies of the parameters and sum their gradients; empty: no other rank has
+  /// them.
+  std::optional<Axis> summed_over = Axis::data;
   /// Number of the layer's block, inside which several tensors pass from layer to layer; none where the model
   /// is a chain of single layers.
   std::optional<int> block;
@@ -110,6 +115,9 @@ struct Layer {
 
 /// Values in all parameter tensors of a layer.
 double parameter_elements(const Layer& layer);
+
+/// Values in all parameter tensors, by the axis that sums their gradients.
+std::map<std::optional<Axis>, double> parameters_by_axis(const std::vector<Layer>& layers);
 
 struct FeatureMap {
   int channels = 0, height = 0, width = 0;
