@@ -166,7 +166,10 @@ TEST_CASE("rules that cannot hold are refused at their key") {
         "parallelism.layers 'conv1' | match linear layers and embedding tables");
   CHECK(refusal_of(alexnet(), {{.match = "fc6", .split = LayerSplit::rows}}) ==
         "parallelism.layers 'fc6' | split: columns");
-  DecoderHyperparameters gpt{.layers = 1, .hidden = 64, .heads = 4};
+  DecoderHyperparameters gpt;
+  gpt.layers = 1;
+  gpt.hidden = 64;
+  gpt.heads = 4;
   gpt.vocabulary = 128;
   gpt.sequence_length = 16;
   CHECK(refusal_of(decoder_layers(gpt), {{.match = "lm_head"}}) ==
