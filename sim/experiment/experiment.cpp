@@ -132,6 +132,13 @@ void check_shared_model(const Experiment& experiment, config::Problems& problems
   refuse(experiment.sync.kind != SyncKind::all_reduce, "sync.kind", "this kind of synchronisation");
   refuse(experiment.sync.update != UpdateRule::sync, "sync.update", "this update rule");
   if (experiment.trace) check_trace_groups(*experiment.parallelism, problems);
+  if (experiment.sync.algorithm != Algorithm::automatic && !has_all_reduces(*experiment.parallelism)) {
+    problems.error("sync.algorithm",
+                   fmt::format("'{}' is an algorithm of all-reduces, but replicas that divide their state "
+                               "reduce-scatter gradients",
+                               config::name_of(experiment.sync.algorithm)),
+                   "algorithm: auto, or shard: none");
+  }
   refuse(experiment.one_gpu.has_value(), "one_gpu", "a measured throughput of one GPU");
   refuse(experiment.input.data == InputData::real, "input.data", "real data");
   refuse(is_random(experiment.random) || !experiment.random.slow.empty(), "random", "random times");

@@ -3,12 +3,14 @@
 
 #include "explain/changes.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace trainyard {
 
 namespace {
 
+constexpr const char* larger_tensor = "larger tensor groups";
 constexpr const char* changes_batch = "another global batch; may change convergence";
 
 class LayoutChanges : Changes {
@@ -49,6 +51,12 @@ private:
     const std::optional<int> data = times(grid_.data, factors.data);
     const std::optional<int> micro_batches = times(experiment_.accumulation, 1 / factors.data);
     if (!tensor || !pipeline || !data || !micro_batches) return;
+    const int gpus = std::ranges::min(cluster_.gpus_on_node);
+    if (*tensor > grid_.tensor && *tensor > gpus) {
+      if (std::ranges::none_of(all_, [](const WhatIf& what) { return what.change == larger_tensor; }))
+        refuse(larger_tensor, fmt::format("groups of {} ranks would span nodes of {} GPUs", *tensor, gpus));
+      return;
+    }
     std::string change;
     Overrides set;
     const auto put = [&](std::string_view axis, int now, int then, std::string_view key) {

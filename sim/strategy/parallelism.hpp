@@ -58,6 +58,12 @@ inline bool changes_nothing(const Parallelism& parallelism) {
          parallelism.shard == Sharded::none && parallelism.layers.empty();
 }
 
+/// Whether replicas sum gradients by all-reduces. If all of them divide the state, each needs only the sum of
+/// its part.
+inline bool has_all_reduces(const Parallelism& parallelism) {
+  return parallelism.shard == Sharded::none || parallelism.shard_over == ShardOver::node;
+}
+
 }  // namespace trainyard
 
 namespace trainyard::config {
