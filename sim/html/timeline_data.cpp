@@ -1,6 +1,7 @@
 #include "html/timeline_data.hpp"
 
 #include "report/json_text.hpp"
+#include "report/text_layout.hpp"
 #include "report/timeline_tracks.hpp"
 #include "units/text.hpp"
 
