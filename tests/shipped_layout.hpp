@@ -53,4 +53,27 @@ inline ResolvedExperiment small_layout(const std::string& platform, int nodes, c
                                                           layout));
 }
 
+/// A decoder of eight blocks with fused attention and two heads of queries for each of keys and values, with
+/// eight micro-batches of one sample of 2,048 tokens.
+inline ResolvedExperiment small_decoder(const std::string& platform, int nodes, const Overrides& layout) {
+  return shipped_experiment("bert_large_dgx_a100", joined({{"platform", platform},
+                                                           {"nodes", std::to_string(nodes)},
+                                                           {"model", "llama3_8b"},
+                                                           {"model.decoder.layers", "8"},
+                                                           {"model.decoder.hidden", "1024"},
+                                                           {"model.decoder.heads", "16"},
+                                                           {"model.decoder.kv_heads", "8"},
+                                                           {"model.decoder.ffn", "4096"},
+                                                           {"model.decoder.vocabulary", "8192"},
+                                                           {"model.decoder.sequence_length", "2048"},
+                                                           {"stack", "megatron"},
+                                                           {"precision", "fp16"},
+                                                           {"software", "ideal"},
+                                                           {"batch_per_gpu", "1"},
+                                                           {"accumulation", "8"},
+                                                           {"optimizer", "adam"},
+                                                           {"memory", "ignore"}},
+                                                          layout));
+}
+
 }  // namespace trainyard::testing

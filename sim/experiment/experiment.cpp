@@ -114,6 +114,7 @@ void check_trace_groups(const Parallelism& parallelism, config::Problems& proble
   belongs_to_trace(parallelism.pipeline > 1, "pipeline");
   belongs_to_trace(parallelism.virtual_stages > 1, "virtual_stages");
   belongs_to_trace(parallelism.sequence, "sequence");
+  belongs_to_trace(parallelism.context_exchange.has_value(), "context_exchange");
   belongs_to_trace(parallelism.schedule.has_value(), "schedule");
   belongs_to_trace(!parallelism.stages.empty(), "stages");
   belongs_to_trace(!parallelism.first_layers.empty(), "first_layers");
@@ -153,7 +154,6 @@ void check_shared_model(const Experiment& experiment, config::Problems& problems
                      fmt::format("{}: 1", key));
   };
   if (experiment.trace) return;
-  refuse_axis(experiment.parallelism->context, "context");
   refuse_axis(experiment.parallelism->expert, "expert");
 }
 

@@ -1,6 +1,7 @@
 #include "experiment/layout.hpp"
 
 #include "config/diagnostic.hpp"
+#include "strategy/context.hpp"
 #include "strategy/layer_division.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/layout_checks.hpp"
@@ -60,13 +61,21 @@ std::vector<Transfer> transfers_of(const std::vector<Transfer>& all, const Layer
   return some;
 }
 
+/// The layers of one rank of a tensor and a context group.
+ShardedModel layers_of_rank(const LayoutRequest& request) {
+  const Parallelism& parallelism = request.parallelism;
+  require_context(request.model.layers, parallelism);
+  ShardedModel model = shard(request.model, {.tensor = parallelism.tensor, .sequence = parallelism.sequence});
+  share_tokens(model, parallelism);
+  return model;
+}
+
 class LayoutTraces {
 public:
   LayoutTraces(const LayoutRequest& request, const RankLayout& layout)
       : request_(request),
         layout_(layout),
-        model_(shard(request.model,
-                     {.tensor = layout.parallelism.tensor, .sequence = layout.parallelism.sequence})),
+        model_(layers_of_rank(request)),
         ranges_(cut(model_.layers, layout.grid.pipeline * layout.parallelism.virtual_stages,
                     {layout.parallelism.stages, layout.parallelism.first_layers})) {
     const Bytes value = element_sizes(request_.precision).activation;
@@ -113,6 +122,7 @@ private:
     if (request_.stack.fused_elementwise) fuse_elementwise(trace, part.layers);
     add_layer_work(trace, part.layers, request_.stack.layer_work);
     add_transfers(trace, part.layers, transfers_of(model_.transfers, range));
+    add_rings(trace, part.layers, layout_.parallelism);
     recompute(trace, part.layers, layout_.parallelism.recompute);
     ChunkTrace ops;
     for (Op& op : trace.ops) ops.of(op.phase).push_back(std::move(op));

@@ -36,6 +36,15 @@ constexpr PartWords part_words[] = {{StepPart::forward, "forward", "forward", "3
                                     {StepPart::communication, "data comm.", "data", "33"},
                                     {StepPart::bubble, "bubble", "bubble", "31"}};
 
+/// Words for a part of this run's step: with context groups it is not tensor groups alone that divide layers.
+PartWords words_for(PartWords words, const Run& run) {
+  if (words.part == StepPart::tensor && run.experiment.layout->grid.context > 1) {
+    words.label = "layer comm.";
+    words.column = "layers";
+  }
+  return words;
+}
+
 Seconds time_of(const StepParts& parts, StepPart part) {
   const auto found = std::ranges::find(parts.parts, part, &PartTime::part);
   return found == parts.parts.end() ? Seconds{} : found->time;
@@ -71,7 +80,7 @@ std::string layout_in_words(const Run& run) {
     if (ranks > 1) text += fmt::format("{}{} {}{}", text.empty() ? "" : " x ", axis, ranks, remark);
   };
   add("tensor", layout.grid.tensor, parallelism.sequence ? " with sequence" : "");
-  add("context", layout.grid.context);
+  add("context", layout.grid.context, fmt::format(" by {}", config::name_of(exchange_of(parallelism))));
   add("pipeline", layout.grid.pipeline);
   add("data", layout.grid.data);
   if (layout.grid.pipeline > 1) {
@@ -95,7 +104,8 @@ void write_stages(Page& out, const Run& run) {
   const StepParts parts = step_parts(run, last);
   for (const PartWords& words : part_words) {
     const Seconds time = time_of(parts, words.part);
-    if (time > least_share * run.pace.time) out.share(words.label, time, run.pace.time, words.colour);
+    if (time > least_share * run.pace.time)
+      out.share(words_for(words, run).label, time, run.pace.time, words.colour);
   }
   if (step.classes.size() > 1) out.line("");
   write_stage_table(out, run);
@@ -114,7 +124,7 @@ void write_stage_table(Page& out, const Run& run) {
     if (std::ranges::any_of(stages, matters)) columns.push_back(&words);
   }
   std::string line = fmt::format("  {:<15}", "share of step");
-  for (const PartWords* words : columns) line += fmt::format("{:>9}", words->column);
+  for (const PartWords* words : columns) line += fmt::format("{:>9}", words_for(*words, run).column);
   out.line(line);
   for (const ShownStage& shown : shown_stages(classes.size())) {
     if (shown.is_after_gap) out.line("  ...");

@@ -73,6 +73,7 @@ void add_layout(Json& json, const Run& run) {
                     {"shard", config::name_of(parallelism.shard)},
                     {"shard_over", config::name_of(parallelism.shard_over)},
                     {"micro_batches", layout.micro_batches}};
+  if (layout.grid.context > 1) json["layout"]["context_exchange"] = config::name_of(exchange_of(parallelism));
   Json& stages = json["stages"] = Json::array();
   const std::vector<ClassStep>& classes = step_of(run).classes;
   for (std::size_t i = 0; i < classes.size(); ++i) {

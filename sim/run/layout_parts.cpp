@@ -60,8 +60,9 @@ StepPart part_of(const Op& op) {
   return op.phase == Phase::backward ? StepPart::backward : StepPart::optimizer;
 }
 
-StepPart part_of(const CollectiveLabel& label, Operation operation) {
-  if (operation == Operation::send_recv) return StepPart::messages;
+StepPart part_of(const Collective& what) {
+  if (what.one_way) return StepPart::messages;
+  const CollectiveLabel& label = what.label;
   const bool is_of_layers =
       label.axis == Axis::tensor || label.axis == Axis::context || label.axis == Axis::expert;
   return is_of_layers && label.ready_op >= 0 ? StepPart::tensor : StepPart::communication;
@@ -136,7 +137,7 @@ private:
 
   void add_exposed(int collective, Seconds time) {
     const Collective& what = step_.plan.graph.collectives[at(collective)];
-    const StepPart part = part_of(what.label, what.operation);
+    const StepPart part = part_of(what);
     times_of_[part] += time;
     if (part == StepPart::communication) exposed_[collective] += time;
   }
@@ -145,7 +146,7 @@ private:
   void take_collectives() {
     const auto rank_of = [&](const TaskSpan* span) {
       const Collective& what = step_.plan.graph.collectives[at(std::get<Join>(task_of(*span)).collective)];
-      return part_of(what.label, what.operation);
+      return part_of(what);
     };
     for (const StepPart part : {StepPart::tensor, StepPart::messages, StepPart::communication}) {
       for (const TaskSpan* span : beside_) {

@@ -92,13 +92,13 @@ Planner& LayoutCollectives::planner(const Key& key, const RankGroups& groups) {
   const Operation operation = std::get<Operation>(key);
   const bool is_data = is_of_replicas(std::get<Axis>(key)) && operation == Operation::all_reduce;
   return planners_
-      .try_emplace(
-          key, *resolved_.network, software_,
-          PlannerRequest{.operation = operation,
-                         .groups = groups,
-                         .root = groups.front().front(),
-                         .algorithm = is_data ? resolved_.settings.sync.algorithm : Algorithm::automatic,
-                         .one_way = operation == Operation::send_recv})
+      .try_emplace(key, *resolved_.network, software_,
+                   PlannerRequest{
+                       .operation = operation,
+                       .groups = groups,
+                       .root = groups.front().front(),
+                       .algorithm = is_data ? resolved_.settings.sync.algorithm : Algorithm::automatic,
+                       .one_way = operation == Operation::send_recv && std::get<Axis>(key) == between_stages})
       .first->second;
 }
 

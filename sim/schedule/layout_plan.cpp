@@ -304,7 +304,7 @@ public:
     std::map<std::pair<int, int>, LayoutCollectives::Ends> users;  // by pattern and first stage
     for (std::size_t i = 0; i < graph.collectives.size(); ++i) {
       const Collective& collective = graph.collectives[i];
-      const bool is_beside = messages_overlap && collective.operation == Operation::send_recv;
+      const bool is_beside = messages_overlap && collective.one_way;
       const LayoutCollectives::Ends ends = is_beside ? nobody : collectives.stages_of(static_cast<int>(i));
       for (const CollectivePhase& phase : collective.phases) {
         if (!users.try_emplace({phase.pattern, ends.from}, ends).second) continue;

@@ -80,6 +80,11 @@ std::vector<Diagnostic> layout_errors(const Parallelism& parallelism, int ranks,
                     parallelism.context),
         "context: 1, or leave out 'layers'"));
   }
+  if (parallelism.context_exchange && parallelism.context == 1) {
+    found.push_back(about_layout("context_exchange",
+                                 "'context_exchange' needs a context group, but context is 1",
+                                 "context: 2 or more, or leave out 'context_exchange'"));
+  }
   const bool divides_gradients =
       parallelism.shard == Sharded::gradients || parallelism.shard == Sharded::parameters;
   if (divides_gradients && parallelism.pipeline > 1) {

@@ -28,11 +28,16 @@ enum class Sharded { none, optimizer, gradients, parameters };
 /// The ranks that divide a parameter's state.
 enum class ShardOver { data, node };
 
+/// How the ranks of a context group exchange keys and values: `--cp-comm-type` of Megatron-LM
+/// (megatron/core/transformer/transformer_config.py, cp_comm_type).
+enum class ContextExchange { p2p, all_gather, all_to_all };
+
 struct Parallelism {
   int tensor = 1;
   int pipeline = 1;
   int virtual_stages = 1;  ///< chunks of the model on each rank
   int context = 1;
+  std::optional<ContextExchange> context_exchange = {};  ///< default: p2p
   int expert = 1;
   /// The first axis is the innermost: its groups have consecutive ranks.
   std::vector<Axis> order = {Axis::tensor, Axis::context, Axis::data, Axis::pipeline};
@@ -46,6 +51,12 @@ struct Parallelism {
   std::vector<LayerRule> layers = {};  ///< layers that replicas divide; the first that matches counts
 };
 
+/// How the ranks of a context group exchange keys and values: as the block says, or Megatron-LM's default
+/// (megatron/training/arguments.py).
+inline ContextExchange exchange_of(const Parallelism& parallelism) {
+  return parallelism.context_exchange.value_or(ContextExchange::p2p);
+}
+
 /// Whether a job is the same without the block: every rank holds and does everything, in the usual order.
 inline bool changes_nothing(const Parallelism& parallelism) {
   const bool is_usual =
@@ -53,9 +64,10 @@ inline bool changes_nothing(const Parallelism& parallelism) {
   const auto ranks_of_model = {parallelism.tensor, parallelism.pipeline, parallelism.virtual_stages,
                                parallelism.context, parallelism.expert};
   return std::ranges::all_of(ranks_of_model, [](int count) { return count == 1; }) && is_usual &&
-         !parallelism.sequence && parallelism.stages.empty() && parallelism.first_layers.empty() &&
-         parallelism.order == Parallelism{}.order && parallelism.recompute == Recompute::none &&
-         parallelism.shard == Sharded::none && parallelism.layers.empty();
+         !parallelism.sequence && !parallelism.context_exchange && parallelism.stages.empty() &&
+         parallelism.first_layers.empty() && parallelism.order == Parallelism{}.order &&
+         parallelism.recompute == Recompute::none && parallelism.shard == Sharded::none &&
+         parallelism.layers.empty();
 }
 
 /// Whether replicas sum gradients by all-reduces. If all of them divide the state, each needs only the sum of
@@ -108,6 +120,17 @@ struct Names<ShardOver> {
 };
 
 template <>
+struct Names<ContextExchange> {
+  static constexpr std::string_view what = "exchange of keys and values";
+  static constexpr std::array table{
+      Name{"p2p", ContextExchange::p2p,
+           "around a ring of the ranks, beside blocks of the attention (ring attention)"},
+      Name{"all_gather", ContextExchange::all_gather, "gathered before the attention (Llama 3)"},
+      Name{"a2a", ContextExchange::all_to_all,
+           "from own tokens to own heads and back by all-to-all (DeepSpeed-Ulysses)"}};
+};
+
+template <>
 struct Keys<Parallelism> {
   static auto table() {
     constexpr double most = 1e6;
@@ -118,6 +141,8 @@ struct Keys<Parallelism> {
             .between(1, most),
         optional("context", &Parallelism::context, "ranks that share the tokens of a sample")
             .between(1, most),
+        optional("context_exchange", &Parallelism::context_exchange,
+                 "how the ranks of a context group exchange keys and values; default: p2p"),
         optional("expert", &Parallelism::expert, "ranks that share the experts of a layer").between(1, most),
         optional("order", &Parallelism::order,
                  "axes from the innermost, whose groups have consecutive ranks, to the outermost"),

@@ -111,7 +111,10 @@ TEST_CASE("ranks that make no grid, and sharding that a pipeline forbids, are er
         Found{"parallelism.shard_over: 1 16"});
   CHECK(layout_errors_with({{"parallelism.order", "[tensor, data]"}}) ==
         Found{"parallelism.order: 'order' 2"});
-  CHECK(layout_errors_with({{"parallelism.context", "2"}}) == Found{"parallelism.context: 2"});
+  CHECK(layout_errors_with({{"parallelism.context", "2"}}) ==
+        Found{"parallelism.context: 2 'h0.attn.softmax'"});
+  CHECK(layout_errors_with({{"parallelism.context_exchange", "a2a"}}) ==
+        Found{"parallelism.context_exchange: 'context_exchange' 1"});
   CHECK(layout_errors_with({{"parallelism.expert", "4"}}) == Found{"parallelism.expert: 4"});
 }
 

@@ -25,6 +25,7 @@ struct Case {
   std::string platform;
   int nodes = 1;
   Overrides layout;
+  bool is_decoder = false;  ///< with fused attention
 };
 
 Overrides pipelined(const std::string& schedule, int stages, const Overrides& more = {}) {
@@ -34,6 +35,11 @@ Overrides pipelined(const std::string& schedule, int stages, const Overrides& mo
 const Overrides two_ways{{"parallelism.tensor", "2"}};
 const Overrides in_fp32{{"precision", "fp32"}};  // a K80 has no other matrix unit
 const Overrides two_chunks{{"parallelism.virtual_stages", "2"}};
+
+Overrides sharing_tokens(int ranks, const std::string& exchange, const Overrides& more = {}) {
+  return joined({{"parallelism.context", std::to_string(ranks)}, {"parallelism.context_exchange", exchange}},
+                more);
+}
 
 /// Layouts on up to 64 ranks: with links of a node shared by several groups and stages, with links of their
 /// own, and with messages over the network.
@@ -51,11 +57,24 @@ std::vector<Case> some_cases() {
       {"dgx1v", 2, pipelined("zb_h1", 4, {{"parallelism.shard", "optimizer"}})},
       {"p2_16xlarge", 1, joined(two_ways, pipelined("1f1b", 4, in_fp32))},
       {"p2_16xlarge", 1, joined(two_chunks, pipelined("interleaved", 4, in_fp32))},
+      {"dgx_a100", 1, sharing_tokens(8, "p2p"), true},
+      {"dgx_a100", 4,
+       joined(two_ways, sharing_tokens(8, "p2p", pipelined("zb_h1", 2, {{"parallelism.recompute", "full"}}))),
+       true},
+      {"dgx_a100", 2, sharing_tokens(4, "all_gather", joined(two_ways, pipelined("1f1b", 2))), true},
+      {"dgx_a100", 2,
+       sharing_tokens(2, "a2a",
+                      joined({{"parallelism.tensor", "4"}, {"parallelism.sequence", "true"}},
+                             joined(two_chunks, pipelined("interleaved", 2)))),
+       true},
+      {"dgx1v", 2, sharing_tokens(4, "p2p", {{"parallelism.shard", "parameters"}}), true},
   };
 }
 
 ResolvedExperiment resolved_case(const Case& one, const Overrides& more = {}) {
-  return small_layout(one.platform, one.nodes, joined(one.layout, more));
+  const Overrides layout = joined(one.layout, more);
+  return one.is_decoder ? small_decoder(one.platform, one.nodes, layout)
+                        : small_layout(one.platform, one.nodes, layout);
 }
 
 std::string named(const Case& one) {
@@ -116,8 +135,7 @@ TEST_CASE("a folded step of a layout is the unfolded one") {
 TEST_CASE("message by message, passes replayed once are those of every rank") {
   constexpr double rounding = 1e-9;
   for (const Case& one : some_cases()) {
-    const ResolvedExperiment resolved =
-        resolved_case(one, {{"model.gpt2.layers", "8"}, {"accumulation", "4"}});
+    const ResolvedExperiment resolved = resolved_case(one, {{"accumulation", "4"}});
     INFO(named(one));
     check_equal(simulated(resolved, {.fidelity = Fidelity::messages, .fold = false}),
                 simulated(resolved, {.fidelity = Fidelity::messages}), rounding);
