@@ -118,6 +118,7 @@ void check_trace_groups(const Parallelism& parallelism, config::Problems& proble
   belongs_to_trace(!parallelism.stages.empty(), "stages");
   belongs_to_trace(parallelism.recompute != Recompute::none, "recompute");
   belongs_to_trace(parallelism.shard != Sharded::none, "shard");
+  belongs_to_trace(parallelism.routing != Routing{}, "routing");
 }
 
 /// Reports what a job whose ranks share a model cannot be combined with yet.
@@ -145,7 +146,6 @@ void check_shared_model(const Experiment& experiment, config::Problems& problems
   };
   if (experiment.trace) return;
   refuse_axis(experiment.parallelism->context, "context");
-  refuse_axis(experiment.parallelism->expert, "expert");
 }
 
 void check_one_gpu(const Experiment& experiment, config::Problems& problems) {

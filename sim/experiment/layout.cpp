@@ -1,6 +1,7 @@
 #include "experiment/layout.hpp"
 
 #include "config/diagnostic.hpp"
+#include "strategy/experts.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/layout_checks.hpp"
 #include "strategy/recompute.hpp"
@@ -58,13 +59,20 @@ std::vector<Transfer> transfers_of(const std::vector<Transfer>& all, const Layer
   return some;
 }
 
+/// A rank's share of every layer.
+ShardedModel shared_model(const Model& model, const Parallelism& parallelism) {
+  const ExpertSetting experts = expert_setting(parallelism);
+  require_experts(model.layers, experts);
+  return share_experts(shard(model, {.tensor = parallelism.tensor, .sequence = parallelism.sequence}),
+                       experts);
+}
+
 class LayoutTraces {
 public:
   LayoutTraces(const LayoutRequest& request, const RankLayout& layout)
       : request_(request),
         layout_(layout),
-        model_(shard(request.model,
-                     {.tensor = layout.parallelism.tensor, .sequence = layout.parallelism.sequence})),
+        model_(shared_model(request.model, layout.parallelism)),
         ranges_(cut(model_.layers, layout.grid.pipeline * layout.parallelism.virtual_stages,
                     layout.parallelism.stages)) {}
 

@@ -5,6 +5,7 @@
 
 #include "collectives/axis.hpp"
 #include "config/keys.hpp"
+#include "strategy/routing.hpp"
 
 #include <algorithm>
 #include <array>
@@ -40,6 +41,7 @@ struct Parallelism {
   Recompute recompute = Recompute::none;
   Sharded shard = Sharded::none;
   ShardOver shard_over = ShardOver::data;
+  Routing routing = {};
 };
 
 /// Whether a job is the same without the block: every rank holds and does everything, in the usual order.
@@ -50,7 +52,8 @@ inline bool changes_nothing(const Parallelism& parallelism) {
                                parallelism.context, parallelism.expert};
   return std::ranges::all_of(ranks_of_model, [](int count) { return count == 1; }) && is_usual &&
          !parallelism.sequence && parallelism.stages.empty() && parallelism.order == Parallelism{}.order &&
-         parallelism.recompute == Recompute::none && parallelism.shard == Sharded::none;
+         parallelism.recompute == Recompute::none && parallelism.shard == Sharded::none &&
+         parallelism.routing == Routing{};
 }
 
 }  // namespace trainyard
@@ -119,7 +122,8 @@ struct Keys<Parallelism> {
         optional("recompute", &Parallelism::recompute,
                  "activations that backward computes again instead of keeping them"),
         optional("shard", &Parallelism::shard, "what replicas divide instead of each holding it"),
-        optional("shard_over", &Parallelism::shard_over, "which replicas divide it"));
+        optional("shard_over", &Parallelism::shard_over, "which replicas divide it"),
+        optional("routing", &Parallelism::routing, "how tokens spread over experts; default: evenly"));
   }
 };
 
