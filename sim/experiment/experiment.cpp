@@ -121,6 +121,7 @@ void check_trace_groups(const Parallelism& parallelism, config::Problems& proble
   belongs_to_trace(parallelism.recompute != Recompute::none, "recompute");
   belongs_to_trace(parallelism.shard != Sharded::none, "shard");
   belongs_to_trace(!parallelism.layers.empty(), "layers");
+  belongs_to_trace(parallelism.routing != Routing{}, "routing");
 }
 
 /// Reports what a job whose ranks share a model cannot be combined with yet.
@@ -147,14 +148,6 @@ void check_shared_model(const Experiment& experiment, config::Problems& problems
   refuse(!experiment.background.empty(), "background", "background traffic");
   refuse(!experiment.events.empty(), "events", "links that change");
   refuse(experiment.faults.has_value(), "faults", "faults");
-  const auto refuse_axis = [&](int ranks, const char* key) {
-    if (ranks > 1)
-      problems.error(std::string("parallelism.") + key,
-                     fmt::format("groups of {} {} ranks are not simulated yet", ranks, key),
-                     fmt::format("{}: 1", key));
-  };
-  if (experiment.trace) return;
-  refuse_axis(experiment.parallelism->expert, "expert");
 }
 
 void check_one_gpu(const Experiment& experiment, config::Problems& problems) {

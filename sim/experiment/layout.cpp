@@ -2,6 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "strategy/context.hpp"
+#include "strategy/experts.hpp"
 #include "strategy/layer_division.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/layout_checks.hpp"
@@ -61,11 +62,13 @@ std::vector<Transfer> transfers_of(const std::vector<Transfer>& all, const Layer
   return some;
 }
 
-/// The layers of one rank of a tensor and a context group.
-ShardedModel layers_of_rank(const LayoutRequest& request) {
-  const Parallelism& parallelism = request.parallelism;
-  require_context(request.model.layers, parallelism);
-  ShardedModel model = shard(request.model, {.tensor = parallelism.tensor, .sequence = parallelism.sequence});
+/// A rank's share of every layer.
+ShardedModel shared_model(const Model& whole, const Parallelism& parallelism) {
+  const ExpertSetting experts = expert_setting(parallelism);
+  require_experts(whole.layers, experts);
+  require_context(whole.layers, parallelism);
+  ShardedModel model =
+      share_experts(shard(whole, {.tensor = parallelism.tensor, .sequence = parallelism.sequence}), experts);
   share_tokens(model, parallelism);
   return model;
 }
@@ -75,7 +78,7 @@ public:
   LayoutTraces(const LayoutRequest& request, const RankLayout& layout)
       : request_(request),
         layout_(layout),
-        model_(layers_of_rank(request)),
+        model_(shared_model(request.model, layout.parallelism)),
         ranges_(cut(model_.layers, layout.grid.pipeline * layout.parallelism.virtual_stages,
                     {layout.parallelism.stages, layout.parallelism.first_layers})) {
     const Bytes value = element_sizes(request_.precision).activation;

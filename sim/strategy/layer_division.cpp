@@ -64,9 +64,10 @@ void require_divisible(const Layer& layer, LayerSplit split, bool is_divided_alr
     refuse_rule(fmt::format("layer '{}' multiplies by the table of another layer", layer.name),
                 "use a model whose last projection has weights of its own");
   }
-  if (is_divided_already)
-    refuse_rule(fmt::format("the ranks of a tensor group divide layer '{}' already", layer.name),
-                "tensor: 1, or another layer");
+  if (is_divided_already || layer.experts > 0)
+    refuse_rule(fmt::format("the ranks of {} group divide layer '{}' already",
+                            layer.experts > 0 ? "an expert" : "a tensor", layer.name),
+                "match other layers");
 }
 
 int rows_of(const Layer& layer) { return layer.in_shape.size() < 2 ? 1 : layer.in_shape.front(); }

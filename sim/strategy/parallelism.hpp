@@ -6,6 +6,7 @@
 #include "collectives/axis.hpp"
 #include "config/keys.hpp"
 #include "strategy/layer_rule.hpp"
+#include "strategy/routing.hpp"
 
 #include <algorithm>
 #include <array>
@@ -49,6 +50,7 @@ struct Parallelism {
   Sharded shard = Sharded::none;
   ShardOver shard_over = ShardOver::data;
   std::vector<LayerRule> layers = {};  ///< layers that replicas divide; the first that matches counts
+  Routing routing = {};
 };
 
 /// How the ranks of a context group exchange keys and values: as the block says, or Megatron-LM's default
@@ -67,7 +69,7 @@ inline bool changes_nothing(const Parallelism& parallelism) {
          !parallelism.sequence && !parallelism.context_exchange && parallelism.stages.empty() &&
          parallelism.first_layers.empty() && parallelism.order == Parallelism{}.order &&
          parallelism.recompute == Recompute::none && parallelism.shard == Sharded::none &&
-         parallelism.layers.empty();
+         parallelism.layers.empty() && parallelism.routing == Routing{};
 }
 
 /// Whether replicas sum gradients by all-reduces. If all of them divide the state, each needs only the sum of
@@ -158,6 +160,7 @@ struct Keys<Parallelism> {
                  "activations that backward computes again instead of keeping them"),
         optional("shard", &Parallelism::shard, "what replicas divide instead of each holding it"),
         optional("shard_over", &Parallelism::shard_over, "which replicas divide it"),
+        optional("routing", &Parallelism::routing, "how tokens spread over experts; default: evenly"),
         optional("layers", &Parallelism::layers,
                  "layers whose parameters replicas divide instead of each holding them; the first rule that "
                  "matches a layer counts"));

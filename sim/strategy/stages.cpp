@@ -67,7 +67,9 @@ bool is_cut_place(const std::vector<Layer>& layers, std::size_t layer) {
 
 /// First layers that divide the arithmetic into parts as equal as possible, as a key of the experiment.
 std::string proposed_layers(const std::vector<Layer>& layers, int chunks) {
-  const auto work = [](const Layer& layer) { return (layer.forward_flops + layer.backward_flops) / Flops(1); };
+  const auto work = [](const Layer& layer) {
+    return (layer.forward_flops + layer.backward_flops) / Flops(1);
+  };
   double all = 0;
   for (const Layer& layer : layers) all += work(layer);
   std::vector<std::string> names;

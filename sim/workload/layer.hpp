@@ -35,7 +35,8 @@ enum class LayerKind {
   batched_matmul,
   softmax,
   flash_attention,
-  softmax_cross_entropy
+  softmax_cross_entropy,
+  permute
 };
 
 /// A trainable tensor.
@@ -108,6 +109,8 @@ struct Layer {
   /// The axis whose groups hold copies of the parameters and sum their gradients; empty: no other rank has
   /// them.
   std::optional<Axis> summed_over = Axis::data;
+  int experts = 0;  ///< whose rows the layer's values are, and whose weights it has; 0: it is no expert's
+  double load = 1;  ///< rows computed per row that the router sends, of the fullest rank
   /// Number of the layer's block, inside which several tensors pass from layer to layer; none where the model
   /// is a chain of single layers.
   std::optional<int> block;
@@ -227,7 +230,8 @@ struct Names<LayerKind> {
       Name{"bmm", LayerKind::batched_matmul, "one matrix product per attention head"},
       Name{"softmax", LayerKind::softmax, "softmax of attention scores"},
       Name{"flash_attention", LayerKind::flash_attention, "attention of all heads in one kernel"},
-      Name{"softmax_xent", LayerKind::softmax_cross_entropy, "softmax and loss"}};
+      Name{"softmax_xent", LayerKind::softmax_cross_entropy, "softmax and loss"},
+      Name{"permute", LayerKind::permute, "copies of tokens in the order of their experts, or their sum"}};
 };
 
 }  // namespace config
