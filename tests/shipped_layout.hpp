@@ -53,4 +53,23 @@ inline ResolvedExperiment small_layout(const std::string& platform, int nodes, c
                                                           layout));
 }
 
+/// A mixture of eight experts in eight blocks, two experts per token, with eight micro-batches of one sample.
+inline ResolvedExperiment small_mixture(const std::string& platform, int nodes, const Overrides& layout) {
+  return shipped_experiment("bert_large_dgx_a100", joined({{"platform", platform},
+                                                           {"nodes", std::to_string(nodes)},
+                                                           {"model", "mixtral_8x7b"},
+                                                           {"model.decoder.layers", "8"},
+                                                           {"model.decoder.hidden", "1024"},
+                                                           {"model.decoder.heads", "16"},
+                                                           {"model.decoder.ffn", "2048"},
+                                                           {"model.decoder.sequence_length", "1024"},
+                                                           {"precision", "fp16"},
+                                                           {"software", "ideal"},
+                                                           {"batch_per_gpu", "1"},
+                                                           {"accumulation", "8"},
+                                                           {"optimizer", "adam"},
+                                                           {"memory", "ignore"}},
+                                                          layout));
+}
+
 }  // namespace trainyard::testing

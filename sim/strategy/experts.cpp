@@ -235,9 +235,10 @@ std::vector<Diagnostic> expert_warnings(const std::vector<Layer>& layers, int mi
   Diagnostic& few = found.emplace_back();
   few.severity = Severity::warning;
   few.key_path = "parallelism.expert";
-  few.message = fmt::format("an expert gets {} rows of a micro-batch, fewer than the {} of a kernel tile: its "
-                            "products are far from the peak rate",
-                            rows, rows_of_tile);
+  few.message = fmt::format(
+      "an expert gets {} rows of a micro-batch, fewer than the {} of a kernel tile: its "
+      "products are far from the peak rate",
+      rows, rows_of_tile);
   few.hint = "more samples in a micro-batch, or more expert ranks";
   return found;
 }

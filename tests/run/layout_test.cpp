@@ -24,6 +24,7 @@ struct Case {
   std::string platform;
   int nodes = 1;
   Overrides layout;
+  bool has_experts = false;
 };
 
 Overrides pipelined(const std::string& schedule, int stages, const Overrides& more = {}) {
@@ -50,11 +51,21 @@ std::vector<Case> some_cases() {
       {"dgx1v", 2, pipelined("zb_h1", 4, {{"parallelism.shard", "optimizer"}})},
       {"p2_16xlarge", 1, joined(two_ways, pipelined("1f1b", 4, in_fp32))},
       {"p2_16xlarge", 1, joined(two_chunks, pipelined("interleaved", 4, in_fp32))},
+      {"dgx_a100", 1, {{"parallelism.expert", "8"}}, true},
+      {"dgx_a100", 4,
+       joined({{"parallelism.expert", "4"}, {"parallelism.tensor", "2"}, {"parallelism.sequence", "true"}},
+              pipelined("1f1b", 4)),
+       true},
+      {"dgx_a100", 4,
+       joined({{"parallelism.expert", "8"}, {"parallelism.recompute", "full"}},
+              pipelined("zb_h1", 2, {{"parallelism.shard", "optimizer"}})),
+       true},
+      {"dgx1v", 2, joined({{"parallelism.expert", "4"}}, pipelined("interleaved", 4, two_chunks)), true},
   };
 }
 
 ResolvedExperiment resolved_case(const Case& one, const Overrides& more = {}) {
-  return small_layout(one.platform, one.nodes, joined(one.layout, more));
+  return (one.has_experts ? small_mixture : small_layout)(one.platform, one.nodes, joined(one.layout, more));
 }
 
 std::string named(const Case& one) {
@@ -115,8 +126,7 @@ TEST_CASE("a folded step of a layout is the unfolded one") {
 TEST_CASE("message by message, passes replayed once are those of every rank") {
   constexpr double rounding = 1e-9;
   for (const Case& one : some_cases()) {
-    const ResolvedExperiment resolved =
-        resolved_case(one, {{"model.gpt2.layers", "8"}, {"accumulation", "4"}});
+    const ResolvedExperiment resolved = resolved_case(one, {{"accumulation", "4"}});
     INFO(named(one));
     check_equal(simulated(resolved, {.fidelity = Fidelity::messages, .fold = false}),
                 simulated(resolved, {.fidelity = Fidelity::messages}), rounding);

@@ -162,10 +162,10 @@ TEST_CASE("tensor ranks exchange their own tokens, gather them, and divide every
     CHECK(bf16 * transfer.elements == (transfer.axis == Axis::expert ? 67'108'864 / 4 : 67'108'864));
   }
   const std::vector<Operation> expected{
-      Operation::all_to_all, Operation::all_gather,      // permute, forward
-      Operation::reduce_scatter, Operation::all_to_all,  // backward
-      Operation::reduce_scatter, Operation::all_to_all,  // unpermute, forward
-      Operation::all_to_all, Operation::all_gather};     // backward
+      Operation::all_to_all,     Operation::all_gather,   // permute, forward
+      Operation::reduce_scatter, Operation::all_to_all,   // backward
+      Operation::reduce_scatter, Operation::all_to_all,   // unpermute, forward
+      Operation::all_to_all,     Operation::all_gather};  // backward
   CHECK(around_experts == expected);
 }
 
@@ -264,7 +264,8 @@ TEST_CASE("experts that cannot be divided are refused at their keys with the num
   CHECK(refusal(mixtral(), {.routing = {.imbalance = 2}}) == "routing 'imbalance' 1");
   CHECK(refusal(mixtral(), {.expert = 2, .routing = {.capacity_factor = 1, .skew = 1}}) ==
         "routing 'capacity_factor' 'skew'");
-  CHECK(refusal(mixtral(), {.expert = 2, .routing = {.imbalance = 1, .seed = 1}}) == "routing.seed 'seed' 'skew'");
+  CHECK(refusal(mixtral(), {.expert = 2, .routing = {.imbalance = 1, .seed = 1}}) ==
+        "routing.seed 'seed' 'skew'");
 }
 
 TEST_CASE("products of few rows are a warning") {
