@@ -16,10 +16,15 @@ constexpr const char* changes_batch = "another global batch; may change converge
 class LayoutChanges : Changes {
 public:
   explicit LayoutChanges(const ResolvedExperiment& resolved)
-      : Changes(resolved), parallelism_(resolved.layout->parallelism), grid_(resolved.layout->grid) {}
+      : Changes(resolved),
+        parallelism_(resolved.layout->parallelism),
+        grid_(resolved.layout->grid),
+        has_experts_(std::ranges::any_of(resolved.model->layers,
+                                         [](const Layer& layer) { return layer.experts > 0; })) {}
 
   std::vector<WhatIf> all() {
     add_axes();
+    add_experts();
     add_virtual_stages();
     add_schedules();
     add_micro_batches();
@@ -74,7 +79,19 @@ private:
       if (*pipeline == 1) put_virtual_stages(1, set);
     }
     if (*tensor == 1 && parallelism_.sequence) set.emplace_back("parallelism.sequence", "false");
+    if (*tensor > 1 && has_experts_ && !parallelism_.sequence)
+      set.emplace_back("parallelism.sequence", "true");
     add(change, std::move(set));
+  }
+
+  void add_experts() {
+    if (!has_experts_) return;
+    for (const double factor : {2.0, 0.5}) {
+      const std::optional<int> ranks = times(grid_.expert, factor);
+      if (!ranks) continue;
+      Overrides set{{"parallelism.expert", std::to_string(*ranks)}};
+      add(fmt::format("experts over {}", *ranks), std::move(set));
+    }
   }
 
   void add_virtual_stages() {
@@ -156,6 +173,7 @@ private:
 
   const Parallelism& parallelism_;
   const Grid& grid_;
+  bool has_experts_ = false;
 };
 
 }  // namespace

@@ -149,5 +149,5 @@ TEST_CASE("context ranks read one sample together, and sum gradients with the re
 TEST_CASE("sharded state is divided by context and data ranks") {
   const ResolvedExperiment resolved =
       small_decoder("dgx_a100", 1, with_context(4, "p2p", {{"parallelism.shard", "optimizer"}}));
-  CHECK(resolved.layout->state_shards == 8);
+  CHECK(resolved.layout->state_shards.at(Axis::data) == 8);
 }

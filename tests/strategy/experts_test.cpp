@@ -15,7 +15,7 @@ using namespace trainyard;
 
 namespace {
 
-DecoderHyperparameters mixtral(int tokens = 4096) {
+DecoderHyperparameters mixtral(int sequence = 4096) {
   DecoderHyperparameters parameters;
   parameters.layers = 2;
   parameters.hidden = 4096;
@@ -27,7 +27,7 @@ DecoderHyperparameters mixtral(int tokens = 4096) {
   parameters.bias = false;
   parameters.position = DecoderPosition::rope;
   parameters.vocabulary = 32000;
-  parameters.sequence_length = tokens;
+  parameters.sequence_length = sequence;
   parameters.tied = false;
   parameters.dropout = false;
   parameters.attention = AttentionKernel::flash;
@@ -52,13 +52,13 @@ Model model_of(const DecoderHyperparameters& parameters) {
   return {"m", "", decoder_layers(parameters), std::nullopt};
 }
 
-ShardedModel shared(const Model& model, const ExpertSetting& setting) {
+ShardedModel share_of_rank(const Model& model, const ExpertSetting& setting) {
   require_experts(model.layers, setting);
   return share_experts(shard(model, {.tensor = setting.tensor, .sequence = setting.sequence}), setting);
 }
 
-ShardedModel shared(const DecoderHyperparameters& parameters, const ExpertSetting& setting) {
-  return shared(model_of(parameters), setting);
+ShardedModel share_of_rank(const DecoderHyperparameters& parameters, const ExpertSetting& setting) {
+  return share_of_rank(model_of(parameters), setting);
 }
 
 std::vector<Transfer> over(const ShardedModel& sharded, Axis axis, Phase phase) {
@@ -83,7 +83,7 @@ double parameters_over(const ShardedModel& sharded, Axis axis) {
 
 /// "KEY FACTS" of what refuses a setting.
 std::string refusal(const DecoderHyperparameters& parameters, const ExpertSetting& setting) {
-  const auto errors = errors_of([&] { shared(parameters, setting); });
+  const auto errors = errors_of([&] { share_of_rank(parameters, setting); });
   REQUIRE(errors.size() == 1);
   CHECK_FALSE(errors[0].hint.empty());
   return errors[0].key_path.substr(errors[0].key_path.find('.') + 1) + " " + facts_in(errors[0].message);
@@ -94,7 +94,7 @@ constexpr double bf16 = 2;
 }  // namespace
 
 TEST_CASE("a layer of Mixtral exchanges 64 MiB four times, seven eighths of it with other ranks") {
-  const ShardedModel sharded = shared(mixtral(), {.expert = 8});
+  const ShardedModel sharded = share_of_rank(mixtral(), {.expert = 8});
   for (const Phase phase : {Phase::forward, Phase::backward}) {
     const std::vector<Transfer> exchanges = over(sharded, Axis::expert, phase);
     CHECK(exchanges.size() == 2 * 2);
@@ -108,13 +108,13 @@ TEST_CASE("a layer of Mixtral exchanges 64 MiB four times, seven eighths of it w
 }
 
 TEST_CASE("a layer of DeepSeek-V3 exchanges 448 MiB at a time") {
-  for (const Transfer& exchange : shared(deepseek_layer(), {.expert = 64}).transfers)
+  for (const Transfer& exchange : share_of_rank(deepseek_layer(), {.expert = 64}).transfers)
     CHECK(bf16 * exchange.elements == 469'762'048);
 }
 
 TEST_CASE("experts are divided, their rows and all other layers are not") {
   const Model model = model_of(mixtral());
-  const ShardedModel sharded = shared(model, {.expert = 4});
+  const ShardedModel sharded = share_of_rank(model, {.expert = 4});
   const Layer& up = part_called(sharded, "h0.moe.fc1");
   CHECK(up.experts == 2);
   CHECK(up.gemm == LayerGemm{2, 4096, 28672, 4096, true});
@@ -132,7 +132,7 @@ TEST_CASE("experts are divided, their rows and all other layers are not") {
 
 TEST_CASE("one rank per group leaves the layers as they are") {
   const Model model = model_of(mixtral());
-  const ShardedModel sharded = shared(model, {});
+  const ShardedModel sharded = share_of_rank(model, {});
   CHECK(sharded.transfers.empty());
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     CHECK(sharded.layers[i].gemm == model.layers[i].gemm);
@@ -143,7 +143,7 @@ TEST_CASE("one rank per group leaves the layers as they are") {
 }
 
 TEST_CASE("tensor ranks exchange their own tokens, gather them, and divide every expert") {
-  const ShardedModel sharded = shared(mixtral(), {.expert = 2, .tensor = 4, .sequence = true});
+  const ShardedModel sharded = share_of_rank(mixtral(), {.expert = 2, .tensor = 4, .sequence = true});
   const Layer& up = part_called(sharded, "h0.moe.fc1");
   CHECK(up.gemm == LayerGemm{4, 2048, 28672 / 4, 4096, true});
   CHECK(parameter_elements(up) == 8 * 4096.0 * 28672 / 2 / 4);
@@ -162,10 +162,10 @@ TEST_CASE("tensor ranks exchange their own tokens, gather them, and divide every
     CHECK(bf16 * transfer.elements == (transfer.axis == Axis::expert ? 67'108'864 / 4 : 67'108'864));
   }
   const std::vector<Operation> expected{
-      Operation::all_to_all, Operation::all_gather,      // permute, forward
-      Operation::reduce_scatter, Operation::all_to_all,  // backward
-      Operation::reduce_scatter, Operation::all_to_all,  // unpermute, forward
-      Operation::all_to_all, Operation::all_gather};     // backward
+      Operation::all_to_all,     Operation::all_gather,   // permute, forward
+      Operation::reduce_scatter, Operation::all_to_all,   // backward
+      Operation::reduce_scatter, Operation::all_to_all,   // unpermute, forward
+      Operation::all_to_all,     Operation::all_gather};  // backward
   CHECK(around_experts == expected);
 }
 
@@ -177,9 +177,9 @@ TEST_CASE("all FLOPs of the experts are computed once, whatever the ranks") {
     return sum;
   };
   for (const int expert : {1, 2, 8}) {
-    const ShardedModel alone = shared(model, {.expert = expert});
+    const ShardedModel alone = share_of_rank(model, {.expert = expert});
     CHECK(flops_of_experts(alone.layers) == flops_of_experts(model.layers));
-    const ShardedModel divided = shared(model, {.expert = expert, .tensor = 4, .sequence = true});
+    const ShardedModel divided = share_of_rank(model, {.expert = expert, .tensor = 4, .sequence = true});
     CHECK(4 * flops_of_experts(divided.layers) == flops_of_experts(model.layers));
   }
 }
@@ -187,20 +187,20 @@ TEST_CASE("all FLOPs of the experts are computed once, whatever the ranks") {
 TEST_CASE("with a capacity all places of the experts are sent and computed") {
   // 2 x 100 copies of tokens over 8 experts: 25 each, 32 with a factor of 1.25 (31.25 rounded up).
   const Routing routing{.capacity_factor = 1.25};
-  const ShardedModel sharded = shared(mixtral(100), {.expert = 4, .routing = routing});
+  const ShardedModel sharded = share_of_rank(mixtral(100), {.expert = 4, .routing = routing});
   const Layer& up = part_called(sharded, "h0.moe.fc1");
   CHECK(up.gemm == LayerGemm{2, 4 * 32, 28672, 4096, true});
   CHECK(up.in_elements == doctest::Approx(32 * 8 * 4096.0).epsilon(1e-12));
   for (const Transfer& exchange : sharded.transfers)
     CHECK(exchange.elements == doctest::Approx(32 * 8 * 4096.0).epsilon(1e-12));
-  const ShardedModel dropping = shared(mixtral(), {.expert = 8, .routing = {.capacity_factor = 0.5}});
+  const ShardedModel dropping = share_of_rank(mixtral(), {.expert = 8, .routing = {.capacity_factor = 0.5}});
   CHECK(bf16 * dropping.transfers.front().elements == 67'108'864 / 2);
 }
 
 TEST_CASE("an imbalance lengthens the exchanges and the work of the experts, nothing else") {
   const Model model = model_of(mixtral());
-  const ShardedModel even = shared(model, {.expert = 8});
-  const ShardedModel uneven = shared(model, {.expert = 8, .routing = {.imbalance = 1.5}});
+  const ShardedModel even = share_of_rank(model, {.expert = 8});
+  const ShardedModel uneven = share_of_rank(model, {.expert = 8, .routing = {.imbalance = 1.5}});
   for (std::size_t i = 0; i < even.transfers.size(); ++i)
     CHECK(uneven.transfers[i].elements == 1.5 * even.transfers[i].elements);
   for (std::size_t i = 0; i < even.layers.size(); ++i) {
@@ -215,7 +215,7 @@ TEST_CASE("an imbalance lengthens the exchanges and the work of the experts, not
 
 TEST_CASE("drawn loads differ by layer and agree with the draw") {
   const Routing routing{.skew = 0.5, .seed = 3};
-  const ShardedModel sharded = shared(mixtral(), {.expert = 8, .routing = routing});
+  const ShardedModel sharded = share_of_rank(mixtral(), {.expert = 8, .routing = routing});
   for (int block = 0; block < 2; ++block) {
     const double imbalance = imbalance_of(expert_shares(8, 2, 0.5, 3, block), 8);
     CHECK(imbalance > 1);
@@ -227,7 +227,7 @@ TEST_CASE("sorting rows by expert is two passes over them, where a rank has seve
   const Model model = model_of(mixtral());
   const double rows = 2 * 4096;
   const auto extra = [&](int expert) {
-    const ShardedModel sharded = shared(model, {.expert = expert});
+    const ShardedModel sharded = share_of_rank(model, {.expert = expert});
     return part_called(sharded, "h0.moe.permute").forward_rw_elements - 3 * 4096.0 * 4096;
   };
   CHECK(extra(1) == 0);
@@ -236,7 +236,7 @@ TEST_CASE("sorting rows by expert is two passes over them, where a rank has seve
 }
 
 TEST_CASE("exchanges hold up the next op, and zero-bubble schedules leave them with the inputs' gradients") {
-  const ShardedModel sharded = shared(mixtral(), {.expert = 8});
+  const ShardedModel sharded = share_of_rank(mixtral(), {.expert = 8});
   const Model part{"m", "", sharded.layers, std::nullopt};
   Trace trace = make_trace(part, 1, Precision::bf16, Optimizer::adam);
   add_transfers(trace, part.layers, sharded.transfers);
@@ -264,13 +264,15 @@ TEST_CASE("experts that cannot be divided are refused at their keys with the num
   CHECK(refusal(mixtral(), {.routing = {.imbalance = 2}}) == "routing 'imbalance' 1");
   CHECK(refusal(mixtral(), {.expert = 2, .routing = {.capacity_factor = 1, .skew = 1}}) ==
         "routing 'capacity_factor' 'skew'");
-  CHECK(refusal(mixtral(), {.expert = 2, .routing = {.imbalance = 1, .seed = 1}}) == "routing.seed 'seed' 'skew'");
+  CHECK(refusal(mixtral(), {.expert = 2, .routing = {.imbalance = 1, .seed = 1}}) ==
+        "routing.seed 'seed' 'skew'");
 }
 
 TEST_CASE("products of few rows are a warning") {
-  const ShardedModel many = shared(mixtral(), {.expert = 8});
+  const ShardedModel many = share_of_rank(mixtral(), {.expert = 8});
   CHECK(expert_warnings(many.layers, 1).empty());
-  const ShardedModel few = shared(mixtral(64), {.expert = 2});  // 128 copies for 8 experts, from 2 ranks
+  const ShardedModel few =
+      share_of_rank(mixtral(64), {.expert = 2});  // 128 copies for 8 experts, from 2 ranks
   const std::vector<Diagnostic> found = expert_warnings(few.layers, 3);
   REQUIRE(found.size() == 1);
   CHECK(found[0].severity == Severity::warning);

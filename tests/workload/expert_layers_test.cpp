@@ -15,15 +15,15 @@ using namespace trainyard;
 
 namespace {
 
-Model shipped(const std::string& name) {
+Model shipped_mixture(const std::string& name) {
   return load_model(config::load(TRAINYARD_SOURCE_DIR "/workloads/models/" + name + ".yaml"));
 }
 
-double parameters_of(const std::string& name) { return totals(shipped(name).layers).parameters; }
+double parameters_of(const std::string& name) { return totals(shipped_mixture(name).layers).parameters; }
 
-const Layer& layer_called(const std::vector<Layer>& layers, const std::string& name) {
-  const auto found = std::ranges::find(layers, name, &Layer::name);
-  REQUIRE(found != layers.end());
+const Layer& layer_of(const Model& model, const std::string& name) {
+  const auto found = std::ranges::find(model.layers, name, &Layer::name);
+  REQUIRE(found != model.layers.end());
   return *found;
 }
 
@@ -60,11 +60,12 @@ TEST_CASE("shipped mixtures of experts have the parameters of the published mode
   CHECK(parameters_of("qwen3_235b_a22b") == 235'093'634'560 - 94 * 256.0);
   // DeepSeek-V3 has 671 billion; less the biases that balance its routers, and with grouped-query attention
   // in place of its own, which has 187,107,328 parameters per block.
-  CHECK(parameters_of("deepseek_v3_like") == 671'026'419'200 - 58 * 256.0 + 61 * (249'561'088.0 - 187'107'328.0));
+  CHECK(parameters_of("deepseek_v3_like") ==
+        671'026'419'200 - 58 * 256.0 + 61 * (249'561'088.0 - 187'107'328.0));
 }
 
 TEST_CASE("a token uses the matrices of its own experts only") {
-  const Model model = shipped("mixtral_8x7b");
+  const Model model = shipped_mixture("mixtral_8x7b");
   const double tokens = 4096;
   const double attention = 4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096;
   const double experts = 2 * 3 * 4096.0 * 14336;
@@ -77,14 +78,14 @@ TEST_CASE("a token uses the matrices of its own experts only") {
 }
 
 TEST_CASE("the products of experts are grouped: one batch per expert, with its rows") {
-  const Model model = shipped("mixtral_8x7b");
-  const Layer& up = layer_called(model.layers, "h0.moe.fc1");
+  const Model model = shipped_mixture("mixtral_8x7b");
+  const Layer& up = layer_of(model, "h0.moe.fc1");
   CHECK(up.gemm == LayerGemm{8, 1024, 28672, 4096, true});
   CHECK(up.experts == 8);
   CHECK(parameter_elements(up) == 8 * 4096.0 * 28672);
   CHECK(up.in_elements == 2 * 4096.0 * 4096);
   CHECK(up.saved_elements == up.in_elements);  // two copies of every token
-  const Layer& down = layer_called(model.layers, "h0.moe.fc2");
+  const Layer& down = layer_of(model, "h0.moe.fc2");
   CHECK(down.gemm == LayerGemm{8, 1024, 4096, 14336, true});
   const Trace trace = make_trace(model, 2, Precision::bf16, Optimizer::adam);
   const auto op = std::ranges::find(trace.ops, "h0.moe.fc1", &Op::layer);
@@ -115,15 +116,14 @@ TEST_CASE("permuting keeps a row number per copy, and moves each token once and 
 }
 
 TEST_CASE("shared experts see every token once, and their sum with the others joins the block") {
-  const Model model = shipped("deepseek_v3_like");
-  CHECK(layer_called(model.layers, "h0.mlp.fc1").out_shape.back() == 2 * 18432);  // dense
-  CHECK(layer_called(model.layers, "h3.moe.shared.fc1").in_shape == std::vector{4096, 7168});
-  CHECK(layer_called(model.layers, "h3.moe.shared.fc1").experts == 0);
-  CHECK(layer_called(model.layers, "h3.moe.fc1").gemm == LayerGemm{256, 128, 4096, 7168, true});
-  CHECK(layer_called(model.layers, "h3.moe.add").block == 3);
-  CHECK(std::ranges::count_if(model.layers, [](const Layer& layer) {
-          return layer.name.ends_with(".router");
-        }) == 58);
+  const Model model = shipped_mixture("deepseek_v3_like");
+  CHECK(layer_of(model, "h0.mlp.fc1").out_shape.back() == 2 * 18432);  // dense
+  CHECK(layer_of(model, "h3.moe.shared.fc1").in_shape == std::vector{4096, 7168});
+  CHECK(layer_of(model, "h3.moe.shared.fc1").experts == 0);
+  CHECK(layer_of(model, "h3.moe.fc1").gemm == LayerGemm{256, 128, 4096, 7168, true});
+  CHECK(layer_of(model, "h3.moe.add").block == 3);
+  CHECK(std::ranges::count_if(model.layers,
+                              [](const Layer& layer) { return layer.name.ends_with(".router"); }) == 58);
 }
 
 TEST_CASE("the first blocks, or all but every n-th, can be dense") {
@@ -145,7 +145,7 @@ TEST_CASE("keys of experts that do not fit together are errors of their keys") {
 }
 
 TEST_CASE("activations of a mixture of experts are the copies of the tokens and their hidden features") {
-  const Model model = shipped("mixtral_8x7b");
+  const Model model = shipped_mixture("mixtral_8x7b");
   double kept = 0;
   for (const Layer& layer : model.layers) {
     if (layer.block == 0 && layer.experts > 0) kept += layer.saved_elements;
