@@ -180,6 +180,11 @@ LayoutErrors summary_of(const std::vector<double>& with_sign) {
   return result;
 }
 
+/// Whether the row is about how fast a run was.
+bool states_a_speed(const PublishedRow& row) {
+  return is_time(row) || row.metric == "hardware_flops" || row.metric == "model_flops";
+}
+
 /// Predicts the memory of a row that has a figure of it.
 void add_memory(const config::Catalogue& catalogue, LayoutValidation& validation, const PublishedRow& row,
                 InputFiles& files) {
@@ -213,7 +218,7 @@ std::optional<double> ScoredLayout::error(LayoutFit fit) const {
 
 LayoutValidation validate_layouts(const config::Catalogue& catalogue,
                                   std::shared_ptr<const PublishedData> data, int parallel, bool equal_gpus) {
-  LayoutValidation validation{.data = data, .runs = {}, .memory = {}, .excluded = {}};
+  LayoutValidation validation{.data = data, .runs = {}, .memory = {}, .excluded = {}, .missed = {}};
   const std::set<const PublishedRow*> computed = rows_with_a_constant_added(data->rows);
   std::set<std::string> timed;     // by the time of a step
   std::set<std::string> measured;  // by time or throughput
@@ -241,6 +246,8 @@ LayoutValidation validate_layouts(const config::Catalogue& catalogue,
       ++validation.excluded[contradiction];
     } else if (const auto* reason = std::get_if<std::string>(&run)) {
       ++validation.excluded[*reason];
+      const FamilyRule* family = first_match(data->run_rules.families, row);
+      if (states_a_speed(row) && family != nullptr) ++validation.missed[family->family];
     } else {
       validation.runs.push_back(
           {.run = std::get<LayoutRun>(std::move(run)), .family = first_match(data->run_rules.families, row)});
@@ -265,6 +272,26 @@ LayoutVerdicts verdicts_of(const LayoutValidation& validation) {
     if (!scored.predicted->fits) ++verdicts.refused;
   }
   return verdicts;
+}
+
+std::optional<double> coverage_of(const LayoutValidation& validation,
+                                  const std::optional<std::string>& family) {
+  const auto counts = [&](const FamilyRule& its) {
+    return family ? its.family == *family : its.not_in_totals.empty();
+  };
+  int predicted = 0;
+  int all = 0;
+  for (const ScoredLayout& scored : validation.runs) {
+    if (scored.family == nullptr || !counts(*scored.family)) continue;
+    ++all;
+    if (scored.error(LayoutFit::software)) ++predicted;
+  }
+  for (const FamilyRule& rule : validation.data->run_rules.families) {
+    const auto missed = validation.missed.find(rule.family);
+    if (counts(rule) && missed != validation.missed.end()) all += missed->second;
+  }
+  if (all == 0) return std::nullopt;
+  return static_cast<double>(predicted) / all;
 }
 
 LayoutErrors errors_of(const LayoutValidation& validation, LayoutFit fit,

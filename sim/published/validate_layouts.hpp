@@ -47,6 +47,7 @@ struct LayoutValidation {
   std::vector<ScoredLayout> runs;       ///< in the order of the rows
   std::vector<ScoredMemory> memory;     ///< figures of memory, likewise
   std::map<std::string, int> excluded;  ///< the other rows, by reason
+  std::map<std::string, int> missed;    ///< by family, those of them that state the speed of a run
 };
 
 /// Errors of several runs, as ratios.
@@ -71,6 +72,11 @@ LayoutVerdicts verdicts_of(const LayoutValidation& validation);
 
 /// Errors of the predictions of a figure of memory, predicted / published - 1.
 LayoutErrors errors_of(const LayoutValidation& validation, MemoryFigure figure);
+
+/// The share of a family's runs, or of all families that count in the totals, that is predicted. Runs are the
+/// rows that state a speed; rows left out for their own contradictions do not count. Nothing without runs.
+std::optional<double> coverage_of(const LayoutValidation& validation,
+                                  const std::optional<std::string>& family = {});
 
 /// Errors of a family, or of all families that count in the totals.
 LayoutErrors errors_of(const LayoutValidation& validation, LayoutFit fit,

@@ -54,7 +54,7 @@ std::vector<const FamilyRule*> layout_families(const LayoutValidation& validatio
   return families;
 }
 
-constexpr std::string_view family_line = "{:<44} {:<9} {:>4} {:>6} {:>6} {:>6} {:>6} {:>6}\n";
+constexpr std::string_view family_line = "{:<30} {:<9} {:>4} {:>6} {:>6} {:>6} {:>6} {:>6} {:>8}\n";
 
 void add_errors(std::string& text, const LayoutValidation& validation, const std::vector<LayoutFit>& fits,
                 std::string_view name, const std::optional<std::string>& family) {
@@ -63,7 +63,8 @@ void add_errors(std::string& text, const LayoutValidation& validation, const std
     if (errors.runs == 0) continue;
     fmt::format_to(std::back_inserter(text), fmt::runtime(family_line), name, config::name_of(fit),
                    errors.runs, in_percent(errors.mape), in_percent(errors.median), in_percent(errors.p90),
-                   in_percent(errors.worst), signed_percent(errors.bias));
+                   in_percent(errors.worst), signed_percent(errors.bias),
+                   in_percent(coverage_of(validation, family)));
     name = "";
   }
 }
@@ -249,7 +250,7 @@ std::string layout_validation_table(const LayoutValidation& validation, const st
                  "predictions\n# are too fast; 1layout: one factor from the run on the fewest GPUs of each "
                  "series, which is not scored\n");
   fmt::format_to(out, fmt::runtime(family_line), "family", "fit", "runs", "MAPE", "median", "p90", "worst",
-                 "bias");
+                 "bias", "coverage");
   for (const FamilyRule* family : layout_families(validation)) {
     const std::string mark = family->not_in_totals.empty() ? "" : " (not in totals)";
     add_errors(text, validation, fits, family->family + mark, family->family);
@@ -264,9 +265,12 @@ std::string layout_validation_table(const LayoutValidation& validation, const st
 }
 
 nlohmann::ordered_json layout_validation_json(const LayoutValidation& validation, LayoutFit fit) {
+  nlohmann::ordered_json overall = layout_errors_json(validation, {});
+  overall["coverage"] = number_or_null(coverage_of(validation));
   nlohmann::ordered_json families = nlohmann::ordered_json::object();
   for (const FamilyRule* family : layout_families(validation)) {
     families[family->family] = layout_errors_json(validation, family->family);
+    families[family->family]["coverage"] = number_or_null(coverage_of(validation, family->family));
     if (!family->not_in_totals.empty()) families[family->family]["not_in_totals"] = family->not_in_totals;
   }
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
@@ -274,7 +278,7 @@ nlohmann::ordered_json layout_validation_json(const LayoutValidation& validation
   nlohmann::ordered_json excluded = nlohmann::ordered_json::object();
   for (const auto& [reason, count] : left_out(validation)) excluded[reason] = count;
   return {{"fit", config::name_of(fit)},
-          {"overall", layout_errors_json(validation, {})},
+          {"overall", std::move(overall)},
           {"families", std::move(families)},
           {"pairs", layout_pairs_json(validation)},
           {"memory", layout_memory_json(validation)},
