@@ -14,7 +14,7 @@
 
 namespace trainyard {
 
-enum class PathKind { forward, backward, optimizer, host, collective, framework, input, tensor, messages };
+enum class PathKind { forward, backward, optimizer, host, collective, framework, input, layers, messages };
 
 /// Consecutive tasks of the critical path: kernels of one phase over a run of layers, or one collective. If
 /// the ranks share a model, all its tasks of one kind on a stage: the path changes between stages and phases
@@ -37,7 +37,7 @@ struct PathSegment {
 
 /// Whether the segment is communication: Explanation::paces has an entry for it.
 constexpr bool is_communication(PathKind kind) {
-  return kind == PathKind::collective || kind == PathKind::tensor || kind == PathKind::messages;
+  return kind == PathKind::collective || kind == PathKind::layers || kind == PathKind::messages;
 }
 
 /// The reason why a connection stays below the bandwidth of its links: none, the protocol's share of a link,
@@ -108,7 +108,7 @@ struct Names<PathKind> {
       Name{"collective", PathKind::collective, "a collective, from the arrival of its last rank"},
       Name{"framework", PathKind::framework, "cycles, negotiation and copies around a collective"},
       Name{"input", PathKind::input, "loading and decoding of samples"},
-      Name{"tensor", PathKind::tensor, "collectives of divided layers"},
+      Name{"layers", PathKind::layers, "collectives of divided layers"},
       Name{"messages", PathKind::messages, "messages between the stages of a pipeline"}};
 };
 

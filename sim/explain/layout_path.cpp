@@ -22,9 +22,7 @@ PathKind kind_of_op(const Op& op) {
 
 PathKind kind_of_collective(const Collective& collective) {
   if (collective.one_way) return PathKind::messages;
-  const Axis axis = collective.label.axis;
-  const bool is_of_layers = axis == Axis::tensor || axis == Axis::context || axis == Axis::expert;
-  return is_of_layers && collective.label.ready_op >= 0 ? PathKind::tensor : PathKind::collective;
+  return collective.label.of_layers ? PathKind::layers : PathKind::collective;
 }
 
 class LayoutPath {

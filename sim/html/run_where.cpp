@@ -49,11 +49,11 @@ PartWords words_of(StepPart part, bool is_training) {
 }
 
 /// If the ranks share a model: collectives of layers look as collectives do elsewhere.
-PartWords words_in_layout(StepPart part, const Run& run) {
+PartWords words_in_layout(StepPart part) {
   PartWords words = words_of(part, false);
-  if (part == StepPart::tensor) {
+  if (part == StepPart::layers) {
     words.kind = "communication";
-    words.name = run.experiment.layout->grid.context > 1 ? "exposed layers" : "exposed tensor";
+    words.name = "exposed layers";
   }
   if (part == StepPart::messages) words.name = "exposed messages";
   if (part == StepPart::communication) {
@@ -71,7 +71,7 @@ Html parts_html(const Run& run, const StepParts& split) {
   constexpr double rounding = 1e-9;  // of the step: smaller parts are rounding errors of sums
   for (const PartTime& part : split.parts) {
     if (std::abs(part.time.si()) <= rounding * run.pace.time.si()) continue;
-    const PartWords words = run.experiment.layout ? words_in_layout(part.part, run)
+    const PartWords words = run.experiment.layout ? words_in_layout(part.part)
                                                   : words_of(part.part, (updates_of(run) != nullptr));
     const double share = part.time / run.pace.time;
     bar.push_back(
@@ -125,7 +125,7 @@ Html stages_html(const Run& run) {
     const auto matters = [&](const StepParts& one) { return one.parts[part].time > least * run.pace.time; };
     if (std::ranges::none_of(stages, matters)) continue;
     shown.push_back(part);
-    columns.push_back({words_in_layout(stages.front().parts[part].part, run).name});
+    columns.push_back({words_in_layout(stages.front().parts[part].part).name});
   }
   HtmlTable table("parts of the step time by stage", columns);
   for (std::size_t i = 0; i < classes.size(); ++i) {

@@ -44,7 +44,7 @@ std::string_view noun_of(PathKind kind) {
       return "data loading";
     case PathKind::collective:
       return "collectives";
-    case PathKind::tensor:
+    case PathKind::layers:
       return "collectives of divided layers";
     case PathKind::messages:
       return "messages between stages";

@@ -31,19 +31,10 @@ constexpr PartWords part_words[] = {{StepPart::forward, "forward", "forward", "3
                                     {StepPart::optimizer, "optimizer", "optim.", "36"},
                                     {StepPart::host, "host", "host", "35"},
                                     {StepPart::kernel_slowdown, "kernel slowdown", "slower", "36"},
-                                    {StepPart::tensor, "tensor comm.", "tensor", "33"},
+                                    {StepPart::layers, "layer comm.", "layers", "33"},
                                     {StepPart::messages, "stage messages", "messages", "33"},
                                     {StepPart::communication, "data comm.", "data", "33"},
                                     {StepPart::bubble, "bubble", "bubble", "31"}};
-
-/// Words for a part of this run's step: with context groups it is not tensor groups alone that divide layers.
-PartWords words_for(PartWords words, const Run& run) {
-  if (words.part == StepPart::tensor && run.experiment.layout->grid.context > 1) {
-    words.label = "layer comm.";
-    words.column = "layers";
-  }
-  return words;
-}
 
 Seconds time_of(const StepParts& parts, StepPart part) {
   const auto found = std::ranges::find(parts.parts, part, &PartTime::part);
@@ -106,8 +97,7 @@ void write_stages(Page& out, const Run& run) {
   const StepParts parts = step_parts(run, last);
   for (const PartWords& words : part_words) {
     const Seconds time = time_of(parts, words.part);
-    if (time > least_share * run.pace.time)
-      out.share(words_for(words, run).label, time, run.pace.time, words.colour);
+    if (time > least_share * run.pace.time) out.share(words.label, time, run.pace.time, words.colour);
   }
   if (step.classes.size() > 1) out.line("");
   write_stage_table(out, run);
@@ -126,7 +116,7 @@ void write_stage_table(Page& out, const Run& run) {
     if (std::ranges::any_of(stages, matters)) columns.push_back(&words);
   }
   std::string line = fmt::format("  {:<15}", "share of step");
-  for (const PartWords* words : columns) line += fmt::format("{:>9}", words_for(*words, run).column);
+  for (const PartWords* words : columns) line += fmt::format("{:>9}", words->column);
   out.line(line);
   for (const ShownStage& shown : shown_stages(classes.size())) {
     if (shown.is_after_gap) out.line("  ...");
@@ -163,7 +153,7 @@ std::string layout_limit_in_words(const Run& run) {
   const StepParts parts = step_parts(run, last);
   const PartWords* most = nullptr;
   for (const PartWords& words : part_words) {
-    const bool is_loss = words.part >= StepPart::tensor || words.part == StepPart::recompute;
+    const bool is_loss = words.part >= StepPart::layers || words.part == StepPart::recompute;
     if (is_loss && (most == nullptr || time_of(parts, words.part) > time_of(parts, most->part)))
       most = &words;
   }
@@ -174,7 +164,7 @@ std::string layout_limit_in_words(const Run& run) {
   switch (most->part) {
     case StepPart::recompute:
       return fmt::format("Recomputation of activations takes {} of the step.", percent(share));
-    case StepPart::tensor:
+    case StepPart::layers:
       return fmt::format("Collectives of divided layers take {} of the step, during which no kernel runs.",
                          percent(share));
     case StepPart::messages:

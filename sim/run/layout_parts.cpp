@@ -62,10 +62,7 @@ StepPart part_of(const Op& op) {
 
 StepPart part_of(const Collective& what) {
   if (what.one_way) return StepPart::messages;
-  const CollectiveLabel& label = what.label;
-  const bool is_of_layers =
-      label.axis == Axis::tensor || label.axis == Axis::context || label.axis == Axis::expert;
-  return is_of_layers && label.ready_op >= 0 ? StepPart::tensor : StepPart::communication;
+  return what.label.of_layers ? StepPart::layers : StepPart::communication;
 }
 
 class PartsOfRank {
@@ -89,7 +86,7 @@ public:
     StepParts made;
     for (const StepPart part :
          {StepPart::forward, StepPart::backward, StepPart::recompute, StepPart::optimizer, StepPart::host,
-          StepPart::kernel_slowdown, StepPart::tensor, StepPart::messages, StepPart::communication,
+          StepPart::kernel_slowdown, StepPart::layers, StepPart::messages, StepPart::communication,
           StepPart::bubble})
       made.parts.push_back({part, times_of_[part]});
     for (const auto& [collective, time] : exposed_) {
@@ -113,7 +110,7 @@ private:
     if (const auto* run = std::get_if<RunSegment>(&task)) {
       const auto alone = add_ops(step_.plan.graph.segments[at(run->segment)].program);
       times_of_[StepPart::kernel_slowdown] += span.busy - alone;
-      times_of_[StepPart::tensor] += span.end - span.start - span.busy;
+      times_of_[StepPart::layers] += span.end - span.start - span.busy;
     } else if (const auto* compute = std::get_if<Compute>(&task)) {
       times_of_[part_of(one_.trace.ops[at(compute->op)])] += compute->duration;
       times_of_[StepPart::kernel_slowdown] += span.busy - compute->duration;
@@ -148,7 +145,7 @@ private:
       const Collective& what = step_.plan.graph.collectives[at(std::get<Join>(task_of(*span)).collective)];
       return part_of(what);
     };
-    for (const StepPart part : {StepPart::tensor, StepPart::messages, StepPart::communication}) {
+    for (const StepPart part : {StepPart::layers, StepPart::messages, StepPart::communication}) {
       for (const TaskSpan* span : beside_) {
         if (rank_of(span) != part) continue;
         add_exposed(std::get<Join>(task_of(*span)).collective, gaps_.take(span->begun, span->end));

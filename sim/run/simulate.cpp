@@ -98,7 +98,7 @@ void set_exposed(const ResolvedExperiment& resolved, Step& step) {
   for (std::size_t i = 0; i < step.classes.size(); ++i) {
     Seconds exposed;
     for (const PartTime& part : layout_parts(resolved, step, i).parts) {
-      const bool is_exposed = part.part == StepPart::tensor || part.part == StepPart::messages ||
+      const bool is_exposed = part.part == StepPart::layers || part.part == StepPart::messages ||
                               part.part == StepPart::communication;
       if (is_exposed) exposed += part.time;
     }

@@ -19,6 +19,7 @@ struct CollectiveUse {
   std::string purpose;  ///< "activations", "gradients", "parameters"
   int tensors = 0;
   int ready_op = -1;
+  bool of_layers = false;  ///< as in CollectiveLabel
 };
 
 /// The part of each group of an axis that takes part in a collective: all of it, its ranks on one node, or

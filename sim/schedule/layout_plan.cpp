@@ -53,7 +53,8 @@ private:
                  what.operation, what.axis, one.stage, what.size,
                  {.name = ops[i].layer,
                   .purpose = ops[i].phase == Phase::forward ? "activations" : "activation gradients",
-                  .ready_op = op})});
+                  .ready_op = op,
+                  .of_layers = true})});
       }
     }
   }

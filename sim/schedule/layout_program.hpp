@@ -18,7 +18,7 @@ struct OpLaunch {
   LaunchTime at = LaunchTime::end;
   int needed_by = -1;  ///< the op that waits for it
   int collective = -1;
-  Stream stream = Stream::tensor;  ///< if it runs beside other ops; otherwise it holds up the compute stream
+  Stream stream = Stream::layers;  ///< if it runs beside other ops; otherwise it holds up the compute stream
 };
 
 /// Gradients of a chunk that are reduced together in a step's last backward pass, or in each.

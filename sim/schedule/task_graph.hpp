@@ -18,14 +18,14 @@ namespace trainyard {
 
 /// A GPU stream runs its tasks in order, as in CUDA; streams meet through events and collectives.
 /// `communication` reduces gradients; `host` is the framework's communication thread on the CPU. The others
-/// are those of jobs whose ranks share a model: `tensor` for collectives that run beside kernels of their own
+/// are those of jobs whose ranks share a model: `layers` for collectives that run beside kernels of their own
 /// layer, `parameters` for gathering sharded parameters, and one for each direction in which a stage of a
 /// pipeline sends and receives.
 enum class Stream : int {
   compute,
   communication,
   host,
-  tensor,
+  layers,
   parameters,
   send_forward,
   receive_forward,
@@ -155,7 +155,7 @@ struct Names<Stream> {
       Name{"compute", Stream::compute, "kernels of the model"},
       Name{"communication", Stream::communication, "reduction of gradients"},
       Name{"host", Stream::host, "the framework's communication thread"},
-      Name{"tensor", Stream::tensor, "collectives of divided layers beside kernels"},
+      Name{"layers", Stream::layers, "collectives of divided layers beside kernels"},
       Name{"parameters", Stream::parameters, "gathering of sharded parameters"},
       Name{"send forward", Stream::send_forward, "activations to the next stage"},
       Name{"receive forward", Stream::receive_forward, "activations from the previous stage"},

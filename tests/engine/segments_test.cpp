@@ -25,7 +25,7 @@ Compute kernel(double seconds, int op = 0) {
 Program segment_program(double first, double second, int blocking, int beside) {
   Program program;
   program.of(Stream::compute) = {kernel(first, 0), Join{blocking}, Record{0}, kernel(second, 1), Wait{1}};
-  program.of(Stream::tensor) = {Wait{0}, Join{beside, {.sms = 0.3, .memory = 0.4}}, Record{1}};
+  program.of(Stream::layers) = {Wait{0}, Join{beside, {.sms = 0.3, .memory = 0.4}}, Record{1}};
   program.events = 2;
   return program;
 }

@@ -98,7 +98,7 @@ TEST_CASE("an impossible pipeline is an error of its key, with the numbers") {
         Found{"parallelism.virtual_stages: 3 1"});
   CHECK(layout_errors_with({{"parallelism.schedule", "interleaved"}}) ==
         Found{"parallelism.schedule: 'interleaved' 1"});
-  CHECK(layout_errors_with({{"model", "resnet50"}, {"parallelism.tensor", "1"}, {"precision", "fp16"}}) ==
+  CHECK(layout_errors_with({{"model", "vgg16"}, {"parallelism.tensor", "1"}, {"precision", "fp16"}}) ==
         Found{"parallelism.pipeline: 8"});
 }
 

@@ -53,14 +53,14 @@ TEST_CASE("a step is its kernels and the exchanges between them, if nothing else
   const Step& step = step_of(run);
   const double kernels = closed_makespan(undisturbed(without_network(step.plan))).si();
   const double reductions = time_of(run, StepPart::communication);
-  CHECK(time_of(run, StepPart::tensor) > 0);
+  CHECK(time_of(run, StepPart::layers) > 0);
   CHECK(step.time.si() ==
-        doctest::Approx(kernels + time_of(run, StepPart::tensor) + reductions).epsilon(1e-9));
+        doctest::Approx(kernels + time_of(run, StepPart::layers) + reductions).epsilon(1e-9));
   constexpr int exchanges_of_step = 8 * 8 * 4;  // blocks, micro-batches, exchanges
   const CollectiveRow& exchange = first_exchange(run);
   CHECK(exchange.size == Bytes(2 * 2 * 1024 * 1024.0));
   CHECK(exchange.rounds == 8);
-  CHECK(time_of(run, StepPart::tensor) ==
+  CHECK(time_of(run, StepPart::layers) ==
         doctest::Approx(exchanges_of_step * duration(exchange)).epsilon(1e-9));
 }
 

@@ -213,7 +213,7 @@ TEST_CASE("tensor groups on nodes of their own take as long as one of them alone
   const auto tensor_time = [&](int nodes) {
     const Run run = closed_run(small_layout("dgx_a100", nodes, layout));
     for (const PartTime& part : step_parts(run).parts) {
-      if (part.part == StepPart::tensor) return part.time.si();
+      if (part.part == StepPart::layers) return part.time.si();
     }
     return 0.0;
   };

@@ -16,12 +16,12 @@ using namespace trainyard;
 
 namespace {
 
-constexpr std::size_t blocks = 2;
+constexpr std::size_t llama_blocks = 2;
 
 /// Llama 3 405B with two blocks; Grattafiori et al. 2024, arXiv 2407.21783, table 3.
-Model llama3_405b(int tokens) {
+Model llama3_405b(int sequence) {
   DecoderHyperparameters llama;
-  llama.layers = blocks;
+  llama.layers = llama_blocks;
   llama.hidden = 16384;
   llama.heads = 128;
   llama.kv_heads = 8;
@@ -31,7 +31,7 @@ Model llama3_405b(int tokens) {
   llama.bias = false;
   llama.position = DecoderPosition::rope;
   llama.vocabulary = 128256;
-  llama.sequence_length = tokens;
+  llama.sequence_length = sequence;
   llama.tied = false;
   llama.dropout = false;
   llama.attention = AttentionKernel::flash;
@@ -82,7 +82,7 @@ double sent_in_block(const Trace& trace, Phase phase, int ranks) {
         sum += sent_share(one.operation, ranks) * one.size.si();
     }
   }
-  return sum / blocks;
+  return sum / llama_blocks;
 }
 
 /// Sizes of a block's collectives on the context axis.
@@ -109,7 +109,7 @@ Refused refusal(const Model& model, const Parallelism& parallelism) {
   return {errors[0].key_path, facts_in(errors[0].message)};
 }
 
-constexpr int tokens = 131072;
+constexpr int sequence_length = 131072;
 
 }  // namespace
 
@@ -125,7 +125,7 @@ TEST_CASE("one context rank has the layers of its tensor rank") {
 }
 
 TEST_CASE("a hop of Llama 3 405B's ring has the keys and values of a rank's tokens, 4 MiB") {
-  const Trace trace = trace_of(llama3_405b(tokens), sharing(8, 16));
+  const Trace trace = trace_of(llama3_405b(sequence_length), sharing(8, 16));
   const std::vector<double> forward = sizes_in_block(trace, Phase::forward, Operation::send_recv);
   CHECK(forward == std::vector<double>(15, 4'194'304));
   const std::vector<double> backward = sizes_in_block(trace, Phase::backward, Operation::send_recv);
@@ -136,7 +136,7 @@ TEST_CASE("a hop of Llama 3 405B's ring has the keys and values of a rank's toke
 }
 
 TEST_CASE("Llama 3 405B gathers keys and values of 64 MiB before the attention") {
-  const Trace trace = trace_of(llama3_405b(tokens), sharing(8, 16, ContextExchange::all_gather));
+  const Trace trace = trace_of(llama3_405b(sequence_length), sharing(8, 16, ContextExchange::all_gather));
   const std::vector<double> halves(2, 67'108'864.0 / 2);
   CHECK(sizes_in_block(trace, Phase::forward, Operation::all_gather) == halves);
   CHECK(sizes_in_block(trace, Phase::backward, Operation::all_gather) == halves);
@@ -151,9 +151,9 @@ TEST_CASE("Llama 3 405B gathers keys and values of 64 MiB before the attention")
 
 TEST_CASE(
     "four all-to-alls of a block forward and four backward have a rank's own queries, keys and values") {
-  constexpr double queries = 2.0 * tokens / 4 * 16384 / 2;  // 2 (s/c) b h / t
+  constexpr double queries = 2.0 * sequence_length / 4 * 16384 / 2;  // 2 (s/c) b h / t
   const std::vector<double> input{queries, queries / 16, queries / 16};
-  const Trace trace = trace_of(llama3_405b(tokens), sharing(2, 4, ContextExchange::all_to_all));
+  const Trace trace = trace_of(llama3_405b(sequence_length), sharing(2, 4, ContextExchange::all_to_all));
   std::vector<double> forward = input;
   forward.push_back(queries);
   std::vector<double> backward{queries};
@@ -164,15 +164,15 @@ TEST_CASE(
 
 TEST_CASE("a ring sends what gathering and reduce-scattering by rings send") {
   for (const int ranks : {2, 4, 16}) {
-    const Trace ring = trace_of(llama3_405b(tokens), sharing(8, ranks));
-    Trace gathered = trace_of(llama3_405b(tokens), sharing(8, ranks, ContextExchange::all_gather));
+    const Trace ring = trace_of(llama3_405b(sequence_length), sharing(8, ranks));
+    Trace gathered = trace_of(llama3_405b(sequence_length), sharing(8, ranks, ContextExchange::all_gather));
     for (const Phase phase : {Phase::forward, Phase::backward})
       CHECK(sent_in_block(ring, phase, ranks) == doctest::Approx(sent_in_block(gathered, phase, ranks)));
   }
 }
 
 TEST_CASE("context ranks together do the model's work and keep its activations once") {
-  const Model model = llama3_405b(tokens);
+  const Model model = llama3_405b(sequence_length);
   const Parallelism alone = sharing(4, 1);
   const std::vector<Layer> whole = shared(model, alone).layers;
   for (const ContextExchange exchange : {ContextExchange::p2p, ContextExchange::all_gather}) {
@@ -193,35 +193,35 @@ TEST_CASE("context ranks together do the model's work and keep its activations o
 }
 
 TEST_CASE("with all-to-alls a rank has all tokens of its heads and keeps the output of attention twice") {
-  const Model model = llama3_405b(tokens);
+  const Model model = llama3_405b(sequence_length);
   const ShardedModel whole = shared(model, sharing(2, 1));
   const ShardedModel rank = shared(model, sharing(2, 4, ContextExchange::all_to_all));
   for (std::size_t i = 0; i < rank.layers.size(); ++i) {
     const Layer& layer = rank.layers[i];
     CHECK(4 * layer.forward_flops == whole.layers[i].forward_flops);
     if (layer.kind != LayerKind::flash_attention) continue;
-    CHECK(layer.in_shape == std::vector<int>{16, tokens, 128});
+    CHECK(layer.in_shape == std::vector<int>{16, sequence_length, 128});
     CHECK(layer.gemm.batch == 16);
-    CHECK(layer.gemm.m == tokens);
+    CHECK(layer.gemm.m == sequence_length);
     CHECK(4 * layer.saved_elements == whole.layers[i].saved_elements + whole.layers[i].out_elements);
   }
 }
 
 TEST_CASE("the blocks of a ring add up to attention, and each but the last one waits for a hop") {
-  const Model model = llama3_405b(tokens);
+  const Model model = llama3_405b(sequence_length);
   const Trace whole = trace_of(model, sharing(8, 1));
   const Trace rank = trace_of(model, sharing(8, 4));
   for (const Phase phase : {Phase::forward, Phase::backward}) {
     const std::vector<Op> one = attention_ops(whole, phase);
     const std::vector<Op> ops = attention_ops(rank, phase);
-    REQUIRE(one.size() == blocks);
-    REQUIRE(ops.size() == 4 * blocks);
+    REQUIRE(one.size() == llama_blocks);
+    REQUIRE(ops.size() == 4 * llama_blocks);
     for (const Op& op : ops) {
       CHECK(16 * op.flops == one[0].flops);  // s/c queries meet s/c keys
       CHECK(4 * op.bytes == one[0].bytes);
       const GemmShape shape = std::get<GemmShape>(op.shape);
-      CHECK(shape.m == tokens / 4);
-      CHECK(shape.n == tokens / 4);
+      CHECK(shape.m == sequence_length / 4);
+      CHECK(shape.n == sequence_length / 4);
     }
     CHECK(ops[0].layer.ends_with(".attn.flash.block0"));
     for (int i = 0; i < 4; ++i) {
@@ -236,7 +236,7 @@ TEST_CASE("the blocks of a ring add up to attention, and each but the last one w
 }
 
 TEST_CASE("collectives of a tensor group have the tokens of a context rank") {
-  const Model model = llama3_405b(tokens);
+  const Model model = llama3_405b(sequence_length);
   const ShardedModel whole = shard(model, {.tensor = 8, .sequence = true});
   const ShardedModel rank = shared(model, sharing(8, 16));
   REQUIRE(rank.transfers.size() == whole.transfers.size());
@@ -253,11 +253,11 @@ TEST_CASE("tokens that ranks cannot share are errors of their keys, with the num
 
 TEST_CASE("all-to-alls need heads of keys and values for every rank") {
   const auto exchange = ContextExchange::all_to_all;
-  CHECK(refusal(llama3_405b(tokens), sharing(8, 16, exchange)) ==
+  CHECK(refusal(llama3_405b(sequence_length), sharing(8, 16, exchange)) ==
         Refused{"parallelism.context_exchange", "1 'h0.attn.flash' 16"});
-  CHECK(refusal(llama3_405b(tokens), sharing(2, 8, exchange)) ==
+  CHECK(refusal(llama3_405b(sequence_length), sharing(2, 8, exchange)) ==
         Refused{"parallelism.context_exchange", "4 'h0.attn.flash' 8"});
-  CHECK_NOTHROW(require_context(llama3_405b(tokens).layers, sharing(2, 4, exchange)));
+  CHECK_NOTHROW(require_context(llama3_405b(sequence_length).layers, sharing(2, 4, exchange)));
 }
 
 TEST_CASE("ranks share tokens in fused attention alone") {

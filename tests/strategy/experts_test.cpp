@@ -69,7 +69,7 @@ std::vector<Transfer> over(const ShardedModel& sharded, Axis axis, Phase phase) 
   return found;
 }
 
-const Layer& part_called(const ShardedModel& sharded, const std::string& name) {
+const Layer& expert_part(const ShardedModel& sharded, const std::string& name) {
   const auto found = std::ranges::find(sharded.layers, name, &Layer::name);
   REQUIRE(found != sharded.layers.end());
   return *found;
@@ -115,7 +115,7 @@ TEST_CASE("a layer of DeepSeek-V3 exchanges 448 MiB at a time") {
 TEST_CASE("experts are divided, their rows and all other layers are not") {
   const Model model = model_of(mixtral());
   const ShardedModel sharded = share_of_rank(model, {.expert = 4});
-  const Layer& up = part_called(sharded, "h0.moe.fc1");
+  const Layer& up = expert_part(sharded, "h0.moe.fc1");
   CHECK(up.experts == 2);
   CHECK(up.gemm == LayerGemm{2, 4096, 28672, 4096, true});
   CHECK(parameter_elements(up) == 2 * 4096.0 * 28672);
@@ -144,14 +144,14 @@ TEST_CASE("one rank per group leaves the layers as they are") {
 
 TEST_CASE("tensor ranks exchange their own tokens, gather them, and divide every expert") {
   const ShardedModel sharded = share_of_rank(mixtral(), {.expert = 2, .tensor = 4, .sequence = true});
-  const Layer& up = part_called(sharded, "h0.moe.fc1");
+  const Layer& up = expert_part(sharded, "h0.moe.fc1");
   CHECK(up.gemm == LayerGemm{4, 2048, 28672 / 4, 4096, true});
   CHECK(parameter_elements(up) == 8 * 4096.0 * 28672 / 2 / 4);
   CHECK(up.saved_elements == 2 * 4096.0 * 4096);  // gathered
-  const Layer& down = part_called(sharded, "h0.moe.fc2");
+  const Layer& down = expert_part(sharded, "h0.moe.fc2");
   CHECK(down.gemm == LayerGemm{4, 2048, 4096, 14336 / 4, true});
   CHECK(parameter_elements(down) == 8 * 4096.0 * 14336 / 2 / 4);
-  const Layer& router = part_called(sharded, "h0.moe.router");
+  const Layer& router = expert_part(sharded, "h0.moe.router");
   CHECK(router.gemm == LayerGemm{1, 1024, 8, 4096, true});
   CHECK(parameter_elements(router) == 4096 * 8);
   std::vector<Operation> around_experts;
@@ -188,7 +188,7 @@ TEST_CASE("with a capacity all places of the experts are sent and computed") {
   // 2 x 100 copies of tokens over 8 experts: 25 each, 32 with a factor of 1.25 (31.25 rounded up).
   const Routing routing{.capacity_factor = 1.25};
   const ShardedModel sharded = share_of_rank(mixtral(100), {.expert = 4, .routing = routing});
-  const Layer& up = part_called(sharded, "h0.moe.fc1");
+  const Layer& up = expert_part(sharded, "h0.moe.fc1");
   CHECK(up.gemm == LayerGemm{2, 4 * 32, 28672, 4096, true});
   CHECK(up.in_elements == doctest::Approx(32 * 8 * 4096.0).epsilon(1e-12));
   for (const Transfer& exchange : sharded.transfers)
@@ -210,7 +210,7 @@ TEST_CASE("an imbalance lengthens the exchanges and the work of the experts, not
     CHECK(parameter_elements(other) == parameter_elements(one));
     CHECK(other.load == (one.experts > 0 ? 1.5 : 1.0));
   }
-  CHECK(part_called(uneven, "h0.moe.fc1").gemm.m == 12'288);
+  CHECK(expert_part(uneven, "h0.moe.fc1").gemm.m == 12'288);
 }
 
 TEST_CASE("drawn loads differ by layer and agree with the draw") {
@@ -219,7 +219,7 @@ TEST_CASE("drawn loads differ by layer and agree with the draw") {
   for (int block = 0; block < 2; ++block) {
     const double imbalance = imbalance_of(expert_shares(8, 2, 0.5, 3, block), 8);
     CHECK(imbalance > 1);
-    CHECK(part_called(sharded, "h" + std::to_string(block) + ".moe.fc1").load == imbalance);
+    CHECK(expert_part(sharded, "h" + std::to_string(block) + ".moe.fc1").load == imbalance);
   }
 }
 
@@ -228,7 +228,7 @@ TEST_CASE("sorting rows by expert is two passes over them, where a rank has seve
   const double rows = 2 * 4096;
   const auto extra = [&](int expert) {
     const ShardedModel sharded = share_of_rank(model, {.expert = expert});
-    return part_called(sharded, "h0.moe.permute").forward_rw_elements - 3 * 4096.0 * 4096;
+    return expert_part(sharded, "h0.moe.permute").forward_rw_elements - 3 * 4096.0 * 4096;
   };
   CHECK(extra(1) == 0);
   CHECK(extra(4) == 2 * rows * 4096);
