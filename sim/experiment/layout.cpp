@@ -62,8 +62,11 @@ std::vector<Transfer> transfers_of(const std::vector<Transfer>& all, const Layer
 /// A rank's share of every layer.
 ShardedModel shared_model(const Model& model, const Parallelism& parallelism) {
   const ExpertSetting experts = expert_setting(parallelism);
+  require_expert_tensor(model.layers, parallelism);
   require_experts(model.layers, experts);
-  return share_experts(shard(model, {.tensor = parallelism.tensor, .sequence = parallelism.sequence}),
+  return share_experts(shard(model, {.tensor = parallelism.tensor,
+                                     .sequence = parallelism.sequence,
+                                     .whole_experts = experts.whole_experts}),
                        experts);
 }
 

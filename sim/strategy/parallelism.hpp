@@ -33,6 +33,7 @@ struct Parallelism {
   int virtual_stages = 1;  ///< chunks of the model on each rank
   int context = 1;
   int expert = 1;
+  std::optional<int> expert_tensor = {};  ///< ranks that divide each expert: 1 or `tensor`, the default
   /// The first axis is the innermost: its groups have consecutive ranks.
   std::vector<Axis> order = {Axis::tensor, Axis::context, Axis::data, Axis::pipeline};
   bool sequence = false;                          ///< sequence parallelism between the divided layers
@@ -53,7 +54,12 @@ inline bool changes_nothing(const Parallelism& parallelism) {
   return std::ranges::all_of(ranks_of_model, [](int count) { return count == 1; }) && is_usual &&
          !parallelism.sequence && parallelism.stages.empty() && parallelism.order == Parallelism{}.order &&
          parallelism.recompute == Recompute::none && parallelism.shard == Sharded::none &&
-         parallelism.routing == Routing{};
+         parallelism.routing == Routing{} && parallelism.expert_tensor.value_or(1) == 1;
+}
+
+/// Whether tensor ranks have experts of their own instead of dividing each expert.
+inline bool has_whole_experts(const Parallelism& parallelism) {
+  return parallelism.tensor > 1 && parallelism.expert_tensor == 1;
 }
 
 }  // namespace trainyard
@@ -111,6 +117,9 @@ struct Keys<Parallelism> {
         optional("context", &Parallelism::context, "ranks that share the tokens of a sample")
             .between(1, most),
         optional("expert", &Parallelism::expert, "ranks that share the experts of a layer").between(1, most),
+        optional("expert_tensor", &Parallelism::expert_tensor,
+                 "ranks of a tensor group that divide each expert: 1 or tensor; default: tensor")
+            .between(1, most),
         optional("order", &Parallelism::order,
                  "axes from the innermost, whose groups have consecutive ranks, to the outermost"),
         optional("sequence", &Parallelism::sequence,

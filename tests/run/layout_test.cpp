@@ -60,6 +60,13 @@ std::vector<Case> some_cases() {
        joined({{"parallelism.expert", "8"}, {"parallelism.recompute", "full"}},
               pipelined("zb_h1", 2, {{"parallelism.shard", "optimizer"}})),
        true},
+      {"dgx_a100",
+       2,
+       {{"parallelism.expert", "8"},
+        {"parallelism.tensor", "4"},
+        {"parallelism.sequence", "true"},
+        {"parallelism.expert_tensor", "1"}},
+       true},
       {"dgx1v", 2, joined({{"parallelism.expert", "4"}}, pipelined("interleaved", 4, two_chunks)), true},
   };
 }
