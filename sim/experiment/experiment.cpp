@@ -121,6 +121,7 @@ void check_trace_groups(const Parallelism& parallelism, config::Problems& proble
   belongs_to_trace(parallelism.recompute != Recompute::none, "recompute");
   belongs_to_trace(parallelism.shard != Sharded::none, "shard");
   belongs_to_trace(!parallelism.layers.empty(), "layers");
+  belongs_to_trace(parallelism.expert_tensor.has_value(), "expert_tensor");
   belongs_to_trace(parallelism.routing != Routing{}, "routing");
 }
 

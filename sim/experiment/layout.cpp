@@ -65,10 +65,13 @@ std::vector<Transfer> transfers_of(const std::vector<Transfer>& all, const Layer
 /// A rank's share of every layer.
 ShardedModel shared_model(const Model& whole, const Parallelism& parallelism) {
   const ExpertSetting experts = expert_setting(parallelism);
+  require_expert_tensor(whole.layers, parallelism);
   require_experts(whole.layers, experts);
   require_context(whole.layers, parallelism);
-  ShardedModel model =
-      share_experts(shard(whole, {.tensor = parallelism.tensor, .sequence = parallelism.sequence}), experts);
+  ShardedModel model = share_experts(shard(whole, {.tensor = parallelism.tensor,
+                                                   .sequence = parallelism.sequence,
+                                                   .whole_experts = experts.whole_experts}),
+                                     experts);
   share_tokens(model, parallelism);
   return model;
 }

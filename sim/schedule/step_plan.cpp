@@ -100,7 +100,8 @@ void require_no_groups(const std::vector<Launch>& launches) {
         fmt::format("the trace has collectives among ranks of group '{}', but the experiment does not "
                     "say which ranks these are",
                     config::name_of(launch.axis)),
-        fmt::format("add parallelism: {{{}: 8}}", config::name_of(launch.axis)));
+        fmt::format("add parallelism: {{{}: 8}}",
+                    config::name_of(launch.axis == Axis::expert_data ? Axis::expert : launch.axis)));
   }
 }
 

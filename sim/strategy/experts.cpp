@@ -81,7 +81,8 @@ Exchange exchange_of(const Layer& permute, const Layer& first, const ExpertSetti
 }
 
 /// A rank's share of a layer of the experts.
-void divide_experts(Layer& layer, const Exchange& exchange, int ranks) {
+void divide_experts(Layer& layer, const Exchange& exchange, const ExpertSetting& setting) {
+  const int ranks = setting.expert;
   const double weights = layer.weight_rw_elements;
   const double own = weights / ranks;
   const auto scale = [&](auto& value) { value = value * exchange.scale; };
@@ -106,7 +107,7 @@ void divide_experts(Layer& layer, const Exchange& exchange, int ranks) {
     layer.gemm.batch = layer.experts;
     layer.gemm.m = static_cast<int>(std::ceil(rows / layer.experts - 1e-9 * rows));
   }
-  if (ranks > 1) layer.summed_over = Axis::expert_data;
+  if (ranks > 1 || setting.whole_experts) layer.summed_over = Axis::expert_data;
 }
 
 class ExpertTransfers {
@@ -135,7 +136,7 @@ private:
 
   void over_tensor(int layer, Phase phase, TransferPlace place, Operation operation,
                    const Exchange& exchange) {
-    if (setting_.tensor == 1) return;
+    if (setting_.tensor == 1 || setting_.whole_experts) return;
     add(layer, phase, place, operation, Axis::tensor, exchange.rows * exchange.scale * exchange.width);
   }
 
@@ -155,7 +156,8 @@ private:
 
 /// Rows arrive by rank and are computed by expert, and go back by rank.
 void add_sorting(Layer& layer, const Exchange& exchange, const ExpertSetting& setting) {
-  const bool is_sorted = setting.expert * setting.tensor == 1 || exchange.experts / setting.expert == 1;
+  const int parts = setting.whole_experts ? 1 : setting.tensor;
+  const bool is_sorted = setting.expert * parts == 1 || exchange.experts / setting.expert == 1;
   if (is_sorted) return;
   const double moved = 2 * exchange.rows * exchange.scale * exchange.width;
   layer.forward_rw_elements += moved;
@@ -168,7 +170,22 @@ ExpertSetting expert_setting(const Parallelism& parallelism) {
   return {.expert = parallelism.expert,
           .tensor = parallelism.tensor,
           .sequence = parallelism.sequence,
+          .whole_experts = has_whole_experts(parallelism),
           .routing = parallelism.routing};
+}
+
+void require_expert_tensor(const std::vector<Layer>& layers, const Parallelism& parallelism) {
+  if (!parallelism.expert_tensor) return;
+  const int ranks = *parallelism.expert_tensor;
+  if (first_of_experts(layers) == nullptr)
+    refuse_experts("expert_tensor", "'expert_tensor' is about experts, but the model has none",
+                   "leave out 'expert_tensor'");
+  if (ranks == 1 || ranks == parallelism.tensor) return;
+  refuse_experts(
+      "expert_tensor",
+      fmt::format("{} ranks are to divide each expert, but tensor is {}", ranks, parallelism.tensor),
+      parallelism.tensor == 1 ? "expert_tensor: 1"
+                              : fmt::format("expert_tensor: 1 or {}", parallelism.tensor));
 }
 
 void require_experts(const std::vector<Layer>& layers, const ExpertSetting& setting) {
@@ -205,7 +222,7 @@ ShardedModel share_experts(ShardedModel sharded, const ExpertSetting& setting) {
     const auto number = static_cast<int>(i);
     Layer& layer = layers[i];
     if (layer.experts > 0) {
-      divide_experts(layer, exchange, setting.expert);
+      divide_experts(layer, exchange, setting);
       continue;
     }
     if (layer.kind != LayerKind::permute) continue;

@@ -14,13 +14,17 @@
 namespace trainyard {
 
 struct ExpertSetting {
-  int expert = 1;         ///< ranks that divide the experts
-  int tensor = 1;         ///< ranks that divide each expert: those of the tensor group
-  bool sequence = false;  ///< as in ShardSetting
+  int expert = 1;              ///< ranks that divide the experts
+  int tensor = 1;              ///< ranks of a tensor group
+  bool sequence = false;       ///< as in ShardSetting
+  bool whole_experts = false;  ///< tensor ranks have experts of their own instead of dividing each
   Routing routing = {};
 };
 
 ExpertSetting expert_setting(const Parallelism& parallelism);
+
+/// Throws InputError if `expert_tensor` is neither 1 nor `tensor`, or given for a model without experts.
+void require_expert_tensor(const std::vector<Layer>& layers, const Parallelism& parallelism);
 
 /// Throws InputError, with the numbers, if the experts cannot be divided: no model with experts, a number of
 /// experts that `expert` does not divide, tensor groups without sequence parallelism (Megatron-LM refuses
@@ -28,7 +32,7 @@ ExpertSetting expert_setting(const Parallelism& parallelism);
 void require_experts(const std::vector<Layer>& layers, const ExpertSetting& setting);
 
 /// Divides the experts of layers that shard() has divided. With e ranks, T tokens of a rank of which each has
-/// k copies, and t ranks that divide an expert:
+/// k copies, and t ranks that divide an expert (1 for whole experts):
 /// - a rank has the weights of 1/e of the experts, whose gradients the groups of Axis::expert_data sum
 /// - it computes as many rows as before, T k t, for fewer experts: those of the fullest rank if some are
 ///   fuller, all places of the experts with a capacity

@@ -74,12 +74,15 @@ RankGroups replicas_among(const Grid& grid, std::span<const Rank> ranks) {
 RankGroups expert_groups(const Grid& grid, std::span<const Rank> ranks, bool are_replicas) {
   RankGroups result;
   const std::size_t width = at(grid.expert);
-  for (const std::vector<Rank>& replicas : replicas_among(grid, ranks)) {
-    const std::size_t count = are_replicas ? width : replicas.size() / width;
+  const RankGroups sharing = grid.whole_experts
+                                 ? groups_along(grid, ranks, {Axis::tensor, Axis::context, Axis::data})
+                                 : replicas_among(grid, ranks);
+  for (const std::vector<Rank>& members : sharing) {
+    const std::size_t count = are_replicas ? width : members.size() / width;
     const std::size_t first = result.size();
     result.resize(first + count);
-    for (std::size_t i = 0; i < replicas.size(); ++i)
-      result[first + (are_replicas ? i % width : i / width)].push_back(replicas[i]);
+    for (std::size_t i = 0; i < members.size(); ++i)
+      result[first + (are_replicas ? i % width : i / width)].push_back(members[i]);
   }
   std::ranges::sort(result);
   return result;
@@ -138,12 +141,15 @@ std::optional<Diagnostic> grid_refusal(const Parallelism& parallelism, int ranks
                                        : fmt::format("{} or {} ranks", ranks / model_ranks * model_ranks,
                                                      (ranks / model_ranks + 1) * model_ranks));
   }
-  const auto replicas = static_cast<int>(ranks / model_ranks) * c;
-  if (replicas % parallelism.expert != 0) {
-    return refused("expert",
-                   fmt::format("{} expert ranks do not divide context {} x data {} = {} ranks",
-                               parallelism.expert, c, replicas / c, replicas),
-                   fmt::format("expert: {}", std::gcd(parallelism.expert, replicas)));
+  const bool is_whole = has_whole_experts(parallelism);
+  const auto data = static_cast<int>(ranks / model_ranks);
+  const int sharing = (is_whole ? t : 1) * c * data;
+  if (sharing % parallelism.expert != 0) {
+    return refused(
+        "expert",
+        fmt::format("{} expert ranks do not divide {}context {} x data {} = {} ranks", parallelism.expert,
+                    is_whole ? fmt::format("tensor {} x ", t) : "", c, data, sharing),
+        fmt::format("expert: {}", std::gcd(parallelism.expert, sharing)));
   }
   return std::nullopt;
 }
@@ -155,7 +161,8 @@ Grid make_grid(const Parallelism& parallelism, int ranks) {
           .data = ranks / (parallelism.tensor * parallelism.context * parallelism.pipeline),
           .pipeline = parallelism.pipeline,
           .expert = parallelism.expert,
-          .order = parallelism.order};
+          .order = parallelism.order,
+          .whole_experts = has_whole_experts(parallelism)};
 }
 
 int rank_count(const Grid& grid) { return grid.tensor * grid.context * grid.data * grid.pipeline; }

@@ -40,6 +40,7 @@ struct Parallelism {
   int context = 1;
   std::optional<ContextExchange> context_exchange = {};  ///< default: p2p
   int expert = 1;
+  std::optional<int> expert_tensor = {};  ///< ranks that divide each expert: 1 or `tensor`, the default
   /// The first axis is the innermost: its groups have consecutive ranks.
   std::vector<Axis> order = {Axis::tensor, Axis::context, Axis::data, Axis::pipeline};
   bool sequence = false;                          ///< sequence parallelism between the divided layers
@@ -69,13 +70,19 @@ inline bool changes_nothing(const Parallelism& parallelism) {
          !parallelism.sequence && !parallelism.context_exchange && parallelism.stages.empty() &&
          parallelism.first_layers.empty() && parallelism.order == Parallelism{}.order &&
          parallelism.recompute == Recompute::none && parallelism.shard == Sharded::none &&
-         parallelism.layers.empty() && parallelism.routing == Routing{};
+         parallelism.layers.empty() && parallelism.routing == Routing{} &&
+         parallelism.expert_tensor.value_or(1) == 1;
 }
 
 /// Whether replicas sum gradients by all-reduces. If all of them divide the state, each needs only the sum of
 /// its part.
 inline bool has_all_reduces(const Parallelism& parallelism) {
   return parallelism.shard == Sharded::none || parallelism.shard_over == ShardOver::node;
+}
+
+/// Whether tensor ranks have experts of their own instead of dividing each expert.
+inline bool has_whole_experts(const Parallelism& parallelism) {
+  return parallelism.tensor > 1 && parallelism.expert_tensor == 1;
 }
 
 }  // namespace trainyard
@@ -146,6 +153,9 @@ struct Keys<Parallelism> {
         optional("context_exchange", &Parallelism::context_exchange,
                  "how the ranks of a context group exchange keys and values; default: p2p"),
         optional("expert", &Parallelism::expert, "ranks that share the experts of a layer").between(1, most),
+        optional("expert_tensor", &Parallelism::expert_tensor,
+                 "ranks of a tensor group that divide each expert: 1 or tensor; default: tensor")
+            .between(1, most),
         optional("order", &Parallelism::order,
                  "axes from the innermost, whose groups have consecutive ranks, to the outermost"),
         optional("sequence", &Parallelism::sequence,

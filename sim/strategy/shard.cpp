@@ -129,6 +129,7 @@ Layer tokens_part(Layer layer, int ranks) {
   layer.out_shape.front() /= ranks;
   layer.forward_macs /= ranks;
   layer.gemm.m /= ranks;
+  if (layer.gemm.k > 0) count_traffic(layer);
   return layer;
 }
 
@@ -150,6 +151,7 @@ Layer loss_part(Layer layer, int ranks) {
 
 Layer part_of(const Layer& layer, const ShardSetting& setting, bool has_divided_input) {
   const int ranks = setting.tensor;
+  if (layer.experts > 0 && setting.whole_experts) return tokens_part(layer, ranks);
   switch (layer.split) {
     case TensorSplit::none:
       return layer;
@@ -297,6 +299,7 @@ void require_limited(const Layer& layer, int ranks) {
 
 void require_layer(const Layer& layer, const ShardSetting& setting) {
   const int ranks = setting.tensor;
+  if (layer.experts > 0 && setting.whole_experts) return;  // as many tokens as the layers around them
   require_limited(layer, ranks);
   switch (layer.split) {
     case TensorSplit::columns:
@@ -374,7 +377,7 @@ double partial_gradients(const std::vector<Layer>& layers) {
   for (const Layer& layer : layers) {
     if (layer.split == TensorSplit::tokens && layer.kind != LayerKind::embedding) {
       sum += parameter_elements(layer);
-    } else if (layer.split == TensorSplit::rows && layer.parameters.size() > 1) {
+    } else if (layer.split == TensorSplit::rows && layer.experts == 0 && layer.parameters.size() > 1) {
       sum += layer.parameters.back().elements;
     }
   }

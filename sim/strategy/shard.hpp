@@ -14,8 +14,9 @@
 namespace trainyard {
 
 struct ShardSetting {
-  int tensor = 1;         ///< ranks that share every layer
-  bool sequence = false;  ///< they also share the tokens between the divided layers
+  int tensor = 1;              ///< ranks that share every layer
+  bool sequence = false;       ///< they also share the tokens between the divided layers
+  bool whole_experts = false;  ///< experts compute the tokens of one rank instead of being divided
 };
 
 /// The layers of one rank, in the model's order and number, and their collectives in order of the layers.
@@ -50,7 +51,7 @@ ShardedModel shard(const Model& model, const ShardSetting& setting);
 void require_divisible(const std::vector<Layer>& layers, const ShardSetting& setting);
 
 /// Parameters of one rank whose gradients cover only its own tokens with sequence parallelism, so that the
-/// ranks of the group sum them once per step: those of norms, and biases of layers split by rows.
+/// ranks of the group sum them once per step: those of norms and routers, and biases of layers split by rows.
 double partial_gradients(const std::vector<Layer>& layers);
 
 }  // namespace trainyard

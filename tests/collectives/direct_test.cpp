@@ -90,6 +90,16 @@ TEST_CASE("direct: what every rank sends, by operation") {
   CHECK(sent(Operation::reduce) == std::vector<double>{5, 5, 0, 5, 5});
 }
 
+TEST_CASE("the extra cost of a first message is that of one of those that a rank sends") {
+  ProtocolOverheads held;
+  held.startup.fill(0.5);
+  for (const int ranks : {2, 5, 9}) {
+    const Cluster cluster = flat_cluster(ranks);
+    const CollectivePlan plan = direct(cluster, held, over_all_ranks(cluster, Operation::all_to_all));
+    CHECK(plan.phases.at(0).startup == 0.5 / (ranks - 1));
+  }
+}
+
 TEST_CASE("counting by switches equals adding up edges on every kind of fabric") {
   ProtocolOverheads held;
   for (ByProtocol<double>& part : held.efficiency) part.fill(0.9);

@@ -82,6 +82,13 @@ std::vector<Case> some_cases() {
       {"dgx_a100", 2,
        sharing_tokens(4, "p2p", {{"parallelism.expert", "8"}, {"parallelism.shard", "optimizer"}}),
        small_mixture},
+      {"dgx_a100",
+       2,
+       {{"parallelism.expert", "8"},
+        {"parallelism.tensor", "4"},
+        {"parallelism.sequence", "true"},
+        {"parallelism.expert_tensor", "1"}},
+       small_mixture},
   };
 }
 

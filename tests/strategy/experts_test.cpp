@@ -54,7 +54,10 @@ Model model_of(const DecoderHyperparameters& parameters) {
 
 ShardedModel share_of_rank(const Model& model, const ExpertSetting& setting) {
   require_experts(model.layers, setting);
-  return share_experts(shard(model, {.tensor = setting.tensor, .sequence = setting.sequence}), setting);
+  return share_experts(
+      shard(model,
+            {.tensor = setting.tensor, .sequence = setting.sequence, .whole_experts = setting.whole_experts}),
+      setting);
 }
 
 ShardedModel share_of_rank(const DecoderHyperparameters& parameters, const ExpertSetting& setting) {
@@ -79,6 +82,12 @@ double parameters_over(const ShardedModel& sharded, Axis axis) {
   const auto all = parameters_by_axis(sharded.layers);
   const auto found = all.find(axis);
   return found == all.end() ? 0 : found->second;
+}
+
+Flops layer_flops(const Model& model, const std::string& name) {
+  const auto found = std::ranges::find(model.layers, name, &Layer::name);
+  REQUIRE(found != model.layers.end());
+  return found->forward_flops;
 }
 
 /// "KEY FACTS" of what refuses a setting.
@@ -167,6 +176,29 @@ TEST_CASE("tensor ranks exchange their own tokens, gather them, and divide every
       Operation::reduce_scatter, Operation::all_to_all,   // unpermute, forward
       Operation::all_to_all,     Operation::all_gather};  // backward
   CHECK(around_experts == expected);
+}
+
+TEST_CASE("whole experts compute the tokens of one rank, without gathering") {
+  const Model model = model_of(mixtral());
+  const ShardedModel sharded =
+      shared(model, {.expert = 8, .tensor = 4, .sequence = true, .whole_experts = true});
+  const Layer& up = part_called(sharded, "h0.moe.fc1");
+  CHECK(up.gemm == LayerGemm{1, 2048, 28672, 4096, true});  // 2 copies of 1,024 tokens
+  CHECK(parameter_elements(up) == 4096.0 * 28672);
+  CHECK(up.saved_elements == 2048.0 * 4096);
+  CHECK(up.forward_rw_elements == 2048.0 * (4096 + 28672) + 4096.0 * 28672);
+  CHECK(up.summed_over == Axis::expert_data);
+  CHECK(4 * up.forward_flops == layer_flops(model, "h0.moe.fc1"));
+  for (const Transfer& transfer : sharded.transfers) {
+    const Layer& layer = sharded.layers[static_cast<std::size_t>(transfer.layer)];
+    if (layer.kind != LayerKind::permute) continue;
+    CHECK(transfer.operation == Operation::all_to_all);
+    CHECK(bf16 * transfer.elements == 67'108'864 / 4);
+  }
+  const Grid grid = make_grid({.tensor = 4, .expert = 8, .expert_tensor = 1, .sequence = true}, 32);
+  CHECK(groups(grid, Axis::expert).front() ==
+        std::vector{Rank{0}, Rank{1}, Rank{2}, Rank{3}, Rank{4}, Rank{5}, Rank{6}, Rank{7}});
+  CHECK(groups(grid, Axis::expert_data).front() == std::vector{Rank{0}, Rank{8}, Rank{16}, Rank{24}});
 }
 
 TEST_CASE("all FLOPs of the experts are computed once, whatever the ranks") {
