@@ -43,6 +43,27 @@ RankGroups parts_by_node(const Cluster& cluster, const RankGroups& groups, bool 
   return is_inside ? inside : across;
 }
 
+/// The ranks that together hold a copy of the model's state.
+RankGroups copies_of_state(const Cluster& cluster, const Grid& grid, std::optional<GroupScope> shards) {
+  RankGroups copies;
+  const auto add = [&](std::size_t copy, const std::vector<Rank>& ranks) {
+    if (copy == copies.size()) copies.emplace_back();
+    copies[copy].insert(copies[copy].end(), ranks.begin(), ranks.end());
+  };
+  for (const std::vector<Rank>& replicas : groups(grid, Axis::data)) {
+    std::size_t copy = 0;
+    if (!shards) {
+      for (const Rank rank : replicas) add(copy++, {rank});
+    } else if (*shards == GroupScope::whole) {
+      add(copy, replicas);
+    } else {
+      for (const std::vector<Rank>& part : parts_by_node(cluster, {replicas}, true)) add(copy++, part);
+    }
+  }
+  for (std::vector<Rank>& ranks : copies) std::ranges::sort(ranks);
+  return copies;
+}
+
 }  // namespace
 
 LayoutCollectives::LayoutCollectives(const ResolvedExperiment& resolved, StepPlan& plan)
@@ -88,6 +109,24 @@ int LayoutCollectives::add_between_ends(Bytes size, CollectiveUse use) {
   return add(key, entry->second, size, std::move(use));
 }
 
+int LayoutCollectives::add_norm(std::optional<GroupScope> shards) {
+  constexpr int all_stages = -1;
+  constexpr Bytes value{4};
+  const RankGroups copies = copies_of_state(*resolved_.cluster, resolved_.layout->grid, shards);
+  if (copies.front().size() == 1) return -1;
+  const Key key{Operation::all_reduce, Axis::all, all_stages, all_stages, GroupScope::whole};
+  std::vector<Pattern> patterns;
+  Planner& by_size = planner(key, copies);
+  Collective norm = by_size.collective(value, patterns);
+  for (const CollectivePhase& phase : norm.phases) {
+    const Bandwidth rate = lockstep_rate(link_uses(patterns[at(phase.pattern)]), plan_.graph.links);
+    norm.overhead += closed_form(phase, std::min(rate, phase.limit));
+  }
+  norm.phases.clear();
+  return append(key, std::move(norm), by_size.plan(value, patterns), by_size.bound(value),
+                {.name = "gradient norm", .purpose = "gradient norm"});
+}
+
 Planner& LayoutCollectives::planner(const Key& key, const RankGroups& groups) {
   const Operation operation = std::get<Operation>(key);
   const bool is_data = is_of_replicas(std::get<Axis>(key)) && operation == Operation::all_reduce;
@@ -105,16 +144,19 @@ Planner& LayoutCollectives::planner(const Key& key, const RankGroups& groups) {
 int LayoutCollectives::add(const Key& key, const RankGroups& groups, Bytes size, CollectiveUse use) {
   Planner& by_size = planner(key, groups);
   const CollectivePlan& chosen = by_size.plan(size, plan_.graph.patterns);
+  return append(key, by_size.collective(size, plan_.graph.patterns), chosen, by_size.bound(size),
+                std::move(use));
+}
+
+int LayoutCollectives::append(const Key& key, Collective collective, const CollectivePlan& chosen,
+                              Seconds bound, CollectiveUse use) {
   for (const std::string& note : chosen.notes) {
     if (std::ranges::find(plan_.notes, note) == plan_.notes.end()) plan_.notes.push_back(note);
   }
   plan_.channels = std::max(plan_.channels, chosen.channels);
-  const auto number = static_cast<int>(plan_.graph.collectives.size());
-  Collective& collective =
-      plan_.graph.collectives.emplace_back(by_size.collective(size, plan_.graph.patterns));
   collective.label = {.name = std::move(use.name),
                       .purpose = std::move(use.purpose),
-                      .axis = std::get<1>(key),
+                      .axis = std::get<Axis>(key),
                       .of_layers = use.of_layers,
                       .algorithm = chosen.algorithm,
                       .protocol = chosen.protocol,
@@ -124,9 +166,10 @@ int LayoutCollectives::add(const Key& key, const RankGroups& groups, Bytes size,
                       .held = {},
                       .before = {},
                       .after = {},
-                      .bound = by_size.bound(size)};
+                      .bound = bound};
+  plan_.graph.collectives.push_back(std::move(collective));
   stages_.push_back({std::get<2>(key), std::get<3>(key)});
-  return number;
+  return static_cast<int>(plan_.graph.collectives.size()) - 1;
 }
 
 }  // namespace trainyard

@@ -7,6 +7,7 @@
 #include "schedule/step_plan.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -44,7 +45,13 @@ public:
   /// Adds an all-reduce between each rank of the first stage and its counterpart in the last.
   int add_between_ends(Bytes size, CollectiveUse use);
 
-  /// The first and the last stage whose ranks take part in a collective.
+  /// Adds an all-reduce of one fp32 value among the ranks that hold a copy of the model's state together:
+  /// tensor and pipeline ranks, and `shards`, the replicas that divide the state. Returns -1 if each rank
+  /// holds a whole copy. The ranks of all stages join it after their passes, when nothing else is sent: it
+  /// takes the time that it takes alone, and its bytes count on no link.
+  int add_norm(std::optional<GroupScope> shards);
+
+  /// The first and the last stage whose ranks take part in a collective; -1 if those of all stages do.
   struct Ends {
     int from = 0, to = 0;
     [[nodiscard]] bool has(int stage) const { return stage == from || stage == to; }
@@ -59,6 +66,8 @@ private:
 
   Planner& planner(const Key& key, const RankGroups& groups);
   int add(const Key& key, const RankGroups& groups, Bytes size, CollectiveUse use);
+  int append(const Key& key, Collective collective, const CollectivePlan& chosen, Seconds bound,
+             CollectiveUse use);
 
   const ResolvedExperiment& resolved_;
   StepPlan& plan_;

@@ -203,6 +203,12 @@ private:
                                               {.name = "word embedding gradients", .purpose = "gradients"});
       made.before_update.push_back(tied_);
     }
+    if (!resolved_.stack.clip_gradients) return;
+    if (!norm_) {
+      const bool is_sharded = layout_.parallelism.shard != Sharded::none;
+      norm_ = collectives_.add_norm(is_sharded ? std::optional(shards_) : std::nullopt);
+    }
+    if (*norm_ >= 0) made.before_update.push_back(*norm_);
   }
 
   [[nodiscard]] bool is_end(int stage) const { return stage == 0 || stage == layout_.grid.pipeline - 1; }
@@ -223,10 +229,11 @@ private:
   const ResolvedExperiment& resolved_;
   const RankLayout& layout_;
   LayoutCollectives& collectives_;
-  Bytes gradient_;     ///< per value, as reduced
-  Bytes weight_;       ///< per value, as gathered
-  GroupScope shards_;  ///< the ranks that divide state
-  int tied_ = -1;      ///< the all-reduce between the ends; none yet
+  Bytes gradient_;                ///< per value, as reduced
+  Bytes weight_;                  ///< per value, as gathered
+  GroupScope shards_;             ///< the ranks that divide state
+  int tied_ = -1;                 ///< the all-reduce between the ends; none yet
+  std::optional<int> norm_ = {};  ///< the sum of the gradients' norm, -1 if it needs none
 };
 
 /// The messages between the chunks of the model, by stage and chunk of the stage.
@@ -306,7 +313,9 @@ public:
     for (std::size_t i = 0; i < graph.collectives.size(); ++i) {
       const Collective& collective = graph.collectives[i];
       const bool is_beside = messages_overlap && collective.one_way;
-      const LayoutCollectives::Ends ends = is_beside ? nobody : collectives.stages_of(static_cast<int>(i));
+      const LayoutCollectives::Ends of_stages = collectives.stages_of(static_cast<int>(i));
+      if (of_stages.from < 0) continue;  // no rank is in a pass any more
+      const LayoutCollectives::Ends ends = is_beside ? nobody : of_stages;
       for (const CollectivePhase& phase : collective.phases) {
         if (!users.try_emplace({phase.pattern, ends.from}, ends).second) continue;
         for (const LinkUse& use : link_uses(graph.patterns[at(phase.pattern)])) add(use.link, ends);

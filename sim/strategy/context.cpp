@@ -154,11 +154,13 @@ void require_heads(const Layer& attention, const Parallelism& parallelism) {
   const int ranks = parallelism.context;
   const auto require = [&](int heads, const char* what) {
     if (heads % ranks == 0) return;
-    refuse_context(fmt::format("a rank of a tensor group has {} heads of {} in layer '{}', which {} context "
-                               "ranks cannot divide equally",
-                               heads, what, attention.name, ranks),
-                   fmt::format("context: a divisor of {}, or context_exchange: p2p or all_gather", heads),
-                   "context_exchange");
+    refuse_context(
+        fmt::format("a rank of a tensor group has {} heads of {} in layer '{}', which {} context "
+                    "ranks cannot divide equally",
+                    heads, what, attention.name, ranks),
+        heads > 1 ? fmt::format("context: a divisor of {}, or context_exchange: p2p or all_gather", heads)
+                  : "context_exchange: p2p or all_gather",
+        "context_exchange");
   };
   require(own.queries, "queries");
   require(own.keys, "keys and values");

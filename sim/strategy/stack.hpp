@@ -67,6 +67,7 @@ struct Stack {
   bool overlap_parameters = false;       ///< true: sharded parameters are gathered during forward
   bool gradient_buffers = false;         ///< true: gradients exist only in the buffers that are reduced
   bool fused_accumulation = false;       ///< true: kernels add gradients to those of earlier micro-batches
+  bool clip_gradients = false;  ///< true: ranks that share a model or its state sum the gradients' norm
   IntraNode intra_node = IntraNode::direct;
   std::vector<GradientPass> gradient_work;
   std::vector<LayerWork> layer_work;
@@ -201,6 +202,9 @@ struct Keys<Stack> {
         optional("fused_accumulation", &Stack::fused_accumulation,
                  "true: the kernels of backward add gradients to those of earlier micro-batches; false: "
                  "kernels of their own do"),
+        optional("clip_gradients", &Stack::clip_gradients,
+                 "true: gradients are clipped by their norm, which ranks that share a model or the state of "
+                 "its parameters sum before the update; false: they are not"),
         optional("intra_node", &Stack::intra_node, "how the GPUs of one node reach each other"),
         optional("gradient_work", &Stack::gradient_work,
                  "passes over the gradients in addition to the reduction"),

@@ -1,13 +1,11 @@
 // Steps whose ranks share the tokens of a sample: sizes of what they send, and closed forms of their time
 // when every exchange takes a given time.
 
-#include "run/step.hpp"
-#include "schedule/layout_plan.hpp"
+#include "run/timed_plan.hpp"
 #include "shipped_layout.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
-#include <functional>
 #include <map>
 
 using namespace trainyard;
@@ -18,23 +16,6 @@ namespace {
 Overrides with_context(int ranks, const std::string& exchange, const Overrides& more = {}) {
   return joined({{"parallelism.context", std::to_string(ranks)}, {"parallelism.context_exchange", exchange}},
                 more);
-}
-
-/// Gives every collective of a plan a time, by what it is.
-void set_times(StepPlan& plan, const std::function<Seconds(const Collective&)>& time) {
-  for (Collective& collective : plan.graph.collectives) {
-    collective.overhead = time(collective);
-    collective.phases.clear();
-  }
-}
-
-Seconds kernel_time(const ResolvedExperiment& resolved, const StepPlan& plan) {
-  const RankClass& one = resolved.classes.front();
-  Seconds sum;
-  for (std::size_t op = 0; op < one.trace.ops.size(); ++op)
-    sum += runs_of(one, static_cast<int>(op), resolved.layout->micro_batches) *
-           plan.op_times.front()[op].duration;
-  return sum;
 }
 
 /// By block of each layer's attention: its time, and whether its hop, if it has one, carries two tensors.
