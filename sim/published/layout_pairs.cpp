@@ -59,7 +59,7 @@ std::vector<LayoutPair> layout_pairs(const LayoutValidation& validation) {
   for (const PairSetting setting : pair_settings) {
     std::map<std::string, std::map<std::string, const ScoredLayout*>> groups;
     for (const ScoredLayout& scored : validation.runs) {
-      if (scored.family == nullptr) continue;
+      if (scored.family == nullptr || !scored.family->not_in_totals.empty()) continue;
       std::string rest = common_of(scored.run);
       for (const PairSetting other : pair_settings) {
         if (other != setting) rest += " | " + value_of(scored.run, other);

@@ -27,8 +27,9 @@ struct LayoutPair {
   [[nodiscard]] std::optional<double> predicted_change(LayoutFit fit) const;
 };
 
-/// Pairs of runs with family that differ in one setting; of several values of a setting, each with the next.
-/// Of runs that agree in everything the first counts. They point into the validation.
+/// Pairs of runs of families that count in the totals that differ in one setting; of several values of a
+/// setting, each with the next. Of runs that agree in everything the first counts. They point into the
+/// validation.
 std::vector<LayoutPair> layout_pairs(const LayoutValidation& validation);
 
 /// Means over the pairs of a setting, as shares of the step.

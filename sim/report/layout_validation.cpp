@@ -256,6 +256,10 @@ std::string layout_validation_table(const LayoutValidation& validation, const st
     add_errors(text, validation, fits, family->family + mark, family->family);
   }
   add_errors(text, validation, fits, "all", {});
+  for (const FamilyRule* family : layout_families(validation)) {
+    if (!family->not_in_totals.empty())
+      text += hanging("# ", fmt::format("{}, not in totals: {}", family->family, family->not_in_totals));
+  }
   add_pairs(text, validation, fits);
   add_memory_errors(text, validation);
   fmt::format_to(out, "\n# published rows about such runs left out\n");
