@@ -110,7 +110,7 @@ TEST_CASE("with copies on two nodes, rings stay inside nodes but for the sums of
   CHECK(across.groups == 8);
   CHECK(only(Operation::all_gather).size.si() == doctest::Approx(all));
   CHECK(only(Operation::all_gather).group_size == 8);
-  CHECK(resolved.layout->state_shards == 8);
+  CHECK(resolved.layout->state_shards.at(Axis::data) == 8);
 }
 
 TEST_CASE("of gathered units the first is exposed, and what the embedding does not hide of the second") {

@@ -181,8 +181,8 @@ TEST_CASE("tensor ranks exchange their own tokens, gather them, and divide every
 TEST_CASE("whole experts compute the tokens of one rank, without gathering") {
   const Model model = model_of(mixtral());
   const ShardedModel sharded =
-      shared(model, {.expert = 8, .tensor = 4, .sequence = true, .whole_experts = true});
-  const Layer& up = part_called(sharded, "h0.moe.fc1");
+      share_of_rank(model, {.expert = 8, .tensor = 4, .sequence = true, .whole_experts = true});
+  const Layer& up = expert_part(sharded, "h0.moe.fc1");
   CHECK(up.gemm == LayerGemm{1, 2048, 28672, 4096, true});  // 2 copies of 1,024 tokens
   CHECK(parameter_elements(up) == 4096.0 * 28672);
   CHECK(up.saved_elements == 2048.0 * 4096);
