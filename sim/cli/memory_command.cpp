@@ -7,6 +7,7 @@
 #include "experiment/resolve.hpp"
 #include "report/json_text.hpp"
 #include "report/memory_table.hpp"
+#include "run/fitting_layouts.hpp"
 #include "run/memory_verdict.hpp"
 
 #include <fmt/format.h>
@@ -45,7 +46,7 @@ void show_memory(const MemoryOptions& options) {
     print_result(memory_table(resolved.name, report, remark));
   }
   if (resolved.settings.memory == MemoryCheck::check)
-    require_fit(report);
+    require_fit(report, report.fits ? "" : fitting_hint(resolved));
   else if (!report.fits)
     print_message("warning: " + ignored_verdict(report));
 }

@@ -12,6 +12,8 @@
 #include "report/summary_json.hpp"
 #include "report/summary_text.hpp"
 #include "report/trace_json.hpp"
+#include "run/fitting_layouts.hpp"
+#include "run/memory_verdict.hpp"
 #include "run/simulate.hpp"
 #include "units/version.hpp"
 
@@ -81,6 +83,14 @@ ResourceUsage usage_so_far() {
           .peak_rss = Bytes(1024.0 * static_cast<double>(usage.ru_maxrss))};
 }
 
+Run simulate_or_say_what_fits(const ResolvedExperiment& resolved, const SimulateOptions& how) {
+  try {
+    return simulate(resolved, how);
+  } catch (const OutOfMemory& error) {
+    throw OutOfMemory(error.what() + fitting_hint(resolved));
+  }
+}
+
 void run_experiment(const RunOptions& options) {
   SimulateOptions how;
   if (options.fidelity) how.fidelity = choice<Fidelity>(*options.fidelity);
@@ -89,7 +99,7 @@ void run_experiment(const RunOptions& options) {
   const ResolvedExperiment resolved = resolve(config::find_catalogue(), options.what.experiment, overrides);
   print_diagnostics(resolved.warnings);
 
-  const Run run = simulate(resolved, how);
+  const Run run = simulate_or_say_what_fits(resolved, how);
   if (run.memory && !fullest(*run.memory).fits)
     print_message("warning: " + ignored_verdict(fullest(*run.memory)));
   const std::string summary =

@@ -464,15 +464,7 @@ private:
                       "(Megatron-LM's rule)",
                       vocabulary->entries, vocabulary->padded, settings_.parallelism->tensor));
     }
-    const LayoutRequest request{.model = model,
-                                .stack = resolved_.stack,
-                                .parallelism = *settings_.parallelism,
-                                .ranks = resolved_.cluster->ranks(),
-                                .ranks_per_node = resolved_.cluster->gpus_on_node.front(),
-                                .micro_batch = settings_.batch_per_gpu,
-                                .micro_batches = settings_.accumulation,
-                                .precision = settings_.precision,
-                                .optimizer = settings_.optimizer};
+    const LayoutRequest request = layout_request(resolved_, *settings_.parallelism);
     resolved_.layout = make_layout(request);
     resolved_.classes = classes_of(request, *resolved_.layout);
     for (const RankClass& one : resolved_.classes) {
@@ -579,6 +571,19 @@ int replicas(const ResolvedExperiment& resolved) {
 bool shares_model(const ResolvedExperiment& resolved) {
   if (resolved.layout && !resolved.layout->parallelism.layers.empty() && replicas(resolved) > 1) return true;
   return (resolved.layout || resolved.grid) && replicas(resolved) < resolved.cluster->ranks();
+}
+
+LayoutRequest layout_request(const ResolvedExperiment& resolved, const Parallelism& parallelism) {
+  const Experiment& settings = resolved.settings;
+  return {.model = *resolved.model,
+          .stack = resolved.stack,
+          .parallelism = parallelism,
+          .ranks = resolved.cluster->ranks(),
+          .ranks_per_node = resolved.cluster->gpus_on_node.front(),
+          .micro_batch = settings.batch_per_gpu,
+          .micro_batches = settings.accumulation,
+          .precision = settings.precision,
+          .optimizer = settings.optimizer};
 }
 
 const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank) {

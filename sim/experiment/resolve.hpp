@@ -61,6 +61,10 @@ int replicas(const ResolvedExperiment& resolved);
 /// Whether one rank alone could not do the work of a replica.
 bool shares_model(const ResolvedExperiment& resolved);
 
+/// The model, stack and ranks of an experiment, to be laid out in this way. Refers to `resolved`. Requires a
+/// model.
+LayoutRequest layout_request(const ResolvedExperiment& resolved, const Parallelism& parallelism);
+
 /// The class of a rank of the job.
 const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank);
 

@@ -274,9 +274,9 @@ std::string verdict(const MemoryReport& report) {
                             gpu_memory(total(report.of_one_sample)), largest_of(report.of_one_sample));
 }
 
-void require_fit(const MemoryReport& report) {
+void require_fit(const MemoryReport& report, std::string_view hint) {
   if (!report.fits)
-    throw OutOfMemory(fmt::format("batch_per_gpu {} {}", report.batch_per_gpu, verdict(report)));
+    throw OutOfMemory(fmt::format("batch_per_gpu {} {}{}", report.batch_per_gpu, verdict(report), hint));
 }
 
 std::string ignored_verdict(const MemoryReport& report) {

@@ -5,6 +5,7 @@
 #include "workload/memory.hpp"
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -47,8 +48,8 @@ const MemoryReport& fullest(const std::vector<MemoryReport>& reports);
 /// largest term and the batch that would fit.
 std::string verdict(const MemoryReport& report);
 
-/// Throws OutOfMemory with the verdict if it does not fit.
-void require_fit(const MemoryReport& report);
+/// Throws OutOfMemory with the verdict, followed by `hint`, if it does not fit.
+void require_fit(const MemoryReport& report, std::string_view hint = {});
 
 /// The warning of a run that goes on although it does not fit (memory: ignore). Requires that it does not.
 std::string ignored_verdict(const MemoryReport& report);

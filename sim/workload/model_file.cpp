@@ -25,6 +25,7 @@ void for_each_family(const ModelFile& file, Visit visit) {
   visit(ModelFamily::vgg, file.vgg, "vgg: {convs: [2, 2, 3, 3, 3]}", vgg_layers);
   visit(ModelFamily::alexnet, file.alexnet, "alexnet: {convs: [64, 192, 384, 256, 256]}", alexnet_layers);
   visit(ModelFamily::inception_v3, file.inception_v3, "inception_v3: {image_size: 299}", inception_v3_layers);
+  visit(ModelFamily::vit, file.vit, "vit: {layers: 12, hidden: 768, heads: 12}", vit_layers);
   visit(ModelFamily::bert, file.bert, "bert: {layers: 12, hidden: 768, heads: 12}", bert_layers);
   visit(ModelFamily::gpt2, file.gpt2, "gpt2: {layers: 12, hidden: 768, heads: 12}", gpt2_layers);
   visit(ModelFamily::decoder, file.decoder,
@@ -111,6 +112,24 @@ bool is_valid_transformer(const std::string& key, const Transformer& parameters,
 
 bool is_valid(const std::string& key, const Gpt2Hyperparameters& gpt2, config::Problems& problems) {
   return is_valid_transformer(key, gpt2, problems);
+}
+
+bool is_valid(const std::string& key, const VitHyperparameters& vit, config::Problems& problems) {
+  if (!problems.readable(key)) return false;
+  if (vit.hidden % vit.heads != 0) {
+    problems.error(key + ".heads",
+                   fmt::format("{} heads cannot share {} features equally", vit.heads, vit.hidden),
+                   "use a divisor of hidden");
+    return false;
+  }
+  if (vit.image_size % vit.patch != 0) {
+    problems.error(
+        key + ".patch",
+        fmt::format("patches of {} pixels do not divide an image of {} pixels", vit.patch, vit.image_size),
+        "use a divisor of image_size");
+    return false;
+  }
+  return true;
 }
 
 /// Keys of experts need experts, which need a number for each token.

@@ -13,6 +13,7 @@
 #include "workload/resnet.hpp"
 #include "workload/sample_input.hpp"
 #include "workload/vgg.hpp"
+#include "workload/vit.hpp"
 
 #include <array>
 #include <optional>
@@ -22,7 +23,7 @@
 
 namespace trainyard {
 
-enum class ModelFamily { resnet, vgg, alexnet, inception_v3, bert, gpt2, decoder };
+enum class ModelFamily { resnet, vgg, alexnet, inception_v3, vit, bert, gpt2, decoder };
 
 struct ModelFile {
   std::string name;
@@ -32,6 +33,7 @@ struct ModelFile {
   std::optional<VggHyperparameters> vgg;
   std::optional<AlexnetHyperparameters> alexnet;
   std::optional<InceptionV3Hyperparameters> inception_v3;
+  std::optional<VitHyperparameters> vit = {};
   std::optional<BertHyperparameters> bert;
   std::optional<Gpt2Hyperparameters> gpt2;
   std::optional<DecoderHyperparameters> decoder;
@@ -57,6 +59,7 @@ struct Names<ModelFamily> {
       Name{"vgg", ModelFamily::vgg, "stages of 3x3 convolutions and three fully connected layers"},
       Name{"alexnet", ModelFamily::alexnet, "five convolutions and three fully connected layers"},
       Name{"inception_v3", ModelFamily::inception_v3, "blocks of parallel branches of convolutions"},
+      Name{"vit", ModelFamily::vit, "Vision Transformer: an encoder of the patches of an image"},
       Name{"bert", ModelFamily::bert, "transformer encoder with BERT's pre-training heads"},
       Name{"gpt2", ModelFamily::gpt2, "GPT-2: a decoder with learned positions"},
       Name{"decoder", ModelFamily::decoder,
@@ -75,6 +78,7 @@ struct Keys<ModelFile> {
         optional("vgg", &ModelFile::vgg, "hyper-parameters of the family vgg"),
         optional("alexnet", &ModelFile::alexnet, "hyper-parameters of the family alexnet"),
         optional("inception_v3", &ModelFile::inception_v3, "hyper-parameters of the family inception_v3"),
+        optional("vit", &ModelFile::vit, "hyper-parameters of the family vit"),
         optional("bert", &ModelFile::bert, "hyper-parameters of the family bert"),
         optional("gpt2", &ModelFile::gpt2, "hyper-parameters of the family gpt2"),
         optional("decoder", &ModelFile::decoder, "hyper-parameters of the family decoder"),

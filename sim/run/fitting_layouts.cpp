@@ -1,0 +1,159 @@
+#include "run/fitting_layouts.hpp"
+
+#include "config/diagnostic.hpp"
+#include "run/memory_verdict.hpp"
+#include "strategy/vocabulary.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <functional>
+#include <optional>
+#include <utility>
+
+namespace trainyard {
+
+namespace {
+
+struct Setting {
+  Parallelism parallelism;
+  int micro_batches = 1;
+};
+
+/// A change of one setting, which is left out if it does not apply.
+struct LayoutChange {
+  std::string key;
+  std::string value;
+  std::function<void(Setting&)> make;
+};
+
+std::vector<LayoutChange> single_changes(const ResolvedExperiment& resolved, const Parallelism& now) {
+  std::vector<LayoutChange> changes;
+  const auto add = [&](const char* key, std::string value, std::function<void(Setting&)> make) {
+    changes.push_back({std::string("parallelism.") + key, std::move(value), std::move(make)});
+  };
+  for (const auto& name : config::Names<Recompute>::table) {
+    if (name.value > now.recompute)
+      add("recompute", std::string(name.text),
+          [what = name.value](Setting& s) { s.parallelism.recompute = what; });
+  }
+  for (const auto& name : config::Names<Sharded>::table) {
+    if (name.value > now.shard)
+      add("shard", std::string(name.text), [what = name.value](Setting& s) { s.parallelism.shard = what; });
+  }
+  const auto add_axis = [&](const char* key, int Parallelism::*axis) {
+    const int ranks = 2 * now.*axis;
+    add(key, std::to_string(ranks), [axis, ranks](Setting& s) { s.parallelism.*axis = ranks; });
+  };
+  if (2 * now.tensor <= std::ranges::min(resolved.cluster->gpus_on_node))
+    add_axis("tensor", &Parallelism::tensor);
+  add_axis("pipeline", &Parallelism::pipeline);
+  add_axis("context", &Parallelism::context);
+  add_axis("expert", &Parallelism::expert);
+  return changes;
+}
+
+class Trials {
+public:
+  explicit Trials(const ResolvedExperiment& resolved)
+      : model_(*resolved.model),
+        trial_(resolved),
+        now_{resolved.layout ? resolved.layout->parallelism : Parallelism{}, resolved.settings.accumulation} {
+  }
+
+  std::vector<FittingLayout> fitting() {
+    const std::vector<LayoutChange> changes = single_changes(trial_, now_.parallelism);
+    for (const LayoutChange& change : changes) attempt({&change});
+    for (std::size_t i = 0; found_.empty() && i < changes.size(); ++i) {
+      for (std::size_t j = i + 1; j < changes.size(); ++j) {
+        if (changes[i].key != changes[j].key) pair(changes[i], changes[j]);
+      }
+    }
+    std::ranges::stable_sort(found_, std::greater{}, &FittingLayout::peak);
+    constexpr std::size_t most = 4;
+    if (found_.size() > most) found_.resize(most);
+    return std::move(found_);
+  }
+
+private:
+  void pair(const LayoutChange& first, const LayoutChange& second) { attempt({&first, &second}); }
+
+  void attempt(const std::vector<const LayoutChange*>& changes) {
+    Setting setting = now_;
+    FittingLayout fitting;
+    for (const LayoutChange* change : changes) {
+      change->make(setting);
+      fitting.set.emplace_back(change->key, change->value);
+    }
+    const auto micro_batches = with_same_batch(setting.parallelism);
+    if (!micro_batches) return;
+    setting.micro_batches = *micro_batches;
+    if (setting.micro_batches != now_.micro_batches)
+      fitting.set.emplace_back("accumulation", std::to_string(setting.micro_batches));
+    const std::optional<Bytes> peak = peak_with(setting);
+    if (!peak) return;
+    fitting.peak = *peak;
+    found_.push_back(std::move(fitting));
+  }
+
+  /// Micro-batches that keep the global batch; none if that is impossible.
+  [[nodiscard]] std::optional<int> with_same_batch(const Parallelism& parallelism) const {
+    const int ranks = trial_.cluster->ranks();
+    const auto replicas = [&](const Parallelism& of) {
+      return ranks / (of.tensor * of.context * of.pipeline);
+    };
+    const int then = replicas(parallelism);
+    const int all = replicas(now_.parallelism) * now_.micro_batches;
+    if (then < 1 || all % then != 0) return std::nullopt;
+    return all / then;
+  }
+
+  /// The memory of the fullest rank, if the layout is possible and fits.
+  std::optional<Bytes> peak_with(const Setting& setting) {
+    try {
+      trial_.model = model_;
+      pad_vocabulary(trial_.model->layers, setting.parallelism.tensor);
+      trial_.settings.accumulation = setting.micro_batches;
+      const LayoutRequest request = layout_request(trial_, setting.parallelism);
+      trial_.layout = make_layout(request);
+      trial_.classes = classes_of(request, *trial_.layout);
+      const MemoryReport report = fullest(memory_reports(trial_));
+      if (report.fits) return report.peak;
+    } catch (const InputError&) {  // impossible for this model or these ranks
+    }
+    return std::nullopt;
+  }
+
+  Model model_;
+  ResolvedExperiment trial_;
+  Setting now_;
+  std::vector<FittingLayout> found_;
+};
+
+bool can_share_model(const ResolvedExperiment& resolved) {
+  const Experiment& settings = resolved.settings;
+  return resolved.model && resolved.cluster->ranks() > 1 && settings.sync.kind == SyncKind::all_reduce &&
+         settings.sync.update == UpdateRule::sync;
+}
+
+}  // namespace
+
+std::vector<FittingLayout> layouts_that_fit(const ResolvedExperiment& resolved) {
+  if (!can_share_model(resolved)) return {};
+  return Trials(resolved).fitting();
+}
+
+std::string fitting_hint(const ResolvedExperiment& resolved) {
+  if (!can_share_model(resolved)) return {};
+  const std::vector<FittingLayout> layouts = layouts_that_fit(resolved);
+  if (layouts.empty()) return "\n  no single change of 'parallelism', and no pair of changes, makes it fit";
+  std::vector<std::string> choices;
+  for (const FittingLayout& layout : layouts) {
+    std::vector<std::string> set;
+    for (const auto& [key, value] : layout.set) set.push_back(fmt::format("--set {}={}", key, value));
+    choices.push_back(fmt::format("\n    {} ({})", fmt::join(set, " "), gpu_memory(layout.peak)));
+  }
+  return fmt::format("\n  fits with{}", fmt::join(choices, ""));
+}
+
+}  // namespace trainyard

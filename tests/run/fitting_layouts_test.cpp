@@ -1,0 +1,62 @@
+#include "run/fitting_layouts.hpp"
+
+#include "run/memory_verdict.hpp"
+#include "shipped_layout.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+
+using namespace trainyard;
+using namespace trainyard::testing;
+
+namespace {
+
+/// GPT-3 175B with all activations kept, on as many nodes as hold two stages of it and no more.
+const Overrides too_large{{"platform", "dgx_a100"}, {"nodes", "64"}, {"parallelism.pipeline", "2"}};
+
+bool fits_with(const Overrides& set) {
+  return fullest(memory_reports(gpt3_layout(joined(too_large, set)))).fits;
+}
+
+}  // namespace
+
+TEST_CASE("layouts offered for a step that does not fit do fit, and keep the global batch") {
+  const ResolvedExperiment resolved = gpt3_layout(too_large);
+  REQUIRE_FALSE(fullest(memory_reports(resolved)).fits);
+  const std::vector<FittingLayout> layouts = layouts_that_fit(resolved);
+  REQUIRE_FALSE(layouts.empty());
+  for (const FittingLayout& layout : layouts) {
+    const ResolvedExperiment other = gpt3_layout(joined(too_large, layout.set));
+    const MemoryReport report = fullest(memory_reports(other));
+    CHECK(report.fits);
+    CHECK(report.peak == layout.peak);
+    CHECK(replicas(other) * other.settings.accumulation ==
+          replicas(resolved) * resolved.settings.accumulation);
+  }
+  CHECK(std::ranges::is_sorted(layouts, std::greater{}, &FittingLayout::peak));
+}
+
+TEST_CASE("two changes are offered only where no single one suffices") {
+  const std::vector<FittingLayout> layouts = layouts_that_fit(gpt3_layout(too_large));
+  const auto changes = [](const FittingLayout& layout) {
+    return std::ranges::count_if(layout.set,
+                                 [](const auto& set) { return set.first.starts_with("parallelism"); });
+  };
+  const bool has_single = fits_with({{"parallelism.recompute", "full"}}) ||
+                          fits_with({{"parallelism.pipeline", "4"}, {"accumulation", "192"}});
+  for (const FittingLayout& layout : layouts) CHECK(changes(layout) == (has_single ? 1 : 2));
+}
+
+TEST_CASE("a job whose ranks hold whole models is offered layouts as well") {
+  const ResolvedExperiment resolved = shipped_experiment(
+      "bert_large_dgx_a100", {{"model", "gpt3_20b"}, {"batch_per_gpu", "1"}, {"memory", "ignore"}});
+  REQUIRE_FALSE(fullest(memory_reports(resolved)).fits);
+  CHECK_FALSE(layouts_that_fit(resolved).empty());
+  CHECK(fitting_hint(resolved).find("--set parallelism.") != std::string::npos);
+}
+
+TEST_CASE("no layout is offered where servers hold the parameters") {
+  const ResolvedExperiment resolved = shipped_experiment("inception_v3_dgx1_p100_server");
+  CHECK(layouts_that_fit(resolved).empty());
+  CHECK(fitting_hint(resolved).empty());
+}
