@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -73,11 +74,17 @@ double scale_of(const Layer& permute, int experts, const ExpertSetting& setting)
 
 /// `permute`: the layer before those of the experts, `first`.
 Exchange exchange_of(const Layer& permute, const Layer& first, const ExpertSetting& setting) {
-  return {.sent = permute.out_elements / permute.out_shape.back(),
-          .rows = static_cast<double>(first.in_shape.front()),
-          .scale = scale_of(permute, first.experts, setting),
-          .experts = first.experts,
-          .width = permute.out_shape.back()};
+  const Exchange exchange{.sent = permute.out_elements / permute.out_shape.back(),
+                          .rows = static_cast<double>(first.in_shape.front()),
+                          .scale = scale_of(permute, first.experts, setting),
+                          .experts = first.experts,
+                          .width = permute.out_shape.back()};
+  const double rows = exchange.rows * exchange.scale;
+  if (rows > std::numeric_limits<int>::max())
+    refuse_experts("routing",
+                   fmt::format("layer '{}' has {:.3g} rows per sample, more than 2^31", first.name, rows),
+                   "a smaller capacity_factor or imbalance");
+  return exchange;
 }
 
 /// A rank's share of a layer of the experts.

@@ -35,11 +35,11 @@ struct DecoderHyperparameters {
   bool tied = true;  ///< the last projection multiplies by the word embedding
   bool dropout = true;
   AttentionKernel attention = AttentionKernel::unfused;
-  bool causal = true;                     ///< a flash kernel skips the masked half
+  bool causal = true;                          ///< a flash kernel skips the masked half
   std::optional<int> experts = {};             ///< of a block with experts; none: every block is dense
   std::optional<int> experts_per_token = {};   ///< required with experts
   std::optional<int> expert_ffn = {};          ///< default: ffn
-  std::optional<int> shared_expert_ffn = {};   ///< features of the experts of all tokens; none: no such experts
+  std::optional<int> shared_expert_ffn = {};   ///< of the experts of all tokens; none: there are none
   std::optional<int> first_dense_layers = {};  ///< blocks without experts at the beginning; default: 0
   std::optional<int> moe_every = {};           ///< only every n-th block has experts; default: 1
 };

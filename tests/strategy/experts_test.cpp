@@ -296,6 +296,8 @@ TEST_CASE("experts that cannot be divided are refused at their keys with the num
   CHECK(refusal(mixtral(), {.routing = {.imbalance = 2}}) == "routing 'imbalance' 1");
   CHECK(refusal(mixtral(), {.expert = 2, .routing = {.capacity_factor = 1, .skew = 1}}) ==
         "routing 'capacity_factor' 'skew'");
+  CHECK(refusal(mixtral(), {.expert = 2, .routing = {.imbalance = 1e6}}) ==
+        "routing 'h0.moe.fc1' 8.19e+09 2^31");
   CHECK(refusal(mixtral(), {.expert = 2, .routing = {.imbalance = 1, .seed = 1}}) ==
         "routing.seed 'seed' 'skew'");
 }
