@@ -83,14 +83,34 @@ def run_tables(experiment, settings=None, **more):
 
     `summary` is the dictionary of run(); `ops`, `collectives`, `links` and `ranks` are data frames, one row for each op of
     rank 0, collective, direction of a link and rank. Runs of many updates also have `workers`, `staleness` and, with
-    servers, `servers`; jobs with faults have `checkpoints`.
+    servers, `servers`; jobs with faults have `checkpoints`. If ranks share a model, `ops` has those of the first rank of
+    each stage, in their first micro-batch. `timeline` is trace.json, a row for each box of a browser's timeline: `process`
+    and `lane` (a rank, and a stream or kind of message), `category`, `name`, `start_s` and `duration_s`.
     """
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "out")
         trainyard("run", experiment, "--out", out, *_flat(_settings(settings, more)))
         tables = {file.stem: pandas.read_csv(file) for file in sorted(out.glob("*.csv"))}
         tables["summary"] = json.loads((out / "summary.json").read_text())
+        tables["timeline"] = _timeline(json.loads((out / "trace.json").read_text())["traceEvents"])
     return tables
+
+
+def _timeline(events):
+    """The boxes of a Chrome trace, a row for each. Its times are in microseconds."""
+    names = {(event["name"], event["pid"], event.get("tid")): event["args"]["name"]
+             for event in events if event["name"] in ("process_name", "thread_name")}
+    return pandas.DataFrame(
+        {
+            "process": names["process_name", event["pid"], None],
+            "lane": names["thread_name", event["pid"], event["tid"]],
+            "category": event["cat"],
+            "name": event["name"],
+            "start_s": event["ts"] / 1e6,
+            "duration_s": event["dur"] / 1e6,
+        }
+        for event in events if event["ph"] == "X"
+    )
 
 
 def sweep(what, settings=None, **more):
@@ -145,10 +165,12 @@ def write_trace(ops, file):
 def validate(fit="1gpu", *publications):
     """Predictions and published figures of training runs and collectives: the parsed `trainyard validate --json`.
 
-    `fit` is "nothing", "1gpu" or "1node": all kernel times are scaled by one factor so that the published run on one GPU
-    or one node is matched. `publications` are files or data frames as published() returns them, by default all that are
-    shipped. The `rows` of the answer make a data frame: pandas.DataFrame(validate()["rows"]); `line` of the first row of
-    a publication is 2.
+    `fit` is "nothing", "software", "1gpu" or "1node": all kernel times are scaled by one factor so that the published run
+    on one GPU or one node is matched; "software" takes the factors of other published runs. `publications` are files or
+    data frames as published() returns them, by default all that are shipped. The `rows` of the answer make a data frame:
+    pandas.DataFrame(validate()["rows"]); `line` of the first row of a publication is 2. Runs whose ranks share a model
+    (publications with columns `tp` and `pp`) are in another table, validate()["layouts"]["rows"], with predictions and
+    errors by fit.
     """
     with tempfile.TemporaryDirectory() as folder:
         files = list(publications)

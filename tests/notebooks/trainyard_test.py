@@ -45,6 +45,17 @@ class Run(unittest.TestCase):
         self.assertEqual(len(tables["collectives"]), 5)
         self.assertGreater(tables["links"]["bytes"].sum(), 0)
 
+    def test_the_timeline_has_every_pass_of_every_stage(self):
+        layout = {"nodes": 1, "gpus": 2, "model": "gpt3_126m", "precision": "amp", "batch_per_gpu": 1, "accumulation": 4}
+        tables = ty.run_tables("resnet50_dgx2", {**layout, "parallelism.pipeline": 2})
+        passes = tables["timeline"].query("lane == 'compute' and category in ('forward', 'backward')")
+        self.assertEqual(passes.groupby(["process", "category"]).size().tolist(), [4, 4, 4, 4])
+        first = passes[passes.process.str.startswith("stage 0")]
+        parts = tables["summary"]["stages"][0]["step_parts_s"]
+        self.assertAlmostEqual(
+            first.duration_s.sum(), parts["forward"] + parts["backward"] + parts["kernel_slowdown"] + parts["tensor"], places=5
+        )
+
     def test_runs_of_many_updates_have_workers(self):
         tables = ty.run_tables("inception_v3_dgx1_p100_server", {"steps.measured": 3, "steps.warmup": 1})
         self.assertEqual(len(tables["workers"]), tables["summary"]["ranks"])
