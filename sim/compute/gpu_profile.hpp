@@ -44,6 +44,7 @@ struct ConvPasses {
 struct MatrixRates {
   Sourced<FlopRate> peak;
   std::optional<Sourced<Roofline>> gemm;
+  std::optional<Sourced<double>> attention;  ///< efficiency of fused attention; default: see op_time
   std::optional<ConvPasses> conv;
   std::optional<ConvPasses> conv_nhwc;  ///< if the layout matters; otherwise `conv` holds for both
 };
@@ -205,6 +206,11 @@ struct Keys<MatrixRates> {
         required("peak", &MatrixRates::peak, "peak rate, multiplications and additions counted separately")
             .between(1e9, largest_flop_rate),
         optional("gemm", &MatrixRates::gemm, "curve for matrix products"),
+        optional(
+            "attention", &MatrixRates::attention,
+            "part of the peak that fused attention reaches, forward and backward; default: 0.6 of gemm's "
+            "efficiency")
+            .between(0.01, 1),
         optional("conv", &MatrixRates::conv, "curves for convolutions"),
         optional("conv_nhwc", &MatrixRates::conv_nhwc,
                  "the same for activations in layout nhwc; default: as conv"));

@@ -125,13 +125,17 @@ OpTime gemm_time(const GpuProfile& gpu, Dtype dtype, const Shape& op_shape, cons
   return {factor * time_on(gpu, dtype, curve, work), source_of(rates.gemm->provenance)};
 }
 
-/// Placeholder until fused attention is measured: the roofline of matrix products, at an assumed part of
-/// their efficiency. FlashAttention-2 reaches 50 to 73 % of an A100's peak where products reach 80 to 90 %
-/// (Dao 2023, arXiv 2307.08691, section 4.1).
+/// The roofline of matrix products at the profile's efficiency; without one, at an assumed part of theirs.
+/// FlashAttention-2 reaches 50 to 73 % of an A100's peak where products reach 80 to 90 % (Dao 2023, arXiv
+/// 2307.08691, section 4.1).
 OpTime attention_time(const GpuProfile& gpu, Dtype dtype, const Work& work) {
   constexpr double part_of_product = 0.6;
   const MatrixRates& rates = rates_of(gpu, dtype);
   Roofline curve = rates.gemm ? rates.gemm->value : gpu.roofline.value;
+  if (rates.attention) {
+    curve.efficiency = rates.attention->value;
+    return {time_on(gpu, dtype, curve, work), source_of(rates.attention->provenance)};
+  }
   curve.efficiency *= part_of_product;
   return {time_on(gpu, dtype, curve, work), ComputeSource::roofline};
 }

@@ -29,6 +29,7 @@
 #include "workload/make_trace.hpp"
 #include "workload/model_file.hpp"
 #include "workload/trace_csv.hpp"
+#include "workload/transformer_layers.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -473,6 +474,10 @@ private:
       resolved_.warnings.push_back(std::move(few_rows.front()));
       break;
     }
+    if (settings_.parallelism->recompute == Recompute::selective &&
+        std::ranges::none_of(model.layers, is_attention_core))
+      resolved_.notes.emplace_back(
+          "selective recomputation has no effect: fused attention keeps no scores to compute again");
     const std::vector<int>& gpus = resolved_.cluster->gpus_on_node;
     for (Diagnostic& warning :
          layout_warnings(request.parallelism, resolved_.layout->grid, gpus.front(), settings_.accumulation))
@@ -569,7 +574,10 @@ int replicas(const ResolvedExperiment& resolved) {
 }
 
 bool shares_model(const ResolvedExperiment& resolved) {
-  if (resolved.layout && !resolved.layout->parallelism.layers.empty() && replicas(resolved) > 1) return true;
+  const auto divides = [](const Parallelism& its) {
+    return !its.layers.empty() || its.shard == Sharded::parameters;
+  };
+  if (resolved.layout && divides(resolved.layout->parallelism) && replicas(resolved) > 1) return true;
   return (resolved.layout || resolved.grid) && replicas(resolved) < resolved.cluster->ranks();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -88,7 +89,7 @@ public:
          {StepPart::forward, StepPart::backward, StepPart::recompute, StepPart::optimizer, StepPart::host,
           StepPart::kernel_slowdown, StepPart::layers, StepPart::messages, StepPart::communication,
           StepPart::bubble})
-      made.parts.push_back({part, times_of_[part]});
+      made.parts.push_back({part, without_rounding(times_of_[part])});
     for (const auto& [collective, time] : exposed_) {
       if (time > Seconds{}) made.collectives.push_back({collective, time});
     }
@@ -96,6 +97,12 @@ public:
   }
 
 private:
+  /// Zero for what sums and differences of dates leave.
+  [[nodiscard]] Seconds without_rounding(Seconds time) const {
+    constexpr double rounding = 1e-12;
+    return std::abs(time / step_.timeline.makespan) < rounding ? Seconds{} : time;
+  }
+
   [[nodiscard]] const Task& task_of(const TaskSpan& span) const {
     return program_->of(span.stream)[at(span.task)];
   }

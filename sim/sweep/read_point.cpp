@@ -52,7 +52,6 @@ Asked asked_of(const Sweep& sweep, const PointValues& values) {
     refuse(asked.overrides, "gpus", ranks_key);
     refuse(asked.overrides, "nodes", ranks_key);
   }
-  if (asked.global_batch) refuse(asked.overrides, "batch_per_gpu", global_batch_key);
   return asked;
 }
 
@@ -76,6 +75,16 @@ int gpus_on_node(const Asked& asked, const Read& read) {
   }
 }
 
+/// The share of a global batch in each of its parts.
+int part_of_batch(int global_batch, int parts, const char* hint) {
+  if (global_batch % parts != 0) {
+    throw InputError(
+        fmt::format("a global batch of {} samples cannot be split evenly into {} parts", global_batch, parts),
+        hint);
+  }
+  return global_batch / parts;
+}
+
 /// Reads a point whose sweep's own keys are still to be replaced by the experiment's.
 ResolvedExperiment read_asked(const config::Catalogue& catalogue, Asked asked, InputFiles& files) {
   const auto read = [&](const Overrides& overrides) {
@@ -92,17 +101,18 @@ ResolvedExperiment read_asked(const config::Catalogue& catalogue, Asked asked, I
     const int nodes = (*asked.ranks + on_node - 1) / on_node;
     asked.overrides = with(with(asked.overrides, "nodes", nodes), "gpus", *asked.ranks);
   }
-  if (asked.global_batch) {
-    const ResolvedExperiment probe = probed(with(asked.overrides, "batch_per_gpu", 1));
-    const int parts = probe.cluster->ranks() * probe.settings.accumulation;
-    if (*asked.global_batch % parts != 0) {
-      throw InputError(fmt::format("a global batch of {} samples cannot be split evenly into {} parts",
-                                   *asked.global_batch, parts),
-                       "a multiple of the ranks times the accumulation");
-    }
-    asked.overrides = with(asked.overrides, "batch_per_gpu", *asked.global_batch / parts);
+  if (!asked.global_batch) return read(asked.overrides);
+  const ResolvedExperiment probe = probed(with(asked.overrides, "batch_per_gpu", 1));
+  if (probe.layout) {  // frameworks change the number of micro-batches, not their size
+    const int samples = probed(asked.overrides).settings.batch_per_gpu;
+    const int count = part_of_batch(*asked.global_batch, replicas(probe) * samples,
+                                    "a multiple of the replicas times the samples of a micro-batch");
+    return read(with(asked.overrides, "accumulation", count));
   }
-  return read(asked.overrides);
+  refuse(asked.overrides, "batch_per_gpu", global_batch_key);
+  const int samples = part_of_batch(*asked.global_batch, probe.cluster->ranks() * probe.settings.accumulation,
+                                    "a multiple of the ranks times the accumulation");
+  return read(with(asked.overrides, "batch_per_gpu", samples));
 }
 
 }  // namespace

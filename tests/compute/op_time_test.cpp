@@ -165,6 +165,19 @@ TEST_CASE("fused attention takes the time of a matrix product at a part of its e
   CHECK(attention.source == ComputeSource::roofline);
 }
 
+TEST_CASE("fused attention reaches the part of the peak that the profile states") {
+  GpuProfile gpu = v100();
+  MatrixRates& rates = *gpu.matrix.fp16;
+  rates.attention = Sourced<double>{.value = 0.25, .provenance = Provenance::measured, .source = "a paper"};
+  Op op;
+  op.kind = OpKind::attention;
+  op.flops = Flops(1e13);
+  const OpTime attention = op_time(gpu, Precision::fp16, op);
+  const Seconds t0 = rates.gemm->value.t0;
+  CHECK((attention.duration - t0).si() == doctest::Approx(1e13 / (0.25 * rates.peak.value.si())));
+  CHECK(attention.source == ComputeSource::fitted);
+}
+
 TEST_CASE("an op that carries a duration keeps it") {
   const GpuProfile gpu = tiny();
   Op op = conv(OpKind::conv_forward, pointwise, 1e10, 1);

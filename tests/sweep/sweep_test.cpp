@@ -219,6 +219,23 @@ TEST_CASE("a sweep's own keys are counts, and contradict no key of the experimen
   CHECK_FALSE(error_of_point({{"gqus", "8"}}).empty());
 }
 
+TEST_CASE("a global batch sets the micro-batches of replicas whose ranks share a model") {
+  InputFiles files;
+  const auto point = [&](const std::string& global_batch, const std::string& pipeline) {
+    Sweep sweep;
+    sweep.experiment = "gpt3_175b_dgx_a100";
+    sweep.keys = {"global_batch", "parallelism.pipeline"};
+    return read_point({{TRAINYARD_SOURCE_DIR}}, sweep, {global_batch, pipeline}, files);
+  };
+  for (const auto& [pipeline, replicas_of_model] : {std::pair{"8", 16}, std::pair{"16", 8}}) {
+    const ResolvedExperiment resolved = point("1536", pipeline);
+    CHECK(replicas(resolved) == replicas_of_model);
+    CHECK(resolved.settings.batch_per_gpu == 1);
+    CHECK(resolved.settings.accumulation == 1536 / replicas_of_model);
+  }
+  CHECK_THROWS_AS(point("1530", "8"), InputError);
+}
+
 TEST_CASE("default leaves a key as the experiment has it, and experiment is another one") {
   const ResolvedExperiment resolved =
       point_with({{"experiment", "resnet50_ac922"}, {"batch_per_gpu", "default"}});
