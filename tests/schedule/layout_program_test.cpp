@@ -126,19 +126,19 @@ TEST_CASE("unequal stages: gpipe takes its closed form, 1f1b a time between its 
       return Seconds(kind == PassKind::forward ? f[at(stage)] : b[at(stage)]);
     };
     const int through = std::accumulate(f.begin(), f.end(), 0) + std::accumulate(b.begin(), b.end(), 0);
-    RC_ASSERT(hand_made_step({gpipe, p, m}, time) ==
-              through + (m - 1) * (std::ranges::max(f) + std::ranges::max(b)));
-    int slowest = 0;
+    const int of_gpipe = through + (m - 1) * (std::ranges::max(f) + std::ranges::max(b));
+    RC_ASSERT(hand_made_step({gpipe, p, m}, time) == of_gpipe);
     int least = 0;
     int before = 0;
     for (std::size_t r = 0; r < at(p); ++r) {
-      slowest = std::max(slowest, f[r] + b[r]);
       least = std::max(least, m * (f[r] + b[r]) + before);
       before += f[r] + b[r];
     }
     const double step = hand_made_step({one_f_one_b, p, m}, time);
     RC_ASSERT(step >= least);
-    RC_ASSERT(step <= through + (m - 1) * slowest);
+    // The sum of the slowest stage's passes for each further micro-batch is no bound: with forward 1, 1, 4,
+    // 1, backward 1, 4, 1, 1 and two micro-batches it is 19, the step 20.
+    RC_ASSERT(step <= of_gpipe);
   }));
 }
 
