@@ -277,7 +277,7 @@ void add_validate(CLI::App& program) {
       "those whose ranks share a model");
   command.add_flag("--json", options->json, "print JSON instead of the table; errors are ratios");
   command.add_flag("--force", options->force, "replace the files of --plot and --plot-runs if they exist");
-  add_examples(command, {"trainyard validate --summary --limit 15",
+  add_examples(command, {"trainyard validate --summary --fit software",
                          "trainyard validate my_runs.csv --fit 1gpu --plot-runs my_runs.svg"});
   command.callback([options] { validate(*options); });
 }

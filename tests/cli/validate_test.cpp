@@ -230,3 +230,25 @@ TEST_CASE("constants fitted to a user's rows can be read and used") {
   const auto errors = nlohmann::json::parse(used.out)["overall"];
   CHECK(errors["mape"].get<double>() < 0.1);
 }
+
+TEST_CASE("validate: --fit and --limit hold for runs whose ranks share a model") {
+  const Scratch scratch;
+  const std::string header =
+      "source,model,layers,hidden,heads,seq,vocab,gpu,gpus,nodes,nic,tp,pp,dp,recompute,micro_batch,global_"
+      "batch,"
+      "precision,framework,metric,value,unit\n";
+  const std::string sizes = "mine,GPT-2,8,1024,16,1024,50257,V100-SXM2-16GB,8,1,1x InfiniBand EDR,";
+  const std::string rest = ",full,4,32,fp16,Megatron-LM,step_time,";
+  const std::string rows = scratch.put(
+      "layouts.csv", header + sizes + "2,2,2" + rest + "0.5,s\n" + sizes + "8,1,1" + rest + "0.9,s\n");
+  const Ended all = run_program({"validate", rows, "--summary"});
+  CHECK(all.code == 0);
+  CHECK(contains(all.out, "1layout"));
+  const Ended one = run_program({"validate", rows, "--summary", "--fit", "nothing"});
+  CHECK(one.code == 0);
+  CHECK_FALSE(contains(one.out, "software "));
+  CHECK(run_program({"validate", rows, "--fit", "software", "--limit", "10000"}).code == 0);
+  CHECK(run_program({"validate", rows, "--fit", "software", "--limit", "0.01"}).code == 1);
+  const Ended fitted = run_program({"validate", rows, "--fit", "1gpu", "--json"});
+  CHECK(nlohmann::json::parse(fitted.out)["layouts"]["fit"] == "1layout");
+}
