@@ -87,6 +87,13 @@ nlohmann::ordered_json combined_json(const CollectiveValidation& collectives, bo
   return json;
 }
 
+/// The fit of runs whose ranks share a model: they have no run on one GPU, so that `1gpu` and `1node` are the
+/// run on the fewest GPUs.
+LayoutFit layout_fit(FitKind fit) {
+  if (fit == FitKind::nothing) return LayoutFit::nothing;
+  return fit == FitKind::software ? LayoutFit::software : LayoutFit::one_layout;
+}
+
 /// Why the mean error of some rows misses the limit; empty if it does not.
 std::string missed(const std::string& one, const std::string& many, const std::optional<double>& error,
                    double limit) {
@@ -99,14 +106,15 @@ std::string missed(const std::string& one, const std::string& many, const std::o
 }
 
 /// For collectives, the mean over curves from 1 MiB up; for training under `fit`, the mean over complete
-/// runs of families that count in the totals. `limit` is a ratio. Throws LimitMissed if either mean is above
-/// it, if rows of a kind were predicted but none of them is part of the mean, or if nothing was scored at
-/// all.
-void check_limit(const CollectiveValidation& collectives, const TrainingValidation& training, FitKind fit,
-                 double limit) {
+/// runs of families that count in the totals; likewise for runs whose ranks share a model. `limit` is a
+/// ratio. Throws LimitMissed if either mean is above it, if rows of a kind were predicted but none of them is
+/// part of the mean, or if nothing was scored at all.
+void check_limit(const CollectiveValidation& collectives, const TrainingValidation& training,
+                 const LayoutValidation& layouts, FitKind fit, double limit) {
   const bool has_runs = !training.runs.empty() || !training.missed.empty();
+  const bool has_layouts = !layouts.runs.empty() || !layouts.excluded.empty();
   std::string all;
-  if (!collectives.curves.empty() || !has_runs) {
+  if (!collectives.curves.empty() || (!has_runs && !has_layouts)) {
     all = missed("collective from 1 MiB up", "collective curves from 1 MiB up",
                  summary_of(collectives).large.mape, limit);
   }
@@ -116,6 +124,14 @@ void check_limit(const CollectiveValidation& collectives, const TrainingValidati
                                    fmt::format("eligible training runs with fit {}", under),
                                    errors_of(training, fit, {}).mape, limit);
     all += (all.empty() || its.empty() ? "" : "\n") + its;
+  }
+  if (has_layouts) {
+    const LayoutFit its = layout_fit(fit);
+    const std::string about =
+        missed(fmt::format("run whose ranks share a model with fit {}", config::name_of(its)),
+               fmt::format("runs whose ranks share a model with fit {}", config::name_of(its)),
+               errors_of(layouts, its).mape, limit);
+    all += (all.empty() || about.empty() ? "" : "\n") + about;
   }
   if (!all.empty()) throw LimitMissed(all);
 }
@@ -188,13 +204,15 @@ void validate(const ValidateOptions& options) {
             PublishedData{.machine_rules = read_machine_rules(catalogue, rules_of_layouts(options.machines)),
                           .run_rules = read_run_rules(catalogue, rules_of_layouts(options.runs)),
                           .rows = std::move(about_layouts)}),
-        parallel);
+        parallel, options.equal_gpus);
   }
   MemoryValidation memory;
   if (has_training)
     memory = validate_memory(
         catalogue, training.data,
         options.files.empty() ? shipped_memory_outcomes(catalogue) : std::vector<PublishedOutcome>());
+  std::vector<LayoutFit> fits_of_layouts(layout_fits.begin(), layout_fits.end());
+  if (options.fit) fits_of_layouts = {layout_fit(asked.front())};
   const FitKind fit = options.fit ? asked.front() : FitKind::one_gpu;
   std::vector<AssumptionEffect> effects;
   if (options.assumed) effects = assumption_effects(catalogue, training, parallel, fit, predictions);
@@ -206,21 +224,21 @@ void validate(const ValidateOptions& options) {
   }
   if (options.json) {
     nlohmann::ordered_json json = combined_json(collectives, has_collectives, training, has_training, fit);
-    if (has_layouts) json["layouts"] = layout_validation_json(layouts);
+    if (has_layouts) json["layouts"] = layout_validation_json(layouts, layout_fit(fit));
     if (has_training) json["memory"] = memory_outcomes_json(memory);
     if (options.assumed) json["assumptions"] = assumptions_json(effects);
     print_result(json_text(json));
   } else {
     if (has_collectives) print_result(validation_table(collectives, options.summary));
     if (has_training) print_result(training_validation_table(training, asked, options.summary));
-    if (has_layouts) print_result(layout_validation_table(layouts, options.summary));
+    if (has_layouts) print_result(layout_validation_table(layouts, fits_of_layouts, options.summary));
     if (has_training) print_result(memory_outcomes_table(memory));
     if (options.assumed) print_result(assumptions_table(effects, fit));
   }
   if (!options.files.empty())
     report_missing_rules(*collective_data, *training.data,
                          !curves.curves.empty() || !training.runs.empty() || !layouts.runs.empty());
-  if (options.limit) check_limit(collectives, training, fit, limit);
+  if (options.limit) check_limit(collectives, training, layouts, fit, limit);
 }
 
 }  // namespace
@@ -234,8 +252,10 @@ void add_validate(CLI::App& program) {
   add_value(command, "--protocols", options->protocols, "PROTOCOLS",
             "constants of NCCL's protocols: a name in platforms/protocols or a path");
   add_runs_option(command, options->runs);
-  add_choice<FitKind>(command, "--fit", options->fit, "FIT",
-                      "runs that training predictions are fitted to: {} (default: all; with --json 1gpu)");
+  add_choice<FitKind>(
+      command, "--fit", options->fit, "FIT",
+      "runs that training predictions are fitted to: {} (default: all; with --json 1gpu); for "
+      "runs whose ranks share a model, 1gpu and 1node are the series' run on the fewest GPUs");
   add_jobs_option(command, options->jobs, "predictions");
   command.add_flag("--equal-gpus", options->equal_gpus,
                    "no step waits for the slowest of its GPUs: shows how much of the errors this explains");
@@ -250,9 +270,11 @@ void add_validate(CLI::App& program) {
   add_value(command, "--errors", options->errors, "DIR",
             "write the error of every training run into this folder, a file for each fit; expected "
             "errors of predictions come from these");
-  add_value(command, "--limit", options->limit, "PERCENT",
-            "exit with 1 if a mean error exceeds this percentage: for collectives, the mean over "
-            "curves from 1 MiB up; for training, over all eligible runs with one fit (default: 1gpu)");
+  add_value(
+      command, "--limit", options->limit, "PERCENT",
+      "exit with 1 if a mean error exceeds this percentage: for collectives, the mean over "
+      "curves from 1 MiB up; for training, over all eligible runs with one fit (default: 1gpu), and over "
+      "those whose ranks share a model");
   command.add_flag("--json", options->json, "print JSON instead of the table; errors are ratios");
   command.add_flag("--force", options->force, "replace the files of --plot and --plot-runs if they exist");
   add_examples(command, {"trainyard validate --summary --limit 15",

@@ -9,7 +9,12 @@
 
 namespace trainyard {
 
-enum class Axis { all, data, tensor, context, expert, pipeline };
+enum class Axis { all, data, tensor, context, expert, expert_data, pipeline };
+
+/// Whether the ranks of a group hold copies of parameters, whose gradients they sum.
+constexpr bool is_of_replicas(Axis axis) {
+  return axis == Axis::all || axis == Axis::data || axis == Axis::expert_data;
+}
 
 }  // namespace trainyard
 
@@ -24,6 +29,7 @@ struct Names<Axis> {
       Name{"tensor", Axis::tensor, "ranks that share every layer"},
       Name{"context", Axis::context, "ranks that share the tokens of a sample"},
       Name{"expert", Axis::expert, "ranks that share the experts of a layer"},
+      Name{"expert_data", Axis::expert_data, "replicas of experts: ranks that hold the same experts"},
       Name{"pipeline", Axis::pipeline, "ranks that hold consecutive stages of the model"}};
 };
 

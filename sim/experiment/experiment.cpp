@@ -117,8 +117,11 @@ void check_trace_groups(const Parallelism& parallelism, config::Problems& proble
   belongs_to_trace(parallelism.context_exchange.has_value(), "context_exchange");
   belongs_to_trace(parallelism.schedule.has_value(), "schedule");
   belongs_to_trace(!parallelism.stages.empty(), "stages");
+  belongs_to_trace(!parallelism.first_layers.empty(), "first_layers");
   belongs_to_trace(parallelism.recompute != Recompute::none, "recompute");
   belongs_to_trace(parallelism.shard != Sharded::none, "shard");
+  belongs_to_trace(!parallelism.layers.empty(), "layers");
+  belongs_to_trace(parallelism.routing != Routing{}, "routing");
 }
 
 /// Reports what a job whose ranks share a model cannot be combined with yet.
@@ -131,6 +134,13 @@ void check_shared_model(const Experiment& experiment, config::Problems& problems
   refuse(experiment.sync.kind != SyncKind::all_reduce, "sync.kind", "this kind of synchronisation");
   refuse(experiment.sync.update != UpdateRule::sync, "sync.update", "this update rule");
   if (experiment.trace) check_trace_groups(*experiment.parallelism, problems);
+  if (experiment.sync.algorithm != Algorithm::automatic && !has_all_reduces(*experiment.parallelism)) {
+    problems.error("sync.algorithm",
+                   fmt::format("'{}' is an algorithm of all-reduces, but replicas that divide their state "
+                               "reduce-scatter gradients",
+                               config::name_of(experiment.sync.algorithm)),
+                   "algorithm: auto, or shard: none");
+  }
   refuse(experiment.one_gpu.has_value(), "one_gpu", "a measured throughput of one GPU");
   refuse(experiment.input.data == InputData::real, "input.data", "real data");
   refuse(is_random(experiment.random) || !experiment.random.slow.empty(), "random", "random times");
@@ -138,14 +148,6 @@ void check_shared_model(const Experiment& experiment, config::Problems& problems
   refuse(!experiment.background.empty(), "background", "background traffic");
   refuse(!experiment.events.empty(), "events", "links that change");
   refuse(experiment.faults.has_value(), "faults", "faults");
-  const auto refuse_axis = [&](int ranks, const char* key) {
-    if (ranks > 1)
-      problems.error(std::string("parallelism.") + key,
-                     fmt::format("groups of {} {} ranks are not simulated yet", ranks, key),
-                     fmt::format("{}: 1", key));
-  };
-  if (experiment.trace) return;
-  refuse_axis(experiment.parallelism->expert, "expert");
 }
 
 void check_one_gpu(const Experiment& experiment, config::Problems& problems) {

@@ -2,6 +2,8 @@
 
 #include "config/diagnostic.hpp"
 #include "strategy/context.hpp"
+#include "strategy/experts.hpp"
+#include "strategy/layer_division.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/layout_checks.hpp"
 #include "strategy/recompute.hpp"
@@ -13,6 +15,7 @@
 #include "workload/accumulate.hpp"
 #include "workload/fuse_elementwise.hpp"
 #include "workload/make_trace.hpp"
+#include "workload/transformer_layers.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -59,11 +62,13 @@ std::vector<Transfer> transfers_of(const std::vector<Transfer>& all, const Layer
   return some;
 }
 
-/// The layers of one rank of a tensor and a context group.
-ShardedModel layers_of_rank(const LayoutRequest& request) {
-  const Parallelism& parallelism = request.parallelism;
-  require_context(request.model.layers, parallelism);
-  ShardedModel model = shard(request.model, {.tensor = parallelism.tensor, .sequence = parallelism.sequence});
+/// A rank's share of every layer.
+ShardedModel shared_model(const Model& whole, const Parallelism& parallelism) {
+  const ExpertSetting experts = expert_setting(parallelism);
+  require_experts(whole.layers, experts);
+  require_context(whole.layers, parallelism);
+  ShardedModel model =
+      share_experts(shard(whole, {.tensor = parallelism.tensor, .sequence = parallelism.sequence}), experts);
   share_tokens(model, parallelism);
   return model;
 }
@@ -73,17 +78,16 @@ public:
   LayoutTraces(const LayoutRequest& request, const RankLayout& layout)
       : request_(request),
         layout_(layout),
-        model_(layers_of_rank(request)),
+        model_(shared_model(request.model, layout.parallelism)),
         ranges_(cut(model_.layers, layout.grid.pipeline * layout.parallelism.virtual_stages,
-                    layout.parallelism.stages)) {}
-
-  [[nodiscard]] std::vector<Bytes> boundaries() const {
-    std::vector<Bytes> all;
+                    {layout.parallelism.stages, layout.parallelism.first_layers})) {
     const Bytes value = element_sizes(request_.precision).activation;
-    for (std::size_t i = 0; i + 1 < ranges_.size(); ++i)
-      all.push_back(request_.micro_batch * boundary_elements(model_.layers, ranges_[i]) * value);
-    return all;
+    for (std::size_t i = 0; i + 1 < ranges_.size(); ++i)  // before layers gather the inputs of all replicas
+      boundaries_.push_back(request_.micro_batch * boundary_elements(model_.layers, ranges_[i]) * value);
+    model_ = divide_among_replicas(std::move(model_), layout.parallelism.layers, layout.grid.data);
   }
+
+  [[nodiscard]] const std::vector<Bytes>& boundaries() const { return boundaries_; }
 
   [[nodiscard]] RankClass stage(int stage) const {
     RankClass made{.name = layout_.grid.pipeline == 1 ? "all ranks" : fmt::format("stage {}", stage),
@@ -106,7 +110,7 @@ public:
     add(PassKind::forward, &ChunkTrace::forward);
     add(PassKind::backward, &ChunkTrace::backward);
     if (layout_.schedule == PipelineSchedule::zb_h1) add(PassKind::weights, &ChunkTrace::weights);
-    add_end(chunks, made.trace);
+    add_end(chunks, made.layers, made.trace);
     return made;
   }
 
@@ -144,7 +148,7 @@ private:
   }
 
   /// One update of all chunks.
-  void add_end(std::span<ChunkTrace> chunks, Trace& trace) const {
+  void add_end(std::span<ChunkTrace> chunks, const std::vector<Layer>& layers, Trace& trace) const {
     Op update = std::move(chunks.front().update.front());
     double parameters = std::get<VectorShape>(update.shape).elements;
     for (const ChunkTrace& chunk : chunks.subspan(1)) {
@@ -152,25 +156,39 @@ private:
       update.bytes += chunk.update.front().bytes;
       parameters += std::get<VectorShape>(chunk.update.front().shape).elements;
     }
-    const int shards = layout_.state_shards;
-    update.shape = VectorShape{parameters / shards};
-    update.flops = update.flops / shards;
-    update.bytes = update.bytes / shards;
+    divide_update(update, parameters, layers);
     trace.ops.push_back(std::move(update));
     trace.accumulation = layout_.micro_batches;
     add_stack_ops(trace, request_.stack);
+  }
+
+  /// Leaves the part of an update whose state the rank has.
+  void divide_update(Op& update, double parameters, const std::vector<Layer>& layers) const {
+    const Op whole = update;
+    double own = 0;
+    update.flops = {};
+    update.bytes = {};
+    for (const auto& [axis, elements] : parameters_by_axis(layers)) {
+      const auto shards = axis ? layout_.state_shards.find(*axis) : layout_.state_shards.end();
+      const int ranks = shards == layout_.state_shards.end() ? 1 : shards->second;
+      const double part = elements / parameters;
+      own += elements / ranks;
+      update.flops += whole.flops * part / ranks;
+      update.bytes += whole.bytes * part / ranks;
+    }
+    update.shape = VectorShape{own};
   }
 
   const LayoutRequest& request_;
   const RankLayout& layout_;
   ShardedModel model_;
   std::vector<LayerRange> ranges_;
+  std::vector<Bytes> boundaries_;  ///< as RankLayout's
 };
 
-/// All replicas, or those on the first node.
-int state_shards(const Parallelism& parallelism, const Grid& grid, int ranks_per_node) {
-  if (parallelism.shard == Sharded::none) return 1;
-  const std::vector<Rank> group = groups_of_stage(grid, Axis::data, 0).front();
+/// All replicas along an axis, or those on the first node.
+int state_shards(const Parallelism& parallelism, const Grid& grid, Axis axis, int ranks_per_node) {
+  const std::vector<Rank> group = groups_of_stage(grid, axis, 0).front();
   if (parallelism.shard_over == ShardOver::data) return static_cast<int>(group.size());
   const int node = index(group.front()) / ranks_per_node;
   return static_cast<int>(
@@ -181,13 +199,32 @@ int state_shards(const Parallelism& parallelism, const Grid& grid, int ranks_per
 void require_shards(const RankLayout& layout) {
   const Parallelism& parallelism = layout.parallelism;
   const int replicas = layout.grid.data * layout.grid.context;
-  if (parallelism.shard == Sharded::none || layout.state_shards > 1 || replicas == 1) return;
+  if (parallelism.shard == Sharded::none || layout.state_shards.at(Axis::data) > 1 || replicas == 1) return;
   Diagnostic alone;
   alone.key_path = "parallelism.shard_over";
   alone.message =
       fmt::format("each node has 1 of {} replicas, so that none can divide state inside a node", replicas);
   alone.hint = "shard_over: data, or shard: none";
   throw InputError({std::move(alone)});
+}
+
+/// Throws InputError if nothing of the model can be computed again.
+void require_recomputable(const LayoutRequest& request) {
+  const Recompute what = request.parallelism.recompute;
+  const auto has = [&](auto is_one) { return std::ranges::any_of(request.model.layers, is_one); };
+  const auto is_attention = [](const Layer& layer) {
+    return is_attention_core(layer) || layer.kind == LayerKind::flash_attention;
+  };
+  if (what == Recompute::none || (what == Recompute::full && block_count(request.model.layers) > 0) ||
+      (what == Recompute::selective && has(is_attention)))
+    return;
+  Diagnostic nothing;
+  nothing.key_path = "parallelism.recompute";
+  nothing.message = fmt::format("'{}' finds nothing to compute again: the model has no {}",
+                                config::name_of(what), what == Recompute::full ? "blocks" : "attention");
+  nothing.hint = what == Recompute::full || block_count(request.model.layers) == 0 ? "recompute: none"
+                                                                                   : "recompute: full";
+  throw InputError({std::move(nothing)});
 }
 
 }  // namespace
@@ -199,10 +236,15 @@ RankLayout make_layout(const LayoutRequest& request) {
                     .grid = make_grid(request.parallelism, request.ranks),
                     .schedule = schedule_of(request.parallelism),
                     .micro_batches = request.micro_batches,
-                    .state_shards = 1,
+                    .state_shards = {},
                     .boundaries = {}};
-  layout.state_shards = state_shards(request.parallelism, layout.grid, request.ranks_per_node);
+  if (request.parallelism.shard != Sharded::none) {
+    for (const Axis axis : {Axis::data, Axis::expert_data})
+      layout.state_shards[axis] =
+          state_shards(request.parallelism, layout.grid, axis, request.ranks_per_node);
+  }
   require_shards(layout);
+  require_recomputable(request);
   layout.boundaries = LayoutTraces(request, layout).boundaries();
   return layout;
 }

@@ -9,6 +9,7 @@
 #include "strategy/stack.hpp"
 #include "workload/model.hpp"
 
+#include <map>
 #include <vector>
 
 namespace trainyard {
@@ -18,7 +19,9 @@ struct RankLayout {
   Grid grid;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int micro_batches = 1;
-  int state_shards = 1;  ///< replicas that divide the state of their parameters
+  /// Replicas that divide the state of their parameters, by the axis that sums these parameters' gradients;
+  /// empty: none.
+  std::map<Axis, int> state_shards = {};
   /// By chunk of the model but the last: what a rank sends to the next chunk per micro-batch, and gets back.
   std::vector<Bytes> boundaries;
 };

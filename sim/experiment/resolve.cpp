@@ -17,6 +17,7 @@
 #include "platform/channels.hpp"
 #include "platform/host_staging.hpp"
 #include "platform/load.hpp"
+#include "strategy/experts.hpp"
 #include "strategy/layout_checks.hpp"
 #include "strategy/micro_batches.hpp"
 #include "strategy/stack_ops.hpp"
@@ -474,6 +475,12 @@ private:
                                 .optimizer = settings_.optimizer};
     resolved_.layout = make_layout(request);
     resolved_.classes = classes_of(request, *resolved_.layout);
+    for (const RankClass& one : resolved_.classes) {
+      std::vector<Diagnostic> few_rows = expert_warnings(one.layers, settings_.batch_per_gpu);
+      if (few_rows.empty()) continue;
+      resolved_.warnings.push_back(std::move(few_rows.front()));
+      break;
+    }
     const std::vector<int>& gpus = resolved_.cluster->gpus_on_node;
     for (Diagnostic& warning :
          layout_warnings(request.parallelism, resolved_.layout->grid, gpus.front(), settings_.accumulation))
@@ -501,10 +508,18 @@ private:
     if (resolved_.network) errors_.run(document_, "events", [&] { check_events(resolved_); });
   }
 
+  /// What is assumed about the load of the experts.
+  void note_routing() {
+    std::string note =
+        routing_note(resolved_.model->layers, expert_setting(settings_.parallelism.value_or(Parallelism{})));
+    if (!note.empty()) resolved_.notes.push_back(std::move(note));
+  }
+
   /// The work and the notes that depend on the number of ranks.
   void finish_classes() {
     const Cluster& cluster = *resolved_.cluster;
     if (settings_.parallelism && !settings_.trace && !resolved_.layout) return;
+    if (resolved_.model) note_routing();
     if (!settings_.trace) {
       for (RankClass& one : resolved_.classes)
         add_ranks_overhead(one.trace, resolved_.stack, cluster.ranks(), cluster.nodes,
@@ -562,6 +577,7 @@ int replicas(const ResolvedExperiment& resolved) {
 }
 
 bool shares_model(const ResolvedExperiment& resolved) {
+  if (resolved.layout && !resolved.layout->parallelism.layers.empty() && replicas(resolved) > 1) return true;
   return (resolved.layout || resolved.grid) && replicas(resolved) < resolved.cluster->ranks();
 }
 

@@ -122,6 +122,7 @@ private:
     const Sync& sync = experiment_.sync;
     if (is_alone() || (sync.kind != SyncKind::all_reduce && sync.kind != SyncKind::peer_to_peer)) return;
     if (sends_itself()) return refuse("another algorithm", "a trace fixes its collectives");
+    if (resolved_.layout && !has_all_reduces(resolved_.layout->parallelism)) return;
     for (const auto& name : config::Names<Algorithm>::table) {
       if (name.value == sync.algorithm) continue;
       add(fmt::format("algorithm {}", name.text), {{std::string(algorithm_key), std::string(name.text)}});

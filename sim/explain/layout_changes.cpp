@@ -3,21 +3,28 @@
 
 #include "explain/changes.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace trainyard {
 
 namespace {
 
+constexpr const char* larger_tensor = "larger tensor groups";
 constexpr const char* changes_batch = "another global batch; may change convergence";
 
 class LayoutChanges : Changes {
 public:
   explicit LayoutChanges(const ResolvedExperiment& resolved)
-      : Changes(resolved), parallelism_(resolved.layout->parallelism), grid_(resolved.layout->grid) {}
+      : Changes(resolved),
+        parallelism_(resolved.layout->parallelism),
+        grid_(resolved.layout->grid),
+        has_experts_(std::ranges::any_of(resolved.model->layers,
+                                         [](const Layer& layer) { return layer.experts > 0; })) {}
 
   std::vector<WhatIf> all() {
     add_axes();
+    add_experts();
     add_virtual_stages();
     add_schedules();
     add_micro_batches();
@@ -49,6 +56,12 @@ private:
     const std::optional<int> data = times(grid_.data, factors.data);
     const std::optional<int> micro_batches = times(experiment_.accumulation, 1 / factors.data);
     if (!tensor || !pipeline || !data || !micro_batches) return;
+    const int gpus = std::ranges::min(cluster_.gpus_on_node);
+    if (*tensor > grid_.tensor && *tensor > gpus) {
+      if (std::ranges::none_of(all_, [](const WhatIf& what) { return what.change == larger_tensor; }))
+        refuse(larger_tensor, fmt::format("groups of {} ranks would span nodes of {} GPUs", *tensor, gpus));
+      return;
+    }
     std::string change;
     Overrides set;
     const auto put = [&](std::string_view axis, int now, int then, std::string_view key) {
@@ -66,7 +79,19 @@ private:
       if (*pipeline == 1) put_virtual_stages(1, set);
     }
     if (*tensor == 1 && parallelism_.sequence) set.emplace_back("parallelism.sequence", "false");
+    if (*tensor > 1 && has_experts_ && !parallelism_.sequence)
+      set.emplace_back("parallelism.sequence", "true");
     add(change, std::move(set));
+  }
+
+  void add_experts() {
+    if (!has_experts_) return;
+    for (const double factor : {2.0, 0.5}) {
+      const std::optional<int> ranks = times(grid_.expert, factor);
+      if (!ranks) continue;
+      Overrides set{{"parallelism.expert", std::to_string(*ranks)}};
+      add(fmt::format("experts over {}", *ranks), std::move(set));
+    }
   }
 
   void add_virtual_stages() {
@@ -148,6 +173,7 @@ private:
 
   const Parallelism& parallelism_;
   const Grid& grid_;
+  bool has_experts_ = false;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ struct LayoutColumns {
   std::string zero = {};               ///< "zero1", "fsdp_full_shard"
   std::string sequence_parallel = {};  ///< "0" or "1"
   std::string recompute = {};          ///< "none", "selective", "full"
+  std::string stated_flops = {};       ///< TFLOP/s of a GPU that the source prints beside the value
 };
 
 /// A column and the member that holds its text or its whole number, which may be written "250k".
@@ -37,7 +38,8 @@ inline constexpr std::array layout_columns{
     LayoutColumn{"ep", nullptr, &LayoutColumns::expert},
     LayoutColumn{"zero", &LayoutColumns::zero},
     LayoutColumn{"sequence_parallel", &LayoutColumns::sequence_parallel},
-    LayoutColumn{"recompute", &LayoutColumns::recompute}};
+    LayoutColumn{"recompute", &LayoutColumns::recompute},
+    LayoutColumn{"stated_flops", &LayoutColumns::stated_flops}};
 
 /// Names of columns that such files share with the others, by another name there.
 struct ColumnAlias {

@@ -30,18 +30,29 @@ int positive(const std::string& text) {
 /// Why no layout here can represent the row; empty if one can.
 std::string refusal_of(const PublishedRow& row) {
   const LayoutColumns& layout = *row.layout;
-  const std::string zero = in_small_letters(layout.zero);
   const std::string precision = in_small_letters(row.precision);
-  const auto shards = [&](std::string_view word) { return zero.find(word) != std::string::npos; };
-  if (layout.context > 1) return "context parallelism is not simulated";
   if (layout.expert > 1) return "expert parallelism is not simulated";
   if (precision.find("fp8") != std::string::npos || precision.find("fp4") != std::string::npos ||
       precision.find("mxfp") != std::string::npos)
     return "precisions below 16 bits are not simulated";
-  if (shards("zero2") || shards("zero3") || shards("fsdp") || shards("hsdp"))
-    return "sharded gradients and parameters (ZeRO-2, ZeRO-3, FSDP) are not simulated";
-  if (shards("within")) return "optimizer state that is divided inside a node alone is not simulated";
   return {};
+}
+
+/// What the column `zero` says that replicas divide.
+Sharded sharded_by(const std::string& zero) {
+  const auto says = [&](std::string_view word) { return zero.find(word) != std::string::npos; };
+  if (zero.empty()) return Sharded::none;
+  if (says("zero2") || says("shard_grad_op") || says("no reshard")) return Sharded::gradients;
+  if (says("zero3") || says("fsdp") || says("hsdp")) return Sharded::parameters;
+  return Sharded::optimizer;
+}
+
+/// The number after "within " in the column `zero`: replicas that divide the state among themselves.
+std::optional<int> group_of(const std::string& zero) {
+  constexpr std::string_view word = "within ";
+  const std::size_t place = zero.find(word);
+  if (place == std::string::npos) return std::nullopt;
+  return positive(zero.substr(place + word.size()));
 }
 
 /// Replaces {gpus} and so on by the row's numbers, and {heads|64} by 64 if the row does not state its heads.
@@ -115,11 +126,25 @@ std::vector<int> layers_of_chunks(int layers, int chunks) {
   return parts;
 }
 
+std::string read_sharding(LayoutRun& run) {
+  if (run.replicas * run.parallelism.context == 1) return {};
+  const std::string zero = in_small_letters(run.row->layout->zero);
+  Parallelism& parallelism = run.parallelism;
+  parallelism.shard = sharded_by(zero);
+  const std::optional<int> group = group_of(zero);
+  if (group && parallelism.pipeline == 1 && *group * parallelism.tensor != run.row->gpus_per_node)
+    return "state is divided by replicas that are neither all nor those of a node";
+  const bool divides_in_nodes = group || zero.find("hsdp") != std::string::npos;
+  if (divides_in_nodes && run.row->nodes > 1) parallelism.shard_over = ShardOver::node;
+  return {};
+}
+
 std::string read_layout(LayoutRun& run) {
   const LayoutColumns& layout = *run.row->layout;
   Parallelism& parallelism = run.parallelism;
   if (layout.tensor == 0 && layout.pipeline == 0 && layout.data == 0) return "the layout is not stated";
   parallelism.tensor = degree(run, "tensor", layout.tensor);
+  parallelism.context = degree(run, "context", layout.context);
   parallelism.pipeline = degree(run, "pipeline", layout.pipeline);
   parallelism.virtual_stages = degree(run, "virtual_stages", layout.virtual_stages);
   parallelism.sequence = layout.sequence_parallel == "1" && parallelism.tensor > 1;
@@ -128,12 +153,12 @@ std::string read_layout(LayoutRun& run) {
     if (!recompute) return fmt::format("unknown recomputation '{}'", layout.recompute);
     parallelism.recompute = *recompute;
   }
-  const auto of_one = static_cast<long long>(parallelism.tensor) * parallelism.pipeline;
+  const auto of_one = static_cast<long long>(parallelism.tensor) * parallelism.context * parallelism.pipeline;
   if (run.row->gpus_total % of_one != 0) return "the layout does not multiply to the number of GPUs";
   run.replicas = static_cast<int>(run.row->gpus_total / of_one);
   if (layout.data > 0 && layout.data != run.replicas)
     return "the layout does not multiply to the number of GPUs";
-  if (!layout.zero.empty() && run.replicas > 1) parallelism.shard = Sharded::optimizer;
+  if (std::string reason = read_sharding(run); !reason.empty()) return reason;
   const auto layers = setting(run, "model.decoder.layers");
   parallelism.stages = layers_of_chunks(layers ? positive(*layers) : layout.layers,
                                         parallelism.pipeline * parallelism.virtual_stages);
@@ -144,12 +169,14 @@ std::string read_batch(LayoutRun& run) {
   const PublishedRow& row = *run.row;
   run.micro_batch = positive(setting(run, "batch_per_gpu").value_or(row.batch_per_gpu));
   if (run.micro_batch == 0) return "no micro-batch";
-  const int global = positive(row.global_batch);
-  if (global == 0) return "no global batch";
   const auto at_once = static_cast<long long>(run.micro_batch) * run.replicas;
+  const auto stated = setting(run, "accumulation");
+  const auto global = stated ? positive(*stated) * at_once : positive(row.global_batch);
+  if (global == 0) return "no global batch";
   if (global % at_once != 0) return "the global batch is no multiple of micro-batch x replicas";
   run.micro_batches = static_cast<int>(global / at_once);
   run.settings.erase("batch_per_gpu");
+  run.settings.erase("accumulation");
   return {};
 }
 
@@ -165,6 +192,7 @@ std::string read_precision(LayoutRun& run) {
 /// Fills in the measured throughput.
 std::string read_speed(LayoutRun& run) {
   const PublishedRow& row = *run.row;
+  if (is_about_memory(row)) return "a figure of memory";
   if (row.value <= 0) return "no value above 0";
   const std::string unit = in_small_letters(row.unit);
   const double sequence = positive(row.seq_len);
@@ -202,7 +230,7 @@ std::string series_name(const PublishedRow& row) {
                      row.framework);
 }
 
-config::Document document_of(const LayoutRun& run) {
+std::string experiment_text(const LayoutRun& run) {
   const PublishedRow& row = *run.row;
   const Parallelism& parallelism = run.parallelism;
   std::string text =
@@ -214,23 +242,29 @@ config::Document document_of(const LayoutRun& run) {
       run.model->model, run.stack->stack, config::name_of(run.precision), run.micro_batch, run.micro_batches,
       config::name_of(run.model->optimizer));
   text += fmt::format(
-      "parallelism: {{tensor: {}, pipeline: {}, virtual_stages: {}, sequence: {}, recompute: {}, shard: {}, "
-      "stages: [{}]}}\n",
-      parallelism.tensor, parallelism.pipeline, parallelism.virtual_stages, parallelism.sequence,
-      config::name_of(parallelism.recompute), config::name_of(parallelism.shard),
-      fmt::join(parallelism.stages, ", "));
-  return config::parse(fmt::format("{}:{}", row.file, row.line), text);
+      "parallelism: {{tensor: {}, context: {}, pipeline: {}, virtual_stages: {}, sequence: {}, recompute: "
+      "{}, shard: {}, "
+      "shard_over: {}, stages: [{}]}}\n",
+      parallelism.tensor, parallelism.context, parallelism.pipeline, parallelism.virtual_stages,
+      parallelism.sequence, config::name_of(parallelism.recompute), config::name_of(parallelism.shard),
+      config::name_of(parallelism.shard_over), fmt::join(parallelism.stages, ", "));
+  return text;
 }
 
 }  // namespace
+
+bool is_about_memory(const PublishedRow& row) {
+  return row.metric == "peak_memory" || row.metric == "out_of_memory" || row.metric.starts_with("memory_");
+}
 
 bool is_time(const PublishedRow& row) { return row.metric == "step_time" || row.metric == "throughput"; }
 
 std::string identity_of(const PublishedRow& row) {
   const LayoutColumns& layout = *row.layout;
-  return fmt::format("{}\n{} {} {} {} {}\n{} {} {} {} {}", series_name(row), layout.tensor, layout.pipeline,
-                     layout.virtual_stages, layout.data, layout.heads, row.gpus_total, row.batch_per_gpu,
-                     row.global_batch, row.precision, layout.sequence_parallel + layout.recompute);
+  return fmt::format("{}\n{} {} {} {} {} {}\n{} {} {} {} {}", series_name(row), layout.tensor,
+                     layout.pipeline, layout.virtual_stages, layout.data, layout.context, layout.heads,
+                     row.gpus_total, row.batch_per_gpu, row.global_batch, row.precision,
+                     layout.sequence_parallel + layout.recompute);
 }
 
 double flops_of_sample(const LayoutColumns& sizes, double sequence, bool repeats_forward) {
@@ -241,8 +275,8 @@ double flops_of_sample(const LayoutColumns& sizes, double sequence, bool repeats
          (1 + sequence / (6 * hidden) + sizes.vocabulary / (passes * 4 * layers * hidden));
 }
 
-std::variant<LayoutRun, std::string> layout_run(const std::shared_ptr<const PublishedData>& data,
-                                                const PublishedRow& row) {
+std::variant<LayoutRun, std::string> untimed_layout_run(const std::shared_ptr<const PublishedData>& data,
+                                                        const PublishedRow& row) {
   if (const ExclusionRule* excluded = first_match(data->run_rules.excluded, row)) return excluded->reason;
   if (std::string reason = refusal_of(row); !reason.empty()) return reason;
   if (row.gpus_total < 1 || row.nodes < 1) return "no number of GPUs";
@@ -261,17 +295,35 @@ std::variant<LayoutRun, std::string> layout_run(const std::shared_ptr<const Publ
   OrReason<RowSettings> settings = settings_of(run);
   if (!settings) return settings.error();
   run.settings = *std::move(settings);
-  for (const auto read : {read_layout, read_batch, read_precision, read_speed}) {
+  for (const auto read : {read_layout, read_batch, read_precision}) {
     if (std::string reason = read(run); !reason.empty()) return reason;
   }
   return run;
+}
+
+std::variant<LayoutRun, std::string> layout_run(const std::shared_ptr<const PublishedData>& data,
+                                                const PublishedRow& row) {
+  auto read = untimed_layout_run(data, row);
+  if (auto* run = std::get_if<LayoutRun>(&read)) {
+    if (std::string reason = read_speed(*run); !reason.empty()) return reason;
+  }
+  return read;
+}
+
+std::string identity_of(const LayoutRun& run) {
+  std::string text = experiment_text(run);
+  for (const RowSettings* its : {&run.machine->set, &run.settings}) {
+    for (const auto& [key, value] : *its) text += fmt::format("{}: {}\n", key, value);
+  }
+  return text;
 }
 
 ResolvedExperiment inputs_of(const config::Catalogue& catalogue, const LayoutRun& run, InputFiles& files) {
   Overrides overrides;
   for (const auto& [key, value] : run.machine->set) overrides.emplace_back("platform." + key, value);
   for (const auto& [key, value] : run.settings) overrides.emplace_back(key, value);
-  return resolve(catalogue, document_of(run), {}, overrides, files);
+  const std::string name = fmt::format("{}:{}", run.row->file, run.row->line);
+  return resolve(catalogue, config::parse(name, experiment_text(run)), {}, overrides, files);
 }
 
 }  // namespace trainyard

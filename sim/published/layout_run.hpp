@@ -38,8 +38,18 @@ struct LayoutRun {
 std::variant<LayoutRun, std::string> layout_run(const std::shared_ptr<const PublishedData>& data,
                                                 const PublishedRow& row);
 
+/// The same without the speed, for figures of memory.
+std::variant<LayoutRun, std::string> untimed_layout_run(const std::shared_ptr<const PublishedData>& data,
+                                                        const PublishedRow& row);
+
+/// Everything that the prediction of a run depends on: runs with the same text are predicted alike.
+std::string identity_of(const LayoutRun& run);
+
 /// What makes rows figures of one run: everything but metric, value and notes.
 std::string identity_of(const PublishedRow& row);
+
+/// Whether the row's figure is a size or a verdict of memory.
+bool is_about_memory(const PublishedRow& row);
 
 /// Whether the row states how long a step takes, directly or as a throughput.
 bool is_time(const PublishedRow& row);

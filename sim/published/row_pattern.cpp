@@ -43,12 +43,28 @@ constexpr std::pair<Texts, Column> text_columns[] = {
     {&RowPattern::clean, &PublishedRow::clean},
     {&RowPattern::update, &PublishedRow::update}};
 
+bool states(const PublishedRow& row, SizeColumn size) {
+  const LayoutColumns sizes = row.layout.value_or(LayoutColumns{});
+  switch (size) {
+    case SizeColumn::layers:
+      return sizes.layers > 0;
+    case SizeColumn::hidden:
+      return sizes.hidden > 0;
+    case SizeColumn::heads:
+      return sizes.heads > 0;
+    case SizeColumn::vocabulary:
+      return sizes.vocabulary > 0;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool matches(const RowPattern& pattern, const PublishedRow& row) {
   if (pattern.several_nodes && *pattern.several_nodes != (row.nodes > 1)) return false;
   const auto& numbers = pattern.gpus_per_node;
   if (!numbers.empty() && std::ranges::find(numbers, row.gpus_per_node) == numbers.end()) return false;
+  if (!std::ranges::all_of(pattern.states, [&](SizeColumn size) { return states(row, size); })) return false;
   return std::ranges::all_of(text_columns, [&](const auto& pair) {
     const std::vector<std::string>& texts = pattern.*pair.first;
     return texts.empty() || meets(texts, in_small_letters(row.*pair.second));

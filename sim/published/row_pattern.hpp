@@ -5,12 +5,17 @@
 #include "config/keys.hpp"
 #include "published/published_rows.hpp"
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
 namespace trainyard {
+
+/// A size of the model, in a column of its own (layout_columns.hpp).
+enum class SizeColumn { layers, hidden, heads, vocabulary };
 
 /// Conditions on a row; every row matches an empty list. A column matches a list if it contains any of its
 /// texts, ignoring case, and none of those that begin with '!'.
@@ -19,6 +24,7 @@ struct RowPattern {
       precision, notes, unit, seq_len, clean, update;
   std::vector<int> gpus_per_node;     ///< any of these; empty: any number
   std::optional<bool> several_nodes;  ///< whether the row has more than one node
+  std::vector<SizeColumn> states;     ///< sizes of the model that the row must state
 };
 
 bool matches(const RowPattern& pattern, const PublishedRow& row);
@@ -35,6 +41,15 @@ const Rule* first_match(const std::vector<Rule>& rules, const PublishedRow& row)
 }  // namespace trainyard
 
 namespace trainyard::config {
+
+template <>
+struct Names<SizeColumn> {
+  static constexpr std::string_view what = "size of a model";
+  static constexpr std::array table{Name{"layers", SizeColumn::layers, "the column layers"},
+                                    Name{"hidden", SizeColumn::hidden, "the column hidden"},
+                                    Name{"heads", SizeColumn::heads, "the column heads"},
+                                    Name{"vocabulary", SizeColumn::vocabulary, "the column vocab"}};
+};
 
 template <>
 struct Keys<RowPattern> {
@@ -57,7 +72,8 @@ struct Keys<RowPattern> {
         optional("gpus_per_node", &RowPattern::gpus_per_node, "any of these numbers")
             .at_least(1)
             .at_most(1e4),
-        optional("several_nodes", &RowPattern::several_nodes, "whether there is more than one node"));
+        optional("several_nodes", &RowPattern::several_nodes, "whether there is more than one node"),
+        optional("states", &RowPattern::states, "sizes of the model whose columns are not empty"));
   }
 };
 

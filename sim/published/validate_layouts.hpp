@@ -5,6 +5,7 @@
 
 #include "config/catalogue.hpp"
 #include "config/keys.hpp"
+#include "published/layout_memory.hpp"
 #include "published/layout_run.hpp"
 
 #include <array>
@@ -29,8 +30,10 @@ struct ScoredLayout {
   LayoutRun run;
   const FamilyRule* family = nullptr;  ///< null: no rule matches
   std::array<LayoutPrediction, layout_fits.size()> predictions = {};
-  double scale = 1;        ///< of the fit `1layout`
-  bool is_fitted = false;  ///< the run that the series' scale is fitted to
+  double scale = 1;                         ///< of the fit `1layout`
+  bool is_fitted = false;                   ///< the run that the series' scale is fitted to
+  bool is_repeated = false;                 ///< an earlier run is the same experiment
+  std::optional<LayoutMemory> memory = {};  ///< nothing if the memory of the run cannot be computed
 
   [[nodiscard]] const LayoutPrediction& prediction(LayoutFit fit) const {
     return predictions[static_cast<std::size_t>(fit)];
@@ -42,7 +45,9 @@ struct ScoredLayout {
 struct LayoutValidation {
   std::shared_ptr<const PublishedData> data;
   std::vector<ScoredLayout> runs;       ///< in the order of the rows
+  std::vector<ScoredMemory> memory;     ///< figures of memory, likewise
   std::map<std::string, int> excluded;  ///< the other rows, by reason
+  std::map<std::string, int> missed;    ///< by family, those of them that state the speed of a run
 };
 
 /// Errors of several runs, as ratios.
@@ -52,8 +57,26 @@ struct LayoutErrors {
 };
 
 /// Each series is predicted in a child process, `parallel` of them at once. The rows need layout columns.
+/// equal_gpus: a step does not wait for the slowest of its GPUs.
 LayoutValidation validate_layouts(const config::Catalogue& catalogue,
-                                  std::shared_ptr<const PublishedData> data, int parallel);
+                                  std::shared_ptr<const PublishedData> data, int parallel,
+                                  bool equal_gpus = false);
+
+/// Verdicts on runs: those that ran, each experiment once, and those that ran out of memory.
+struct LayoutVerdicts {
+  int ran = 0, accepted = 0;    ///< and those of them that are predicted to fit
+  int failed = 0, refused = 0;  ///< and those of them that are predicted not to fit
+};
+
+LayoutVerdicts verdicts_of(const LayoutValidation& validation);
+
+/// Errors of the predictions of a figure of memory, predicted / published - 1.
+LayoutErrors errors_of(const LayoutValidation& validation, MemoryFigure figure);
+
+/// The share of a family's runs, or of all families that count in the totals, that is predicted. Runs are the
+/// rows that state a speed; rows left out for their own contradictions do not count. Nothing without runs.
+std::optional<double> coverage_of(const LayoutValidation& validation,
+                                  const std::optional<std::string>& family = {});
 
 /// Errors of a family, or of all families that count in the totals.
 LayoutErrors errors_of(const LayoutValidation& validation, LayoutFit fit,

@@ -83,6 +83,8 @@ std::string layout_in_words(const Run& run) {
   add("context", layout.grid.context, fmt::format(" by {}", config::name_of(exchange_of(parallelism))));
   add("pipeline", layout.grid.pipeline);
   add("data", layout.grid.data);
+  if (layout.grid.expert > 1)
+    text += fmt::format("{}experts over {}", text.empty() ? "" : "; ", layout.grid.expert);
   if (layout.grid.pipeline > 1) {
     text += fmt::format("; {}", config::name_of(layout.schedule));
     if (parallelism.virtual_stages > 1)

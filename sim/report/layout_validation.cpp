@@ -1,10 +1,12 @@
 #include "report/layout_validation.hpp"
 
 #include "config/keys.hpp"
+#include "published/layout_pairs.hpp"
 #include "report/json_text.hpp"
 #include "report/text_layout.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -51,16 +54,17 @@ std::vector<const FamilyRule*> layout_families(const LayoutValidation& validatio
   return families;
 }
 
-constexpr std::string_view family_line = "{:<44} {:<9} {:>4} {:>6} {:>6} {:>6} {:>6} {:>6}\n";
+constexpr std::string_view family_line = "{:<30} {:<9} {:>4} {:>6} {:>6} {:>6} {:>6} {:>6} {:>8}\n";
 
-void add_errors(std::string& text, const LayoutValidation& validation, std::string_view name,
-                const std::optional<std::string>& family) {
-  for (const LayoutFit fit : layout_fits) {
+void add_errors(std::string& text, const LayoutValidation& validation, const std::vector<LayoutFit>& fits,
+                std::string_view name, const std::optional<std::string>& family) {
+  for (const LayoutFit fit : fits) {
     const LayoutErrors errors = errors_of(validation, fit, family);
     if (errors.runs == 0) continue;
     fmt::format_to(std::back_inserter(text), fmt::runtime(family_line), name, config::name_of(fit),
                    errors.runs, in_percent(errors.mape), in_percent(errors.median), in_percent(errors.p90),
-                   in_percent(errors.worst), signed_percent(errors.bias));
+                   in_percent(errors.worst), signed_percent(errors.bias),
+                   in_percent(coverage_of(validation, family)));
     name = "";
   }
 }
@@ -82,6 +86,103 @@ void add_layout_runs(std::string& text, const LayoutValidation& validation) {
                    signed_percent(scored.error(LayoutFit::software)),
                    scored.is_fitted ? "fitted" : signed_percent(scored.error(LayoutFit::one_layout)));
   }
+}
+
+constexpr std::array memory_figures{MemoryFigure::whole, MemoryFigure::allocated, MemoryFigure::activations,
+                                    MemoryFigure::state};
+
+void add_pairs(std::string& text, const LayoutValidation& validation, const std::vector<LayoutFit>& fits) {
+  constexpr std::string_view line = "{:<44} {:<9} {:>5} {:>8} {:>6}\n";
+  const std::vector<LayoutPair> pairs = layout_pairs(validation);
+  if (pairs.empty()) return;
+  const auto out = std::back_inserter(text);
+  fmt::format_to(
+      out,
+      "\n# pairs of these runs that differ in one setting: mean change of the step, and mean error of "
+      "the\n# predicted change, in % of the step\n");
+  fmt::format_to(out, fmt::runtime(line), "pairs differ in", "fit", "pairs", "change", "error");
+  for (const PairSetting setting : pair_settings) {
+    std::string_view name = config::name_of(setting);
+    for (const LayoutFit fit : fits) {
+      const PairErrors errors = errors_of(pairs, setting, fit);
+      if (errors.pairs == 0) continue;
+      fmt::format_to(out, fmt::runtime(line), name, config::name_of(fit), errors.pairs,
+                     in_percent(errors.change), in_percent(errors.error));
+      name = "";
+    }
+  }
+}
+
+void add_memory_errors(std::string& text, const LayoutValidation& validation) {
+  constexpr std::string_view line = "{:<44} {:>4} {:>6} {:>6} {:>6} {:>6} {:>6}\n";
+  const auto out = std::back_inserter(text);
+  const LayoutVerdicts verdicts = verdicts_of(validation);
+  fmt::format_to(
+      out,
+      "\n# memory of these runs: {} of {} that ran are predicted to fit, {} of {} that ran out of memory "
+      "are not\n# errors of published figures in %\n",
+      verdicts.accepted, verdicts.ran, verdicts.refused, verdicts.failed);
+  bool has_head = false;
+  for (const MemoryFigure figure : memory_figures) {
+    const LayoutErrors errors = errors_of(validation, figure);
+    if (errors.runs == 0) continue;
+    if (!std::exchange(has_head, true))
+      fmt::format_to(out, fmt::runtime(line), "figure", "rows", "MAPE", "median", "p90", "worst", "bias");
+    fmt::format_to(out, fmt::runtime(line), config::name_of(figure), errors.runs, in_percent(errors.mape),
+                   in_percent(errors.median), in_percent(errors.p90), in_percent(errors.worst),
+                   signed_percent(errors.bias));
+  }
+}
+
+nlohmann::ordered_json layout_pairs_json(const LayoutValidation& validation) {
+  const std::vector<LayoutPair> pairs = layout_pairs(validation);
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const PairSetting setting : pair_settings) {
+    nlohmann::ordered_json& its = json[std::string(config::name_of(setting))];
+    for (const LayoutFit fit : layout_fits) {
+      const PairErrors errors = errors_of(pairs, setting, fit);
+      its[std::string(config::name_of(fit))] = {
+          {"pairs", errors.pairs}, {"mean_change", errors.change}, {"mean_error", errors.error}};
+    }
+    its["each"] = nlohmann::ordered_json::array();
+    for (const LayoutPair& pair : pairs) {
+      if (pair.setting != setting) continue;
+      nlohmann::ordered_json one{{"file", pair.first->run.row->file},
+                                 {"lines", {pair.first->run.row->line, pair.second->run.row->line}},
+                                 {"measured_change", pair.measured_change}};
+      for (const LayoutFit fit : layout_fits)
+        one["predicted_change"][std::string(config::name_of(fit))] =
+            number_or_null(pair.predicted_change(fit));
+      its["each"].push_back(std::move(one));
+    }
+  }
+  return json;
+}
+
+nlohmann::ordered_json layout_memory_json(const LayoutValidation& validation) {
+  const LayoutVerdicts verdicts = verdicts_of(validation);
+  nlohmann::ordered_json json{{"ran", {{"runs", verdicts.ran}, {"accepted", verdicts.accepted}}},
+                              {"failed", {{"runs", verdicts.failed}, {"refused", verdicts.refused}}}};
+  for (const MemoryFigure figure : memory_figures) {
+    const LayoutErrors errors = errors_of(validation, figure);
+    json["figures"][std::string(config::name_of(figure))] = {{"rows", errors.runs},
+                                                             {"mape", number_or_null(errors.mape)},
+                                                             {"median", number_or_null(errors.median)},
+                                                             {"p90", number_or_null(errors.p90)},
+                                                             {"worst", number_or_null(errors.worst)},
+                                                             {"bias", number_or_null(errors.bias)}};
+  }
+  json["rows"] = nlohmann::ordered_json::array();
+  for (const ScoredMemory& scored : validation.memory) {
+    if (!scored.predicted) continue;
+    json["rows"].push_back({{"file", scored.run.row->file},
+                            {"line", scored.run.row->line},
+                            {"figure", config::name_of(scored.figure)},
+                            {"published_bytes", scored.published.si()},
+                            {"predicted_bytes", scored.prediction().si()},
+                            {"fits", scored.predicted->fits}});
+  }
+  return json;
 }
 
 /// Rows without a prediction, by reason.
@@ -139,7 +240,8 @@ nlohmann::ordered_json layout_row_json(const ScoredLayout& scored) {
 
 }  // namespace
 
-std::string layout_validation_table(const LayoutValidation& validation, bool only_families) {
+std::string layout_validation_table(const LayoutValidation& validation, const std::vector<LayoutFit>& fits,
+                                    bool only_families) {
   std::string text;
   if (!only_families) add_layout_runs(text, validation);
   const auto out = std::back_inserter(text);
@@ -148,30 +250,38 @@ std::string layout_validation_table(const LayoutValidation& validation, bool onl
                  "predictions\n# are too fast; 1layout: one factor from the run on the fewest GPUs of each "
                  "series, which is not scored\n");
   fmt::format_to(out, fmt::runtime(family_line), "family", "fit", "runs", "MAPE", "median", "p90", "worst",
-                 "bias");
+                 "bias", "coverage");
   for (const FamilyRule* family : layout_families(validation)) {
     const std::string mark = family->not_in_totals.empty() ? "" : " (not in totals)";
-    add_errors(text, validation, family->family + mark, family->family);
+    add_errors(text, validation, fits, family->family + mark, family->family);
   }
-  add_errors(text, validation, "all", {});
+  add_errors(text, validation, fits, "all", {});
+  add_pairs(text, validation, fits);
+  add_memory_errors(text, validation);
   fmt::format_to(out, "\n# published rows about such runs left out\n");
   for (const auto& [reason, count] : left_out(validation))
     text += hanging(fmt::format("{:>8}  ", count), reason);
   return text;
 }
 
-nlohmann::ordered_json layout_validation_json(const LayoutValidation& validation) {
+nlohmann::ordered_json layout_validation_json(const LayoutValidation& validation, LayoutFit fit) {
+  nlohmann::ordered_json overall = layout_errors_json(validation, {});
+  overall["coverage"] = number_or_null(coverage_of(validation));
   nlohmann::ordered_json families = nlohmann::ordered_json::object();
   for (const FamilyRule* family : layout_families(validation)) {
     families[family->family] = layout_errors_json(validation, family->family);
+    families[family->family]["coverage"] = number_or_null(coverage_of(validation, family->family));
     if (!family->not_in_totals.empty()) families[family->family]["not_in_totals"] = family->not_in_totals;
   }
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const ScoredLayout& scored : validation.runs) rows.push_back(layout_row_json(scored));
   nlohmann::ordered_json excluded = nlohmann::ordered_json::object();
   for (const auto& [reason, count] : left_out(validation)) excluded[reason] = count;
-  return {{"overall", layout_errors_json(validation, {})},
+  return {{"fit", config::name_of(fit)},
+          {"overall", std::move(overall)},
           {"families", std::move(families)},
+          {"pairs", layout_pairs_json(validation)},
+          {"memory", layout_memory_json(validation)},
           {"rows", std::move(rows)},
           {"excluded", std::move(excluded)}};
 }

@@ -5,13 +5,16 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 namespace trainyard {
 
-std::string layout_validation_table(const LayoutValidation& validation, bool only_families);
+std::string layout_validation_table(const LayoutValidation& validation, const std::vector<LayoutFit>& fits,
+                                    bool only_families);
 
-/// {"overall": {FIT: errors}, "families": {NAME: {FIT: errors}}, "rows": [...], "excluded": {REASON: count}};
-/// errors are ratios.
-nlohmann::ordered_json layout_validation_json(const LayoutValidation& validation);
+/// {"fit": FIT, "overall": {FIT: errors}, "families": {NAME: {FIT: errors}}, "pairs": {SETTING: {FIT: ...}},
+/// "memory": {...}, "rows": [...], "excluded": {REASON: count}}; errors are ratios. `fit`: the one that was
+/// asked for; all are listed.
+nlohmann::ordered_json layout_validation_json(const LayoutValidation& validation, LayoutFit fit);
 
 }  // namespace trainyard

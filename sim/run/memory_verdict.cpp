@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 
 namespace trainyard {
 
@@ -38,11 +39,18 @@ Bytes peer_buffers(const ResolvedExperiment& resolved, const Trace& trace, int r
   return static_cast<double>(ranks) * update.bytes + (compression == Compression::top_k ? all : Bytes());
 }
 
+/// Those whose gradients ranks sum.
+double reduced_parameters(const std::vector<Layer>& layers) {
+  double sum = 0;
+  for (const auto& [axis, elements] : parameters_by_axis(layers)) sum += axis ? elements : 0;
+  return sum;
+}
+
 Bytes bucket_copies(const ResolvedExperiment& resolved, const RankClass& one, int ranks) {
   if (ranks == 1) return {};
   const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
   const std::vector<Layer>& layers = resolved.layout ? one.layers : resolved.model->layers;
-  const Bytes all = totals(layers).parameters * value;
+  const Bytes all = reduced_parameters(layers) * value;
   const Bytes own = resolved.stack.fusion ? std::min(all, resolved.stack.fusion->threshold.value) : all;
   if (resolved.settings.sync.kind != SyncKind::peer_to_peer) return own;
   return own + peer_buffers(resolved, one.trace, ranks, value, own, all);
@@ -54,30 +62,49 @@ struct HeldLayers {
   std::vector<Layer> earlier = {};
 };
 
-/// The rank's share of the model. Backward computes one block at a time again; the last one is as large as
-/// any.
+/// The block that keeps most for backward; the last one among equal ones.
+std::optional<int> fullest_block(const std::vector<Layer>& layers, Precision precision) {
+  std::map<int, Bytes> kept;
+  for (const Layer& layer : layers) {
+    if (layer.block)
+      kept[*layer.block] += layer.saved_elements * element_sizes(precision).activation + layer.saved_fixed;
+  }
+  std::optional<int> fullest;
+  for (const auto& [block, bytes] : kept) {
+    if (!fullest || bytes >= kept[*fullest]) fullest = block;
+  }
+  return fullest;
+}
+
+/// The rank's share of the model. Backward computes one block at a time again.
 HeldLayers layers_of(const ResolvedExperiment& resolved, const RankClass& one) {
   HeldLayers held{.now = *resolved.model};
   if (!resolved.layout) return held;
   const Recompute recomputed = resolved.layout->parallelism.recompute;
-  std::optional<int> last;
-  for (const Layer& layer : one.layers) {
-    if (layer.block) last = layer.block;
-  }
-  held.now.layers = kept_layers(one.layers, recomputed, last);
+  held.now.layers =
+      kept_layers(one.layers, recomputed, fullest_block(one.layers, resolved.settings.precision));
   held.earlier = kept_layers(one.layers, recomputed);
   return held;
 }
 
+/// The parameters of a unit that replicas divide.
+double divided_parameters(const ShardUnit& unit, const RankLayout& layout) {
+  double sum = 0;
+  for (const auto& [axis, elements] : unit.parameters) {
+    if (layout.state_shards.at(axis) > 1) sum += elements;
+  }
+  return sum;
+}
+
 /// What a rank holds of sharded parameters besides its shard: the root, the unit in use and the next one.
-double gathered_parameters(const RankClass& one) {
+double gathered_parameters(const RankLayout& layout, const RankClass& one) {
   double root = 0;
   double largest = 0;
   for (const ShardUnit& unit : shard_units(one)) {
     if (unit.is_root)
-      root = unit.parameters;
+      root = divided_parameters(unit, layout);
     else
-      largest = std::max(largest, unit.parameters);
+      largest = std::max(largest, divided_parameters(unit, layout));
   }
   return root + 2 * largest;
 }
@@ -85,11 +112,12 @@ double gathered_parameters(const RankClass& one) {
 /// Gradients of a rank that are not reduced yet, if replicas divide the reduced ones: two buckets, or a unit.
 Bytes unreduced_gradients(const ResolvedExperiment& resolved, const RankClass& one) {
   const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
-  const Bytes all = totals(one.layers).parameters * value;
+  const Bytes all = reduced_parameters(one.layers) * value;
   if (resolved.layout->parallelism.shard == Sharded::gradients)
     return std::min(all, 2 * largest_bucket(resolved.stack));
   double largest = 0;
-  for (const ShardUnit& unit : shard_units(one)) largest = std::max(largest, unit.parameters);
+  for (const ShardUnit& unit : shard_units(one))
+    largest = std::max(largest, divided_parameters(unit, *resolved.layout));
   return largest * value;
 }
 
@@ -97,13 +125,11 @@ Bytes unreduced_gradients(const ResolvedExperiment& resolved, const RankClass& o
 void set_layout(const ResolvedExperiment& resolved, const RankClass& one, MemorySetting& setting) {
   const RankLayout& layout = *resolved.layout;
   const Parallelism& parallelism = layout.parallelism;
-  const int replicas = layout.state_shards;
-  if (parallelism.shard >= Sharded::optimizer) setting.shards.optimizer = replicas;
-  if (parallelism.shard >= Sharded::gradients) setting.shards.gradients = replicas;
-  if (parallelism.shard >= Sharded::parameters) {
-    setting.shards.parameters = replicas;
-    setting.gathered_parameters = gathered_parameters(one);
-  }
+  setting.shards = {.optimizer = parallelism.shard >= Sharded::optimizer,
+                    .gradients = parallelism.shard >= Sharded::gradients,
+                    .parameters = parallelism.shard >= Sharded::parameters,
+                    .ranks = layout.state_shards};
+  if (setting.shards.parameters) setting.gathered_parameters = gathered_parameters(layout, one);
   const int chunks = kept_micro_batches(layout.schedule, layout.grid.pipeline, parallelism.virtual_stages,
                                         layout.micro_batches, one.stage);
   setting.earlier_micro_batches = static_cast<double>(chunks) / parallelism.virtual_stages - 1;

@@ -55,6 +55,16 @@ const std::vector<TimelineEvent>& timeline_of(const Run& run) {
   return updates != nullptr ? updates->bars : step_of(run).bars;
 }
 
+namespace {
+
+/// Without the rows that only the fullest rank of a group of experts computes, or that are padded.
+Flops model_flops(const Op& op, const std::vector<Layer>& layers) {
+  if (op.of_layer < 0 || layers.empty()) return op.flops;
+  return op.flops / std::max(1.0, layers[at(op.of_layer)].load);
+}
+
+}  // namespace
+
 Known<MatrixWork> matrix_work(const ResolvedExperiment& resolved, double steps_per_second) {
   const int micro_batches = resolved.layout ? resolved.layout->micro_batches : 1;
   MatrixWork work;
@@ -64,7 +74,7 @@ Known<MatrixWork> matrix_work(const ResolvedExperiment& resolved, double steps_p
     for (std::size_t i = 0; i < one.trace.ops.size(); ++i) {
       const Op& op = one.trace.ops[i];
       if (is_matrix(op.kind) && op.role != OpRole::recompute)
-        flops += runs_of(one, static_cast<int>(i), micro_batches) * op.flops;
+        flops += runs_of(one, static_cast<int>(i), micro_batches) * model_flops(op, one.layers);
     }
     work.flops += static_cast<double>(one.ranks.size()) * flops;
     ranks += static_cast<double>(one.ranks.size());

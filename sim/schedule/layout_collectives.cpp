@@ -129,7 +129,7 @@ int LayoutCollectives::add_norm(std::optional<GroupScope> shards) {
 
 Planner& LayoutCollectives::planner(const Key& key, const RankGroups& groups) {
   const Operation operation = std::get<Operation>(key);
-  const bool is_data = std::get<Axis>(key) == Axis::data && operation == Operation::all_reduce;
+  const bool is_data = is_of_replicas(std::get<Axis>(key)) && operation == Operation::all_reduce;
   return planners_
       .try_emplace(key, *resolved_.network, software_,
                    PlannerRequest{

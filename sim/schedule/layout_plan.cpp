@@ -60,7 +60,6 @@ private:
 
   /// The collectives by which replicas exchange gradients and, if they share state, parameters.
   void add_gradients(const RankClass& one, StageCollectives& made) {
-    if (collectives_.group_size(Axis::data, one.stage) == 1) return;
     if (layout_.parallelism.shard == Sharded::parameters) {
       add_units(one, made);
       return;
@@ -69,16 +68,16 @@ private:
     const std::map<int, int> first_use = first_uses(one.trace);
     int number = 0;
     for (int chunk = 0; chunk < layout_.parallelism.virtual_stages; ++chunk) {
-      for (const Bucket& bucket : ddp_buckets(gradients_of(one, chunk), resolved_.stack, gradient_)) {
+      for (const auto& [axis, bucket] : buckets_of(one, chunk)) {
         const CollectiveUse use{.name = fmt::format("bucket {}", number++),
                                 .purpose = "gradients",
                                 .tensors = static_cast<int>(bucket.gradients.size()),
                                 .ready_op = bucket.ready_after};
-        const auto [reduce, across] = add_reduction(one.stage, bucket.bytes, use);
+        const auto [reduce, across] = add_reduction(axis, one.stage, bucket.bytes, use);
         made.gradients.push_back(
             {.chunk = chunk, .ready_op = bucket.ready_after, .collective = reduce, .across = across});
-        if (layout_.parallelism.shard == Sharded::none) continue;
-        const int gathered = add_gather(one.stage, bucket.bytes * (weight_ / gradient_),
+        if (!is_divided(axis, one.stage)) continue;
+        const int gathered = add_gather(axis, one.stage, bucket.bytes * (weight_ / gradient_),
                                         {.name = use.name, .purpose = "parameters", .tensors = use.tensors});
         if (resolved_.stack.overlap_parameters)
           made.parameters.push_back(
@@ -96,40 +95,69 @@ private:
     for (std::size_t i = 0; i < units.size(); ++i) {
       const ShardUnit& unit = units[i];
       const std::string name = unit.is_root ? "root" : fmt::format("unit {}", i);
-      const auto [reduce, across] =
-          add_reduction(one.stage, unit.parameters * gradient_,
-                        {.name = name, .purpose = "gradients", .ready_op = unit.last_backward});
-      made.units.push_back({.unit = unit,
-                            .gather = add_gather(one.stage, unit.parameters * weight_,
-                                                 {.name = name, .purpose = "parameters"}),
-                            .reduce = reduce,
-                            .reduce_across = across});
+      UnitLaunch& launch = made.units.emplace_back(UnitLaunch{.unit = unit});
+      for (const auto& [axis, parameters] : unit.parameters) {
+        if (collectives_.group_size(axis, one.stage) == 1) continue;
+        const auto [reduce, across] =
+            add_reduction(axis, one.stage, parameters * gradient_,
+                          {.name = name, .purpose = "gradients", .ready_op = unit.last_backward});
+        launch.reductions.push_back(reduce);
+        if (across >= 0) launch.reductions.push_back(across);
+        if (!is_divided(axis, one.stage)) continue;
+        launch.gathers.push_back(
+            add_gather(axis, one.stage, parameters * weight_, {.name = name, .purpose = "parameters"}));
+      }
     }
   }
 
+  /// Whether the replicas along an axis divide the state of their parameters.
+  [[nodiscard]] bool is_divided(Axis axis, int stage) const {
+    return layout_.parallelism.shard != Sharded::none && collectives_.group_size(axis, stage, shards_) > 1;
+  }
+
   /// What a reduction of gradients leaves: the whole sum, or a shard of it, which nodes with copies add up.
-  std::pair<int, int> add_reduction(int stage, Bytes size, const CollectiveUse& use) {
-    if (layout_.parallelism.shard == Sharded::none)
-      return {collectives_.add(Operation::all_reduce, Axis::data, stage, size, use), -1};
-    const int reduce = collectives_.add(Operation::reduce_scatter, Axis::data, stage, size, use, shards_);
-    if (shards_ == GroupScope::whole ||
-        collectives_.group_size(Axis::data, stage, GroupScope::across_nodes) == 1)
+  std::pair<int, int> add_reduction(Axis axis, int stage, Bytes size, const CollectiveUse& use) {
+    if (!is_divided(axis, stage))
+      return {collectives_.add(Operation::all_reduce, axis, stage, size, use), -1};
+    const int reduce = collectives_.add(Operation::reduce_scatter, axis, stage, size, use, shards_);
+    if (shards_ == GroupScope::whole || collectives_.group_size(axis, stage, GroupScope::across_nodes) == 1)
       return {reduce, -1};
-    const int parts = collectives_.group_size(Axis::data, stage, shards_);
-    return {reduce, collectives_.add(Operation::all_reduce, Axis::data, stage, size / parts, use,
+    const int parts = collectives_.group_size(axis, stage, shards_);
+    return {reduce, collectives_.add(Operation::all_reduce, axis, stage, size / parts, use,
                                      GroupScope::across_nodes)};
   }
 
-  int add_gather(int stage, Bytes size, const CollectiveUse& use) {
-    return collectives_.add(Operation::all_gather, Axis::data, stage, size, use, shards_);
+  int add_gather(Axis axis, int stage, Bytes size, const CollectiveUse& use) {
+    return collectives_.add(Operation::all_gather, axis, stage, size, use, shards_);
   }
 
-  /// In the order of the ops that complete them in the last micro-batch.
-  static std::vector<ReadyGradient> gradients_of(const RankClass& one, int chunk) {
-    std::vector<ReadyGradient> gradients;
+  /// Gradients that the same ranks sum.
+  struct AxisBucket {
+    Axis axis{};
+    Bucket bucket;
+  };
+
+  /// The buckets of a chunk in the order in which they become ready. Gradients with other replicas go into
+  /// buckets of their own.
+  [[nodiscard]] std::vector<AxisBucket> buckets_of(const RankClass& one, int chunk) const {
+    std::vector<AxisBucket> all;
+    for (const auto& [axis, gradients] : gradients_of(one, chunk)) {
+      if (collectives_.group_size(axis, one.stage) == 1) continue;
+      for (Bucket& bucket : ddp_buckets(gradients, resolved_.stack, gradient_))
+        all.push_back({axis, std::move(bucket)});
+    }
+    std::ranges::stable_sort(all, {}, [](const AxisBucket& made) { return made.bucket.ready_after; });
+    return all;
+  }
+
+  /// By axis, in the order of the ops that complete them in the last micro-batch.
+  static std::map<Axis, std::vector<ReadyGradient>> gradients_of(const RankClass& one, int chunk) {
+    std::map<Axis, std::vector<ReadyGradient>> gradients;
     for (const PassOps& pass : one.passes) {
       for (int op = pass.first; pass.chunk == chunk && op < pass.end; ++op) {
-        for (const Gradient& gradient : one.trace.ops[at(op)].gradients) gradients.push_back({gradient, op});
+        for (const Gradient& gradient : one.trace.ops[at(op)].gradients) {
+          if (gradient.summed_over) gradients[*gradient.summed_over].push_back({gradient, op});
+        }
       }
     }
     return gradients;

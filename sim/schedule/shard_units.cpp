@@ -11,7 +11,8 @@ std::vector<ShardUnit> shard_units(const RankClass& one) {
   for (const Layer& layer : one.layers) {
     ShardUnit& unit = by_block[layer.block.value_or(root)];
     unit.is_root = !layer.block;
-    unit.parameters += parameter_elements(layer);
+    const double parameters = parameter_elements(layer);
+    if (layer.summed_over && parameters > 0) unit.parameters[*layer.summed_over] += parameters;
   }
   const int end = one.passes.empty() ? 0 : one.passes.back().end;
   for (int op = 0; op < end; ++op) {
@@ -27,7 +28,7 @@ std::vector<ShardUnit> shard_units(const RankClass& one) {
   }
   std::vector<ShardUnit> units;
   for (const auto& [block, unit] : by_block) {
-    if (unit.parameters > 0 && unit.first_forward >= 0) units.push_back(unit);
+    if (!unit.parameters.empty() && unit.first_forward >= 0) units.push_back(unit);
   }
   std::ranges::stable_sort(units, {}, &ShardUnit::first_forward);
   return units;

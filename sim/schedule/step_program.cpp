@@ -10,9 +10,7 @@ namespace trainyard {
 namespace {
 
 /// Groups have communicators, and so streams, of their own.
-Stream stream_of(Axis axis) {
-  return axis == Axis::all || axis == Axis::data ? Stream::communication : Stream::tensor;
-}
+Stream stream_of(Axis axis) { return is_of_replicas(axis) ? Stream::communication : Stream::tensor; }
 
 /// Writes the streams of a step from its ops and its launches.
 class StepProgram {

@@ -28,8 +28,7 @@ void UnitProgram::after(int op) {
     if (op != launch.unit.last_backward) continue;
     free(i);
     writer_.order(Stream::compute, Stream::communication);
-    writer_.add(Stream::communication, Join{launch.reduce});
-    if (launch.reduce_across >= 0) writer_.add(Stream::communication, Join{launch.reduce_across});
+    for (const int reduction : launch.reductions) writer_.add(Stream::communication, Join{reduction});
   }
 }
 
@@ -45,7 +44,7 @@ void UnitProgram::use(int unit, int next) {
 
 void UnitProgram::gather(int unit) {
   writer_.order(Stream::compute, Stream::parameters);
-  writer_.add(Stream::parameters, Join{units_[at(unit)].gather});
+  for (const int collective : units_[at(unit)].gathers) writer_.add(Stream::parameters, Join{collective});
   events_[at(unit)] = writer_.record(Stream::parameters);
   states_[at(unit)] = State::under_way;
 }

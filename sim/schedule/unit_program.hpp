@@ -10,12 +10,11 @@
 
 namespace trainyard {
 
-/// The collectives of a unit.
+/// The collectives of a unit, one after the other: one for each axis whose groups divide parameters.
 struct UnitLaunch {
   ShardUnit unit;
-  int gather = -1;
-  int reduce = -1;
-  int reduce_across = -1;  ///< between nodes that hold copies of the shards
+  std::vector<int> gathers = {};
+  std::vector<int> reductions = {};  ///< and those between nodes that hold copies of the shards
 };
 
 /// Writes what a unit's first and last ops cause, in the order of FSDP (Zhao et al. 2023, arXiv 2304.11277,

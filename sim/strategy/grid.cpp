@@ -94,6 +94,8 @@ RankGroups groups_among(const Grid& grid, std::span<const Rank> ranks, Axis axis
       return replicas_among(grid, ranks);
     case Axis::expert:
       return expert_groups(grid, ranks, false);
+    case Axis::expert_data:
+      return expert_groups(grid, ranks, true);
     case Axis::tensor:
     case Axis::context:
     case Axis::pipeline:
@@ -180,8 +182,6 @@ Rank rank_at(const Grid& grid, const Coordinates& coordinates) {
 }
 
 RankGroups groups(const Grid& grid, Axis axis) { return groups_among(grid, ranks_of(grid), axis); }
-
-RankGroups expert_replicas(const Grid& grid) { return expert_groups(grid, ranks_of(grid), true); }
 
 RankGroups groups_of_stage(const Grid& grid, Axis axis, int stage) {
   const bool spans_stages = axis == Axis::all || axis == Axis::pipeline;

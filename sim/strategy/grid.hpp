@@ -47,11 +47,9 @@ Rank rank_at(const Grid& grid, const Coordinates& coordinates);
 
 /// The groups of an axis, by their first ranks; ranks ascending, which is also the order of their
 /// coordinates. Every rank is in one group. Groups of `data` are the replicas of a parameter that is not an
-/// expert's: all context and data ranks of one tensor rank and stage. `all`: one group.
+/// expert's: all context and data ranks of one tensor rank and stage; those of `expert_data` the replicas of
+/// an expert's parameters: context x data / expert ranks each. `all`: one group.
 RankGroups groups(const Grid& grid, Axis axis);
-
-/// The replicas of an expert's parameters: context x data / expert ranks each.
-RankGroups expert_replicas(const Grid& grid);
 
 /// The groups whose ranks all hold this stage.
 RankGroups groups_of_stage(const Grid& grid, Axis axis, int stage);

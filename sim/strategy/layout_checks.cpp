@@ -73,6 +73,13 @@ std::vector<Diagnostic> layout_errors(const Parallelism& parallelism, int ranks,
     found.push_back(about_layout("sequence", "'sequence' needs a tensor group, but tensor is 1",
                                  "tensor: 2 or more, or leave out 'sequence'"));
   }
+  if (!parallelism.layers.empty() && parallelism.context > 1) {
+    found.push_back(about_layout(
+        "layers",
+        fmt::format("'layers' divides layers among replicas, but context {} has them share samples",
+                    parallelism.context),
+        "context: 1, or leave out 'layers'"));
+  }
   if (parallelism.context_exchange && parallelism.context == 1) {
     found.push_back(about_layout("context_exchange",
                                  "'context_exchange' needs a context group, but context is 1",

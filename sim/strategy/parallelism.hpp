@@ -5,10 +5,13 @@
 
 #include "collectives/axis.hpp"
 #include "config/keys.hpp"
+#include "strategy/layer_rule.hpp"
+#include "strategy/routing.hpp"
 
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,9 +45,12 @@ struct Parallelism {
   bool sequence = false;                          ///< sequence parallelism between the divided layers
   std::optional<PipelineSchedule> schedule = {};  ///< default: 1f1b, with virtual stages interleaved
   std::vector<int> stages = {};  ///< blocks of each chunk in the model's order; empty: equal parts
+  std::vector<std::string> first_layers = {};  ///< of each chunk but the first, in place of `stages`
   Recompute recompute = Recompute::none;
   Sharded shard = Sharded::none;
   ShardOver shard_over = ShardOver::data;
+  std::vector<LayerRule> layers = {};  ///< layers that replicas divide; the first that matches counts
+  Routing routing = {};
 };
 
 /// How the ranks of a context group exchange keys and values: as the block says, or Megatron-LM's default
@@ -61,8 +67,15 @@ inline bool changes_nothing(const Parallelism& parallelism) {
                                parallelism.context, parallelism.expert};
   return std::ranges::all_of(ranks_of_model, [](int count) { return count == 1; }) && is_usual &&
          !parallelism.sequence && !parallelism.context_exchange && parallelism.stages.empty() &&
-         parallelism.order == Parallelism{}.order && parallelism.recompute == Recompute::none &&
-         parallelism.shard == Sharded::none;
+         parallelism.first_layers.empty() && parallelism.order == Parallelism{}.order &&
+         parallelism.recompute == Recompute::none && parallelism.shard == Sharded::none &&
+         parallelism.layers.empty() && parallelism.routing == Routing{};
+}
+
+/// Whether replicas sum gradients by all-reduces. If all of them divide the state, each needs only the sum of
+/// its part.
+inline bool has_all_reduces(const Parallelism& parallelism) {
+  return parallelism.shard == Sharded::none || parallelism.shard_over == ShardOver::node;
 }
 
 }  // namespace trainyard
@@ -141,10 +154,16 @@ struct Keys<Parallelism> {
                  "order of the passes on a stage; default: 1f1b, with virtual stages interleaved"),
         optional("stages", &Parallelism::stages,
                  "blocks of each chunk in the model's order; default: equal parts"),
+        optional("first_layers", &Parallelism::first_layers,
+                 "name of the first layer of each chunk but the first, in place of 'stages'"),
         optional("recompute", &Parallelism::recompute,
                  "activations that backward computes again instead of keeping them"),
         optional("shard", &Parallelism::shard, "what replicas divide instead of each holding it"),
-        optional("shard_over", &Parallelism::shard_over, "which replicas divide it"));
+        optional("shard_over", &Parallelism::shard_over, "which replicas divide it"),
+        optional("routing", &Parallelism::routing, "how tokens spread over experts; default: evenly"),
+        optional("layers", &Parallelism::layers,
+                 "layers whose parameters replicas divide instead of each holding them; the first rule that "
+                 "matches a layer counts"));
   }
 };
 

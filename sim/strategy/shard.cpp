@@ -46,7 +46,8 @@ Layer columns_part(Layer layer, int ranks, bool has_divided_input) {
 }
 
 Layer rows_part(Layer layer, int ranks) {
-  const double weight = static_cast<double>(layer.in_shape.back()) * layer.out_shape.back();
+  const double weight = static_cast<double>(layer.in_shape.back()) * layer.out_shape.back() *
+                        layer.gemm.batch;  // more than one: of experts
   for (Parameter& parameter : layer.parameters) {
     if (parameter.elements == weight) parameter.elements /= ranks;  // the bias is added once, by every rank
   }
@@ -126,6 +127,8 @@ Layer tokens_part(Layer layer, int ranks) {
   layer.out_elements /= ranks;
   layer.in_shape.front() /= ranks;
   layer.out_shape.front() /= ranks;
+  layer.forward_macs /= ranks;
+  layer.gemm.m /= ranks;
   return layer;
 }
 
@@ -173,6 +176,7 @@ public:
 
   void add(int number) {
     const Layer& layer = layers_[static_cast<std::size_t>(number)];
+    if (layer.experts > 0) return;  // share_experts() adds theirs
     switch (layer.split) {
       case TensorSplit::columns:
         add_columns(number, layer);
@@ -194,7 +198,8 @@ public:
   }
 
   [[nodiscard]] bool has_divided_input(int number) const {
-    return sequence_ && number > 0 && before(number).split == TensorSplit::tokens;
+    return sequence_ && number > 0 && before(number).split == TensorSplit::tokens &&
+           layers_[static_cast<std::size_t>(number)].experts == 0;
   }
 
   std::vector<Transfer> take() { return std::move(transfers_); }

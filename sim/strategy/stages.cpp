@@ -1,6 +1,7 @@
 #include "strategy/stages.hpp"
 
 #include "config/diagnostic.hpp"
+#include "config/suggest.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
@@ -59,6 +60,83 @@ Blocks blocks_of(const std::vector<Layer>& layers) {
   return blocks;
 }
 
+/// Whether one tensor passes from the layer before to this one.
+bool is_cut_place(const std::vector<Layer>& layers, std::size_t layer) {
+  return !layers[layer].block || layers[layer - 1].block != layers[layer].block;
+}
+
+/// First layers that divide the arithmetic into parts as equal as possible, as a key of the experiment.
+std::string proposed_layers(const std::vector<Layer>& layers, int chunks) {
+  const auto work = [](const Layer& layer) {
+    return (layer.forward_flops + layer.backward_flops) / Flops(1);
+  };
+  double all = 0;
+  for (const Layer& layer : layers) all += work(layer);
+  std::vector<std::string> names;
+  double before = work(layers.front());
+  for (std::size_t i = 1; i < layers.size() && std::ssize(names) + 1 < chunks; ++i) {
+    const double goal = all * static_cast<double>(names.size() + 1) / chunks;
+    const bool is_nearest = before + work(layers[i]) / 2 >= goal;
+    if (is_cut_place(layers, i) && is_nearest && layers[i].forward_macs > 0) names.push_back(layers[i].name);
+    before += work(layers[i]);
+  }
+  if (std::ssize(names) + 1 < chunks) return "fewer chunks";
+  return fmt::format("first_layers: [{}]", fmt::join(names, ", "));
+}
+
+/// The index of the layer that begins a chunk. The one before it began at `before`.
+int named_layer(const std::vector<Layer>& layers, const std::string& name, int before) {
+  const auto found = std::ranges::find(layers, name, &Layer::name);
+  const auto refuse = [](std::string message, std::string hint) {
+    refuse_cut("first_layers", std::move(message), std::move(hint));
+  };
+  if (found == layers.end()) {
+    std::vector<std::string> names;
+    for (const Layer& layer : layers) names.push_back(layer.name);
+    refuse(fmt::format("the model has no layer '{}'", name), config::did_you_mean(name, names));
+  }
+  const auto number = static_cast<int>(found - layers.begin());
+  if (number <= before) {
+    refuse(fmt::format("layer '{}' does not follow layer '{}', with which the chunk before it begins", name,
+                       layers[at(before)].name),
+           "write the layers in the model's order");
+  }
+  if (!is_cut_place(layers, at(number))) {
+    const auto is_outside = [&](const Layer& layer) { return layer.block != found->block; };
+    const auto next = std::find_if(found, layers.end(), is_outside);
+    int first = number;
+    while (first > 0 && layers[at(first - 1)].block == found->block) --first;
+    refuse(fmt::format("layer '{}' is inside a block, where more than one tensor passes from layer to layer",
+                       name),
+           next == layers.end() ? fmt::format("use '{}', with which the block begins", layers[at(first)].name)
+                                : fmt::format("use '{}' or '{}', at the ends of the block",
+                                              layers[at(first)].name, next->name));
+  }
+  return number;
+}
+
+std::vector<LayerRange> cut_before(const std::vector<Layer>& layers, int chunks, const CutPlaces& places) {
+  if (!places.blocks_of_chunk.empty())
+    refuse_cut("first_layers", "'first_layers' and 'stages' both say where to cut the model",
+               "leave out one of them");
+  if (std::ssize(places.first_layers) != chunks - 1) {
+    refuse_cut("first_layers",
+               fmt::format("'first_layers' has {} names for {} chunks (pipeline x virtual stages)",
+                           places.first_layers.size(), chunks),
+               chunks > 1 ? fmt::format("{} names: all chunks but the first", chunks - 1)
+                          : "leave out 'first_layers'");
+  }
+  std::vector<LayerRange> ranges;
+  int first = 0;
+  for (const std::string& name : places.first_layers) {
+    const int next = named_layer(layers, name, first);
+    ranges.push_back({first, next});
+    first = next;
+  }
+  ranges.push_back({first, static_cast<int>(layers.size())});
+  return ranges;
+}
+
 void check_given(const std::vector<int>& given, int chunks, int blocks) {
   if (given.size() != at(chunks)) {
     refuse_cut("stages",
@@ -82,8 +160,9 @@ void check_given(const std::vector<int>& given, int chunks, int blocks) {
 
 int block_count(const std::vector<Layer>& layers) { return static_cast<int>(blocks_of(layers).first.size()); }
 
-std::vector<LayerRange> cut(const std::vector<Layer>& layers, int chunks,
-                            const std::vector<int>& blocks_of_chunk) {
+std::vector<LayerRange> cut(const std::vector<Layer>& layers, int chunks, const CutPlaces& places) {
+  if (!places.first_layers.empty()) return cut_before(layers, chunks, places);
+  const std::vector<int>& blocks_of_chunk = places.blocks_of_chunk;
   const Blocks found = blocks_of(layers);
   const auto blocks = static_cast<int>(found.first.size());
   const auto end = static_cast<int>(layers.size());
@@ -91,7 +170,7 @@ std::vector<LayerRange> cut(const std::vector<Layer>& layers, int chunks,
     refuse_cut("pipeline",
                fmt::format("a model without blocks cannot be cut into {} chunks (pipeline x virtual stages)",
                            chunks),
-               "pipeline: 1, or a model of blocks, such as a transformer");
+               proposed_layers(layers, chunks));
   }
   if (!blocks_of_chunk.empty()) check_given(blocks_of_chunk, chunks, blocks);
   if (chunks == 1) return {{0, end}};
@@ -118,7 +197,7 @@ std::vector<LayerRange> cut(const std::vector<Layer>& layers, int chunks,
 }
 
 double boundary_elements(const std::vector<Layer>& layers, const LayerRange& chunk) {
-  return layers[at(chunk.end) - 1].out_elements;
+  return layers[at(chunk.end)].in_elements;
 }
 
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 
 #include "workload/layer.hpp"
 
+#include <string>
 #include <vector>
 
 namespace trainyard {
@@ -17,17 +18,23 @@ struct LayerRange {
 /// Number of blocks of a model: distinct values of Layer::block.
 int block_count(const std::vector<Layer>& layers);
 
-/// The layers of each chunk, in the model's order, which cover all of them. Layers before the first block
-/// belong to the first chunk, those after the last block to the last one. `blocks_of_chunk`: blocks of each
-/// chunk; empty: equal numbers. Throws InputError, with the key of the wrong value, if equal parts do not
-/// exist (with stages that would do), if `blocks_of_chunk` has another number of chunks or of blocks, if a
-/// chunk is left without layers, or if a model to be cut has no blocks. One chunk is the whole model, with or
-/// without blocks.
-std::vector<LayerRange> cut(const std::vector<Layer>& layers, int chunks,
-                            const std::vector<int>& blocks_of_chunk = {});
+/// Where a model is cut: at most one of both; neither: into equal numbers of blocks.
+struct CutPlaces {
+  std::vector<int> blocks_of_chunk = {};       ///< blocks of each chunk
+  std::vector<std::string> first_layers = {};  ///< name of the first layer of each chunk but the first
+};
 
-/// Values of one sample that a chunk passes on to the next: the output of its last layer. Its gradient, which
-/// comes back, has as many.
+/// The layers of each chunk, in the model's order, which cover all of them. A model is cut between layers
+/// that pass on one tensor: not inside a block. Without named layers, layers before the first block belong to
+/// the first chunk, those after the last block to the last one. Throws InputError, with the key of the wrong
+/// value, if equal parts do not exist (with stages that would do), if `places` has another number of chunks
+/// or of blocks, if a chunk is left without layers, if a layer is unknown, inside a block, or not behind the
+/// one named before it, or if a model without blocks is to be cut and no layers are named. One chunk is the
+/// whole model, with or without blocks.
+std::vector<LayerRange> cut(const std::vector<Layer>& layers, int chunks, const CutPlaces& places = {});
+
+/// Values of one sample that a chunk passes on to the next, whose first layer reads them. Their gradient,
+/// which comes back, has as many.
 double boundary_elements(const std::vector<Layer>& layers, const LayerRange& chunk);
 
 /// The place of a stage's chunk among all chunks of the model.

@@ -19,7 +19,7 @@ double gradient_elements(const std::vector<Op>& ops) {
 }
 
 /// Collectives along the other axes are part of every forward and backward pass.
-bool is_of_gradients(const OpCommunication& one) { return one.axis == Axis::all || one.axis == Axis::data; }
+bool is_of_gradients(const OpCommunication& one) { return is_of_replicas(one.axis); }
 
 Op addition_op(double elements, Bytes gradient) {
   Op op;

@@ -1,5 +1,7 @@
 #include "workload/decoder.hpp"
 
+#include "workload/expert_layers.hpp"
+
 #include <string>
 #include <utility>
 
@@ -22,6 +24,13 @@ BlockParts parts_of_block(const DecoderHyperparameters& parameters) {
           .gated = parameters.gated,
           .attention = parameters.attention,
           .causal = parameters.causal};
+}
+
+ExpertSize size_of_experts(const DecoderHyperparameters& parameters) {
+  return {.experts = parameters.experts.value_or(0),
+          .per_token = parameters.experts_per_token.value_or(0),
+          .features = parameters.expert_ffn.value_or(parameters.ffn.value_or(4 * parameters.hidden)),
+          .shared_features = parameters.shared_expert_ffn.value_or(0)};
 }
 
 void append_norm(std::vector<Layer>& layers, std::string name, const DecoderHyperparameters& parameters) {
@@ -55,6 +64,11 @@ Layer last_projection(const DecoderHyperparameters& parameters, int entries) {
 
 }  // namespace
 
+bool has_experts(const DecoderHyperparameters& parameters, int number) {
+  return parameters.experts && number >= parameters.first_dense_layers.value_or(0) &&
+         (number + 1) % parameters.moe_every.value_or(1) == 0;
+}
+
 std::vector<Layer> decoder_layers(const DecoderHyperparameters& parameters) {
   const int entries = padded_vocabulary(parameters.vocabulary, parameters.pad_vocabulary);
   const TransformerSize size = size_of_block(parameters);
@@ -68,7 +82,10 @@ std::vector<Layer> decoder_layers(const DecoderHyperparameters& parameters) {
     append_norm(layers, prefix + ".ln1", parameters);
     append_attention(layers, prefix, size, linear_layer(prefix + ".attn.qkv", qkv, parts.bias), parts);
     append_norm(layers, prefix + ".ln2", parameters);
-    append_feed_forward(layers, prefix, size, parts);
+    if (has_experts(parameters, i))
+      append_experts(layers, prefix, size, size_of_experts(parameters), parts);
+    else
+      append_feed_forward(layers, prefix, size, parts);
     set_block(layers, first, i);
   }
   append_norm(layers, "ln_f", parameters);

@@ -1,6 +1,6 @@
 #pragma once
 // Transformer decoders that predict each next token, from their hyper-parameters: the families of GPT and
-// Llama. gpt2.hpp is a setting of it.
+// Llama, and mixtures of experts like Mixtral. gpt2.hpp is a setting of it.
 
 #include "config/keys.hpp"
 #include "workload/layer.hpp"
@@ -35,8 +35,17 @@ struct DecoderHyperparameters {
   bool tied = true;  ///< the last projection multiplies by the word embedding
   bool dropout = true;
   AttentionKernel attention = AttentionKernel::unfused;
-  bool causal = true;  ///< a flash kernel skips the masked half
+  bool causal = true;                     ///< a flash kernel skips the masked half
+  std::optional<int> experts = {};             ///< of a block with experts; none: every block is dense
+  std::optional<int> experts_per_token = {};   ///< required with experts
+  std::optional<int> expert_ffn = {};          ///< default: ffn
+  std::optional<int> shared_expert_ffn = {};   ///< features of the experts of all tokens; none: no such experts
+  std::optional<int> first_dense_layers = {};  ///< blocks without experts at the beginning; default: 0
+  std::optional<int> moe_every = {};           ///< only every n-th block has experts; default: 1
 };
+
+/// Whether block `number`, from 0, has experts.
+bool has_experts(const DecoderHyperparameters& parameters, int number);
 
 /// The layers in forward order, ending in the loss. Unfused attention computes the masked half as well. ALiBi
 /// adds to the scores before the softmax: counted as free, fused with it. The heads must divide hidden unless
@@ -114,7 +123,31 @@ struct Keys<DecoderHyperparameters> {
                  "true: dropout after the embedding, of the attention probabilities and before the residual "
                  "sums"),
         optional("attention", &D::attention, "kernels of the attention"),
-        optional("causal", &D::causal, "true: a flash kernel skips the masked half of the scores"));
+        optional("causal", &D::causal, "true: a flash kernel skips the masked half of the scores"),
+        optional("experts", &D::experts,
+                 "experts in place of the feed-forward half of a block (mixture of experts); default: none")
+            .at_least(2)
+            .at_most(1e5),
+        optional("experts_per_token", &D::experts_per_token,
+                 "experts that every token passes through (top-k)")
+            .at_least(1)
+            .at_most(1e5),
+        optional("expert_ffn", &D::expert_ffn,
+                 "features between the two linear layers of an expert; default: ffn")
+            .at_least(1)
+            .at_most(1e7),
+        optional("shared_expert_ffn", &D::shared_expert_ffn,
+                 "features of the shared experts, which every token passes through; default: none")
+            .at_least(1)
+            .at_most(1e7),
+        optional("first_dense_layers", &D::first_dense_layers,
+                 "blocks at the beginning that have no experts; default: 0")
+            .at_least(0)
+            .at_most(10'000),
+        optional("moe_every", &D::moe_every,
+                 "only every n-th block has experts, beginning with block n; default: 1")
+            .at_least(1)
+            .at_most(10'000));
   }
 };
 

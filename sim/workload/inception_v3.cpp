@@ -131,18 +131,28 @@ std::vector<Layer> inception_v3_layers(const InceptionV3Hyperparameters& paramet
   Network network{{}, parameters.batch_norm_scale};
   FeatureMap map = append_stem(network, {3, parameters.image_size, parameters.image_size});
   set_reads_data(network.layers.front());
-  map = append_block35(network, "5b.", map, 32);
-  map = append_block35(network, "5c.", map, 64);
-  map = append_block35(network, "5d.", map, 64);
-  map = append_first_reduction(network, "6a.", map);
-  map = append_block17(network, "6b.", map, 128);
-  map = append_block17(network, "6c.", map, 160);
-  map = append_block17(network, "6d.", map, 160);
-  map = append_block17(network, "6e.", map, 192);
-  if (parameters.auxiliary) append_auxiliary(network, map, parameters.classes);
-  map = append_second_reduction(network, "7a.", map);
-  map = append_block8(network, "7b.", map);
-  map = append_block8(network, "7c.", map);
+  int blocks = 0;
+  const auto append = [&](auto append_block, const char* name, auto... parameter) {
+    const std::size_t first = network.layers.size();
+    map = append_block(network, name, map, parameter...);
+    set_block(network.layers, first, blocks++);
+  };
+  append(append_block35, "5b.", 32);
+  append(append_block35, "5c.", 64);
+  append(append_block35, "5d.", 64);
+  append(append_first_reduction, "6a.");
+  append(append_block17, "6b.", 128);
+  append(append_block17, "6c.", 160);
+  append(append_block17, "6d.", 160);
+  append(append_block17, "6e.", 192);
+  if (parameters.auxiliary) {
+    const std::size_t first = network.layers.size();
+    append_auxiliary(network, map, parameters.classes);
+    set_block(network.layers, first, blocks - 1);
+  }
+  append(append_second_reduction, "7a.");
+  append(append_block8, "7b.");
+  append(append_block8, "7c.");
   network.layers.push_back(average_pool_layer("gap", map));
   network.layers.push_back(linear_layer("fc", map.channels, parameters.classes));
   return std::move(network.layers);

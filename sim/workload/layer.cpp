@@ -57,6 +57,15 @@ double parameter_elements(const Layer& layer) {
   return sum;
 }
 
+std::map<std::optional<Axis>, double> parameters_by_axis(const std::vector<Layer>& layers) {
+  std::map<std::optional<Axis>, double> sums;
+  for (const Layer& layer : layers) {
+    const double elements = parameter_elements(layer);
+    if (elements > 0) sums[layer.summed_over] += elements;
+  }
+  return sums;
+}
+
 std::vector<int> dimensions(FeatureMap map) { return {map.channels, map.height, map.width}; }
 
 Layer shaped_layer(std::string name, LayerKind kind, std::vector<int> in, std::vector<int> out) {
@@ -68,6 +77,10 @@ Layer shaped_layer(std::string name, LayerKind kind, std::vector<int> in, std::v
   layer.in_shape = std::move(in);
   layer.out_shape = std::move(out);
   return layer;
+}
+
+void set_block(std::vector<Layer>& layers, std::size_t first, int block) {
+  for (std::size_t i = first; i < layers.size(); ++i) layers[i].block = block;
 }
 
 Layer vector_layer(std::string name, LayerKind kind, const std::vector<int>& shape, VectorCosts costs) {

@@ -3,10 +3,12 @@
 // for the backward pass. Model families (resnet.hpp) build lists of these; make_trace.hpp turns them into
 // ops. Counts are doubles: exact up to 2^53, without overflow.
 
+#include "collectives/axis.hpp"
 #include "config/keys.hpp"
 #include "units/quantity.hpp"
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,7 +35,8 @@ enum class LayerKind {
   batched_matmul,
   softmax,
   flash_attention,
-  softmax_cross_entropy
+  softmax_cross_entropy,
+  permute
 };
 
 /// A trainable tensor.
@@ -103,11 +106,21 @@ struct Layer {
   LayerGemm gemm;
   TensorSplit split = TensorSplit::none;
   LimitedColumns limited = {};  ///< part of the outputs of a layer split by columns
-  std::optional<int> block;     ///< number of the layer's block; none before the first and after the last one
+  /// The axis whose groups hold copies of the parameters and sum their gradients; empty: no other rank has
+  /// them.
+  std::optional<Axis> summed_over = Axis::data;
+  int experts = 0;  ///< whose rows the layer's values are, and whose weights it has; 0: it is no expert's
+  double load = 1;  ///< rows computed per row that the router sends, of the fullest rank
+  /// Number of the layer's block, inside which several tensors pass from layer to layer; none where the model
+  /// is a chain of single layers.
+  std::optional<int> block;
 };
 
 /// Values in all parameter tensors of a layer.
 double parameter_elements(const Layer& layer);
+
+/// Values in all parameter tensors, by the axis that sums their gradients.
+std::map<std::optional<Axis>, double> parameters_by_axis(const std::vector<Layer>& layers);
 
 struct FeatureMap {
   int channels = 0, height = 0, width = 0;
@@ -127,6 +140,9 @@ std::vector<int> dimensions(FeatureMap map);
 
 /// A layer with name, kind, shapes and element counts, but no costs yet.
 Layer shaped_layer(std::string name, LayerKind kind, std::vector<int> in, std::vector<int> out);
+
+/// Sets Layer::block of the layers from `first` on.
+void set_block(std::vector<Layer>& layers, std::size_t first, int block);
 
 /// Costs of a layer with one output value per input value: FLOPs per value, passes over the values.
 struct VectorCosts {
@@ -214,7 +230,8 @@ struct Names<LayerKind> {
       Name{"bmm", LayerKind::batched_matmul, "one matrix product per attention head"},
       Name{"softmax", LayerKind::softmax, "softmax of attention scores"},
       Name{"flash_attention", LayerKind::flash_attention, "attention of all heads in one kernel"},
-      Name{"softmax_xent", LayerKind::softmax_cross_entropy, "softmax and loss"}};
+      Name{"softmax_xent", LayerKind::softmax_cross_entropy, "softmax and loss"},
+      Name{"permute", LayerKind::permute, "copies of tokens in the order of their experts, or their sum"}};
 };
 
 }  // namespace config

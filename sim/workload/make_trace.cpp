@@ -32,7 +32,7 @@ Op make_op(Phase phase, std::string layer, OpKind kind, Shape shape, Flops flops
 std::vector<Gradient> gradients_of(const Layer& layer) {
   std::vector<Gradient> gradients;
   for (const Parameter& parameter : layer.parameters | std::views::reverse) {
-    gradients.push_back({parameter.name, parameter.elements});
+    gradients.push_back({parameter.name, parameter.elements, layer.summed_over});
   }
   return gradients;
 }

@@ -72,6 +72,20 @@ Bytes kept_of(const std::vector<Layer>& layers, const MemorySetting& setting) {
   return sum;
 }
 
+/// The sum over all parameters of what `state_of` gives for some of them, of which each rank holds one part
+/// if they are divided.
+template <typename StateOf>
+auto held_part(const std::vector<Layer>& layers, bool is_divided, const StateShards& shards,
+               StateOf state_of) {
+  decltype(state_of(0.0)) sum{};
+  for (const auto& [axis, elements] : parameters_by_axis(layers)) {
+    const auto ranks = axis ? shards.ranks.find(*axis) : shards.ranks.end();
+    const bool is_shared = is_divided && ranks != shards.ranks.end();
+    sum += state_of(elements) / static_cast<double>(is_shared ? ranks->second : 1);
+  }
+  return sum;
+}
+
 /// Held by one rank under the stack's rules besides the state of the optimizer.
 Bytes copies_of_parameters(double parameters, const MemorySetting& setting, const MemoryRules& rules) {
   Bytes sum;
@@ -140,17 +154,21 @@ MemoryTerms memory_per_rank(const Model& model, const MemorySetting& setting,
                             const std::vector<Layer>& earlier) {
   if (setting.batch < 0) throw InputError(fmt::format("the batch is {} samples", setting.batch));
   const ElementSizes sizes = element_sizes(setting.precision);
-  const double parameters = totals(model.layers).parameters;
   MemoryTerms terms;
   const StateShards& shards = setting.shards;
-  terms.parameters = (parameters / shards.parameters + setting.gathered_parameters) *
-                     (sizes.writes_copy ? sizes.compute_weight : sizes.parameter);
+  const auto elements = [](double parameters) { return parameters; };
+  terms.parameters =
+      (held_part(model.layers, shards.parameters, shards, elements) + setting.gathered_parameters) *
+      (sizes.writes_copy ? sizes.compute_weight : sizes.parameter);
   if (sizes.casts) terms.parameters += matrix_parameters(model.layers) * sizes.compute_weight;
-  terms.gradients = parameters / shards.gradients * setting.buffered_gradient.value_or(sizes.gradient);
-  terms.optimizer_state = parameters * optimizer_states(setting.optimizer) * state_value;
-  if (sizes.writes_copy) terms.optimizer_state += parameters * sizes.parameter;
-  if (setting.rules) terms.optimizer_state += copies_of_parameters(parameters, setting, *setting.rules);
-  terms.optimizer_state = terms.optimizer_state / shards.optimizer;
+  terms.gradients = held_part(model.layers, shards.gradients, shards, elements) *
+                    setting.buffered_gradient.value_or(sizes.gradient);
+  terms.optimizer_state = held_part(model.layers, shards.optimizer, shards, [&](double parameters) {
+    Bytes state = parameters * optimizer_states(setting.optimizer) * state_value;
+    if (sizes.writes_copy) state += parameters * sizes.parameter;
+    if (setting.rules) state += copies_of_parameters(parameters, setting, *setting.rules);
+    return state;
+  });
   terms.activations = setting.rules ? kept_activations(model, setting, *setting.rules)
                                     : setting.batch * activations_per_sample(model, setting.precision);
   if (setting.earlier_micro_batches > 0)

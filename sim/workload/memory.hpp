@@ -8,6 +8,7 @@
 #include "workload/trace.hpp"
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string_view>
 
@@ -54,9 +55,11 @@ Bytes total(const MemoryTerms& terms);
 /// The largest of them, the first among equal ones.
 const MemoryTerm& largest_term(const MemoryTerms& terms);
 
-/// Ranks that divide the state of the same parameters, so that each holds one part of it.
+/// State of parameters of which ranks that hold the same ones keep one part each.
 struct StateShards {
-  int optimizer = 1, gradients = 1, parameters = 1;
+  bool optimizer = false, gradients = false, parameters = false;
+  /// The ranks that divide it, by the axis that sums a parameter's gradient; without entry: 1.
+  std::map<Axis, int> ranks = {};
 };
 
 /// Everything but the layers that affects a rank's memory.

@@ -59,11 +59,14 @@ std::vector<Layer> resnet_layers(const ResnetHyperparameters& parameters) {
   map = output_map(layers.back());
 
   int channels = parameters.width;
+  int block = 0;
   for (std::size_t stage = 0; stage < parameters.blocks.size(); ++stage) {
     for (int b = 0; b < parameters.blocks[stage]; ++b) {
       const std::string prefix = "layer" + std::to_string(stage + 1) + "." + std::to_string(b) + ".";
       const int stride = stage > 0 && b == 0 ? 2 : 1;
+      const std::size_t first = layers.size();
       map = append_bottleneck(layers, prefix, map, {channels, stride, b == 0}, parameters.stride_on);
+      set_block(layers, first, block++);
     }
     channels *= 2;
   }

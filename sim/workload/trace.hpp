@@ -54,6 +54,7 @@ enum class ComputeSource { measured, fitted, roofline };
 struct Gradient {
   std::string tensor;  ///< "layer1.0.bn1.weight"
   double elements = 0;
+  std::optional<Axis> summed_over = Axis::data;  ///< as in Layer; not part of a trace file
   friend bool operator==(const Gradient&, const Gradient&) = default;
 };
 

@@ -192,18 +192,11 @@ int head_dim(const TransformerSize& size) { return size.head_dim.value_or(size.h
 
 int qkv_columns(const TransformerSize& size) { return (size.heads + 2 * kv_heads(size)) * head_dim(size); }
 
-void set_block(std::vector<Layer>& layers, std::size_t first, int block) {
-  for (std::size_t i = first; i < layers.size(); ++i) layers[i].block = block;
-}
-
 int padded_vocabulary(int vocabulary, std::optional<int> multiple) {
   if (!multiple) return vocabulary;
   return (vocabulary + *multiple - 1) / *multiple * *multiple;
 }
 
-namespace {
-
-/// The end of both halves of a block: all ranks hold its tokens, or each a part of them.
 void append_residual(std::vector<Layer>& layers, const std::string& prefix, const std::string& number,
                      const TransformerSize& size, const BlockParts& parts) {
   const auto append = [&](Layer layer) {
@@ -212,6 +205,8 @@ void append_residual(std::vector<Layer>& layers, const std::string& prefix, cons
   if (parts.dropout) append(dropout_layer(prefix + ".drop" + number, token_shape(size)));
   append(add_layer(prefix + ".add" + number, token_shape(size)));
 }
+
+namespace {
 
 void append_core(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
                  const BlockParts& parts) {
@@ -250,16 +245,20 @@ void append_attention(std::vector<Layer>& layers, const std::string& prefix, con
   append_residual(layers, prefix, "1", size, parts);
 }
 
-void append_feed_forward(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
-                         const BlockParts& parts) {
-  const int features = size.intermediate;
+void append_mlp(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
+                int features, const BlockParts& parts) {
   const LinearSize up{size.sequence, size.hidden, parts.gated ? 2 * features : features};
-  layers.push_back(with_split(linear_layer(prefix + ".mlp.fc1", up, parts.bias), TensorSplit::columns));
-  layers.push_back(with_split(parts.gated ? silu_product_layer(prefix + ".mlp.silu", size.sequence, features)
-                                          : gelu_layer(prefix + ".mlp.gelu", {size.sequence, features}),
+  layers.push_back(with_split(linear_layer(prefix + ".fc1", up, parts.bias), TensorSplit::columns));
+  layers.push_back(with_split(parts.gated ? silu_product_layer(prefix + ".silu", size.sequence, features)
+                                          : gelu_layer(prefix + ".gelu", {size.sequence, features}),
                               TensorSplit::inner));
   const LinearSize down{size.sequence, features, size.hidden};
-  layers.push_back(with_split(linear_layer(prefix + ".mlp.fc2", down, parts.bias), TensorSplit::rows));
+  layers.push_back(with_split(linear_layer(prefix + ".fc2", down, parts.bias), TensorSplit::rows));
+}
+
+void append_feed_forward(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
+                         const BlockParts& parts) {
+  append_mlp(layers, prefix + ".mlp", size, size.intermediate, parts);
   append_residual(layers, prefix, "2", size, parts);
 }
 

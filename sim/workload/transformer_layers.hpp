@@ -126,8 +126,14 @@ void append_attention(std::vector<Layer>& layers, const std::string& prefix, con
 void append_feed_forward(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
                          const BlockParts& parts = {});
 
-/// Sets Layer::block of the layers from `first` on.
-void set_block(std::vector<Layer>& layers, std::size_t first, int block);
+/// Two linear layers with `features` between them and their activation: "prefix.fc1" to "prefix.fc2".
+void append_mlp(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
+                int features, const BlockParts& parts);
+
+/// The end of a half of a block: "prefix.dropNUMBER" if the block has dropout, "prefix.addNUMBER". All ranks
+/// hold its tokens, or each a part of them.
+void append_residual(std::vector<Layer>& layers, const std::string& prefix, const std::string& number,
+                     const TransformerSize& size, const BlockParts& parts);
 
 /// The vocabulary with entries added up to a multiple of `multiple`, so that ranks can divide it.
 int padded_vocabulary(int vocabulary, std::optional<int> multiple);

@@ -21,6 +21,7 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
                                          {"bert_base_tianshu", 1000},
                                          {"gpt2_small_tianshu", 1000},
                                          {"gpt3_175b_dgx_a100", 1024},
+                                         {"mixtral_8x7b_dgx_h100", 64},
                                          {"resnet50_dgx1v", 8},
                                          {"resnet50_dgx2", 16},
                                          {"resnet50_dgx2_input", 16},

@@ -1,5 +1,6 @@
 #include "published/layout_run.hpp"
 
+#include "published/layout_pairs.hpp"
 #include "published/published_files.hpp"
 #include "published/validate_layouts.hpp"
 
@@ -66,10 +67,66 @@ TEST_CASE("a layout that does not multiply to the number of GPUs is left out") {
   CHECK(reason_for(layout_line("2,2,,4,,,,,full", "step_time,0.5,s")).find("multiply") != std::string::npos);
 }
 
+TEST_CASE("ranks that share tokens are no replicas") {
+  const auto data = shipped_layout_rules(layout_line("2,2,,1,2,,,,full", "step_time,0.5,s"));
+  const auto run = layout_run(data, data->rows.front());
+  REQUIRE(std::holds_alternative<LayoutRun>(run));
+  CHECK(std::get<LayoutRun>(run).parallelism.context == 2);
+  CHECK(std::get<LayoutRun>(run).replicas == 1);
+}
+
 TEST_CASE("what is not simulated is left out with its reason") {
-  CHECK(reason_for(layout_line("2,2,,1,2,,,,full", "step_time,0.5,s")).find("context") != std::string::npos);
   CHECK(reason_for(layout_line("1,1,,8,,8,,,full", "step_time,0.5,s")).find("expert") != std::string::npos);
-  CHECK(reason_for(layout_line("1,1,,8,,,fsdp,,full", "step_time,0.5,s")).find("FSDP") != std::string::npos);
+}
+
+TEST_CASE("what replicas divide follows from the words of the column zero") {
+  const std::pair<std::string, std::pair<Sharded, ShardOver>> cases[] = {
+      {"zero1 over all ranks", {Sharded::optimizer, ShardOver::data}},
+      {"distributed_optimizer", {Sharded::optimizer, ShardOver::data}},
+      {"zero2", {Sharded::gradients, ShardOver::data}},
+      {"fsdp_shard_grad_op", {Sharded::gradients, ShardOver::data}},
+      {"zero3", {Sharded::parameters, ShardOver::data}},
+      {"fsdp_full_shard", {Sharded::parameters, ShardOver::data}}};
+  for (const auto& [zero, expected] : cases) {
+    CAPTURE(zero);
+    const auto data = shipped_layout_rules(layout_line("1,1,,8,,," + zero + ",,full", "step_time,0.5,s"));
+    const auto run = layout_run(data, data->rows.front());
+    REQUIRE(std::holds_alternative<LayoutRun>(run));
+    CHECK(std::get<LayoutRun>(run).parallelism.shard == expected.first);
+    CHECK(std::get<LayoutRun>(run).parallelism.shard_over == expected.second);
+  }
+}
+
+TEST_CASE("state is divided inside nodes if the group's replicas fill a node") {
+  const std::string four_nodes =
+      "a1,a test,GPT-2,8,1024,16,1024,50257,V100-SXM2-16GB,32,4,1x InfiniBand EDR,";
+  const auto sharded = [&](const std::string& layout) {
+    return shipped_layout_rules(four_nodes + layout + ",full,4,128,fp16,Megatron-LM,step_time,0.5,s,\n");
+  };
+  for (const std::string layout :
+       {"1,1,,32,,,zero1 within 8,", "2,1,,16,,,zero1 within 4,", "1,1,,32,,,hsdp,"}) {
+    CAPTURE(layout);
+    const auto data = sharded(layout);
+    const auto run = layout_run(data, data->rows.front());
+    REQUIRE(std::holds_alternative<LayoutRun>(run));
+    CHECK(std::get<LayoutRun>(run).parallelism.shard_over == ShardOver::node);
+  }
+  const auto data = sharded("1,1,,32,,,zero1 within 4,");
+  const auto run = layout_run(data, data->rows.front());
+  REQUIRE(std::holds_alternative<std::string>(run));
+  CHECK(std::get<std::string>(run).find("neither") != std::string::npos);
+}
+
+TEST_CASE("a rule may ask for rows that state sizes") {
+  RowPattern pattern;
+  pattern.states = {SizeColumn::layers, SizeColumn::vocabulary};
+  const auto rows =
+      read_published_rows("rows.csv", layout_header + layout_line(four_by_two, "step_time,0.5,s") +
+                                          layout_line(four_by_two, "step_time,0.5,s", "8,1024,16,1024,") +
+                                          layout_line(four_by_two, "step_time,0.5,s", ",,,1024,50257"));
+  CHECK(matches(pattern, rows[0]));
+  CHECK_FALSE(matches(pattern, rows[1]));
+  CHECK_FALSE(matches(pattern, rows[2]));
 }
 
 TEST_CASE("times and throughputs of a run are samples per second of all GPUs") {
@@ -98,6 +155,74 @@ TEST_CASE("the run that a series is fitted to is not scored with that fit") {
   CHECK_FALSE(validation.runs[0].error(LayoutFit::one_layout));
   CHECK(validation.runs[0].error(LayoutFit::software));
   CHECK(validation.runs[1].error(LayoutFit::one_layout));
+}
+
+TEST_CASE("a throughput counts only where no row gives the time of the same run") {
+  const auto data = shipped_layout_rules(layout_line(four_by_two, "step_time,0.5,s") +
+                                         layout_line(four_by_two, "throughput,64,samples/s"));
+  const LayoutValidation validation = validate_layouts(layout_catalogue(), data, 1);
+  CHECK(validation.runs.size() == 1);
+  CHECK(validation.excluded.at(std::string(given_as_time)) == 1);
+}
+
+TEST_CASE("runs of one experiment are predicted alike and judged once") {
+  const auto data = shipped_layout_rules(layout_line(four_by_two, "step_time,0.5,s") +
+                                         layout_line(four_by_two, "step_time,0.6,s"));
+  const LayoutValidation validation = validate_layouts(layout_catalogue(), data, 1);
+  REQUIRE(validation.runs.size() == 2);
+  CHECK_FALSE(validation.runs[0].is_repeated);
+  CHECK(validation.runs[1].is_repeated);
+  CHECK(*validation.runs[0].prediction(LayoutFit::software).throughput ==
+        *validation.runs[1].prediction(LayoutFit::software).throughput);
+  CHECK(verdicts_of(validation).ran == 1);
+}
+
+TEST_CASE("figures of memory are compared with the memory of the run, and failed runs with its verdict") {
+  const auto data = shipped_layout_rules(layout_line(four_by_two, "peak_memory,4,GiB") +
+                                         layout_line(four_by_two, "out_of_memory,1,bool"));
+  const LayoutValidation validation = validate_layouts(layout_catalogue(), data, 1);
+  CHECK(validation.runs.empty());
+  REQUIRE(validation.memory.size() == 2);
+  CHECK(validation.memory[0].figure == MemoryFigure::allocated);
+  CHECK(validation.memory[0].published == Bytes{4.0 * (1 << 30)});
+  const LayoutMemory& its = *validation.memory[0].predicted;
+  CHECK(its.allocated < its.whole);
+  CHECK(its.state + its.activations <= its.allocated);
+  CHECK(errors_of(validation, MemoryFigure::allocated).runs == 1);
+  CHECK(*errors_of(validation, MemoryFigure::allocated).bias ==
+        doctest::Approx(its.allocated / validation.memory[0].published - 1));
+  CHECK(verdicts_of(validation).failed == 1);
+  CHECK(verdicts_of(validation).refused == 0);
+}
+
+TEST_CASE("pairs differ in one setting, and a common error of both runs cancels") {
+  const auto data = shipped_layout_rules(
+      "a1,a test,GPT 22B "
+      "(Korthikanti),48,6144,64,2048,51200,A100-80GB,8,1,,8,1,,1,,,,0,none,4,4,fp16,Megatron-LM,step_time,1."
+      "0,s,\n"
+      "a1,a test,GPT 22B "
+      "(Korthikanti),48,6144,64,2048,51200,A100-80GB,8,1,,8,1,,1,,,,0,full,4,4,fp16,Megatron-LM,step_time,1."
+      "3,s,\n"
+      "a1,a test,GPT 22B "
+      "(Korthikanti),48,6144,64,2048,51200,A100-80GB,8,1,,8,1,,1,,,,0,full,4,8,fp16,Megatron-LM,step_time,2."
+      "0,s,\n");
+  LayoutValidation validation = validate_layouts(layout_catalogue(), data, 1);
+  REQUIRE(validation.runs.size() == 3);
+  auto predict = [](ScoredLayout& scored, double factor) {
+    scored.predictions[static_cast<std::size_t>(LayoutFit::nothing)].throughput =
+        factor * scored.run.measured;
+  };
+  for (ScoredLayout& scored : validation.runs) predict(scored, 1.5);
+  const std::vector<LayoutPair> pairs = layout_pairs(validation);
+  REQUIRE(pairs.size() == 2);
+  const PairErrors recomputing = errors_of(pairs, PairSetting::activations, LayoutFit::nothing);
+  CHECK(recomputing.pairs == 1);
+  CHECK(recomputing.error == doctest::Approx(0));
+  CHECK(errors_of(pairs, PairSetting::micro_batches, LayoutFit::nothing).pairs == 1);
+  CHECK(errors_of(pairs, PairSetting::schedule, LayoutFit::nothing).pairs == 0);
+  predict(validation.runs[1], 1);
+  CHECK(errors_of(layout_pairs(validation), PairSetting::activations, LayoutFit::nothing).error ==
+        doctest::Approx(1 / 1.3 * (1 - 1 / 1.5)));
 }
 
 TEST_CASE("FLOP/s count only where no row gives the time of the same run") {

@@ -11,6 +11,7 @@
 #include "shipped_layout.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <doctest/doctest.h>
 #include <numeric>
@@ -24,7 +25,7 @@ struct Case {
   std::string platform;
   int nodes = 1;
   Overrides layout;
-  bool is_decoder = false;  ///< with fused attention
+  ResolvedExperiment (*job)(const std::string&, int, const Overrides&) = small_layout;
 };
 
 Overrides pipelined(const std::string& schedule, int stages, const Overrides& more = {}) {
@@ -56,24 +57,41 @@ std::vector<Case> some_cases() {
       {"dgx1v", 2, pipelined("zb_h1", 4, {{"parallelism.shard", "optimizer"}})},
       {"p2_16xlarge", 1, joined(two_ways, pipelined("1f1b", 4, in_fp32))},
       {"p2_16xlarge", 1, joined(two_chunks, pipelined("interleaved", 4, in_fp32))},
-      {"dgx_a100", 1, sharing_tokens(8, "p2p"), true},
+      {"dgx_a100", 1,
+       sharing_tokens(2, "p2p",
+                      joined({{"parallelism.shard", "optimizer"}, {"stack.overlap_parameters", "true"}},
+                             joined(two_chunks, pipelined("interleaved", 2)))),
+       small_decoder},
+      {"dgx_a100", 1, sharing_tokens(8, "p2p"), small_decoder},
       {"dgx_a100", 4,
        joined(two_ways, sharing_tokens(8, "p2p", pipelined("zb_h1", 2, {{"parallelism.recompute", "full"}}))),
-       true},
-      {"dgx_a100", 2, sharing_tokens(4, "all_gather", joined(two_ways, pipelined("1f1b", 2))), true},
+       small_decoder},
+      {"dgx_a100", 2, sharing_tokens(4, "all_gather", joined(two_ways, pipelined("1f1b", 2))), small_decoder},
       {"dgx_a100", 2,
        sharing_tokens(2, "a2a",
                       joined({{"parallelism.tensor", "4"}, {"parallelism.sequence", "true"}},
                              joined(two_chunks, pipelined("interleaved", 2)))),
-       true},
-      {"dgx1v", 2, sharing_tokens(4, "p2p", {{"parallelism.shard", "parameters"}}), true},
+       small_decoder},
+      {"dgx1v", 2, sharing_tokens(4, "p2p", {{"parallelism.shard", "parameters"}}), small_decoder},
+      {"dgx_a100", 1, {{"parallelism.expert", "8"}}, small_mixture},
+      {"dgx_a100", 4,
+       joined({{"parallelism.expert", "4"}, {"parallelism.tensor", "2"}, {"parallelism.sequence", "true"}},
+              pipelined("1f1b", 4)),
+       small_mixture},
+      {"dgx_a100", 4,
+       joined({{"parallelism.expert", "8"}, {"parallelism.recompute", "full"}},
+              pipelined("zb_h1", 2, {{"parallelism.shard", "optimizer"}})),
+       small_mixture},
+      {"dgx1v", 2, joined({{"parallelism.expert", "4"}}, pipelined("interleaved", 4, two_chunks)),
+       small_mixture},
+      {"dgx_a100", 2,
+       sharing_tokens(4, "p2p", {{"parallelism.expert", "8"}, {"parallelism.shard", "optimizer"}}),
+       small_mixture},
   };
 }
 
 ResolvedExperiment resolved_case(const Case& one, const Overrides& more = {}) {
-  const Overrides layout = joined(one.layout, more);
-  return one.is_decoder ? small_decoder(one.platform, one.nodes, layout)
-                        : small_layout(one.platform, one.nodes, layout);
+  return one.job(one.platform, one.nodes, joined(one.layout, more));
 }
 
 std::string named(const Case& one) {
@@ -223,4 +241,34 @@ TEST_CASE("with twice the nodes and replicas every stage computes as long") {
   }
   CHECK(step_of(twice).time >= step_of(once).time);
   CHECK(2 * once.pace.global_batch == twice.pace.global_batch);
+}
+
+TEST_CASE("layers of a network of convolutions, placed by name, compute one stage after another") {
+  const Run run =
+      closed_run(shipped_experiment("resnet50_dgx2", {{"model", "vgg16"},
+                                                      {"gpus", "4"},
+                                                      {"software", "ideal"},
+                                                      {"parallelism.pipeline", "4"},
+                                                      {"parallelism.schedule", "gpipe"},
+                                                      {"parallelism.first_layers", "[conv6, conv12, fc6]"}}));
+  const Step& step = step_of(run);
+  std::array<Seconds, 4> forward{};
+  std::array<Seconds, 4> backward{};
+  std::array<Seconds, 4> update{};
+  for (std::size_t stage = 0; stage < 4; ++stage) {
+    for (const OpRow& op : step.classes[stage].ops) {
+      if (op.phase == Phase::forward) forward[stage] += op.duration;
+      if (op.phase == Phase::backward) backward[stage] += op.duration;
+      if (op.phase == Phase::optimizer) update[stage] += op.duration;
+    }
+  }
+  Seconds done = std::accumulate(forward.begin(), forward.end(), Seconds());
+  Seconds end;
+  for (std::size_t stage = 4; stage-- > 0;) {
+    done += backward[stage];
+    end = std::max(end, done + update[stage]);
+  }
+  CHECK(closed_makespan(undisturbed(without_network(step.plan))).si() ==
+        doctest::Approx(end.si()).epsilon(1e-9));
+  CHECK(step.time > end);
 }

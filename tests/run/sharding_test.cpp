@@ -84,7 +84,8 @@ TEST_CASE("a rank sends what ZeRO's paper counts, and parameters of the root and
   const std::vector<ShardUnit> units = shard_units(resolved.classes.front());
   REQUIRE(units.size() == 9);
   CHECK(units.front().is_root);
-  const double gathered_once = units.front().parameters + units.back().parameters;
+  const double gathered_once =
+      units.front().parameters.at(Axis::data) + units.back().parameters.at(Axis::data);
   CHECK(sent_with(sharded("parameters")) ==
         doctest::Approx(share * micro_batches * value * (3 * all - gathered_once)));
 }
@@ -110,7 +111,7 @@ TEST_CASE("with copies on two nodes, rings stay inside nodes but for the sums of
   CHECK(across.groups == 8);
   CHECK(only(Operation::all_gather).size.si() == doctest::Approx(all));
   CHECK(only(Operation::all_gather).group_size == 8);
-  CHECK(resolved.layout->state_shards == 8);
+  CHECK(resolved.layout->state_shards.at(Axis::data) == 8);
 }
 
 TEST_CASE("of gathered units the first is exposed, and what the embedding does not hide of the second") {

@@ -2,6 +2,9 @@
 
 #include "errors_of.hpp"
 #include "units/ids.hpp"
+#include "workload/inception_v3.hpp"
+#include "workload/resnet.hpp"
+#include "workload/vgg.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -10,21 +13,41 @@ using namespace trainyard;
 
 namespace {
 
-/// `before` layers, then blocks of two layers each, then `after` layers; layer i has i values.
+using Ranges = std::vector<LayerRange>;
+
+/// `before` layers, then blocks of two layers each, then `after` layers; layer i reads i values.
 std::vector<Layer> blocks_of_two(int before, int blocks, int after) {
   std::vector<Layer> layers(at(before + 2 * blocks + after));
   for (int i = 0; i < 2 * blocks; ++i) layers[at(before + i)].block = i / 2;
-  for (std::size_t i = 0; i < layers.size(); ++i) layers[i].out_elements = static_cast<double>(i);
+  for (std::size_t i = 0; i < layers.size(); ++i) layers[i].in_elements = static_cast<double>(i);
   return layers;
 }
 
-std::string refusal_of(const std::vector<Layer>& layers, int chunks, const std::vector<int>& stages = {}) {
-  const auto errors = errors_of([&] { static_cast<void>(cut(layers, chunks, stages)); });
+std::string refusal_of(const std::vector<Layer>& layers, int chunks, const CutPlaces& places) {
+  const auto errors = errors_of([&] { static_cast<void>(cut(layers, chunks, places)); });
   if (errors.empty()) return "";
   return errors.front().key_path + " " + facts_in(errors.front().message) + " | " + errors.front().hint;
 }
 
-using Ranges = std::vector<LayerRange>;
+std::string refusal_of(const std::vector<Layer>& layers, int chunks, const std::vector<int>& stages = {}) {
+  return refusal_of(layers, chunks, CutPlaces{.blocks_of_chunk = stages});
+}
+
+/// A small VGG: convolutions conv0, conv2 ..., poolings, fc6 to fc8; no blocks.
+std::vector<Layer> vgg() {
+  return vgg_layers({.convs = {1, 1}, .width = 8, .hidden = 64, .image_size = 32, .classes = 10});
+}
+
+/// Bottlenecks layer1.0, layer1.1 and layer2.0.
+std::vector<Layer> resnet() {
+  return resnet_layers({.blocks = {2, 1}, .width = 8, .image_size = 32, .classes = 10});
+}
+
+std::vector<std::string> first_names(const std::vector<Layer>& layers, const Ranges& ranges) {
+  std::vector<std::string> names;
+  for (const LayerRange& range : ranges) names.push_back(layers[at(range.first)].name);
+  return names;
+}
 
 }  // namespace
 
@@ -33,13 +56,13 @@ TEST_CASE("equal chunks; the embedding belongs to the first and the loss to the 
   CHECK(block_count(layers) == 4);
   CHECK(cut(layers, 2) == Ranges{{0, 5}, {5, 12}});
   CHECK(cut(layers, 4) == Ranges{{0, 3}, {3, 5}, {5, 7}, {7, 12}});
-  CHECK(boundary_elements(layers, {0, 5}) == 4);
+  CHECK(boundary_elements(layers, {0, 5}) == 5);
 }
 
 TEST_CASE("stages of given sizes, also without blocks where there is an embedding or a loss") {
   const std::vector<Layer> layers = blocks_of_two(1, 4, 3);
-  CHECK(cut(layers, 2, {3, 1}) == Ranges{{0, 7}, {7, 12}});
-  CHECK(cut(layers, 4, {0, 2, 2, 0}) == Ranges{{0, 1}, {1, 5}, {5, 9}, {9, 12}});
+  CHECK(cut(layers, 2, {.blocks_of_chunk = {3, 1}}) == Ranges{{0, 7}, {7, 12}});
+  CHECK(cut(layers, 4, {.blocks_of_chunk = {0, 2, 2, 0}}) == Ranges{{0, 1}, {1, 5}, {5, 9}, {9, 12}});
 }
 
 TEST_CASE("one chunk is the whole model, with or without blocks") {
@@ -64,10 +87,56 @@ TEST_CASE("a cut that does not work is refused with its numbers and with stages 
   CHECK(refusal_of(layers, 2, {-1, 11}) == "parallelism.stages 'stages' -1 | stages: [5, 5]");
   CHECK(refusal_of(layers, 3, {5, 0, 5}) == "parallelism.stages 1 3 | stages: [3, 4, 3]");
   CHECK(refusal_of(layers, 1, {9}) == "parallelism.stages 'stages' 9 10 | stages: [10]");
-  CHECK(refusal_of(blocks_of_two(1, 0, 0), 2) ==
-        "parallelism.pipeline 2 | pipeline: 1, or a model of blocks, such as a transformer");
   CHECK(refusal_of(blocks_of_two(1, 50, 0), 40) ==
         "parallelism.pipeline 50 40 | stages: 40 numbers, 10 of them 2 and the others 1");
+}
+
+TEST_CASE("named layers begin chunks, in models with and without blocks") {
+  const std::vector<Layer> plain = vgg();
+  const Ranges parts = cut(plain, 3, {.first_layers = {"conv2", "fc6"}});
+  CHECK(first_names(plain, parts) == std::vector<std::string>{"conv0", "conv2", "fc6"});
+  CHECK(parts.front().end == parts[1].first);
+  CHECK(parts.back().end == std::ssize(plain));
+  CHECK(boundary_elements(plain, parts[0]) == 8 * 16 * 16);
+  CHECK(boundary_elements(plain, parts[1]) == 16 * 8 * 8);
+
+  const std::vector<Layer> blocks = resnet();
+  CHECK(first_names(blocks, cut(blocks, 2, {.first_layers = {"layer2.0.conv1"}})) ==
+        std::vector<std::string>{"conv1", "layer2.0.conv1"});
+  CHECK(first_names(blocks, cut(blocks, 2, {.first_layers = {"avgpool"}})) ==
+        std::vector<std::string>{"conv1", "avgpool"});
+  CHECK(block_count(blocks) == 3);
+}
+
+TEST_CASE("the branches of a block of Inception v3 reach the next chunk together") {
+  const std::vector<Layer> layers = inception_v3_layers({.image_size = 299, .classes = 1000});
+  const Ranges parts = cut(layers, 2, {.first_layers = {"5c.1x1.conv"}});
+  CHECK(boundary_elements(layers, parts.front()) == 256 * 35 * 35);
+}
+
+TEST_CASE("named layers that cannot begin a chunk are refused with those that can") {
+  const std::vector<Layer> plain = vgg();
+  CHECK(refusal_of(plain, 2, CutPlaces{.first_layers = {"fc66"}}) ==
+        "parallelism.first_layers 'fc66' | did you mean 'fc6'?");
+  CHECK(refusal_of(plain, 3, CutPlaces{.first_layers = {"fc6"}}) ==
+        "parallelism.first_layers 'first_layers' 1 3 | 2 names: all chunks but the first");
+  CHECK(refusal_of(plain, 3, CutPlaces{.first_layers = {"fc6", "conv2"}}) ==
+        "parallelism.first_layers 'conv2' 'fc6' | write the layers in the model's order");
+  CHECK(refusal_of(plain, 2, CutPlaces{.first_layers = {"conv0"}}) ==
+        "parallelism.first_layers 'conv0' 'conv0' | write the layers in the model's order");
+  CHECK(refusal_of(plain, 2, CutPlaces{.blocks_of_chunk = {1, 1}, .first_layers = {"fc6"}}) ==
+        "parallelism.first_layers 'first_layers' 'stages' | leave out one of them");
+  CHECK(refusal_of(resnet(), 2, CutPlaces{.first_layers = {"layer1.0.bn2"}}) ==
+        "parallelism.first_layers 'layer1.0.bn2' | use 'layer1.0.conv1' or 'layer1.1.conv1', at the ends of "
+        "the "
+        "block");
+}
+
+TEST_CASE("a model without blocks is cut where its layers are named; the hint divides the arithmetic") {
+  const std::vector<Layer> plain = vgg();
+  CHECK(refusal_of(plain, 2) == "parallelism.pipeline 2 | first_layers: [conv2]");
+  CHECK(refusal_of(blocks_of_two(1, 0, 0), 2) == "parallelism.pipeline 2 | fewer chunks");
+  CHECK(refusal_of(plain, 40) == "parallelism.pipeline 40 | fewer chunks");
 }
 
 TEST_CASE("chunks cover all layers in order, and only whole blocks") {
@@ -80,7 +149,7 @@ TEST_CASE("chunks cover all layers in order, and only whole blocks") {
       blocks += stages.back();
     }
     const std::vector<Layer> layers = blocks_of_two(*rc::gen::inRange(0, 3), blocks, *rc::gen::inRange(0, 3));
-    const std::vector<LayerRange> ranges = cut(layers, chunks, stages);
+    const std::vector<LayerRange> ranges = cut(layers, chunks, {.blocks_of_chunk = stages});
     RC_ASSERT(ranges.size() == at(chunks));
     int next = 0;
     for (std::size_t i = 0; i < ranges.size(); ++i) {

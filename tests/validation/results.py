@@ -5,7 +5,8 @@
 usage: results.py PROGRAM SOURCE_DIR [--update]
 
 Fits software to the shipped one-GPU runs, predicts the shipped measurements with every fit and compares what comes out
-with workloads/software/published.yaml and .csv, the tables between marks in README.md and docs/accuracy.md,
+with workloads/software/published.yaml and .csv, the tables between marks in README.md and docs/accuracy.md (of runs
+whose ranks share a model as well),
 training.svg, and workloads/published/errors: known_errors.csv, which the build puts into the program, and the errors of
 every run by fit. --update writes all of them. Exit status 1: they differ, 2: the program failed.
 """
@@ -21,6 +22,8 @@ BEGIN = "<!-- training runs: ./dev published --update -->"
 END = "<!-- end of training runs -->"
 BEGIN_COMPARISONS = "<!-- comparisons: ./dev published --update -->"
 END_COMPARISONS = "<!-- end of comparisons -->"
+BEGIN_LAYOUTS = "<!-- runs that share a model: ./dev published --update -->"
+END_LAYOUTS = "<!-- end of runs that share a model -->"
 FITS = ("nothing", "software", "1gpu", "1node")
 FITTED = ("1gpu", "1node")  # to a run that linear scaling can begin with
 MODELINE = "# yaml-language-server: $schema=../schema/software.json\n"
@@ -67,6 +70,67 @@ def comparisons(text):
             pairs, inside, half, of_run = its.get(fit, [""] * 4)
             cells += [pairs, inside, f"{half} ({of_run})" if half else ""]
         lines.append("| " + " | ".join([name, *cells]) + " |")
+    return "\n".join(lines)
+
+
+# family (only in its first line), fit, runs, MAPE, median, p90, worst, bias, coverage
+LAYOUT = re.compile(r"(\S.*?)?\s+(nothing|software|1layout)\s+(\d+)" + r"\s+(-|[-+]?[\d.]+)" * 6)
+# setting (likewise), fit, pairs, change, error
+LAYOUT_PAIRS = re.compile(r"(\S.*?)?\s+(nothing|software|1layout)\s+(\d+)\s+([\d.]+)\s+([\d.]+)")
+# figure, rows, MAPE, median, p90, worst, bias
+LAYOUT_MEMORY = re.compile(r"(\S.*?)\s+(\d+)" + r"\s+([-+]?[\d.]+)" * 5)
+VERDICTS = re.compile(r"# memory of these runs: (\d+) of (\d+) that ran .* fit, (\d+) of (\d+) that ran out of memory")
+
+
+def layouts(text):
+    """The printed tables about runs whose ranks share a model: name -> fit -> numbers as text; and of their memory."""
+    families, pairs, memory, verdicts = {}, {}, {}, None
+    name, is_inside = None, False
+    for line in text.splitlines():
+        is_inside = is_inside or line.startswith("# runs whose ranks share a model: errors")
+        verdicts = VERDICTS.match(line) or verdicts
+        for pattern, found in ((LAYOUT, families), (LAYOUT_PAIRS, pairs)):
+            if is_inside and not line.startswith("#") and (match := pattern.fullmatch(line.rstrip())):
+                name = match.group(1) or name
+                found.setdefault(name, {})[match.group(2)] = match.groups()[2:]
+        if verdicts and (match := LAYOUT_MEMORY.fullmatch(line.rstrip())):
+            memory[match.group(1)] = match.groups()[1:]
+        if verdicts and not line:
+            break
+    return families, pairs, memory, verdicts.groups()
+
+
+LAYOUT_FITS = ("nothing", "software", "1layout")
+
+
+def layout_tables(text):
+    families, pairs, memory, (accepted, ran, refused, failed) = layouts(text)
+    lines = ["| family | runs | " + " | ".join(f"{fit}: mean / median / p90 | bias" for fit in LAYOUT_FITS) + " | coverage |",
+             "|---" * 9 + "|"]
+    for name, its in families.items():
+        cells = []
+        for fit in LAYOUT_FITS:
+            _, mape, median, p90, _, bias, _ = its.get(fit, [""] * 7)
+            cells += [f"{mape} / {median} / {p90}" if mape else "", bias]
+        lines.append("| " + " | ".join([name, its["nothing"][0], *cells, its["nothing"][6]]) + " |")
+    lines += ["", "| pairs differ in | pairs | change | " + " | ".join(f"{fit}: error" for fit in LAYOUT_FITS) + " |",
+              "|---" * 6 + "|"]
+    for name, its in pairs.items():
+        cells = [its[fit][2] if fit in its else "" for fit in LAYOUT_FITS]
+        lines.append("| " + " | ".join([name, *its["nothing"][:2], *cells]) + " |")
+    lines += ["", "| memory | rows | mean | median | p90 | worst | bias |", "|---" * 7 + "|"]
+    lines += ["| " + " | ".join([name, *its]) + " |" for name, its in memory.items()]
+    lines += ["", f"{accepted} of {ran} layouts that ran are predicted to fit; {refused} of {failed} that ran out of memory "
+              "are predicted not to."]
+    return "\n".join(lines)
+
+
+def layout_overview(text):
+    its = layouts(text)[0]["all"]
+    lines = ["| fit | runs | mean | median | p90 | bias |", "|---" * 6 + "|"]
+    for fit in LAYOUT_FITS:
+        runs, mape, median, p90, _, bias, _ = its[fit]
+        lines.append(f"| `{fit}` | {runs} | {mape} | {median} | {p90} | {bias} |")
     return "\n".join(lines)
 
 
@@ -185,6 +249,8 @@ def main():
         wanted[path] = between_marks(path.read_text(encoding="utf-8"), text)
     accuracy = source / "docs/accuracy.md"
     wanted[accuracy] = between_marks(wanted[accuracy], comparisons(printed), BEGIN_COMPARISONS, END_COMPARISONS)
+    for path, text in ((source / "README.md", layout_overview(printed)), (accuracy, layout_tables(printed))):
+        wanted[path] = between_marks(wanted[path], text, BEGIN_LAYOUTS, END_LAYOUTS)
     if not settle(wanted, is_update):
         return 1
     print("the tables and the picture are what the program says")

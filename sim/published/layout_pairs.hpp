@@ -1,0 +1,56 @@
+#pragma once
+// Pairs of published runs that differ in one setting of their layout: how well predictions tell what the
+// setting changes. A common error of both runs cancels.
+
+#include "config/keys.hpp"
+#include "published/validate_layouts.hpp"
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+enum class PairSetting { activations, schedule, micro_batches };
+inline constexpr std::array pair_settings{PairSetting::activations, PairSetting::schedule,
+                                          PairSetting::micro_batches};
+
+/// Two runs; `change` is that of the time per sample from the first to the second, as a share of the first.
+struct LayoutPair {
+  PairSetting setting{};
+  const ScoredLayout* first = nullptr;
+  const ScoredLayout* second = nullptr;
+  double measured_change = 0;
+
+  /// Nothing if a run has no prediction.
+  [[nodiscard]] std::optional<double> predicted_change(LayoutFit fit) const;
+};
+
+/// Pairs of runs with family that differ in one setting; of several values of a setting, each with the next.
+/// Of runs that agree in everything the first counts. They point into the validation.
+std::vector<LayoutPair> layout_pairs(const LayoutValidation& validation);
+
+/// Means over the pairs of a setting, as shares of the step.
+struct PairErrors {
+  int pairs = 0;
+  double change = 0;  ///< mean of the measured changes' sizes
+  double error = 0;   ///< mean of |predicted - measured change|
+};
+
+PairErrors errors_of(const std::vector<LayoutPair>& pairs, PairSetting setting, LayoutFit fit);
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<PairSetting> {
+  static constexpr std::string_view what = "setting in which pairs differ";
+  static constexpr std::array table{
+      Name{"recompute, sequence", PairSetting::activations, "recomputation, sequence parallelism or both"},
+      Name{"schedule, virtual_stages", PairSetting::schedule, "order of the passes of a pipeline"},
+      Name{"micro-batches", PairSetting::micro_batches, "micro-batches of a step: the share of the bubble"}};
+};
+
+}  // namespace trainyard::config

@@ -1,0 +1,277 @@
+#include "strategy/experts.hpp"
+
+#include "units/ids.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <numeric>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+[[noreturn]] void refuse_experts(const char* key, std::string message, std::string hint) {
+  Diagnostic diagnostic;
+  diagnostic.key_path = std::string("parallelism.") + key;
+  diagnostic.message = std::move(message);
+  diagnostic.hint = std::move(hint);
+  throw InputError({std::move(diagnostic)});
+}
+
+/// The first layer with weights of experts.
+const Layer* first_of_experts(const std::vector<Layer>& layers) {
+  const auto found = std::ranges::find_if(layers, [](const Layer& layer) { return layer.experts > 0; });
+  return found == layers.end() ? nullptr : &*found;
+}
+
+bool is_given(const Routing& routing) { return routing != Routing{}; }
+
+void require_routing(const ExpertSetting& setting) {
+  const Routing& routing = setting.routing;
+  const auto names = {std::pair{routing.capacity_factor.has_value(), "capacity_factor"},
+                      std::pair{routing.imbalance.has_value(), "imbalance"},
+                      std::pair{routing.skew.has_value(), "skew"}};
+  const char* first = nullptr;
+  for (const auto& [is_set, name] : names) {
+    if (!is_set) continue;
+    if (first != nullptr)
+      refuse_experts("routing", fmt::format("'{}' and '{}' exclude each other", first, name),
+                     "keep one of them");
+    first = name;
+  }
+  if (routing.seed && !routing.skew)
+    refuse_experts("routing.seed", "'seed' draws the loads that 'skew' describes", "add skew: 0.5");
+  if (setting.expert > 1 || routing.capacity_factor || first == nullptr) return;
+  refuse_experts("routing", fmt::format("'{}' needs ranks that divide the experts, but expert is 1", first),
+                 "expert: 2 or more, or leave out 'routing'");
+}
+
+/// The sizes of one mixture of experts on a rank.
+struct Exchange {
+  double sent = 0;   ///< copies of a rank's tokens, T k, per sample
+  double rows = 0;   ///< that its experts compute
+  double scale = 1;  ///< of the rows computed and sent over those that the router sends
+  int experts = 0;   ///< of the model's layer
+  int width = 0;     ///< features of a token
+};
+
+/// Rows over those routed, for the rank that computes most.
+double scale_of(const Layer& permute, int experts, const ExpertSetting& setting) {
+  const Routing& routing = setting.routing;
+  const double tokens = permute.in_shape.front();
+  const double copies = permute.out_elements / permute.out_shape.back();
+  if (routing.capacity_factor)
+    return std::ceil(copies / experts * *routing.capacity_factor) * experts / copies;
+  if (routing.imbalance) return *routing.imbalance;
+  if (!routing.skew) return 1;
+  const int per_token = static_cast<int>(std::lround(copies / tokens));
+  return imbalance_of(
+      expert_shares(experts, per_token, *routing.skew, routing.seed.value_or(1), permute.block.value_or(0)),
+      setting.expert);
+}
+
+/// `permute`: the layer before those of the experts, `first`.
+Exchange exchange_of(const Layer& permute, const Layer& first, const ExpertSetting& setting) {
+  return {.sent = permute.out_elements / permute.out_shape.back(),
+          .rows = static_cast<double>(first.in_shape.front()),
+          .scale = scale_of(permute, first.experts, setting),
+          .experts = first.experts,
+          .width = permute.out_shape.back()};
+}
+
+/// A rank's share of a layer of the experts.
+void divide_experts(Layer& layer, const Exchange& exchange, int ranks) {
+  const double weights = layer.weight_rw_elements;
+  const double own = weights / ranks;
+  const auto scale = [&](auto& value) { value = value * exchange.scale; };
+  for (Parameter& parameter : layer.parameters) parameter.elements /= ranks;
+  scale(layer.forward_macs);
+  scale(layer.forward_flops);
+  scale(layer.backward_flops);
+  scale(layer.in_elements);
+  scale(layer.out_elements);
+  scale(layer.saved_elements);
+  scale(layer.saved_fixed);
+  const double passes = layer.kind == LayerKind::linear ? 2 : 1;  // over the weights in backward
+  layer.forward_rw_elements = (layer.forward_rw_elements - weights) * exchange.scale + own;
+  layer.backward_rw_elements =
+      (layer.backward_rw_elements - passes * weights) * exchange.scale + passes * own;
+  layer.weight_rw_elements = own;
+  layer.experts /= ranks;
+  layer.load = exchange.scale;
+  const double rows = exchange.rows * exchange.scale;
+  layer.in_shape.front() = layer.out_shape.front() = static_cast<int>(std::ceil(rows));
+  if (layer.gemm.k > 0) {
+    layer.gemm.batch = layer.experts;
+    layer.gemm.m = static_cast<int>(std::ceil(rows / layer.experts - 1e-9 * rows));
+  }
+  if (ranks > 1) layer.summed_over = Axis::expert_data;
+}
+
+class ExpertTransfers {
+public:
+  ExpertTransfers(const ExpertSetting& setting, std::vector<Transfer>& transfers)
+      : setting_(setting), transfers_(transfers) {}
+
+  /// Behind the op that writes copies in the order of the experts: forward of permute, backward of unpermute.
+  void dispatch(int layer, Phase phase, const Exchange& exchange) {
+    exchange_tokens(layer, phase, TransferPlace::after, exchange);
+    over_tensor(layer, phase, TransferPlace::after, Operation::all_gather, exchange);
+  }
+
+  /// Before the op that reads the experts' rows.
+  void combine(int layer, Phase phase, const Exchange& exchange) {
+    over_tensor(layer, phase, TransferPlace::before, Operation::reduce_scatter, exchange);
+    exchange_tokens(layer, phase, TransferPlace::before, exchange);
+  }
+
+private:
+  void exchange_tokens(int layer, Phase phase, TransferPlace place, const Exchange& exchange) {
+    if (setting_.expert == 1) return;
+    add(layer, phase, place, Operation::all_to_all, Axis::expert,
+        exchange.sent * exchange.scale * exchange.width);
+  }
+
+  void over_tensor(int layer, Phase phase, TransferPlace place, Operation operation,
+                   const Exchange& exchange) {
+    if (setting_.tensor == 1) return;
+    add(layer, phase, place, operation, Axis::tensor, exchange.rows * exchange.scale * exchange.width);
+  }
+
+  void add(int layer, Phase phase, TransferPlace place, Operation operation, Axis axis, double elements) {
+    transfers_.push_back({.layer = layer,
+                          .phase = phase,
+                          .place = place,
+                          .operation = operation,
+                          .axis = axis,
+                          .elements = elements,
+                          .of = TransferDtype::activation});
+  }
+
+  const ExpertSetting& setting_;
+  std::vector<Transfer>& transfers_;
+};
+
+/// Rows arrive by rank and are computed by expert, and go back by rank.
+void add_sorting(Layer& layer, const Exchange& exchange, const ExpertSetting& setting) {
+  const bool is_sorted = setting.expert * setting.tensor == 1 || exchange.experts / setting.expert == 1;
+  if (is_sorted) return;
+  const double moved = 2 * exchange.rows * exchange.scale * exchange.width;
+  layer.forward_rw_elements += moved;
+  layer.backward_rw_elements += moved;
+}
+
+}  // namespace
+
+ExpertSetting expert_setting(const Parallelism& parallelism) {
+  return {.expert = parallelism.expert,
+          .tensor = parallelism.tensor,
+          .sequence = parallelism.sequence,
+          .routing = parallelism.routing};
+}
+
+void require_experts(const std::vector<Layer>& layers, const ExpertSetting& setting) {
+  const Layer* first = first_of_experts(layers);
+  if (first == nullptr) {
+    if (setting.expert > 1)
+      refuse_experts("expert",
+                     fmt::format("{} ranks are to divide experts, but the model has none", setting.expert),
+                     "expert: 1, or a model with experts");
+    if (is_given(setting.routing))
+      refuse_experts("routing", "'routing' is about experts, but the model has none", "leave out 'routing'");
+    return;
+  }
+  if (first->experts % setting.expert != 0) {
+    refuse_experts("expert",
+                   fmt::format("layer '{}' has {} experts, which {} ranks cannot divide equally", first->name,
+                               first->experts, setting.expert),
+                   fmt::format("expert: {}", std::gcd(first->experts, setting.expert)));
+  }
+  if (setting.tensor > 1 && !setting.sequence) {
+    refuse_experts(
+        "sequence",
+        fmt::format("{} tensor ranks would all send the same tokens to the experts", setting.tensor),
+        "sequence: true, as Megatron-LM requires, or tensor: 1");
+  }
+  require_routing(setting);
+}
+
+ShardedModel share_experts(ShardedModel sharded, const ExpertSetting& setting) {
+  std::vector<Layer>& layers = sharded.layers;
+  ExpertTransfers transfers(setting, sharded.transfers);
+  Exchange exchange;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto number = static_cast<int>(i);
+    Layer& layer = layers[i];
+    if (layer.experts > 0) {
+      divide_experts(layer, exchange, setting.expert);
+      continue;
+    }
+    if (layer.kind != LayerKind::permute) continue;
+    if (layers[i + 1].experts > 0) {  // in front of the experts
+      exchange = exchange_of(layer, layers[i + 1], setting);
+      add_sorting(layer, exchange, setting);
+      transfers.dispatch(number, Phase::forward, exchange);
+      transfers.combine(number, Phase::backward, exchange);
+    } else {
+      add_sorting(layer, exchange, setting);
+      transfers.combine(number, Phase::forward, exchange);
+      transfers.dispatch(number, Phase::backward, exchange);
+    }
+  }
+  return sharded;
+}
+
+std::vector<Diagnostic> expert_warnings(const std::vector<Layer>& layers, int micro_batch) {
+  constexpr long long rows_of_tile =
+      128;  // of the largest tiles of matrix kernels, such as CUTLASS's 128x256
+  std::vector<Diagnostic> found;
+  const auto grouped =
+      std::ranges::find_if(layers, [](const Layer& layer) { return layer.experts > 0 && layer.gemm.k > 0; });
+  if (grouped == layers.end()) return found;
+  const long long rows = static_cast<long long>(grouped->gemm.m) * micro_batch;
+  if (rows >= rows_of_tile) return found;
+  Diagnostic& few = found.emplace_back();
+  few.severity = Severity::warning;
+  few.key_path = "parallelism.expert";
+  few.message = fmt::format(
+      "an expert gets {} rows of a micro-batch, fewer than the {} of a kernel tile: its "
+      "products are far from the peak rate",
+      rows, rows_of_tile);
+  few.hint = "more samples in a micro-batch, or more expert ranks";
+  return found;
+}
+
+std::string routing_note(const std::vector<Layer>& layers, const ExpertSetting& setting) {
+  double most = 0;
+  double sum = 0;
+  int count = 0;
+  int experts = 0;
+  for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
+    if (layers[i].kind != LayerKind::permute || layers[i + 1].experts == 0) continue;
+    experts = layers[i + 1].experts;
+    const double scale = scale_of(layers[i], experts, setting);
+    most = std::max(most, scale);
+    sum += scale;
+    ++count;
+  }
+  if (count == 0) return {};
+  const Routing& routing = setting.routing;
+  if (routing.capacity_factor)
+    return fmt::format("experts: each takes {} times the mean number of tokens; others are dropped",
+                       *routing.capacity_factor);
+  if (routing.imbalance)
+    return fmt::format(
+        "experts: all ranks wait for the fullest one, which has {} times the mean load and "
+        "stands for all",
+        *routing.imbalance);
+  if (routing.skew)
+    return fmt::format(
+        "experts: loads drawn with skew {} and seed {}: the fullest rank of a group has {:.3g} "
+        "times the mean load (mean of {} layers; {:.3g} at most) and stands for all",
+        *routing.skew, routing.seed.value_or(1), sum / count, count, most);
+  return fmt::format("experts: even routing assumed: each of the {} experts gets as many tokens", experts);
+}
+
+}  // namespace trainyard

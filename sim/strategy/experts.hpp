@@ -1,0 +1,49 @@
+#pragma once
+// Expert parallelism: divides the experts of a model among the ranks of a group, and adds the exchanges of
+// their tokens. Sources: Lepikhin et al. 2020, GShard, arXiv 2006.16668, section 3; NVIDIA/Megatron-LM
+// megatron/core/transformer/moe/token_dispatcher.py (commit 0014f137), MoEAlltoAllTokenDispatcher.
+
+#include "config/diagnostic.hpp"
+#include "strategy/parallelism.hpp"
+#include "strategy/shard.hpp"
+#include "workload/layer.hpp"
+
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+struct ExpertSetting {
+  int expert = 1;         ///< ranks that divide the experts
+  int tensor = 1;         ///< ranks that divide each expert: those of the tensor group
+  bool sequence = false;  ///< as in ShardSetting
+  Routing routing = {};
+};
+
+ExpertSetting expert_setting(const Parallelism& parallelism);
+
+/// Throws InputError, with the numbers, if the experts cannot be divided: no model with experts, a number of
+/// experts that `expert` does not divide, tensor groups without sequence parallelism (Megatron-LM refuses
+/// them, too), or a routing that does not fit.
+void require_experts(const std::vector<Layer>& layers, const ExpertSetting& setting);
+
+/// Divides the experts of layers that shard() has divided. With e ranks, T tokens of a rank of which each has
+/// k copies, and t ranks that divide an expert:
+/// - a rank has the weights of 1/e of the experts, whose gradients the groups of Axis::expert_data sum
+/// - it computes as many rows as before, T k t, for fewer experts: those of the fullest rank if some are
+///   fuller, all places of the experts with a capacity
+/// - forward: all-to-all of the copies (S = T k h values), then all-gather over the tensor group; behind the
+///   experts reduce-scatter, then all-to-all; the same for the gradients in backward. Nothing runs beside
+///   these. All-to-alls take as long as for the fullest rank.
+/// - ranks with several experts sort the rows that they receive by expert: two more passes over them
+/// Not counted: the exchange of the numbers of tokens and of their probabilities, and the wait of the host
+/// for these numbers. Capacities are those of one sample. A model without experts stays as it is.
+ShardedModel share_experts(ShardedModel sharded, const ExpertSetting& setting);
+
+/// What makes experts slow: products of few rows. `layers` are those of a rank.
+std::vector<Diagnostic> expert_warnings(const std::vector<Layer>& layers, int micro_batch);
+
+/// What is assumed about the spread of tokens over the experts, and the fullest rank; empty without experts.
+std::string routing_note(const std::vector<Layer>& layers, const ExpertSetting& setting);
+
+}  // namespace trainyard

@@ -1,0 +1,36 @@
+#pragma once
+// Layers whose parameters the replicas of a model divide among themselves: each computes its share for the
+// samples of all of them. Fully connected layers of large networks, the classes of face recognition and
+// embedding tables are divided in this way, while all other layers are replicated. Sources: Krizhevsky 2014,
+// One weird trick for parallelizing convolutional neural networks, arXiv 1404.5997, section 4 (scheme a);
+// deepinsight/insightface, recognition/arcface_torch/partial_fc_v2.py; Naumov et al. 2019, DLRM, arXiv
+// 1906.00091, section 3.
+
+#include "strategy/layer_rule.hpp"
+#include "strategy/shard.hpp"
+
+#include <vector>
+
+namespace trainyard {
+
+/// Divides every layer that a rule matches (the first one that does) among `replicas` ranks, which have equal
+/// shares: the last entries are padding where they do not divide. The samples of the n replicas are B = n b.
+/// - linear, columns: all-gather of the inputs of all B samples before the forward op; the op has B rows and
+///   1/n of the outputs. Layers that work on single values follow with their share. In backward a
+///   reduce-scatter of the input's gradient, of the size of the all-gather, after the layer.
+/// - the loss behind such a layer: all-gather of the labels, 8 bytes each, then three all-reduces of one fp32
+///   value per row of all samples: maximum, sum of exponentials, loss.
+/// - any other layer behind it: an all-to-all of its inputs, which gives every rank all values of its own
+///   samples, and one of their gradients in backward.
+/// - embedding, columns: all-gather of the indices, 8 bytes each; the rank looks up its features, or its
+///   tables, for all samples. The all-to-all and its counterpart follow as above, within the embedding.
+/// - embedding, rows: the same with a reduce-scatter in place of the all-to-all, since a rank has zeros for
+/// the
+///   rows of others, and an all-gather of the gradient.
+/// All transfers hold up the next op. No other rank has the parameters, so that no gradient is reduced. With
+/// one replica nothing changes. Throws InputError if a rule matches no layer, or one that cannot be divided:
+/// of another kind, with weights shared with another layer, divided by tensor parallelism, or before a sum of
+/// two inputs.
+ShardedModel divide_among_replicas(ShardedModel model, const std::vector<LayerRule>& rules, int replicas);
+
+}  // namespace trainyard

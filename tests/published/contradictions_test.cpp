@@ -1,0 +1,70 @@
+#include "published/contradictions.hpp"
+
+#include "published/layout_run.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+namespace trainyard {
+namespace {
+
+const std::string contradictions_header =
+    "source,model,layers,hidden,heads,seq,vocab,gpu,gpus,tp,pp,dp,micro_batch,global_batch,precision,"
+    "framework,metric,"
+    "value,unit,stated_flops\n";
+
+PublishedRow row_with(double stated, int batch) {
+  const LayoutColumns sizes{.layers = 24, .hidden = 2048, .heads = 16, .vocabulary = 51200};
+  const double time = 64 * flops_of_sample(sizes, 1024, true) / 8 / 1e14;
+  return read_published_rows(
+             "rows.csv",
+             contradictions_header +
+                 fmt::format("a,GPT,24,2048,16,1024,51200,A100,8,8,1,1,4,{},fp16,x,step_time,{},s,{}\n",
+                             batch, time, stated))
+      .front();
+}
+
+TEST_CASE("a batch is believed if it gives the stated FLOP/s with or without a repeated forward pass") {
+  CHECK(flops_contradiction(row_with(100, 64)).empty());
+  CHECK(flops_contradiction(row_with(75, 64)).empty());
+}
+
+TEST_CASE("a batch that is four times that of the stated FLOP/s is not believed") {
+  CHECK_FALSE(flops_contradiction(row_with(100, 256)).empty());
+  CHECK_FALSE(flops_contradiction(row_with(100, 16)).empty());
+}
+
+std::string times(double added_by_replicas, double added_by_noise) {
+  std::string lines;
+  for (int m = 1; m <= 6; ++m) {
+    for (const int replicas : {1, 2}) {
+      const double time = 0.1 * m * m + (replicas - 1) * (added_by_replicas + m * added_by_noise);
+      lines += fmt::format("a,GPT,24,2048,16,1024,51200,A100,{},1,4,{},1,{},fp16,x,step_time,{:.9f},s,\n",
+                           4 * replicas, replicas, m * replicas, time);
+    }
+  }
+  return lines;
+}
+
+TEST_CASE("times that grow by a constant with the replicas are computed; those of one replica are not") {
+  const auto rows = read_published_rows("rows.csv", contradictions_header + times(0.0042, 0));
+  const auto computed = rows_with_a_constant_added(rows);
+  CHECK(computed.size() == 6);
+  for (const PublishedRow* row : computed) CHECK(row->layout->data == 2);
+}
+
+TEST_CASE("times that grow by a constant give or take a microsecond are measured") {
+  const auto rows = read_published_rows("rows.csv", contradictions_header + times(0.0042, 1e-6));
+  CHECK(rows_with_a_constant_added(rows).empty());
+}
+
+TEST_CASE("four times that agree are not enough to call them computed") {
+  std::string lines = times(0.0042, 0);
+  for (int i = 0; i < 4; ++i) lines.erase(lines.rfind('\n', lines.size() - 2) + 1);
+  const auto rows = read_published_rows("rows.csv", contradictions_header + lines);
+  REQUIRE(rows.size() == 8);
+  CHECK(rows_with_a_constant_added(rows).empty());
+}
+
+}  // namespace
+}  // namespace trainyard

@@ -1,0 +1,178 @@
+#include "strategy/layer_division.hpp"
+
+#include "errors_of.hpp"
+#include "units/ids.hpp"
+#include "workload/alexnet.hpp"
+#include "workload/decoder.hpp"
+#include "workload/transformer_layers.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <numeric>
+
+using namespace trainyard;
+
+namespace {
+
+constexpr int replicas = 8;
+
+ShardedModel divided(const std::vector<Layer>& layers, const std::vector<LayerRule>& rules,
+                     int ranks = replicas) {
+  return divide_among_replicas({.layers = layers, .transfers = {}}, rules, ranks);
+}
+
+/// AlexNet as torchvision has it.
+std::vector<Layer> alexnet() {
+  return alexnet_layers({.convs = {64, 192, 384, 256, 256}, .first_padding = 2});
+}
+
+/// The head of face recognition: embeddings of 512 values, a million classes.
+std::vector<Layer> face_head() {
+  constexpr int classes = 1'000'000;
+  return {linear_layer("embedding", 512, 512), linear_layer("fc", {1, 512, classes}, false),
+          softmax_cross_entropy_layer("loss", classes)};
+}
+
+const Layer& named(const ShardedModel& model, const std::string& name) {
+  return *std::ranges::find(model.layers, name, &Layer::name);
+}
+
+/// Bytes of a transfer for `batch` samples per rank.
+double bytes(const Transfer& transfer, int batch) {
+  return 4 * batch * transfer.elements;  // all of these models run in fp32
+}
+
+double bytes_of(const ShardedModel& model, Phase phase, Operation operation, int batch) {
+  double sum = 0;
+  for (const Transfer& transfer : model.transfers) {
+    if (transfer.phase == phase && transfer.operation == operation) sum += bytes(transfer, batch);
+  }
+  return sum;
+}
+
+double parameters(const ShardedModel& model, bool are_divided) {
+  double sum = 0;
+  for (const Layer& layer : model.layers) {
+    if (layer.summed_over.has_value() != are_divided) sum += parameter_elements(layer);
+  }
+  return sum;
+}
+
+std::string refusal_of(const std::vector<Layer>& layers, const std::vector<LayerRule>& rules) {
+  const auto errors = errors_of([&] { static_cast<void>(divided(layers, rules)); });
+  if (errors.empty()) return "";
+  return errors.front().key_path + " " + facts_in(errors.front().message) + " | " + errors.front().hint;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "one weird trick: the fully connected layers of AlexNet gather their inputs and reduce no gradient") {
+  const ShardedModel model = divided(alexnet(), {{.match = "fc*"}});
+  CHECK(parameters(model, false) == 2'469'696);
+  CHECK(parameters(model, true) * replicas == 58'631'144);
+  constexpr double all_inputs = 71.3e6;  // bytes
+  constexpr int batch = 128;
+  CHECK(bytes_of(model, Phase::forward, Operation::all_gather, batch) ==
+        doctest::Approx(all_inputs).epsilon(1e-3));
+  CHECK(bytes_of(model, Phase::forward, Operation::all_gather, batch) ==
+        replicas * batch * (9216 + 4096 + 4096) * 4.0);
+  CHECK(bytes_of(model, Phase::backward, Operation::reduce_scatter, batch) ==
+        bytes_of(model, Phase::forward, Operation::all_gather, batch));
+  CHECK(model.transfers.size() == 6);
+}
+
+TEST_CASE("a rank computes an equal share of a divided layer for the samples of all replicas") {
+  const std::vector<Layer> whole = alexnet();
+  const ShardedModel model = divided(whole, {{.match = "fc*"}});
+  for (const Layer& layer : whole) {
+    const Layer& part = named(model, layer.name);
+    CHECK(part.forward_macs == layer.forward_macs);
+    CHECK(part.forward_flops == layer.forward_flops);
+    CHECK(part.backward_flops == layer.backward_flops);
+    CHECK(part.out_elements == layer.out_elements);
+  }
+  CHECK(named(model, "fc6").gemm == LayerGemm{1, replicas, 4096 / replicas, 9216, true});
+  CHECK(named(model, "fc6").saved_elements == replicas * 9216);
+}
+
+TEST_CASE("face recognition gathers embeddings and labels, and three values per sample of its loss") {
+  const ShardedModel model = divided(face_head(), {{.match = "fc"}});
+  constexpr int batch = 128;
+  std::vector<double> gathered;
+  for (const Transfer& transfer : model.transfers) {
+    if (transfer.operation == Operation::all_gather) gathered.push_back(bytes(transfer, batch));
+    if (transfer.operation == Operation::all_reduce) CHECK(bytes(transfer, batch) == replicas * batch * 4.0);
+  }
+  CHECK(gathered == std::vector<double>{2'097'152, replicas * batch * 8.0});
+  CHECK(std::ranges::count(model.transfers, Operation::all_reduce, &Transfer::operation) == 3);
+  CHECK(4 * batch * named(model, "fc").out_elements == 512e6);  // logits
+  CHECK(parameter_elements(named(model, "fc")) * replicas == 512e6);
+  CHECK_FALSE(named(model, "fc").summed_over);
+  CHECK(named(model, "embedding").summed_over == Axis::data);
+}
+
+TEST_CASE("the tables of DLRM: every rank gets the vectors of its own samples from all others") {
+  constexpr int tables = 26;
+  constexpr int features = 128;
+  std::vector<Layer> layers;
+  for (int i = 0; i < tables; ++i)
+    layers.push_back(embedding_layer("table" + std::to_string(i), {1, 1'000'000, features}));
+  layers.push_back(linear_layer("top", tables * features, 512));
+  const ShardedModel model = divided(layers, {{.match = "table*"}});
+  constexpr double global_batch = 65536;
+  constexpr double fp16 = 2;
+  double vectors = 0;
+  for (const Transfer& transfer : model.transfers) {
+    if (transfer.operation == Operation::all_to_all && transfer.phase == Phase::forward)
+      vectors += fp16 * global_batch * transfer.elements;
+  }
+  CHECK(vectors == 436'207'616);
+  CHECK(bytes_of(model, Phase::forward, Operation::all_to_all, 1) ==
+        bytes_of(model, Phase::backward, Operation::all_to_all, 1));
+  CHECK(parameter_elements(model.layers.front()) == 1'000'000 * features / replicas);
+  CHECK(model.layers.front().out_elements == features);
+  CHECK(named(model, "top").summed_over == Axis::data);
+}
+
+TEST_CASE("a table divided by rows sums the vectors of all ranks") {
+  const std::vector<Layer> layers{embedding_layer("table", {1, 1001, 64}), linear_layer("top", 64, 8)};
+  const ShardedModel model = divided(layers, {{.match = "table", .split = LayerSplit::rows}});
+  CHECK(parameter_elements(model.layers.front()) == 126 * 64);  // 1001 rows, padded to 1008
+  CHECK(bytes_of(model, Phase::forward, Operation::reduce_scatter, 1) == 4 * replicas * 64);
+  CHECK(bytes_of(model, Phase::backward, Operation::all_gather, 1) == 4 * replicas * 64);
+  CHECK(bytes_of(model, Phase::forward, Operation::all_gather, 1) == replicas * 8);
+}
+
+TEST_CASE("a whole layer behind a divided one gets its own samples back") {
+  const ShardedModel model = divided(alexnet(), {{.match = "fc6"}});
+  std::vector<std::string> found;
+  for (const Transfer& transfer : model.transfers) {
+    if (transfer.operation == Operation::all_to_all)
+      found.push_back(model.layers[at(transfer.layer)].name + " " + std::to_string(transfer.elements));
+  }
+  CHECK(found == std::vector<std::string>{"fc7 4096.000000", "fc7 4096.000000"});
+}
+
+TEST_CASE("one replica divides nothing") {
+  const ShardedModel model = divided(alexnet(), {{.match = "fc*"}}, 1);
+  CHECK(model.transfers.empty());
+  CHECK(parameters(model, true) == 0);
+}
+
+TEST_CASE("rules that cannot hold are refused at their key") {
+  CHECK(refusal_of(alexnet(), {{.match = "dense*"}}) == "parallelism.layers 'dense*' | such as match: fc8");
+  CHECK(refusal_of(alexnet(), {{.match = "conv1"}}) ==
+        "parallelism.layers 'conv1' | match linear layers and embedding tables");
+  CHECK(refusal_of(alexnet(), {{.match = "fc6", .split = LayerSplit::rows}}) ==
+        "parallelism.layers 'fc6' | split: columns");
+  DecoderHyperparameters gpt;
+  gpt.layers = 1;
+  gpt.hidden = 64;
+  gpt.heads = 4;
+  gpt.vocabulary = 128;
+  gpt.sequence_length = 16;
+  CHECK(refusal_of(decoder_layers(gpt), {{.match = "lm_head"}}) ==
+        "parallelism.layers 'lm_head' | use a model whose last projection has weights of its own");
+  CHECK(refusal_of(decoder_layers(gpt), {{.match = "h0.attn.proj"}}).starts_with("parallelism.layers"));
+}
