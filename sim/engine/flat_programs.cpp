@@ -129,19 +129,39 @@ void FlatPrograms::flatten(const Program& program) {
   flat.program.events = program.events;
   flat.program.streams.resize(program.streams.size());
   flat.task_of.resize(program.streams.size());
-  for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {
-    for (std::size_t i = 0; i < program.streams[stream].size(); ++i) {
-      const Task& task = program.streams[stream][i];
-      const auto origin = static_cast<int>(i);
-      const auto* run = std::get_if<RunSegment>(&task);
-      if (run != nullptr && !alone_[at(run->segment)]) {
-        write_out(graph_.segments[at(run->segment)], origin, flat);
-        continue;
-      }
-      flat.program.streams[stream].push_back(run != nullptr ? Task{alone_[at(run->segment)]->task} : task);
-      flat.task_of[stream].push_back(origin);
-    }
+  constexpr auto compute = static_cast<std::size_t>(Stream::compute);
+  std::vector<bool> is_ahead(at(program.events));  // events of the compute stream that are still to come
+  for (const Task& task : program.streams[compute]) {
+    if (const auto* record = std::get_if<Record>(&task)) is_ahead[at(record->event)] = true;
   }
+  const auto copy = [&](std::size_t stream, std::size_t i) {
+    const Task& task = program.streams[stream][i];
+    const auto* run = std::get_if<RunSegment>(&task);
+    flat.program.streams[stream].push_back(run != nullptr ? Task{alone_[at(run->segment)]->task} : task);
+    flat.task_of[stream].push_back(static_cast<int>(i));
+  };
+  std::vector<std::size_t> next(program.streams.size());
+  const auto copy_others = [&] {  // up to what waits for the compute stream
+    for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {
+      for (; stream != compute && next[stream] < program.streams[stream].size(); ++next[stream]) {
+        const auto* wait = std::get_if<Wait>(&program.streams[stream][next[stream]]);
+        if (wait != nullptr && is_ahead[at(wait->event)]) break;
+        copy(stream, next[stream]);
+      }
+    }
+  };
+  for (std::size_t i = 0; i < program.streams[compute].size(); ++i) {
+    const Task& task = program.streams[compute][i];
+    const auto* run = std::get_if<RunSegment>(&task);
+    if (run != nullptr && !alone_[at(run->segment)]) {
+      copy_others();
+      write_out(graph_.segments[at(run->segment)], static_cast<int>(i), flat);
+      continue;
+    }
+    copy(compute, i);
+    if (const auto* record = std::get_if<Record>(&task)) is_ahead[at(record->event)] = false;
+  }
+  copy_others();
 }
 
 void FlatPrograms::write_out(const Segment& segment, int origin, FlatProgram& flat) const {

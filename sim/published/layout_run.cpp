@@ -31,7 +31,6 @@ int positive(const std::string& text) {
 std::string refusal_of(const PublishedRow& row) {
   const LayoutColumns& layout = *row.layout;
   const std::string precision = in_small_letters(row.precision);
-  if (layout.context > 1) return "context parallelism is not simulated";
   if (layout.expert > 1) return "expert parallelism is not simulated";
   if (precision.find("fp8") != std::string::npos || precision.find("fp4") != std::string::npos ||
       precision.find("mxfp") != std::string::npos)
@@ -128,7 +127,7 @@ std::vector<int> layers_of_chunks(int layers, int chunks) {
 }
 
 std::string read_sharding(LayoutRun& run) {
-  if (run.replicas == 1) return {};
+  if (run.replicas * run.parallelism.context == 1) return {};
   const std::string zero = in_small_letters(run.row->layout->zero);
   Parallelism& parallelism = run.parallelism;
   parallelism.shard = sharded_by(zero);
@@ -145,6 +144,7 @@ std::string read_layout(LayoutRun& run) {
   Parallelism& parallelism = run.parallelism;
   if (layout.tensor == 0 && layout.pipeline == 0 && layout.data == 0) return "the layout is not stated";
   parallelism.tensor = degree(run, "tensor", layout.tensor);
+  parallelism.context = degree(run, "context", layout.context);
   parallelism.pipeline = degree(run, "pipeline", layout.pipeline);
   parallelism.virtual_stages = degree(run, "virtual_stages", layout.virtual_stages);
   parallelism.sequence = layout.sequence_parallel == "1" && parallelism.tensor > 1;
@@ -153,7 +153,7 @@ std::string read_layout(LayoutRun& run) {
     if (!recompute) return fmt::format("unknown recomputation '{}'", layout.recompute);
     parallelism.recompute = *recompute;
   }
-  const auto of_one = static_cast<long long>(parallelism.tensor) * parallelism.pipeline;
+  const auto of_one = static_cast<long long>(parallelism.tensor) * parallelism.context * parallelism.pipeline;
   if (run.row->gpus_total % of_one != 0) return "the layout does not multiply to the number of GPUs";
   run.replicas = static_cast<int>(run.row->gpus_total / of_one);
   if (layout.data > 0 && layout.data != run.replicas)
@@ -242,10 +242,11 @@ std::string experiment_text(const LayoutRun& run) {
       run.model->model, run.stack->stack, config::name_of(run.precision), run.micro_batch, run.micro_batches,
       config::name_of(run.model->optimizer));
   text += fmt::format(
-      "parallelism: {{tensor: {}, pipeline: {}, virtual_stages: {}, sequence: {}, recompute: {}, shard: {}, "
+      "parallelism: {{tensor: {}, context: {}, pipeline: {}, virtual_stages: {}, sequence: {}, recompute: "
+      "{}, shard: {}, "
       "shard_over: {}, stages: [{}]}}\n",
-      parallelism.tensor, parallelism.pipeline, parallelism.virtual_stages, parallelism.sequence,
-      config::name_of(parallelism.recompute), config::name_of(parallelism.shard),
+      parallelism.tensor, parallelism.context, parallelism.pipeline, parallelism.virtual_stages,
+      parallelism.sequence, config::name_of(parallelism.recompute), config::name_of(parallelism.shard),
       config::name_of(parallelism.shard_over), fmt::join(parallelism.stages, ", "));
   return text;
 }
@@ -260,9 +261,10 @@ bool is_time(const PublishedRow& row) { return row.metric == "step_time" || row.
 
 std::string identity_of(const PublishedRow& row) {
   const LayoutColumns& layout = *row.layout;
-  return fmt::format("{}\n{} {} {} {} {}\n{} {} {} {} {}", series_name(row), layout.tensor, layout.pipeline,
-                     layout.virtual_stages, layout.data, layout.heads, row.gpus_total, row.batch_per_gpu,
-                     row.global_batch, row.precision, layout.sequence_parallel + layout.recompute);
+  return fmt::format("{}\n{} {} {} {} {} {}\n{} {} {} {} {}", series_name(row), layout.tensor,
+                     layout.pipeline, layout.virtual_stages, layout.data, layout.context, layout.heads,
+                     row.gpus_total, row.batch_per_gpu, row.global_batch, row.precision,
+                     layout.sequence_parallel + layout.recompute);
 }
 
 double flops_of_sample(const LayoutColumns& sizes, double sequence, bool repeats_forward) {

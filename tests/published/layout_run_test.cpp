@@ -67,8 +67,15 @@ TEST_CASE("a layout that does not multiply to the number of GPUs is left out") {
   CHECK(reason_for(layout_line("2,2,,4,,,,,full", "step_time,0.5,s")).find("multiply") != std::string::npos);
 }
 
+TEST_CASE("ranks that share tokens are no replicas") {
+  const auto data = shipped_layout_rules(layout_line("2,2,,1,2,,,,full", "step_time,0.5,s"));
+  const auto run = layout_run(data, data->rows.front());
+  REQUIRE(std::holds_alternative<LayoutRun>(run));
+  CHECK(std::get<LayoutRun>(run).parallelism.context == 2);
+  CHECK(std::get<LayoutRun>(run).replicas == 1);
+}
+
 TEST_CASE("what is not simulated is left out with its reason") {
-  CHECK(reason_for(layout_line("2,2,,1,2,,,,full", "step_time,0.5,s")).find("context") != std::string::npos);
   CHECK(reason_for(layout_line("1,1,,8,,8,,,full", "step_time,0.5,s")).find("expert") != std::string::npos);
 }
 

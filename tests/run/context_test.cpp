@@ -1,6 +1,7 @@
 // Steps whose ranks share the tokens of a sample: sizes of what they send, and closed forms of their time
 // when every exchange takes a given time.
 
+#include "run/simulate.hpp"
 #include "run/timed_plan.hpp"
 #include "shipped_layout.hpp"
 
@@ -131,4 +132,31 @@ TEST_CASE("sharded state is divided by context and data ranks") {
   const ResolvedExperiment resolved =
       small_decoder("dgx_a100", 1, with_context(4, "p2p", {{"parallelism.shard", "optimizer"}}));
   CHECK(resolved.layout->state_shards.at(Axis::data) == 8);
+}
+
+TEST_CASE("a hop goes from each rank to the next one of its context group, and from the last to the first") {
+  const ResolvedExperiment resolved =
+      small_decoder("dgx_a100", 1, with_context(4, "p2p", {{"parallelism.tensor", "2"}}));
+  const StepPlan plan = plan_layout_step(resolved);
+  const Collective* hop = of_axis(plan, Axis::context, Operation::send_recv);
+  REQUIRE(hop != nullptr);
+  REQUIRE(hop->phases.size() == 1);
+  CHECK(hop->phases.front().messages == 1);
+  CHECK(hop->phases.front().bytes == hop->size);
+  const std::vector<Pattern::Edge>& edges = plan.graph.patterns[at(hop->phases.front().pattern)].edges;
+  REQUIRE(edges.size() == 8);
+  for (const Pattern::Edge& edge : edges) CHECK(index(edge.to) == (index(edge.from) + 2) % 8);
+}
+
+TEST_CASE("four context ranks do the model's work of one replica on as many tokens") {
+  const auto run = [](const Overrides& layout) {
+    return simulate(small_decoder("dgx_a100", 1, layout), {.fidelity = Fidelity::closed});
+  };
+  const Run alone = run({{"parallelism.recompute", "full"}});
+  const Run shared = run(with_context(4, "p2p", {{"parallelism.recompute", "full"}}));
+  CHECK(alone.pace.global_batch == 4 * shared.pace.global_batch);
+  CHECK(alone.matrix->flops.si() == doctest::Approx(4 * shared.matrix->flops.si()).epsilon(1e-12));
+  const auto kept = [](const Run& one) { return one.memory->front().terms; };
+  CHECK(kept(alone).activations.si() == doctest::Approx(4 * kept(shared).activations.si()).epsilon(1e-12));
+  CHECK(kept(alone).parameters == kept(shared).parameters);
 }

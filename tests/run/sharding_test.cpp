@@ -84,7 +84,8 @@ TEST_CASE("a rank sends what ZeRO's paper counts, and parameters of the root and
   const std::vector<ShardUnit> units = shard_units(resolved.classes.front());
   REQUIRE(units.size() == 9);
   CHECK(units.front().is_root);
-  const double gathered_once = units.front().parameters + units.back().parameters;
+  const double gathered_once =
+      units.front().parameters.at(Axis::data) + units.back().parameters.at(Axis::data);
   CHECK(sent_with(sharded("parameters")) ==
         doctest::Approx(share * micro_batches * value * (3 * all - gathered_once)));
 }
