@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <functional>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace trainyard {
@@ -41,15 +42,15 @@ std::vector<LayoutChange> single_changes(const ResolvedExperiment& resolved, con
     if (name.value > now.shard)
       add("shard", std::string(name.text), [what = name.value](Setting& s) { s.parallelism.shard = what; });
   }
-  const auto add_axis = [&](const char* key, int Parallelism::*axis) {
-    const int ranks = 2 * now.*axis;
-    add(key, std::to_string(ranks), [axis, ranks](Setting& s) { s.parallelism.*axis = ranks; });
+  const auto add_axis = [&](const char* key, int Parallelism::*axis, int most) {
+    for (int ranks = 2 * now.*axis; ranks <= most; ranks *= 2)
+      add(key, std::to_string(ranks), [axis, ranks](Setting& s) { s.parallelism.*axis = ranks; });
   };
-  if (2 * now.tensor <= std::ranges::min(resolved.cluster->gpus_on_node))
-    add_axis("tensor", &Parallelism::tensor);
-  add_axis("pipeline", &Parallelism::pipeline);
-  add_axis("context", &Parallelism::context);
-  add_axis("expert", &Parallelism::expert);
+  const int all = resolved.cluster->ranks();
+  add_axis("tensor", &Parallelism::tensor, std::ranges::min(resolved.cluster->gpus_on_node));
+  add_axis("pipeline", &Parallelism::pipeline, all);
+  add_axis("context", &Parallelism::context, all);
+  add_axis("expert", &Parallelism::expert, all);
   return changes;
 }
 
@@ -64,9 +65,10 @@ public:
   std::vector<FittingLayout> fitting() {
     const std::vector<LayoutChange> changes = single_changes(trial_, now_.parallelism);
     for (const LayoutChange& change : changes) attempt({&change});
-    for (std::size_t i = 0; found_.empty() && i < changes.size(); ++i) {
+    const bool has_single = !found_.empty();
+    for (std::size_t i = 0; !has_single && i < changes.size(); ++i) {
       for (std::size_t j = i + 1; j < changes.size(); ++j) {
-        if (changes[i].key != changes[j].key) pair(changes[i], changes[j]);
+        if (changes[i].key != changes[j].key) attempt({&changes[i], &changes[j]});
       }
     }
     std::ranges::stable_sort(found_, std::greater{}, &FittingLayout::peak);
@@ -76,9 +78,11 @@ public:
   }
 
 private:
-  void pair(const LayoutChange& first, const LayoutChange& second) { attempt({&first, &second}); }
-
+  /// Changes of the same keys come in order: the smallest that fits is enough.
   void attempt(const std::vector<const LayoutChange*>& changes) {
+    std::string keys;
+    for (const LayoutChange* change : changes) keys += change->key;
+    if (fitting_keys_.contains(keys)) return;
     Setting setting = now_;
     FittingLayout fitting;
     for (const LayoutChange* change : changes) {
@@ -94,6 +98,7 @@ private:
     if (!peak) return;
     fitting.peak = *peak;
     found_.push_back(std::move(fitting));
+    fitting_keys_.insert(std::move(keys));
   }
 
   /// Micro-batches that keep the global batch; none if that is impossible.
@@ -128,6 +133,7 @@ private:
   ResolvedExperiment trial_;
   Setting now_;
   std::vector<FittingLayout> found_;
+  std::set<std::string> fitting_keys_;
 };
 
 bool can_share_model(const ResolvedExperiment& resolved) {

@@ -15,11 +15,11 @@ struct FittingLayout {
   Bytes peak;     ///< of the fullest rank
 };
 
-/// Changes of one setting of the block `parallelism` with which the step fits, or of two if no single one
-/// suffices: more recomputation, more sharded state, twice the tensor ranks (within nodes), stages, context
-/// or expert ranks. The global batch stays: with half the replicas each has twice the micro-batches. At most
-/// four, those with the least memory last. Empty for jobs that cannot share a model: other kinds of
-/// synchronisation, traces.
+/// The smallest changes of one setting of the block `parallelism` with which the step fits, or of two if no
+/// single one suffices: more recomputation, more sharded state; two, four ... times the tensor ranks (within
+/// nodes), stages, context or expert ranks. The global batch stays: with half the replicas each has twice the
+/// micro-batches. At most four, those with the least memory last. Empty for jobs that cannot share a model:
+/// other kinds of synchronisation, traces.
 std::vector<FittingLayout> layouts_that_fit(const ResolvedExperiment& resolved);
 
 /// A line below the error of such a step: the settings that would fit, or that none was found. Empty for jobs

@@ -43,13 +43,13 @@ TEST_CASE("two changes are offered only where no single one suffices") {
                                  [](const auto& set) { return set.first.starts_with("parallelism"); });
   };
   const bool has_single = fits_with({{"parallelism.recompute", "full"}}) ||
-                          fits_with({{"parallelism.pipeline", "4"}, {"accumulation", "192"}});
+                          fits_with({{"parallelism.pipeline", "16"}, {"accumulation", "768"}});
   for (const FittingLayout& layout : layouts) CHECK(changes(layout) == (has_single ? 1 : 2));
 }
 
 TEST_CASE("a job whose ranks hold whole models is offered layouts as well") {
   const ResolvedExperiment resolved = shipped_experiment(
-      "bert_large_dgx_a100", {{"model", "gpt3_20b"}, {"batch_per_gpu", "1"}, {"memory", "ignore"}});
+      "bert_large_dgx_a100", {{"model", "gpt3_5b"}, {"batch_per_gpu", "1"}, {"memory", "ignore"}});
   REQUIRE_FALSE(fullest(memory_reports(resolved)).fits);
   CHECK_FALSE(layouts_that_fit(resolved).empty());
   CHECK(fitting_hint(resolved).find("--set parallelism.") != std::string::npos);
