@@ -53,7 +53,7 @@ class Run(unittest.TestCase):
         first = passes[passes.process.str.startswith("stage 0")]
         parts = tables["summary"]["stages"][0]["step_parts_s"]
         self.assertAlmostEqual(
-            first.duration_s.sum(), parts["forward"] + parts["backward"] + parts["kernel_slowdown"] + parts["tensor"], places=5
+            first.duration_s.sum(), parts["forward"] + parts["backward"] + parts["kernel_slowdown"] + parts["layers"], places=5
         )
 
     def test_runs_of_many_updates_have_workers(self):
