@@ -127,13 +127,10 @@ void check_trace_groups(const Parallelism& parallelism, config::Problems& proble
 
 /// Reports what a job whose ranks share a model cannot be combined with yet.
 void check_shared_model(const Experiment& experiment, config::Problems& problems) {
-  const auto refuse = [&](bool is_given, const char* key, const char* what) {
-    if (is_given)
-      problems.error(key, fmt::format("ranks that share a model are not simulated with {}", what),
-                     fmt::format("leave out '{}', or 'parallelism'", key));
-  };
-  refuse(experiment.sync.kind != SyncKind::all_reduce, "sync.kind", "this kind of synchronisation");
-  refuse(experiment.sync.update != UpdateRule::sync, "sync.update", "this update rule");
+  for (const UnsharedSetting& setting : not_with_shared_model(experiment))
+    problems.error(setting.key,
+                   fmt::format("ranks that share a model are not simulated with {}", setting.what),
+                   fmt::format("leave out '{}', or 'parallelism'", setting.key));
   if (experiment.trace) check_trace_groups(*experiment.parallelism, problems);
   if (experiment.sync.algorithm != Algorithm::automatic && !has_all_reduces(*experiment.parallelism)) {
     problems.error("sync.algorithm",
@@ -142,13 +139,6 @@ void check_shared_model(const Experiment& experiment, config::Problems& problems
                                config::name_of(experiment.sync.algorithm)),
                    "algorithm: auto, or shard: none");
   }
-  refuse(experiment.one_gpu.has_value(), "one_gpu", "a measured throughput of one GPU");
-  refuse(experiment.input.data == InputData::real, "input.data", "real data");
-  refuse(is_random(experiment.random) || !experiment.random.slow.empty(), "random", "random times");
-  refuse(!experiment.neighbours.empty(), "neighbours", "other jobs");
-  refuse(!experiment.background.empty(), "background", "background traffic");
-  refuse(!experiment.events.empty(), "events", "links that change");
-  refuse(experiment.faults.has_value(), "faults", "faults");
 }
 
 void check_one_gpu(const Experiment& experiment, config::Problems& problems) {
@@ -173,6 +163,23 @@ bool has_servers(const Sync& sync) { return sync.kind == SyncKind::parameter_ser
 ServerPlacement placement_of(const Sync& sync) { return sync.placement.value_or(ServerPlacement::hosts); }
 
 int shards_of(const Sync& sync) { return sync.shards.value_or(1); }
+
+std::vector<UnsharedSetting> not_with_shared_model(const Experiment& experiment) {
+  std::vector<UnsharedSetting> found;
+  const auto add = [&](bool is_given, const char* key, const char* what) {
+    if (is_given) found.push_back({key, what});
+  };
+  add(experiment.sync.kind != SyncKind::all_reduce, "sync.kind", "this kind of synchronisation");
+  add(experiment.sync.update != UpdateRule::sync, "sync.update", "this update rule");
+  add(experiment.one_gpu.has_value(), "one_gpu", "a measured throughput of one GPU");
+  add(experiment.input.data == InputData::real, "input.data", "real data");
+  add(is_random(experiment.random) || !experiment.random.slow.empty(), "random", "random times");
+  add(!experiment.neighbours.empty(), "neighbours", "other jobs");
+  add(!experiment.background.empty(), "background", "background traffic");
+  add(!experiment.events.empty(), "events", "links that change");
+  add(experiment.faults.has_value(), "faults", "faults");
+  return found;
+}
 
 Experiment load_experiment(const config::Document& document) {
   const auto check = [](const Experiment& experiment, config::Problems& problems) {

@@ -102,6 +102,15 @@ struct Experiment {
       set;  ///< overrides of the files named above: "platform.fabric.nic": 25 Gbps
 };
 
+/// A setting that jobs whose ranks share a model are not simulated with.
+struct UnsharedSetting {
+  const char* key = nullptr;   ///< "sync.kind"
+  const char* what = nullptr;  ///< "this kind of synchronisation"
+};
+
+/// Those that the experiment has, with or without a block `parallelism`.
+std::vector<UnsharedSetting> not_with_shared_model(const Experiment& experiment);
+
 /// Reads an experiment and makes all checks that do not need the files it names. Throws InputError.
 Experiment load_experiment(const config::Document& document);
 

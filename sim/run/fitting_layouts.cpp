@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -39,7 +40,7 @@ std::vector<LayoutChange> single_changes(const ResolvedExperiment& resolved, con
           [what = name.value](Setting& s) { s.parallelism.recompute = what; });
   }
   for (const auto& name : config::Names<Sharded>::table) {
-    if (name.value > now.shard)
+    if (name.value > now.shard && resolved.settings.sync.algorithm == Algorithm::automatic)
       add("shard", std::string(name.text), [what = name.value](Setting& s) { s.parallelism.shard = what; });
   }
   const auto add_axis = [&](const char* key, int Parallelism::*axis, int most) {
@@ -103,14 +104,16 @@ private:
 
   /// Micro-batches that keep the global batch; none if that is impossible.
   [[nodiscard]] std::optional<int> with_same_batch(const Parallelism& parallelism) const {
-    const int ranks = trial_.cluster->ranks();
-    const auto replicas = [&](const Parallelism& of) {
-      return ranks / (of.tensor * of.context * of.pipeline);
+    const long long ranks = trial_.cluster->ranks();
+    const auto ranks_of = [](const Parallelism& of) {
+      return static_cast<long long>(of.tensor) * of.context * of.pipeline;
     };
-    const int then = replicas(parallelism);
-    const int all = replicas(now_.parallelism) * now_.micro_batches;
-    if (then < 1 || all % then != 0) return std::nullopt;
-    return all / then;
+    const long long of_replica = ranks_of(parallelism);
+    if (of_replica > ranks || ranks % of_replica != 0) return std::nullopt;
+    const long long then = ranks / of_replica;
+    const long long all = ranks / ranks_of(now_.parallelism) * now_.micro_batches;
+    if (all % then != 0 || all / then > std::numeric_limits<int>::max()) return std::nullopt;
+    return static_cast<int>(all / then);
   }
 
   /// The memory of the fullest rank, if the layout is possible and fits.
@@ -137,9 +140,7 @@ private:
 };
 
 bool can_share_model(const ResolvedExperiment& resolved) {
-  const Experiment& settings = resolved.settings;
-  return resolved.model && resolved.cluster->ranks() > 1 && settings.sync.kind == SyncKind::all_reduce &&
-         settings.sync.update == UpdateRule::sync;
+  return resolved.model && resolved.cluster->ranks() > 1 && not_with_shared_model(resolved.settings).empty();
 }
 
 }  // namespace

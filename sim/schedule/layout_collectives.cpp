@@ -11,7 +11,7 @@ namespace trainyard {
 
 namespace {
 
-/// Messages between two stages, and the all-reduce between the ends of a pipeline, have an axis and two
+/// Messages and all-reduces between two stages have an axis and two
 /// stages.
 constexpr Axis between_stages = Axis::pipeline;
 
@@ -43,8 +43,12 @@ RankGroups parts_by_node(const Cluster& cluster, const RankGroups& groups, bool 
   return is_inside ? inside : across;
 }
 
-/// The ranks that together hold a copy of the model's state.
-RankGroups copies_of_state(const Cluster& cluster, const Grid& grid, std::optional<GroupScope> shards) {
+/// The ranks that together hold a copy of the model's state: those of a replica, with those that hold its
+/// other experts, and all of them if they divide layers or all state.
+RankGroups copies_of_state(const Cluster& cluster, const RankLayout& layout,
+                           std::optional<GroupScope> shards) {
+  const Grid& grid = layout.grid;
+  if (!layout.parallelism.layers.empty()) shards = GroupScope::whole;
   RankGroups copies;
   const auto add = [&](std::size_t copy, const std::vector<Rank>& ranks) {
     if (copy == copies.size()) copies.emplace_back();
@@ -53,7 +57,7 @@ RankGroups copies_of_state(const Cluster& cluster, const Grid& grid, std::option
   for (const std::vector<Rank>& replicas : groups(grid, Axis::data)) {
     std::size_t copy = 0;
     if (!shards) {
-      for (const Rank rank : replicas) add(copy++, {rank});
+      for (std::size_t i = 0; i < replicas.size(); ++i) add(i / at(grid.expert), {replicas[i]});
     } else if (*shards == GroupScope::whole) {
       add(copy, replicas);
     } else {
@@ -98,12 +102,11 @@ int LayoutCollectives::add_message(int from, int to, Bytes size, CollectiveUse u
   return add(key, entry->second, size, std::move(use));
 }
 
-int LayoutCollectives::add_between_ends(Bytes size, CollectiveUse use) {
-  const int last = resolved_.layout->grid.pipeline - 1;
-  const Key key{Operation::all_reduce, between_stages, 0, last, GroupScope::whole};
+int LayoutCollectives::add_between(int first, int last, Bytes size, CollectiveUse use) {
+  const Key key{Operation::all_reduce, between_stages, first, last, GroupScope::whole};
   const auto [entry, is_new] = groups_.try_emplace(key);
   if (is_new) {
-    entry->second = stage_pairs(resolved_.layout->grid, 0, last);
+    entry->second = stage_pairs(resolved_.layout->grid, first, last);
     for (std::vector<Rank>& pair : entry->second) std::ranges::sort(pair);
   }
   return add(key, entry->second, size, std::move(use));
@@ -112,7 +115,7 @@ int LayoutCollectives::add_between_ends(Bytes size, CollectiveUse use) {
 int LayoutCollectives::add_norm(std::optional<GroupScope> shards) {
   constexpr int all_stages = -1;
   constexpr Bytes value{4};
-  const RankGroups copies = copies_of_state(*resolved_.cluster, resolved_.layout->grid, shards);
+  const RankGroups copies = copies_of_state(*resolved_.cluster, *resolved_.layout, shards);
   if (copies.front().size() == 1) return -1;
   const Key key{Operation::all_reduce, Axis::all, all_stages, all_stages, GroupScope::whole};
   std::vector<Pattern> patterns;
@@ -129,7 +132,8 @@ int LayoutCollectives::add_norm(std::optional<GroupScope> shards) {
 
 Planner& LayoutCollectives::planner(const Key& key, const RankGroups& groups) {
   const Operation operation = std::get<Operation>(key);
-  const bool is_data = is_of_replicas(std::get<Axis>(key)) && operation == Operation::all_reduce;
+  const Axis axis = std::get<Axis>(key);
+  const bool is_data = is_of_replicas(axis) && axis != Axis::all && operation == Operation::all_reduce;
   return planners_
       .try_emplace(key, *resolved_.network, software_,
                    PlannerRequest{

@@ -42,8 +42,8 @@ public:
   /// Adds messages of `size` from every rank of a stage to its neighbour in another; returns the index.
   int add_message(int from, int to, Bytes size, CollectiveUse use);
 
-  /// Adds an all-reduce between each rank of the first stage and its counterpart in the last.
-  int add_between_ends(Bytes size, CollectiveUse use);
+  /// Adds an all-reduce between each rank of a stage and its counterpart in a later one; returns the index.
+  int add_between(int first, int last, Bytes size, CollectiveUse use);
 
   /// Adds an all-reduce of one fp32 value among the ranks that hold a copy of the model's state together:
   /// tensor and pipeline ranks, and `shards`, the replicas that divide the state. Returns -1 if each rank

@@ -197,10 +197,10 @@ private:
           collectives_.add(Operation::all_reduce, Axis::tensor, one.stage, partial * gradient_,
                            {.name = "layer norm gradients", .purpose = "gradients"}));
     }
-    if (const double table = tied_table(); table > 0 && is_end(one.stage)) {
+    if (const auto table = tied_table(); table && (one.stage == 0 || one.stage == table->projection)) {
       if (tied_ < 0)
-        tied_ = collectives_.add_between_ends(table * gradient_,
-                                              {.name = "word embedding gradients", .purpose = "gradients"});
+        tied_ = collectives_.add_between(0, table->projection, table->elements * gradient_,
+                                         {.name = "word embedding gradients", .purpose = "gradients"});
       made.before_update.push_back(tied_);
     }
     if (!resolved_.stack.clip_gradients) return;
@@ -211,19 +211,24 @@ private:
     if (*norm_ >= 0) made.before_update.push_back(*norm_);
   }
 
-  [[nodiscard]] bool is_end(int stage) const { return stage == 0 || stage == layout_.grid.pipeline - 1; }
+  /// The two stages that hold a copy of the word embedding each, and its values.
+  struct TiedTable {
+    int projection = 0;  ///< the stage of the last projection; the embedding is on stage 0
+    double elements = 0;
+  };
 
-  /// Values of the word embedding if the first and the last stage hold a copy each.
-  [[nodiscard]] double tied_table() const {
-    if (layout_.grid.pipeline == 1) return 0;
-    const bool is_tied = std::ranges::any_of(resolved_.model->layers,
-                                             [](const Layer& layer) { return layer.tied_elements > 0; });
-    if (!is_tied) return 0;
+  /// Nothing if one stage has both, or the model ties nothing.
+  [[nodiscard]] std::optional<TiedTable> tied_table() const {
+    const auto tied = std::ranges::find_if(resolved_.model->layers,
+                                           [](const Layer& layer) { return layer.tied_elements > 0; });
+    if (tied == resolved_.model->layers.end()) return std::nullopt;
+    const auto holder = std::ranges::find_if(resolved_.classes, [&](const RankClass& one) {
+      return std::ranges::find(one.layers, tied->name, &Layer::name) != one.layers.end();
+    });
+    if (holder->stage == 0) return std::nullopt;
     const auto first = std::ranges::find(resolved_.classes, 0, &RankClass::stage);
-    for (const Layer& layer : first->layers) {
-      if (layer.kind == LayerKind::embedding) return parameter_elements(layer);
-    }
-    return 0;
+    const auto table = std::ranges::find(first->layers, LayerKind::embedding, &Layer::kind);
+    return TiedTable{holder->stage, parameter_elements(*table)};
   }
 
   const ResolvedExperiment& resolved_;
@@ -232,7 +237,7 @@ private:
   Bytes gradient_;                ///< per value, as reduced
   Bytes weight_;                  ///< per value, as gathered
   GroupScope shards_;             ///< the ranks that divide state
-  int tied_ = -1;                 ///< the all-reduce between the ends; none yet
+  int tied_ = -1;                 ///< the all-reduce between the two; none yet
   std::optional<int> norm_ = {};  ///< the sum of the gradients' norm, -1 if it needs none
 };
 

@@ -48,7 +48,7 @@ void divide_values_of(Layer& layer, int ranks) {
 void divide_tokens(Layer& layer, int ranks) {
   divide_values_of(layer, ranks);
   tokens_of(layer.in_shape) /= ranks;
-  layer.gemm.m /= ranks;
+  layer.gemm.m = layer.experts > 0 ? (layer.gemm.m + ranks - 1) / ranks : layer.gemm.m / ranks;
   if (layer.kind == LayerKind::softmax_cross_entropy) return;  // its output is the loss
   layer.out_elements /= ranks;
   tokens_of(layer.out_shape) /= ranks;
@@ -201,6 +201,14 @@ void require_context(const std::vector<Layer>& layers, const Parallelism& parall
                    "attention: flash, in a model of the family decoder");
   }
   const int tokens = tokens_of(*attention);
+  const auto has_other_rows = [&](const Layer& layer) {
+    return layer.kind == LayerKind::conv ||
+           (layer.kind == LayerKind::linear && layer.experts == 0 && tokens_of(layer) != tokens);
+  };
+  if (const auto other = std::ranges::find_if(layers, has_other_rows); other != layers.end())
+    refuse_context(
+        fmt::format("context is {}: layer '{}' does not work on the tokens of attention", ranks, other->name),
+        "context: 1, or a model of the family decoder");
   if (tokens % (2 * ranks) != 0)
     refuse_context(fmt::format("context is {}: {} tokens are not a multiple of 2 x context = {}", ranks,
                                tokens, 2 * ranks),

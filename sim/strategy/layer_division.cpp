@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <limits>
 #include <utility>
 
 namespace trainyard {
@@ -50,7 +51,15 @@ void require_matches(const std::vector<Layer>& layers, const std::vector<LayerRu
   }
 }
 
-void require_divisible(const Layer& layer, LayerSplit split, bool is_divided_already) {
+/// Whether the ranks of tensor groups hold parts of the layer already.
+bool has_tensor_parts(const ShardedModel& model, const Layer& layer) {
+  const bool has_groups =
+      std::ranges::find(model.transfers, Axis::tensor, &Transfer::axis) != model.transfers.end();
+  return has_groups && (layer.split == TensorSplit::columns || layer.split == TensorSplit::rows ||
+                        layer.split == TensorSplit::table);
+}
+
+void require_divisible(const Layer& layer, LayerSplit split, bool is_table_shared) {
   const bool is_table = layer.kind == LayerKind::embedding && layer.split != TensorSplit::tokens;
   if (layer.kind != LayerKind::linear && !is_table) {
     refuse_rule(fmt::format("layer '{}' ({}) cannot be divided among replicas", layer.name,
@@ -60,13 +69,12 @@ void require_divisible(const Layer& layer, LayerSplit split, bool is_divided_alr
   if (layer.kind == LayerKind::linear && split == LayerSplit::rows)
     refuse_rule(fmt::format("layer '{}' is linear, and only tables are divided by rows", layer.name),
                 "split: columns");
-  if (layer.tied_elements > 0) {
-    refuse_rule(fmt::format("layer '{}' multiplies by the table of another layer", layer.name),
+  if (layer.tied_elements > 0 || (is_table && is_table_shared)) {
+    refuse_rule(fmt::format("layer '{}' shares its table with another layer", layer.name),
                 "use a model whose last projection has weights of its own");
   }
-  if (is_divided_already || layer.experts > 0)
-    refuse_rule(fmt::format("the ranks of {} group divide layer '{}' already",
-                            layer.experts > 0 ? "an expert" : "a tensor", layer.name),
+  if (layer.experts > 0)
+    refuse_rule(fmt::format("layer '{}' belongs to experts, which 'expert' divides", layer.name),
                 "match other layers");
 }
 
@@ -84,8 +92,18 @@ Layer like(const Layer& layer, Layer made) {
   return made;
 }
 
+/// Rows of the samples of all replicas.
+int all_rows(const Layer& layer, int rows, int replicas) {
+  const double all = static_cast<double>(rows) * replicas;
+  if (all > std::numeric_limits<int>::max())
+    refuse_rule(
+        fmt::format("layer '{}' has {:.0f} rows in {} replicas, more than 2^31", layer.name, all, replicas),
+        "match other layers, or use fewer ranks");
+  return static_cast<int>(all);
+}
+
 Layer linear_part(const Layer& layer, int replicas) {
-  const LinearSize size{rows_of(layer) * replicas, layer.in_shape.back(),
+  const LinearSize size{all_rows(layer, rows_of(layer), replicas), layer.in_shape.back(),
                         part(layer.out_shape.back(), replicas)};
   Layer made = like(layer, linear_layer(layer.name, size, layer.parameters.size() > 1));
   if (!layer.has_input_gradient) set_reads_data(made);
@@ -95,7 +113,7 @@ Layer linear_part(const Layer& layer, int replicas) {
 Layer table_part(const Layer& layer, LayerSplit split, int replicas) {
   const int features = layer.out_shape.back();
   const auto entries = static_cast<int>(parameter_elements(layer) / features);
-  const int rows = layer.out_shape.front() * replicas;
+  const int rows = all_rows(layer, layer.out_shape.front(), replicas);
   const bool has_columns = split == LayerSplit::columns;
   return like(layer,
               embedding_layer(layer.name, {.rows = rows,
@@ -116,6 +134,11 @@ public:
 
   ShardedModel divided() {
     for (std::size_t i = 0; i < model_.layers.size(); ++i) visit(static_cast<int>(i));
+    if (share_ == Share::own_features) {  // the loss is not among the layers
+      const Layer& last = model_.layers.back();
+      const double rows = rows_of(last) * (last.summed_over ? static_cast<double>(replicas_) : 1);
+      exchange_loss(static_cast<int>(model_.layers.size()) - 1, rows);
+    }
     std::ranges::stable_sort(model_.transfers, {}, &Transfer::layer);
     return std::move(model_);
   }
@@ -124,9 +147,6 @@ private:
   void visit(int number) {
     Layer& layer = model_.layers[at(number)];
     if (const LayerRule* rule = rule_of(layer, rules_)) {
-      const bool has_transfer =
-          std::ranges::find(model_.transfers, number, &Transfer::layer) != model_.transfers.end();
-      require_divisible(layer, rule->split, has_transfer);
       if (layer.kind == LayerKind::linear)
         divide_linear(number, layer);
       else
@@ -146,7 +166,7 @@ private:
 
   void divide_table(int number, Layer& layer, LayerSplit split) {
     const double values = layer.out_elements;  // of its own samples
-    append_fp32(number, Operation::all_gather, replicas_ * layer.out_shape.front() * index_elements,
+    append_fp32(number, Operation::all_gather, index_elements * layer.out_shape.front() * replicas_,
                 TransferPlace::before);
     layer = table_part(layer, split, replicas_);
     if (split == LayerSplit::columns) {
@@ -161,11 +181,7 @@ private:
   /// The first layer that needs more than the rank's share of the values.
   void end_division(int number, const Layer& layer) {
     if (layer.kind == LayerKind::softmax_cross_entropy) {
-      const double rows = rows_of(layer) * replicas_;
-      append_fp32(number, Operation::all_gather, rows * index_elements, TransferPlace::before);
-      constexpr int reductions = 3;
-      for (int i = 0; i < reductions; ++i)
-        append_fp32(number, Operation::all_reduce, rows, TransferPlace::after);
+      exchange_loss(number, static_cast<double>(rows_of(layer)) * replicas_);
     } else if (layer.kind == LayerKind::add) {
       refuse_rule(fmt::format("layer '{}' adds values of divided layers to others", layer.name),
                   "divide layers outside residual connections");
@@ -174,6 +190,14 @@ private:
       append(number, Phase::backward, TransferPlace::after, Operation::all_to_all, layer.in_elements);
     }
     share_ = Share::own_samples;
+  }
+
+  /// `rows`: of all samples.
+  void exchange_loss(int number, double rows) {
+    append_fp32(number, Operation::all_gather, rows * index_elements, TransferPlace::after);
+    constexpr int reductions = 3;
+    for (int i = 0; i < reductions; ++i)
+      append_fp32(number, Operation::all_reduce, rows, TransferPlace::after);
   }
 
   void append(int layer, Phase phase, TransferPlace place, Operation operation, double elements) {
@@ -201,6 +225,16 @@ private:
 
 ShardedModel divide_among_replicas(ShardedModel model, const std::vector<LayerRule>& rules, int replicas) {
   require_matches(model.layers, rules);
+  const bool is_table_shared =
+      std::ranges::any_of(model.layers, [](const Layer& layer) { return layer.tied_elements > 0; });
+  for (const Layer& layer : model.layers) {
+    const LayerRule* rule = rule_of(layer, rules);
+    if (rule == nullptr) continue;
+    require_divisible(layer, rule->split, is_table_shared);
+    if (has_tensor_parts(model, layer))
+      refuse_rule(fmt::format("the ranks of a tensor group divide layer '{}' already", layer.name),
+                  "tensor: 1, or match other layers");
+  }
   if (replicas == 1) return model;
   return Division(std::move(model), rules, replicas).divided();
 }

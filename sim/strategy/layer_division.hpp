@@ -18,13 +18,14 @@ namespace trainyard {
 /// - linear, columns: all-gather of the inputs of all B samples before the forward op; the op has B rows and
 ///   1/n of the outputs. Layers that work on single values follow with their share. In backward a
 ///   reduce-scatter of the input's gradient, of the size of the all-gather, after the layer.
-/// - the loss behind such a layer: all-gather of the labels, 8 bytes each, then three all-reduces of one fp32
-///   value per row of all samples: maximum, sum of exponentials, loss.
+/// - the loss behind such a layer: all-gather of the labels, 8 bytes each, and three all-reduces of one fp32
+///   value per row of all samples: maximum, sum of exponentials, loss. A model whose layers end without the
+///   loss has these as well.
 /// - any other layer behind it: an all-to-all of its inputs, which gives every rank all values of its own
 ///   samples, and one of their gradients in backward.
 /// - embedding, columns: all-gather of the indices, 8 bytes each; the rank looks up its features, or its
 ///   tables, for all samples. The all-to-all and its counterpart follow as above, within the embedding.
-/// - embedding, rows: the same with a reduce-scatter in place of the all-to-all, since a rank has zeros for
+/// - embedding, rows: the same with a reduce-scatter instead of the all-to-all, since a rank has zeros for
 /// the
 ///   rows of others, and an all-gather of the gradient.
 /// All transfers hold up the next op. No other rank has the parameters, so that no gradient is reduced. With

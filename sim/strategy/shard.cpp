@@ -335,7 +335,7 @@ void require_roles(const std::vector<Layer>& layers, int ranks) {
   for (const Layer& layer : layers) {
     if (layer.kind != LayerKind::linear && layer.kind != LayerKind::conv) continue;
     refuse(fmt::format("nothing says how ranks divide layer '{}'", layer.name), ranks,
-           "only models of the families bert, gpt2 and decoder can be divided");
+           "only models of the families vit, bert, gpt2 and decoder can be divided");
   }
 }
 

@@ -48,6 +48,11 @@ std::vector<Op> split_backward(std::vector<Op>& backward, const std::vector<Laye
       const std::size_t needed_by = std::min(next + static_cast<std::size_t>(*one.waits), moves.size());
       one.waits = left[needed_by] - left[next];
     }
+    if (moves[i] && !inputs.empty()) {  // what its layer sends is about the gradient of the input
+      auto& sent = op.communications;
+      inputs.back().communications.insert(inputs.back().communications.end(), sent.begin(), sent.end());
+      sent.clear();
+    }
     (moves[i] ? weights : inputs).push_back(std::move(op));
   }
   backward = std::move(inputs);

@@ -60,9 +60,12 @@ Blocks blocks_of(const std::vector<Layer>& layers) {
   return blocks;
 }
 
-/// Whether one tensor passes from the layer before to this one.
+/// Whether one tensor passes from the layer before to this one. Outside blocks, a layer that does not read
+/// just what the one before it writes is one of several that read another's output.
 bool is_cut_place(const std::vector<Layer>& layers, std::size_t layer) {
-  return !layers[layer].block || layers[layer - 1].block != layers[layer].block;
+  const Layer& before = layers[layer - 1];
+  if (layers[layer].block || before.block) return before.block != layers[layer].block;
+  return before.out_elements == layers[layer].in_elements;
 }
 
 /// First layers that divide the arithmetic into parts as equal as possible, as a key of the experiment.

@@ -75,14 +75,31 @@ int gpus_on_node(const Asked& asked, const Read& read) {
   }
 }
 
+/// The layout of a point whose ranks share a model. Errors are left to the reading of the point.
+std::optional<Parallelism> shared_model_of(const config::Catalogue& catalogue, const Asked& asked,
+                                           InputFiles& files) {
+  try {
+    config::Document document = experiment_document(catalogue, asked.experiment, files);
+    for (const auto& [key, value] : asked.overrides) {
+      if (key.starts_with("parallelism")) config::set(document, key, value);
+    }
+    const Experiment experiment = load_experiment(document);
+    return experiment.trace ? std::nullopt : experiment.parallelism;
+  } catch (const InputError&) {
+    return std::nullopt;
+  } catch (const FileError&) {
+    return std::nullopt;
+  }
+}
+
 /// The share of a global batch in each of its parts.
-int part_of_batch(int global_batch, int parts, const char* hint) {
+int part_of_batch(int global_batch, long long parts, const char* hint) {
   if (global_batch % parts != 0) {
     throw InputError(
         fmt::format("a global batch of {} samples cannot be split evenly into {} parts", global_batch, parts),
         hint);
   }
-  return global_batch / parts;
+  return static_cast<int>(global_batch / parts);
 }
 
 /// Reads a point whose sweep's own keys are still to be replaced by the experiment's.
@@ -102,17 +119,21 @@ ResolvedExperiment read_asked(const config::Catalogue& catalogue, Asked asked, I
     asked.overrides = with(with(asked.overrides, "nodes", nodes), "gpus", *asked.ranks);
   }
   if (!asked.global_batch) return read(asked.overrides);
-  const ResolvedExperiment probe = probed(with(asked.overrides, "batch_per_gpu", 1));
-  if (probe.layout) {  // frameworks change the number of micro-batches, not their size
-    const int samples = probed(asked.overrides).settings.batch_per_gpu;
-    const int count = part_of_batch(*asked.global_batch, replicas(probe) * samples,
+  if (const auto parallelism = shared_model_of(catalogue, asked, files)) {
+    // frameworks change the number of micro-batches, not their size
+    refuse(asked.overrides, "accumulation", global_batch_key);
+    const ResolvedExperiment probe = read(with(asked.overrides, "accumulation", parallelism->pipeline));
+    const int count = part_of_batch(*asked.global_batch,
+                                    static_cast<long long>(replicas(probe)) * probe.settings.batch_per_gpu,
                                     "a multiple of the replicas times the samples of a micro-batch");
     return read(with(asked.overrides, "accumulation", count));
   }
   refuse(asked.overrides, "batch_per_gpu", global_batch_key);
-  const int samples = part_of_batch(*asked.global_batch, probe.cluster->ranks() * probe.settings.accumulation,
-                                    "a multiple of the ranks times the accumulation");
-  return read(with(asked.overrides, "batch_per_gpu", samples));
+  const ResolvedExperiment probe = probed(with(asked.overrides, "batch_per_gpu", 1));
+  const long long parts = static_cast<long long>(probe.cluster->ranks()) * probe.settings.accumulation;
+  return read(
+      with(asked.overrides, "batch_per_gpu",
+           part_of_batch(*asked.global_batch, parts, "a multiple of the ranks times the accumulation")));
 }
 
 }  // namespace

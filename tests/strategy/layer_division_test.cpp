@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <numeric>
 
 using namespace trainyard;
@@ -76,10 +77,11 @@ TEST_CASE(
   CHECK(bytes_of(model, Phase::forward, Operation::all_gather, batch) ==
         doctest::Approx(all_inputs).epsilon(1e-3));
   CHECK(bytes_of(model, Phase::forward, Operation::all_gather, batch) ==
-        replicas * batch * (9216 + 4096 + 4096) * 4.0);
+        replicas * batch * ((9216 + 4096 + 4096) * 4.0 + 8));  // and the labels
   CHECK(bytes_of(model, Phase::backward, Operation::reduce_scatter, batch) ==
-        bytes_of(model, Phase::forward, Operation::all_gather, batch));
-  CHECK(model.transfers.size() == 6);
+        replicas * batch * (9216 + 4096 + 4096) * 4.0);
+  CHECK(bytes_of(model, Phase::forward, Operation::all_reduce, batch) == 3 * replicas * batch * 4.0);
+  CHECK(model.transfers.size() == 10);
 }
 
 TEST_CASE("a rank computes an equal share of a divided layer for the samples of all replicas") {
@@ -172,7 +174,10 @@ TEST_CASE("rules that cannot hold are refused at their key") {
   gpt.heads = 4;
   gpt.vocabulary = 128;
   gpt.sequence_length = 16;
-  CHECK(refusal_of(decoder_layers(gpt), {{.match = "lm_head"}}) ==
-        "parallelism.layers 'lm_head' | use a model whose last projection has weights of its own");
+  for (const char* table : {"lm_head", "wte"}) {
+    CHECK(refusal_of(decoder_layers(gpt), {{.match = table}}) ==
+          fmt::format("parallelism.layers '{}' | use a model whose last projection has weights of its own",
+                      table));
+  }
   CHECK(refusal_of(decoder_layers(gpt), {{.match = "h0.attn.proj"}}).starts_with("parallelism.layers"));
 }
