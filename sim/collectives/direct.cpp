@@ -8,7 +8,8 @@ namespace {
 
 /// A rank's messages leave one after the other, and only the first of them has the extra cost: as part of all
 /// of them, for which the phase's limit stands. Source: nccl-tests of all-to-alls on 8 A100 and 8 H100,
-/// NVIDIA/aiconfigurator (a100_sxm and h100_sxm, NCCL 2.27.3): 203 and 317 GB/s of bus bandwidth at 512 MiB.
+/// ai-dynamo/aiconfigurator (a100_sxm and h100_sxm, NCCL 2.27.3): 203 and 317 GB/s of bus bandwidth at 512
+/// MiB.
 void add_all_pairs(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
                    const CollectiveRequest& request) {
   AllPairs all = all_pairs(cluster, overheads, request);

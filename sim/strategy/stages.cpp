@@ -104,6 +104,11 @@ int named_layer(const std::vector<Layer>& layers, const std::string& name, int b
                        layers[at(before)].name),
            "write the layers in the model's order");
   }
+  if (!found->block && !is_cut_place(layers, at(number)))
+    refuse(
+        fmt::format("layer '{}' does not read what layer '{}' before it writes: more than one tensor passes",
+                    name, layers[at(number) - 1].name),
+        "use the first layer of a block");
   if (!is_cut_place(layers, at(number))) {
     const auto is_outside = [&](const Layer& layer) { return layer.block != found->block; };
     const auto next = std::find_if(found, layers.end(), is_outside);

@@ -141,3 +141,21 @@ TEST_CASE("a vocabulary that the ranks cannot divide is padded to a multiple of 
   CHECK(table == 50688.0 / 4 * 768);
   CHECK_FALSE(has_note(gpt3_layout(), "vocabulary"));
 }
+
+TEST_CASE("with zb_h1 nothing that the stage before waits for is sent in a pass of weights' gradients") {
+  const ResolvedExperiment resolved = small_decoder("dgx_a100", 2,
+                                                    {{"parallelism.pipeline", "4"},
+                                                     {"parallelism.schedule", "zb_h1"},
+                                                     {"parallelism.layers", "[{match: \"h*.mlp.fc1\"}]"}});
+  int sent = 0;
+  for (const RankClass& one : resolved.classes) {
+    for (const PassOps& pass : one.passes) {
+      for (int op = pass.first; op < pass.end; ++op) {
+        const auto count = static_cast<int>(one.trace.ops[at(op)].communications.size());
+        CHECK((pass.kind != PassKind::weights || count == 0));
+        sent += count;
+      }
+    }
+  }
+  CHECK(sent > 0);
+}

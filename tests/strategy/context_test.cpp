@@ -6,6 +6,7 @@
 #include "workload/decoder.hpp"
 #include "workload/layer.hpp"
 #include "workload/make_trace.hpp"
+#include "workload/vit.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -258,6 +259,19 @@ TEST_CASE("all-to-alls need heads of keys and values for every rank") {
   CHECK(refusal(llama3_405b(sequence_length), sharing(2, 8, exchange)) ==
         Refused{"parallelism.context_exchange", "4 'h0.attn.flash' 8"});
   CHECK_NOTHROW(require_context(llama3_405b(sequence_length).layers, sharing(2, 4, exchange)));
+}
+
+TEST_CASE("images, whose layers do not all work on tokens, are not shared by context ranks") {
+  VitHyperparameters vit;
+  vit.layers = 1;
+  vit.hidden = 64;
+  vit.heads = 4;
+  vit.image_size = 112;
+  vit.attention = AttentionKernel::flash;
+  const std::vector<Layer> layers = vit_layers(vit);
+  const auto errors = errors_of([&] { require_context(layers, sharing(1, 5)); });
+  REQUIRE(errors.size() == 1);
+  CHECK(errors.front().message.find("conv_proj") != std::string::npos);
 }
 
 TEST_CASE("ranks share tokens in fused attention alone") {

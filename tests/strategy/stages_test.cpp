@@ -2,6 +2,7 @@
 
 #include "errors_of.hpp"
 #include "units/ids.hpp"
+#include "workload/bert.hpp"
 #include "workload/inception_v3.hpp"
 #include "workload/resnet.hpp"
 #include "workload/vgg.hpp"
@@ -130,6 +131,17 @@ TEST_CASE("named layers that cannot begin a chunk are refused with those that ca
         "parallelism.first_layers 'layer1.0.bn2' | use 'layer1.0.conv1' or 'layer1.1.conv1', at the ends of "
         "the "
         "block");
+}
+
+TEST_CASE("the heads of BERT are not cut apart, since both read the encoder's output") {
+  BertHyperparameters bert;
+  bert.layers = 2;
+  bert.hidden = 64;
+  bert.heads = 4;
+  const std::vector<Layer> layers = bert_layers(bert);
+  for (const char* name : {"cls.transform", "cls.nsp", "loss"})
+    CHECK(refusal_of(layers, 2, CutPlaces{.first_layers = {name}}).starts_with("parallelism.first_layers"));
+  CHECK(refusal_of(layers, 2, CutPlaces{.first_layers = {"layer1.attn.qkv"}}).empty());
 }
 
 TEST_CASE("a model without blocks is cut where its layers are named; the hint divides the arithmetic") {

@@ -234,6 +234,12 @@ TEST_CASE("a global batch sets the micro-batches of replicas whose ranks share a
     CHECK(resolved.settings.accumulation == 1536 / replicas_of_model);
   }
   CHECK_THROWS_AS(point("1530", "8"), InputError);
+  CHECK(point("1536", "4").settings.accumulation ==
+        48);  // no multiple of the experiment's 8 stages is needed
+  Sweep both;
+  both.experiment = "gpt3_175b_dgx_a100";
+  both.keys = {"global_batch", "accumulation"};
+  CHECK_THROWS_AS(read_point({{TRAINYARD_SOURCE_DIR}}, both, {"1536", "8"}, files), InputError);
 }
 
 TEST_CASE("default leaves a key as the experiment has it, and experiment is another one") {
