@@ -12,9 +12,7 @@ namespace trainyard {
 enum class Axis { all, data, tensor, context, expert, expert_data, pipeline };
 
 /// Whether the ranks of a group hold copies of parameters, whose gradients they sum.
-constexpr bool is_of_replicas(Axis axis) {
-  return axis == Axis::all || axis == Axis::data || axis == Axis::expert_data;
-}
+constexpr bool is_of_replicas(Axis axis) { return axis == Axis::data || axis == Axis::expert_data; }
 
 }  // namespace trainyard
 

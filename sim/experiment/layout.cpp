@@ -6,6 +6,7 @@
 #include "strategy/layer_division.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/layout_checks.hpp"
+#include "strategy/layout_refusal.hpp"
 #include "strategy/recompute.hpp"
 #include "strategy/shard.hpp"
 #include "strategy/split_backward.hpp"
@@ -203,12 +204,10 @@ void require_shards(const RankLayout& layout) {
   const Parallelism& parallelism = layout.parallelism;
   const int replicas = layout.grid.data * layout.grid.context;
   if (parallelism.shard == Sharded::none || layout.state_shards.at(Axis::data) > 1 || replicas == 1) return;
-  Diagnostic alone;
-  alone.key_path = "parallelism.shard_over";
-  alone.message =
-      fmt::format("each node has 1 of {} replicas, so that none can divide state inside a node", replicas);
-  alone.hint = "shard_over: data, or shard: none";
-  throw InputError({std::move(alone)});
+  refuse_layout(
+      "shard_over",
+      fmt::format("each node has 1 of {} replicas, so that none can divide state inside a node", replicas),
+      "shard_over: data, or shard: none");
 }
 
 /// Throws InputError if nothing of the model can be computed again.
@@ -221,13 +220,11 @@ void require_recomputable(const LayoutRequest& request) {
   if (what == Recompute::none || (what == Recompute::full && block_count(request.model.layers) > 0) ||
       (what == Recompute::selective && has(is_attention)))
     return;
-  Diagnostic nothing;
-  nothing.key_path = "parallelism.recompute";
-  nothing.message = fmt::format("'{}' finds nothing to compute again: the model has no {}",
-                                config::name_of(what), what == Recompute::full ? "blocks" : "attention");
-  nothing.hint = what == Recompute::full || block_count(request.model.layers) == 0 ? "recompute: none"
-                                                                                   : "recompute: full";
-  throw InputError({std::move(nothing)});
+  refuse_layout("recompute",
+                fmt::format("'{}' finds nothing to compute again: the model has no {}", config::name_of(what),
+                            what == Recompute::full ? "blocks" : "attention"),
+                what == Recompute::full || block_count(request.model.layers) == 0 ? "recompute: none"
+                                                                                  : "recompute: full");
 }
 
 }  // namespace

@@ -8,7 +8,8 @@ namespace trainyard {
 namespace {
 
 constexpr const char* is_a_trace = "a trace: the published runs are of models";
-constexpr const char* is_a_layout = "no published runs with a layout of ranks have been compared yet";
+constexpr const char* is_a_layout =
+    "ranks share a model: errors of published runs of that kind are known by family only";
 
 std::string_view software_fit(const ResolvedExperiment& resolved) {
   return resolved.stack.slowdown.source.empty() ? "nothing" : "software";

@@ -74,6 +74,12 @@ constexpr TileText tile_texts[] = {
                           has_framework(run) ? ", including the stack's own work around it" : "",
                           estimate(communication_time(run)));
      }},
+    {"bubble_s", is_always,
+     [](const Run& run) {
+       const StepParts split = step_parts(run);
+       const auto bubble = std::ranges::find(split.parts, StepPart::bubble, &PartTime::part);
+       return percent(bubble->time / run.pace.time) + " of the step: the last stage to end waits for others";
+     }},
     {"one_gpu_scale", is_always,
      [](const Run& run) { return "from the measured " + *run.experiment.settings.one_gpu + " of one GPU"; }},
     {"staleness_mean", is_multi_with_peers,

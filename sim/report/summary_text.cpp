@@ -34,6 +34,9 @@ void write_headline(Page& out, const Run& run) {
   out.row("throughput", rounded(run.pace.throughput) + " samples/s", remark, true);
   if (run.expected_error)
     out.row("expected error", error_range(*run.expected_error), expected_error_in_words(*run.expected_error));
+  else if (run.experiment.layout)
+    out.row("expected error", "unknown",
+            "ranks share a model: docs/accuracy.md has published runs by family");
   if (run.ranks == 1 || shares_model(run.experiment)) return;
   out.row("one GPU alone", estimate(run.pace.one_rank),
           fmt::format("{} samples/s with the same batch per GPU",

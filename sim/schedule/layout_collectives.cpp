@@ -132,8 +132,7 @@ int LayoutCollectives::add_norm(std::optional<GroupScope> shards) {
 
 Planner& LayoutCollectives::planner(const Key& key, const RankGroups& groups) {
   const Operation operation = std::get<Operation>(key);
-  const Axis axis = std::get<Axis>(key);
-  const bool is_data = is_of_replicas(axis) && axis != Axis::all && operation == Operation::all_reduce;
+  const bool is_data = is_of_replicas(std::get<Axis>(key)) && operation == Operation::all_reduce;
   return planners_
       .try_emplace(key, *resolved_.network, software_,
                    PlannerRequest{

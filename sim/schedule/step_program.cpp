@@ -10,7 +10,9 @@ namespace trainyard {
 namespace {
 
 /// Groups have communicators, and so streams, of their own.
-Stream stream_of(Axis axis) { return is_of_replicas(axis) ? Stream::communication : Stream::layers; }
+Stream stream_of(Axis axis) {
+  return axis == Axis::all || is_of_replicas(axis) ? Stream::communication : Stream::layers;
+}
 
 /// Writes the streams of a step from its ops and its launches.
 class StepProgram {

@@ -1,6 +1,6 @@
 #include "strategy/context.hpp"
 
-#include "config/diagnostic.hpp"
+#include "strategy/layout_refusal.hpp"
 #include "workload/make_trace.hpp"
 
 #include <algorithm>
@@ -12,11 +12,7 @@ namespace trainyard {
 namespace {
 
 [[noreturn]] void refuse_context(std::string message, std::string hint, const char* key = "context") {
-  Diagnostic diagnostic;
-  diagnostic.key_path = std::string("parallelism.") + key;
-  diagnostic.message = std::move(message);
-  diagnostic.hint = std::move(hint);
-  throw InputError({std::move(diagnostic)});
+  refuse_layout(key, std::move(message), std::move(hint));
 }
 
 bool is_attention(const Layer& layer) { return layer.kind == LayerKind::flash_attention; }
@@ -109,13 +105,7 @@ public:
 
 private:
   void append(int layer, Phase phase, TransferPlace place, Operation operation, double elements) {
-    transfers_.push_back({.layer = layer,
-                          .phase = phase,
-                          .place = place,
-                          .operation = operation,
-                          .axis = Axis::context,
-                          .elements = elements,
-                          .of = TransferDtype::activation});
+    transfers_.push_back({layer, phase, place, operation, Axis::context, elements});
   }
 
   std::vector<Transfer>& transfers_;

@@ -1,5 +1,6 @@
 #include "strategy/experts.hpp"
 
+#include "strategy/layout_refusal.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
@@ -11,14 +12,6 @@
 
 namespace trainyard {
 namespace {
-
-[[noreturn]] void refuse_experts(const char* key, std::string message, std::string hint) {
-  Diagnostic diagnostic;
-  diagnostic.key_path = std::string("parallelism.") + key;
-  diagnostic.message = std::move(message);
-  diagnostic.hint = std::move(hint);
-  throw InputError({std::move(diagnostic)});
-}
 
 /// The first layer with weights of experts.
 const Layer* first_of_experts(const std::vector<Layer>& layers) {
@@ -37,15 +30,15 @@ void require_routing(const ExpertSetting& setting) {
   for (const auto& [is_set, name] : names) {
     if (!is_set) continue;
     if (first != nullptr)
-      refuse_experts("routing", fmt::format("'{}' and '{}' exclude each other", first, name),
-                     "keep one of them");
+      refuse_layout("routing", fmt::format("'{}' and '{}' exclude each other", first, name),
+                    "keep one of them");
     first = name;
   }
   if (routing.seed && !routing.skew)
-    refuse_experts("routing.seed", "'seed' draws the loads that 'skew' describes", "add skew: 0.5");
+    refuse_layout("routing.seed", "'seed' draws the loads that 'skew' describes", "add skew: 0.5");
   if (setting.expert > 1 || routing.capacity_factor || first == nullptr) return;
-  refuse_experts("routing", fmt::format("'{}' needs ranks that divide the experts, but expert is 1", first),
-                 "expert: 2 or more, or leave out 'routing'");
+  refuse_layout("routing", fmt::format("'{}' needs ranks that divide the experts, but expert is 1", first),
+                "expert: 2 or more, or leave out 'routing'");
 }
 
 /// The sizes of one mixture of experts on a rank.
@@ -81,9 +74,9 @@ Exchange exchange_of(const Layer& permute, const Layer& first, const ExpertSetti
                           .width = permute.out_shape.back()};
   const double rows = exchange.rows * exchange.scale;
   if (rows > std::numeric_limits<int>::max())
-    refuse_experts("routing",
-                   fmt::format("layer '{}' has {:.3g} rows per sample, more than 2^31", first.name, rows),
-                   "a smaller capacity_factor or imbalance");
+    refuse_layout("routing",
+                  fmt::format("layer '{}' has {:.3g} rows per sample, more than 2^31", first.name, rows),
+                  "a smaller capacity_factor or imbalance");
   return exchange;
 }
 
@@ -148,13 +141,7 @@ private:
   }
 
   void add(int layer, Phase phase, TransferPlace place, Operation operation, Axis axis, double elements) {
-    transfers_.push_back({.layer = layer,
-                          .phase = phase,
-                          .place = place,
-                          .operation = operation,
-                          .axis = axis,
-                          .elements = elements,
-                          .of = TransferDtype::activation});
+    transfers_.push_back({layer, phase, place, operation, axis, elements});
   }
 
   const ExpertSetting& setting_;
@@ -185,10 +172,10 @@ void require_expert_tensor(const std::vector<Layer>& layers, const Parallelism& 
   if (!parallelism.expert_tensor) return;
   const int ranks = *parallelism.expert_tensor;
   if (first_of_experts(layers) == nullptr)
-    refuse_experts("expert_tensor", "'expert_tensor' is about experts, but the model has none",
-                   "leave out 'expert_tensor'");
+    refuse_layout("expert_tensor", "'expert_tensor' is about experts, but the model has none",
+                  "leave out 'expert_tensor'");
   if (ranks == 1 || ranks == parallelism.tensor) return;
-  refuse_experts(
+  refuse_layout(
       "expert_tensor",
       fmt::format("{} ranks are to divide each expert, but tensor is {}", ranks, parallelism.tensor),
       parallelism.tensor == 1 ? "expert_tensor: 1"
@@ -199,21 +186,21 @@ void require_experts(const std::vector<Layer>& layers, const ExpertSetting& sett
   const Layer* first = first_of_experts(layers);
   if (first == nullptr) {
     if (setting.expert > 1)
-      refuse_experts("expert",
-                     fmt::format("{} ranks are to divide experts, but the model has none", setting.expert),
-                     "expert: 1, or a model with experts");
+      refuse_layout("expert",
+                    fmt::format("{} ranks are to divide experts, but the model has none", setting.expert),
+                    "expert: 1, or a model with experts");
     if (is_given(setting.routing))
-      refuse_experts("routing", "'routing' is about experts, but the model has none", "leave out 'routing'");
+      refuse_layout("routing", "'routing' is about experts, but the model has none", "leave out 'routing'");
     return;
   }
   if (first->experts % setting.expert != 0) {
-    refuse_experts("expert",
-                   fmt::format("layer '{}' has {} experts, which {} ranks cannot divide equally", first->name,
-                               first->experts, setting.expert),
-                   fmt::format("expert: {}", std::gcd(first->experts, setting.expert)));
+    refuse_layout("expert",
+                  fmt::format("layer '{}' has {} experts, which {} ranks cannot divide equally", first->name,
+                              first->experts, setting.expert),
+                  fmt::format("expert: {}", std::gcd(first->experts, setting.expert)));
   }
   if (setting.tensor > 1 && !setting.sequence) {
-    refuse_experts(
+    refuse_layout(
         "sequence",
         fmt::format("{} tensor ranks would all send the same tokens to the experts", setting.tensor),
         "sequence: true, as Megatron-LM requires, or tensor: 1");

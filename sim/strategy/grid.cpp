@@ -1,5 +1,7 @@
 #include "strategy/grid.hpp"
 
+#include "strategy/layout_refusal.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -116,36 +118,30 @@ std::vector<Rank> ranks_of(const Grid& grid) {
 }  // namespace
 
 std::optional<Diagnostic> grid_refusal(const Parallelism& parallelism, int ranks) {
-  const auto refused = [](const char* key, std::string message, std::string hint) {
-    Diagnostic diagnostic;
-    diagnostic.key_path = std::string("parallelism.") + key;
-    diagnostic.message = std::move(message);
-    diagnostic.hint = std::move(hint);
-    return diagnostic;
-  };
   const std::vector<Axis>& order = parallelism.order;
   if (!std::ranges::is_permutation(order, grid_axes)) {
-    return refused("order",
-                   fmt::format("'order' needs tensor, context, data and pipeline once each, not {} ({})",
-                               order.empty() ? "an empty list" : listed(order), order.size()),
-                   "order: [tensor, context, data, pipeline]");
+    return about_layout("order",
+                        fmt::format("'order' needs tensor, context, data and pipeline once each, not {} ({})",
+                                    order.empty() ? "an empty list" : listed(order), order.size()),
+                        "order: [tensor, context, data, pipeline]");
   }
   const auto [t, c, p] = std::tuple(parallelism.tensor, parallelism.context, parallelism.pipeline);
   const auto model_ranks = static_cast<long long>(t) * c * p;
   if (ranks % model_ranks != 0) {
     const char* key = p > 1 ? "pipeline" : t > 1 ? "tensor" : "context";
-    return refused(key,
-                   fmt::format("{} ranks are not a multiple of tensor {} x context {} x pipeline {} = {}",
-                               ranks, t, c, p, model_ranks),
-                   model_ranks > ranks ? fmt::format("{} ranks or more, or smaller groups", model_ranks)
-                                       : fmt::format("{} or {} ranks", ranks / model_ranks * model_ranks,
-                                                     (ranks / model_ranks + 1) * model_ranks));
+    return about_layout(
+        key,
+        fmt::format("{} ranks are not a multiple of tensor {} x context {} x pipeline {} = {}", ranks, t, c,
+                    p, model_ranks),
+        model_ranks > ranks ? fmt::format("{} ranks or more, or smaller groups", model_ranks)
+                            : fmt::format("{} or {} ranks", ranks / model_ranks * model_ranks,
+                                          (ranks / model_ranks + 1) * model_ranks));
   }
   const bool is_whole = has_whole_experts(parallelism);
   const auto data = static_cast<int>(ranks / model_ranks);
   const int sharing = (is_whole ? t : 1) * c * data;
   if (sharing % parallelism.expert != 0) {
-    return refused(
+    return about_layout(
         "expert",
         fmt::format("{} expert ranks do not divide {}context {} x data {} = {} ranks", parallelism.expert,
                     is_whole ? fmt::format("tensor {} x ", t) : "", c, data, sharing),

@@ -1,6 +1,6 @@
 #include "strategy/layer_division.hpp"
 
-#include "config/diagnostic.hpp"
+#include "strategy/layout_refusal.hpp"
 #include "units/ids.hpp"
 #include "workload/transformer_layers.hpp"
 
@@ -23,11 +23,7 @@ enum class Share {
 constexpr double index_elements = 2;  ///< an index or a label of 8 bytes, in units of 4 bytes
 
 [[noreturn]] void refuse_rule(std::string message, std::string hint) {
-  Diagnostic diagnostic;
-  diagnostic.key_path = "parallelism.layers";
-  diagnostic.message = std::move(message);
-  diagnostic.hint = std::move(hint);
-  throw InputError({std::move(diagnostic)});
+  refuse_layout("layers", std::move(message), std::move(hint));
 }
 
 bool is_matched(const LayerRule& rule, const Layer& layer) {
@@ -201,13 +197,7 @@ private:
   }
 
   void append(int layer, Phase phase, TransferPlace place, Operation operation, double elements) {
-    model_.transfers.push_back({.layer = layer,
-                                .phase = phase,
-                                .place = place,
-                                .operation = operation,
-                                .axis = Axis::data,
-                                .elements = elements,
-                                .of = TransferDtype::activation});
+    model_.transfers.push_back({layer, phase, place, operation, Axis::data, elements});
   }
 
   void append_fp32(int layer, Operation operation, double elements, TransferPlace place) {

@@ -1,5 +1,6 @@
 #include "strategy/layout_checks.hpp"
 
+#include "strategy/layout_refusal.hpp"
 #include "strategy/pipeline_order.hpp"
 
 #include <algorithm>
@@ -11,16 +12,6 @@
 namespace trainyard {
 
 namespace {
-
-Diagnostic about_layout(const char* key, std::string message, std::string hint,
-                        Severity severity = Severity::error) {
-  Diagnostic diagnostic;
-  diagnostic.key_path = std::string("parallelism.") + key;
-  diagnostic.message = std::move(message);
-  diagnostic.hint = std::move(hint);
-  diagnostic.severity = severity;
-  return diagnostic;
-}
 
 void check_schedule(const Parallelism& parallelism, int micro_batches, std::vector<Diagnostic>& found) {
   const int p = parallelism.pipeline;

@@ -1,6 +1,6 @@
 #include "strategy/shard.hpp"
 
-#include "config/diagnostic.hpp"
+#include "strategy/layout_refusal.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -212,13 +212,7 @@ private:
   }
 
   void append(int layer, Phase phase, TransferPlace place, Operation operation, double elements) {
-    transfers_.push_back({.layer = layer,
-                          .phase = phase,
-                          .place = place,
-                          .operation = operation,
-                          .axis = Axis::tensor,
-                          .elements = elements,
-                          .of = TransferDtype::activation});
+    transfers_.push_back({layer, phase, place, operation, Axis::tensor, elements});
   }
 
   void add_columns(int number, const Layer& layer) {
@@ -261,11 +255,7 @@ private:
 
 [[noreturn]] void refuse(const std::string& what, int ranks, const std::string& hint,
                          const char* key = "tensor") {
-  Diagnostic diagnostic;
-  diagnostic.key_path = std::string("parallelism.") + key;
-  diagnostic.message = fmt::format("tensor is {}: {}", ranks, what);
-  diagnostic.hint = hint;
-  throw InputError({std::move(diagnostic)});
+  refuse_layout(key, fmt::format("tensor is {}: {}", ranks, what), hint);
 }
 
 void require_divisor(const Layer& layer, int count, std::string_view what, int ranks,

@@ -50,6 +50,7 @@ std::vector<Op> split_backward(std::vector<Op>& backward, const std::vector<Laye
     }
     if (moves[i] && !inputs.empty()) {  // what its layer sends is about the gradient of the input
       auto& sent = op.communications;
+      for (OpCommunication& one : sent) one.at = LaunchTime::end;
       inputs.back().communications.insert(inputs.back().communications.end(), sent.begin(), sent.end());
       sent.clear();
     }

@@ -1,7 +1,7 @@
 #include "strategy/stages.hpp"
 
-#include "config/diagnostic.hpp"
 #include "config/suggest.hpp"
+#include "strategy/layout_refusal.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
@@ -13,14 +13,6 @@
 namespace trainyard {
 
 namespace {
-
-[[noreturn]] void refuse_cut(const char* key, std::string message, std::string hint) {
-  Diagnostic diagnostic;
-  diagnostic.key_path = std::string("parallelism.") + key;
-  diagnostic.message = std::move(message);
-  diagnostic.hint = std::move(hint);
-  throw InputError({std::move(diagnostic)});
-}
 
 /// As equal as possible, the larger parts in the middle: the first chunk also has the embedding, the last one
 /// the loss.
@@ -91,7 +83,7 @@ std::string proposed_layers(const std::vector<Layer>& layers, int chunks) {
 int named_layer(const std::vector<Layer>& layers, const std::string& name, int before) {
   const auto found = std::ranges::find(layers, name, &Layer::name);
   const auto refuse = [](std::string message, std::string hint) {
-    refuse_cut("first_layers", std::move(message), std::move(hint));
+    refuse_layout("first_layers", std::move(message), std::move(hint));
   };
   if (found == layers.end()) {
     std::vector<std::string> names;
@@ -125,14 +117,14 @@ int named_layer(const std::vector<Layer>& layers, const std::string& name, int b
 
 std::vector<LayerRange> cut_before(const std::vector<Layer>& layers, int chunks, const CutPlaces& places) {
   if (!places.blocks_of_chunk.empty())
-    refuse_cut("first_layers", "'first_layers' and 'stages' both say where to cut the model",
-               "leave out one of them");
+    refuse_layout("first_layers", "'first_layers' and 'stages' both say where to cut the model",
+                  "leave out one of them");
   if (std::ssize(places.first_layers) != chunks - 1) {
-    refuse_cut("first_layers",
-               fmt::format("'first_layers' has {} names for {} chunks (pipeline x virtual stages)",
-                           places.first_layers.size(), chunks),
-               chunks > 1 ? fmt::format("{} names: all chunks but the first", chunks - 1)
-                          : "leave out 'first_layers'");
+    refuse_layout("first_layers",
+                  fmt::format("'first_layers' has {} names for {} chunks (pipeline x virtual stages)",
+                              places.first_layers.size(), chunks),
+                  chunks > 1 ? fmt::format("{} names: all chunks but the first", chunks - 1)
+                             : "leave out 'first_layers'");
   }
   std::vector<LayerRange> ranges;
   int first = 0;
@@ -147,20 +139,20 @@ std::vector<LayerRange> cut_before(const std::vector<Layer>& layers, int chunks,
 
 void check_given(const std::vector<int>& given, int chunks, int blocks) {
   if (given.size() != at(chunks)) {
-    refuse_cut("stages",
-               fmt::format("'stages' has {} numbers for {} chunks (pipeline x virtual stages)", given.size(),
-                           chunks),
-               blocks > 0 ? proposal(blocks, chunks) : "leave out 'stages'");
+    refuse_layout("stages",
+                  fmt::format("'stages' has {} numbers for {} chunks (pipeline x virtual stages)",
+                              given.size(), chunks),
+                  blocks > 0 ? proposal(blocks, chunks) : "leave out 'stages'");
   }
   const auto negative = std::ranges::find_if(given, [](int count) { return count < 0; });
   if (negative != given.end()) {
-    refuse_cut("stages", fmt::format("'stages' has a chunk of {} blocks", *negative),
-               proposal(blocks, chunks));
+    refuse_layout("stages", fmt::format("'stages' has a chunk of {} blocks", *negative),
+                  proposal(blocks, chunks));
   }
   const auto sum = std::accumulate(given.begin(), given.end(), 0LL);
   if (sum != blocks) {
-    refuse_cut("stages", fmt::format("'stages' has {} blocks in all, but the model has {}", sum, blocks),
-               proposal(blocks, chunks));
+    refuse_layout("stages", fmt::format("'stages' has {} blocks in all, but the model has {}", sum, blocks),
+                  proposal(blocks, chunks));
   }
 }
 
@@ -175,18 +167,19 @@ std::vector<LayerRange> cut(const std::vector<Layer>& layers, int chunks, const 
   const auto blocks = static_cast<int>(found.first.size());
   const auto end = static_cast<int>(layers.size());
   if (blocks == 0 && chunks > 1) {
-    refuse_cut("pipeline",
-               fmt::format("a model without blocks cannot be cut into {} chunks (pipeline x virtual stages)",
-                           chunks),
-               proposed_layers(layers, chunks));
+    refuse_layout(
+        "pipeline",
+        fmt::format("a model without blocks cannot be cut into {} chunks (pipeline x virtual stages)",
+                    chunks),
+        proposed_layers(layers, chunks));
   }
   if (!blocks_of_chunk.empty()) check_given(blocks_of_chunk, chunks, blocks);
   if (chunks == 1) return {{0, end}};
   if (blocks_of_chunk.empty() && blocks % chunks != 0) {
-    refuse_cut("pipeline",
-               fmt::format("{} blocks do not divide into {} equal chunks (pipeline x virtual stages)", blocks,
-                           chunks),
-               proposal(blocks, chunks));
+    refuse_layout("pipeline",
+                  fmt::format("{} blocks do not divide into {} equal chunks (pipeline x virtual stages)",
+                              blocks, chunks),
+                  proposal(blocks, chunks));
   }
   std::vector<LayerRange> ranges;
   int block = 0;
@@ -196,8 +189,8 @@ std::vector<LayerRange> cut(const std::vector<Layer>& layers, int chunks, const 
     const bool is_last = chunk == chunks - 1;
     const int next = is_last ? end : block < blocks ? found.first[at(block)] : found.end;
     if (next <= first) {
-      refuse_cut("stages", fmt::format("chunk {} of {} has no layers", chunk, chunks),
-                 proposal(blocks, chunks));
+      refuse_layout("stages", fmt::format("chunk {} of {} has no layers", chunk, chunks),
+                    proposal(blocks, chunks));
     }
     ranges.push_back({first, next});
   }
