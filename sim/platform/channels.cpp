@@ -176,7 +176,7 @@ std::vector<Rank> all_ranks(const Cluster& cluster) {
 }
 
 ChannelFacts channel_facts(const Cluster& cluster, std::span<const Channel> channels) {
-  ChannelFacts facts{.channels = static_cast<int>(channels.size()), .inside = {}, .to_nic = {}};
+  ChannelFacts facts{.channels = static_cast<int>(channels.size())};
   for (const Channel& channel : channels) {
     const auto nic_of = [&](int gpu) {
       return at(channel.nic >= 0 ? channel.nic : cluster.inside.nearest_nic[at(gpu)]);
@@ -189,7 +189,9 @@ ChannelFacts channel_facts(const Cluster& cluster, std::span<const Channel> chan
       const bool stays =
           index(next) >= cluster.first_rank[at(node)] && index(next) < cluster.first_rank[at(node) + 1];
       if (!stays) {
-        widen(facts.to_nic, cluster.inside.gpu_to_nic[at(from)][nic_of(from)].type);
+        const int sender = channel.nic < 0 ? from : sender_through(cluster, channel.order[i], channel.nic);
+        facts.has_proxies = facts.has_proxies || sender != from;
+        widen(facts.to_nic, cluster.inside.gpu_to_nic[at(sender)][nic_of(sender)].type);
         node = index(cluster.node_of(next));
       }
       const int to = index(next) - cluster.first_rank[at(node)];

@@ -29,11 +29,12 @@ struct Channel {
 /// Empty for one rank. On one node: as many rings as its NVLinks hold at one lane each; one chain if they
 /// hold none (five GPUs of a cube mesh); one ring in PCIe order over any links if NVLinks do not join all the
 /// ranks. On several nodes: one ring for each NIC that is nearest to some rank on every node; on each node it
-/// enters at the GPU nearest to the NIC, leaves at the next nearest and visits the others over NVLink. If the
-/// group's nodes have no near NIC in common, as many rings as the node with the fewest near NICs, and every
-/// GPU at a border uses the NIC nearest to it. Adds to `notes` if the search for rings stopped before it had
-/// proved that no more fit. Searches once per set of GPUs in use on some node. Throws Unreachable if some
-/// ranks cannot reach each other.
+/// enters at the GPU nearest to the NIC, leaves at the next nearest, or through the first if a CPU lies
+/// between (sender_through()), and visits the others over NVLink. If the group's nodes have no near NIC in
+/// common, as many rings as the node with the fewest near NICs, and every GPU at a border uses the NIC
+/// nearest to it. Adds to `notes` if the search for rings stopped before it had proved that no more fit.
+/// Searches once per set of GPUs in use on some node. Throws Unreachable if some ranks cannot reach each
+/// other.
 std::vector<Channel> ring_channels(const Cluster& cluster, std::span<const Rank> group,
                                    std::vector<std::string>* notes = nullptr);
 
@@ -46,8 +47,9 @@ std::vector<Rank> all_ranks(const Cluster& cluster);
 /// The properties of the channels that affect NCCL's choice of algorithm and protocol.
 struct ChannelFacts {
   int channels = 0;
-  std::optional<PathType> inside;  ///< the worst between neighbours on one node; empty without any
-  std::optional<PathType> to_nic;  ///< the worst between a NIC and the GPUs using it; empty on one node
+  std::optional<PathType> inside = {};  ///< the worst between neighbours on one node; empty without any
+  std::optional<PathType> to_nic = {};  ///< the worst between a NIC and the GPUs using it; empty on one node
+  bool has_proxies = false;             ///< some data leaves a node through another GPU: sender_through()
 
   /// All neighbours on one node have NVLinks between them.
   [[nodiscard]] bool has_nvlinks_alone() const { return !inside || is_nvlink(*inside); }

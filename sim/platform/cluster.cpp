@@ -139,14 +139,17 @@ void append_inside(const Cluster& cluster, int node, const NodePath& path, std::
       fmt::format("{} cannot reach {} on {}: {}", name(from), name(to), cluster.platform.name, reason));
 }
 
-/// The GPU that passes data of `gpu` to NIC `nic_in`, the NIC nearest to the receiver (NCCL's PXN); `gpu`
-/// itself if no NVLinks lead to a rank's GPU near that NIC.
-std::size_t proxy(const Cluster& cluster, int node, std::size_t gpu, int nic_in) {
+/// The GPU that hands data of `gpu` to a NIC (NCCL's PXN): of the ranks' GPUs for which `is_near` holds and
+/// to which NVLinks lead, the one with the place of `gpu`, so that groups side by side use all of them; `gpu`
+/// itself if there is none.
+template <class IsNear>
+std::size_t proxy(const Cluster& cluster, int node, std::size_t gpu, IsNear is_near) {
+  std::vector<std::size_t> found;
   for (std::size_t other = 0; other < at(cluster.gpus_on_node[at(node)]); ++other) {
     const NodePath& path = cluster.inside.gpu_to_gpu[gpu][other];
-    if (cluster.inside.nearest_nic[other] == nic_in && path.reachable && is_nvlink(path.type)) return other;
+    if (is_near(other) && path.reachable && is_nvlink(path.type)) found.push_back(other);
   }
-  return gpu;
+  return found.empty() ? gpu : found[gpu % found.size()];
 }
 
 /// Appends the links out of one node, through the fabric and into the other; returns their latency. Empty if
@@ -295,6 +298,16 @@ bool is_fabric(const Cluster& cluster, LinkId link) {
   return place_of(cluster, link).kind != Place::Kind::inside;
 }
 
+int sender_through(const Cluster& cluster, Rank rank, int nic) {
+  const int node = index(cluster.node_of(rank));
+  const std::size_t gpu = at(index(rank) - cluster.first_rank[at(node)]);
+  const auto avoids_cpus = [&](std::size_t other) {
+    const NodePath& path = cluster.inside.gpu_to_nic[other][at(nic)];
+    return path.reachable && path.type <= PathType::pxb;
+  };
+  return static_cast<int>(avoids_cpus(gpu) ? gpu : proxy(cluster, node, gpu, avoids_cpus));
+}
+
 const NodePath& path_inside(const Cluster& cluster, Rank from, Rank to) {
   const int first = cluster.first_rank[at(index(cluster.node_of(from)))];
   return cluster.inside.gpu_to_gpu[at(index(from) - first)][at(index(to) - first)];
@@ -318,11 +331,16 @@ RouteSummary append_route(const Cluster& cluster, Rank from, Rank to, int nic, s
   const int nic_in = nic >= 0 ? nic : inside.nearest_nic[target_gpu];
   int nic_out = nic >= 0 ? nic : inside.nearest_nic[source_gpu];
   if (nic_out < 0 || nic_in < 0) throw_unreachable(cluster, from, to);
-  Seconds latency;
   std::size_t sender = source_gpu;
-  if (fabric.rail.pxn.value && nic_out != nic_in) {
-    sender = proxy(cluster, source_node, source_gpu, nic_in);
-    nic_out = sender == source_gpu ? nic_out : nic_in;
+  if (nic >= 0) {
+    sender = at(sender_through(cluster, from, nic));
+  } else if (fabric.rail.pxn.value && nic_out != nic_in) {
+    sender = proxy(cluster, source_node, source_gpu,
+                   [&](std::size_t gpu) { return inside.nearest_nic[gpu] == nic_in; });
+    if (sender != source_gpu) nic_out = nic_in;
+  }
+  Seconds latency;
+  if (sender != source_gpu) {
     append_inside(cluster, source_node, inside.gpu_to_gpu[source_gpu][sender], links);
     latency += inside.gpu_to_gpu[source_gpu][sender].latency;
   }

@@ -81,12 +81,19 @@ struct Route : RouteSummary {
 };
 
 /// The route from one GPU to another: inside a node the fewest hops, NVLink before PCIe, never through a
-/// third GPU; between nodes through NIC number `nic` on both (-1: the NIC nearest to each GPU). On a
-/// rail-optimised fabric with PXN and without `nic`, data for another rail first takes NVLinks, if there are
-/// any, to a rank's GPU near that rail's NIC. The route from a rank to itself has no links. The opposite
-/// route has the same links, reversed, except on a torus, on a custom fabric and with PXN, where different
-/// links may be equally short. Throws Unreachable if there is no route.
+/// third GPU; between nodes through NIC number `nic` on both (-1: the NIC nearest to each GPU), which
+/// sender_through() feeds. On a rail-optimised fabric with PXN and without `nic`, data for another rail first
+/// takes NVLinks, if there are any, to a rank's GPU near that rail's NIC. The route from a rank to itself has
+/// no links. The opposite route has the same links, reversed, except on a torus, on a custom fabric and with
+/// PXN, where different links may be equally short. Throws Unreachable if there is no route.
 Route route(const Cluster& cluster, Rank from, Rank to, int nic = -1);
+
+/// The number in its node of the GPU that hands data of `rank` to NIC `nic`: the rank's own if no CPU lies
+/// between them, otherwise a rank's GPU of which that is true and to which NVLinks lead (NCCL's PXN, since
+/// 2.12; older versions leave through the NIC near `rank`, NCCL_CROSS_NIC, at the same rates: NVIDIA/nccl
+/// src/graph/paths.cc and search.cc). NCCL takes a GPU of the group, this function the one of the
+/// same place; the rank's own again if there is none.
+int sender_through(const Cluster& cluster, Rank rank, int nic);
 
 /// The way between two ranks of one node.
 const NodePath& path_inside(const Cluster& cluster, Rank from, Rank to);

@@ -5,6 +5,7 @@
 #include <boost/graph/filtered_graph.hpp>
 #include <boost/property_map/function_property_map.hpp>
 #include <limits>
+#include <map>
 #include <optional>
 
 namespace trainyard {
@@ -141,14 +142,29 @@ NodePath through_host(const NodeGraph& graph, const Tree& tree, const LinkNumber
   return path;
 }
 
-int nearest(const std::vector<NodePath>& paths) {
-  int best = -1;
+/// The positions of all paths with the shortest distance, ascending.
+std::vector<int> nearest(const std::vector<NodePath>& paths) {
+  std::vector<int> best;
+  int distance = unreachable;
   for (std::size_t k = 0; k < paths.size(); ++k) {
-    if (!paths[k].reachable) continue;
-    if (best < 0 || paths[k].distance < paths[static_cast<std::size_t>(best)].distance)
-      best = static_cast<int>(k);
+    if (!paths[k].reachable || paths[k].distance > distance) continue;
+    if (paths[k].distance < distance) best.clear();
+    distance = paths[k].distance;
+    best.push_back(static_cast<int>(k));
   }
   return best;
+}
+
+/// GPUs that are equally near to several NICs take them in turn, as in NCCL (ncclTopoGetLocalNet in
+/// src/graph/topo.cc).
+std::vector<int> shared_out(const std::vector<std::vector<NodePath>>& gpu_to_nic) {
+  std::map<std::vector<int>, std::size_t> users;
+  std::vector<int> nics;
+  for (const std::vector<NodePath>& paths : gpu_to_nic) {
+    const std::vector<int> near = nearest(paths);
+    nics.push_back(near.empty() ? -1 : near[users[near]++ % near.size()]);
+  }
+  return nics;
 }
 
 /// Paths from the CPUs, where parameter servers keep their shards.
@@ -165,7 +181,8 @@ void add_ways_of_cpus(const Platform& platform, const LinkNumbers& numbers, Node
     };
     routes.cpu_to_gpu.push_back(ways_to(platform.gpus));
     routes.cpu_to_nic.push_back(ways_to(platform.nics));
-    routes.nic_of_cpu.push_back(nearest(routes.cpu_to_nic.back()));
+    const std::vector<int> near = nearest(routes.cpu_to_nic.back());
+    routes.nic_of_cpu.push_back(near.empty() ? -1 : near.front());
   }
 }
 
@@ -214,8 +231,8 @@ NodeRoutes node_routes(const Platform& platform) {
       path.type = is_diverted ? planned : type_of(graph, numbers, path);
       routes.nic_to_gpu[nic][from] = reversed(routes.gpu_to_nic[from][nic]);
     }
-    routes.nearest_nic.push_back(nearest(routes.gpu_to_nic[from]));
   }
+  routes.nearest_nic = shared_out(routes.gpu_to_nic);
   add_ways_of_cpus(platform, numbers, routes);
   for (auto [edge, end] = edges(graph); edge != end; ++edge) {
     routes.capacity.insert(routes.capacity.end(), 2, graph[*edge].effective.value);

@@ -251,8 +251,9 @@ TEST_CASE("ways are chains of links from NIC to NIC, and as long as the way back
         for (const std::string& name : there) expected.insert(expected.begin(), backwards(name));
         RC_ASSERT(back == expected);
       }
-      const double difference = route(cluster, Rank{from}, Rank{to}, nic).latency.si() -
-                                route(cluster, Rank{to}, Rank{from}, nic).latency.si();
+      // inside the nodes only data that leaves one goes through a proxy
+      const double difference = route(cluster, Rank{from}, Rank{to}).latency.si() -
+                                route(cluster, Rank{to}, Rank{from}).latency.si();
       RC_ASSERT(std::abs(difference) < 1e-15);
     }));
   }

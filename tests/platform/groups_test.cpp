@@ -135,6 +135,38 @@ TEST_CASE("two groups on several nodes: the even GPUs and the odd ones") {
   }
 }
 
+TEST_CASE("a ring over GPUs of both sockets leaves through the GPU near its NIC, not over the socket link") {
+  const Cluster cluster = make_cluster(testing::shipped_platform("dgx_a100"), 2);
+  const std::vector<Channel> channels = ring_channels(cluster, ranks({0, 4, 8, 12}));
+  REQUIRE(channels.size() == 4);  // of the NICs 0, 1, 4 and 5
+  for (const Channel& channel : channels) {
+    const Rank entry = channel.order[0];
+    const Rank exit = channel.order[1];
+    CHECK(sender_through(cluster, entry, channel.nic) == index(entry));
+    CHECK(sender_through(cluster, exit, channel.nic) == channel.nic / 2 * 2);
+    const Route out = route(cluster, exit, channel.order[2], channel.nic);
+    for (const LinkId link : out.links) CHECK(link_name(cluster, link).find("cpu") == std::string::npos);
+    CHECK(link_name(cluster, out.links[0]) == "node0.gpu" + std::to_string(index(exit)) + "->nvswitch0");
+  }
+  const ChannelFacts facts = channel_facts(cluster, channels);
+  CHECK(facts.to_nic == PathType::pix);
+  CHECK(facts.has_proxies);
+  CHECK_FALSE(channel_facts(cluster, ring_channels(cluster)).has_proxies);
+
+  // the neighbours' groups use the neighbours' GPUs
+  CHECK(sender_through(cluster, Rank{5}, 0) == 1);
+  CHECK(sender_through(cluster, Rank{1}, 5) == 5);
+
+  // nobody else is there to hand the data on
+  const Cluster lonely = make_cluster(testing::shipped_platform("dgx_a100"), 2, 0, 1);
+  CHECK(sender_through(lonely, Rank{0}, 7) == 0);
+}
+
+TEST_CASE("GPUs equally near to several NICs take them in turn") {
+  const Cluster cluster = make_cluster(testing::shipped_platform("dgx_a100"), 1);
+  CHECK(cluster.inside.nearest_nic == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
+}
+
 TEST_CASE("nodes without a near NIC in common: every GPU at a border takes its own") {
   const Cluster cluster = make_cluster(dgx2(), 2);
   const std::vector<Channel> channels = ring_channels(cluster, ranks({0, 1, 2, 3, 30, 31}));
