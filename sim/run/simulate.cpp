@@ -9,6 +9,7 @@
 #include "run/other_traffic.hpp"
 #include "schedule/layout_plan.hpp"
 #include "schedule/step_variants.hpp"
+#include "schedule/trace_plan.hpp"
 #include "strategy/stack_ops.hpp"
 
 #include <algorithm>
@@ -214,6 +215,14 @@ std::vector<std::string> calibrated_on(const ResolvedExperiment& resolved) {
   return runs;
 }
 
+StepPlan plan_of(const ResolvedExperiment& resolved) {
+  if (resolved.layout) return plan_layout_step(resolved);
+  if (resolved.settings.traces) return plan_traces_step(resolved);
+  return plan_step(only_class(resolved).trace, resolved.gpu, resolved.stack, *resolved.network,
+                   all_ranks(*resolved.cluster), resolved.settings.sync, resolved.overheads,
+                   resolved.grid ? &*resolved.grid : nullptr);
+}
+
 /// Notes for the reader of the result, in the order in which their causes arise.
 std::vector<std::string> notes_of(const Run& run) {
   const ResolvedExperiment& resolved = run.experiment;
@@ -255,11 +264,7 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
 }
 
 Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
-  StepPlan plan = resolved.layout
-                      ? plan_layout_step(resolved)
-                      : plan_step(only_class(resolved).trace, resolved.gpu, resolved.stack, *resolved.network,
-                                  all_ranks(*resolved.cluster), resolved.settings.sync, resolved.overheads,
-                                  resolved.grid ? &*resolved.grid : nullptr);
+  StepPlan plan = plan_of(resolved);
   Run run;
   run.memory = checked_memory(resolved, plan);
   const Fidelity fidelity = options.fidelity.value_or(resolved.settings.fidelity);
